@@ -1,0 +1,140 @@
+// The JSON that users see: the views and bodies of the API. Types only, so that the command line can name them for nothing.
+// Times are ISO 8601 with offset, durations are ms, money is USD. Fields may be added; none is renamed within version 1.
+// Test: test/e2e/api.test.ts.
+import type { ErrorCode } from '../kernel/errors.ts'
+import type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal, Usage } from '../kernel/types.ts'
+
+export type Status =
+  | 'pending' | 'starting' | 'ready' | 'working' | 'waiting' | 'suspended' | 'stopping' | 'zombie'
+  | 'completed' | 'retired' | 'stopped' | 'failed' | 'interrupted'
+
+export interface HoldView { reason: HoldReason; root?: string; by: string; at: string }
+
+export interface UsageView extends Usage {
+  contextWindow: number | null
+  turnCostUsd: number | null
+  cpuTimeMs: number | null
+  rssBytes: number | null
+  updatedAt: string
+}
+
+export interface ProcessView {
+  uuid: string
+  pid: number
+  ppid: number
+  parentUuid: string | null
+  name: string | null
+  agent: string
+  driver: DriverName
+  state: 'created' | 'running' | 'zombie' | 'dead'
+  status: Status
+  activity: Activity | null
+  holds: HoldView[]
+  resumeAt: string | null
+  intent: string
+  cwd: string
+  host: string
+  containment: ContainmentKind | null
+  createdAt: string
+  startedAt: string | null
+  pausedAt: string | null
+  exitedAt: string | null
+  elapsedMs: number
+  exit: { code: number; reason: string; signal?: Signal; error?: string } | null
+  stopping: { signal: Signal; by: string; at: string } | null
+  signals: { mask: Signal[]; pending: Signal[]; handlers: Partial<Record<Signal, Handler>> }
+  step: number
+  turn: number
+  originUuid: string | null
+  originStep: number | null
+  resumedFromStep: number | null
+  model: string | null
+  sessionId: string | null
+  role: string | null
+  phase: string | null
+  taskId: string | null
+  queueCount: number
+  retiredAt: string | null
+  updatedAt: string
+  lastActivityAt: string
+  usage: UsageView
+  subtreeUsage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd: number; steps: number }
+  limits: Limits
+  capabilities: { tools: string[] | null; deny: string[] }
+  children: string[]
+  pinned: boolean
+  /** what the NOTE column says */
+  note: string | null
+  /** the last assistant text, cut to 500 characters */
+  lastText: string | null
+}
+
+/** One step, as `reeve steps` shows it. */
+export interface StepView {
+  step: number
+  startedAt: string
+  finishedAt: string | null
+  model: string
+  attempts: number
+  text: string | null
+  tools: { callId: string; name: string; input: unknown; outcome: string | null; result: string | null; durationMs: number | null }[]
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWriteTokens: number
+  costUsd: number | null
+}
+
+/** One event: the envelope of every fact that is seen from outside. Other fields depend on `type`. */
+export interface EventView {
+  version: 1
+  /** the place in the order of the whole store; the SSE id. 0 for live events, which are not kept */
+  seq: number
+  uuid: string
+  pid: number
+  at: string
+  type: string
+  [field: string]: unknown
+}
+
+export interface ErrorBody { version: 1; error: { code: ErrorCode; message: string; hint: string; details?: Record<string, unknown> } }
+
+/** POST /v1/processes. What the command line knows of its own place comes along. */
+export interface SpawnBody {
+  intent?: string
+  argv?: string[]
+  /** an agent's name; default `default`, the built-in one */
+  agent?: string
+  model?: string
+  name?: string
+  cwd: string
+  parent?: string
+  interactive?: boolean
+  allow?: string[]
+  deny?: string[]
+  containment?: ContainmentKind | 'auto'
+  limits?: Limits
+  /** the client's environment: what is not a secret is recorded, keys stay in memory */
+  env?: Record<string, string>
+}
+
+export interface SignalBody { signal: string | number; subtree?: boolean; graceMs?: number }
+export interface PauseBody { subtree?: boolean; now?: boolean }
+export interface ResumeBody { subtree?: boolean; only?: boolean; message?: string; model?: string; rerun?: boolean; env?: Record<string, string> }
+export interface SendBody { text: string }
+
+/** The answer of a signal, a pause or a resume. */
+export interface SteerView { version: 1; affected: number; process: ProcessView; note?: string; childrenGoOn?: number }
+
+export interface DaemonView {
+  version: 1
+  pid: number
+  reeve: string
+  home: string
+  socket: string
+  startedAt: string
+  uptimeMs: number
+  containment: ContainmentKind
+  processes: { live: number; suspended: number; max: number }
+  cursor: number
+}

@@ -1,0 +1,85 @@
+// The port between the daemon and what runs an agent. A driver runs one incarnation; it says what happens by reports,
+// each acknowledged once it is durable, and is told what to do by the Agent's methods. It never touches a state.
+// Tests: test/processes/command.test.ts, test/e2e/native.test.ts.
+import type { Ack, Report } from '../kernel/reports.ts'
+import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Sender, Uuid } from '../kernel/types.ts'
+import type { StoredFact } from '../kernel/facts.ts'
+import type { Containment } from './contain/contain.ts'
+
+/** All that a driver needs to run one incarnation. */
+export interface Launch {
+  readonly uuid: Uuid
+  readonly pid: Pid
+  readonly spec: ProcessSpec
+  /** owns every program of the operating system that this incarnation starts; made, and recorded as an intent, before `start` */
+  readonly containment: Containment
+  readonly intent: ContainmentIntent
+  /** a folder of its own for temporary files; removed after the end */
+  readonly tmpDir: string
+  /** values of `spec.credentials`, by name; never recorded */
+  readonly credentials: Readonly<Record<string, string>>
+  /** where the work stands at the start: the next step, and calls to run again (`read`, `idempotent`) before it */
+  readonly step: number
+  readonly openCalls: readonly OpenCall[]
+  /** pages through the process's facts, oldest first, from `afterSeq` (exclusive); an empty page is the end */
+  history(afterSeq: number, limit: number): Promise<readonly StoredFact[]>
+}
+
+/** A text for the agent. `turn` is the turn that it begins, or the open one if it is put into a turn that runs. */
+export interface Message {
+  readonly id: string
+  readonly from: Sender
+  readonly text: string
+  readonly turn: number
+}
+
+/** Things that are shown while they happen and are not kept: lost if nobody looks. */
+export type Live =
+  | { readonly type: 'text'; readonly step: number; readonly text: string }
+  | { readonly type: 'reasoning'; readonly step: number; readonly text: string }
+  | { readonly type: 'tool-output'; readonly callId: string; readonly text: string }
+
+/** The daemon as a driver sees it. */
+export interface KernelPort {
+  /** Says what happened. Resolves when it is on disk; reports made in one go share a commit. Rejects if the process is gone. */
+  report(report: Report): Promise<Ack>
+  /** Resolves when the process has no hold; says `drained` by itself if it has to wait. Rejects when the signal aborts. */
+  clear(): Promise<void>
+  live(event: Live): void
+  /** aborted when the incarnation is to end: by a kill, a stop or its own end */
+  readonly signal: AbortSignal
+}
+
+/** How to end: which signal began it, how long to be patient. `SIGKILL` skips the grace. */
+export interface StopLadder {
+  readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'
+  readonly graceMs: number
+}
+
+/** One running incarnation. Methods may be called in any order and more than once. Disposing waits until nothing of it is left. */
+export interface Agent extends AsyncDisposable {
+  /** begins a turn with this message */
+  deliver(message: Message): Promise<void>
+  /** goes on with the turn that was open when the last incarnation or daemon ended */
+  proceed(turn: number): Promise<void>
+  /** ends the turn that is on; the agent then reports `turn.ended` with outcome `interrupted` */
+  interrupt(): Promise<void>
+  /** a hold was added. `now`: freeze as a whole. Reports `drained` or `frozen` when it is so */
+  pause(now: boolean): Promise<void>
+  /** the last hold is gone */
+  unpause(): Promise<void>
+  /** ends it; the agent reports `exited` when its main program or loop has ended */
+  stop(ladder: StopLadder): Promise<void>
+}
+
+/** What a driver can do with an ended process of its own. */
+export interface DriverCapabilities {
+  readonly resume: 'context' | 'session' | 'rerun'
+  readonly fork: 'any-step' | 'end' | 'no'
+  readonly softPause: boolean
+}
+
+export interface Driver {
+  readonly capabilities: DriverCapabilities
+  start(launch: Launch, kernel: KernelPort): Promise<Agent>
+}

@@ -1,0 +1,83 @@
+// The closed union of facts: all that the journal can say about a process. The state of a process is the fold of them.
+// Owns the stored format: a field may be added, none may change its meaning. Bodies (messages, results) stand here once.
+// Test: test/tables/facts.test.ts.
+import type {
+  CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec, Sender,
+  Signal, Stopping, ToolEffect, Uuid,
+} from './types.ts'
+
+/** One part of an assistant's message. `input` is JSON; `meta` is what the provider wants back unchanged (signatures). */
+export type AssistantPart =
+  | { readonly type: 'text'; readonly text: string; readonly meta?: unknown }
+  | { readonly type: 'reasoning'; readonly text: string; readonly meta?: unknown }
+  | { readonly type: 'tool-call'; readonly callId: string; readonly name: string; readonly input: unknown; readonly meta?: unknown }
+
+/** How a model call ended, in the field's words. */
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
+
+/** How a tool call ended. `interrupted`: nobody knows whether it happened. */
+export type ToolOutcome = 'ok' | 'error' | 'denied' | 'interrupted'
+
+export type Disposition = 'default' | 'ignored' | 'message' | 'pending'
+
+export type FactBody =
+  // life
+  | { readonly type: 'process.spawned'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender }
+  | { readonly type: 'process.started'; readonly mono: number; readonly attached: boolean; readonly containment: ContainmentIntent | null }
+  | { readonly type: 'process.attached'; readonly containment: ContainmentIntent | null }
+  | { readonly type: 'process.handle'; readonly handle: OsHandle | null; readonly sessionId?: string }
+  | { readonly type: 'process.ready'; readonly turn: number; readonly outcome?: 'ok' | 'error' | 'interrupted'; readonly result?: string; readonly error?: string }
+  | { readonly type: 'process.working'; readonly turn: number; readonly message: string | null }
+  | { readonly type: 'process.waiting'; readonly question: string }
+  | { readonly type: 'process.stopping'; readonly stopping: Stopping }
+  | { readonly type: 'process.exited'; readonly exit: ExitStatus; readonly mono: number; readonly elapsedMs?: number }
+  | { readonly type: 'process.reaped' }
+  | { readonly type: 'process.reparented'; readonly parent: Uuid | null }
+  | { readonly type: 'process.resumed'; readonly pid: Pid; readonly by: Sender; readonly spec?: ProcessSpec; readonly fromStep: number }
+  | { readonly type: 'process.rehydrated'; readonly pid: Pid }
+  // holds
+  | { readonly type: 'process.held'; readonly hold: Hold; readonly mono: number }
+  | { readonly type: 'process.released'; readonly holds: readonly Hold[]; readonly by: Sender; readonly mono: number }
+  | { readonly type: 'process.drained'; readonly inFlight: string | null }
+  | { readonly type: 'process.frozen'; readonly inFlight: string | null }
+  // signals
+  | { readonly type: 'signal.sent'; readonly signal: Signal; readonly by: Sender; readonly root: Uuid | null; readonly disposition: Disposition; readonly graceMs: number | null }
+  | { readonly type: 'signal.pended'; readonly pending: PendingSignal }
+  | { readonly type: 'signal.unpended'; readonly signal: Signal }
+  | { readonly type: 'signal.masked'; readonly mask: readonly Signal[] }
+  | { readonly type: 'signal.handled'; readonly signal: Signal; readonly handler: Handler }
+  // messages
+  | { readonly type: 'process.queue'; readonly id: string; readonly from: Sender; readonly text: string }
+  | { readonly type: 'process.incoming'; readonly id: string; readonly from: Sender; readonly turn: number; readonly queuedAt: number }
+  | { readonly type: 'process.output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
+  | { readonly type: 'process.error'; readonly message: string }
+  | { readonly type: 'process.note'; readonly text: string }
+  // steps
+  | { readonly type: 'model.started'; readonly step: number; readonly attempt: number; readonly model: string }
+  | { readonly type: 'model.finished'; readonly step: number; readonly message: readonly AssistantPart[]; readonly usage: CallUsage; readonly finish: FinishReason; readonly durationMs: number }
+  | { readonly type: 'model.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly partial?: string; readonly usage?: CallUsage }
+  | { readonly type: 'tool.started'; readonly step: number; readonly callId: string; readonly name: string; readonly effect: ToolEffect }
+  | { readonly type: 'tool.finished'; readonly step: number; readonly callId: string; readonly name: string; readonly outcome: ToolOutcome; readonly content: string; readonly durationMs: number }
+  | { readonly type: 'checkpoint.written'; readonly step: number; readonly ranges: readonly (readonly [number, number])[]; readonly turn: number; readonly openCalls: readonly OpenCall[] }
+  | { readonly type: 'checkpoint.failed'; readonly step: number; readonly error: string }
+  // family
+  | { readonly type: 'child.spawned'; readonly child: Uuid; readonly childPid: Pid }
+  | { readonly type: 'child.exited'; readonly child: Uuid; readonly childPid: Pid; readonly code: number; readonly reason: string }
+  | { readonly type: 'child.suspended'; readonly child: Uuid; readonly reason: string; readonly by: Sender }
+  | { readonly type: 'child.resumed'; readonly child: Uuid; readonly by: Sender }
+
+export type FactType = FactBody['type']
+
+/** A fact in its place: `seq` counts from 1 within the process, without a gap; `at` is wall time in ms. */
+export interface Fact {
+  readonly uuid: Uuid
+  readonly seq: number
+  readonly pid: Pid
+  readonly at: number
+  readonly body: FactBody
+}
+
+/** A fact as the store gives it back: with its place in the order of the whole store. */
+export interface StoredFact extends Fact {
+  readonly cursor: number
+}

@@ -1,0 +1,253 @@
+// The words of the kernel as types: what a process is, and nothing about how it is run.
+// Owns the shape of a process in memory; every field is readonly, and only `fold` (fold.ts) makes a new value.
+// Must never name I/O, time or chance: times and ids come in with the inputs.
+// Tested through test/properties/kernel.test.ts.
+
+/** A UUID v7, as 36 characters. Names one process for ever. */
+export type Uuid = string
+
+/** The number of one incarnation; 0 is the kernel itself. Below 2^53. */
+export type Pid = number
+
+/** The two clocks of an input: `wall` in ms since the epoch, `mono` in ms on a clock that never jumps. */
+export interface Now {
+  readonly wall: number
+  readonly mono: number
+}
+
+/** Who asked: a person, the kernel, a crew's coordinator, or an agent by its UUID. */
+export type Sender = 'user' | 'system' | 'coordinator' | `agent:${Uuid}`
+
+export type DriverName = 'native' | 'acp' | 'command'
+export type ContainmentKind = 'cgroup' | 'pidns' | 'group'
+
+/** Limits of one process; an absent one does not exist. */
+export interface Limits {
+  readonly maxSteps?: number
+  readonly timeoutMs?: number
+  readonly budgetUsd?: number
+  readonly budgetTokens?: number
+}
+
+/** What was asked for at spawn. Recorded once; a resume with overrides records a new one. */
+export interface ProcessSpec {
+  readonly name: string | null
+  /** the agent file's name, or `command` for `run -- CMD` */
+  readonly agent: string
+  readonly driver: DriverName
+  readonly intent: string
+  readonly cwd: string
+  readonly interactive: boolean
+  /** `provider/name`, or `script:FILE` */
+  readonly model: string | null
+  /** the role prompt; constant for a process */
+  readonly system: string | null
+  /** names of the tools that it may use; null is the driver's default set */
+  readonly tools: readonly string[] | null
+  readonly deny: readonly string[]
+  /** for the command driver */
+  readonly argv: readonly string[] | null
+  /** what of the client's environment comes back at a resume; never a secret */
+  readonly env: Readonly<Record<string, string>>
+  /** the names of the credentials it uses; values are never recorded */
+  readonly credentials: readonly string[]
+  readonly containment: ContainmentKind | 'auto'
+  readonly limits: Limits
+}
+
+export type HoldReason =
+  | 'user' | 'subtree' | 'budget' | 'rate-limit' | 'loop' | 'context-full' | 'breaker'
+  | 'disk-full' | 'credentials' | 'supervisor' | 'daemon-shutdown' | 'daemon-crash'
+
+/** Why a process is paused. `root` belongs to `subtree` alone: the process whose subtree was paused. */
+export interface Hold {
+  readonly reason: HoldReason
+  readonly root?: Uuid
+  readonly by: Sender
+  /** wall time in ms */
+  readonly at: number
+}
+
+export type Signal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGPAUSE' | 'SIGRESUME'
+export type Handler = 'default' | 'ignore' | 'message'
+
+/** A blocked signal that waits. `dueMono` is set for what a person sent: it is delivered then at the latest. */
+export interface PendingSignal {
+  readonly signal: Signal
+  readonly by: Sender
+  readonly root: Uuid | null
+  readonly graceMs: number | null
+  readonly dueMono: number | null
+}
+
+export interface SignalState {
+  readonly mask: readonly Signal[]
+  readonly pending: readonly PendingSignal[]
+  readonly handlers: Readonly<Partial<Record<Signal, Handler>>>
+}
+
+/** Whose doing an end was. Status and restarts follow this, never the exit code. */
+export type Cause = 'agent' | 'person' | 'parent' | 'limit' | 'daemon'
+
+export interface ExitStatus {
+  readonly code: number
+  readonly reason: string
+  readonly signal?: Signal
+  readonly error?: string
+  readonly cause: Cause
+}
+
+/** A wish to end that is durable: `exit` is what the end will be called, whatever the program then says. */
+export interface Stopping {
+  readonly signal: Signal
+  readonly by: Sender
+  readonly at: number
+  readonly graceMs: number
+  readonly exit: ExitStatus
+}
+
+export type Activity = 'starting' | 'ready' | 'working' | 'waiting'
+
+/** The state of an incarnation. What belongs to one state alone stands in that variant. */
+export type Life =
+  | { readonly state: 'created' }
+  | {
+      readonly state: 'running'
+      readonly activity: Activity
+      readonly holds: readonly Hold[]
+      readonly stopping: Stopping | null
+      /** paused, and nothing of it is in flight any more */
+      readonly drained: boolean
+      /** a driver was asked to run it; false for a placeholder and for one born held */
+      readonly attached: boolean
+    }
+  | { readonly state: 'zombie'; readonly exit: ExitStatus }
+  | { readonly state: 'dead'; readonly exit: ExitStatus }
+
+/** Effect class of a tool: what may be done about a call whose outcome is unknown. */
+export type ToolEffect = 'read' | 'idempotent' | 'once'
+
+/** A tool call between its `tool.started` and its `tool.finished`. */
+export interface OpenCall {
+  readonly callId: string
+  readonly name: string
+  readonly effect: ToolEffect
+}
+
+/** Where the work stands: which step and turn, and what of it is open. */
+export interface Progress {
+  /** the last step whose model call was started; 0 before the first */
+  readonly step: number
+  /** a model call is started and not finished */
+  readonly modelOpen: boolean
+  readonly openCalls: readonly OpenCall[]
+  /** the last step that is whole: each of its calls has a result */
+  readonly wholeStep: number
+  readonly turn: number
+  /** a turn is begun and not ended (also across a pause or a crash) */
+  readonly turnOpen: boolean
+  /** the last assistant text, cut to 500 characters */
+  readonly lastText: string | null
+}
+
+export interface Usage {
+  readonly steps: number
+  readonly turns: number
+  readonly messagesSent: number
+  readonly toolCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly contextTokens: number
+  readonly costUsd: number
+  /** some call had no known price, so `costUsd` is a lower bound */
+  readonly unpriced: boolean
+  /** some call was cut off and charged by its estimate */
+  readonly estimated: boolean
+}
+
+/** Tokens and money of one model call. `costUsd` null is an unknown price. */
+export interface CallUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly costUsd: number | null
+  readonly estimated?: boolean
+}
+
+/** A message that waits for its turn; its text is in the journal at `seq`. */
+export interface QueuedMessage {
+  readonly id: string
+  readonly from: Sender
+  readonly seq: number
+}
+
+/** Wall times in ms; `elapsedMs` is active time up to `since` (monotonic), which is null while the clock stands. */
+export interface Clock {
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly pausedAt: number | null
+  readonly exitedAt: number | null
+  readonly updatedAt: number
+  readonly lastActivityAt: number
+  readonly elapsedMs: number
+  readonly since: number | null
+}
+
+/** What identifies a program of the operating system for good: a PID alone does not. */
+export interface OsHandle {
+  readonly pid: number
+  /** field 22 of /proc/PID/stat (clock ticks since boot), or the platform's equivalent, as text */
+  readonly startTime: string
+  readonly pgid: number
+}
+
+/** What owns this incarnation's programs; written before the first of them is spawned. */
+export interface ContainmentIntent {
+  readonly kind: ContainmentKind
+  /** the cgroup's directory; null for the other kinds */
+  readonly path: string | null
+  /** value of REEVE_PROC in the environment of each program of this incarnation */
+  readonly marker: string
+}
+
+export interface Checkpoint {
+  readonly step: number
+  /** the fact that holds it */
+  readonly seq: number
+  readonly at: number
+}
+
+export interface Process {
+  readonly uuid: Uuid
+  readonly pid: Pid
+  /** parent in the tree now; null is PID 0 */
+  readonly parent: Uuid | null
+  /** parent at the spawn; never changes */
+  readonly parentUuid: Uuid | null
+  readonly depth: number
+  readonly spec: ProcessSpec
+  /** the fact that holds `spec` */
+  readonly specSeq: number
+  readonly life: Life
+  readonly signals: SignalState
+  readonly progress: Progress
+  readonly usage: Usage
+  readonly queue: readonly QueuedMessage[]
+  readonly clock: Clock
+  readonly containment: ContainmentIntent | null
+  readonly handle: OsHandle | null
+  readonly checkpoint: Checkpoint | null
+  readonly sessionId: string | null
+  /** short word for the table: the last warning or note */
+  readonly note: string | null
+  readonly originUuid: Uuid | null
+  readonly originStep: number | null
+  readonly resumedFromStep: number | null
+  readonly retiredAt: number | null
+  readonly pinned: boolean
+  /** the number of its last fact */
+  readonly seq: number
+}
