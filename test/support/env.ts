@@ -1,0 +1,19 @@
+// The environment that tests give to programs: small, the same on every machine, with a reeve home of the test's own.
+// Nothing of the person's own configuration, keys or running daemon can reach a test through it.
+import { tmpdir } from 'node:os'
+import { delimiter, dirname } from 'node:path'
+
+/** `home` becomes REEVE_HOME and HOME; `extra` is put on top. The Node that runs the tests is first in PATH. */
+export function testEnv(home: string, extra: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const path = [dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin']
+  return {
+    PATH: path.join(delimiter),
+    HOME: home,
+    REEVE_HOME: home,
+    TMPDIR: tmpdir(),
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    NO_COLOR: '1',
+    ...extra,
+  }
+}
