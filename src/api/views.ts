@@ -2,11 +2,10 @@
 // Times are ISO 8601 with offset, durations are ms, money is USD. Fields may be added; none is renamed within version 1.
 // Test: test/e2e/api.test.ts.
 import type { ErrorCode } from '../kernel/errors.ts'
+import type { Status } from '../kernel/status.ts'
 import type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal, Usage } from '../kernel/types.ts'
 
-export type Status =
-  | 'pending' | 'starting' | 'ready' | 'working' | 'waiting' | 'suspended' | 'stopping' | 'zombie'
-  | 'completed' | 'retired' | 'stopped' | 'failed' | 'interrupted'
+export type { Status }
 
 export interface HoldView { reason: HoldReason; root?: string; by: string; at: string }
 

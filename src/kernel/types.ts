@@ -140,6 +140,8 @@ export interface Progress {
   readonly step: number
   /** a model call is started and not finished */
   readonly modelOpen: boolean
+  /** which try of the step's model call was the last; 0 before the first */
+  readonly attempt: number
   readonly openCalls: readonly OpenCall[]
   /** the last step that is whole: each of its calls has a result */
   readonly wholeStep: number
@@ -194,6 +196,8 @@ export interface Clock {
   readonly lastActivityAt: number
   readonly elapsedMs: number
   readonly since: number | null
+  /** monotonic time of the hold that stopped the clock */
+  readonly pausedMono: number | null
 }
 
 /** What identifies a program of the operating system for good: a PID alone does not. */

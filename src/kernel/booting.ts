@@ -1,0 +1,45 @@
+// What a daemon's start makes of each row that the last daemon left: by this time nothing of it runs any more.
+// Owns the recovery of states: a wish to stop is fulfilled, a suspended process comes back as a placeholder with a new
+// PID, what ran is interrupted. Nothing else comes back on its own. Test: test/tables/booting.test.ts.
+import { INTERRUPTED } from './exit.ts'
+import { reap } from './release.ts'
+import { RESUMABLE } from './resuming.ts'
+import type { InputOf } from './inputs.ts'
+import type { ExitStatus, Process } from './types.ts'
+import type { Work } from './work.ts'
+
+export function boot(work: Work, input: InputOf<'boot'>): void {
+  const process = work.get(input.uuid)
+  if (!process) return
+  const { life } = process
+  switch (life.state) {
+    case 'created': return end(work, process, INTERRUPTED, input.survivors)
+    case 'running': return bootRunning(work, process, input.survivors)
+    case 'zombie': return finish(work, process, input.survivors)
+    case 'dead': return
+  }
+}
+
+function bootRunning(work: Work, process: Process, survivors: readonly number[]): void {
+  const { life } = process
+  if (life.state !== 'running') return
+  if (life.stopping) return end(work, process, life.stopping.exit, survivors)
+  const comesBack = life.holds.length > 0 && (RESUMABLE[process.spec.driver] !== 'rerun' || process.clock.startedAt === null)
+  if (!comesBack) return end(work, process, INTERRUPTED, survivors)
+  work.emit(process.uuid, { type: 'process.rehydrated', pid: work.takePid() })
+}
+
+/** Ends a row without a driver. Its clock is known up to its last activity only. */
+function end(work: Work, process: Process, exit: ExitStatus, survivors: readonly number[]): void {
+  const { uuid, clock } = process
+  if (process.life.state === 'created') work.emit(uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
+  for (const child of work.children(uuid)) work.emit(child, { type: 'process.reparented', parent: null })
+  const seen = clock.since === null || clock.startedAt === null ? clock.elapsedMs : Math.max(clock.elapsedMs, clock.lastActivityAt - clock.startedAt)
+  work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen })
+  finish(work, work.need(uuid), survivors)
+}
+
+function finish(work: Work, process: Process, survivors: readonly number[]): void {
+  if (survivors.length === 0) reap(work, process)
+  else work.emit(process.uuid, { type: 'process.error', message: `still alive: ${survivors.join(', ')}` })
+}

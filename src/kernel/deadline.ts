@@ -1,0 +1,27 @@
+// When the kernel next wants to look at a process by itself: the nearest of its deadlines, on the monotonic clock.
+// Owns which deadlines there are; `tick` in step.ts acts on those that have come. Test: test/tables/deadline.test.ts.
+import type { Process } from './types.ts'
+
+/** A soft pause that has not drained after so long becomes a freeze. */
+export const DRAIN_MS = 120_000
+
+/** Monotonic ms of the nearest deadline; null if there is none. */
+export function deadlineOf(process: Process): number | null {
+  if (process.life.state !== 'running' || process.life.stopping) return null
+  const times = [timeoutAt(process), freezeAt(process), ...process.signals.pending.map((p) => p.dueMono)]
+  return times.reduce((nearest, time) => (time !== null && (nearest === null || time < nearest) ? time : nearest), null)
+}
+
+/** When its time limit ends; it stands still while the process is suspended. */
+export function timeoutAt(process: Process): number | null {
+  const { timeoutMs } = process.spec.limits
+  const { since, elapsedMs } = process.clock
+  return timeoutMs === undefined || since === null ? null : since + timeoutMs - elapsedMs
+}
+
+/** When a pause that is still draining is to be made a freeze. */
+export function freezeAt(process: Process): number | null {
+  const { life, clock } = process
+  if (life.state !== 'running' || life.holds.length === 0 || life.drained || clock.pausedMono === null) return null
+  return clock.pausedMono + DRAIN_MS
+}

@@ -1,0 +1,30 @@
+// What the daemon is to do after a commit: data, in order. The kernel never acts. One exhaustive switch performs them
+// (src/daemon/perform.ts). Test: test/scenarios transcripts.
+import type { Ack } from './reports.ts'
+import type { ErrorCode } from './errors.ts'
+import type { ReplyTo } from './inputs.ts'
+import type { Pid, Uuid } from './types.ts'
+
+/** What a request answers. */
+export type ReplyValue =
+  | { readonly type: 'ack'; readonly ack: Ack }
+  /** `affected` processes; how many living children of an ended one go on; a remark */
+  | { readonly type: 'done'; readonly uuid: Uuid; readonly affected: number; readonly childrenGoOn: number; readonly note: string | null }
+
+export type Effect =
+  | { readonly type: 'reply'; readonly to: ReplyTo; readonly value: ReplyValue }
+  | { readonly type: 'refuse'; readonly to: ReplyTo; readonly code: ErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
+  /** plan its containment and come back with `start` */
+  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid }
+  | { readonly type: 'driver.start'; readonly uuid: Uuid; readonly pid: Pid }
+  | { readonly type: 'driver.deliver'; readonly uuid: Uuid; readonly pid: Pid; readonly message: string; readonly seq: number; readonly turn: number }
+  | { readonly type: 'driver.proceed'; readonly uuid: Uuid; readonly pid: Pid; readonly turn: number }
+  | { readonly type: 'driver.interrupt'; readonly uuid: Uuid; readonly pid: Pid }
+  | { readonly type: 'driver.pause'; readonly uuid: Uuid; readonly pid: Pid; readonly freeze: boolean }
+  | { readonly type: 'driver.unpause'; readonly uuid: Uuid; readonly pid: Pid }
+  | { readonly type: 'driver.stop'; readonly uuid: Uuid; readonly pid: Pid; readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'; readonly graceMs: number }
+  | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid }
+  /** the release order's steps that are actions; see release.ts */
+  | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }
+
+export type ReleaseAction = 'cancel' | 'await' | 'channel' | 'context' | 'remove'

@@ -1,0 +1,211 @@
+// The fold: a process and a fact make the next process. The only place that makes a new value of a process,
+// for the running daemon and for the journal's reader alike, so that the two can never differ.
+// One row per fact type, exhaustive by type. Test: test/properties/fold.test.ts.
+import { KernelError } from './errors.ts'
+import { sameHold } from './holds.ts'
+import { incarnate, transition } from './lifecycle.ts'
+import { NO_SIGNALS } from './signals.ts'
+import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
+import type { CallUsage, Clock, Hold, Life, Process, Progress, Usage } from './types.ts'
+
+type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
+type Row<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
+type Running = Extract<Life, { state: 'running' }>
+
+const same = (process: Process): Process => process
+
+const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
+  'process.started': (p, b, f) => ({
+    ...p,
+    life: transition(p.life, { type: 'start', attached: b.attached }),
+    containment: b.containment,
+    clock: { ...p.clock, startedAt: f.at, elapsedMs: 0, since: b.mono, pausedAt: null, exitedAt: null, pausedMono: null },
+  }),
+  'process.attached': (p, b, f) => ({
+    ...running(p, { attached: true, drained: false }),
+    containment: b.containment,
+    clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },
+  }),
+  'process.handle': (p, b) => ({ ...p, handle: b.handle, sessionId: b.sessionId ?? p.sessionId }),
+  'process.ready': (p, b) => ({
+    ...running(p, { activity: 'ready' }),
+    progress: { ...p.progress, turnOpen: b.turn === p.progress.turn && b.outcome === undefined && p.progress.turnOpen },
+  }),
+  'process.working': (p, b) => ({
+    ...running(p, { activity: 'working' }),
+    progress: { ...p.progress, turn: b.turn, turnOpen: true },
+    usage: b.turn > p.progress.turn ? { ...p.usage, turns: p.usage.turns + 1 } : p.usage,
+  }),
+  'process.waiting': (p, b) => ({ ...running(p, { activity: 'waiting' }), note: b.question }),
+  'process.stopping': (p, b) => running(p, { stopping: b.stopping }),
+  'process.exited': (p, b, f) => ({
+    ...p,
+    life: transition(p.life, { type: 'terminate', exit: b.exit }),
+    clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
+  }),
+  'process.reaped': (p) => ({ ...p, life: transition(p.life, { type: 'reap' }), handle: null }),
+  'process.reparented': (p, b) => ({ ...p, parent: b.parent }),
+  'process.resumed': (p, b, f) => ({
+    ...p,
+    pid: b.pid,
+    life: incarnate(),
+    ...(b.spec ? { spec: b.spec, specSeq: f.seq } : {}),
+    signals: NO_SIGNALS,
+    handle: null,
+    note: null,
+    resumedFromStep: b.fromStep,
+    clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, pausedMono: null },
+  }),
+  'process.rehydrated': (p, b) => ({
+    ...running(p, { activity: 'starting', attached: false, drained: true }),
+    pid: b.pid,
+    handle: null,
+    containment: null,
+    clock: { ...p.clock, since: null, pausedMono: null },
+  }),
+  'process.held': (p, b, f) => held(p, b.hold, b.mono, f.at),
+  'process.released': (p, b) => released(p, b.holds, b.mono),
+  'process.drained': (p) => running(p, { drained: true }),
+  'process.frozen': (p) => running(p, { drained: true }),
+  'signal.sent': same,
+  'signal.pended': (p, b) => ({ ...p, signals: { ...p.signals, pending: [...p.signals.pending.filter((x) => x.signal !== b.pending.signal), b.pending] } }),
+  'signal.unpended': (p, b) => ({ ...p, signals: { ...p.signals, pending: p.signals.pending.filter((x) => x.signal !== b.signal) } }),
+  'signal.masked': (p, b) => ({ ...p, signals: { ...p.signals, mask: b.mask } }),
+  'signal.handled': (p, b) => ({ ...p, signals: { ...p.signals, handlers: { ...p.signals.handlers, [b.signal]: b.handler } } }),
+  'process.queue': (p, b, f) => ({ ...p, queue: [...p.queue, { id: b.id, from: b.from, seq: f.seq }] }),
+  'process.incoming': (p, b) => ({ ...p, queue: p.queue.filter((m) => m.id !== b.id) }),
+  'process.output': same,
+  'process.error': (p, b) => ({ ...p, note: brief(b.message) }),
+  'process.note': (p, b) => ({ ...p, note: brief(b.text) }),
+  'model.started': (p, b) => ({
+    ...p,
+    progress: { ...p.progress, step: b.step, modelOpen: true, attempt: b.attempt },
+    usage: b.step > p.progress.step ? { ...p.usage, steps: b.step } : p.usage,
+  }),
+  'model.finished': (p, b) => ({
+    ...p,
+    progress: { ...p.progress, modelOpen: false, attempt: 0, ...whole(b), lastText: lastText(b.message) ?? p.progress.lastText },
+    usage: charge(p.usage, b.usage),
+  }),
+  'model.failed': (p, b) => ({ ...p, progress: { ...p.progress, modelOpen: false }, usage: b.usage ? charge(p.usage, b.usage) : p.usage }),
+  'tool.started': (p, b) => ({
+    ...p,
+    progress: { ...p.progress, openCalls: [...p.progress.openCalls, { callId: b.callId, name: b.name, effect: b.effect }] },
+    usage: { ...p.usage, toolCalls: p.usage.toolCalls + 1 },
+  }),
+  'tool.finished': (p, b) => ({ ...p, progress: closeCall(p.progress, b.callId) }),
+  'checkpoint.written': (p, b, f) => ({ ...p, checkpoint: { step: b.step, seq: f.seq, at: f.at } }),
+  'checkpoint.failed': (p, b) => ({ ...p, note: brief(`checkpoint failed: ${b.error}`) }),
+  'child.spawned': same,
+  'child.exited': same,
+  'child.suspended': same,
+  'child.resumed': same,
+}
+
+/** Facts that are not the agent's own doing do not count as its activity. */
+const PASSIVE: ReadonlySet<FactType> = new Set<FactType>([
+  'process.held', 'process.released', 'process.queue', 'signal.sent', 'signal.pended', 'process.reparented', 'checkpoint.written',
+  'checkpoint.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
+])
+
+/** The process after a fact. Errors: INTERNAL for a fact out of order or one that cannot follow. */
+export function fold(process: Process | undefined, fact: Fact): Process {
+  if (fact.seq !== (process?.seq ?? 0) + 1) throw new KernelError('INTERNAL', `fact ${fact.seq} of ${fact.uuid} follows ${process?.seq ?? 0}`)
+  const { body } = fact
+  if (body.type === 'process.spawned') {
+    if (process) throw new KernelError('INTERNAL', `${fact.uuid} is spawned twice`)
+    return spawned(fact, body)
+  }
+  if (!process) throw new KernelError('INTERNAL', `${fact.uuid} begins with ${body.type}`)
+  const row = FOLD[body.type] as (process: Process, body: FactBody, fact: Fact) => Process
+  const next = row(process, body, fact)
+  const lastActivityAt = PASSIVE.has(body.type) ? next.clock.lastActivityAt : fact.at
+  return { ...next, seq: fact.seq, clock: { ...next.clock, updatedAt: fact.at, lastActivityAt } }
+}
+
+function spawned(fact: Fact, body: BodyOf<'process.spawned'>): Process {
+  return {
+    uuid: fact.uuid,
+    pid: body.pid,
+    parent: body.parentUuid,
+    parentUuid: body.parentUuid,
+    depth: body.depth,
+    spec: body.spec,
+    specSeq: fact.seq,
+    life: incarnate(),
+    signals: NO_SIGNALS,
+    progress: { step: 0, modelOpen: false, attempt: 0, openCalls: [], wholeStep: 0, turn: 0, turnOpen: false, lastText: null },
+    usage: NO_USAGE,
+    queue: [],
+    clock: {
+      createdAt: fact.at, startedAt: null, pausedAt: null, exitedAt: null, updatedAt: fact.at, lastActivityAt: fact.at,
+      elapsedMs: 0, since: null, pausedMono: null,
+    },
+    containment: null, handle: null, checkpoint: null, sessionId: null, note: null,
+    originUuid: null, originStep: null, resumedFromStep: null, retiredAt: null, pinned: false,
+    seq: fact.seq,
+  }
+}
+
+export const NO_USAGE: Usage = {
+  steps: 0, turns: 0, messagesSent: 0, toolCalls: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0,
+  contextTokens: 0, costUsd: 0, unpriced: false, estimated: false,
+}
+
+function running(process: Process, change: Partial<Omit<Running, 'state'>>): Process {
+  if (process.life.state !== 'running') throw new KernelError('INTERNAL', `${process.uuid} is ${process.life.state}, not running`)
+  return { ...process, life: { ...process.life, ...change } }
+}
+
+function held(process: Process, hold: Hold, mono: number, at: number): Process {
+  if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a hold on ${process.uuid}, which is ${process.life.state}`)
+  const first = process.life.holds.length === 0
+  const next = running(process, { holds: [...process.life.holds, hold], ...(first ? { drained: !process.life.attached } : {}) })
+  return first ? { ...next, clock: { ...stopClock(process.clock, mono), pausedAt: at, pausedMono: mono } } : next
+}
+
+function released(process: Process, gone: readonly Hold[], mono: number): Process {
+  if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a release on ${process.uuid}, which is ${process.life.state}`)
+  const holds = process.life.holds.filter((hold) => !gone.some((other) => sameHold(hold, other)))
+  if (holds.length > 0) return running(process, { holds })
+  return { ...running(process, { holds, drained: false }), clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono } }
+}
+
+function stopClock(clock: Clock, mono: number): Clock {
+  if (clock.since === null) return clock
+  return { ...clock, elapsedMs: clock.elapsedMs + Math.max(0, mono - clock.since), since: null }
+}
+
+function whole(body: BodyOf<'model.finished'>): Partial<Progress> {
+  return body.message.some((part) => part.type === 'tool-call') ? {} : { wholeStep: body.step }
+}
+
+function closeCall(progress: Progress, callId: string): Progress {
+  const openCalls = progress.openCalls.filter((call) => call.callId !== callId)
+  return { ...progress, openCalls, wholeStep: openCalls.length === 0 && !progress.modelOpen ? progress.step : progress.wholeStep }
+}
+
+function charge(usage: Usage, call: CallUsage): Usage {
+  return {
+    ...usage,
+    inputTokens: usage.inputTokens + call.inputTokens,
+    outputTokens: usage.outputTokens + call.outputTokens,
+    cacheReadTokens: usage.cacheReadTokens + call.cacheReadTokens,
+    cacheWriteTokens: usage.cacheWriteTokens + call.cacheWriteTokens,
+    contextTokens: call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens + call.outputTokens,
+    costUsd: usage.costUsd + (call.costUsd ?? 0),
+    unpriced: usage.unpriced || call.costUsd === null,
+    estimated: usage.estimated || call.estimated === true,
+  }
+}
+
+const BRIEF_CHARS = 500
+
+function brief(text: string): string {
+  return text.length > BRIEF_CHARS ? `${text.slice(0, BRIEF_CHARS - 1)}…` : text
+}
+
+function lastText(message: readonly AssistantPart[]): string | null {
+  const text = message.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  return text === '' ? null : brief(text)
+}

@@ -1,0 +1,36 @@
+// All that can happen to the kernel: a closed union of inputs, each with its time. Requests carry a `reply` number,
+// which comes back in exactly one effect. Test: test/properties/kernel.test.ts draws from all of them.
+import type { Report } from './reports.ts'
+import type { ContainmentIntent, Handler, HoldReason, Now, Pid, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
+
+/** The number of a request; its answer comes as a `reply` or `refuse` effect. */
+export type ReplyTo = number
+
+interface Request {
+  readonly reply: ReplyTo
+  readonly by: Sender
+}
+
+export type InputBody =
+  | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
+  /** the daemon is about to start it: `containment` is the intent, recorded before anything is made */
+  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent }
+  | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly freeze: boolean })
+  | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
+  | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
+  | (Request & { readonly type: 'mask'; readonly uuid: Uuid; readonly mask: readonly Signal[] })
+  | (Request & { readonly type: 'handle'; readonly uuid: Uuid; readonly signal: Signal; readonly handler: Handler })
+  /** the kernel's own holds, for one process or all that live; `release` says that the cause is gone */
+  | { readonly type: 'hold'; readonly uuid: Uuid | null; readonly reason: HoldReason }
+  | { readonly type: 'release'; readonly uuid: Uuid | null; readonly reason: HoldReason }
+  | { readonly type: 'report'; readonly reply: ReplyTo; readonly uuid: Uuid; readonly pid: Pid; readonly report: Report }
+  /** the driver has ended and its containment is empty, or names who survived */
+  | { readonly type: 'released'; readonly uuid: Uuid; readonly pid: Pid; readonly survivors: readonly number[] }
+  | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid; readonly error: string | null }
+  /** a deadline of this process may have come */
+  | { readonly type: 'tick'; readonly uuid: Uuid }
+  /** the daemon starts and found this row; `survivors` could not be ended */
+  | { readonly type: 'boot'; readonly uuid: Uuid; readonly survivors: readonly number[] }
+
+export type Input = InputBody & { readonly now: Now }
+export type InputOf<T extends InputBody['type']> = Extract<InputBody, { type: T }> & { readonly now: Now }

@@ -1,0 +1,42 @@
+// The lifecycle of an incarnation: created → running → zombie → dead, and nothing else.
+// Owns the one table of states × events and the one function that makes a new state; what is not in the table is INTERNAL.
+// A resume is no transition: it begins a new incarnation with `incarnate`. Test: test/tables/lifecycle.test.ts.
+import { KernelError } from './errors.ts'
+import type { ExitStatus, Life } from './types.ts'
+
+export type StateName = Life['state']
+
+/** The numbers that stand for the states, also in exports. */
+export const STATE_NUMBERS = { created: 0, running: 1, zombie: 2, dead: 3 } as const satisfies Record<StateName, number>
+
+export type LifeEvent =
+  | { readonly type: 'start'; readonly attached: boolean }
+  | { readonly type: 'terminate'; readonly exit: ExitStatus }
+  | { readonly type: 'reap' }
+
+type LifeOf<S extends StateName> = Extract<Life, { state: S }>
+type EventOf<E extends LifeEvent['type']> = Extract<LifeEvent, { type: E }>
+type Cell<S extends StateName, E extends LifeEvent['type']> = 'illegal' | ((life: LifeOf<S>, event: EventOf<E>) => Life)
+
+export const LIFECYCLE: { readonly [S in StateName]: { readonly [E in LifeEvent['type']]: Cell<S, E> } } = {
+  created: { start: (_, { attached }) => begin(attached), terminate: 'illegal', reap: 'illegal' },
+  running: { start: 'illegal', terminate: (_, { exit }) => ({ state: 'zombie', exit }), reap: 'illegal' },
+  zombie: { start: 'illegal', terminate: 'illegal', reap: ({ exit }) => ({ state: 'dead', exit }) },
+  dead: { start: 'illegal', terminate: 'illegal', reap: 'illegal' },
+}
+
+function begin(attached: boolean): Life {
+  return { state: 'running', activity: 'starting', holds: [], stopping: null, drained: !attached, attached }
+}
+
+/** The first state of a new incarnation. */
+export function incarnate(): Life {
+  return { state: 'created' }
+}
+
+/** The state after an event. Errors: INTERNAL where the table has no transition. */
+export function transition(life: Life, event: LifeEvent): Life {
+  const cell = LIFECYCLE[life.state][event.type] as 'illegal' | ((life: Life, event: LifeEvent) => Life)
+  if (cell === 'illegal') throw new KernelError('INTERNAL', `no transition from ${life.state} by ${event.type}`)
+  return cell(life, event)
+}

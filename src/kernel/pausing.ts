@@ -1,0 +1,91 @@
+// Pausing and waking one process: what a hold and its removal mean for the driver and for the family.
+// Owns when a turn begins (`settle`), which is the only place that starts one. Test: test/tables/pausing.test.ts.
+import { COMPLETED } from './exit.ts'
+import { sameHold } from './holds.ts'
+import { terminate } from './release.ts'
+import { isLiving } from './status.ts'
+import { livingAncestors } from './tree.ts'
+import type { Hold, Process, Sender, Uuid } from './types.ts'
+import type { Work } from './work.ts'
+
+/** Adds a hold to a running process; the same hold twice is one. True if it is new. */
+export function hold(work: Work, uuid: Uuid, added: Hold, freeze: boolean): boolean {
+  const process = work.need(uuid)
+  if (process.life.state !== 'running') return false
+  const known = process.life.holds.some((other) => sameHold(other, added))
+  if (known && !freeze) return false
+  const first = process.life.holds.length === 0
+  const held = known ? process : work.emit(uuid, { type: 'process.held', hold: added, mono: work.now.mono })
+  if (first) tellAncestors(work, held, { suspended: true, reason: added.reason, by: added.by })
+  pauseDriver(work, held, freeze, first)
+  return !known
+}
+
+function pauseDriver(work: Work, process: Process, freeze: boolean, first: boolean): void {
+  const { life } = process
+  if (life.state !== 'running' || !life.attached || !(first || freeze)) return
+  const idle = life.activity === 'ready'
+  if (idle && !life.drained) work.emit(process.uuid, { type: 'process.drained', inFlight: null })
+  work.effect({ type: 'driver.pause', uuid: process.uuid, pid: process.pid, freeze: freeze || process.spec.driver === 'command' })
+}
+
+/** Removes holds. When the last is gone the process goes on where it was. True if any was there. */
+export function release(work: Work, uuid: Uuid, by: Sender, which: (hold: Hold) => boolean): boolean {
+  const process = work.need(uuid)
+  if (process.life.state !== 'running') return false
+  const gone = process.life.holds.filter(which)
+  if (gone.length === 0) return false
+  const after = work.emit(uuid, { type: 'process.released', holds: gone, by, mono: work.now.mono })
+  if (after.life.state === 'running' && after.life.holds.length === 0) wake(work, after, by)
+  return true
+}
+
+function wake(work: Work, process: Process, by: Sender): void {
+  tellAncestors(work, process, { suspended: false, by })
+  if (process.life.state !== 'running' || process.life.stopping) return
+  if (!process.life.attached) {
+    work.effect({ type: 'start', uuid: process.uuid, pid: process.pid })
+    return
+  }
+  work.effect({ type: 'driver.unpause', uuid: process.uuid, pid: process.pid })
+  settle(work, process.uuid)
+}
+
+type FamilyNews = { readonly suspended: true; readonly reason: string; readonly by: Sender } | { readonly suspended: false; readonly by: Sender }
+
+function tellAncestors(work: Work, process: Process, news: FamilyNews): void {
+  for (const ancestor of livingAncestors(work, process)) {
+    if (news.suspended) work.emit(ancestor.uuid, { type: 'child.suspended', child: process.uuid, reason: news.reason, by: news.by })
+    else work.emit(ancestor.uuid, { type: 'child.resumed', child: process.uuid, by: news.by })
+  }
+}
+
+/** The agent is ready: goes on with an open turn, begins the next message's, or is done. A held or stopping one waits. */
+export function settle(work: Work, uuid: Uuid): void {
+  const process = work.need(uuid)
+  const { life, progress, queue } = process
+  if (life.state !== 'running' || life.activity !== 'ready' || !life.attached || life.stopping || life.holds.length > 0) return
+  if (progress.turnOpen) {
+    work.emit(uuid, { type: 'process.working', turn: progress.turn, message: null })
+    work.effect({ type: 'driver.proceed', uuid, pid: process.pid, turn: progress.turn })
+    return
+  }
+  const next = queue[0]
+  if (next) beginTurn(work, process, next)
+  else if (!process.spec.interactive) terminate(work, process, COMPLETED)
+}
+
+function beginTurn(work: Work, process: Process, next: Process['queue'][number]): void {
+  const turn = process.progress.turn + 1
+  const { uuid, pid } = process
+  work.emit(uuid, { type: 'process.incoming', id: next.id, from: next.from, turn, queuedAt: next.seq })
+  work.emit(uuid, { type: 'process.working', turn, message: next.id })
+  work.effect({ type: 'driver.deliver', uuid, pid, message: next.id, seq: next.seq, turn })
+}
+
+/** The subtree holds of the parent, which a child that is born under them starts with. */
+export function inheritedHolds(work: Work, process: Process): readonly Hold[] {
+  const parent = process.parent === null ? undefined : work.get(process.parent)
+  if (!parent || !isLiving(parent) || parent.life.state !== 'running') return []
+  return parent.life.holds.filter((held) => held.reason === 'subtree')
+}

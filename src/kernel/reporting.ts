@@ -1,0 +1,154 @@
+// What drivers report, and what it means: one row per report, exhaustive by type.
+// Owns the steps: a model call is asked for here, so that holds, limits and stops are decided in one place.
+// A report of an old incarnation or turn is answered `late` and changes nothing. Test: test/tables/reporting.test.ts.
+import { KernelError } from './errors.ts'
+import { MAX_STEPS, failed, naturalExit } from './exit.ts'
+import { hold, settle } from './pausing.ts'
+import { terminate } from './release.ts'
+import { closeCall } from './spawning.ts'
+import type { InputOf } from './inputs.ts'
+import type { Ack, Report } from './reports.ts'
+import type { Process, Usage } from './types.ts'
+import type { Work } from './work.ts'
+
+type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
+type Row<T extends Report['type']> = (work: Work, process: Process, report: ReportOf<T>) => Ack
+
+/** Whichever comes first makes a checkpoint due. */
+export const CHECKPOINT_STEPS = 5
+export const CHECKPOINT_MS = 30_000
+
+const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
+  up,
+  'model.started': modelStarted,
+  'model.finished': modelFinished,
+  'model.failed': modelFailed,
+  'tool.finished': toolFinished,
+  'turn.ended': turnEnded,
+  output: (work, process, { stream, text }) => said(work, process, { type: 'process.output', stream, text }),
+  drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
+  frozen: (work, process, { inFlight }) => (isPausing(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
+  note: (work, process, { text }) => said(work, process, { type: 'process.note', text }),
+  exited: (work, process, report) => {
+    terminate(work, process, naturalExit(report))
+    return 'ok'
+  },
+}
+
+export function report(work: Work, input: InputOf<'report'>): void {
+  const process = work.get(input.uuid)
+  const late = !process || process.pid !== input.pid || process.life.state !== 'running' || !process.life.attached
+  const row = REPORTS[input.report.type] as Row<Report['type']>
+  const ack = late ? 'late' : row(work, process, input.report as never)
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'ack', ack } })
+}
+
+function said(work: Work, process: Process, body: Parameters<Work['emit']>[1]): Ack {
+  work.emit(process.uuid, body)
+  return 'ok'
+}
+
+function isPausing(process: Process): boolean {
+  return process.life.state === 'running' && process.life.holds.length > 0 && !process.life.drained
+}
+
+function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
+  const { uuid } = process
+  if (report.handle || report.sessionId !== undefined) {
+    work.emit(uuid, { type: 'process.handle', handle: report.handle ?? null, ...(report.sessionId === undefined ? {} : { sessionId: report.sessionId }) })
+  }
+  if (process.spec.driver === 'command') {
+    work.emit(uuid, { type: 'process.working', turn: process.progress.turn + 1, message: null })
+    return 'ok'
+  }
+  work.emit(uuid, { type: 'process.ready', turn: process.progress.turn })
+  if (isPausing(work.need(uuid))) work.emit(uuid, { type: 'process.drained', inFlight: null })
+  settle(work, uuid)
+  return 'ok'
+}
+
+/** The only place where a model call may begin. */
+function modelStarted(work: Work, process: Process, report: ReportOf<'model.started'>): Ack {
+  const { life, progress, spec } = process
+  if (life.state !== 'running' || life.stopping) return 'stop'
+  if (life.holds.length > 0) return 'held'
+  const next = progress.wholeStep === progress.step ? progress.step + 1 : progress.step
+  if (progress.modelOpen || progress.openCalls.length > 0 || report.step !== next) {
+    throw new KernelError('INVALID', `step ${report.step} cannot begin: step ${progress.step} is open`)
+  }
+  if (spec.limits.maxSteps !== undefined && report.step > spec.limits.maxSteps) return endByLimit(work, process)
+  const spent = overBudget(process.usage, spec.limits)
+  if (spent) {
+    hold(work, process.uuid, { reason: 'budget', by: 'system', at: work.now.wall }, false)
+    work.emit(process.uuid, { type: 'process.note', text: spent })
+    return 'held'
+  }
+  work.emit(process.uuid, { type: 'model.started', step: report.step, attempt: report.attempt, model: report.model })
+  return 'go'
+}
+
+function endByLimit(work: Work, process: Process): Ack {
+  terminate(work, process, MAX_STEPS)
+  return 'stop'
+}
+
+function overBudget(usage: Usage, limits: Process['spec']['limits']): string | null {
+  if (limits.budgetUsd !== undefined && usage.costUsd >= limits.budgetUsd) {
+    return `budget: $${usage.costUsd.toFixed(4)} of $${limits.budgetUsd} are spent`
+  }
+  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
+  if (limits.budgetTokens !== undefined && tokens >= limits.budgetTokens) return `budget: ${tokens} of ${limits.budgetTokens} tokens are used`
+  return null
+}
+
+function modelFinished(work: Work, process: Process, report: ReportOf<'model.finished'>): Ack {
+  const { uuid, progress } = process
+  if (!progress.modelOpen || progress.step !== report.step) throw new KernelError('INVALID', `no model call of step ${report.step} is open`)
+  const { step, message, usage, finish, durationMs } = report
+  work.emit(uuid, { type: 'model.finished', step, message, usage, finish, durationMs })
+  for (const call of report.calls) work.emit(uuid, { type: 'tool.started', step, ...call })
+  checkpointIfDue(work, process)
+  return 'ok'
+}
+
+function modelFailed(work: Work, process: Process, report: ReportOf<'model.failed'>): Ack {
+  if (!process.progress.modelOpen || process.progress.step !== report.step) return 'late'
+  work.emit(process.uuid, report)
+  return 'ok'
+}
+
+function toolFinished(work: Work, process: Process, report: ReportOf<'tool.finished'>): Ack {
+  const { uuid, progress } = process
+  const call = progress.openCalls.find((open) => open.callId === report.callId)
+  if (!call) return 'late'
+  const { callId, outcome, content, durationMs } = report
+  work.emit(uuid, { type: 'tool.finished', step: progress.step, callId, name: call.name, outcome, content, durationMs })
+  checkpointIfDue(work, process)
+  return 'ok'
+}
+
+function checkpointIfDue(work: Work, before: Process): void {
+  const after = work.need(before.uuid)
+  if (after.progress.wholeStep === before.progress.wholeStep) return
+  const { checkpoint, clock, progress } = after
+  const since = work.now.wall - (checkpoint?.at ?? clock.startedAt ?? clock.createdAt)
+  if (progress.wholeStep - (checkpoint?.step ?? 0) < CHECKPOINT_STEPS && since < CHECKPOINT_MS) return
+  work.effect({ type: 'checkpoint', uuid: after.uuid, pid: after.pid })
+}
+
+function turnEnded(work: Work, process: Process, report: ReportOf<'turn.ended'>): Ack {
+  const { uuid, progress, spec } = process
+  if (!progress.turnOpen || progress.turn !== report.turn) return 'late'
+  for (const call of progress.openCalls) closeCall(work, uuid, call)
+  if (report.outcome === 'error') work.emit(uuid, { type: 'process.error', message: report.error ?? 'the turn failed' })
+  if (report.outcome === 'error' && !spec.interactive) {
+    terminate(work, work.need(uuid), failed(report.error ?? 'the turn failed'))
+    return 'ok'
+  }
+  const { turn, outcome, result, error } = report
+  work.emit(uuid, { type: 'process.ready', turn, outcome, ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }) })
+  const ready = work.need(uuid)
+  if (isPausing(ready)) work.emit(uuid, { type: 'process.drained', inFlight: null })
+  settle(work, uuid)
+  return 'ok'
+}

@@ -1,0 +1,94 @@
+// Resume: wakes a suspended process and the chain above it, or builds a new incarnation of an ended one from its row.
+// Owns which holds a person's word removes, and what each driver can go on from. No state transition happens here:
+// a new incarnation begins at `created`. Test: test/tables/resuming.test.ts.
+import { KernelError } from './errors.ts'
+import { RELEASABLE, isPersonHold } from './holds.ts'
+import { release } from './pausing.ts'
+import { checkName, checkRoom, enqueue } from './spawning.ts'
+import { isLiving, isSuspended } from './status.ts'
+import { livingAncestors, livingSubtree } from './tree.ts'
+import type { InputOf } from './inputs.ts'
+import type { DriverName, Hold, Process, Sender } from './types.ts'
+import type { Work } from './work.ts'
+
+/** What an ended process of each driver can go on from. */
+export const RESUMABLE: Readonly<Record<DriverName, 'context' | 'session' | 'rerun'>> = {
+  native: 'context',
+  acp: 'session',
+  command: 'rerun',
+}
+
+type Resume = InputOf<'resume'>
+
+export function resume(work: Work, input: Resume): void {
+  const process = work.get(input.uuid) ?? input.frozen
+  if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
+  if (process.life.state === 'running' && process.life.stopping) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
+  if (isSuspended(process)) wakeUp(work, process, input)
+  else if (isLiving(process)) alreadyRuns(work, process, input)
+  else reincarnate(work, process, input)
+}
+
+function alreadyRuns(work: Work, process: Process, input: Resume): void {
+  if (input.message || input.spec) throw new KernelError('INVALID', `process ${process.pid} runs: it takes messages by \`send\`, and no overrides`)
+  const affected = input.subtree ? releaseBelow(work, process, input.by) : 0
+  done(work, input, process, affected, affected === 0 ? 'it was not suspended' : null)
+}
+
+function wakeUp(work: Work, process: Process, input: Resume): void {
+  if (input.spec) throw new KernelError('INVALID', 'overrides need an ended process: stop it first')
+  if (input.message) enqueue(work, process.uuid, { id: input.message.id, from: input.by, text: input.message.text })
+  const person = input.by === 'user'
+  let affected = release(work, process.uuid, input.by, (hold) => (person ? RELEASABLE[hold.reason] : hold.by === input.by)) ? 1 : 0
+  if (person && !input.only) affected += wakeAncestors(work, process, input.by)
+  if (input.subtree) affected += releaseBelow(work, process, input.by)
+  done(work, input, process, affected, stillHeld(work, process))
+}
+
+function wakeAncestors(work: Work, process: Process, by: Sender): number {
+  return livingAncestors(work, process).filter((ancestor) => release(work, ancestor.uuid, by, isPersonHold)).length
+}
+
+/** What was paused with this root goes on; what was paused on its own below stays. */
+function releaseBelow(work: Work, root: Process, by: Sender): number {
+  const ours = (hold: Hold): boolean => hold.reason === 'subtree' && hold.root === root.uuid
+  return livingSubtree(work, root.uuid).filter((process) => process.uuid !== root.uuid && release(work, process.uuid, by, ours)).length
+}
+
+function stillHeld(work: Work, process: Process): string | null {
+  const after = work.need(process.uuid)
+  if (after.life.state !== 'running' || after.life.holds.length === 0) return null
+  return `still suspended: ${after.life.holds.map((hold) => hold.reason).join(', ')}`
+}
+
+function reincarnate(work: Work, process: Process, input: Resume): void {
+  checkResumable(process, input)
+  if (process.life.state === 'zombie') throw new KernelError('CONFLICT', `process ${process.pid} is still being released`)
+  checkRoom(work)
+  checkName(work, process.spec.name)
+  if (!work.get(process.uuid)) work.bring(process)
+  const pid = work.takePid()
+  const { uuid } = process
+  const fromStep = process.progress.wholeStep
+  work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(input.spec ? { spec: input.spec } : {}) })
+  findParent(work, process)
+  if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text })
+  done(work, input, process, 1, null)
+  work.effect({ type: 'start', uuid, pid })
+}
+
+function checkResumable(process: Process, input: Resume): void {
+  if (RESUMABLE[process.spec.driver] !== 'rerun' || input.rerun) return
+  throw new KernelError('NOT_RESUMABLE', `a ${process.spec.driver} has no session to go on with; it can be run again with --rerun`)
+}
+
+/** Its parent of the spawn, if that lives; else PID 0. */
+function findParent(work: Work, process: Process): void {
+  const lineage = process.parentUuid === null ? undefined : work.get(process.parentUuid)
+  const parent = lineage && isLiving(lineage) ? lineage.uuid : null
+  if (parent !== process.parent) work.emit(process.uuid, { type: 'process.reparented', parent })
+}
+
+function done(work: Work, input: Resume, process: Process, affected: number, note: string | null): void {
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: process.uuid, affected, childrenGoOn: 0, note } })
+}

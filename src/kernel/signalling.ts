@@ -1,0 +1,157 @@
+// Signals: who may send one, where it goes (one process or a subtree), and what each does by default.
+// Owns delivery; dispositions come from signals.ts. Every delivery is a fact with its sender, origin and root,
+// and the wish is durable before anything acts on it. Test: test/tables/signalling.test.ts.
+import { KernelError } from './errors.ts'
+import { signalExit } from './exit.ts'
+import { hold, release } from './pausing.ts'
+import { terminate } from './release.ts'
+import { beginHeld, enqueue } from './spawning.ts'
+import { DEFER_MS, SIGNALS, disposition } from './signals.ts'
+import { isLiving } from './status.ts'
+import { livingAncestors, livingChildren, livingSubtree } from './tree.ts'
+import type { InputOf } from './inputs.ts'
+import type { Hold, Process, Sender, Signal, Uuid } from './types.ts'
+import type { Work } from './work.ts'
+
+/** Grace of a signal that ends, where the sender gave none. */
+export const KILL_GRACE_MS = 300
+
+/** One signal on its way to one process. */
+export interface Delivery {
+  readonly signal: Signal
+  readonly by: Sender
+  /** the process whose subtree was meant; null for a single one */
+  readonly root: Uuid | null
+  readonly graceMs: number | null
+  readonly freeze: boolean
+}
+
+export function signal(work: Work, input: InputOf<'signal'>): void {
+  const target = work.get(input.uuid)
+  if (!target || !isLiving(target)) throw new KernelError('NOT_FOUND', `process ${target?.pid ?? input.uuid} has ended`)
+  checkSender(work, input.by, target)
+  if (input.signal === 'SIGPAUSE' && isStopping(target)) throw new KernelError('INVALID', `process ${target.pid} is stopping`)
+  const reached = input.subtree ? livingSubtree(work, target.uuid) : [target]
+  const { signal: name, by, graceMs, freeze } = input
+  const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null }
+  const goOn = ends(name) && !input.subtree ? livingChildren(work, target.uuid).length : 0
+  for (const { uuid } of reached) deliver(work, uuid, delivery)
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: target.uuid, affected: reached.length, childrenGoOn: goOn, note: null } })
+}
+
+function ends(name: Signal): boolean {
+  return name === 'SIGTERM' || name === 'SIGKILL' || name === 'SIGINT'
+}
+
+function isStopping(process: Process): boolean {
+  return process.life.state === 'running' && process.life.stopping !== null
+}
+
+/** An agent may signal itself and what stands below it. Errors: PERMISSION. */
+function checkSender(work: Work, by: Sender, target: Process): void {
+  if (!by.startsWith('agent:')) return
+  const sender = by.slice('agent:'.length)
+  const below = target.uuid === sender || livingAncestors(work, target).some((ancestor) => ancestor.uuid === sender)
+  if (!below) throw new KernelError('PERMISSION', `${by} may signal itself and its descendants only`)
+}
+
+/** Delivers one signal as the receiver's mask and handlers say; `force` for one whose deferral is over. */
+export function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): void {
+  const process = work.need(uuid)
+  if (!isLiving(process)) return
+  const { signal: name, by, root, graceMs } = delivery
+  const how = disposition(process.signals, name, force)
+  work.emit(uuid, { type: 'signal.sent', signal: name, by, root, disposition: how, graceMs })
+  switch (how) {
+    case 'pending':
+      return pend(work, uuid, delivery)
+    case 'ignored':
+      return by === 'user' ? pend(work, uuid, delivery) : undefined
+    case 'message':
+      enqueue(work, uuid, { id: `signal-${work.need(uuid).seq}`, from: 'system', text: `You received ${name} from ${by}. Wrap up.` })
+      return name === 'SIGTERM' ? act(work, uuid, delivery) : undefined
+    case 'default':
+      return act(work, uuid, delivery)
+  }
+}
+
+function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs }: Delivery): void {
+  const dueMono = by === 'user' ? work.now.mono + DEFER_MS : null
+  work.emit(uuid, { type: 'signal.pended', pending: { signal: name, by, root, graceMs, dueMono } })
+}
+
+/** The default actions. */
+const ACTIONS: Readonly<Record<Signal, (work: Work, process: Process, delivery: Delivery) => void>> = {
+  SIGTERM: (work, process, delivery) => stop(work, process, delivery, delivery.graceMs ?? KILL_GRACE_MS),
+  SIGKILL: (work, process, delivery) => stop(work, process, delivery, 0),
+  SIGINT: interrupt,
+  SIGPAUSE: pause,
+  SIGRESUME: (work, process, { by, root }) => {
+    release(work, process.uuid, by, (held) => held.by === by && (held.reason === 'user' || (held.reason === 'subtree' && held.root === root)))
+  },
+}
+
+function act(work: Work, uuid: Uuid, delivery: Delivery): void {
+  ACTIONS[delivery.signal](work, work.need(uuid), delivery)
+}
+
+function pause(work: Work, process: Process, { by, root, freeze }: Delivery): void {
+  const added: Hold = root === null ? { reason: 'user', by, at: work.now.wall } : { reason: 'subtree', root, by, at: work.now.wall }
+  if (process.life.state === 'created') beginHeld(work, process, [added])
+  else if (!isStopping(process)) hold(work, process.uuid, added, freeze)
+}
+
+function interrupt(work: Work, process: Process, delivery: Delivery): void {
+  const interactive = process.life.state === 'running' && process.spec.interactive
+  if (!interactive) return stop(work, process, delivery, delivery.graceMs ?? KILL_GRACE_MS)
+  work.effect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
+}
+
+/** The wish to end. A second one only shortens the patience: the first cause stays. */
+function stop(work: Work, process: Process, { signal: name, by }: Delivery, graceMs: number): void {
+  const { uuid, pid, life } = process
+  const suspended = life.state === 'running' && life.holds.length > 0
+  const exit = signalExit(name, by, suspended)
+  if (life.state !== 'running' || !life.attached) return terminate(work, process, exit)
+  if (!life.stopping) {
+    work.emit(uuid, { type: 'process.stopping', stopping: { signal: name, by, at: work.now.wall, graceMs, exit } })
+  }
+  const ladder = suspended ? 'SIGKILL' : (name as 'SIGTERM' | 'SIGKILL' | 'SIGINT')
+  work.effect({ type: 'driver.stop', uuid, pid, signal: ladder, graceMs: suspended ? 0 : graceMs })
+}
+
+/** What waits and is not blocked any more, or whose deferral is over, is delivered now. */
+export function deliverPending(work: Work, uuid: Uuid): void {
+  for (const pending of work.need(uuid).signals.pending) {
+    const due = pending.dueMono !== null && pending.dueMono <= work.now.mono
+    if (!due && disposition(work.need(uuid).signals, pending.signal) !== 'default') continue
+    work.emit(uuid, { type: 'signal.unpended', signal: pending.signal })
+    deliver(work, uuid, { ...pending, freeze: false }, due)
+  }
+}
+
+export function mask(work: Work, input: InputOf<'mask'>): void {
+  const process = living(work, input.uuid)
+  if (input.mask.some((name) => !SIGNALS[name].blockable)) throw new KernelError('INVALID', 'SIGKILL cannot be blocked')
+  work.emit(process.uuid, { type: 'signal.masked', mask: [...new Set(input.mask)] })
+  deliverPending(work, process.uuid)
+  done(work, input.reply, process.uuid)
+}
+
+export function handle(work: Work, input: InputOf<'handle'>): void {
+  const process = living(work, input.uuid)
+  if (!SIGNALS[input.signal].blockable) throw new KernelError('INVALID', 'SIGKILL cannot be handled')
+  work.emit(process.uuid, { type: 'signal.handled', signal: input.signal, handler: input.handler })
+  deliverPending(work, process.uuid)
+  done(work, input.reply, process.uuid)
+}
+
+function living(work: Work, uuid: Uuid): Process {
+  const process = work.get(uuid)
+  if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? uuid} has ended`)
+  return process
+}
+
+function done(work: Work, to: number, uuid: Uuid): void {
+  work.effect({ type: 'reply', to, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note: null } })
+}

@@ -1,0 +1,120 @@
+// The kernel's one entry: step(view, input) → { changes, effects }. Synchronous, pure, copies no table.
+// Owns the switch over inputs. An operating error becomes a `refuse` effect and changes nothing.
+// Tests: test/properties/kernel.test.ts, test/simulation.
+import { boot } from './booting.ts'
+import { freezeAt, timeoutAt } from './deadline.ts'
+import { KernelError } from './errors.ts'
+import { TIMED_OUT } from './exit.ts'
+import { hold, release, settle } from './pausing.ts'
+import { reap } from './release.ts'
+import { report } from './reporting.ts'
+import { resume } from './resuming.ts'
+import { deliverPending, handle, mask, signal } from './signalling.ts'
+import { enqueue, spawn, start } from './spawning.ts'
+import { isLiving } from './status.ts'
+import { Work } from './work.ts'
+import type { Input, InputOf } from './inputs.ts'
+import type { Process, Uuid } from './types.ts'
+import type { View } from './view.ts'
+import type { Decision } from './work.ts'
+
+export function step(view: View, input: Input): Decision {
+  const work = new Work(view, input.now)
+  try {
+    decide(work, input)
+    return work.decision()
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error
+    if (!('reply' in input)) throw error
+    const { code, message, details } = error
+    const refused = new Work(view, input.now)
+    refused.effect({ type: 'refuse', to: input.reply, code, message, ...(details ? { details } : {}) })
+    return refused.decision()
+  }
+}
+
+function decide(work: Work, input: Input): void {
+  switch (input.type) {
+    case 'spawn': return spawn(work, input)
+    case 'start': return start(work, input)
+    case 'signal': return signal(work, input)
+    case 'resume': return resume(work, input)
+    case 'send': return send(work, input)
+    case 'mask': return mask(work, input)
+    case 'handle': return handle(work, input)
+    case 'hold': return holdAll(work, input)
+    case 'release': return releaseAll(work, input)
+    case 'report': return report(work, input)
+    case 'released': return released(work, input)
+    case 'checkpoint': return checkpoint(work, input)
+    case 'tick': return tick(work, input)
+    case 'boot': return boot(work, input)
+  }
+}
+
+function send(work: Work, input: InputOf<'send'>): void {
+  const process = work.get(input.uuid)
+  if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? input.uuid} has ended`)
+  if (process.spec.driver === 'command') throw new KernelError('INVALID', 'a plain command takes no messages')
+  enqueue(work, input.uuid, { id: input.id, from: input.by, text: input.text })
+  settle(work, input.uuid)
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: input.uuid, affected: 1, childrenGoOn: 0, note: null } })
+}
+
+function holdAll(work: Work, input: InputOf<'hold'>): void {
+  const running = input.uuid === null ? [...work.all()] : [input.uuid]
+  for (const uuid of running) {
+    const process = work.get(uuid)
+    if (process?.life.state !== 'running' || process.life.stopping) continue
+    hold(work, uuid, { reason: input.reason, by: 'system', at: work.now.wall }, false)
+  }
+}
+
+function releaseAll(work: Work, input: InputOf<'release'>): void {
+  const held = input.uuid === null ? [...work.all()] : [input.uuid]
+  for (const uuid of held) {
+    if (work.get(uuid)) release(work, uuid, 'system', (other) => other.reason === input.reason && other.by === 'system')
+  }
+}
+
+function released(work: Work, input: InputOf<'released'>): void {
+  const process = work.get(input.uuid)
+  if (process?.life.state !== 'zombie' || process.pid !== input.pid) return
+  if (input.survivors.length === 0) reap(work, process)
+  else work.emit(process.uuid, { type: 'process.error', message: `still alive after the kill: ${input.survivors.join(', ')}` })
+}
+
+function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {
+  const process = work.get(input.uuid)
+  if (!process || process.pid !== input.pid || !isLiving(process)) return
+  const { uuid, seq, progress } = process
+  const { wholeStep: step, turn, openCalls } = progress
+  if (input.error !== null) work.emit(uuid, { type: 'checkpoint.failed', step, error: input.error })
+  else work.emit(uuid, { type: 'checkpoint.written', step, ranges: [[1, seq]], turn, openCalls })
+}
+
+/** Acts on the deadlines that have come; each leaves a state in which it is no longer one. */
+function tick(work: Work, { uuid, now }: InputOf<'tick'>): void {
+  const process = work.get(uuid)
+  if (process?.life.state !== 'running' || process.life.stopping) return
+  const timeout = timeoutAt(process)
+  if (timeout !== null && timeout <= now.mono) return stopByTimeout(work, process)
+  const freeze = freezeAt(process)
+  if (freeze !== null && freeze <= now.mono) freezeNow(work, uuid)
+  deliverPending(work, uuid)
+}
+
+function freezeNow(work: Work, uuid: Uuid): void {
+  const process = work.need(uuid)
+  work.emit(uuid, { type: 'process.drained', inFlight: 'frozen: it did not drain in time' })
+  work.effect({ type: 'driver.pause', uuid, pid: process.pid, freeze: true })
+}
+
+function stopByTimeout(work: Work, process: Process): void {
+  const { uuid, pid } = process
+  work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: work.now.wall, graceMs: TIMEOUT_GRACE_MS, exit: TIMED_OUT } })
+  work.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs: TIMEOUT_GRACE_MS })
+}
+
+/** Grace of a process whose time is over. */
+const TIMEOUT_GRACE_MS = 10_000

@@ -1,0 +1,75 @@
+// The table as the kernel may see it, and an overlay over it: what has been decided and is not applied yet.
+// Owns how the overlay answers; the view below is never written, and no table is copied.
+// Test: test/properties/kernel.test.ts.
+import { isActive } from './status.ts'
+import type { Pid, Process, Uuid } from './types.ts'
+
+/** Live processes and zombies, by UUID; the dead are not in it. */
+export interface View {
+  get(uuid: Uuid): Process | undefined
+  /** children in the tree; null lists those of PID 0 */
+  children(parent: Uuid | null): Iterable<Uuid>
+  /** the UUIDs of all rows */
+  all(): Iterable<Uuid>
+  /** the process of that name that is not dead */
+  named(name: string): Uuid | undefined
+  /** how many count against `maxProcesses` */
+  readonly active: number
+  /** the last PID that was given out */
+  readonly lastPid: Pid
+  readonly maxProcesses: number
+}
+
+export class Overlay implements View {
+  readonly processes = new Map<Uuid, Process>()
+  readonly maxProcesses: number
+  active: number
+  lastPid: Pid
+  readonly #view: View
+  readonly #byParent = new Map<Uuid | null, Set<Uuid>>()
+  readonly #byName = new Map<string, Uuid>()
+
+  constructor(view: View) {
+    this.#view = view
+    this.active = view.active
+    this.lastPid = view.lastPid
+    this.maxProcesses = view.maxProcesses
+  }
+
+  get(uuid: Uuid): Process | undefined {
+    const over = this.processes.get(uuid)
+    if (over) return over.life.state === 'dead' ? undefined : over
+    return this.#view.get(uuid)
+  }
+
+  *children(parent: Uuid | null): Generator<Uuid> {
+    for (const uuid of [...this.#view.children(parent)]) {
+      if (this.get(uuid)?.parent === parent && !this.#byParent.get(parent)?.has(uuid)) yield uuid
+    }
+    for (const uuid of [...(this.#byParent.get(parent) ?? [])]) {
+      if (this.get(uuid)?.parent === parent) yield uuid
+    }
+  }
+
+  *all(): Generator<Uuid> {
+    for (const uuid of this.#view.all()) if (this.get(uuid)) yield uuid
+    for (const uuid of [...this.processes.keys()]) if (this.get(uuid) && !this.#view.get(uuid)) yield uuid
+  }
+
+  named(name: string): Uuid | undefined {
+    const uuid = this.#byName.get(name) ?? this.#view.named(name)
+    return uuid !== undefined && this.get(uuid)?.spec.name === name ? uuid : undefined
+  }
+
+  /** Lays a new value over the old one. */
+  put(process: Process): void {
+    const before = this.processes.get(process.uuid) ?? this.#view.get(process.uuid)
+    this.active += (isActive(process) ? 1 : 0) - (before && isActive(before) ? 1 : 0)
+    this.processes.set(process.uuid, process)
+    if (process.spec.name !== null) this.#byName.set(process.spec.name, process.uuid)
+    if (before && before.parent === process.parent) return
+    const siblings = this.#byParent.get(process.parent)
+    if (siblings) siblings.add(process.uuid)
+    else this.#byParent.set(process.parent, new Set([process.uuid]))
+  }
+}

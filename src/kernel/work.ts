@@ -1,0 +1,79 @@
+// One decision in the making: facts in order, the effects after them, and the view as the facts so far have changed it.
+// Owns how facts get their numbers. A decision that is refused is dropped with all that it had.
+// Test: test/properties/kernel.test.ts.
+import { KernelError } from './errors.ts'
+import { fold } from './fold.ts'
+import { Overlay } from './view.ts'
+import type { Effect } from './effects.ts'
+import type { Fact, FactBody } from './facts.ts'
+import type { Now, Pid, Process, Uuid } from './types.ts'
+import type { View } from './view.ts'
+
+/** What one input did. `processes` are the new values of all that changed. */
+export interface Changes {
+  readonly facts: readonly Fact[]
+  readonly processes: ReadonlyMap<Uuid, Process>
+  readonly lastPid: Pid
+}
+
+export interface Decision {
+  readonly changes: Changes
+  readonly effects: readonly Effect[]
+}
+
+export class Work extends Overlay {
+  readonly now: Now
+  readonly facts: Fact[] = []
+  readonly effects: Effect[] = []
+  readonly #frozen = new Map<Uuid, Process>()
+
+  constructor(view: View, now: Now) {
+    super(view)
+    this.now = now
+  }
+
+  /** A process that must be there, also one that died in this decision. Errors: INTERNAL. */
+  need(uuid: Uuid): Process {
+    const process = this.#last(uuid)
+    if (!process) throw new KernelError('INTERNAL', `no row for ${uuid}`)
+    return process
+  }
+
+  takePid(): Pid {
+    this.lastPid += 1
+    return this.lastPid
+  }
+
+  /** A resume begins from a dead row, which is not in the table. */
+  bring(frozen: Process): void {
+    this.#frozen.set(frozen.uuid, frozen)
+  }
+
+  emit(uuid: Uuid, body: FactBody): Process {
+    const before = this.#last(uuid)
+    const fact: Fact = { uuid, seq: (before?.seq ?? 0) + 1, pid: pidOf(before, body), at: this.now.wall, body }
+    const after = fold(before, fact)
+    this.put(after)
+    this.facts.push(fact)
+    return after
+  }
+
+  effect(effect: Effect): void {
+    this.effects.push(effect)
+  }
+
+  decision(): Decision {
+    return { changes: { facts: this.facts, processes: this.processes, lastPid: this.lastPid }, effects: this.effects }
+  }
+
+  #last(uuid: Uuid): Process | undefined {
+    return this.processes.get(uuid) ?? this.get(uuid) ?? this.#frozen.get(uuid)
+  }
+}
+
+/** A new incarnation's first fact already bears its PID. */
+function pidOf(before: Process | undefined, body: FactBody): Pid {
+  if (body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.rehydrated') return body.pid
+  if (!before) throw new KernelError('INTERNAL', `the first fact is ${body.type}`)
+  return before.pid
+}
