@@ -1,0 +1,112 @@
+// Builds dist/: the command line, the daemon and the library, each with the types of the latter. `npm run build`.
+// Every entry must be there and every step succeed: nothing is left out in silence. Files are written beside their place and
+// renamed, and files of earlier builds go last, so that a second build at the same time does no harm.
+// Test: test/e2e/bin.test.ts.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const dist = join(root, 'dist')
+const started = performance.now()
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'none',
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+}
+
+// Packages in CommonJS ask for Node's own modules with `require`, which ESM does not have.
+const banner = { js: "import{createRequire as reeveRequire}from'node:module';const require=reeveRequire(import.meta.url);" }
+
+const bundles = [
+  { name: 'cli', options: { entryPoints: { main: 'src/cli/main.ts' }, outdir: 'dist/cli' } },
+  { name: 'daemon', options: { entryPoints: { daemon: 'src/daemon/main.ts' }, outdir: 'dist', chunkNames: 'daemon-[hash]', banner } },
+  { name: 'library', options: { entryPoints: { index: 'src/index.ts' }, outdir: 'dist', chunkNames: 'index-[hash]', packages: 'external' } },
+]
+
+/** Bytes that are loaded at the start of an entry: the file and what it imports statically. */
+function startBytes(metafile, entry) {
+  const seen = new Set()
+  const queue = [entry]
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (seen.has(file)) continue
+    seen.add(file)
+    const imports = metafile.outputs[file].imports.filter((one) => one.kind === 'import-statement' && !one.external)
+    queue.push(...imports.map((one) => one.path))
+  }
+  return { files: [...seen], bytes: [...seen].reduce((sum, file) => sum + metafile.outputs[file].bytes, 0) }
+}
+
+/** The command line starts at each key press: no package may be among what it loads at once. */
+function checkCli(metafile, files) {
+  const inputs = files.flatMap((file) => Object.keys(metafile.outputs[file].inputs))
+  const packages = inputs.filter((input) => input.includes('node_modules'))
+  if (packages.length > 0) throw new Error(`the command line loads packages at its start: ${packages.slice(0, 3).join(', ')}`)
+}
+
+function put(path, contents) {
+  mkdirSync(dirname(path), { recursive: true })
+  const beside = `${path}.${process.pid}.tmp`
+  writeFileSync(beside, contents)
+  renameSync(beside, path)
+}
+
+async function bundle({ name, options }) {
+  const result = await build({ ...common, ...options })
+  if (result.warnings.length > 0) throw new Error(`${name}: esbuild warned`)
+  const entry = Object.keys(result.metafile.outputs).find((file) => result.metafile.outputs[file].entryPoint)
+  const start = startBytes(result.metafile, entry)
+  if (name === 'cli') checkCli(result.metafile, start.files)
+  for (const file of result.outputFiles) put(file.path, file.contents)
+  const all = result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0)
+  console.log(`build: ${entry} ${kib(start.bytes)} at its start, ${kib(all)} in all`)
+  return result.outputFiles.map((file) => file.path)
+}
+
+/** Declarations name their neighbours by `.ts`, and only `.js` is sure to be understood by all readers of a package. */
+function types() {
+  const out = join(dist, `types.${process.pid}.tmp`)
+  try {
+    const args = [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.types.json'), '--outDir', out]
+    const tsc = spawnSync(process.execPath, args, { stdio: 'inherit' })
+    if (tsc.status !== 0) throw new Error('the declarations could not be made')
+    const files = filesIn(out)
+    return files.map((file) => {
+      const path = join(dist, 'types', relative(out, file))
+      put(path, readFileSync(file, 'utf8').replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'))
+      return path
+    })
+  } finally {
+    rmSync(out, { recursive: true, force: true })
+  }
+}
+
+function filesIn(dir) {
+  return readdirSync(dir, { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+}
+
+function kib(bytes) {
+  return `${(bytes / 1024).toFixed(0)} KiB`
+}
+
+try {
+  const kept = new Set((await Promise.all(bundles.map(bundle))).flat())
+  for (const file of types()) kept.add(file)
+  for (const file of filesIn(dist)) if (!kept.has(file) && !file.includes('.tmp')) rmSync(file, { force: true })
+  console.log(`build: done in ${Math.round(performance.now() - started)} ms`)
+} catch (error) {
+  console.error(`build: ${error instanceof Error ? error.message : error}`)
+  process.exitCode = 1
+}
