@@ -8,7 +8,7 @@ const steps = [
   ['scripts/build.mjs'],
   ['node_modules/oxlint/bin/oxlint'],
   ['scripts/types.mjs'],
-  ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)],
+  ['node_modules/vitest/vitest.mjs', 'run', '--configLoader', 'native', ...process.argv.slice(2)],
 ]
 
 if (spawnSync('git', ['--version']).error) {

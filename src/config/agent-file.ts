@@ -1,0 +1,182 @@
+// One agent file: front matter between two lines of `---`, then the system prompt. Knows reeve's format and Claude Code's.
+// What a file asks for and reeve cannot do yet is listed in `unsupported`, never dropped in silence; what would widen a
+// permission (`Bash(git *)` as `bash`) is not granted. Test: test/tables/config-agents.test.ts.
+import { basename } from 'node:path'
+import { z } from 'zod'
+import type { DriverName, Limits } from '../kernel/types.ts'
+import type { Problem } from './files.ts'
+import { parseDuration } from './duration.ts'
+import { parseYaml, suggest, type Format, type Parsed } from './yaml.ts'
+
+export type AgentSource = 'project' | 'claude' | 'user' | 'built-in'
+
+export interface Agent {
+  readonly name: string
+  readonly description: string
+  readonly driver: DriverName
+  /** `provider/name`, `script:FILE`, or null for the configured default */
+  readonly model: string | null
+  /** null is the driver's default set */
+  readonly tools: readonly string[] | null
+  readonly deny: readonly string[]
+  readonly limits: Limits
+  readonly system: string | null
+  readonly source: AgentSource
+  /** null for the built-in ones */
+  readonly file: string | null
+  /** what the file says and reeve does not do, in words for people */
+  readonly unsupported: readonly string[]
+}
+
+export const TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash'] as const
+
+/** Claude Code's tools, by reeve's names. */
+const CLAUDE_TOOLS: Readonly<Record<string, string>> = {
+  Read: 'read', Write: 'write', Edit: 'edit', MultiEdit: 'edit', LS: 'ls', Glob: 'glob', Grep: 'grep', Bash: 'bash',
+}
+
+/** Claude Code's short names of models; `inherit` is the configured default. docs/agents.md has this table. */
+const CLAUDE_MODELS: Readonly<Record<string, string | null>> = {
+  sonnet: 'anthropic/claude-sonnet-5',
+  opus: 'anthropic/claude-opus-5-5',
+  haiku: 'anthropic/claude-haiku-4-5',
+  inherit: null,
+}
+
+const MAX_TOOLS = 200
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
+const nameRule = z.string().regex(NAME, 'expected a name of up to 64 letters, digits, dots, dashes and underscores')
+const list = z.union([z.array(z.string().trim().min(1)).max(MAX_TOOLS), z.string()], 'expected a list, or names with commas between').transform((value) => {
+  return typeof value === 'string' ? splitList(value).slice(0, MAX_TOOLS) : value
+})
+const toolList = list.superRefine((names, context) => {
+  const wrong = names.find((one) => !(TOOLS as readonly string[]).includes(one))
+  if (wrong === undefined) return
+  const near = suggest(CLAUDE_TOOLS[wrong] ?? wrong, TOOLS)
+  context.addIssue(`there is no tool \`${wrong}\`${near ? `; did you mean \`${near}\`?` : `; there are ${TOOLS.join(', ')}`}`)
+})
+const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text)
+  if (ms === null) context.addIssue('expected a duration such as 90s, 10m or 1h30m')
+  return ms ?? 0
+})
+const count = z.int().min(1)
+const limits = z.strictObject({ maxSteps: count.optional(), timeout: duration.optional(), budgetUsd: z.number().positive().optional(), budgetTokens: count.optional() })
+
+const keys = {
+  name: nameRule.optional(),
+  description: z.string().default(''),
+  driver: z.enum(['native', 'acp', 'command']).default('native'),
+  model: z.string().regex(/^(script:.+|replay:.+|[^/\s:]+\/\S+)$/, 'expected provider/name, script:FILE or replay:UUID').optional(),
+  tools: toolList.optional(),
+  deny: list.default([]),
+  limits: limits.default({}),
+  mcp: z.unknown().optional(),
+  restart: z.unknown().optional(),
+}
+const ownFormat: Format<z.infer<z.ZodObject<typeof keys>>> = {
+  schema: z.strictObject(keys),
+  known: (path) => Object.keys(path[0] === 'limits' ? limits.shape : keys),
+}
+const claudeFormat: Format<Record<string, unknown>> = { schema: z.record(z.string(), z.unknown()), known: () => [] }
+
+/** Reads the text of an agent file; the name is the file's own where the front matter has none. */
+export function parseAgent(text: string, file: string, source: AgentSource): Parsed<Agent> {
+  const parts = split(text)
+  if (parts === null) return fail(file, 1, 'the front matter is missing: the first line must be `---`, and another `---` must end it')
+  return source === 'claude' ? claudeAgent(parts, file) : ownAgent(parts, file, source)
+}
+
+interface Parts {
+  readonly front: string
+  readonly body: string
+}
+
+function split(text: string): Parts | null {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  const end = lines.findIndex((line, index) => index > 0 && /^---\s*$/.test(line))
+  if (end < 0 || !/^---\s*$/.test(lines[0] ?? '')) return null
+  return { front: lines.slice(1, end).join('\n'), body: lines.slice(end + 1).join('\n').trim() }
+}
+
+function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Parsed<Agent> {
+  const parsed = parseYaml(front, ownFormat, file, 2)
+  if (!parsed.ok) return parsed
+  const { limits: said, ...rest } = parsed.value
+  const { timeout, ...counts } = said
+  const unsupported = (['mcp', 'restart'] as const).filter((key) => rest[key] !== undefined).map((key) => `${key} is not supported yet`)
+  if (rest.driver !== 'native') unsupported.push(`driver ${rest.driver} is not supported in agent files yet`)
+  return named(rest.name ?? null, file, {
+    description: rest.description,
+    driver: rest.driver,
+    model: rest.model ?? null,
+    tools: rest.tools ?? null,
+    deny: rest.deny,
+    limits: { ...present(counts), ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
+    system: body || null,
+    source,
+    unsupported,
+  })
+}
+
+/** Claude Code takes front matter that is no YAML (`description: Use it when: …`), so each line is then a key and its text. */
+function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {
+  const yaml = parseYaml(front, claudeFormat, file, 2)
+  const said = yaml.ok ? yaml.value : byLines(front)
+  const { name, description, tools, disallowedTools, model, maxTurns, color: _, ...others } = said
+  const allowed = claudeTools('tools', tools)
+  const denied = claudeTools('disallowedTools', disallowedTools)
+  const chosen = claudeModel(model)
+  const steps = count.safeParse(Number(maxTurns))
+  return named(typeof name === 'string' ? name : null, file, {
+    description: typeof description === 'string' ? description : '',
+    driver: 'native',
+    model: chosen.model,
+    tools: tools === undefined || tools === '*' ? null : allowed.names,
+    deny: denied.names,
+    limits: maxTurns !== undefined && steps.success ? { maxSteps: steps.data } : {},
+    system: body || null,
+    source: 'claude',
+    unsupported: [...(tools === '*' ? [] : allowed.unsupported), ...denied.unsupported, ...chosen.unsupported, ...Object.keys(others).map((key) => `${key} is not supported`)],
+  })
+}
+
+function byLines(front: string): Record<string, unknown> {
+  const pairs = front.split(/\r?\n/).map((line) => /^([A-Za-z][\w-]*):[ \t]*(.*)$/.exec(line))
+  return Object.fromEntries(pairs.flatMap((match) => (match ? [[match[1] ?? '', (match[2] ?? '').trim()]] : [])))
+}
+
+function claudeTools(key: string, value: unknown): { names: string[]; unsupported: string[] } {
+  const said = list.safeParse(value ?? [])
+  if (!said.success) return { names: [], unsupported: [`${key}: ${said.error.issues[0]?.message}`] }
+  const names = said.data.flatMap((one) => CLAUDE_TOOLS[one] ?? [])
+  return { names: [...new Set(names)], unsupported: said.data.filter((one) => !CLAUDE_TOOLS[one]).map((one) => `${key}: ${one} is not supported`) }
+}
+
+function claudeModel(value: unknown): { model: string | null; unsupported: string[] } {
+  if (value === undefined || value === '') return { model: null, unsupported: [] }
+  const known = typeof value === 'string' ? CLAUDE_MODELS[value] : undefined
+  if (known !== undefined) return { model: known, unsupported: [] }
+  if (typeof value === 'string' && /^claude-[\w.-]+$/.test(value)) return { model: `anthropic/${value}`, unsupported: [] }
+  return { model: null, unsupported: [`model: ${String(value)} is not known; the default model is used`] }
+}
+
+/** Splits at commas that are outside of parentheses: `Read, Bash(git add:*, git commit:*)`. */
+function splitList(text: string): string[] {
+  return text.split(/,(?![^(]*\))/).map((one) => one.trim()).filter((one) => one !== '')
+}
+
+function named(name: string | null, file: string, rest: Omit<Agent, 'name' | 'file'>): Parsed<Agent> {
+  const chosen = name ?? basename(file, '.md')
+  if (!NAME.test(chosen)) return fail(file, 1, `\`${chosen.slice(0, 80)}\` is not a name: up to 64 letters, digits, dots, dashes and underscores`)
+  if (chosen === 'command') return fail(file, 1, 'the name `command` is taken: it is what `run -- CMD` is called')
+  return { ok: true, value: { name: chosen, file, ...rest } }
+}
+
+function fail(file: string, line: number, message: string): { readonly ok: false; readonly problem: Problem } {
+  return { ok: false, problem: { file, line, message } }
+}
+
+function present(values: { [K in keyof Limits]?: number | undefined }): Limits {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+}

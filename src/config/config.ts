@@ -1,0 +1,147 @@
+// The configuration: flags over environment over the project's reeve.yaml over the user's config.yaml over defaults.
+// Owns every key and its default. A project's file comes with a repository, so it may choose an agent and a model, but
+// nothing that runs programs, moves keys or touches other projects: those keys are the user's alone.
+// Test: test/tables/config.test.ts.
+import { z } from 'zod'
+import { KernelError } from '../kernel/errors.ts'
+import type { ContainmentKind } from '../kernel/types.ts'
+import { nearest, problemError, readText, trustedOwners } from './files.ts'
+import type { Env, Paths } from './paths.ts'
+import { parseYaml, type Format } from './yaml.ts'
+
+/** Where models come from; `name` is the part before the slash in `provider/model`. */
+export interface Provider {
+  readonly name: string
+  readonly kind: 'anthropic' | 'openai-compatible'
+  readonly baseURL: string
+  /** the name of the variable or credential that holds the key; null for endpoints without one */
+  readonly apiKeyEnv: string | null
+}
+
+export interface Config {
+  /** live, not suspended processes that the table may have */
+  readonly maxProcesses: number
+  readonly defaultAgent: string
+  /** `provider/name`, or null: then each agent or `--model` must name one */
+  readonly defaultModel: string | null
+  /** the user's, before the built-in ones of the same name */
+  readonly providers: readonly Provider[]
+  readonly containment: ContainmentKind | 'auto'
+  /** argv of a program that prints a key; `{name}` is replaced by the key's name */
+  readonly keyCommand: readonly string[] | null
+}
+
+export const DEFAULTS: Config = {
+  maxProcesses: 10_000,
+  defaultAgent: 'default',
+  defaultModel: null,
+  providers: [
+    { name: 'anthropic', kind: 'anthropic', baseURL: 'https://api.anthropic.com/v1', apiKeyEnv: 'ANTHROPIC_API_KEY' },
+    { name: 'openai', kind: 'openai-compatible', baseURL: 'https://api.openai.com/v1', apiKeyEnv: 'OPENAI_API_KEY' },
+    { name: 'openrouter', kind: 'openai-compatible', baseURL: 'https://openrouter.ai/api/v1', apiKeyEnv: 'OPENROUTER_API_KEY' },
+    { name: 'ollama', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:11434/v1', apiKeyEnv: null },
+  ],
+  containment: 'auto',
+  keyCommand: null,
+}
+
+const MAX_PROVIDERS = 100
+const word = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'expected a name of letters, digits, dots, dashes and underscores')
+const model = z.string().regex(/^(script:.+|replay:.+|[^/\s:]+\/\S+)$/, 'expected provider/name, script:FILE or replay:UUID').max(1000)
+const variable = z.string().regex(/^[A-Za-z_]\w{0,127}$/, 'expected the name of a variable, never a key itself')
+
+const provider = z.strictObject({
+  name: word,
+  kind: z.enum(['anthropic', 'openai-compatible']),
+  baseURL: z.url({ protocol: /^https?$/, error: 'expected a URL with http or https' }),
+  apiKeyEnv: variable.nullable().default(null),
+})
+
+const projectKeys = { defaultAgent: word.optional(), defaultModel: model.optional() }
+const userKeys = {
+  ...projectKeys,
+  maxProcesses: z.int().min(1).max(1_000_000).optional(),
+  providers: z.array(provider).max(MAX_PROVIDERS).optional(),
+  containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).optional(),
+  keyCommand: z.array(z.string().max(4096)).min(1).max(100).optional(),
+}
+
+type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
+type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
+
+const userFormat: Format<UserFile> = {
+  schema: z.strictObject(userKeys),
+  known: (path) => (path[0] === 'providers' ? Object.keys(provider.shape) : Object.keys(userKeys)),
+}
+const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: () => Object.keys(projectKeys) }
+
+/** What the command line was given for one run; absent is not said. */
+export interface Flags {
+  readonly agent?: string
+  readonly model?: string
+  readonly containment?: ContainmentKind | 'auto'
+}
+
+export interface ConfigSources {
+  readonly paths: Paths
+  /** the directory above which a reeve.yaml is looked for; null for the daemon's own settings */
+  readonly cwd: string | null
+  /** whose REEVE_AGENT, REEVE_MODEL, REEVE_CONTAINMENT and REEVE_MAX_PROCESSES count */
+  readonly env?: Env
+  readonly flags?: Flags
+}
+
+/** Throws AGENT_INVALID with `file:line` for a bad file, and INVALID for a bad variable. */
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+  const user = await readFormat(sources.paths.configFile, userFormat)
+  const project = sources.cwd === null ? {} : await readProject(sources.cwd)
+  const said = { ...user, ...project, ...fromEnv(sources.env ?? {}), ...fromFlags(sources.flags ?? {}) }
+  const providers = said.providers ?? []
+  const builtIn = DEFAULTS.providers.filter((one) => !providers.some((own) => own.name === one.name))
+  return { ...DEFAULTS, ...defined(said), providers: [...providers, ...builtIn] }
+}
+
+async function readProject(cwd: string): Promise<ProjectFile> {
+  const file = await nearest(cwd, 'reeve.yaml')
+  return file === null ? {} : readFormat(file, projectFormat, await trustedOwners(cwd))
+}
+
+async function readFormat<T>(file: string, format: Format<T>, trusted?: ReadonlySet<number>): Promise<T | Record<string, never>> {
+  const found = await readText(file, trusted)
+  if (found === null) return {}
+  const parsed = parseYaml(found.text, format, file)
+  if (!parsed.ok) throw problemError({ ...parsed.problem, message: forUserAlone(parsed.problem.message, format.known([])) })
+  return parsed.value
+}
+
+/** A user's key in a project's file is not unknown, it is not allowed there. */
+function forUserAlone(message: string, known: readonly string[]): string {
+  const key = /^unknown key `(\w+)`/.exec(message)?.[1]
+  if (!key || known.includes(key) || !(key in userKeys)) return message
+  return `\`${key}\` is the user's to set, in config.yaml; a project may set ${known.join(', ')}`
+}
+
+function fromEnv(env: Env): UserFile {
+  const given = {
+    defaultAgent: env['REEVE_AGENT'] || undefined,
+    defaultModel: env['REEVE_MODEL'] || undefined,
+    containment: env['REEVE_CONTAINMENT'] || undefined,
+    maxProcesses: env['REEVE_MAX_PROCESSES'] ? Number(env['REEVE_MAX_PROCESSES']) : undefined,
+  }
+  const result = userFormat.schema.safeParse(given)
+  if (result.success) return defined(result.data)
+  const issue = result.error.issues[0]
+  const name = `REEVE_${String(issue?.path[0]).replace(/^default/, '').replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase()}`
+  throw new KernelError('INVALID', `${name}: ${issue?.message}`)
+}
+
+function fromFlags(flags: Flags): Partial<Config> {
+  return defined({ defaultAgent: flags.agent, defaultModel: flags.model, containment: flags.containment })
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Without the keys that are undefined, so that they cover nothing in a spread. */
+function defined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>
+}

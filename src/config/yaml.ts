@@ -1,0 +1,95 @@
+// YAML with a schema: gives a value that may be trusted, or the first thing that is wrong with its line.
+// Unknown keys are errors, with the known key that they come closest to.
+// Test: test/tables/config.test.ts.
+import { isMap, isNode, LineCounter, parseDocument, type Document } from 'yaml'
+import type { z } from 'zod'
+import type { Problem } from './files.ts'
+
+export interface Format<T> {
+  readonly schema: z.ZodType<T>
+  /** the keys that are known in the map at a path, for suggestions */
+  readonly known: (path: readonly PropertyKey[]) => readonly string[]
+  /** values are secret: messages quote nothing of the text */
+  readonly secret?: boolean
+}
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem }
+
+/** `firstLine` is the file's line on which `text` begins. An empty text is an empty map. */
+export function parseYaml<T>(text: string, format: Format<T>, file: string, firstLine = 1): Parsed<T> {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
+  const wrong = (offset: number, message: string): Parsed<T> => {
+    return { ok: false, problem: { file, line: firstLine - 1 + Math.max(1, lines.linePos(offset).line), message } }
+  }
+  const syntax = document.errors[0]
+  if (syntax) return wrong(syntax.pos[0], format.secret ? `not valid YAML (${syntax.code})` : `not valid YAML: ${firstLineOf(syntax.message)}`)
+  const plain = toPlain(document)
+  if (plain === undefined) return wrong(0, 'not valid YAML: an alias is unknown, or there are too many')
+  const result = format.schema.safeParse(plain ?? {})
+  if (result.success) return { ok: true, value: result.data }
+  // A key that is written wrongly is told before the right one is missed.
+  const issue = result.error.issues.find((one) => one.code === 'unrecognized_keys') ?? result.error.issues[0]
+  return issue ? wrong(offsetOf(document, issue), wording(issue, format)) : wrong(0, 'not valid')
+}
+
+/** The library throws at aliases that multiply (its `maxAliasCount`) or that nothing stands for: then undefined. */
+function toPlain(document: Document): unknown {
+  try {
+    return document.toJS() ?? null
+  } catch {
+    return undefined
+  }
+}
+
+type Issue = z.core.$ZodIssue
+
+/** Where an issue is: at the unknown key, else at the value, else at the nearest thing around it. */
+function offsetOf(document: Document, issue: Issue): number {
+  if (issue.code === 'unrecognized_keys') {
+    const map = issue.path.length === 0 ? document.contents : document.getIn(issue.path, true)
+    const pair = isMap(map) ? map.items.find((item) => isNode(item.key) && String(item.key) === issue.keys[0]) : undefined
+    if (isNode(pair?.key)) return pair.key.range?.[0] ?? 0
+  }
+  for (let path = issue.path; path.length > 0; path = path.slice(0, -1)) {
+    const node = document.getIn(path, true)
+    if (isNode(node)) return node.range?.[0] ?? 0
+  }
+  return 0
+}
+
+function wording<T>(issue: Issue, format: Format<T>): string {
+  const place = issue.path.map(String).join('.')
+  if (issue.code !== 'unrecognized_keys') return place ? `${place}: ${issue.message}` : issue.message
+  const key = issue.keys[0] ?? ''
+  const known = format.known(issue.path)
+  const near = suggest(key, known)
+  const name = place ? `${place}.${key}` : key
+  return `unknown key \`${name}\`${near ? `; did you mean \`${near}\`?` : `; known are ${known.join(', ')}`}`
+}
+
+function firstLineOf(message: string): string {
+  return message.split('\n', 1)[0] ?? message
+}
+
+/** The known word that is at most two fifths of its letters away, or null. */
+export function suggest(word: string, known: readonly string[]): string | null {
+  const rated = known.map((one) => ({ one, distance: distance(word.toLowerCase(), one.toLowerCase()) }))
+  const best = rated.reduce<{ one: string; distance: number } | null>((a, b) => (a && a.distance <= b.distance ? a : b), null)
+  return best && best.distance <= Math.max(1, Math.floor(best.one.length * 0.4)) ? best.one : null
+}
+
+/** Levenshtein's distance, one row at a time; words of more than 64 letters are not compared. */
+function distance(a: string, b: string): number {
+  if (a.length > 64 || b.length > 64) return Number.POSITIVE_INFINITY
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
