@@ -54,8 +54,18 @@ export function start(work: Work, input: InputOf<'start'>): void {
   const process = work.get(input.uuid)
   if (!process || process.pid !== input.pid) return
   const { life } = process
-  if (life.state === 'created') begin(work, process, input.containment)
-  else if (life.state === 'running' && !life.attached && !life.stopping && life.holds.length === 0) attach(work, process, input.containment)
+  const idle = life.state === 'running' && !life.attached && !life.stopping && life.holds.length === 0
+  if (life.state !== 'created' && !idle) return
+  if (input.missingKeys.length > 0) waitForKeys(work, process, input.missingKeys)
+  else if (life.state === 'created') begin(work, process, input.containment)
+  else attach(work, process, input.containment)
+}
+
+function waitForKeys(work: Work, process: Process, missing: readonly string[]): void {
+  const hold: Hold = { reason: 'credentials', by: 'system', at: work.now.wall }
+  if (process.life.state === 'created') beginHeld(work, process, [hold])
+  else work.emit(process.uuid, { type: 'process.held', hold, mono: work.now.mono })
+  work.emit(process.uuid, { type: 'process.note', text: `needs ${missing.join(', ')}` })
 }
 
 function begin(work: Work, process: Process, containment: ContainmentIntent): void {

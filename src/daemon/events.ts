@@ -1,0 +1,41 @@
+// Facts as the outside sees them: one envelope, and for each fact type the event type and what of the body is shown.
+// Owns that mapping; exhaustive by type. Test: test/tables/events.test.ts.
+import type { EventView } from '../api/views.ts'
+import type { Live } from '../drivers/port.ts'
+import type { FactType, StoredFact } from '../kernel/facts.ts'
+import type { Pid, Uuid } from '../kernel/types.ts'
+import { iso } from './times.ts'
+
+/** Fact types whose event has another name; all others keep theirs. */
+const EVENT_NAMES: Readonly<Partial<Record<FactType, string>>> = {
+  'process.started': 'process.status',
+  'process.attached': 'process.status',
+  'process.handle': 'process.status',
+  'process.waiting': 'process.status',
+  'process.stopping': 'process.status',
+  'process.reparented': 'process.status',
+  'process.resumed': 'process.status',
+  'process.rehydrated': 'process.status',
+  'process.held': 'process.status',
+  'process.released': 'process.status',
+  'process.frozen': 'process.drained',
+  'process.note': 'process.status',
+  'signal.pended': 'process.status',
+  'signal.unpended': 'process.status',
+  'signal.masked': 'process.status',
+  'signal.handled': 'process.status',
+  'model.started': 'step.started',
+  'model.finished': 'step.finished',
+  'model.failed': 'process.error',
+}
+
+/** The event of a fact: its body under the envelope, with the fact's own type as `fact`. */
+export function eventOf({ uuid, pid, at, cursor, body }: StoredFact): EventView {
+  const { type, ...rest } = body
+  return { ...rest, version: 1, seq: cursor, uuid, pid, at: iso(at), type: EVENT_NAMES[type] ?? type, fact: type }
+}
+
+export function liveEvent(uuid: Uuid, pid: Pid, at: number, event: Live): EventView {
+  const { type, ...rest } = event
+  return { ...rest, version: 1, seq: 0, uuid, pid, at: iso(at), type: `live.${type}` }
+}

@@ -1,0 +1,75 @@
+// What the API accepts: one zod schema per body and query. Unknown fields are refused, every text and list has a limit.
+// Owns the edge: what passes here is trusted inside. Test: test/e2e/api.test.ts.
+import { z } from 'zod'
+
+/** characters of an intent or a message */
+const MAX_TEXT = 1_000_000
+const MAX_WORDS = 1_000
+const DAY_MS = 86_400_000
+
+const ms = z.number().min(0).max(366 * DAY_MS)
+const dir = z.string().min(1).max(4_096).startsWith('/', 'must be an absolute path')
+const env = z.record(z.string().max(1_000), z.string().max(512 * 1024))
+const words = z.array(z.string().max(1_000)).max(MAX_WORDS)
+const flag = z.enum(['0', '1']).transform((value) => value === '1')
+const count = (most: number) => z.coerce.number().int().min(0).max(most)
+
+const limits = z.strictObject({
+  maxSteps: z.int().min(1).max(1_000_000).optional(),
+  timeoutMs: ms.min(1).optional(),
+  budgetUsd: z.number().positive().max(1_000_000).optional(),
+  budgetTokens: z.int().positive().optional(),
+})
+
+export const spawnBody = z.strictObject({
+  intent: z.string().max(MAX_TEXT).optional(),
+  argv: z.array(z.string().max(MAX_TEXT)).min(1).max(10_000).optional(),
+  agent: z.string().min(1).max(200).optional(),
+  model: z.string().min(1).max(1_000).optional(),
+  name: z.string().min(1).max(200).optional(),
+  cwd: dir,
+  parent: z.string().min(1).max(200).optional(),
+  interactive: z.boolean().optional(),
+  allow: words.optional(),
+  deny: words.optional(),
+  containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).optional(),
+  limits: limits.optional(),
+  env: env.optional(),
+})
+
+export const signalBody = z.strictObject({
+  signal: z.union([z.string().max(20), z.int().min(1).max(5)]),
+  subtree: z.boolean().optional(),
+  graceMs: ms.optional(),
+})
+
+export const pauseBody = z.strictObject({ subtree: z.boolean().optional(), now: z.boolean().optional() })
+
+export const resumeBody = z.strictObject({
+  subtree: z.boolean().optional(),
+  only: z.boolean().optional(),
+  message: z.string().min(1).max(MAX_TEXT).optional(),
+  model: z.string().min(1).max(1_000).optional(),
+  rerun: z.boolean().optional(),
+  env: env.optional(),
+})
+
+export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT) })
+export const emptyBody = z.strictObject({})
+
+export const refParams = z.object({ ref: z.string().min(1).max(200) })
+export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional() })
+export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
+export const logsQuery = z.strictObject({ tail: count(10_000).default(100) })
+export const eventsQuery = z.strictObject({
+  after: count(Number.MAX_SAFE_INTEGER).optional(),
+  follow: flag.optional(),
+  live: flag.optional(),
+  tail: count(10_000).optional(),
+})
+export const waitQuery = z.strictObject({
+  for: z.enum(['exited', 'ready', 'suspended', 'waiting']).default('exited'),
+  timeoutMs: count(60_000).default(60_000),
+})
+export const agentsQuery = z.strictObject({ cwd: dir })
+export const doctorQuery = z.strictObject({ verify: flag.optional() })

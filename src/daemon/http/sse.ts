@@ -1,0 +1,42 @@
+// Server-sent events: writes a subscription to a response, no faster than its reader takes it.
+// Owns the wire format and the heartbeat; what is sent and where it resumes is the feed's. Test: test/e2e/events.test.ts.
+import type { ServerResponse } from 'node:http'
+import type { EventView } from '../../api/views.ts'
+
+/** a comment goes out after so many ms of silence, so that a dead link is noticed */
+const HEARTBEAT_MS = 15_000
+
+/** Writes all events; ends the response at their end, and stops when the reader has gone. */
+export async function writeEvents(response: ServerResponse, events: AsyncIterable<EventView>, gone: AbortSignal): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  response.flushHeaders()
+  const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS)
+  try {
+    for await (const event of events) {
+      const room = response.write(frame(event))
+      if (!room && !gone.aborted) await drained(response, gone)
+      if (gone.aborted) return
+    }
+  } finally {
+    clearInterval(heartbeat)
+    response.end()
+  }
+}
+
+/** Live events have no id: a reader that comes back goes on after the last one that is kept. */
+function frame(event: EventView): string {
+  const id = event.seq > 0 ? `id: ${event.seq}\n` : ''
+  return `${id}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const done = (): void => {
+    response.off('drain', done)
+    gone.removeEventListener('abort', done)
+    resolve()
+  }
+  response.on('drain', done)
+  gone.addEventListener('abort', done)
+  return promise
+}

@@ -1,0 +1,120 @@
+// One incarnation as the daemon runs it: its driver's agent, its containment, its gate.
+// Owns the order of what is asked of an agent (in the order of the effects, also while it is still starting) and the
+// release at its end. Knows no state: what it learns goes to the pipeline. Test: test/e2e/daemon.test.ts.
+import { mkdir, rm } from 'node:fs/promises'
+import { KernelError } from '../kernel/errors.ts'
+import type { Agent, Driver, KernelPort, Launch, StopLadder } from '../drivers/port.ts'
+import type { Containment } from '../drivers/contain/contain.ts'
+import type { Ack, Report } from '../kernel/reports.ts'
+
+export interface IncarnationParts {
+  readonly driver: Driver
+  readonly launch: Omit<Launch, 'containment'>
+  readonly open: () => Promise<Containment>
+  readonly report: (report: Report) => Promise<Ack>
+  readonly isHeld: () => boolean
+  readonly live: KernelPort['live']
+  readonly log: (message: string, error: unknown) => void
+}
+
+export class Incarnation {
+  readonly #parts: IncarnationParts
+  readonly #abort = new AbortController()
+  readonly #started: Promise<Agent | null>
+  #containment: Containment | null = null
+  #gate = Promise.withResolvers<void>()
+
+  constructor(parts: IncarnationParts) {
+    this.#parts = parts
+    this.#started = this.#start()
+  }
+
+  get pid(): number {
+    return this.#parts.launch.pid
+  }
+
+  /** Asks the agent, once it is there; what fails is logged, as the agent tells the rest by its reports. */
+  ask(what: string, how: (agent: Agent) => Promise<void>): void {
+    this.#started
+      .then((agent) => agent && how(agent))
+      .catch((error: unknown) => {
+        if (!this.#abort.signal.aborted) this.#parts.log(`${what} of process ${this.pid} failed`, error)
+      })
+  }
+
+  stop(ladder: StopLadder): void {
+    this.ask('stop', (agent) => agent.stop(ladder))
+  }
+
+  /** The last hold is gone: who waits at the gate goes on. */
+  unpause(): void {
+    this.#gate.resolve()
+    this.#gate = Promise.withResolvers()
+    this.ask('unpause', (agent) => agent.unpause())
+  }
+
+  /** Cancels what runs in it; idempotent. */
+  cancel(): void {
+    this.#abort.abort()
+  }
+
+  /** Waits for the driver, empties the containment, removes the temporary files. Gives the PIDs that survived. */
+  async release(): Promise<readonly number[]> {
+    const agent = await this.#started
+    await agent?.[Symbol.asyncDispose]()
+    const result = await this.#containment?.dispose()
+    if (result && result.survivors.length > 0) return result.survivors
+    await rm(this.#parts.launch.tmpDir, { recursive: true, force: true, maxRetries: 2 })
+    return []
+  }
+
+  async #start(): Promise<Agent | null> {
+    const { driver, launch, open } = this.#parts
+    try {
+      await mkdir(launch.tmpDir, { recursive: true, mode: 0o700 })
+      this.#containment = await open()
+      return await driver.start({ ...launch, containment: this.#containment }, this.#port())
+    } catch (error) {
+      await this.#cannotStart(error)
+      return null
+    }
+  }
+
+  async #cannotStart(error: unknown): Promise<void> {
+    const { report, log } = this.#parts
+    const message = error instanceof Error ? error.message : String(error)
+    const code = error instanceof KernelError ? startCode(error) : 1
+    if (!(error instanceof KernelError)) log(`driver of process ${this.pid} cannot start`, error)
+    await report({ type: 'exited', code, osSignal: null, error: message }).catch((late: unknown) => log('exit not reported', late))
+  }
+
+  #port(): KernelPort {
+    const { report, live } = this.#parts
+    return { report, live, signal: this.#abort.signal, clear: () => this.#clear() }
+  }
+
+  async #clear(): Promise<void> {
+    const { signal } = this.#abort
+    signal.throwIfAborted()
+    if (!this.#parts.isHeld()) return
+    const aborted = Promise.withResolvers<never>()
+    const onAbort = (): void => aborted.reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      while (this.#parts.isHeld()) {
+        const open = this.#gate.promise
+        await Promise.race([this.#parts.report({ type: 'drained' }), aborted.promise])
+        if (!this.#parts.isHeld()) return
+        await Promise.race([open, aborted.promise])
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      aborted.promise.catch(() => undefined)
+    }
+  }
+}
+
+function startCode(error: KernelError): number {
+  if (error.code === 'COMMAND_NOT_FOUND') return 127
+  return error.code === 'NOT_RUNNABLE' ? 126 : 1
+}

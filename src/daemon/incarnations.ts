@@ -1,0 +1,179 @@
+// All incarnations that the daemon runs, and the one exhaustive switch that performs the kernel's effects.
+// Owns nothing of the state: each effect is done or asked for, and what comes of it goes back through the pipeline.
+// Test: test/e2e/daemon.test.ts, test/simulation.
+import { join } from 'node:path'
+import { Incarnation } from './incarnation.ts'
+import type { Container } from '../drivers/contain/contain.ts'
+import type { Driver } from '../drivers/port.ts'
+import type { Effect } from '../kernel/effects.ts'
+import type { DriverName, Pid, Process, Uuid } from '../kernel/types.ts'
+import type { Store } from '../store/store.ts'
+import type { Clock } from './clock.ts'
+import type { Feed } from './feed.ts'
+import type { Keys } from './keys.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Table } from './table.ts'
+
+export interface IncarnationsParts {
+  readonly table: Table
+  readonly store: Store
+  readonly container: Container
+  readonly drivers: Readonly<Partial<Record<DriverName, Driver>>>
+  readonly feed: Feed
+  readonly clock: Clock
+  readonly tmpDir: string
+  readonly keys: Keys
+  readonly log: (message: string, error: unknown) => void
+}
+
+type EffectOf<T extends Effect['type']> = Extract<Effect, { type: T }>
+
+/** A member that is left keeps the row a zombie and is tried again after so long. */
+const RETRY_RELEASE_MS = 5_000
+
+export class Incarnations {
+  readonly #parts: IncarnationsParts
+  readonly #running = new Map<Uuid, Incarnation>()
+  #pipeline: Pipeline | null = null
+
+  constructor(parts: IncarnationsParts) {
+    this.#parts = parts
+  }
+
+  /** The pipeline needs `perform`, and this needs the pipeline: it is handed over once. */
+  connect(pipeline: Pipeline): void {
+    this.#pipeline = pipeline
+  }
+
+  perform(effect: Effect): void {
+    switch (effect.type) {
+      case 'reply':
+      case 'refuse': return this.#pipe.answer(effect)
+      case 'start': return this.#plan(effect)
+      case 'driver.start': return this.#start(effect)
+      case 'driver.deliver': return this.#deliver(effect)
+      case 'driver.proceed': return this.#of(effect)?.ask('proceed', (agent) => agent.proceed(effect.turn))
+      case 'driver.interrupt': return this.#of(effect)?.ask('interrupt', (agent) => agent.interrupt())
+      case 'driver.pause': return this.#of(effect)?.ask('pause', (agent) => agent.pause(effect.freeze))
+      case 'driver.unpause': return this.#of(effect)?.unpause()
+      case 'driver.stop': return this.#of(effect)?.stop(effect)
+      case 'checkpoint': return this.#checkpoint(effect)
+      case 'release': return this.#release(effect)
+    }
+  }
+
+  /** Ends all that runs without a word to the kernel: for a daemon that stops, after it has drained. */
+  async shutdown(): Promise<void> {
+    const all = [...this.#running.values()]
+    for (const incarnation of all) incarnation.cancel()
+    const left = await Promise.all(all.map((incarnation) => incarnation.release()))
+    this.#running.clear()
+    if (left.flat().length > 0) this.#parts.log(`still alive after the kill: ${left.flat().join(', ')}`, null)
+  }
+
+  get #pipe(): Pipeline {
+    if (!this.#pipeline) throw new Error('the pipeline is not connected')
+    return this.#pipeline
+  }
+
+  #of(effect: { readonly uuid: Uuid; readonly pid: Pid }): Incarnation | undefined {
+    const incarnation = this.#running.get(effect.uuid)
+    return incarnation?.pid === effect.pid ? incarnation : undefined
+  }
+
+  #plan({ uuid, pid }: EffectOf<'start'>): void {
+    const { table, container, keys, log } = this.#parts
+    const process = table.get(uuid)
+    if (!process) return
+    const containment = container.plan(uuid, pid, process.spec.containment)
+    keys.of(process).then(
+      ({ missing }) => this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys: process.spec.driver === 'command' ? [] : missing }),
+      (error: unknown) => {
+        log(`keys of process ${pid}`, error)
+        this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys: process.spec.credentials })
+      },
+    )
+  }
+
+  #start({ uuid, pid }: EffectOf<'driver.start'>): void {
+    const { table, container, feed, log } = this.#parts
+    const process = table.get(uuid)
+    const intent = process?.containment
+    if (!process || !intent || process.pid !== pid) return
+    const tmpDir = join(this.#parts.tmpDir, `${uuid}.${pid}`)
+    const driver = this.#parts.drivers[process.spec.driver]
+    if (!driver) {
+      this.#pipe.submit({ type: 'report', reply: 0, uuid, pid, report: { type: 'exited', code: null, osSignal: null, error: `there is no driver ${process.spec.driver}` } })
+      return
+    }
+    this.#running.set(uuid, new Incarnation({
+      driver,
+      launch: this.#launch(process, tmpDir, intent),
+      open: () => container.open(intent, tmpDir),
+      report: async (report) => {
+        const value = await this.#pipe.request({ type: 'report', uuid, pid, report })
+        return value.type === 'ack' ? value.ack : 'ok'
+      },
+      isHeld: () => isHeld(table.get(uuid)),
+      live: (event) => feed.live(uuid, pid, event),
+      log,
+    }))
+  }
+
+  #launch(process: Process, tmpDir: string, intent: NonNullable<Process['containment']>): ConstructorParameters<typeof Incarnation>[0]['launch'] {
+    const { uuid, pid, spec, progress } = process
+    const { store, keys } = this.#parts
+    return {
+      uuid, pid, spec, intent, tmpDir,
+      credentials: keys.known(uuid),
+      step: progress.step,
+      openCalls: progress.openCalls,
+      history: (afterSeq, limit) => store.facts(uuid, afterSeq, limit),
+    }
+  }
+
+  #deliver(effect: EffectOf<'driver.deliver'>): void {
+    const { store } = this.#parts
+    this.#of(effect)?.ask('deliver', async (agent) => {
+      const [fact] = await store.facts(effect.uuid, effect.seq - 1, 1)
+      if (fact?.body.type !== 'process.queue') throw new Error(`no message at ${effect.seq}`)
+      await agent.deliver({ id: effect.message, from: fact.body.from, text: fact.body.text, turn: effect.turn })
+    })
+  }
+
+  #checkpoint({ uuid, pid }: EffectOf<'checkpoint'>): void {
+    this.#pipe.submit({ type: 'checkpoint', uuid, pid, error: null })
+  }
+
+  #release(effect: EffectOf<'release'>): void {
+    switch (effect.action) {
+      case 'cancel': return this.#of(effect)?.cancel()
+      case 'await': return this.#awaitEnd(effect)
+      case 'channel': return this.#parts.feed.end(effect.uuid)
+      case 'context':
+        if (this.#of(effect)) this.#running.delete(effect.uuid)
+        return this.#parts.keys.forget(effect.uuid)
+      case 'remove': return
+    }
+  }
+
+  #awaitEnd(effect: EffectOf<'release'>): void {
+    const { uuid, pid } = effect
+    const incarnation = this.#of(effect)
+    const ended = incarnation ? incarnation.release() : Promise.resolve([])
+    ended.then(
+      (survivors) => {
+        this.#pipe.submit({ type: 'released', uuid, pid, survivors })
+        if (survivors.length > 0) this.#parts.clock.after(RETRY_RELEASE_MS, () => this.#awaitEnd(effect))
+      },
+      (error: unknown) => {
+        this.#parts.log(`release of process ${pid} failed`, error)
+        this.#parts.clock.after(RETRY_RELEASE_MS, () => this.#awaitEnd(effect))
+      },
+    )
+  }
+}
+
+function isHeld(process: Process | undefined): boolean {
+  return process?.life.state === 'running' && process.life.holds.length > 0
+}

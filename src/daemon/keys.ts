@@ -1,0 +1,68 @@
+// Credentials of processes: values in memory only, by process; looked for again where memory has none.
+// Owns the values. Must never put one into a fact, a log or a message. Test: test/e2e/credentials.test.ts.
+import { findKeys, type FoundKeys } from '../config/credentials.ts'
+import type { Paths } from '../config/paths.ts'
+import type { Container } from '../drivers/contain/contain.ts'
+import type { Process, Uuid } from '../kernel/types.ts'
+
+/** what a key command may print, in bytes, and how long it may take */
+const MAX_KEY_BYTES = 64 * 1024
+const KEY_COMMAND_MS = 30_000
+
+type Values = Readonly<Record<string, string>>
+
+export interface KeysParts {
+  readonly paths: Paths
+  readonly container: Container
+  readonly keyCommand: readonly string[] | null
+  readonly uuid: () => Uuid
+  readonly tmpDir: string
+}
+
+export class Keys {
+  readonly #parts: KeysParts
+  readonly #values = new Map<Uuid, Values>()
+
+  constructor(parts: KeysParts) {
+    this.#parts = parts
+  }
+
+  /** Looks for keys: in what the client sent, in memory, in the user's file, by the user's command. */
+  find(names: readonly string[], secrets: Values): Promise<FoundKeys> {
+    const { paths, keyCommand } = this.#parts
+    return findKeys(names, { secrets, paths, keyCommand, run: (argv) => this.#run(argv) })
+  }
+
+  /** The keys that a process is to have, remembered; and the names of those that nobody has. */
+  async of({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, sent: Values = {}): Promise<FoundKeys> {
+    const found = await this.find(spec.credentials, { ...this.#values.get(uuid), ...sent })
+    this.#values.set(uuid, found.values)
+    return found
+  }
+
+  known(uuid: Uuid): Values {
+    return this.#values.get(uuid) ?? {}
+  }
+
+  forget(uuid: Uuid): void {
+    this.#values.delete(uuid)
+  }
+
+  async #run(argv: readonly string[]): Promise<{ code: number; stdout: string }> {
+    const { container, uuid, tmpDir } = this.#parts
+    const containment = await container.open(container.plan(uuid(), 0, 'auto'), tmpDir)
+    try {
+      const env = Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+      const program = await containment.spawn({ argv, cwd: this.#parts.paths.config, env, stdin: 'null' })
+      const late = AbortSignal.timeout(KEY_COMMAND_MS)
+      late.addEventListener('abort', () => program.signal('SIGKILL'))
+      let stdout = ''
+      program.stderr.resume()
+      for await (const chunk of program.stdout) if (stdout.length < MAX_KEY_BYTES) stdout += String(chunk)
+      const { code } = await program.exited
+      return { code: code ?? 1, stdout }
+    } finally {
+      await containment.dispose()
+    }
+  }
+}

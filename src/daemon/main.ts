@@ -1,0 +1,39 @@
+// The daemon's entry: starts it, logs to a file or to stderr, stops it on SIGTERM, SIGINT and SIGHUP.
+// `--foreground` logs to stderr. A failure to start is one clear line and the error's exit code.
+// Test: test/e2e/restart.test.ts.
+import { pino } from 'pino'
+import { paths as findPaths, prepareState } from '../config/paths.ts'
+import { ERRORS, KernelError } from '../kernel/errors.ts'
+import { startDaemon } from './daemon.ts'
+import { VERSION } from './version.ts'
+
+async function main(): Promise<void> {
+  const where = findPaths()
+  prepareState(where)
+  const foreground = process.argv.includes('--foreground')
+  const logger = pino({ base: { pid: process.pid } }, pino.destination({ dest: foreground ? 2 : where.logFile, append: true, mkdir: false, sync: true, mode: 0o600 }))
+  const log = (message: string, error: unknown): void => {
+    if (error === null) logger.info(message)
+    else logger.error({ err: error }, message)
+  }
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'a defect: the daemon ends')
+    process.exit(ERRORS.INTERNAL.exit)
+  })
+  const daemon = await startDaemon({ paths: where, log })
+  logger.info(`reeve ${VERSION} at ${where.socket}`)
+  const stop = (signal: string): void => {
+    logger.info(`${signal}: stopping`)
+    daemon.stop().catch((error: unknown) => logger.error({ err: error }, 'stopping failed'))
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
+  await daemon.stopped
+  logger.info('stopped')
+  process.exit(0)
+}
+
+main().catch((error: unknown) => {
+  const known = error instanceof KernelError ? error : new KernelError('INTERNAL', error instanceof Error ? error.message : String(error))
+  process.stderr.write(`reeve daemon: ${known.message} (${known.code})\n  ${known.hint}\n`)
+  process.exit(ERRORS[known.code].exit)
+})

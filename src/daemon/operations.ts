@@ -1,0 +1,178 @@
+// The requests that change something, from the API's words to the kernel's: checked once here, trusted inside.
+// Owns how a spec is put together from flags, agent file and configuration: the one funnel, used by spawn and resume.
+// Test: test/e2e/api.test.ts.
+import { stat } from 'node:fs/promises'
+import { v7 as uuidv7 } from 'uuid'
+import { findAgent } from '../config/agents.ts'
+import { loadConfig, type Config } from '../config/config.ts'
+import { splitEnv } from '../config/credentials.ts'
+import { KernelError } from '../kernel/errors.ts'
+import { SIGNALS } from '../kernel/signals.ts'
+import type { PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../api/views.ts'
+import type { Paths } from '../config/paths.ts'
+import type { Container } from '../drivers/contain/contain.ts'
+import type { Process, ProcessSpec, Sender, Signal } from '../kernel/types.ts'
+import type { Keys } from './keys.ts'
+import type { Pipeline, RequestBody } from './pipeline.ts'
+import type { Reads } from './reads.ts'
+
+export interface OperationsParts {
+  readonly pipeline: Pipeline
+  readonly reads: Reads
+  readonly keys: Keys
+  readonly container: Container
+  readonly paths: Paths
+  /** throws while nothing new may start */
+  readonly mayStart: () => void
+}
+
+const BY: Sender = 'user'
+
+export class Operations {
+  readonly #parts: OperationsParts
+
+  constructor(parts: OperationsParts) {
+    this.#parts = parts
+  }
+
+  async spawn(body: SpawnBody): Promise<ProcessView> {
+    const { pipeline, keys, reads, mayStart } = this.#parts
+    mayStart()
+    const env = splitEnv(body.env ?? {})
+    const spec = await this.#spec(body, env.recorded, Object.keys(env.secrets))
+    const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
+    const uuid = uuidv7()
+    const found = await keys.of({ uuid, spec }, env.secrets)
+    if (found.missing.length > 0 && spec.driver !== 'command') {
+      keys.forget(uuid)
+      throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, { missing: found.missing })
+    }
+    await pipeline.request({ type: 'spawn', by: BY, uuid, spec, parent: parent?.uuid ?? null })
+    return reads.view(await reads.resolve(uuid))
+  }
+
+  async signal(ref: string, body: SignalBody): Promise<SteerView> {
+    const process = await this.#parts.reads.resolve(ref)
+    const signal = signalOf(body.signal)
+    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, freeze: false })
+  }
+
+  async pause(ref: string, body: PauseBody): Promise<SteerView> {
+    const process = await this.#parts.reads.resolve(ref)
+    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal: 'SIGPAUSE', subtree: body.subtree ?? false, graceMs: null, freeze: body.now ?? false })
+  }
+
+  async resume(ref: string, body: ResumeBody): Promise<SteerView> {
+    const { reads, pipeline } = this.#parts
+    const process = await reads.resolve(ref)
+    const sent = body.env ? splitEnv(body.env).secrets : {}
+    const { missing } = await this.#parts.keys.of(process, sent)
+    const frozen = process.life.state === 'dead' ? process : null
+    const message = body.message === undefined ? null : { id: uuidv7(), text: body.message }
+    const spec = body.model === undefined ? null : await this.#override(process, body.model)
+    const steered = await this.#steer(process, {
+      type: 'resume', by: BY, uuid: process.uuid, frozen, message, spec,
+      subtree: body.subtree ?? false, only: body.only ?? false, rerun: body.rerun ?? false,
+    })
+    if (missing.length === 0 && isHeldFor(process, 'credentials')) {
+      pipeline.submit({ type: 'release', uuid: process.uuid, reason: 'credentials' })
+    }
+    return steered
+  }
+
+  async send(ref: string, text: string): Promise<{ id: string; queueCount: number }> {
+    const { reads, pipeline } = this.#parts
+    const process = await reads.resolve(ref)
+    const id = uuidv7()
+    await pipeline.request({ type: 'send', by: BY, uuid: process.uuid, id, text })
+    return { id, queueCount: (await reads.resolve(process.uuid)).queue.length }
+  }
+
+  async #steer(process: Process, request: RequestBody): Promise<SteerView> {
+    const { pipeline, reads } = this.#parts
+    const done = await pipeline.request(request)
+    const view = reads.view(await reads.resolve(process.uuid))
+    if (done.type !== 'done') throw new KernelError('INTERNAL', `unexpected answer ${done.type}`)
+    const { affected, childrenGoOn, note } = done
+    return { version: 1, affected, process: view, ...(childrenGoOn > 0 ? { childrenGoOn } : {}), ...(note === null ? {} : { note }) }
+  }
+
+  async #spec(body: SpawnBody, env: Readonly<Record<string, string>>, secrets: readonly string[]): Promise<ProcessSpec> {
+    await checkCwd(body.cwd)
+    const { paths, container } = this.#parts
+    const flags = { ...(body.agent === undefined ? {} : { agent: body.agent }), ...(body.model === undefined ? {} : { model: body.model }), ...(body.containment === undefined ? {} : { containment: body.containment }) }
+    const config = await loadConfig({ paths, cwd: body.cwd, env, flags })
+    container.plan('probe', 0, config.containment)
+    const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? '' }
+    if (body.argv) return { ...shared, ...commandSpec(body, secrets) }
+    return { ...shared, ...(await this.#agentSpec(body, config)) }
+  }
+
+  async #agentSpec(body: SpawnBody, config: Config): Promise<Omit<ProcessSpec, 'name' | 'cwd' | 'env' | 'interactive' | 'containment' | 'intent'>> {
+    const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
+    const model = body.model ?? agent.model ?? config.defaultModel
+    if (agent.driver !== 'native') throw new KernelError('AGENT_INVALID', `agent "${agent.name}" wants the driver ${agent.driver}, which is not there yet`)
+    if (model === null) throw new KernelError('INVALID', 'no model: give --model provider/name, or set defaultModel in config.yaml')
+    if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
+    return {
+      agent: agent.name,
+      driver: agent.driver,
+      model,
+      system: agent.system,
+      tools: body.allow ?? agent.tools,
+      deny: [...agent.deny, ...(body.deny ?? [])],
+      argv: null,
+      credentials: credentialsOf(model, config),
+      limits: { ...agent.limits, ...body.limits },
+    }
+  }
+
+  async #override(process: Process, model: string): Promise<ProcessSpec> {
+    const config = await loadConfig({ paths: this.#parts.paths, cwd: process.spec.cwd, env: process.spec.env, flags: { model } })
+    return { ...process.spec, model, credentials: credentialsOf(model, config) }
+  }
+}
+
+function commandSpec(body: SpawnBody, secrets: readonly string[]): Omit<ProcessSpec, 'name' | 'cwd' | 'env' | 'interactive' | 'containment' | 'intent'> {
+  if (body.argv?.length === 0) throw new KernelError('INVALID', 'no command after --')
+  return {
+    agent: 'command', driver: 'command', model: null, system: null, tools: null, deny: [],
+    argv: body.argv ?? [], credentials: secrets, limits: body.limits ?? {},
+  }
+}
+
+/** The names of the keys that a model's provider needs. Errors: INVALID for a provider that nobody configured. */
+function credentialsOf(model: string, config: Config): readonly string[] {
+  if (model.startsWith('script:')) return []
+  const slash = model.indexOf('/')
+  const name = model.slice(0, Math.max(0, slash))
+  const provider = config.providers.find((one) => one.name === name)
+  if (!provider) {
+    const known = config.providers.map((one) => one.name).join(', ')
+    throw new KernelError('INVALID', `model "${model}" has no known provider; there are ${known}, and script:FILE`)
+  }
+  return provider.apiKeyEnv === null ? [] : [provider.apiKeyEnv]
+}
+
+async function checkCwd(cwd: string): Promise<void> {
+  const found = await stat(cwd).catch(() => null)
+  if (!found?.isDirectory()) throw new KernelError('INVALID', `${cwd} is not a directory`)
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
+
+function checkName(name: string | undefined): string | null {
+  if (name === undefined) return null
+  if (!NAME.test(name) || /^\d+$/.test(name)) throw new KernelError('INVALID', `"${name}" is no name: up to 64 letters, digits, dots, dashes and underscores, not all digits`)
+  return name
+}
+
+function signalOf(signal: string | number): Signal {
+  const known = Object.entries(SIGNALS).find(([name, row]) => name === signal || row.number === signal)
+  if (!known) throw new KernelError('INVALID', `there is no signal ${signal}; there are ${Object.keys(SIGNALS).join(', ')}`)
+  return known[0] as Signal
+}
+
+function isHeldFor(process: Process, reason: string): boolean {
+  return process.life.state === 'running' && process.life.holds.some((hold) => hold.reason === reason)
+}

@@ -1,0 +1,162 @@
+// What the API answers without changing anything: processes by reference, lists, steps, logs, waiting.
+// Owns how a reference is resolved: PID, then exact name, then UUID prefix or suffix. Reads applied state only.
+// Test: test/e2e/api.test.ts, test/tables/resolve.test.ts.
+import { KernelError } from '../kernel/errors.ts'
+import { processView, stepsOf } from './views.ts'
+import { iso } from './times.ts'
+import type { ProcessView, StepView } from '../api/views.ts'
+import type { FactBody, StoredFact } from '../kernel/facts.ts'
+import type { Process, Uuid } from '../kernel/types.ts'
+import type { Store } from '../store/store.ts'
+import type { Clock } from './clock.ts'
+import type { Table } from './table.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const DIGITS = /^[0-9a-f-]{4,36}$/
+/** dead rows per page, and facts per page */
+const PAGE = 500
+/** dead rows that a list gives at most */
+const MAX_DEAD = 10_000
+/** lines that `logs` gives at most */
+const MAX_LINES = 10_000
+
+export interface LogLine {
+  readonly at: string
+  readonly stream: 'stdout' | 'stderr' | 'assistant' | 'user' | 'tool' | 'system'
+  readonly text: string
+}
+
+export class Reads {
+  readonly #table: Table
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor(table: Table, store: Store, clock: Clock) {
+    this.#table = table
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** The process that is meant, dead or alive. Errors: NOT_FOUND, AMBIGUOUS with the candidates, PERMISSION for PID 0. */
+  async resolve(ref: string): Promise<Process> {
+    if (/^0+$/.test(ref)) throw new KernelError('PERMISSION', 'PID 0 is the kernel itself')
+    const live = this.#liveOf(ref)
+    if (live) return live
+    const found = await this.#store.find(ref)
+    const matches = new Set([...found, ...this.#liveMatches(ref)])
+    if (matches.size > 1) throw await this.#ambiguous(ref, [...matches])
+    const [uuid] = matches
+    const process = uuid === undefined ? undefined : (this.#table.get(uuid) ?? (await this.#store.process(uuid)))
+    if (!process) throw new KernelError('NOT_FOUND', `no process "${ref}"`)
+    return process
+  }
+
+  #liveOf(ref: string): Process | undefined {
+    if (/^\d+$/.test(ref) && ref.length < 16) {
+      const process = this.#table.byPid(Number(ref))
+      if (process) return process
+    }
+    const named = this.#table.named(ref)
+    return this.#table.get(named ?? ref)
+  }
+
+  #liveMatches(ref: string): Uuid[] {
+    if (!DIGITS.test(ref) || UUID.test(ref)) return []
+    return [...this.#table.all()].filter((uuid) => uuid.startsWith(ref) || uuid.endsWith(ref))
+  }
+
+  async #ambiguous(ref: string, uuids: readonly Uuid[]): Promise<KernelError> {
+    const processes = await Promise.all(uuids.map(async (uuid) => this.#table.get(uuid) ?? this.#store.process(uuid)))
+    const candidates = processes.flatMap((p) => (p ? [{ uuid: p.uuid, pid: p.pid, name: p.spec.name, intent: p.spec.intent.slice(0, 60) }] : []))
+    const list = candidates.map((c) => `${c.uuid} (PID ${c.pid})`).join(', ')
+    return new KernelError('AMBIGUOUS', `"${ref}" may be any of ${list}`, { candidates })
+  }
+
+  view(process: Process): ProcessView {
+    const parent = process.parent === null ? undefined : this.#table.get(process.parent)
+    const children = [...this.#table.children(process.uuid)]
+    const family = { ppid: parent?.pid ?? 0, children, subtree: this.#subtree(process) }
+    return processView(process, family, this.#clock.now().mono)
+  }
+
+  #subtree(root: Process): Process[] {
+    const found = [root]
+    for (const process of found) {
+      for (const child of this.#table.children(process.uuid)) {
+        const row = this.#table.get(child)
+        if (row) found.push(row)
+      }
+    }
+    return found
+  }
+
+  async list(all: boolean, limit = MAX_DEAD): Promise<ProcessView[]> {
+    const live = [...this.#table.rows()].sort((a, b) => a.pid - b.pid).map((process) => this.view(process))
+    if (!all) return live
+    const dead = await this.#dead(Math.min(limit, MAX_DEAD))
+    return [...dead.filter((process) => !this.#table.get(process.uuid)).reverse().map((process) => this.view(process)), ...live]
+  }
+
+  async #dead(limit: number): Promise<Process[]> {
+    const found: Process[] = []
+    while (found.length < limit) {
+      const last = found.at(-1)
+      const before = last ? { before: { exitedAt: last.clock.exitedAt ?? 0, uuid: last.uuid } } : {}
+      const page = await this.#store.dead({ limit: Math.min(PAGE, limit - found.length), ...before })
+      found.push(...page)
+      if (page.length === 0) break
+    }
+    return found
+  }
+
+  async steps(process: Process, after: number, limit: number): Promise<StepView[]> {
+    const facts: StoredFact[] = []
+    for await (const fact of this.#facts(process.uuid)) {
+      const { body } = fact
+      const step = 'step' in body ? body.step : 0
+      if (step > after + limit) break
+      if (step > after && STEP_FACTS.has(body.type)) facts.push(fact)
+    }
+    return stepsOf(facts)
+  }
+
+  async *#facts(uuid: Uuid): AsyncGenerator<StoredFact> {
+    for (let after = 0; ; ) {
+      const page = await this.#store.facts(uuid, after, PAGE)
+      yield* page
+      if (page.length < PAGE) return
+      after = page.at(-1)?.seq ?? after
+    }
+  }
+
+  /** The last lines of what a process said and did. */
+  async logs(process: Process, tail: number): Promise<LogLine[]> {
+    const lines: LogLine[] = []
+    const wanted = Math.min(tail, MAX_LINES)
+    const facts = await this.#store.tail(process.uuid, wanted, LOG_FACTS)
+    for (const { at, body } of facts) lines.push(...logLines(iso(at), body))
+    return lines.slice(-wanted)
+  }
+}
+
+const STEP_FACTS: ReadonlySet<string> = new Set(['model.started', 'model.finished', 'model.failed', 'tool.finished'])
+const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.exited']
+
+function logLines(at: string, body: FactBody): LogLine[] {
+  const line = (stream: LogLine['stream'], text: string): LogLine[] => text.replace(/\n$/, '').split('\n').map((part) => ({ at, stream, text: part }))
+  switch (body.type) {
+    case 'process.output': return line(body.stream, body.text)
+    case 'process.queue': return line('user', body.text)
+    case 'process.error': return line('system', body.message)
+    case 'process.note': return line('system', body.text)
+    case 'process.exited': return line('system', `ended: ${body.exit.reason} (${body.exit.code})`)
+    case 'model.failed': return line('system', `model call failed: ${body.error}`)
+    case 'tool.finished': return line('tool', `${body.name} ${body.outcome}: ${body.content}`)
+    case 'model.finished':
+      return body.message.flatMap((part) => {
+        if (part.type === 'tool-call') return line('tool', `${part.name} ${JSON.stringify(part.input)}`)
+        return part.type === 'text' && part.text !== '' ? line('assistant', part.text) : []
+      })
+    default: return []
+  }
+}
