@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { loadConfig } from '../config/config.ts'
 import { prepareState, type Paths } from '../config/paths.ts'
-import { commandDriver } from '../drivers/command/driver.ts'
+import { commandDriver } from '../drivers/command/command.ts'
 import { openContainer } from '../drivers/contain/container.ts'
 import { nativeDriver } from '../drivers/native/driver.ts'
 import { KernelError } from '../kernel/errors.ts'
@@ -62,7 +62,7 @@ export async function startDaemon({ paths, log, clock = systemClock }: DaemonOpt
 
   const feed = new Feed(store, () => clock.now().wall)
   const keys = new Keys({ paths, container, keyCommand: config.keyCommand, uuid: uuidv7, tmpDir })
-  const drivers = { native: nativeDriver({ providers: config.providers }), command: commandDriver() }
+  const drivers = { native: nativeDriver({ providers: config.providers }), command: commandDriver }
   const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))

@@ -2,7 +2,7 @@
 // Owns that mapping; exhaustive by type. Test: test/tables/events.test.ts.
 import type { EventView } from '../api/views.ts'
 import type { Live } from '../drivers/port.ts'
-import type { FactType, StoredFact } from '../kernel/facts.ts'
+import type { FactBody, FactType, StoredFact } from '../kernel/facts.ts'
 import type { Pid, Uuid } from '../kernel/types.ts'
 import { iso } from './times.ts'
 
@@ -31,8 +31,16 @@ const EVENT_NAMES: Readonly<Partial<Record<FactType, string>>> = {
 
 /** The event of a fact: its body under the envelope, with the fact's own type as `fact`. */
 export function eventOf({ uuid, pid, at, cursor, body }: StoredFact): EventView {
-  const { type, ...rest } = body
+  const { type, ...rest } = shown(body)
   return { ...rest, version: 1, seq: cursor, uuid, pid, at: iso(at), type: EVENT_NAMES[type] ?? type, fact: type }
+}
+
+/** A spec is shown without its environment and role prompt: `inspect` has what matters of them. */
+function shown(body: FactBody): { readonly type: FactType } {
+  if (!('spec' in body) || !body.spec) return body
+  const { env: _env, system: _system, ...spec } = body.spec
+  const brief: object = { ...body, spec }
+  return brief as { readonly type: FactType }
 }
 
 export function liveEvent(uuid: Uuid, pid: Pid, at: number, event: Live): EventView {

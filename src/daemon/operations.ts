@@ -103,7 +103,7 @@ export class Operations {
     const flags = { ...(body.agent === undefined ? {} : { agent: body.agent }), ...(body.model === undefined ? {} : { model: body.model }), ...(body.containment === undefined ? {} : { containment: body.containment }) }
     const config = await loadConfig({ paths, cwd: body.cwd, env, flags })
     container.plan('probe', 0, config.containment)
-    const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? '' }
+    const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
     if (body.argv) return { ...shared, ...commandSpec(body, secrets) }
     return { ...shared, ...(await this.#agentSpec(body, config)) }
   }

@@ -1,0 +1,230 @@
+// The demo: reeve's main job from end to end, offline and without a key, told in plain sentences.
+// Everything happens in a scratch folder, by the same commands that a user types; it ends non-zero if a promise is broken.
+// Run it with `npm run demo`.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const CLI = join(ROOT, 'dist/cli/main.js')
+const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-demo-'))
+const REPO = join(SCRATCH, 'shop')
+const HOME = join(SCRATCH, 'home')
+const LINES = join(SCRATCH, 'lines.txt')
+const LINE_COUNT = 30
+const ENV: NodeJS.ProcessEnv = {
+  ...process.env, REEVE_HOME: HOME,
+  GIT_AUTHOR_NAME: 'demo', GIT_AUTHOR_EMAIL: 'demo@example.invalid', GIT_COMMITTER_NAME: 'demo', GIT_COMMITTER_EMAIL: 'demo@example.invalid',
+  GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null',
+}
+const LIMIT_MS = 30_000
+
+class Broken extends Error {}
+
+function say(text: string): void {
+  process.stdout.write(`\n${text}\n`)
+}
+
+function check(isSo: boolean, promise: string): void {
+  process.stdout.write(`  ${isSo ? '✓' : '✗'} ${promise}\n`)
+  if (!isSo) throw new Broken(promise)
+}
+
+/** Runs reeve as a user would; `show` prints the command and what it says. */
+function reeve(args: readonly string[], options: { readonly show?: boolean; readonly code?: number } = {}): string {
+  const { show = true, code = 0 } = options
+  if (show) process.stdout.write(`\n  $ reeve ${args.map((arg) => (/[\s&]/.test(arg) ? `'${arg}'` : arg)).join(' ')}\n`)
+  const run = spawnSync(process.execPath, [CLI, ...args], { cwd: REPO, env: ENV, encoding: 'utf8', timeout: LIMIT_MS })
+  if (show) process.stdout.write(indent(`${run.stdout}${run.stderr}`))
+  if (run.status !== code) throw new Broken(`reeve ${args[0]} ended with ${run.status}: ${run.stderr}`)
+  return run.stdout
+}
+
+function indent(text: string): string {
+  return text.split('\n').map((line) => (line === '' ? line : `    ${line}`)).join('\n')
+}
+
+function git(...args: string[]): string {
+  const run = spawnSync('git', args, { cwd: REPO, env: ENV, encoding: 'utf8' })
+  if (run.status !== 0) throw new Broken(`git ${args[0]} failed: ${run.error?.message ?? run.stderr}`)
+  return run.stdout
+}
+
+interface Row {
+  readonly pid: number
+  readonly uuid: string
+  readonly status: string
+  readonly step: number
+  readonly elapsedMs: number
+  readonly children: readonly string[]
+}
+
+function inspect(name: string): Row {
+  return (JSON.parse(reeve(['inspect', '--json', name], { show: false })) as { process: Row }).process
+}
+
+async function until(isSo: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + LIMIT_MS
+  while (!isSo()) {
+    if (performance.now() > deadline) throw new Broken(`it took too long until ${what}`)
+    await delay(50)
+  }
+}
+
+async function killDaemon(): Promise<void> {
+  const { pid } = JSON.parse(reeve(['daemon', 'status', '--json'], { show: false })) as { pid: number }
+  process.stdout.write(`\n  $ kill -9 ${pid}\n`)
+  process.kill(pid, 'SIGKILL')
+  await until(() => !existsSync(`/proc/${pid}`) || isZombie(pid), 'the daemon was dead')
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.startsWith('Z') ?? true
+  } catch {
+    return true
+  }
+}
+
+/** PIDs of programs other than the daemon that were started for this home and still live. */
+function leftovers(): number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+    try {
+      const env = readFileSync(`/proc/${pid}/environ`, 'latin1')
+      return env.includes(`REEVE_HOME=${HOME}`) && env.includes('REEVE_PROC=') && !isZombie(pid)
+    } catch {
+      return false
+    }
+  })
+}
+
+function lineNumbers(): number[] {
+  return existsSync(LINES) ? readFileSync(LINES, 'utf8').trim().split('\n').filter(Boolean).map(Number) : []
+}
+
+function makeRepository(): void {
+  mkdirSync(REPO)
+  writeFileSync(join(REPO, 'price.js'), 'exports.total = (items) => items.reduce((sum, item) => sum + item.price, 1)\n')
+  writeFileSync(join(REPO, 'price.test.js'), [
+    "const { test } = require('node:test')",
+    "const assert = require('node:assert')",
+    "const { total } = require('./price.js')",
+    "test('an empty cart costs nothing', () => assert.equal(total([]), 0))",
+    "test('prices add up', () => assert.equal(total([{ price: 2 }, { price: 3 }]), 5))",
+    '',
+  ].join('\n'))
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('commit', '-qm', 'A cart with a bug')
+}
+
+/** A model's answers, played from a file: JSON is YAML. */
+function writeScript(name: string, answers: readonly unknown[]): string {
+  const file = join(SCRATCH, name)
+  writeFileSync(file, JSON.stringify(answers, null, 2))
+  return `script:${file}`
+}
+
+const bash = (command: string): unknown => ({ name: 'bash', input: { command } })
+
+function fixer(): string {
+  return writeScript('fixer.yaml', [
+    { text: 'I read the code first.', tools: [{ name: 'read', input: { path: 'price.js' } }, { name: 'read', input: { path: 'price.test.js' } }], usage: { input: 900, output: 40 } },
+    { text: 'The sum begins at 1 and must begin at 0.', tools: [{ name: 'edit', input: { path: 'price.js', old_string: 'item.price, 1)', new_string: 'item.price, 0)' } }], usage: { input: 1200, output: 60 } },
+    { text: 'Now the tests.', tools: [bash('node --test 2>&1 | grep -E "^(# |ℹ )?(pass|fail|# pass|# fail|ℹ pass|ℹ fail)"')], usage: { input: 1300, output: 30 } },
+    { text: 'They pass, so I commit.', tools: [bash("git commit -qam 'Begin the sum at 0' && git log --oneline | head -1")], usage: { input: 1400, output: 30 } },
+    { text: 'Done: {{ lastResult }}', usage: { input: 1500, output: 20 } },
+  ])
+}
+
+function writer(): string {
+  const steps = Array.from({ length: LINE_COUNT }, (_, i) => ({ delay_ms: 150, tools: [bash(`echo ${i + 1} >> '${LINES}'`)] }))
+  return writeScript('writer.yaml', [...steps, { text: `All ${LINE_COUNT} lines are written.` }])
+}
+
+async function fixTheBug(): Promise<void> {
+  say('1. An agent works on a small git repository: it reads, edits, runs the tests and commits. Its model is a script, so no key is needed.')
+  const said = reeve(['run', '--name', 'fixer', '--model', fixer(), 'Repair the cart'])
+  check(git('log', '--oneline').trim().split('\n').length === 2, 'the agent has committed its repair')
+  check(git('status', '--porcelain') === '' && said !== undefined, 'the work tree is clean')
+  reeve(['ps', '-a'])
+}
+
+async function pauseAndResume(): Promise<void> {
+  say(`2. A second agent writes ${LINE_COUNT} numbered lines, one a step, and has a child. Both are paused as one tree, and go on.`)
+  reeve(['run', '-d', '--name', 'writer', '--model', writer(), 'Write the lines'])
+  const child = writeScript('child.yaml', [...Array.from({ length: 40 }, () => ({ delay_ms: 150, tools: [bash('true')] })), { text: 'done' }])
+  reeve(['run', '-d', '--name', 'helper', '--parent', 'writer', '--model', child, 'Help the writer'])
+  await until(() => lineNumbers().length >= 3, 'three lines were written')
+  reeve(['pause', '--subtree', 'writer'])
+  reeve(['wait', '--for', 'suspended', 'writer'], { show: false })
+  await until(() => !isDraining('writer'), 'what was in flight had ended')
+  reeve(['ps', '--tree'])
+  const before = { lines: lineNumbers().length, elapsed: inspect('writer').elapsedMs }
+  await delay(700)
+  check(lineNumbers().length === before.lines, 'while it is paused no line is written')
+  check(inspect('writer').elapsedMs === before.elapsed, 'while it is paused its clock stands still')
+  reeve(['resume', '--subtree', 'writer'])
+  await until(() => lineNumbers().length > before.lines, 'it wrote again')
+  check(true, 'it goes on where it was')
+}
+
+function isDraining(name: string): boolean {
+  const { process: row } = JSON.parse(reeve(['inspect', '--json', name], { show: false })) as { process: { note: string | null } }
+  return row.note?.includes('draining') ?? false
+}
+
+async function crashAndResume(): Promise<void> {
+  say('3. The daemon is killed with kill -9 in the middle. The next command starts it again; nothing is lost and nothing is done twice.')
+  await until(() => lineNumbers().length >= 10, 'ten lines were written')
+  const before = inspect('writer')
+  await killDaemon()
+  reeve(['ps', '-a'])
+  const after = inspect('writer')
+  check(after.status === 'interrupted', 'the table tells the truth: the writer is interrupted')
+  check(after.step >= before.step, `no step is lost: it was at step ${before.step}, and ${after.step} is on disk`)
+  reeve(['resume', 'writer'])
+  const code = spawnSync(process.execPath, [CLI, 'wait', 'writer'], { cwd: REPO, env: ENV, encoding: 'utf8', timeout: LIMIT_MS }).status
+  check(code === 0, 'the writer has come to its end')
+  const resumed = inspect('writer')
+  check(resumed.uuid === before.uuid && resumed.pid > before.pid, `it is the same process (…${resumed.uuid.slice(-8)}) with a new PID (${before.pid} → ${resumed.pid})`)
+  const lines = lineNumbers()
+  check(new Set(lines).size === lines.length, `${lines.length} lines are in the file, and none was written twice`)
+  check(lines.length >= LINE_COUNT - 1, 'none is missing, but at most the one that was cut off, which the journal names')
+}
+
+async function nothingLeft(): Promise<void> {
+  say('4. A command starts children that run away from it. The daemon is killed again, and they are gone.')
+  reeve(['run', '-d', '--name', 'runaway', '--', 'sh', '-c', 'setsid sleep 1000 & sleep 1000'])
+  await until(() => leftovers().length >= 3, 'the command and its children ran')
+  process.stdout.write(`    ${leftovers().length} programs run: PIDs ${leftovers().join(', ')}\n`)
+  await killDaemon()
+  await until(() => leftovers().length === 0, 'all of them were gone')
+  check(leftovers().length === 0, '0 left')
+  reeve(['ps', '-a'])
+}
+
+async function main(): Promise<void> {
+  const began = performance.now()
+  process.stdout.write(`reeve's main job, offline, in ${SCRATCH}\n`)
+  try {
+    makeRepository()
+    await fixTheBug()
+    await pauseAndResume()
+    await crashAndResume()
+    await nothingLeft()
+    reeve(['daemon', 'stop'])
+    say(`All of it was so, in ${((performance.now() - began) / 1000).toFixed(0)} s.`)
+  } catch (error) {
+    process.exitCode = 1
+    process.stderr.write(`\nThe demo failed: ${error instanceof Broken ? error.message : String((error as Error).stack)}\n`)
+    spawnSync(process.execPath, [CLI, 'daemon', 'stop'], { env: ENV, timeout: LIMIT_MS })
+    if (existsSync(join(HOME, 'daemon.log'))) process.stderr.write(readFileSync(join(HOME, 'daemon.log'), 'utf8').split('\n').slice(-20).join('\n'))
+  } finally {
+    rmSync(SCRATCH, { recursive: true, force: true })
+  }
+}
+
+await main()
