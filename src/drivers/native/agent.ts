@@ -1,0 +1,123 @@
+// One incarnation of a native agent: takes messages, runs their turns one after another, and ends when told to.
+// Owns what of the loop is alive. It decides nothing about the process: that a turn or the agent has ended is reported.
+// Tests: test/e2e/native.test.ts, test/e2e/native-stop.test.ts.
+import { setMaxListeners } from 'node:events'
+import type { Agent, Message, StopLadder } from '../port.ts'
+import type { ToolCall } from './context.ts'
+import { runTurn } from './loop.ts'
+import type { Turn, Work } from './work.ts'
+
+/** What the agent adds to the work by itself. */
+export type AgentParts = Omit<Work, 'ending' | 'isPaused' | 'inFlight'>
+
+export class NativeAgent implements Agent {
+  readonly #work: Work
+  readonly #ending = new AbortController()
+  readonly #turns = new Map<Turn, AbortController>()
+  #tail: Promise<void> = Promise.resolve()
+  #paused = false
+  #exited: Promise<void> | null = null
+
+  constructor(parts: AgentParts) {
+    const { signal } = this.#ending
+    setMaxListeners(0, signal)
+    this.#work = { ...parts, ending: signal, isPaused: () => this.#paused, inFlight: new Map() }
+    parts.kernel.signal.addEventListener('abort', this.#end, { once: true })
+    if (parts.kernel.signal.aborted) this.#end()
+  }
+
+  deliver(message: Message): Promise<void> {
+    const { context } = this.#work
+    if (this.#isOpen(message.turn)) context.incoming(message.id, message.text)
+    else this.#begin(message.turn, () => {
+      context.incoming(message.id, message.text)
+      return []
+    })
+    return Promise.resolve()
+  }
+
+  proceed(turn: number): Promise<void> {
+    if (!this.#isOpen(turn)) this.#begin(turn, () => this.#leftOpen())
+    return Promise.resolve()
+  }
+
+  interrupt(): Promise<void> {
+    for (const controller of this.#turns.values()) controller.abort()
+    return Promise.resolve()
+  }
+
+  async pause(now: boolean): Promise<void> {
+    this.#paused = true
+    if (!now) return
+    const { launch, freezer, inFlight, kernel } = this.#work
+    freezer.set(true)
+    await launch.containment.freeze()
+    if (this.#ending.signal.aborted) return
+    await kernel.report({ type: 'frozen', inFlight: inFlight.size === 0 ? null : [...inFlight.values()].join('; ') })
+  }
+
+  async unpause(): Promise<void> {
+    this.#paused = false
+    await this.#work.launch.containment.thaw()
+    this.#work.freezer.set(false)
+  }
+
+  /** Waits until its programs have ended; how patiently is the ladder's business. */
+  async stop(ladder: StopLadder): Promise<void> {
+    this.#end()
+    await this.#work.launch.containment.stop(ladder)
+    await this.#tail
+    await this.#sayExited()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end()
+    await this.#work.launch.containment.dispose()
+    await this.#tail
+  }
+
+  #isOpen(id: number): boolean {
+    return [...this.#turns.keys()].some((turn) => turn.id === id)
+  }
+
+  #begin(id: number, open: () => readonly ToolCall[]): void {
+    if (this.#ending.signal.aborted) return
+    const controller = new AbortController()
+    setMaxListeners(0, controller.signal)
+    const turn: Turn = { id, signal: controller.signal, lastText: '' }
+    this.#turns.set(turn, controller)
+    this.#tail = this.#tail
+      .then(() => runTurn(this.#work, turn, open()))
+      .catch((defect: unknown) => this.#break(defect))
+      .finally(() => this.#turns.delete(turn))
+  }
+
+  /** Calls that may run again do; what else is open has an unknown end. */
+  #leftOpen(): readonly ToolCall[] {
+    const { context, launch } = this.#work
+    const again = new Set(launch.openCalls.map((call) => call.callId))
+    const open = context.openCalls
+    for (const { callId, name } of open) {
+      if (!again.has(callId)) context.result({ callId, name, outcome: 'interrupted', content: '' })
+    }
+    return open.filter((call) => again.has(call.callId))
+  }
+
+  readonly #end = (): void => {
+    this.#work.kernel.signal.removeEventListener('abort', this.#end)
+    this.#ending.abort()
+    for (const controller of this.#turns.values()) controller.abort()
+  }
+
+  /** A defect, or a kernel that takes no more reports: either way this incarnation is over. */
+  async #break(defect: unknown): Promise<void> {
+    const isOver = this.#ending.signal.aborted
+    this.#end()
+    if (!isOver) await this.#sayExited(defect instanceof Error ? defect.message : String(defect))
+  }
+
+  #sayExited(error?: string): Promise<void> {
+    const report = { type: 'exited', code: null, osSignal: null, ...(error === undefined ? {} : { error }) } as const
+    return (this.#exited ??= this.#work.kernel.report(report).then(() => undefined, () => undefined))
+  }
+}

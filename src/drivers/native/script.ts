@@ -1,0 +1,95 @@
+// A model that is played from a YAML file: item n answers the call of step n, so that a resumed process goes on at the
+// right place. For tests, demonstrations and work without a network. Files are parsed once and shared by all agents.
+// An item with `error` fails its first attempt; if it also has text or tools, the next one succeeds, else all fail.
+// Test: test/e2e/native-script.test.ts.
+import { readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { KernelError } from '../../kernel/errors.ts'
+import type { AssistantPart } from '../../kernel/facts.ts'
+import type { CallUsage } from '../../kernel/types.ts'
+import { CallFailed, NO_USAGE } from './model.ts'
+import type { Answer, Model, ModelRequest } from './model.ts'
+import { isRetryableStatus } from './retry.ts'
+import type { ScriptItem } from './script-file.ts'
+
+const MAX_SCRIPT_BYTES = 4 * 1024 * 1024
+/** Scripts that are kept parsed, in files. */
+const MAX_CACHED_SCRIPTS = 64
+
+interface Cached {
+  readonly mtimeMs: number
+  readonly size: number
+  readonly items: Promise<readonly ScriptItem[]>
+}
+
+const cache = new Map<string, Cached>()
+
+/** Errors: `AGENT_INVALID` with the file and the line. */
+export async function scriptModel(ref: string, where: { readonly file: string; readonly cwd: string }): Promise<Model> {
+  const items = await loadScript(path.resolve(where.cwd, where.file))
+  return { ref, call: (request) => play(items[request.step - 1], request) }
+}
+
+async function loadScript(file: string): Promise<readonly ScriptItem[]> {
+  const { mtimeMs, size } = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw new KernelError('AGENT_INVALID', `script ${file} cannot be read: ${error.code ?? error.message}`, { file })
+  })
+  if (size > MAX_SCRIPT_BYTES) throw new KernelError('AGENT_INVALID', `script ${file} has ${size} bytes, more than ${MAX_SCRIPT_BYTES}`, { file })
+  const known = cache.get(file)
+  if (known?.mtimeMs === mtimeMs && known.size === size) return known.items
+  const items = parse(file)
+  cache.delete(file)
+  cache.set(file, { mtimeMs, size, items })
+  const oldest = cache.keys().next()
+  if (cache.size > MAX_CACHED_SCRIPTS && oldest.done === false) cache.delete(oldest.value)
+  return items
+}
+
+async function parse(file: string): Promise<readonly ScriptItem[]> {
+  const [text, { parseScript }] = await Promise.all([readFile(file, 'utf8'), import('./script-file.ts')])
+  return parseScript(text, file)
+}
+
+async function play(item: ScriptItem | undefined, request: ModelRequest): Promise<Answer> {
+  if (item === undefined) return { message: [], usage: NO_USAGE, finish: 'stop' }
+  if (item.delay_ms !== undefined) await wait(item.delay_ms, request.signal)
+  const hasAnswer = item.text !== undefined || item.tools !== undefined
+  if (item.error !== undefined && (request.attempt === 1 || !hasAnswer)) throw failure(item.error, hasAnswer)
+  const last = request.context.lastResult
+  const text = item.text === undefined ? [] : [{ type: 'text', text: fill(item.text, last) } as const]
+  for (const part of text) request.onText(part.text)
+  const calls = (item.tools ?? []).map((tool, index): AssistantPart => ({
+    type: 'tool-call', callId: `call_${request.step}_${index}`, name: tool.name, input: fillAll(tool.input, last),
+  }))
+  return { message: [...text, ...calls], usage: usageOf(item), finish: calls.length > 0 ? 'tool-calls' : 'stop' }
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal })
+  } catch {
+    throw new CallFailed('interrupted')
+  }
+}
+
+function failure(error: NonNullable<ScriptItem['error']>, hasAnswer: boolean): CallFailed {
+  if (typeof error === 'string') return new CallFailed(error, { retryable: hasAnswer })
+  const byStatus = error.status === undefined ? hasAnswer : isRetryableStatus(error.status)
+  return new CallFailed(error.message, { status: error.status ?? null, retryable: error.retryable ?? byStatus })
+}
+
+function usageOf(item: ScriptItem): CallUsage {
+  return { ...NO_USAGE, inputTokens: item.usage?.input ?? 0, outputTokens: item.usage?.output ?? 0 }
+}
+
+function fill(text: string, lastResult: string): string {
+  return text.replace(/\{\{\s*lastResult\s*\}\}/g, () => lastResult)
+}
+
+function fillAll(value: unknown, lastResult: string): unknown {
+  if (typeof value === 'string') return fill(value, lastResult)
+  if (Array.isArray(value)) return value.map((each) => fillAll(each, lastResult))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fillAll(each, lastResult)]))
+}

@@ -1,0 +1,64 @@
+// What the file tools share: paths, text files, and a write that never leaves half a file behind.
+// Test: test/tables/native-tools.test.ts.
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import path from 'node:path'
+import { ToolError } from './tool.ts'
+
+/** Bytes at the beginning of a file that are looked at to tell text from binary. */
+const SNIFF_BYTES = 8 * 1024
+
+/** Opens a regular file: a FIFO would block, a device would never end. */
+export async function openText(file: string): Promise<{ handle: FileHandle; size: number }> {
+  const stats = await stat(file)
+  if (stats.isDirectory()) throw new ToolError(`${file} is a directory`)
+  if (!stats.isFile()) throw new ToolError(`${file} is not a regular file`)
+  return { handle: await open(file, 'r'), size: stats.size }
+}
+
+export function isBinary(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, SNIFF_BYTES).includes(0)
+}
+
+/** Reads a whole text file of at most `limitBytes`. */
+export async function readText(file: string, limitBytes: number): Promise<string> {
+  const { handle, size } = await openText(file)
+  try {
+    if (size > limitBytes) throw new ToolError(`${file} has ${size} bytes, more than ${limitBytes}`)
+    const bytes = await handle.readFile()
+    if (isBinary(bytes)) throw new ToolError(`${file} is a binary file of ${size} bytes`)
+    return bytes.toString('utf8')
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Writes a file as a whole, with its directories. What stood there before stays until the new text is complete. */
+export async function writeText(file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true })
+  const target = await realpath(file).catch(() => file)
+  const old = await stat(target).catch(() => null)
+  if (old !== null && !old.isFile()) throw new ToolError(`${file} is not a regular file`)
+  if (old === null || !isOurs(old)) return writeFile(target, text)
+  const temporary = path.join(path.dirname(target), `.${path.basename(target).slice(0, 100)}.${randomBytes(6).toString('hex')}.tmp`)
+  try {
+    await writeFile(temporary, text, { mode: old.mode, flag: 'wx' })
+    await rename(temporary, target)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    if (!isRefused(error)) throw error
+    await writeFile(target, text)
+  }
+}
+
+/** A new file in its place would change the owner, or break a hard link. */
+function isOurs(stats: Stats): boolean {
+  return stats.uid === process.getuid?.() && stats.nlink === 1
+}
+
+/** The directory may be closed to us although the file is not. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
+}

@@ -1,0 +1,108 @@
+// A model provider on this machine: speaks Anthropic's Messages and OpenAI's chat completions, streaming, and plays a list
+// of answers. Can refuse, cut the stream after some bytes, hang, or fail in mid-stream. Records every request.
+// Written after the formats that the providers document; whoever speaks to it speaks to a real HTTP server.
+import { createServer } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { anthropicEvents, anthropicError } from './model-server-anthropic.ts'
+import { openaiError, openaiEvents } from './model-server-openai.ts'
+
+export interface ServedTool {
+  readonly id?: string
+  readonly name: string
+  /** an object, or the text of a broken JSON input */
+  readonly input: Readonly<Record<string, unknown>> | string
+}
+
+/** One answer. Without `status` it is a stream with what is given. */
+export interface ServedAnswer {
+  readonly text?: string
+  readonly thinking?: { readonly text: string; readonly signature: string }
+  readonly tools?: readonly ServedTool[]
+  /** `input` is without what came from or went to the cache; `null` says nothing about usage */
+  readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number } | null
+  readonly finish?: 'length' | 'refused'
+  /** an HTTP error instead of a stream */
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly error?: { readonly type: string; readonly message: string }
+  /** `error` comes inside the stream, after the text */
+  readonly midStream?: boolean
+  /** the connection is destroyed after so many bytes of the body */
+  readonly cutAfterBytes?: number
+  /** nothing more comes after so many bytes; 0: not even the headers */
+  readonly hangAfterBytes?: number
+}
+
+export interface ServedRequest {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Readonly<Record<string, unknown>>
+  /** monotonic ms at which it came in */
+  readonly atMs: number
+  /** resolves when the client has the whole answer, or has closed the connection */
+  readonly closed: Promise<void>
+}
+
+export interface ModelServer extends AsyncDisposable {
+  /** without `/v1` */
+  readonly url: string
+  readonly requests: readonly ServedRequest[]
+  /** resolves when so many requests have come in */
+  received(count: number): Promise<void>
+}
+
+/** Plays the answers in order; a request after the last one gets status 400. */
+export async function modelServer(answers: readonly ServedAnswer[]): Promise<ModelServer> {
+  const requests: ServedRequest[] = []
+  const waiting: { count: number; resolve: () => void }[] = []
+  const server = createServer((request, response) => {
+    record(request, response).then(
+      (recorded) => {
+        const answer = answers[requests.length] ?? { status: 400, error: { type: 'invalid_request_error', message: 'the script is used up' } }
+        requests.push(recorded)
+        for (const { count, resolve } of waiting) if (requests.length >= count) resolve()
+        serve(answer, recorded.path, response)
+      },
+      () => response.destroy(),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    received: (count) => new Promise((resolve) => {
+      if (requests.length >= count) resolve()
+      else waiting.push({ count, resolve })
+    }),
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    }),
+  }
+}
+
+async function record(request: IncomingMessage, response: ServerResponse): Promise<ServedRequest> {
+  const closed = new Promise<void>((resolve) => response.once('close', () => resolve()))
+  const atMs = performance.now()
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>
+  return { path: request.url ?? '', headers: request.headers, body, atMs, closed }
+}
+
+function serve(answer: ServedAnswer, path: string, response: ServerResponse): void {
+  const isAnthropic = path.endsWith('/messages')
+  if (answer.status !== undefined) {
+    const error = answer.error ?? { type: 'api_error', message: 'failed' }
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+    response.end(JSON.stringify(isAnthropic ? anthropicError(error) : openaiError(error)))
+    return
+  }
+  if (answer.hangAfterBytes === 0) return
+  response.writeHead(200, { 'content-type': 'text/event-stream', ...answer.headers })
+  const body = Buffer.from(isAnthropic ? anthropicEvents(answer) : openaiEvents(answer))
+  const end = answer.cutAfterBytes ?? answer.hangAfterBytes
+  if (end === undefined) response.end(body)
+  else response.write(body.subarray(0, end), () => { if (answer.cutAfterBytes !== undefined) response.socket?.destroy() })
+}

@@ -1,0 +1,204 @@
+// The kernel as a native agent sees it, in memory: turns reports into facts as the real one does, answers them one batch
+// at a time, holds and ends. Tests read what was said, in which commit, and wait for facts.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { KernelPort, Live } from '../../src/drivers/port.ts'
+import type { FactBody, FactType, StoredFact } from '../../src/kernel/facts.ts'
+import type { Ack, Report } from '../../src/kernel/reports.ts'
+import type { OpenCall } from '../../src/kernel/types.ts'
+
+const DEADLINE_MS = 20_000
+
+export interface Said {
+  readonly report: Report
+  readonly ack: Ack
+  /** reports with the same number were made in one go */
+  readonly commit: number
+  /** monotonic ms */
+  readonly atMs: number
+}
+
+interface Pending {
+  readonly report: Report
+  readonly resolve: (ack: Ack) => void
+}
+
+export type FactOf<T extends FactType> = Extract<FactBody, { type: T }>
+
+export class TestKernel implements KernelPort {
+  readonly facts: StoredFact[] = []
+  readonly said: Said[] = []
+  readonly lives: Live[] = []
+  /** asked before each answer to `model.started`: 'go' by default */
+  onAsk: (step: number) => 'go' | 'stop' = () => 'go'
+  /** called in the moment in which a fact is made, before anybody hears of it */
+  onFact: (body: FactBody) => void = () => undefined
+  /** how often somebody came to the gate and had to wait */
+  drained = 0
+  readonly #abort = new AbortController()
+  readonly #watchers = new Set<() => void>()
+  readonly #open = new Map<string, OpenCall & { readonly step: number }>()
+  #queue: Pending[] = []
+  #commit = 0
+  #held = false
+  #turn = 0
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get openCalls(): readonly OpenCall[] {
+    return [...this.#open.values()].map(({ callId, name, effect }) => ({ callId, name, effect }))
+  }
+
+  report(report: Report): Promise<Ack> {
+    const { promise, resolve } = Promise.withResolvers<Ack>()
+    this.#queue.push({ report, resolve })
+    if (this.#queue.length === 1) nextTurn().then(() => this.#flush(), () => undefined)
+    return promise
+  }
+
+  async clear(): Promise<void> {
+    this.signal.throwIfAborted()
+    if (!this.#held) return
+    this.drained += 1
+    this.#tell()
+    const aborted = Promise.withResolvers<never>()
+    this.signal.addEventListener('abort', () => aborted.reject(this.signal.reason), { once: true })
+    await Promise.race([this.until(() => !this.#held, 'the hold is gone'), aborted.promise])
+  }
+
+  live(event: Live): void {
+    this.lives.push(event)
+    this.#tell()
+  }
+
+  hold(): void {
+    this.#held = true
+  }
+
+  release(): void {
+    this.#held = false
+    this.#tell()
+  }
+
+  cancel(): void {
+    this.#abort.abort()
+  }
+
+  emit(body: FactBody): void {
+    const seq = this.facts.length + 1
+    this.facts.push({ uuid: 'test', seq, pid: 1, at: 0, cursor: seq, body })
+    this.onFact(body)
+    this.#tell()
+  }
+
+  /** Begins the next turn with a message, as the kernel does; returns its number. */
+  begin(id: string, text: string): number {
+    this.#turn += 1
+    this.emit({ type: 'process.queue', id, from: 'user', text })
+    this.emit({ type: 'process.incoming', id, from: 'user', turn: this.#turn, queuedAt: this.facts.length })
+    this.emit({ type: 'process.working', turn: this.#turn, message: id })
+    return this.#turn
+  }
+
+  /** Takes over what an earlier incarnation left, and closes what may not run twice, as the kernel does. */
+  inherit(facts: readonly StoredFact[]): void {
+    for (const { body } of facts) {
+      this.#track(body)
+      this.emit(body)
+    }
+    for (const call of [...this.#open.values()].filter((open) => open.effect === 'once')) {
+      this.#settle({ type: 'tool.finished', callId: call.callId, outcome: 'interrupted', content: 'interrupted', durationMs: 0 })
+    }
+  }
+
+  get turn(): number {
+    return this.#turn
+  }
+
+  history = (afterSeq: number, limit: number): Promise<readonly StoredFact[]> => Promise.resolve(this.facts.slice(afterSeq, afterSeq + limit))
+
+  of<T extends FactType>(type: T): readonly FactOf<T>[] {
+    return this.facts.map((fact) => fact.body).filter((body): body is FactOf<T> => body.type === type)
+  }
+
+  reports<T extends Report['type']>(type: T): readonly (Said & { readonly report: Extract<Report, { type: T }> })[] {
+    return this.said.filter((each): each is Said & { readonly report: Extract<Report, { type: T }> } => each.report.type === type)
+  }
+
+  /** Resolves when the condition is true; fails with the facts so far after 20 s. */
+  until(isTrue: () => boolean, words: string): Promise<void> {
+    if (isTrue()) return Promise.resolve()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => reject(new Error(`${words}: not within ${DEADLINE_MS} ms; said: ${this.said.map((each) => each.report.type).join(' ')}`)), DEADLINE_MS)
+    const look = (): void => {
+      if (!isTrue()) return
+      clearTimeout(timer)
+      this.#watchers.delete(look)
+      resolve()
+    }
+    this.#watchers.add(look)
+    return promise
+  }
+
+  ended(turn = this.#turn): Promise<void> {
+    return this.until(() => this.of('process.ready').some((ready) => ready.turn === turn), `turn ${turn} has ended`)
+  }
+
+  #flush(): void {
+    const batch = this.#queue
+    this.#queue = []
+    this.#commit += 1
+    for (const { report, resolve } of batch) {
+      const ack = this.#decide(report)
+      this.said.push({ report, ack, commit: this.#commit, atMs: performance.now() })
+      resolve(ack)
+    }
+    this.#tell()
+  }
+
+  #decide(report: Report): Ack {
+    switch (report.type) {
+      case 'model.started': {
+        if (this.signal.aborted) return 'stop'
+        if (this.#held) return 'held'
+        const ack = this.onAsk(report.step)
+        if (ack === 'go') this.emit(report)
+        return ack
+      }
+      case 'model.finished': {
+        const { calls, ...body } = report
+        this.emit(body)
+        for (const call of calls) {
+          const started = { type: 'tool.started', step: report.step, ...call } as const
+          this.#track(started)
+          this.emit(started)
+        }
+        return 'ok'
+      }
+      case 'model.failed': this.emit(report); return 'ok'
+      case 'tool.finished': return this.#settle(report)
+      case 'turn.ended': this.emit({ ...report, type: 'process.ready' }); return 'ok'
+      case 'note': this.emit({ type: 'process.note', text: report.text }); return 'ok'
+      default: return 'ok'
+    }
+  }
+
+  #settle(report: Extract<Report, { type: 'tool.finished' }>): Ack {
+    const call = this.#open.get(report.callId)
+    if (call === undefined) return 'late'
+    this.#open.delete(report.callId)
+    this.emit({ ...report, step: call.step, name: call.name })
+    return 'ok'
+  }
+
+  #track(body: FactBody): void {
+    if (body.type === 'tool.started') this.#open.set(body.callId, body)
+    if (body.type === 'tool.finished') this.#open.delete(body.callId)
+    if (body.type === 'process.incoming') this.#turn = body.turn
+  }
+
+  #tell(): void {
+    for (const look of this.#watchers) look()
+  }
+}
