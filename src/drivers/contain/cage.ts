@@ -1,0 +1,25 @@
+// What a kind of containment must be able to do; cgroup.ts and group.ts are the two. All of it is synchronous and looks
+// at the system as it is now, so that nothing is decided on an old look. What waits is in ladder.ts and containment.ts.
+import type { OsHandle } from '../../kernel/types.ts'
+import type { Waiting } from './ladder.ts'
+
+export interface Cage {
+  readonly waiting: Waiting
+  /** makes what is needed and says what to run, so that the program is inside from its first instruction */
+  enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]]
+  /** a program was spawned just now */
+  admit(handle: OsHandle): void
+  /** it has ended; its children may live on */
+  ended(handle: OsHandle): void
+  /** PIDs of living members, zombies left out */
+  members(): readonly number[]
+  isEmpty(): boolean
+  /** signals each member, one by one */
+  signalMembers(signal: 'SIGTERM' | 'SIGINT'): void
+  kill(): void
+  freeze(): void
+  isFrozen(): boolean
+  thaw(): void
+  /** gives back what the cage itself is made of; only when it is empty. False if it has to be tried again */
+  remove(): boolean
+}

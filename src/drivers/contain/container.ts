@@ -1,0 +1,106 @@
+// The container of one daemon: makes a containment per incarnation, of the strongest kind that works here, keeps the
+// guardian, and ends what an earlier daemon of the same home left. Whoever opens it holds the home's lock.
+// Nothing of it is left once it is disposed. Tests: test/processes/contain*.test.ts.
+import { readdir, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { KernelError } from '../../kernel/errors.ts'
+import type { ContainmentIntent, ContainmentKind, OsHandle } from '../../kernel/types.ts'
+import type { Cage } from './cage.ts'
+import { CgroupCage, removeCgroup } from './cgroup.ts'
+import type { Container, Containment, StopResult } from './contain.ts'
+import { OwnedContainment } from './containment.ts'
+import { GroupCage } from './group.ts'
+import { Guardian } from './guardian.ts'
+import { bootId } from './proc.ts'
+import { daemonTag, homeTag, markerOf } from './marker.ts'
+import { FifoPool } from './pipes.ts'
+import { probeCgroup } from './probe.ts'
+import { recoverLeftovers } from './recover.ts'
+
+export interface ContainerOptions {
+  /** the home's state directory; pipes are made below it */
+  readonly stateDir: string
+  /** names this run of the daemon; never used twice in one home */
+  readonly daemonId: string
+  /** words for the daemon's log */
+  readonly log: (message: string) => void
+}
+
+export async function openContainer({ stateDir, daemonId, log }: ContainerOptions): Promise<Container> {
+  const home = resolve(stateDir)
+  const tag = daemonTag(home, daemonId)
+  const probe = await probeCgroup(`reeve-${homeTag(home)}`)
+  // Of earlier daemons, this takes only what nobody lives in; the rest is `recover`'s.
+  if (probe.base !== null) removeCgroup(probe.base)
+  await removeOldPipes(home)
+  const cgroupDir = probe.base === null ? null : join(probe.base, tag)
+  const probes = [{ kind: 'cgroup', ok: probe.base !== null, detail: probe.detail }, { kind: 'group', ok: true, detail: 'needs nothing' }] as const
+  const pool = new FifoPool(join(home, `${PIPES}${tag}`))
+  return new OwnedContainer({ tag, cgroupDir, probes, pool, guardian: new Guardian({ cgroupDir, daemonTag: tag, log }), log })
+}
+
+const PIPES = 'pipes-'
+
+interface Parts {
+  readonly tag: string
+  readonly cgroupDir: string | null
+  readonly probes: Container['probes']
+  readonly pool: FifoPool
+  readonly guardian: Guardian
+  readonly log: (message: string) => void
+}
+
+class OwnedContainer implements Container {
+  readonly kind: ContainmentKind
+  readonly probes: Container['probes']
+  readonly #parts: Parts
+  readonly #open = new Set<OwnedContainment>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.kind = parts.cgroupDir === null ? 'group' : 'cgroup'
+    this.probes = parts.probes
+  }
+
+  plan(uuid: string, pid: number, kind: ContainmentKind | 'auto'): ContainmentIntent {
+    const chosen = kind === 'auto' ? this.kind : kind
+    const probe = this.probes.find((each) => each.kind === chosen)
+    if (probe?.ok !== true) throw new KernelError('INVALID', `Containment ${chosen} does not work here: ${probe?.detail ?? 'it is not supported'}`, { kind: chosen })
+    const marker = markerOf({ uuid, pid: String(pid), daemon: this.#parts.tag, boot: bootId() })
+    const path = chosen === 'cgroup' && this.#parts.cgroupDir !== null ? join(this.#parts.cgroupDir, `${uuid}.${pid}`) : null
+    return { kind: chosen, path, marker }
+  }
+
+  open(intent: ContainmentIntent, tmpDir: string): Promise<Containment> {
+    const disposed = (done: OwnedContainment) => { this.#open.delete(done) }
+    const containment = new OwnedContainment({ intent, tmpDir, cage: this.#cageOf(intent), pool: this.#parts.pool, disposed })
+    this.#open.add(containment)
+    return Promise.resolve(containment)
+  }
+
+  recover(intent: ContainmentIntent, handle: OsHandle | null): Promise<StopResult> {
+    return recoverLeftovers(intent, handle)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { guardian, pool, cgroupDir, log } = this.#parts
+    const results = await Promise.all([...this.#open].map((containment) => containment.dispose()))
+    const survivors = results.flatMap((result) => result.survivors)
+    if (survivors.length === 0) await guardian[Symbol.asyncDispose]()
+    else {
+      log(`Processes survived their kill and are left to the guardian: ${survivors.join(', ')}`)
+      await guardian.abandon()
+    }
+    await pool[Symbol.asyncDispose]()
+    if (cgroupDir !== null) removeCgroup(dirname(cgroupDir))
+  }
+
+  #cageOf(intent: ContainmentIntent): Cage {
+    return intent.path === null ? new GroupCage(intent.marker, this.#parts.guardian) : new CgroupCage(intent.path)
+  }
+}
+
+async function removeOldPipes(home: string): Promise<void> {
+  const names = await readdir(home)
+  await Promise.all(names.filter((name) => name.startsWith(PIPES)).map((name) => rm(join(home, name), { recursive: true, force: true })))
+}

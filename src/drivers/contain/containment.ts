@@ -1,0 +1,142 @@
+// One incarnation's containment, whatever its kind: starts programs inside, stops, freezes and thaws them all, and at the
+// end leaves nothing. Owns the programs and their cage. Must never start anything once it is being disposed.
+// Tests: test/processes/contain.test.ts, contain-freeze.test.ts.
+import { KernelError } from '../../kernel/errors.ts'
+import type { ContainmentIntent } from '../../kernel/types.ts'
+import type { Cage } from './cage.ts'
+import type { Containment, Ladder, Program, SpawnRequest, StopResult } from './contain.ts'
+import { climb, until } from './ladder.ts'
+import type { Rungs } from './ladder.ts'
+import { environmentOf } from './marker.ts'
+import type { FifoPool } from './pipes.ts'
+import { startProgram } from './program.ts'
+import type { OwnedProgram } from './program.ts'
+import { resolveProgram } from './resolve.ts'
+
+const FREEZE_MS = 5_000
+/** How long an empty cgroup may refuse to be removed while its last members are being torn down. */
+const REMOVE_MS = 1_000
+const FIFOS_PER_PROGRAM = 3
+
+export interface ContainmentParts {
+  readonly intent: ContainmentIntent
+  /** TMPDIR of each program */
+  readonly tmpDir: string
+  readonly cage: Cage
+  readonly pool: FifoPool
+  /** told once, when nothing is left */
+  readonly disposed: (containment: OwnedContainment) => void
+}
+
+export class OwnedContainment implements Containment {
+  readonly intent: ContainmentIntent
+  readonly #tmpDir: string
+  readonly #cage: Cage
+  readonly #pool: FifoPool
+  readonly #disposed: (containment: OwnedContainment) => void
+  readonly #programs = new Set<OwnedProgram>()
+  #used = false
+  #closed = false
+  #frozen = false
+
+  constructor({ intent, tmpDir, cage, pool, disposed }: ContainmentParts) {
+    this.intent = intent
+    this.#tmpDir = tmpDir
+    this.#cage = cage
+    this.#pool = pool
+    this.#disposed = disposed
+  }
+
+  async spawn(request: SpawnRequest): Promise<Program> {
+    this.#assertOpen()
+    const program = resolveProgram(request)
+    const fifos = await this.#pool.take(FIFOS_PER_PROGRAM)
+    this.#assertOpen()
+    this.#used = true
+    const argv = this.#cage.enter([program, ...request.argv.slice(1)])
+    const env = { ...request.env, ...environmentOf(this.intent.marker), TMPDIR: this.#tmpDir }
+    const started = await startProgram({ argv, cwd: request.cwd, env, stdin: request.stdin, fifos }, (handle) => this.#cage.admit(handle))
+    return this.#own(started)
+  }
+
+  members(): Promise<readonly number[]> {
+    return Promise.resolve(this.#used ? this.#cage.members() : [])
+  }
+
+  async freeze(): Promise<void> {
+    if (!this.#used) return
+    this.#frozen = true
+    this.#cage.freeze()
+    const settled = await until(() => !this.#frozen || this.#cage.isFrozen(), FREEZE_MS, this.#cage.waiting)
+    if (!settled) throw new KernelError('TIMED_OUT', `Not all programs could be frozen within ${FREEZE_MS} ms`)
+  }
+
+  thaw(): Promise<void> {
+    this.#frozen = false
+    if (this.#used) this.#cage.thaw()
+    return Promise.resolve()
+  }
+
+  stop(ladder: Ladder): Promise<StopResult> {
+    return climb(this.#rungs(), ladder)
+  }
+
+  async dispose(): Promise<StopResult> {
+    this.#closed = true
+    const result = await climb(this.#rungs(), { signal: 'SIGKILL', graceMs: 0 })
+    if (result.outcome === 'survived') return result
+    for (const program of this.#programs) program.release()
+    this.#programs.clear()
+    const removed = await until(() => this.#cage.remove(), REMOVE_MS, { ...this.#cage.waiting, watch: () => () => {} })
+    if (!removed) return { outcome: 'survived', survivors: this.#cage.members() }
+    this.#disposed(this)
+    return result
+  }
+
+  #own(program: OwnedProgram): Program {
+    this.#programs.add(program)
+    program.onEnd(() => this.#cage.ended(program.handle))
+    return program
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new KernelError('NOT_FOUND', 'The process has ended: nothing more is started for it')
+  }
+
+  #programsEnded(): boolean {
+    return [...this.#programs].every((program) => program.ended)
+  }
+
+  // A program may have been spawned and not have entered the cage yet: it counts, and is signalled, by its own handle.
+  #rungs(): Rungs {
+    const cage = this.#cage
+    return {
+      isEmpty: () => !this.#used || (this.#programsEnded() && cage.isEmpty()),
+      programsEnded: () => this.#programsEnded(),
+      askPrograms: (signal) => {
+        for (const program of this.#programs) program.signal(signal)
+        this.#frozen = false
+        cage.thaw()
+        for (const program of this.#programs) program.signal('SIGCONT')
+      },
+      askMembers: (signal) => cage.signalMembers(signal),
+      kill: () => {
+        for (const program of this.#programs) program.signal('SIGKILL')
+        cage.kill()
+      },
+      members: () => cage.members(),
+      waiting: this.#waiting(),
+    }
+  }
+
+  #waiting(): Rungs['waiting'] {
+    const { pollMs, watch } = this.#cage.waiting
+    return {
+      pollMs,
+      watch: (wake) => {
+        const stops = [watch(wake), ...[...this.#programs].map((program) => program.onEnd(wake))]
+        return () => { for (const stop of stops) stop() }
+      },
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// The process table of the operating system: one row, all rows, and the environment marker of a process.
+// Reads only, never signals. On Linux it is /proc; elsewhere `ps` (ps.ts). Reads are synchronous: an identity that is
+// looked up before a signal must not grow old across an await.
+// Tests: test/processes/contain-handle.test.ts.
+import { readdirSync, readFileSync } from 'node:fs'
+import { psCensus, psMarker, psRow } from './ps.ts'
+
+/** The name of the environment variable that names the incarnation a program belongs to. */
+export const MARKER = 'REEVE_PROC'
+
+export interface ProcRow {
+  readonly pid: number
+  readonly ppid: number
+  readonly pgid: number
+  /** one letter, as `ps` shows it: R, S, D, T, Z, … */
+  readonly state: string
+  /** what tells two processes with the same PID apart */
+  readonly startTime: string
+}
+
+export interface MarkedRow extends ProcRow {
+  /** value of REEVE_PROC in its environment; null if it has none or may not be read */
+  readonly marker: string | null
+}
+
+const LINUX = process.platform === 'linux'
+
+/** A zombie has ended: it holds nothing but its number. */
+export function isZombie(row: ProcRow): boolean {
+  return row.state === 'Z' || row.state === 'X'
+}
+
+export function isStopped(row: ProcRow): boolean {
+  return row.state === 'T' || row.state === 't'
+}
+
+/** The row of one process, also of a zombie; null if there is none. */
+export function readRow(pid: number): ProcRow | null {
+  if (!LINUX) return psRow(pid)
+  const stat = readOrNull(`/proc/${pid}/stat`)
+  return stat === null ? null : parseStat(pid, stat)
+}
+
+/** The marker in a process's environment as it was when it began. */
+export function readMarker(pid: number): string | null {
+  return LINUX ? environMarker(pid) : psMarker(pid)
+}
+
+let shared: readonly MarkedRow[] | null = null
+
+/** All processes. Callers in the same turn of the event loop share one reading. */
+export function census(): readonly MarkedRow[] {
+  if (shared !== null) return shared
+  shared = LINUX ? procCensus() : psCensus()
+  setImmediate(() => { shared = null })
+  return shared
+}
+
+/** Names this boot of the machine, so that start times of two boots are never compared; '0' where start times are dates. */
+export function bootId(): string {
+  const id = LINUX ? readOrNull('/proc/sys/kernel/random/boot_id') : null
+  return id === null ? '0' : id.slice(0, 8)
+}
+
+function procCensus(): MarkedRow[] {
+  const rows: MarkedRow[] = []
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name)
+    if (!Number.isInteger(pid)) continue
+    const row = readRow(pid)
+    if (row !== null) rows.push({ ...row, marker: isZombie(row) ? null : environMarker(pid) })
+  }
+  return rows
+}
+
+// The command's name stands in parentheses and may hold anything, also `)` and line ends: the fields begin after the last.
+function parseStat(pid: number, stat: string): ProcRow | null {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, ppid, pgid, startTime] = [fields[0], fields[1], fields[2], fields[19]]
+  if (state === undefined || startTime === undefined) return null
+  return { pid, ppid: Number(ppid), pgid: Number(pgid), state, startTime }
+}
+
+function environMarker(pid: number): string | null {
+  const environ = readOrNull(`/proc/${pid}/environ`)
+  if (environ === null) return null
+  const at = `\0${environ}`.indexOf(`\0${MARKER}=`)
+  if (at < 0) return null
+  const value = environ.slice(at + MARKER.length + 1)
+  const end = value.indexOf('\0')
+  return end < 0 ? value : value.slice(0, end)
+}
+
+// A process may end between any two reads (ENOENT, ESRCH) or belong to somebody else (EACCES): it is not there for us.
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,121 @@
+// Starts one program with its own session and real pipes, and owns its handle, its streams and its end.
+// Its handle is read in the same turn as the spawn: until we have reaped it, its PID cannot be anybody else's.
+// Must never be called but by a containment. Tests: test/processes/contain.test.ts, contain-pipes.test.ts.
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import type { Writable } from 'node:stream'
+import { KernelError } from '../../kernel/errors.ts'
+import type { OsHandle } from '../../kernel/types.ts'
+import type { Program, ProgramExit } from './contain.ts'
+import { handleOf, signalGroup } from './handle.ts'
+import type { OsSignal } from './handle.ts'
+import { openInward, openOutward, readerOf, writerOf } from './pipes.ts'
+import type { PipeEnds } from './pipes.ts'
+import type { FifoReader } from './reader.ts'
+
+/** What is to be run, resolved and wrapped; `fifos` are three fresh paths. */
+export interface StartOrder {
+  readonly argv: readonly [string, ...string[]]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: 'null' | 'pipe'
+  readonly fifos: readonly string[]
+}
+
+export class OwnedProgram implements Program {
+  readonly handle: OsHandle
+  readonly stdout: FifoReader
+  readonly stderr: FifoReader
+  readonly stdin: Writable | null
+  readonly exited: Promise<ProgramExit>
+  readonly #onEnd = new Set<() => void>()
+  #ended = false
+
+  constructor(child: ChildProcess, handle: OsHandle, pipes: Pipes) {
+    this.handle = handle
+    this.stdout = readerOf(pipes.stdout)
+    this.stderr = readerOf(pipes.stderr)
+    this.stdin = pipes.stdin === null ? null : writerOf(pipes.stdin)
+    this.exited = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        this.#ended = true
+        this.stdout.settle()
+        this.stderr.settle()
+        for (const hear of this.#onEnd) hear()
+        resolve({ code, signal })
+      })
+    })
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Calls back in the turn in which the program is reaped; at once if it was before. Returns how to stop listening. */
+  onEnd(hear: () => void): () => void {
+    if (this.#ended) hear()
+    else this.#onEnd.add(hear)
+    return () => { this.#onEnd.delete(hear) }
+  }
+
+  signal(signal: OsSignal): boolean {
+    return !this.#ended && signalGroup(this.handle, signal) === 'sent'
+  }
+
+  /** Gives back the descriptors; what was written so far can still be read. */
+  release(): void {
+    this.stdin?.destroy()
+    this.stdout.finish()
+    this.stderr.finish()
+  }
+}
+
+interface Pipes {
+  readonly stdin: PipeEnds | null
+  readonly stdout: PipeEnds
+  readonly stderr: PipeEnds
+}
+
+/** Spawns without waiting for anything: `admitted` hears of the handle in the same turn. */
+export async function startProgram(order: StartOrder, admitted: (handle: OsHandle) => void): Promise<OwnedProgram> {
+  const pipes = openPipes(order)
+  const child = spawnOn(order, pipes)
+  const handle = child.pid === undefined ? null : handleOf(child.pid)
+  if (handle === null) {
+    closeEnds(pipes, 'ours')
+    throw await spawnError(child, order.argv[0])
+  }
+  admitted(handle)
+  return new OwnedProgram(child, handle, pipes)
+}
+
+function openPipes({ fifos, stdin }: StartOrder): Pipes {
+  const [out, err, inn] = fifos
+  if (out === undefined || err === undefined || inn === undefined) throw new KernelError('INTERNAL', 'A program needs three FIFOs')
+  return { stdout: openInward(out), stderr: openInward(err), stdin: stdin === 'pipe' ? openOutward(inn) : null }
+}
+
+function spawnOn({ argv, cwd, env }: StartOrder, pipes: Pipes): ChildProcess {
+  const stdin = pipes.stdin?.theirs ?? openSync('/dev/null', 'r')
+  try {
+    // `detached` makes a session of its own: the group's number is the program's PID.
+    return spawn(argv[0], argv.slice(1), { cwd, env, detached: true, stdio: [stdin, pipes.stdout.theirs, pipes.stderr.theirs] })
+  } catch (error) {
+    closeEnds(pipes, 'ours')
+    throw new KernelError('INVALID', `The command cannot be started: ${(error as Error).message}`)
+  } finally {
+    if (pipes.stdin === null) closeSync(stdin)
+    closeEnds(pipes, 'theirs')
+  }
+}
+
+function closeEnds(pipes: Pipes, side: keyof PipeEnds): void {
+  for (const ends of [pipes.stdin, pipes.stdout, pipes.stderr]) if (ends !== null) closeSync(ends[side])
+}
+
+async function spawnError(child: ChildProcess, command: string): Promise<KernelError> {
+  const { promise, resolve } = Promise.withResolvers<Error>()
+  child.once('error', resolve)
+  return new KernelError('NOT_RUNNABLE', `${command}: cannot be run: ${(await promise).message}`, { command })
+}

@@ -1,0 +1,17 @@
+// A small daemon that owns one torture tree and lives until it is killed. Arguments: stateDir, kind, token, all|held.
+// Says in one JSON line what a real daemon would have recorded.
+import { fileURLToPath } from 'node:url'
+import { openContainer } from '../../../src/drivers/contain/container.ts'
+import type { ContainmentKind } from '../../../src/kernel/types.ts'
+import { announced, UUID } from '../contained.ts'
+import { testEnv } from '../env.ts'
+
+const [stateDir = '', kind = '', token = '', which = ''] = process.argv.slice(2)
+const script = fileURLToPath(new URL('torture.sh', import.meta.url))
+const container = await openContainer({ stateDir, daemonId: String(process.pid), log: (message) => console.error(message) })
+const intent = container.plan(UUID, 1, kind as ContainmentKind)
+const containment = await container.open(intent, stateDir)
+const program = await containment.spawn({ argv: ['sh', script, token, 'stay', which], cwd: stateDir, env: testEnv(stateDir), stdin: 'null' })
+await announced(program, 'planted')
+console.log(JSON.stringify({ intent, handle: program.handle }))
+setInterval(() => {}, 60_000)
