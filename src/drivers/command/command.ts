@@ -1,0 +1,109 @@
+// The driver for any argv: starts it in the containment, carries its output to the kernel and says how it ended.
+// Owns nothing of the operating system itself: all that it starts or signals goes through the containment.
+// Must never say `exited` before all that was written is acknowledged. Test: test/processes/command.test.ts.
+import { KernelError } from '../../kernel/errors.ts'
+import type { Containment, Program } from '../contain/contain.ts'
+import type { Agent, Driver, KernelPort, Launch, Message, StopLadder } from '../port.ts'
+import { pump } from './pump.ts'
+
+/** How much of the command line is shown as what was in flight. */
+const IN_FLIGHT_CHARS = 200
+
+export const commandDriver: Driver = {
+  capabilities: { resume: 'rerun', fork: 'no', softPause: false },
+  start: startCommand,
+}
+
+async function startCommand(launch: Launch, kernel: KernelPort): Promise<Agent> {
+  const { spec, containment, credentials } = launch
+  if (spec.argv === null) throw new KernelError('INVALID', 'A command process needs a command line')
+  try {
+    const program = await containment.spawn({
+      argv: spec.argv,
+      cwd: spec.cwd,
+      env: { ...spec.env, ...credentials },
+      stdin: spec.interactive ? 'pipe' : 'null',
+    })
+    await kernel.report({ type: 'up', handle: program.handle })
+    return new CommandAgent(program, containment, kernel, spec.argv)
+  } catch (error) {
+    await containment.dispose()
+    throw error
+  }
+}
+
+class CommandAgent implements Agent {
+  readonly #program: Program
+  readonly #containment: Containment
+  readonly #kernel: KernelPort
+  readonly #inFlight: string
+  readonly #life: Promise<void>
+  #paused = false
+  #over = false
+
+  constructor(program: Program, containment: Containment, kernel: KernelPort, argv: readonly string[]) {
+    this.#program = program
+    this.#containment = containment
+    this.#kernel = kernel
+    this.#inFlight = `command: ${argv.join(' ')}`.slice(0, IN_FLIGHT_CHARS)
+    this.#life = this.#live()
+  }
+
+  async deliver(message: Message): Promise<void> {
+    const { stdin } = this.#program
+    if (stdin === null) throw new KernelError('INVALID', 'This command takes no messages: it was not started with --interactive')
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    stdin.write(`${message.text}\n`, (error) => (error ? reject(error) : resolve()))
+    await promise.catch((error: unknown) => {
+      throw new KernelError('INVALID', `The command no longer reads its input: ${(error as Error).message}`)
+    })
+  }
+
+  /** A command has no turns to go on with: it was started again from its beginning. */
+  async proceed(): Promise<void> {}
+
+  async interrupt(): Promise<void> {
+    this.#program.signal('SIGINT')
+  }
+
+  /** A command has no boundary to stop at, so each pause freezes it. */
+  async pause(): Promise<void> {
+    this.#paused = true
+    if (this.#over) return
+    await this.#containment.freeze()
+    if (this.#paused && !this.#over) await this.#kernel.report({ type: 'frozen', inFlight: this.#inFlight })
+  }
+
+  async unpause(): Promise<void> {
+    this.#paused = false
+    await this.#containment.thaw()
+  }
+
+  async stop(ladder: StopLadder): Promise<void> {
+    const result = await this.#containment.stop(ladder)
+    if (result.outcome === 'survived') await this.#tellSurvivors(result.survivors)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (;;) {
+      const result = await this.#containment.dispose()
+      if (result.outcome !== 'survived') break
+      await this.#tellSurvivors(result.survivors)
+    }
+    await this.#life
+  }
+
+  // Never rejects: if the kernel no longer listens there is nobody to tell.
+  async #live(): Promise<void> {
+    const deliver = (stream: 'stdout' | 'stderr') => (text: string) => this.#kernel.report({ type: 'output', stream, text })
+    const outputs = [pump(this.#program.stdout, deliver('stdout')), pump(this.#program.stderr, deliver('stderr'))]
+    const { code, signal } = await this.#program.exited
+    this.#over = true
+    await Promise.all(outputs)
+    await this.#kernel.report({ type: 'exited', code, osSignal: signal }).catch(() => 'late')
+  }
+
+  async #tellSurvivors(pids: readonly number[]): Promise<void> {
+    await this.#kernel.report({ type: 'note', text: `survived the kill: PID ${pids.join(', ')}` }).catch(() => 'late')
+  }
+}
