@@ -31,9 +31,9 @@ const common = {
 const banner = { js: "import{createRequire as reeveRequire}from'node:module';const require=reeveRequire(import.meta.url);" }
 
 const bundles = [
-  { name: 'cli', options: { entryPoints: { main: 'src/cli/main.ts' }, outdir: 'dist/cli' } },
-  { name: 'daemon', options: { entryPoints: { daemon: 'src/daemon/main.ts' }, outdir: 'dist', chunkNames: 'daemon-[hash]', banner } },
-  { name: 'library', options: { entryPoints: { index: 'src/index.ts' }, outdir: 'dist', chunkNames: 'index-[hash]', packages: 'external' } },
+  { name: 'cli', entry: 'dist/cli/main.js', options: { entryPoints: { main: 'src/cli/main.ts' }, outdir: 'dist/cli' } },
+  { name: 'daemon', entry: 'dist/daemon.js', options: { entryPoints: { daemon: 'src/daemon/main.ts' }, outdir: 'dist', chunkNames: 'daemon-[hash]', banner } },
+  { name: 'library', entry: 'dist/index.js', options: { entryPoints: { index: 'src/index.ts' }, outdir: 'dist', chunkNames: 'index-[hash]', packages: 'external' } },
 ]
 
 /** Bytes that are loaded at the start of an entry: the file and what it imports statically. */
@@ -63,16 +63,15 @@ function put(path, contents) {
   renameSync(beside, path)
 }
 
-async function bundle({ name, options }) {
+/** Bundles in memory; nothing is written before all have succeeded. */
+async function bundle({ name, entry, options }) {
   const result = await build({ ...common, ...options })
   if (result.warnings.length > 0) throw new Error(`${name}: esbuild warned`)
-  const entry = Object.keys(result.metafile.outputs).find((file) => result.metafile.outputs[file].entryPoint)
   const start = startBytes(result.metafile, entry)
   if (name === 'cli') checkCli(result.metafile, start.files)
-  for (const file of result.outputFiles) put(file.path, file.contents)
   const all = result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0)
   console.log(`build: ${entry} ${kib(start.bytes)} at its start, ${kib(all)} in all`)
-  return result.outputFiles.map((file) => file.path)
+  return result.outputFiles
 }
 
 /** Declarations name their neighbours by `.ts`, and only `.js` is sure to be understood by all readers of a package. */
@@ -102,8 +101,9 @@ function kib(bytes) {
 }
 
 try {
-  const kept = new Set((await Promise.all(bundles.map(bundle))).flat())
-  for (const file of types()) kept.add(file)
+  const outputs = (await Promise.all(bundles.map(bundle))).flat()
+  const kept = new Set([...types(), ...outputs.map((file) => file.path)])
+  for (const file of outputs) put(file.path, file.contents)
   for (const file of filesIn(dist)) if (!kept.has(file) && !file.includes('.tmp')) rmSync(file, { force: true })
   console.log(`build: done in ${Math.round(performance.now() - started)} ms`)
 } catch (error) {

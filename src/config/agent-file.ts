@@ -2,7 +2,7 @@
 // What a file asks for and reeve cannot do yet is listed in `unsupported`, never dropped in silence; what would widen a
 // permission (`Bash(git *)` as `bash`) is not granted. Test: test/tables/config-agents.test.ts.
 import { basename } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { DriverName, Limits } from '../kernel/types.ts'
 import type { Problem } from './files.ts'
 import { parseDuration } from './duration.ts'
@@ -28,7 +28,7 @@ export interface Agent {
   readonly unsupported: readonly string[]
 }
 
-export const TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash'] as const
+const TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash'] as const
 
 /** Claude Code's tools, by reeve's names. */
 const CLAUDE_TOOLS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 // Owns every key and its default. A project's file comes with a repository, so it may choose an agent and a model, but
 // nothing that runs programs, moves keys or touches other projects: those keys are the user's alone.
 // Test: test/tables/config.test.ts.
-import { z } from 'zod'
+import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { ContainmentKind } from '../kernel/types.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'

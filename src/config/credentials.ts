@@ -2,7 +2,7 @@
 // the journal has names. Must never put a value into a message, a fact or a log. Spawning is not this folder's:
 // `run` comes in as a parameter.
 // Test: test/tables/config-credentials.test.ts.
-import { z } from 'zod'
+import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import { problemError, readText } from './files.ts'
 import type { Env, Paths } from './paths.ts'

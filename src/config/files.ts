@@ -11,7 +11,7 @@ import { KernelError } from '../kernel/errors.ts'
 /** The longest configuration, credentials or agent file. */
 export const MAX_FILE_BYTES = 256 * 1024
 /** How many directories are searched upwards. */
-export const MAX_LEVELS = 64
+const MAX_LEVELS = 64
 
 /** What is wrong with a file, and where; line 0 is the file as a whole. */
 export interface Problem {
