@@ -1,0 +1,43 @@
+// Writes docs/verbs/*.md from the table of verbs. `node scripts/docs-verbs.ts`.
+// Test: test/tables/cli-verbs.test.ts holds the pages to the table.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { flagRows } from '../src/cli/verbs/help.ts'
+import { COMMON, VERBS, type Verb } from '../src/cli/verbs.ts'
+
+const dir = fileURLToPath(new URL('../docs/verbs/', import.meta.url))
+
+export function verbPage(name: string, verb: Verb): string {
+  const own = Object.fromEntries(flagRows({ ...COMMON, ...verb.flags }))
+  const flags = Object.entries(own).map(([flag, help]) => `| \`${flag.replaceAll('|', '\\|')}\` | ${help} |`)
+  const examples = verb.examples.map(([command, what]) => `${command}    # ${what}`)
+  return `# reeve ${name}
+
+${verb.summary}.
+
+\`\`\`
+${verb.usage.join('\n')}
+\`\`\`
+
+${verb.about.join('\n\n')}
+
+| flag | meaning |
+| --- | --- |
+${flags.join('\n')}
+
+## Examples
+
+\`\`\`sh
+${examples.join('\n')}
+\`\`\`
+
+## Exit codes
+
+${verb.exits}.
+`
+}
+
+if (import.meta.main) {
+  mkdirSync(dir, { recursive: true })
+  for (const [name, verb] of Object.entries(VERBS)) writeFileSync(`${dir}${name}.md`, verbPage(name, verb))
+}

@@ -1,0 +1,31 @@
+// A process's log, from its facts: what it was told, said, called and printed, as lines. Pure; the one place that knows it.
+// Used by the daemon for what is past and by the command line for what comes. Test: test/tables/cli-logs.test.ts.
+import type { FactBody } from '../kernel/facts.ts'
+
+export interface LogLine {
+  readonly at: string
+  readonly stream: 'stdout' | 'stderr' | 'assistant' | 'user' | 'tool' | 'system'
+  readonly text: string
+}
+
+/** The facts that have lines. */
+export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.exited']
+
+export function logLines(at: string, body: FactBody): LogLine[] {
+  const lines = (stream: LogLine['stream'], text: string): LogLine[] => text.replace(/\n$/, '').split('\n').map((part) => ({ at, stream, text: part }))
+  switch (body.type) {
+    case 'process.output': return lines(body.stream, body.text)
+    case 'process.queue': return lines('user', body.text)
+    case 'process.error': return lines('system', body.message)
+    case 'process.note': return lines('system', body.text)
+    case 'process.exited': return lines('system', `ended: ${body.exit.reason} (${body.exit.code})`)
+    case 'model.failed': return lines('system', `model call failed: ${body.error}`)
+    case 'tool.finished': return lines('tool', `${body.name} ${body.outcome}: ${body.content}`)
+    case 'model.finished':
+      return body.message.flatMap((part) => {
+        if (part.type === 'tool-call') return lines('tool', `${part.name} ${JSON.stringify(part.input)}`)
+        return part.type === 'text' && part.text !== '' ? lines('assistant', part.text) : []
+      })
+    default: return []
+  }
+}

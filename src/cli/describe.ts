@@ -1,0 +1,48 @@
+// Short sentences about a process, the same wherever a verb says them. Pure. Test: test/tables/cli-describe.test.ts.
+import type { ProcessView } from '../api/views.ts'
+import { cost, elapsed, plural, tokens } from './format.ts'
+import { oneLine } from './text.ts'
+
+/** `PID 5 (docs)`. */
+export function called(view: Pick<ProcessView, 'pid' | 'name'>): string {
+  return view.name ? `PID ${view.pid} (${oneLine(view.name)})` : `PID ${view.pid}`
+}
+
+/** What runs it, in brackets: the model, or the driver of a program that has none that we know. */
+export function spawned(view: ProcessView): string {
+  return `PID ${view.pid} spawned (${oneLine(view.model ?? view.driver)})`
+}
+
+export function hasEnded(view: ProcessView): boolean {
+  return view.state === 'dead' || view.state === 'zombie'
+}
+
+/** `failed: max steps exceeded (exit 1)`; a plain completion needs no reason. */
+export function ending(view: ProcessView): string {
+  const { exit, status } = view
+  if (!exit || (exit.code === 0 && exit.reason === status)) return status
+  const error = exit.error && exit.error !== exit.reason ? `: ${oneLine(exit.error)}` : ''
+  return `${status}: ${oneLine(exit.reason)}${error} (exit ${exit.code})`
+}
+
+/** The line that closes a run: how it ended, steps, tokens, cost, time. */
+export function summary(view: ProcessView): string {
+  const { usage } = view
+  const parts = [`${called(view)} ${ending(view)}`]
+  if (usage.steps > 0) {
+    parts.push(plural(usage.steps, 'step'))
+    parts.push(`tokens ${tokens(usage.inputTokens)} in, ${tokens(usage.outputTokens)} out, ${tokens(usage.cacheReadTokens)} cache read, ${tokens(usage.cacheWriteTokens)} cache write`)
+    parts.push(cost(usage.costUsd, usage.unpriced))
+  }
+  parts.push(elapsed(view.elapsedMs))
+  return parts.join(' | ')
+}
+
+const INPUT_COLUMNS = 100
+
+/** A tool's input on one line: its first text, else the JSON, cut. */
+export function shortInput(input: unknown): string {
+  const first = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.values(input)[0] : input
+  const text = oneLine(typeof first === 'string' ? first : (JSON.stringify(input) ?? ''))
+  return text.length > INPUT_COLUMNS ? `${text.slice(0, INPUT_COLUMNS)}...` : text
+}

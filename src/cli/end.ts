@@ -1,0 +1,40 @@
+// Ending a process and seeing that it has ended: what `kill` and `stop` share.
+// Must never say that something has ended which has not. Test: test/tables/cli-steer.test.ts.
+import type { Reeve } from '../index.ts'
+import type { SteerView } from '../api/views.ts'
+import type { Signal } from '../kernel/types.ts'
+import { called, ending, hasEnded } from './describe.ts'
+import type { Done } from './each.ts'
+import { plural } from './format.ts'
+
+/** Beyond the grace: a signal that is blocked is deferred for 10 s at most, then the programs are killed. */
+const PATIENCE_MS = 15_000
+
+export interface Ending {
+  readonly signal: Signal
+  readonly graceMs: number | undefined
+  readonly subtree: boolean
+}
+
+export async function end(reeve: Reeve, ref: string, { signal, graceMs, subtree }: Ending): Promise<Done> {
+  const options = graceMs === undefined ? {} : { graceMs }
+  const answer = await (subtree ? reeve.signalTree(ref, signal, options) : reeve.signal(ref, signal, options))
+  const { process, timedOut } = await reeve.wait(answer.process.uuid, { timeoutMs: (graceMs ?? 0) + PATIENCE_MS })
+  const fields = { affected: answer.affected, process, ...rest(answer) }
+  if (timedOut || !hasEnded(process)) return { words: `${called(process)} has not ended yet (${process.status})${also(answer)}`, fields, exit: 1 }
+  return { words: `${called(process)} ${ending(process)}${also(answer)}`, fields }
+}
+
+/** What else is to be said about an answer: how many were reached, what goes on, a note. */
+export function also(answer: SteerView): string {
+  const parts: string[] = []
+  if (answer.affected > 1) parts.push(`${plural(answer.affected, 'process')} in all`)
+  if (answer.childrenGoOn) parts.push(answer.childrenGoOn === 1 ? '1 child goes on' : `${answer.childrenGoOn} children go on`)
+  if (answer.note) parts.push(answer.note)
+  return parts.map((part) => `; ${part}`).join('')
+}
+
+export function rest(answer: SteerView): object {
+  const { note, childrenGoOn } = answer
+  return { ...(note === undefined ? {} : { note }), ...(childrenGoOn === undefined ? {} : { childrenGoOn }) }
+}

@@ -1,0 +1,82 @@
+// Follows one process from its first event to its end, shows it through a view, and passes on what the person wants.
+// Gives the exit code. Must return only when all of the process is gone, as far as the kernel says so in time.
+// Test: test/e2e/cli-run.test.ts.
+import type { EventView, ProcessView } from '../api/views.ts'
+import type { Reeve } from '../index.ts'
+import type { FactBody } from '../kernel/facts.ts'
+import { called } from './describe.ts'
+import { exitCode, Failure } from './errors.ts'
+import { factOf } from './facts.ts'
+import { listen, type Wish } from './interrupts.ts'
+import { errorText, type Output } from './output.ts'
+
+/** How a process is shown while it runs. */
+export interface View {
+  /** wants what is not kept, too: text while it is written */
+  readonly live: boolean
+  event(event: EventView, fact: FactBody | undefined): Promise<void>
+  /** nothing more will come; `process` is as it ended */
+  end(process: ProcessView): Promise<void>
+}
+
+/** As for `reeve stop`. */
+const STOP_GRACE_MS = 10_000
+/** How long after its exit a process may take to be released. */
+const RELEASE_MS = 6_000
+
+export async function follow(reeve: Reeve, out: Output, process: ProcessView, view: View): Promise<number> {
+  const asked: Promise<void>[] = []
+  const leave = new AbortController()
+  let isDetached = false
+  const wishes = (wish: Wish): void => {
+    if (wish !== 'detach') asked.push(steer(reeve, process.uuid, wish))
+    else {
+      isDetached = true
+      leave.abort()
+    }
+  }
+  let code: number | null
+  {
+    using _ = listen(out, wishes)
+    code = await untilEnd(reeve, process.uuid, view, leave)
+  }
+  await Promise.all(asked)
+  if (isDetached && code === null) {
+    await out.words(`detached: ${called(process)} goes on; \`reeve logs -f ${process.pid}\` shows it`)
+    return 0
+  }
+  if (code === null) throw new Failure(125, `the events of ${called(process)} ended before it did`)
+  await view.end(await reeve.get(process.uuid))
+  return code
+}
+
+/** The exit code; null if it was left before. */
+async function untilEnd(reeve: Reeve, uuid: string, view: View, leave: AbortController): Promise<number | null> {
+  let code: number | null = null
+  let release: NodeJS.Timeout | undefined
+  try {
+    for await (const event of reeve.events({ process: uuid, after: 0, follow: true, live: view.live, signal: leave.signal })) {
+      const fact = factOf(event)
+      await view.event(event, fact)
+      if (fact?.type === 'process.exited') {
+        code = fact.exit.code
+        release = setTimeout(() => leave.abort(), RELEASE_MS)
+      }
+      if (fact?.type === 'process.reaped') break
+    }
+  } finally {
+    clearTimeout(release)
+  }
+  return code
+}
+
+/** That it cannot be done (it has just ended, say) is told, and the following goes on. */
+async function steer(reeve: Reeve, uuid: string, wish: Exclude<Wish, 'detach'>): Promise<void> {
+  try {
+    if (wish === 'interrupt') await reeve.signal(uuid, 'SIGINT')
+    else if (wish === 'kill') await reeve.signal(uuid, 'SIGKILL')
+    else await reeve.signal(uuid, 'SIGTERM', { graceMs: STOP_GRACE_MS })
+  } catch (error) {
+    if (exitCode(error, false) !== 3) process.stderr.write(`${errorText(error, false)}\n`)
+  }
+}

@@ -1,0 +1,93 @@
+// An agent while it works, for people: its text on stdout as it is written, a line for each tool call and for each thing
+// that happens to it on stderr, and a line that sums it up. All text of others goes through `safe`.
+// Test: test/tables/cli-live-view.test.ts.
+import type { EventView, ProcessView } from '../api/views.ts'
+import type { AssistantPart, FactBody } from '../kernel/facts.ts'
+import { shortInput, summary } from './describe.ts'
+import type { View } from './follow.ts'
+import { took } from './format.ts'
+import type { Output } from './output.ts'
+import { oneLine, safe } from './text.ts'
+
+type Fact<T extends FactBody['type']> = FactBody & { type: T }
+
+export class LiveView implements View {
+  readonly live: boolean
+  readonly #out: Output
+  /** inputs of the calls that are under way */
+  readonly #inputs = new Map<string, unknown>()
+  /** what is already on the screen of the step that is being written, before `safe` */
+  #shown = ''
+  #step = 0
+
+  constructor(out: Output) {
+    this.#out = out
+    this.live = out.isTerminal.stdout
+  }
+
+  async event(event: EventView, fact: FactBody | undefined): Promise<void> {
+    if (event.type === 'live.text') await this.#delta(Number(event['step']), String(event['text']))
+    else if (fact) await this.#fact(fact)
+  }
+
+  async end(process: ProcessView): Promise<void> {
+    const ok = process.exit?.code === 0
+    await this.#out.words(this.#out.paintWords(ok ? 'green' : 'red', summary(process)))
+  }
+
+  async #fact(fact: FactBody): Promise<void> {
+    switch (fact.type) {
+      case 'model.started': return this.#begin(fact)
+      case 'model.finished': return this.#finish(fact)
+      case 'model.failed': return this.#say('yellow', `model call failed: ${fact.error}${fact.retryInMs === null ? '' : `; again in ${took(fact.retryInMs)}`}`)
+      case 'tool.finished': return this.#tool(fact)
+      case 'process.held': return this.#say('yellow', `${this.#out.pauseMark} suspended: ${fact.hold.reason} by ${fact.hold.by}`)
+      case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
+      case 'process.waiting': return this.#say('yellow', `waits for an answer: ${fact.question}`)
+      case 'process.error': return this.#say('red', fact.message)
+      case 'process.note': return this.#say('dim', fact.text)
+      case 'process.output': return this.#say('dim', fact.text)
+      case 'child.spawned': return this.#say('dim', `child PID ${fact.childPid} spawned`)
+      case 'child.exited': return this.#say('dim', `child PID ${fact.childPid} ended: ${fact.reason} (exit ${fact.code})`)
+      default: return
+    }
+  }
+
+  async #begin({ step }: Fact<'model.started'>): Promise<void> {
+    this.#shown = ''
+    if (step > this.#step && this.live) await this.#say('dim', `step ${step}`)
+    this.#step = step
+  }
+
+  async #delta(step: number, text: string): Promise<void> {
+    if (step !== this.#step) return
+    this.#shown += text
+    await this.#out.piece(safe(text))
+  }
+
+  /** What was streamed is a beginning of it, unless pieces were lost: then all of it is shown again. */
+  async #finish({ message }: Fact<'model.finished'>): Promise<void> {
+    for (const part of message) if (part.type === 'tool-call') this.#inputs.set(part.callId, part.input)
+    const text = textOf(message)
+    const isContinued = text.startsWith(this.#shown)
+    const missing = isContinued ? text.slice(this.#shown.length) : `\n${text}`
+    this.#shown = ''
+    if (text !== '') await this.#out.piece(safe(text.endsWith('\n') ? missing : `${missing}\n`))
+  }
+
+  async #tool({ callId, name, outcome, durationMs }: Fact<'tool.finished'>): Promise<void> {
+    const out = this.#out
+    const input = shortInput(this.#inputs.get(callId))
+    this.#inputs.delete(callId)
+    const result = out.paintWords(outcome === 'ok' ? 'green' : 'red', outcome)
+    await out.words(`  ${out.paintWords('cyan', oneLine(name))} ${input} ${result} ${took(durationMs)}`)
+  }
+
+  async #say(style: 'dim' | 'yellow' | 'red', text: string): Promise<void> {
+    await this.#out.words(this.#out.paintWords(style, `  ${safe(text).trimEnd().replaceAll('\n', '\n  ')}`))
+  }
+}
+
+function textOf(message: readonly AssistantPart[]): string {
+  return message.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}

@@ -1,0 +1,118 @@
+// Where a verb's answer goes: data to stdout, words to stderr, and how they may look there (colour, width, characters).
+// A reader that went away (EPIPE) ends the command quietly. Test: test/tables/cli-output.test.ts.
+import { once } from 'node:events'
+import { safe } from './text.ts'
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan'
+const STYLES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, cyan: 36 }
+
+export interface OutputOptions {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly color: boolean
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+export type Streams = Readonly<Record<'stdout' | 'stderr', NodeJS.WriteStream>>
+
+export class Output {
+  readonly json: boolean
+  readonly quiet: boolean
+  /** only characters of ASCII of our own */
+  readonly ascii: boolean
+  /** the width that a line of stdout may have */
+  readonly columns: number
+  /** whether a person looks at stdout, at stderr */
+  readonly isTerminal: Readonly<Record<'stdout' | 'stderr', boolean>>
+  readonly #streams: Streams
+  readonly #colorOut: boolean
+  readonly #colorWords: boolean
+  #midLine = false
+
+  constructor(options: OutputOptions, env: Env = process.env, streams: Streams = process) {
+    this.#streams = streams
+    this.isTerminal = { stdout: Boolean(streams.stdout.isTTY), stderr: Boolean(streams.stderr.isTTY) }
+    this.json = options.json
+    this.quiet = options.quiet
+    this.ascii = isAscii(env)
+    this.columns = columnsOf(env, streams.stdout)
+    const color = options.color && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+    this.#colorOut = color && this.isTerminal.stdout
+    this.#colorWords = color && this.isTerminal.stderr
+  }
+
+  /** A line of data. Resolves when it may be followed by more: a slow reader slows the writer. */
+  async line(text: string): Promise<void> {
+    await this.raw('stdout', `${text}\n`)
+  }
+
+  /** With `--json`: the one object that is the answer. */
+  async value(value: object): Promise<void> {
+    await this.line(JSON.stringify({ version: 1, ...value }, null, 2))
+  }
+
+  /** With `--json`: one of many. */
+  async record(value: object): Promise<void> {
+    await this.line(JSON.stringify(value))
+  }
+
+  /** A line for people, on stderr; nothing with `-q`. */
+  async words(text: string): Promise<void> {
+    if (this.quiet) return
+    // Text that is being written without its newline must not be joined with ours.
+    const gap = this.#midLine && this.isTerminal.stderr ? '\n' : ''
+    this.#midLine = false
+    await this.raw('stderr', `${gap}${text}\n`)
+  }
+
+  /** Text of stdout as it comes, in pieces. */
+  async piece(text: string): Promise<void> {
+    if (text === '') return
+    this.#midLine = !text.endsWith('\n') && this.isTerminal.stdout
+    await this.raw('stdout', text)
+  }
+
+  /** Text as it is. */
+  async raw(name: 'stdout' | 'stderr', text: string): Promise<void> {
+    const stream = this.#streams[name]
+    if (text !== '' && !stream.write(text)) await once(stream, 'drain')
+  }
+
+  paint(style: Style, text: string): string {
+    return this.#colorOut ? styled(style, text) : text
+  }
+
+  paintWords(style: Style, text: string): string {
+    return this.#colorWords ? styled(style, text) : text
+  }
+
+  /** Marks a suspended process. */
+  get pauseMark(): string {
+    return this.ascii ? '[P]' : '⏸'
+  }
+
+  get ellipsis(): string {
+    return this.ascii ? '..' : '…'
+  }
+}
+
+/** An error, for people: what, and what can be done. With `--json` the error's body, still on stderr. */
+export function errorText(error: unknown, json: boolean): string {
+  const { message, code, hint, details } = error as { message: string; code?: string; hint?: string; details?: Record<string, unknown> }
+  if (json) return JSON.stringify({ version: 1, error: { code: code ?? 'INVALID', message, hint: hint ?? '', ...(details ? { details } : {}) } })
+  return safe(hint ? `reeve: ${message}\n       ${hint}` : `reeve: ${message}`)
+}
+
+function styled(style: Style, text: string): string {
+  return `\x1b[${STYLES[style]}m${text}\x1b[0m`
+}
+
+function isAscii(env: Env): boolean {
+  if (env['REEVE_ASCII'] === '1') return true
+  return !/utf-?8/i.test(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '')
+}
+
+function columnsOf(env: Env, stdout: NodeJS.WriteStream): number {
+  const columns = stdout.isTTY ? stdout.columns : Number(env['COLUMNS'])
+  return columns > 0 ? columns : Infinity
+}

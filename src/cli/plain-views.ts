@@ -1,0 +1,54 @@
+// A command's own output, as if it had been started without us, and events as JSON for programs.
+// To a file or pipe every character passes as it is; a terminal gets only what it may obey. Test: test/e2e/cli-run.test.ts.
+import type { EventView, ProcessView } from '../api/views.ts'
+import type { FactBody } from '../kernel/facts.ts'
+import { summary } from './describe.ts'
+import type { View } from './follow.ts'
+import type { Output } from './output.ts'
+import { TerminalOutput } from './terminal-output.ts'
+import { safe } from './text.ts'
+
+export class CommandView implements View {
+  readonly live = false
+  readonly #out: Output
+  readonly #terminals: Readonly<Record<'stdout' | 'stderr', TerminalOutput | null>>
+
+  constructor(out: Output) {
+    this.#out = out
+    const { stdout, stderr } = out.isTerminal
+    this.#terminals = { stdout: stdout ? new TerminalOutput() : null, stderr: stderr ? new TerminalOutput() : null }
+  }
+
+  async event(_: EventView, fact: FactBody | undefined): Promise<void> {
+    if (fact?.type === 'process.output') await this.#write(fact.stream, fact.text)
+    else if (fact?.type === 'process.error') await this.#out.words(safe(fact.message))
+    else if (fact?.type === 'process.held') await this.#out.words(safe(`${this.#out.pauseMark} suspended: ${fact.hold.reason} by ${fact.hold.by}`))
+  }
+
+  /** A script has the exit code, and its stderr is the command's; only what the command cannot have said itself is told. */
+  async end(view: ProcessView): Promise<void> {
+    for (const name of ['stdout', 'stderr'] as const) await this.#out.raw(name, this.#terminals[name]?.end() ?? '')
+    if (view.exit?.error) await this.#out.words(safe(`reeve: ${view.exit.error}`))
+    if (this.#out.isTerminal.stderr) await this.#out.words(this.#out.paintWords('dim', summary(view)))
+  }
+
+  async #write(name: 'stdout' | 'stderr', text: string): Promise<void> {
+    const terminal = this.#terminals[name]
+    await this.#out.raw(name, terminal ? terminal.push(text) : text)
+  }
+}
+
+export class JsonView implements View {
+  readonly live = false
+  readonly #out: Output
+
+  constructor(out: Output) {
+    this.#out = out
+  }
+
+  async event(event: EventView): Promise<void> {
+    await this.#out.record(event)
+  }
+
+  async end(): Promise<void> {}
+}

@@ -1,0 +1,17 @@
+// Names and numbers of signals as people type them. The numbers are POSIX's, as in `kill`, not the kernel's own.
+// Test: test/tables/cli-steer.test.ts.
+import type { Signal } from '../kernel/types.ts'
+import { nearest } from './args.ts'
+import { UsageError } from './errors.ts'
+
+const BY_NUMBER: Readonly<Record<string, Signal>> = { 2: 'SIGINT', 9: 'SIGKILL', 15: 'SIGTERM', 18: 'SIGRESUME', 19: 'SIGPAUSE' }
+const BY_NAME: Readonly<Record<string, Signal>> = {
+  INT: 'SIGINT', KILL: 'SIGKILL', TERM: 'SIGTERM', PAUSE: 'SIGPAUSE', STOP: 'SIGPAUSE', RESUME: 'SIGRESUME', CONT: 'SIGRESUME',
+}
+
+export function signalOf(text: string): Signal {
+  const signal = BY_NUMBER[text] ?? BY_NAME[text.toUpperCase().replace(/^SIG/, '')]
+  if (signal) return signal
+  const near = nearest(text.toUpperCase(), Object.values(BY_NUMBER))
+  throw new UsageError(`no signal "${text}"`, near ? `Did you mean ${near}?` : 'There are SIGTERM (15), SIGKILL (9), SIGINT (2), SIGPAUSE (19) and SIGRESUME (18).')
+}

@@ -1,0 +1,287 @@
+// The command line's words: one row per verb. Parsing, help and the pages under docs/verbs come from this table alone.
+// A flag stands here only if it works. Test: test/tables/cli-verbs.test.ts.
+import type { Args, Flag, Flags } from './args.ts'
+import type { Output } from './output.ts'
+import type { Reeve } from '../index.ts'
+
+/** All that a verb is given. */
+export interface Call {
+  readonly args: Args
+  readonly out: Output
+  readonly reeve: Reeve
+}
+
+export interface Verb {
+  readonly summary: string
+  readonly usage: readonly string[]
+  /** what it does, as paragraphs */
+  readonly about: readonly string[]
+  /** how many words: at least and at most */
+  readonly words: readonly [number, number]
+  readonly flags: Flags
+  /** `--` begins a command line for the process */
+  readonly takesCommand?: true
+  /** its exit code is the process's */
+  readonly givesProcessCode?: true
+  readonly exits: string
+  readonly examples: readonly (readonly [command: string, what: string])[]
+  readonly load: () => Promise<{ run(call: Call): Promise<number> }>
+}
+
+/** Flags of every verb. */
+export const COMMON: Flags = {
+  json: { kind: 'on', help: 'print JSON (an object with "version": 1; streams are one object per line)' },
+  quiet: { kind: 'on', short: 'q', help: 'say nothing on stderr but errors' },
+  'no-color': { kind: 'on', help: 'no colours (as with NO_COLOR, or without a terminal)' },
+  help: { kind: 'on', short: 'h', help: 'show this help' },
+}
+
+const on = (help: string, short?: string): Flag => ({ kind: 'on', help, ...(short ? { short } : {}) })
+const text = (value: string, help: string): Flag => ({ kind: 'text', value, help })
+const list = (value: string, help: string): Flag => ({ kind: 'list', value, help })
+const duration = (value: string, help: string): Flag => ({ kind: 'duration', value, help })
+const count = (help: string): Flag => ({ kind: 'count', value: 'N', help })
+const tail = count('only the last N lines')
+
+const ONE = [1, 1] as const
+const SOME = [1, 1000] as const
+const NONE = [0, 0] as const
+const usual = (one?: string): string => `0; ${one ? `1 ${one}; ` : ''}3 no such process; 4 the daemon cannot be reached; 64 usage`
+const OF_PROCESS = "the process's own; 124 timed out, 125 failure of reeve, 126 command not runnable, 127 command not found"
+
+export const VERBS: Readonly<Record<string, Verb>> = {
+  run: {
+    summary: 'Start a process and follow it',
+    usage: ['reeve run [FLAG]... "INTENT"', 'reeve run [FLAG]... -- COMMAND [ARG]...'],
+    about: [
+      'Starts an agent with an intent, or any command as a process, and follows it to its end. What the agent writes goes to stdout; what it does is told on stderr.',
+      'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process.',
+      'The environment of this command goes along: what is not a secret is recorded and comes back at a resume, keys stay in the memory of the daemon.',
+    ],
+    words: [0, 1],
+    takesCommand: true,
+    givesProcessCode: true,
+    flags: {
+      detach: on('print the UUID and return at once', 'd'),
+      agent: text('NAME', 'the agent to run (see `reeve agents`)'),
+      model: text('PROVIDER/NAME', 'the model, or script:FILE for one that is played from a file'),
+      name: text('NAME', 'a name for the process; not all digits'),
+      'max-steps': count('end it after N steps'),
+      timeout: duration('D', 'end it after this time; the clock stands while it is suspended'),
+      'budget-usd': { kind: 'amount', value: 'X', help: 'suspend it when it has cost this much' },
+      'budget-tokens': count('suspend it when it has used N tokens'),
+      cwd: text('DIR', 'its working directory (default: this one)'),
+      interactive: on('keep it ready for messages after its first turn'),
+      parent: text('P', 'make it a child of this process'),
+      allow: list('TOOL', 'the tools that it may use; repeat it, or use commas'),
+      deny: list('TOOL', 'tools that it may not use'),
+      containment: text('KIND', 'what owns its programs: auto, cgroup, pidns or group'),
+    },
+    exits: OF_PROCESS,
+    examples: [
+      ['reeve run "fix the failing test"', 'the default agent, followed'],
+      ['reeve run -d --name docs --budget-usd 2 "write the manual"', 'in the background, with a budget'],
+      ['reeve run --agent reviewer --model anthropic/claude-sonnet-4-5 "review the last commit"', 'an agent and a model'],
+      ['reeve run --timeout 10m -- npm test', 'any command, with a time limit'],
+    ],
+    load: () => import('./verbs/run.ts'),
+  },
+  ps: {
+    summary: 'List the processes',
+    usage: ['reeve ps [-a] [--tree] [--filter KEY=VALUE]...'],
+    about: [
+      'Lists the live processes by PID; with `-a` those that have ended too. COST with a + is a lower bound: some call had no known price.',
+      'Filters: status, name, agent, driver, state, parent. Those with the same key are alternatives; different keys must all fit. A status or state of ended processes includes them.',
+    ],
+    words: NONE,
+    flags: {
+      all: on('also the processes that have ended', 'a'),
+      tree: on('children below their parents'),
+      quiet: on('only the UUIDs', 'q'),
+      filter: { kind: 'list', value: 'KEY=VALUE', help: 'only those that fit; may be repeated' },
+    },
+    exits: '0; 4 the daemon cannot be reached; 64 usage',
+    examples: [
+      ['reeve ps', 'what is going on'],
+      ['reeve ps -a --filter status=failed', 'what went wrong'],
+      ['reeve pause $(reeve ps -q --filter agent=default)', 'UUIDs for another command'],
+    ],
+    load: () => import('./verbs/ps.ts'),
+  },
+  inspect: {
+    summary: 'Show all about a process',
+    usage: ['reeve inspect P'],
+    about: ['Shows state, holds, limits, usage and family of one process, dead or alive. `--json` gives every field.'],
+    words: ONE,
+    flags: {},
+    exits: usual(),
+    examples: [['reeve inspect 5', 'by PID'], ['reeve inspect docs --json', 'by name, as JSON']],
+    load: () => import('./verbs/inspect.ts'),
+  },
+  steps: {
+    summary: 'Show the steps of a process',
+    usage: ['reeve steps P'],
+    about: ['Shows each model call with its text, its tool calls and their outcome, tokens, cost and time.'],
+    words: ONE,
+    flags: {},
+    exits: usual(),
+    examples: [['reeve steps 5', 'all steps'], ['reeve steps 5 --json', 'with whole inputs and results']],
+    load: () => import('./verbs/steps.ts'),
+  },
+  logs: {
+    summary: 'Show what a process said and printed',
+    usage: ['reeve logs [-f] [--tail N] P'],
+    about: ['Shows the assistant text, tool calls and output of a process. With `-f` it goes on until the process has ended.'],
+    words: ONE,
+    flags: { follow: on('go on as it happens', 'f'), tail },
+    exits: usual(),
+    examples: [['reeve logs --tail 20 docs', 'the end'], ['reeve logs -f 5', 'as it happens']],
+    load: () => import('./verbs/logs.ts'),
+  },
+  events: {
+    summary: 'Show the events of one process or of all',
+    usage: ['reeve events [-f] [--after CURSOR] [P]'],
+    about: ['Shows what happened, in order. Each event has a cursor, its `seq`: `--after` goes on behind it, so that nothing is missed or seen twice.'],
+    words: [0, 1],
+    flags: { follow: on('go on as it happens', 'f'), after: { kind: 'count', value: 'CURSOR', help: 'only what came after this cursor' }, tail: count('only the last N events') },
+    exits: usual('the cursor is no longer kept'),
+    examples: [['reeve events -f', 'everything, as it happens'], ['reeve events --json --after 1200 5', 'for a program']],
+    load: () => import('./verbs/events.ts'),
+  },
+  send: {
+    summary: 'Send a message to a process',
+    usage: ['reeve send P TEXT'],
+    about: ['Queues a message; it is delivered as a turn of its own when the process is ready. It does not wake a suspended one.'],
+    words: [2, 2],
+    flags: {},
+    exits: usual(),
+    examples: [['reeve send 5 "also update the changelog"', 'one more thing']],
+    load: () => import('./verbs/send.ts'),
+  },
+  pause: {
+    summary: 'Pause processes',
+    usage: ['reeve pause [--subtree] [--now] P...'],
+    about: ['Adds a hold. An agent finishes the model call in flight and stops before the next call; a command is frozen at once. While it is suspended its clock and time limits stand still.'],
+    words: SOME,
+    flags: { subtree: on('also all its living descendants'), now: on('freeze it at once, whatever is in flight') },
+    exits: usual(),
+    examples: [['reeve pause 5', 'at the next boundary'], ['reeve pause --subtree --now 5', 'everything below it, at once']],
+    load: () => import('./verbs/pause.ts'),
+  },
+  resume: {
+    summary: 'Wake a suspended process, or go on with one that has ended',
+    usage: ['reeve resume [FLAG]... P'],
+    about: [
+      'A suspended process goes on, and so do its ancestors where they were paused for it. One that has ended begins a new incarnation with a new PID and the same UUID, from where its history ends.',
+      'A plain command can only be run again from its beginning, which needs `--rerun`.',
+    ],
+    words: ONE,
+    flags: {
+      subtree: on('also what was paused together with it'),
+      only: on('leave its ancestors as they are'),
+      message: text('TEXT', 'a message for it to begin with'),
+      model: text('PROVIDER/NAME', 'go on with another model'),
+      rerun: on('run a plain command again'),
+    },
+    exits: usual('it cannot be resumed'),
+    examples: [['reeve resume 5', 'go on'], ['reeve resume --message "try the other approach" docs', 'with a word'], ['reeve resume --rerun build', 'a command, again']],
+    load: () => import('./verbs/resume.ts'),
+  },
+  kill: {
+    summary: 'Send a signal to processes',
+    usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] P...'],
+    about: [
+      'Sends SIGTERM, and SIGKILL after a grace of 300ms; it returns when the process has ended. Children go on unless `--subtree` is given; it says how many.',
+      'Signals: SIGTERM (15), SIGKILL (9), SIGINT (2, ends the current turn), SIGPAUSE (19), SIGRESUME (18).',
+    ],
+    words: SOME,
+    flags: { signal: { kind: 'text', short: 's', value: 'SIGNAL', help: 'a name or a POSIX number (default SIGTERM)' }, subtree: on('also all its living descendants'), grace: duration('D', 'how long SIGTERM leaves it to end by itself (default 300ms)') },
+    exits: usual('refused, or not ended in time'),
+    examples: [['reeve kill 5', 'end it'], ['reeve kill -s 9 5 7', 'at once, both'], ['reeve kill --subtree --grace 5s 5', 'with all below it']],
+    load: () => import('./verbs/kill.ts'),
+  },
+  stop: {
+    summary: 'End processes with time to clean up',
+    usage: ['reeve stop P...'],
+    about: ['Sends SIGTERM with a grace of 10 s, then SIGKILL; it returns when the process has ended. What was stopped can be resumed.'],
+    words: SOME,
+    flags: {},
+    exits: usual('refused, or not ended in time'),
+    examples: [['reeve stop 5', 'and `reeve resume 5` later']],
+    load: () => import('./verbs/stop.ts'),
+  },
+  wait: {
+    summary: 'Wait for processes',
+    usage: ['reeve wait [--for exited|ready|suspended|waiting] [--any] [--timeout D] P...'],
+    about: ['Waits until all (with `--any`: one) of the processes have exited, or are as asked, and prints a line for each. The exit code is that of the process; of several, the first that is not 0.'],
+    words: SOME,
+    givesProcessCode: true,
+    flags: { for: text('WHAT', 'exited (default), ready, suspended or waiting'), any: on('return when one of them is'), timeout: duration('D', 'give up after this time, with exit code 124') },
+    exits: OF_PROCESS,
+    examples: [['reeve wait 5 7', 'both'], ['reeve wait --for ready --timeout 1m docs', 'until it takes a message']],
+    load: () => import('./verbs/wait.ts'),
+  },
+  daemon: {
+    summary: 'Start, stop and look at the daemon',
+    usage: ['reeve daemon start|stop|restart|status|run', 'reeve daemon logs [-f] [--tail N]'],
+    about: [
+      'The daemon starts by itself at first use. `stop` lets running processes reach a boundary and suspends them; the next start lets just these go on. `run` keeps it in the foreground, for a service manager.',
+      '`logs` reads the log file, also when the daemon is gone.',
+    ],
+    words: ONE,
+    flags: { follow: on('logs: go on as they are written', 'f'), tail },
+    exits: '0; 4 the daemon cannot be reached or started; 64 usage',
+    examples: [['reeve daemon status', 'is it there'], ['reeve daemon restart', 'after an update'], ['reeve daemon logs -f', 'what it says']],
+    load: () => import('./verbs/daemon.ts'),
+  },
+  doctor: {
+    summary: 'Check the surroundings and the store',
+    usage: ['reeve doctor [--verify]'],
+    about: ['Says what works here and what does not, and what to do about it: containment, directories, keys, the store.'],
+    words: NONE,
+    flags: { verify: on('also check the whole store for damage') },
+    exits: '0; 1 a check failed; 4 the daemon cannot be reached; 64 usage',
+    examples: [['reeve doctor', 'what is wrong'], ['reeve doctor --verify', 'and read the whole store']],
+    load: () => import('./verbs/doctor.ts'),
+  },
+  config: {
+    summary: 'Show the configuration and where it is',
+    usage: ['reeve config show', 'reeve config path'],
+    about: ['`show` prints what is in force in this directory, from defaults, the user and the project. `path` prints where the files are.'],
+    words: ONE,
+    flags: {},
+    exits: '0; 64 usage, or a file that cannot be used',
+    examples: [['reeve config show', 'what is in force'], ['reeve config path', 'where to write it']],
+    load: () => import('./verbs/config.ts'),
+  },
+  agents: {
+    summary: 'List the agents that can be run here',
+    usage: ['reeve agents'],
+    about: ['Lists the agents of the project, of the user and the built-in ones. An agent is a Markdown file with a front matter; one that cannot be used is told with the place of its error.'],
+    words: NONE,
+    flags: {},
+    exits: '0; 4 the daemon cannot be reached; 64 usage',
+    examples: [['reeve agents', 'names for `reeve run --agent`']],
+    load: () => import('./verbs/agents.ts'),
+  },
+  help: {
+    summary: 'Show help about a verb',
+    usage: ['reeve help [VERB]'],
+    about: ['Shows all verbs, or one in full. `reeve VERB --help` is the same.'],
+    words: [0, 1],
+    flags: {},
+    exits: '0; 64 no such verb',
+    examples: [['reeve help run', 'all about run']],
+    load: () => import('./verbs/help.ts'),
+  },
+  version: {
+    summary: 'Show the version',
+    usage: ['reeve version'],
+    about: ['Prints the version of this command and of the Node.js that runs it.'],
+    words: NONE,
+    flags: {},
+    exits: '0',
+    examples: [['reeve version --json', 'for a program']],
+    load: () => import('./verbs/version.ts'),
+  },
+}

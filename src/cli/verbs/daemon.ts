@@ -1,0 +1,119 @@
+// `reeve daemon`: start, stop and look at it. Test: test/e2e/cli-daemon.test.ts.
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { ApiError } from '../../api/client.ts'
+import type { DaemonView } from '../../api/views.ts'
+import { paths } from '../../config/paths.ts'
+import { connect, type Reeve } from '../../index.ts'
+import { nearest } from '../args.ts'
+import { hasEnded } from '../describe.ts'
+import { Failure, UsageError } from '../errors.ts'
+import { elapsed, plural } from '../format.ts'
+import { LogFile, readable } from '../log-file.ts'
+import type { Output } from '../output.ts'
+import type { Call } from '../verbs.ts'
+
+/** How long a daemon may take to let its agents reach a boundary, and to end them. */
+const STOP_MS = 2 * 60_000
+const ASK_EVERY_MS = 50
+
+const ACTIONS: Readonly<Record<string, (call: Call) => Promise<number>>> = {
+  start,
+  stop,
+  restart: async (call) => (await stop(call)) || start(call),
+  status,
+  logs,
+  run: async () => {
+    const { daemonScript } = await import('../start-daemon.ts')
+    process.argv = [process.execPath, daemonScript(), '--foreground']
+    await import(pathToFileURL(daemonScript()).href)
+    return 0
+  },
+}
+
+export async function run(call: Call): Promise<number> {
+  const [name = ''] = call.args.words
+  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
+  if (action) return action(call)
+  const near = nearest(name, Object.keys(ACTIONS))
+  throw new UsageError(`daemon ${name}: there is ${Object.keys(ACTIONS).join(', ')}`, near && `Did you mean \`reeve daemon ${near}\`?`)
+}
+
+async function start({ out, reeve }: Call): Promise<number> {
+  await show(await reeve.daemon(), out)
+  return 0
+}
+
+async function status({ out }: Call): Promise<number> {
+  const found = await answering(connect({ start: false }))
+  if (!found) throw new Failure(4, 'the daemon is not running', 'It starts by itself at first use, or with `reeve daemon start`.')
+  await show(found, out)
+  return 0
+}
+
+/** Says what it cuts short, and returns when the daemon has ended. */
+async function stop({ out }: Call): Promise<number> {
+  const reeve = connect({ start: false })
+  const found = await answering(reeve)
+  if (!found) {
+    await out.words('the daemon is not running')
+    return 0
+  }
+  const running = (await reeve.list()).filter((view) => view.status !== 'suspended' && !hasEnded(view))
+  if (running.length > 0) await out.words(`${plural(running.length, 'running process')} will be suspended: PID ${running.map(({ pid }) => pid).join(', ')}`)
+  await reeve.stopDaemon()
+  const deadline = performance.now() + STOP_MS
+  while (isAlive(found.pid) || (await answering(reeve))) {
+    if (performance.now() > deadline) throw new Failure(1, `the daemon (PID ${found.pid}) has not ended after ${STOP_MS / 60_000} minutes`)
+    await delay(ASK_EVERY_MS)
+  }
+  if (out.json) await out.value({ stopped: found.pid })
+  else await out.words('the daemon has ended')
+  return 0
+}
+
+async function logs({ args, out }: Call): Promise<number> {
+  const file = new LogFile(paths().logFile)
+  const lines = file.next()
+  const tail = args.number('tail') ?? Infinity
+  await print(lines.slice(Math.max(0, lines.length - tail)), out)
+  if (!args.on('follow')) return 0
+  for (;;) {
+    await delay(ASK_EVERY_MS)
+    await print(file.next(), out)
+  }
+}
+
+async function print(lines: readonly string[], out: Output): Promise<void> {
+  for (const line of lines) await out.line(out.json ? line : readable(line))
+}
+
+async function show(view: DaemonView, out: Output): Promise<void> {
+  if (out.json) return out.value(view)
+  const { live, suspended, max } = view.processes
+  await out.line(`reeve ${view.reeve} runs as PID ${view.pid} since ${view.startedAt} (${elapsed(view.uptimeMs)})`)
+  await out.line(`home         ${view.home}`)
+  await out.line(`socket       ${view.socket}`)
+  await out.line(`containment  ${view.containment}`)
+  await out.line(`processes    ${live} live (at most ${max}), ${suspended} suspended`)
+}
+
+async function answering(reeve: Reeve): Promise<DaemonView | undefined> {
+  try {
+    return await reeve.daemon()
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'UNAVAILABLE') return undefined
+    throw error
+  }
+}
+
+/** Its last breath comes after its socket's: what it locks is free only then. Zombies of a lazy init do not count. */
+function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return stat[stat.lastIndexOf(')') + 2] !== 'Z'
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,18 @@
+// `reeve doctor`: what works here and what does not. Exit 1 when a check failed. Test: test/tables/cli-inspect.test.ts.
+import { safe } from '../text.ts'
+import type { Call } from '../verbs.ts'
+
+export async function run({ args, out, reeve }: Call): Promise<number> {
+  const checks = await reeve.doctor({ verify: args.on('verify') })
+  if (out.json) await out.value({ checks })
+  for (const { name, ok, detail, hint } of out.json ? [] : checks) {
+    const mark = ok ? out.paint('green', 'ok  ') : out.paint('red', 'FAIL')
+    await out.line(safeLine(mark, `${name}: ${detail}`))
+    if (!ok && hint) await out.line(safeLine('    ', hint))
+  }
+  return checks.every(({ ok }) => ok) ? 0 : 1
+}
+
+function safeLine(mark: string, text: string): string {
+  return `${mark}  ${safe(text).replaceAll('\n', '\n      ')}`
+}

@@ -1,0 +1,104 @@
+// `reeve inspect`: one process, all of it. Test: test/tables/cli-inspect.test.ts.
+import type { HoldView, ProcessView } from '../../api/views.ts'
+import { ending } from '../describe.ts'
+import { cost, elapsed, shortId, tokens } from '../format.ts'
+import type { Output } from '../output.ts'
+import { pad, safe } from '../text.ts'
+import type { Call } from '../verbs.ts'
+
+export async function run({ args, out, reeve }: Call): Promise<number> {
+  const view = await reeve.get(args.words[0] ?? '')
+  if (out.json) {
+    await out.value(view)
+    return 0
+  }
+  const rows = fields(view, out).filter(([, value]) => value !== null && value !== '')
+  const longest = Math.max(...rows.map(([label]) => label.length))
+  for (const [label, value] of rows) {
+    const indented = safe(value ?? '').trimEnd().replaceAll('\n', `\n${' '.repeat(longest + 2)}`)
+    await out.line(`${out.paint('dim', pad(label, longest))}  ${indented}`)
+  }
+  return 0
+}
+
+type Row = readonly [label: string, value: string | null]
+
+function fields(view: ProcessView, out: Output): Row[] {
+  return [...identity(view), ...state(view, out), ...spending(view), ...rules(view), ...family(view), ['last text', view.lastText]]
+}
+
+function identity(view: ProcessView): Row[] {
+  return [
+    ['PID', String(view.pid)],
+    ['UUID', `${view.uuid} (${shortId(view.uuid)})`],
+    ['name', view.name],
+    ['agent', view.agent],
+    ['driver', view.driver],
+    ['model', view.model],
+    ['intent', view.intent],
+    ['directory', view.cwd],
+    ['host', view.host],
+    ['containment', view.containment],
+    ['session', view.sessionId],
+  ]
+}
+
+function state(view: ProcessView, out: Output): Row[] {
+  const mark = view.status === 'suspended' ? `${out.pauseMark} ` : ''
+  return [
+    ['status', mark + ending(view)],
+    ['holds', view.holds.map(holdText).join('\n')],
+    ['resumes at', view.resumeAt],
+    ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by} at ${view.stopping.at}`],
+    ['note', view.note],
+    ['blocked', view.signals.mask.join(', ')],
+    ['pending', view.signals.pending.join(', ')],
+    ['step', `${view.step} (turn ${view.turn}${view.queueCount > 0 ? `, ${view.queueCount} queued` : ''})`],
+    ['created', view.createdAt],
+    ['started', view.startedAt],
+    ['paused', view.pausedAt],
+    ['exited', view.exitedAt],
+    ['elapsed', elapsed(view.elapsedMs)],
+  ]
+}
+
+function holdText({ reason, root, by, at }: HoldView): string {
+  return `${reason}${root ? `(${shortId(root)})` : ''} by ${by} since ${at}`
+}
+
+function spending({ usage, subtreeUsage }: ProcessView): Row[] {
+  const { contextWindow } = usage
+  const context = usage.contextTokens > 0 ? tokens(usage.contextTokens) + (contextWindow ? ` of ${tokens(contextWindow)}` : '') : null
+  return [
+    ['usage', `${usage.steps} steps, ${usage.turns} turns, ${usage.toolCalls} tool calls`],
+    ['tokens', `${tokens(usage.inputTokens)} in, ${tokens(usage.outputTokens)} out, ${tokens(usage.cacheReadTokens)} cache read, ${tokens(usage.cacheWriteTokens)} cache write`],
+    ['context', context],
+    ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}, ${cost(subtreeUsage.costUsd)} with its descendants`],
+    ['CPU time', usage.cpuTimeMs === null ? null : elapsed(usage.cpuTimeMs)],
+    ['memory', usage.rssBytes === null ? null : `${(usage.rssBytes / 1024 / 1024).toFixed(1)} MiB`],
+  ]
+}
+
+function rules({ limits, capabilities, pinned }: ProcessView): Row[] {
+  const parts = [
+    limits.maxSteps === undefined ? null : `${limits.maxSteps} steps`,
+    limits.timeoutMs === undefined ? null : `${elapsed(limits.timeoutMs)} of time`,
+    limits.budgetUsd === undefined ? null : `$${limits.budgetUsd}`,
+    limits.budgetTokens === undefined ? null : `${limits.budgetTokens} tokens`,
+  ]
+  return [
+    ['limits', parts.filter((part) => part !== null).join(', ')],
+    ['tools', capabilities.tools && (capabilities.tools.join(', ') || 'none')],
+    ['denied', capabilities.deny.join(', ')],
+    ['pinned', pinned ? 'yes' : null],
+  ]
+}
+
+function family(view: ProcessView): Row[] {
+  return [
+    ['parent', view.ppid === 0 ? '0 (the kernel)' : String(view.ppid)],
+    ['children', view.children.map(shortId).join(', ')],
+    ['forked from', view.originUuid && `${view.originUuid} at step ${view.originStep}`],
+    ['resumed from', view.resumedFromStep === null ? null : `step ${view.resumedFromStep}`],
+  ]
+}

@@ -1,0 +1,93 @@
+// `reeve ps`: the table of processes. Tests: test/tables/cli-ps.test.ts, test/e2e/cli-ps.test.ts.
+import type { ProcessView, Status } from '../../api/views.ts'
+import { table, type Column } from '../columns.ts'
+import { UsageError } from '../errors.ts'
+import { cost, elapsed, shortId } from '../format.ts'
+import type { Output } from '../output.ts'
+import { oneLine } from '../text.ts'
+import { branches } from '../tree.ts'
+import type { Call } from '../verbs.ts'
+
+const ENDED: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'stopped', 'failed', 'interrupted'])
+
+export async function run({ args, out, reeve }: Call): Promise<number> {
+  const filters = (args.list('filter') ?? []).map(filterOf)
+  const all = args.on('all') || filters.some(({ key, value }) => (key === 'status' || key === 'state') && ENDED.has(value))
+  const processes = (await reeve.list({ all })).filter((view) => fits(view, filters))
+  if (out.json) await out.value({ processes })
+  else if (args.on('quiet')) for (const { uuid } of processes) await out.line(uuid)
+  else for (const line of lines(processes, args.on('tree'), out)) await out.line(line)
+  return 0
+}
+
+interface Filter { key: FilterKey; value: string }
+type FilterKey = keyof typeof FILTERS
+
+const FILTERS = {
+  status: (view: ProcessView, value: string) => view.status === value,
+  state: (view: ProcessView, value: string) => view.state === value,
+  name: (view: ProcessView, value: string) => view.name === value,
+  agent: (view: ProcessView, value: string) => view.agent === value,
+  driver: (view: ProcessView, value: string) => view.driver === value,
+  parent: (view: ProcessView, value: string) => String(view.ppid) === value || isPartOf(value, view.parentUuid),
+} as const
+
+function filterOf(text: string): Filter {
+  const [key = '', ...rest] = text.split('=')
+  if (!Object.hasOwn(FILTERS, key) || rest.length === 0) {
+    throw new UsageError(`--filter ${text} is not KEY=VALUE`, `The keys are ${Object.keys(FILTERS).join(', ')}.`)
+  }
+  return { key: key as FilterKey, value: rest.join('=') }
+}
+
+/** Filters with the same key are alternatives; all keys must fit. */
+function fits(view: ProcessView, filters: readonly Filter[]): boolean {
+  return filters.every(({ key }) => filters.some((other) => other.key === key && FILTERS[key](view, other.value)))
+}
+
+function isPartOf(part: string, uuid: string | null): boolean {
+  return uuid !== null && part.length >= 4 && (uuid.startsWith(part) || uuid.endsWith(part))
+}
+
+/** The lines of the table, its titles first. */
+export function lines(processes: readonly ProcessView[], asTree: boolean, out: Output): string[] {
+  const rows = asTree ? branches(processes, out.ascii) : processes.map((view) => ({ view, branch: '' }))
+  const columns: Column[] = [
+    { title: 'PID', side: 'right' },
+    { title: 'ID' },
+    { title: 'NAME', min: 8 },
+    { title: 'AGENT', min: 7 },
+    { title: 'STATUS', paint: (cell, row) => painted(cell, rows[row]?.view.status, out) },
+    { title: 'STEP', side: 'right' },
+    { title: 'ELAPSED', side: 'right' },
+    { title: 'COST', side: 'right' },
+    { title: 'NOTE', min: 4 },
+  ]
+  return table(columns, rows.map(({ view, branch }) => cells(view, branch, out)), out.columns, out.ellipsis)
+}
+
+function cells(view: ProcessView, branch: string, out: Output): string[] {
+  const { usage } = view
+  const spent = usage.costUsd > 0 || usage.inputTokens > 0
+  return [
+    String(view.pid),
+    shortId(view.uuid),
+    branch + oneLine(view.name ?? '-'),
+    oneLine(view.agent),
+    view.status === 'suspended' ? `${out.pauseMark} suspended` : view.status,
+    String(view.step),
+    elapsed(view.elapsedMs),
+    spent ? cost(usage.costUsd, usage.unpriced) : '-',
+    oneLine(view.note ?? ''),
+  ]
+}
+
+const COLOURS: Readonly<Partial<Record<Status, 'green' | 'cyan' | 'yellow' | 'red' | 'dim'>>> = {
+  working: 'green', ready: 'cyan', starting: 'cyan', waiting: 'yellow', suspended: 'yellow', stopping: 'yellow',
+  failed: 'red', interrupted: 'red', zombie: 'red', completed: 'dim', retired: 'dim', stopped: 'dim',
+}
+
+function painted(cell: string, status: Status | undefined, out: Output): string {
+  const colour = status && COLOURS[status]
+  return colour ? out.paint(colour, cell) : cell
+}

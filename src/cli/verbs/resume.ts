@@ -1,0 +1,21 @@
+// `reeve resume`: wakes what is suspended, begins a new incarnation of what has ended. Test: test/tables/cli-steer.test.ts.
+import { called, hasEnded, spawned } from '../describe.ts'
+import { also } from '../end.ts'
+import { shortId } from '../format.ts'
+import { safe } from '../text.ts'
+import type { Call } from '../verbs.ts'
+
+export async function run({ args, out, reeve }: Call): Promise<number> {
+  const before = await reeve.get(args.words[0] ?? '')
+  const message = args.text('message')
+  const model = args.text('model')
+  const answer = await reeve.resume(before.uuid, {
+    subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
+    ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }),
+  })
+  const { process } = answer
+  if (out.json) await out.value({ ...answer })
+  else if (hasEnded(before)) await out.words(safe(`${spawned(process)} | resumed from ${shortId(before.uuid)}${also(answer)}`))
+  else await out.words(safe(`${called(process)} ${process.status}${also(answer)}`))
+  return 0
+}

@@ -1,0 +1,75 @@
+// `reeve run`: starts a process and follows it, or with `-d` returns at once. Test: test/e2e/cli-run.test.ts.
+import { resolve } from 'node:path'
+import type { SpawnBody } from '../../api/views.ts'
+import type { Limits } from '../../kernel/types.ts'
+import type { Args } from '../args.ts'
+import { spawned } from '../describe.ts'
+import { UsageError } from '../errors.ts'
+import { follow, type View } from '../follow.ts'
+import type { Output } from '../output.ts'
+import { oneLine } from '../text.ts'
+import type { Call } from '../verbs.ts'
+
+const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
+
+export async function run({ args, out, reeve }: Call): Promise<number> {
+  const process = await reeve.spawn(bodyOf(args))
+  const agent = process.driver === 'command' || process.agent === 'default' ? '' : ` | agent ${oneLine(process.agent)}`
+  await out.words(spawned(process) + agent)
+  if (!args.on('detach')) return follow(reeve, out, process, await viewFor(args, out))
+  if (out.json) await out.value({ process })
+  else await out.line(process.uuid)
+  return 0
+}
+
+async function viewFor(args: Args, out: Output): Promise<View> {
+  if (!out.json && args.command === null) return new (await import('../live-view.ts')).LiveView(out)
+  const { CommandView, JsonView } = await import('../plain-views.ts')
+  return out.json ? new JsonView(out) : new CommandView(out)
+}
+
+/** What is asked of the daemon. Nothing is decided here that the daemon can decide. */
+function bodyOf(args: Args): SpawnBody {
+  const [intent] = args.words
+  const { command } = args
+  if (command?.length === 0) throw new UsageError('there is no command after --')
+  if (command && intent !== undefined) throw new UsageError(`an intent ("${intent}") and a command do not go together`)
+  if (!command && intent === undefined && !args.on('interactive')) {
+    throw new UsageError('what is it to do?', 'Give an intent in quotes, a command after --, or --interactive.')
+  }
+  return defined({
+    intent,
+    argv: command ? [...command] : undefined,
+    agent: args.text('agent'),
+    model: args.text('model'),
+    name: args.text('name'),
+    cwd: resolve(args.text('cwd') ?? '.'),
+    parent: args.text('parent'),
+    interactive: args.on('interactive') || undefined,
+    allow: args.list('allow'),
+    deny: args.list('deny'),
+    containment: containmentOf(args.text('containment')),
+    limits: limitsOf(args),
+    env: process.env as Record<string, string>,
+  }) as SpawnBody
+}
+
+function limitsOf(args: Args): Limits {
+  return defined({
+    maxSteps: args.number('max-steps'),
+    timeoutMs: args.duration('timeout'),
+    budgetUsd: args.number('budget-usd'),
+    budgetTokens: args.number('budget-tokens'),
+  })
+}
+
+function containmentOf(text: string | undefined): SpawnBody['containment'] {
+  const kind = CONTAINMENTS.find((each) => each === text)
+  if (text !== undefined && !kind) throw new UsageError(`--containment ${text}: there is ${CONTAINMENTS.join(', ')}`)
+  return kind
+}
+
+/** Without what was not given: the API tells absent from undefined. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

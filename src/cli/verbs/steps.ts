@@ -1,0 +1,39 @@
+// `reeve steps`: each model call with its tool calls. Test: test/tables/cli-inspect.test.ts.
+import type { StepView } from '../../api/views.ts'
+import { shortInput } from '../describe.ts'
+import { cost, plural, took, tokens } from '../format.ts'
+import type { Output } from '../output.ts'
+import { oneLine, safe } from '../text.ts'
+import type { Call } from '../verbs.ts'
+
+const PAGE = 200
+
+export async function run({ args, out, reeve }: Call): Promise<number> {
+  const { uuid } = await reeve.get(args.words[0] ?? '')
+  const all: StepView[] = []
+  for (let after = 0; ;) {
+    const page = await reeve.steps(uuid, { after, limit: PAGE })
+    if (out.json) all.push(...page)
+    else for (const step of page) for (const line of lines(step, out)) await out.line(line)
+    after = page.at(-1)?.step ?? after
+    if (page.length < PAGE) break
+  }
+  if (out.json) await out.value({ steps: all })
+  return 0
+}
+
+function lines(step: StepView, out: Output): string[] {
+  const spent = step.finishedAt === null ? 'not finished' : `${tokens(step.inputTokens)} in, ${tokens(step.outputTokens)} out`
+  const parts = [`step ${step.step}`, oneLine(step.model), spent]
+  if (step.costUsd !== null) parts.push(cost(step.costUsd))
+  if (step.finishedAt !== null) parts.push(took(Date.parse(step.finishedAt) - Date.parse(step.startedAt)))
+  if (step.attempts > 1) parts.push(plural(step.attempts, 'attempt'))
+  const text = step.text ? safe(step.text).trimEnd().split('\n').map((line) => `  ${line}`) : []
+  return [out.paint('bold', parts.join(' | ')), ...text, ...step.tools.map((tool) => toolLine(tool, out))]
+}
+
+function toolLine(tool: StepView['tools'][number], out: Output): string {
+  const outcome = tool.outcome ?? 'running'
+  const time = tool.durationMs === null ? '' : ` ${took(tool.durationMs)}`
+  return `  ${out.paint('cyan', oneLine(tool.name))} ${shortInput(tool.input)} ${out.paint(outcome === 'ok' ? 'green' : 'red', outcome)}${time}`
+}

@@ -1,0 +1,95 @@
+// A daemon that gives answers made by the test, over a real Unix socket in the place where the command line looks.
+// For arguments, rendering and exit codes; what a process really does is tested against the real one.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import type { ErrorBody, EventView, ProcessView } from '../../src/api/views.ts'
+import { ERRORS, type ErrorCode } from '../../src/kernel/errors.ts'
+
+export interface FakeRequest {
+  readonly route: string
+  readonly query: URLSearchParams
+  readonly body: Record<string, unknown>
+  readonly headers: IncomingMessage['headers']
+}
+
+/** `json`, or `events` as a stream; then `end`s it, breaks the `link`, or keeps it `open`. */
+export type FakeAnswer =
+  | { readonly json: object; readonly status?: number }
+  | { readonly events: readonly EventView[]; readonly then: 'end' | 'break' | 'open' }
+
+export type FakeRoutes = Readonly<Record<string, (request: FakeRequest) => FakeAnswer>>
+
+export interface FakeDaemon extends AsyncDisposable {
+  readonly requests: readonly FakeRequest[]
+}
+
+/** Serves `METHOD /path` (without query) under `home`, until it is disposed. */
+export async function fakeDaemon(home: string, routes: FakeRoutes): Promise<FakeDaemon> {
+  const requests: FakeRequest[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const url = new URL(request.url ?? '', 'http://reeve')
+      const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as Record<string, unknown>
+      const route = `${request.method} ${decodeURIComponent(url.pathname)}`
+      const asked = { route, query: url.searchParams, body, headers: request.headers }
+      requests.push(asked)
+      answer(response, routes[route]?.(asked) ?? refusal('NOT_FOUND', `no process at ${route}`))
+    })
+  })
+  await new Promise<void>((resolve, reject) => server.on('error', reject).listen(join(home, 'reeve.sock'), resolve))
+  return {
+    requests,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    }),
+  }
+}
+
+export function refusal(code: ErrorCode, message: string): FakeAnswer {
+  return { status: ERRORS[code].http, json: { version: 1, error: { code, message, hint: ERRORS[code].hint } } satisfies ErrorBody }
+}
+
+function answer(response: ServerResponse, given: FakeAnswer): void {
+  if ('json' in given) {
+    response.writeHead(given.status ?? 200, { 'content-type': 'application/json' }).end(JSON.stringify(given.json))
+    return
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(': hello\n\n')
+  for (const event of given.events) response.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  if (given.then === 'end') response.end()
+  // What was written must have left before the link breaks.
+  if (given.then === 'break') response.write(': bye\n\n', () => response.destroy())
+}
+
+/** A process as the daemon shows it: one that works, unless it is said otherwise. */
+export function processView(over: Partial<ProcessView> = {}): ProcessView {
+  const at = '2026-01-02T03:04:05.000+00:00'
+  return {
+    uuid: '01960000-0000-7000-8000-0000deadbeef', pid: 5, ppid: 0, parentUuid: null, name: 'docs', agent: 'default', driver: 'native',
+    state: 'running', status: 'working', activity: 'working', holds: [], resumeAt: null, intent: 'write the manual', cwd: '/srv', host: 'box',
+    containment: null, createdAt: at, startedAt: at, pausedAt: null, exitedAt: null, elapsedMs: 4000, exit: null, stopping: null,
+    signals: { mask: [], pending: [], handlers: {} }, step: 2, turn: 1, originUuid: null, originStep: null, resumedFromStep: null,
+    model: 'anthropic/claude', sessionId: null, role: null, phase: null, taskId: null, queueCount: 0, retiredAt: null, updatedAt: at, lastActivityAt: at,
+    usage: {
+      steps: 2, turns: 1, messagesSent: 0, toolCalls: 1, inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0,
+      contextTokens: 0, costUsd: 0.0123, unpriced: false, estimated: false, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, updatedAt: at,
+    },
+    subtreeUsage: { inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0, costUsd: 0.0123, steps: 2 },
+    limits: {}, capabilities: { tools: null, deny: [] }, children: [], pinned: false, note: null, lastText: null, ...over,
+  }
+}
+
+/** The same, ended. */
+export function endedView(code: number, over: Partial<ProcessView> = {}): ProcessView {
+  const status = code === 0 ? 'completed' : 'failed'
+  return processView({ state: 'dead', status, activity: null, exit: { code, reason: code === 0 ? 'completed' : 'it broke' }, ...over })
+}
+
+/** An event as the daemon sends it, from a fact. */
+export function factEvent(seq: number, fact: { type: string; [field: string]: unknown }, over: Partial<EventView> = {}): EventView {
+  return { ...fact, version: 1, seq, uuid: processView().uuid, pid: 5, at: '2026-01-02T03:04:05.000+00:00', fact: fact.type, ...over }
+}

@@ -1,0 +1,102 @@
+// The command line's flags: what is read, what is refused with which words, and the exit code of each error.
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../src/api/client.ts'
+import { nearest, parse, type Flags } from '../../src/cli/args.ts'
+import { exitCode, Failure, UsageError } from '../../src/cli/errors.ts'
+import { signalOf } from '../../src/cli/signals.ts'
+import { ERRORS, KernelError, type ErrorCode } from '../../src/kernel/errors.ts'
+
+const FLAGS: Flags = {
+  detach: { kind: 'on', short: 'd', help: '' },
+  quiet: { kind: 'on', short: 'q', help: '' },
+  name: { kind: 'text', short: 'n', help: '' },
+  steps: { kind: 'count', help: '' },
+  usd: { kind: 'amount', help: '' },
+  timeout: { kind: 'duration', help: '' },
+  allow: { kind: 'list', help: '' },
+}
+
+describe('flags', () => {
+  test('stand in any order, with or without =', () => {
+    for (const line of [['-d', '--name', 'x', 'go'], ['go', '--name=x', '-d'], ['--name', 'x', 'go', '--detach'], ['-dn', 'x', 'go']]) {
+      const args = parse(line, FLAGS, false)
+      expect([args.words, args.on('detach'), args.on('quiet'), args.text('name')]).toEqual([['go'], true, false, 'x'])
+    }
+  })
+
+  test('have typed values', () => {
+    const args = parse(['--steps', '3', '--usd', '0.5', '--timeout', '1m30s', '--allow', 'a,b', '--allow=c'], FLAGS, false)
+    expect([args.number('steps'), args.number('usd'), args.duration('timeout'), args.list('allow')]).toEqual([3, 0.5, 90_000, ['a', 'b', 'c']])
+  })
+
+  test('that were not given are undefined', () => {
+    const args = parse([], FLAGS, false)
+    expect([args.number('steps'), args.duration('timeout'), args.list('allow'), args.text('name'), args.command]).toEqual([undefined, undefined, undefined, undefined, null])
+  })
+
+  test('behind -- belong to the command', () => {
+    const args = parse(['-d', '--', 'npm', 'test', '--', '-d', '--name'], FLAGS, true)
+    expect([args.words, args.command]).toEqual([[], ['npm', 'test', '--', '-d', '--name']])
+  })
+
+  test('behind -- are words for a verb that takes no command', () => {
+    const args = parse(['5', '--', '-d'], FLAGS, false)
+    expect([args.words, args.command, args.on('detach')]).toEqual([['5', '-d'], null, false])
+  })
+
+  test.each([
+    [['--nmae', 'x'], 'unknown flag --nmae', 'Did you mean --name?'],
+    [['--xyzzy'], 'unknown flag --xyzzy', ''],
+    [['-x'], 'unknown flag -x', ''],
+    [['--constructor'], 'unknown flag --constructor', ''],
+    [['--detach=yes'], '--detach takes no value', ''],
+    [['--name'], '--name needs a value', ''],
+    [['--name='], '--name needs a value', ''],
+    [['--name', '--detach'], '--name needs a value', ''],
+    [['--steps', 'three'], '--steps: "three" is not a whole number', ''],
+    [['--steps', '1.5'], '--steps: "1.5" is not a whole number', ''],
+    [['--usd', '1e3'], '--usd: "1e3" is not a number', ''],
+    [['--timeout', '10'], '--timeout: "10" is no duration', 'Write it with its unit, as in 300ms, 10s, 5m or 2h.'],
+  ])('%j is refused', (line, message, hint) => {
+    let error: unknown
+    try {
+      parse(line, FLAGS, false)
+    } catch (thrown) {
+      error = thrown
+    }
+    expect(error).toBeInstanceOf(UsageError)
+    expect([(error as UsageError).message, (error as UsageError).hint]).toEqual([message, hint])
+  })
+})
+
+test.each([
+  ['rnu', 'run'], ['stpo', 'stop'], ['insp', 'inspect'], ['kil', 'kill'], ['even', 'events'], ['zzz', undefined], ['', undefined],
+])('what was meant by %j is %j', (typed, meant) => {
+  expect(nearest(typed, ['run', 'stop', 'steps', 'inspect', 'kill', 'events'])).toBe(meant)
+})
+
+test.each([
+  ['15', 'SIGTERM'], ['9', 'SIGKILL'], ['2', 'SIGINT'], ['19', 'SIGPAUSE'], ['18', 'SIGRESUME'],
+  ['TERM', 'SIGTERM'], ['sigkill', 'SIGKILL'], ['Int', 'SIGINT'], ['STOP', 'SIGPAUSE'], ['SIGCONT', 'SIGRESUME'],
+])('signal %s is %s', (typed, signal) => {
+  expect(signalOf(typed)).toBe(signal)
+})
+
+test.each(['1', '3', '', 'HUP', '0x9'])('there is no signal %j', (typed) => {
+  expect(() => signalOf(typed)).toThrow(UsageError)
+})
+
+describe('exit codes', () => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('%s has the one of the table', (code) => {
+    for (const error of [new ApiError(code, ''), new KernelError(code, '')]) {
+      expect(exitCode(error, false)).toBe(ERRORS[code].exit)
+      const own = ERRORS[code].exit
+      expect(exitCode(error, true)).toBe(own >= 124 && own <= 127 ? own : 125)
+    }
+  })
+
+  test('of usage, failures and defects', () => {
+    expect([exitCode(new UsageError(''), false), exitCode(new UsageError(''), true)]).toEqual([64, 125])
+    expect([exitCode(new Failure(4, ''), false), exitCode(new TypeError(''), false)]).toEqual([4, 125])
+  })
+})

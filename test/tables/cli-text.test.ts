@@ -1,0 +1,159 @@
+// Text on our terminal: nothing that a terminal would obey gets through, and columns are counted as they are drawn.
+import fc from 'fast-check'
+import { mkdirSync, appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { table } from '../../src/cli/columns.ts'
+import { cost, elapsed, plural, shortId, tokens, took } from '../../src/cli/format.ts'
+import { LogFile, readable } from '../../src/cli/log-file.ts'
+import { TerminalOutput } from '../../src/cli/terminal-output.ts'
+import { fit, oneLine, pad, safe, width } from '../../src/cli/text.ts'
+import { tempDir } from '../support/tmp.ts'
+
+// Text in which escapes, controls and wide characters are common.
+const hostile = fc.array(fc.oneof(
+  fc.constantFrom('\x1b[31m', '\x1b[0m', '\x1b]0;title\x07', '\x1b[2J', '\x1b', '\x9b31m', '\r', '\n', '\r\n', '\t', '\b', '\x7f', '\u202e', '\u2028', '漢', '🙂', 'e\u0301', '\ud800'),
+  fc.string(),
+), { maxLength: 12 }).map((parts) => parts.join(''))
+
+const FORBIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]/
+
+describe('safe', () => {
+  test.each([
+    ['plain', 'plain'],
+    ['\x1b[31mred\x1b[0m', 'red'],
+    ['\x1b]0;evil\x07title', 'title'],
+    ['\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\', 'link'],
+    ['a\rb', 'a\nb'],
+    ['a\r\nb', 'a\nb'],
+    ['bell\x07 back\b', 'bell back'],
+    ['abc\u202edef', 'abcdef'],
+    ['tab\tand\nline', 'tab\tand\nline'],
+    ['漢字🙂', '漢字🙂'],
+  ])('%j is shown as %j', (text, shown) => {
+    expect(safe(text)).toBe(shown)
+  })
+
+  test('lets no control character through', () => {
+    fc.assert(fc.property(hostile, (text) => {
+      expect(safe(text)).not.toMatch(FORBIDDEN)
+      expect(oneLine(text)).not.toMatch(/[\n\t]/)
+    }))
+  })
+})
+
+describe('a program on a terminal', () => {
+  const shown = (...pieces: string[]): string => {
+    const output = new TerminalOutput()
+    return pieces.map((piece) => output.push(piece)).join('') + output.end()
+  }
+
+  test.each([
+    [['plain\n'], 'plain\n'],
+    [['\x1b[31mred'], '\x1b[31mred\x1b[0m'],
+    [['\x1b[3', '1mred'], '\x1b[31mred\x1b[0m'],
+    [['\x1b', '[1;4mx'], '\x1b[1;4mx\x1b[0m'],
+    [['\x1b[2J'], '\\x1b[2J'],
+    [['\x1b]0;t\x07'], '\\x1b]0;t\\x07'],
+    [['end\x1b'], 'end\\x1b'],
+    [['a\r', '\nb'], 'a\nb'],
+    [['10%\r20%'], '10%\n20%'],
+    [['\x9b31m'], '\\x9b31m'],
+    [['\u202e'], '\\u202e'],
+  ])('%j is shown as %j', (pieces, text) => {
+    expect(shown(...pieces)).toBe(text)
+  })
+
+  test('is shown the same, however it is cut, and never unsafe', () => {
+    fc.assert(fc.property(hostile, fc.nat(), (text, at) => {
+      const cut = at % (text.length + 1)
+      expect(shown(text.slice(0, cut), text.slice(cut))).toBe(shown(text))
+      expect(shown(text).replaceAll(/\x1b\[[0-9;:]*m/g, '')).not.toMatch(FORBIDDEN)
+    }))
+  })
+})
+
+describe('width', () => {
+  test.each([['abc', 3], ['漢字', 4], ['🙂', 2], ['e\u0301', 1], ['⏸', 1], ['…', 1], ['', 0], ['ｆｕｌｌ', 8], ['한글', 4]])('of %j is %d', (text, columns) => {
+    expect(width(text)).toBe(columns)
+  })
+
+  test('is never more than what it is fitted to', () => {
+    fc.assert(fc.property(hostile.map(oneLine), fc.nat({ max: 30 }), (text, columns) => {
+      expect(width(fit(text, columns))).toBeLessThanOrEqual(columns)
+      if (width(text) <= columns) expect(fit(text, columns)).toBe(text)
+      expect(width(pad(fit(text, columns), columns))).toBe(columns)
+    }))
+  })
+})
+
+describe('a table', () => {
+  const columns = [{ title: 'PID', side: 'right' as const }, { title: 'NAME', min: 4 }, { title: 'NOTE', min: 4 }]
+
+  test('has columns as wide as they need to be', () => {
+    expect(table(columns, [['5', 'docs', 'a'], ['12', '漢字', '']], Infinity)).toEqual(['PID  NAME  NOTE', '  5  docs  a', ' 12  漢字'])
+  })
+
+  test('narrows the last soft column first', () => {
+    expect(table(columns, [['5', 'long-name', 'a very long note']], 26)).toEqual(['PID  NAME       NOTE', '  5  long-name  a very lo…'])
+    expect(table(columns, [['5', 'long-name', 'a very long note']], 16)).toEqual(['PID  NAME   NOTE', '  5  long…  a v…'])
+  })
+
+  test('is never wider than asked, whatever is in it', () => {
+    const cell = hostile.map(oneLine)
+    fc.assert(fc.property(fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 }), fc.integer({ min: 1, max: 60 }), (rows, max) => {
+      for (const line of table(columns, rows, max)) expect(width(line)).toBeLessThanOrEqual(max)
+    }))
+  })
+})
+
+test.each([[0, '0s'], [4999, '4s'], [59_999, '59s'], [192_000, '3m12s'], [3_600_000, '1h00m'], [7_500_000, '2h05m'], [273_600_000, '3d04h'], [-5, '0s']])('%d ms is %s', (ms, text) => {
+  expect(elapsed(ms)).toBe(text)
+})
+
+test('other numbers for people', () => {
+  expect([took(12.4), took(3210), took(192_000)]).toEqual(['12ms', '3.2s', '3m12s'])
+  expect([cost(0.01234), cost(12), cost(0.5, true)]).toEqual(['$0.0123', '$12.0000', '$0.5000+'])
+  expect([tokens(950), tokens(1234), tokens(999_949), tokens(999_950), tokens(3_400_000)]).toEqual(['950', '1.2k', '999.9k', '1.0M', '3.4M'])
+  expect([plural(1, 'step'), plural(2, 'step'), plural(2, 'process')]).toEqual(['1 step', '2 steps', '2 processes'])
+  expect(shortId('01960000-0000-7000-8000-0000deadbeef')).toBe('deadbeef')
+})
+
+describe('the log file', () => {
+  test('is read by whole lines, from where the last reading ended', async () => {
+    await using dir = await tempDir()
+    const file = join(dir.path, 'daemon.log')
+    const log = new LogFile(file)
+    expect(log.next()).toEqual([])
+    writeFileSync(file, 'one\ntwo\nth')
+    expect(log.next()).toEqual(['one', 'two'])
+    appendFileSync(file, 'ree\nfo')
+    expect(log.next()).toEqual(['three'])
+    expect(log.next()).toEqual([])
+    writeFileSync(file, 'new\n')
+    expect(log.next()).toEqual(['new'])
+  })
+
+  test('gives only whole lines of the end of a long one', async () => {
+    await using dir = await tempDir()
+    const file = join(dir.path, 'daemon.log')
+    writeFileSync(file, `${'x'.repeat(1024 * 1024)}\nlast\n`)
+    expect(new LogFile(file).next()).toEqual(['last'])
+  })
+
+  test('cannot be a directory', async () => {
+    await using dir = await tempDir()
+    mkdirSync(join(dir.path, 'daemon.log'))
+    expect(() => new LogFile(join(dir.path, 'daemon.log')).next()).toThrow('EISDIR')
+  })
+
+  test.each([
+    ['{"level":30,"time":0,"msg":"hello"}', '1970-01-01T00:00:00.000Z info hello'],
+    ['{"level":50,"time":0,"msg":"failed","err":{"message":"why"}}', '1970-01-01T00:00:00.000Z error failed (why)'],
+    ['{"level":50,"msg":"\\u001b[2Jx"}', 'error x'],
+    ['plain \x1b[31mtext', 'plain text'],
+    ['{broken', '{broken'],
+  ])('%s reads %j', (line, text) => {
+    expect(readable(line)).toBe(text)
+  })
+})

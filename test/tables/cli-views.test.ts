@@ -1,0 +1,179 @@
+// What people see: the table and tree of processes, the live view of a run, the sentences about a process.
+import { PassThrough } from 'node:stream'
+import { expect, describe, test } from 'vitest'
+import { ending, shortInput, spawned, summary } from '../../src/cli/describe.ts'
+import { factOf } from '../../src/cli/facts.ts'
+import { LiveView } from '../../src/cli/live-view.ts'
+import { errorText, Output } from '../../src/cli/output.ts'
+import { CommandView } from '../../src/cli/plain-views.ts'
+import { branches } from '../../src/cli/tree.ts'
+import { lines } from '../../src/cli/verbs/ps.ts'
+import { ApiError } from '../../src/api/client.ts'
+import type { EventView } from '../../src/api/views.ts'
+import { endedView, factEvent, processView } from '../support/fake-daemon.ts'
+
+interface Screen { out: Output; text(): { stdout: string; stderr: string } }
+
+/** An output whose streams are read back; `tty` is one terminal for both. */
+function screen(over: { tty?: boolean; columns?: number; color?: boolean; quiet?: boolean; env?: Record<string, string> } = {}): Screen {
+  const make = (): NodeJS.WriteStream => Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: over.tty ?? false, columns: over.columns ?? 80 }) as unknown as NodeJS.WriteStream
+  const streams = { stdout: make(), stderr: make() }
+  const out = new Output({ json: false, quiet: over.quiet ?? false, color: over.color ?? false }, { LANG: 'C.UTF-8', ...over.env }, streams)
+  return { out, text: () => ({ stdout: (streams.stdout.read() as string | null) ?? '', stderr: (streams.stderr.read() as string | null) ?? '' }) }
+}
+
+describe('ps', () => {
+  const rows = [
+    processView(),
+    processView({ pid: 12, uuid: '01960000-0000-7000-8000-000011112222', name: null, status: 'suspended', holds: [], elapsedMs: 192_000, note: 'paused: by user' }),
+    endedView(1, { pid: 7, name: '漢字', agent: 'reviewer', driver: 'command', step: 0, usage: { ...processView().usage, costUsd: 0, inputTokens: 0 } }),
+  ]
+
+  test('shows one line for each process', () => {
+    expect(lines(rows, false, screen().out)).toEqual([
+      'PID  ID        NAME  AGENT     STATUS       STEP  ELAPSED     COST  NOTE',
+      '  5  deadbeef  docs  default   working         2       4s  $0.0123',
+      ' 12  11112222  -     default   ⏸ suspended     2    3m12s  $0.0123  paused: by user',
+      '  7  deadbeef  漢字  reviewer  failed          0       4s        -',
+    ])
+  })
+
+  test.each([[{ REEVE_ASCII: '1' }], [{ LANG: 'C' }], [{ LANG: '' }], [{ LC_ALL: 'POSIX' }]])('marks suspended ones with [P] where %j', (env) => {
+    expect(lines(rows, false, screen({ env }).out)[2]).toContain('[P] suspended')
+  })
+
+  test('says when a cost is a lower bound', () => {
+    expect(lines([processView({ usage: { ...processView().usage, unpriced: true } })], false, screen().out)[1]).toContain('$0.0123+')
+  })
+
+  test('lets nothing of an agent reach the terminal raw', () => {
+    const evil = processView({ name: '\x1b[2Jx', note: 'a\nb\x07', agent: '\u202eevil' })
+    expect(lines([evil], false, screen().out)[1]).toBe('  5  deadbeef  x     evil   working     2       4s  $0.0123  a b')
+  })
+
+  test('colours only a terminal that wants it', () => {
+    expect(lines(rows, false, screen({ tty: true, color: true }).out)[1]).toContain('\x1b[32mworking')
+    expect(lines(rows, false, screen({ tty: true, color: true, env: { NO_COLOR: '1' } }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, false, screen({ tty: false, color: true }).out)[1]).not.toContain('\x1b')
+    expect(lines(rows, false, screen({ tty: true, color: true, env: { TERM: 'dumb' } }).out)[1]).not.toContain('\x1b')
+  })
+
+  test('fits the terminal', () => {
+    for (const columns of [20, 40, 60]) {
+      // Plain text without wide characters, so length is width.
+      for (const line of lines(rows.slice(0, 2), false, screen({ tty: true, columns }).out)) expect(line.length).toBeLessThanOrEqual(columns)
+    }
+  })
+})
+
+describe('the tree', () => {
+  const child = (pid: number, ppid: number) => processView({ pid, ppid, name: `p${pid}` })
+  const drawn = (ascii: boolean) => branches([child(1, 0), child(4, 9), child(2, 1), child(3, 1), child(5, 2)], ascii).map(({ view, branch }) => `${branch}${view.name}`)
+
+  test('puts children below their parents; who has none in the list is a root', () => {
+    expect(drawn(false)).toEqual(['p1', '├─ p2', '│  └─ p5', '└─ p3', 'p4'])
+    expect(drawn(true)).toEqual(['p1', '|- p2', '|  `- p5', '`- p3', 'p4'])
+  })
+})
+
+describe('a run on a terminal', () => {
+  const live = (step: number, text: string): EventView => ({ version: 1, seq: 0, uuid: '', pid: 5, at: '', type: 'live.text', step, text })
+  const begin = (step: number, attempt = 1): EventView => factEvent(1, { type: 'model.started', step, attempt, model: 'm' })
+  const finish = (step: number, text: string, ...calls: object[]): EventView => factEvent(2, { type: 'model.finished', step, message: [{ type: 'text', text }, ...calls] })
+
+  async function played(to: Screen, ...events: EventView[]): Promise<{ stdout: string; stderr: string }> {
+    const view = new LiveView(to.out)
+    for (const event of events) await view.event(event, factOf(event))
+    return to.text()
+  }
+
+  test('shows text as it is written, once', async () => {
+    expect((await played(screen({ tty: true }), begin(1), live(1, 'Hel'), live(1, 'lo'), finish(1, 'Hello'))).stdout).toBe('Hello\n')
+  })
+
+  test('shows the whole text when pieces of it were lost', async () => {
+    expect((await played(screen({ tty: true }), begin(1), live(1, 'llo'), finish(1, 'Hello'))).stdout).toBe('llo\nHello\n')
+  })
+
+  test('does not take the text of a failed call for that of the next', async () => {
+    const failed = factEvent(3, { type: 'model.failed', step: 1, attempt: 1, error: 'overloaded', status: 529, retryInMs: 2000 })
+    const { stdout, stderr } = await played(screen({ tty: true }), begin(1), live(1, 'He'), failed, begin(1, 2), live(1, 'Hello'), finish(1, 'Hello'))
+    expect(stdout).toBe('HeHello\n')
+    expect(stderr).toContain('\n  model call failed: overloaded; again in 2.0s\n')
+  })
+
+  test('shows a line for each tool call', async () => {
+    const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: 'src/a.ts\x1b[2J' } }
+    const done = factEvent(4, { type: 'tool.finished', step: 1, callId: 'c', name: 'read', outcome: 'error', content: '', durationMs: 12 })
+    expect(await played(screen(), begin(1), finish(1, 'I look.', call), done)).toEqual({ stdout: 'I look.\n', stderr: '  read src/a.ts error 12ms\n' })
+  })
+
+  test('is quiet with -q but for the text', async () => {
+    expect(await played(screen({ quiet: true }), begin(1), finish(1, 'x'), factEvent(3, { type: 'process.note', text: 'n' }))).toEqual({ stdout: 'x\n', stderr: '' })
+  })
+
+  test.each([
+    [{ type: 'process.held', hold: { reason: 'budget', by: 'system', at: 0 } }, '⏸ suspended: budget by system'],
+    [{ type: 'process.released', holds: [], by: 'user', mono: 0 }, 'goes on (by user)'],
+    [{ type: 'process.waiting', question: 'may I?' }, 'waits for an answer: may I?'],
+    [{ type: 'process.error', message: 'a\x1b[2Jb' }, 'ab'],
+    [{ type: 'child.spawned', child: 'u', childPid: 6 }, 'child PID 6 spawned'],
+    [{ type: 'child.exited', child: 'u', childPid: 6, code: 1, reason: 'it broke' }, 'child PID 6 ended: it broke (exit 1)'],
+  ])('tells %j', async (fact, text) => {
+    expect((await played(screen(), factEvent(1, fact))).stderr).toBe(`  ${text}\n`)
+  })
+})
+
+describe('a command', () => {
+  async function played(to: Screen, exit: { code: number; reason: string; error?: string }, ...texts: [string, string][]): Promise<{ stdout: string; stderr: string }> {
+    const view = new CommandView(to.out)
+    for (const [stream, text] of texts) {
+      const event = factEvent(1, { type: 'process.output', stream, text })
+      await view.event(event, factOf(event))
+    }
+    await view.end(endedView(exit.code, { exit, usage: { ...processView().usage, steps: 0 } }))
+    return to.text()
+  }
+
+  test('is passed on byte for byte to a file', async () => {
+    expect(await played(screen(), { code: 3, reason: 'x' }, ['stdout', '\x1b[2Ja\r'], ['stderr', 'b\x07'])).toEqual({ stdout: '\x1b[2Ja\r', stderr: 'b\x07' })
+  })
+
+  test('has its colours on a terminal and nothing else', async () => {
+    const { stdout } = await played(screen({ tty: true }), { code: 0, reason: 'completed' }, ['stdout', '\x1b[31mred\x1b[2J\n'])
+    expect(stdout).toBe('\x1b[31mred\\x1b[2J\n\x1b[0m')
+  })
+
+  test('that could not be run says why', async () => {
+    expect((await played(screen(), { code: 127, reason: 'not found', error: 'nosuch: not found' })).stderr).toBe('reeve: nosuch: not found\n')
+  })
+})
+
+describe('sentences', () => {
+  test('about a start', () => {
+    expect(spawned(processView())).toBe('PID 5 spawned (anthropic/claude)')
+    expect(spawned(processView({ model: null, driver: 'command' }))).toBe('PID 5 spawned (command)')
+  })
+
+  test('about an end', () => {
+    expect(ending(endedView(0))).toBe('completed')
+    expect(ending(endedView(1))).toBe('failed: it broke (exit 1)')
+    expect(ending(endedView(127, { exit: { code: 127, reason: 'not found', error: 'no x' } }))).toBe('failed: not found: no x (exit 127)')
+    expect(ending(processView())).toBe('working')
+  })
+
+  test('about a run', () => {
+    expect(summary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read, 0 cache write | $0.0123 | 4s')
+  })
+
+  test('about a tool call', () => {
+    expect([shortInput({ path: 'a' }), shortInput({ n: 1 }), shortInput('x'), shortInput(undefined), shortInput([1])]).toEqual(['a', '{"n":1}', 'x', '', '[1]'])
+    expect(shortInput({ command: 'y'.repeat(500) })).toHaveLength(103)
+  })
+
+  test('about an error', () => {
+    const error = new ApiError('NOT_FOUND', 'no process "\x1b[2Jx"', { hint: 'look' })
+    expect(errorText(error, false)).toBe('reeve: no process "x"\n       look')
+    expect(JSON.parse(errorText(error, true))).toEqual({ version: 1, error: { code: 'NOT_FOUND', message: 'no process "\x1b[2Jx"', hint: 'look' } })
+  })
+})
