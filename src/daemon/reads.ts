@@ -4,8 +4,9 @@
 import { KernelError } from '../kernel/errors.ts'
 import { processView, stepsOf } from './views.ts'
 import { iso } from './times.ts'
+import { LOG_FACTS, logLines, type LogLine } from '../api/log-lines.ts'
 import type { ProcessView, StepView } from '../api/views.ts'
-import type { FactBody, StoredFact } from '../kernel/facts.ts'
+import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
@@ -19,12 +20,6 @@ const PAGE = 500
 const MAX_DEAD = 10_000
 /** lines that `logs` gives at most */
 const MAX_LINES = 10_000
-
-export interface LogLine {
-  readonly at: string
-  readonly stream: 'stdout' | 'stderr' | 'assistant' | 'user' | 'tool' | 'system'
-  readonly text: string
-}
 
 export class Reads {
   readonly #table: Table
@@ -129,34 +124,13 @@ export class Reads {
     }
   }
 
-  /** The last lines of what a process said and did. */
-  async logs(process: Process, tail: number): Promise<LogLine[]> {
-    const lines: LogLine[] = []
+  /** The last lines of what a process said and did; what has lines after `cursor` is not among them. */
+  async logs(process: Process, tail: number): Promise<{ lines: LogLine[]; cursor: number }> {
     const wanted = Math.min(tail, MAX_LINES)
-    const facts = await this.#store.tail(process.uuid, wanted, LOG_FACTS)
-    for (const { at, body } of facts) lines.push(...logLines(iso(at), body))
-    return lines.slice(-wanted)
+    const facts = await this.#store.tail(process.uuid, Math.max(1, wanted), LOG_FACTS)
+    const lines = facts.flatMap(({ at, body }) => logLines(iso(at), body))
+    return { lines: lines.slice(Math.max(0, lines.length - wanted)), cursor: facts.at(-1)?.cursor ?? 0 }
   }
 }
 
 const STEP_FACTS: ReadonlySet<string> = new Set(['model.started', 'model.finished', 'model.failed', 'tool.finished'])
-const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.exited']
-
-function logLines(at: string, body: FactBody): LogLine[] {
-  const line = (stream: LogLine['stream'], text: string): LogLine[] => text.replace(/\n$/, '').split('\n').map((part) => ({ at, stream, text: part }))
-  switch (body.type) {
-    case 'process.output': return line(body.stream, body.text)
-    case 'process.queue': return line('user', body.text)
-    case 'process.error': return line('system', body.message)
-    case 'process.note': return line('system', body.text)
-    case 'process.exited': return line('system', `ended: ${body.exit.reason} (${body.exit.code})`)
-    case 'model.failed': return line('system', `model call failed: ${body.error}`)
-    case 'tool.finished': return line('tool', `${body.name} ${body.outcome}: ${body.content}`)
-    case 'model.finished':
-      return body.message.flatMap((part) => {
-        if (part.type === 'tool-call') return line('tool', `${part.name} ${JSON.stringify(part.input)}`)
-        return part.type === 'text' && part.text !== '' ? line('assistant', part.text) : []
-      })
-    default: return []
-  }
-}

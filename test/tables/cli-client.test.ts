@@ -113,7 +113,9 @@ describe('starting the daemon', () => {
   test('does not happen after a request that may have been received', async () => {
     await using _server = await rawServer([], 'break')
     let starts = 0
-    const start = async (): Promise<void> => void starts++
+    const start = async (): Promise<void> => {
+      starts += 1
+    }
     const error = await rejection(new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start }).post('/x', {}))
     expect([error.code, starts]).toEqual(['UNAVAILABLE', 0])
   })

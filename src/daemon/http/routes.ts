@@ -55,7 +55,7 @@ function addReads(app: FastifyInstance, { reads, waiter }: RoutesParts): void {
   }))
   app.get<{ Params: Ref; Querystring: Query<typeof schemas.logsQuery> }>('/v1/processes/:ref/logs', { schema: { ...byRef, querystring: schemas.logsQuery } }, async ({ params, query }) => ({
     version: 1,
-    lines: await reads.logs(await reads.resolve(params.ref), query.tail),
+    ...(await reads.logs(await reads.resolve(params.ref), query.tail)),
   }))
   app.get<{ Params: Ref; Querystring: Query<typeof schemas.waitQuery> }>('/v1/processes/:ref/wait', { schema: { ...byRef, querystring: schemas.waitQuery } }, async (request, reply) => {
     const { uuid } = await reads.resolve(request.params.ref)
