@@ -1,0 +1,206 @@
+// The way to a Node that is new enough, and the package's bin: under old Nodes, without one, through links, unbuilt.
+// An old Node is the present one that was told to call itself 12: what it runs then are the real files.
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { testEnv } from '../support/env.ts'
+import { tempDir } from '../support/tmp.ts'
+import { blank, read } from '../support/source.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
+
+interface Place extends AsyncDisposable {
+  readonly path: string
+  /** runs a program here; `old` makes each Node that is started by name call itself 12 */
+  run(file: string, args: string[], more?: Record<string, string>): SpawnSyncReturns<string>
+  old(): Record<string, string>
+  put(name: string, text: string, mode?: number): string
+}
+
+/** A copy of the bin and its script, without a build and without a bundled Node. */
+async function place(): Promise<Place> {
+  const dir = await tempDir()
+  const put = (name: string, text: string, mode = 0o644): string => {
+    const file = join(dir.path, name)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+    chmodSync(file, mode)
+    return file
+  }
+  for (const name of ['bin/reeve', 'bin/package.json', 'scripts/need-node.cjs']) {
+    put(name, '')
+    copyFileSync(join(root, name), join(dir.path, name))
+  }
+  chmodSync(join(dir.path, 'bin/reeve'), 0o755)
+  put('package.json', '{"type": "module"}')
+  put('dist/cli/main.js', "console.log('main', process.version, ...process.argv.slice(2)); process.exitCode = 7")
+  const preload = put('old.cjs', "if (!process.env.BUNDLED) Object.defineProperty(process.versions, 'node', { value: '12.22.0' }), Object.defineProperty(process, 'version', { value: 'v12.22.0' })")
+  return {
+    path: dir.path,
+    put,
+    old: () => ({ NODE_OPTIONS: `--require ${preload}` }),
+    run: (file, args, more = {}) => spawnSync(file, args, { encoding: 'utf8', cwd: dir.path, env: testEnv(dir.path, more) }),
+    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+  }
+}
+
+/** Puts a Node at the bundled one's place that knows that it is new. */
+function bundle(here: Place): void {
+  here.put('node_modules/node/bin/node', `#!/bin/sh\nBUNDLED=1 exec ${process.execPath} "$@"\n`, 0o755)
+}
+
+describe('bin/reeve', () => {
+  test('starts the command line with its arguments and exit code', async () => {
+    await using here = await place()
+    const { stdout, stderr, status } = here.run(join(here.path, 'bin/reeve'), ['run', '--', 'a b', ''])
+    expect({ stdout, stderr, status }).toEqual({ stdout: `main ${process.version} run -- a b \n`, stderr: '', status: 7 })
+  })
+
+  test.each([
+    ['through a link', (here: Place) => [join(here.path, 'link')]],
+    ['through a link to a link, relative, from elsewhere', (here: Place) => [join(here.path, 'deep/er/link')]],
+    ['named to sh', (here: Place) => ['sh', join(here.path, 'bin/reeve')]],
+    ['named to node', (here: Place) => ['node', join(here.path, 'bin/reeve')]],
+    ['by a relative path', () => ['bin/reeve']],
+  ])('%s', async (_, command) => {
+    await using here = await place()
+    symlinkSync('bin/reeve', join(here.path, 'link'))
+    mkdirSync(join(here.path, 'deep/er'), { recursive: true })
+    symlinkSync('../../link', join(here.path, 'deep/er/link'))
+    const [file = '', ...args] = command(here)
+    expect(here.run(file, [...args, 'ps'])).toMatchObject({ stdout: `main ${process.version} ps\n`, stderr: '', status: 7 })
+  })
+
+  test('a checkout’s own Node is started at once, the one in PATH never', async () => {
+    await using here = await place()
+    bundle(here)
+    const bad = here.put('path/node', '#!/bin/sh\necho the wrong node >&2\nexit 1\n', 0o755)
+    expect(here.run(join(here.path, 'bin/reeve'), ['ps'], { PATH: `${dirname(bad)}:/usr/bin:/bin` })).toMatchObject({ stdout: `main ${process.version} ps\n`, stderr: '', status: 7 })
+  })
+
+  test('an old Node hands over to the bundled one', async () => {
+    await using here = await place()
+    bundle(here)
+    symlinkSync('bin/reeve', join(here.path, 'link'))
+    expect(here.run(join(here.path, 'link'), ['ps', 'a b'], here.old())).toMatchObject({ stdout: `main ${process.version} ps a b\n`, stderr: '', status: 7 })
+  })
+
+  test('an old Node without a bundled one says in one line where to get it', async () => {
+    await using here = await place()
+    expect(here.run(join(here.path, 'bin/reeve'), ['ps'], here.old())).toMatchObject({
+      stdout: '',
+      stderr: 'reeve: Node 24 or newer is needed and this is v12.22.0; install it from https://nodejs.org, or run: npx -p node@24 -p reeve reeve\n',
+      status: 1,
+    })
+  })
+
+  test('no Node at all', async () => {
+    await using here = await place()
+    mkdirSync(join(here.path, 'empty'))
+    expect(here.run('/bin/sh', [join(here.path, 'bin/reeve')], { PATH: join(here.path, 'empty') })).toMatchObject({
+      stdout: '',
+      stderr: 'reeve: Node 24 or newer is needed and there is no `node` in PATH; see https://nodejs.org\n',
+      status: 127,
+    })
+  })
+
+  test('not built', async () => {
+    await using here = await place()
+    rmSync(join(here.path, 'dist'), { recursive: true })
+    const { stdout, stderr, status } = here.run(join(here.path, 'bin/reeve'), ['ps'])
+    expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: `reeve: ${join(here.path, 'dist/cli/main.js')} is not there; run: npm run build\n`, status: 1 })
+  })
+
+  test('any Node can read them: nothing newer than ES5 but import()', () => {
+    for (const path of ['scripts/need-node.cjs', 'bin/reeve']) {
+      expect(blank(read(path).raw, ['comment', 'string', 'regex']).match(/=>|`|\b(const|let|class|async|await|of)\b|\.\.\.|\?\.|\?\?/g)).toBeNull()
+    }
+  })
+})
+
+describe('need-node', () => {
+  const needNode = ['scripts/need-node.cjs']
+
+  test('runs a script in the same process: TypeScript, arguments, top-level await, exit code', async () => {
+    await using here = await place()
+    here.put('it.ts', 'const pid: number = await Promise.resolve(process.ppid)\nconsole.log(import.meta.main, pid, process.argv.slice(2))\nprocess.exitCode = 5')
+    const { stdout, status } = here.run('node', [...needNode, 'it.ts', 'a', '--b'])
+    expect({ stdout, status }).toEqual({ stdout: `true ${process.pid} [ 'a', '--b' ]\n`, status: 5 })
+  })
+
+  test('under an old Node, by the bundled one', async () => {
+    await using here = await place()
+    bundle(here)
+    here.put('it.ts', 'console.log(process.env.BUNDLED, process.argv.slice(2))\nprocess.exitCode = 5')
+    expect(here.run('node', [...needNode, 'it.ts', 'a', '--b'], here.old())).toMatchObject({ stdout: "1 [ 'a', '--b' ]\n", status: 5 })
+  })
+
+  test('a checkout without the bundled one is told how it comes', async () => {
+    await using here = await place()
+    here.put('it.ts', '')
+    here.put('scripts/build.mjs', '')
+    expect(here.run('node', [...needNode, 'it.ts'], here.old())).toMatchObject({
+      stderr: 'reeve: Node 24 or newer is needed and this is v12.22.0; `npm ci` brings it along, but not with --ignore-scripts, --omit=dev or NODE_ENV=production. Run: npm ci --include=dev --ignore-scripts=false\n',
+      status: 1,
+    })
+  })
+
+  test('a bundled one that cannot be run is told', async () => {
+    await using here = await place()
+    here.put('it.ts', '')
+    here.put('node_modules/node/bin/node', 'for another machine', 0o644)
+    expect(here.run('node', [...needNode, 'it.ts'], here.old())).toMatchObject({ stderr: expect.stringContaining('bin/node cannot be run (EACCES). Node 24 or newer is needed'), status: 1 })
+  })
+
+  test.each([[[], 'usage: node scripts/need-node.cjs SCRIPT ARG...'], [['none.ts'], '/none.ts is not there']])('%j is refused', async (args, message) => {
+    await using here = await place()
+    expect(here.run('node', [...needNode, ...args])).toMatchObject({ stderr: expect.stringContaining(message), status: 1 })
+  })
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s reaches the script under the bundled Node, and its end is that of both', async (signal) => {
+    await using here = await place()
+    bundle(here)
+    here.put('it.ts', `process.on('${signal}', () => { console.log('got it'); process.removeAllListeners('${signal}'); process.kill(process.pid, '${signal}') })\nsetInterval(() => {}, 60_000)\nconsole.log('up')`)
+    const child = spawn('node', [...needNode, 'it.ts'], { cwd: here.path, env: testEnv(here.path, here.old()), stdio: ['ignore', 'pipe', 'inherit'] })
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece
+      if (text === 'up\n') child.kill(signal)
+    })
+    expect(await once(child, 'close')).toEqual([null, signal])
+    expect(text).toBe('up\ngot it\n')
+  })
+})
+
+describe('the build', () => {
+  beforeAll(() => {
+    expect(existsSync(join(root, 'dist/cli/main.js')), 'these tests need a build: npm run build').toBe(true)
+  })
+
+  test('bin/reeve runs it', async () => {
+    await using dir = await tempDir()
+    const { stdout, stderr, status } = spawnSync(join(root, 'bin/reeve'), ['version'], { encoding: 'utf8', env: testEnv(dir.path) })
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
+    expect(stdout).toContain(version)
+    expect(readdirSync(dir.path), 'no daemon was started for that').toEqual([])
+  })
+
+  test('the library and its types are usable from a package that depends on it', async () => {
+    await using dir = await tempDir()
+    mkdirSync(join(dir.path, 'node_modules'))
+    symlinkSync(root, join(dir.path, 'node_modules/reeve'))
+    symlinkSync(join(root, 'node_modules/@types'), join(dir.path, 'node_modules/@types'))
+    writeFileSync(join(dir.path, 'package.json'), '{"type": "module"}')
+    writeFileSync(join(dir.path, 'user.mts'), "import { connect } from 'reeve'\nconst reeve = connect()\nconst list: Promise<readonly { pid: number }[]> = reeve.list()\nlist.catch(() => {})\n// @ts-" + "expect-error: the types are there, so this is wrong\nconst wrong: number = reeve.list()\nconsole.log(wrong)\n")
+    writeFileSync(join(dir.path, 'tsconfig.json'), '{"compilerOptions": {"module": "nodenext", "target": "es2024", "lib": ["es2024", "esnext.disposable"], "strict": true, "noEmit": true, "types": ["node"]}, "files": ["user.mts"]}')
+    const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', dir.path], { encoding: 'utf8', cwd: dir.path })
+    expect(tsc.stdout).toBe('')
+    expect(tsc.status).toBe(0)
+    const imported = spawnSync(process.execPath, ['--input-type=module', '-e', "console.log(typeof (await import('reeve')).connect)"], { encoding: 'utf8', cwd: dir.path, env: testEnv(dir.path) })
+    expect(imported).toMatchObject({ stdout: 'function\n', status: 0 })
+  })
+})
