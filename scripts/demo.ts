@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const CLI = join(ROOT, 'dist/cli/main.js')
+const CLI = join(ROOT, 'bin/reeve')
 const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-demo-'))
 const REPO = join(SCRATCH, 'shop')
 const HOME = join(SCRATCH, 'home')
