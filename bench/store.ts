@@ -1,0 +1,180 @@
+// The store against its floor: bare `node:sqlite` inserts of 2 KiB with WAL and `synchronous=FULL`, otherwise as SQLite comes.
+// Run: `node bench/store.ts [--big]`. A step is two commits with a message and a tool result of 2 KiB.
+// `--big` adds the start with 100,000 dead processes and a store of 1 GB.
+import { execFileSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { openSqliteStore } from '../src/store/sqlite.ts'
+import type { Store } from '../src/store/store.ts'
+import { Scribe, deadOf, modelFinished, toolFinished, uuidOf } from '../test/support/store-facts.ts'
+import { ROUNDS, inFolder, interleave, median, percentile, printTable, timed } from './support.ts'
+import type { Row, Samples } from './support.ts'
+
+const TEXT = 'x'.repeat(2_048)
+const STEPS = 5_000
+const AGENTS = 50
+const GROUP_STEPS = 100
+const DEAD = 100_000
+const DEAD_BYTES = 10_000
+
+interface Floor extends Disposable {
+  insert(): void
+  group(size: number): void
+}
+
+function openFloor(dir: string): Floor {
+  const db = new DatabaseSync(join(dir, 'floor.db'))
+  db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT)')
+  const insert = db.prepare('INSERT INTO t (body) VALUES (?)')
+  return {
+    insert: () => insert.run(TEXT),
+    group(size) {
+      db.exec('BEGIN IMMEDIATE')
+      for (let index = 0; index < size; index++) insert.run(TEXT)
+      db.exec('COMMIT')
+    },
+    [Symbol.dispose]: () => db.close(),
+  }
+}
+
+async function step(store: Store, scribe: Scribe, uuid: string, number: number): Promise<void> {
+  await store.commit(scribe.write(uuid, ...modelFinished(number, TEXT)))
+  await store.commit(scribe.write(uuid, ...toolFinished(number, TEXT)))
+}
+
+interface StepRound {
+  readonly samples: Samples
+  readonly bytes: number
+  readonly bytesClosed: number
+}
+
+/** One life of 5,000 steps, each next to two bare inserts. */
+async function stepRound(): Promise<StepRound> {
+  return inFolder(async (dir) => {
+    using floor = openFloor(dir)
+    const home = join(dir, 'home')
+    const scribe = new Scribe()
+    let samples: Samples
+    let bytes: number
+    {
+      await using store = await openSqliteStore({ dir: home })
+      await store.commit(scribe.spawn(uuidOf(1)))
+      samples = await interleave(STEPS, () => { floor.insert(); floor.insert() }, (index) => step(store, scribe, uuidOf(1), index + 1))
+      bytes = statSync(join(home, 'store.db')).size + statSync(join(home, 'store.db-wal')).size
+    }
+    return { samples, bytes, bytesClosed: statSync(join(home, 'store.db')).size }
+  })
+}
+
+const ms = (value: number): string => `${value.toFixed(3)} ms`
+
+function compare(what: string, rounds: readonly StepRound[], read: (samples: readonly number[]) => number, reach: number): Row {
+  const floor = median(rounds.map((round) => read(round.samples.floor)))
+  const ours = median(rounds.map((round) => read(round.samples.ours)))
+  return { what, floor: ms(floor), ours: ms(ours), ratio: ours / floor, reach: `<= ${reach}`, ok: ours / floor <= reach }
+}
+
+const p50 = (from: number, to: number) => (samples: readonly number[]) => median(samples.slice(from, to))
+const worst = (from: number, to: number) => (samples: readonly number[]) => Math.max(...samples.slice(from, to))
+
+async function benchSteps(): Promise<void> {
+  const rounds: StepRound[] = []
+  while (rounds.length < ROUNDS) rounds.push(await stepRound())
+  const flat = median(rounds.map(({ samples }) => p50(STEPS - 100, STEPS)(samples.ours) / p50(1_000, 1_100)(samples.ours)))
+  const messages = STEPS * 2 * TEXT.length
+  const bytes = (what: string, read: (round: StepRound) => number): Row => {
+    const ratio = median(rounds.map(read)) / messages
+    return { what, floor: `${(messages / 1e6).toFixed(1)} MB`, ours: `${(ratio * messages / 1e6).toFixed(1)} MB`, ratio, reach: '<= 1.25', ok: ratio <= 1.25 }
+  }
+  printTable(`durable step, ${STEPS} steps, median of ${ROUNDS} lives`, [
+    compare('p50 of steps 1-10', rounds, p50(0, 10), 1.3),
+    compare('p50 of steps 1,000-1,100', rounds, p50(1_000, 1_100), 1.3),
+    compare('p50 of the last 100', rounds, p50(STEPS - 100, STEPS), 1.3),
+    compare('p50 of all', rounds, p50(0, STEPS), 1.3),
+    compare('p99 of all', rounds, (samples) => percentile(samples, 0.99), 3),
+    compare('worst of the last 100', rounds, worst(STEPS - 100, STEPS), 3),
+    { what: 'last 100 against 1,000-1,100', floor: '', ours: '', ratio: flat, reach: '<= 1.1', ok: flat <= 1.1 },
+    bytes('bytes on disk / messages, closed', (round) => round.bytesClosed),
+    bytes('the same while it is open, with the log', (round) => round.bytes),
+  ])
+}
+
+/** 50 agents, a step each, in two commits; the floor inserts 50 rows in each of two transactions. */
+async function groupRound(): Promise<number[]> {
+  return inFolder(async (dir) => {
+    using floor = openFloor(dir)
+    await using store = await openSqliteStore({ dir: join(dir, 'home') })
+    const scribe = new Scribe()
+    const agents = Array.from({ length: AGENTS }, (_, index) => uuidOf(index + 1))
+    for (const uuid of agents) await store.commit(scribe.spawn(uuid))
+    const { floor: bare, ours } = await interleave(GROUP_STEPS, () => { floor.group(AGENTS); floor.group(AGENTS) }, async (index) => {
+      await store.commit(scribe.group(agents.flatMap((uuid) => modelFinished(index, TEXT).map((body) => [uuid, body] as const))))
+      await store.commit(scribe.group(agents.flatMap((uuid) => toolFinished(index, TEXT).map((body) => [uuid, body] as const))))
+    })
+    return [bare, ours].map((times) => AGENTS * GROUP_STEPS / times.reduce((sum, time) => sum + time, 0) * 1_000)
+  })
+}
+
+async function benchGroups(): Promise<void> {
+  const rounds: number[][] = []
+  while (rounds.length < ROUNDS) rounds.push(await groupRound())
+  const [bare = 0, ours = 0] = [0, 1].map((index) => median(rounds.map((round) => round[index] ?? 0)))
+  const perSecond = (value: number): string => `${Math.round(value)} steps/s`
+  printTable(`${AGENTS} agents in group commits`, [
+    { what: 'durable steps', floor: perSecond(bare), ours: perSecond(ours), ratio: ours / bare, reach: '>= 0.6', ok: ours / bare >= 0.6 },
+  ])
+}
+
+/** Fills a store with ended processes, 200 of them per commit. */
+async function fill(dir: string): Promise<void> {
+  await using store = await openSqliteStore({ dir })
+  const scribe = new Scribe()
+  for (let first = 0; first < DEAD; first += 200) {
+    const commits = Array.from({ length: 200 }, (_, index) => endedLife(scribe, first + index + 1))
+    await store.commit({
+      facts: commits.flatMap((commit) => commit.facts), processes: commits.flatMap((commit) => commit.processes),
+      counters: { pid: scribe.pid, cursor: scribe.cursor },
+    })
+  }
+  for (let live = 1; live <= 10; live++) await store.commit(scribe.spawn(uuidOf(DEAD + live)))
+}
+
+function endedLife(scribe: Scribe, number: number): { facts: Parameters<Store['commit']>[0]['facts']; processes: Parameters<Store['commit']>[0]['processes'] } {
+  const uuid = uuidOf(number)
+  const { facts: first } = scribe.spawn(uuid)
+  const text = String(number).repeat(DEAD_BYTES / 5).slice(0, DEAD_BYTES / 2)
+  const { facts: rest } = scribe.write(uuid, ...modelFinished(1, text), ...toolFinished(1, text))
+  return { facts: [...first, ...rest], processes: [deadOf(scribe.get(uuid), 1_700_000_000_000 + number)] }
+}
+
+/** A process of its own opens the store and loads it, so that its memory is its own too. */
+const STARTER = `
+  import { openSqliteStore } from ${JSON.stringify(new URL('../src/store/sqlite.ts', import.meta.url).href)}
+  const start = performance.now()
+  const store = await openSqliteStore({ dir: process.argv[1] })
+  const { processes } = await store.load()
+  const ms = performance.now() - start
+  console.log(JSON.stringify({ ms, live: processes.length, mb: process.memoryUsage.rss() / 1e6 }))
+  await store[Symbol.asyncDispose]()
+`
+
+async function benchStart(): Promise<void> {
+  await inFolder(async (dir) => {
+    const seconds = await timed(() => fill(dir)) / 1_000
+    const size = statSync(join(dir, 'store.db')).size
+    const runs = Array.from({ length: ROUNDS }, () => (
+      JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', STARTER, dir], { encoding: 'utf8' })) as { ms: number; live: number; mb: number }
+    ))
+    const took = median(runs.map((run) => run.ms))
+    const mb = median(runs.map((run) => run.mb))
+    printTable(`start with ${DEAD} dead processes, ${(size / 1e9).toFixed(2)} GB, filled in ${seconds.toFixed(0)} s, ${runs[0]?.live} live`, [
+      { what: 'open and load', floor: '500 ms', ours: ms(took), ratio: took / 500, reach: '<= 1', ok: took <= 500 },
+      { what: 'memory', floor: '150 MB', ours: `${mb.toFixed(0)} MB`, ratio: mb / 150, reach: '<= 1', ok: mb <= 150 },
+    ])
+  })
+}
+
+await benchSteps()
+await benchGroups()
+if (process.argv.includes('--big')) await benchStart()

@@ -1,0 +1,106 @@
+// The stored form of fact bodies: a closed table of fact type -> number and the order of its fields.
+// Owns a format on disk: a number or a field is never reused, moved or removed; a new field is appended as optional (`name?`).
+// A body is stored as a JSON array in that order, so that neither the type nor the field names stand in each row.
+// Test: test/tables/store-codes.test.ts.
+import { KernelError } from '../kernel/errors.ts'
+import type { FactBody, FactType } from '../kernel/facts.ts'
+
+type Body<T extends FactType> = Omit<Extract<FactBody, { type: T }>, 'type'>
+type Field<B> = { [K in keyof B & string]-?: object extends Pick<B, K> ? `${K}?` : K }[keyof B & string]
+type Layout = { readonly [T in FactType]: readonly [code: number, ...fields: Field<Body<T>>[]] }
+/** Fields that a fact has and its row lacks: must be none. */
+type Missing<L extends Layout> = { [T in FactType]: Exclude<Field<Body<T>>, L[T][number]> }[FactType]
+
+/** Does not compile while a field is missing: the error names it. */
+function complete<const L extends Layout>(layout: L & ([Missing<L>] extends [never] ? unknown : { missing: Missing<L> })): L {
+  return layout
+}
+
+const LAYOUT = complete({
+  'process.spawned': [1, 'pid', 'spec', 'parentUuid', 'depth', 'by'],
+  'process.started': [2, 'mono', 'attached', 'containment'],
+  'process.attached': [3, 'containment'],
+  'process.handle': [4, 'handle', 'sessionId?'],
+  'process.ready': [5, 'turn', 'outcome?', 'result?', 'error?'],
+  'process.working': [6, 'turn', 'message'],
+  'process.waiting': [7, 'question'],
+  'process.stopping': [8, 'stopping'],
+  'process.exited': [9, 'exit', 'mono', 'elapsedMs?'],
+  'process.reaped': [10],
+  'process.reparented': [11, 'parent'],
+  'process.resumed': [12, 'pid', 'by', 'spec?', 'fromStep'],
+  'process.rehydrated': [13, 'pid'],
+  'process.held': [14, 'hold', 'mono'],
+  'process.released': [15, 'holds', 'by', 'mono'],
+  'process.drained': [16, 'inFlight'],
+  'process.frozen': [17, 'inFlight'],
+  'signal.sent': [18, 'signal', 'by', 'root', 'disposition', 'graceMs'],
+  'signal.pended': [19, 'pending'],
+  'signal.unpended': [20, 'signal'],
+  'signal.masked': [21, 'mask'],
+  'signal.handled': [22, 'signal', 'handler'],
+  'process.queue': [23, 'id', 'from', 'text'],
+  'process.incoming': [24, 'id', 'from', 'turn', 'queuedAt'],
+  'process.output': [25, 'stream', 'text'],
+  'process.error': [26, 'message'],
+  'process.note': [27, 'text'],
+  'model.started': [28, 'step', 'attempt', 'model'],
+  'model.finished': [29, 'step', 'message', 'usage', 'finish', 'durationMs'],
+  'model.failed': [30, 'step', 'attempt', 'error', 'status', 'retryInMs', 'partial?', 'usage?'],
+  'tool.started': [31, 'step', 'callId', 'name', 'effect'],
+  'tool.finished': [32, 'step', 'callId', 'name', 'outcome', 'content', 'durationMs'],
+  'checkpoint.written': [33, 'step', 'ranges', 'turn', 'openCalls'],
+  'checkpoint.failed': [34, 'step', 'error'],
+  'child.spawned': [35, 'child', 'childPid'],
+  'child.exited': [36, 'child', 'childPid', 'code', 'reason'],
+  'child.suspended': [37, 'child', 'reason', 'by'],
+  'child.resumed': [38, 'child', 'by'],
+})
+
+interface Column {
+  readonly name: string
+  readonly optional: boolean
+}
+
+interface Shape {
+  readonly code: number
+  readonly type: FactType
+  readonly columns: readonly Column[]
+}
+
+const SHAPES: readonly Shape[] = Object.entries(LAYOUT).map(([type, [code, ...fields]]) => ({
+  code,
+  type: type as FactType,
+  columns: (fields as readonly string[]).map((field) => ({ name: field.replace('?', ''), optional: field.endsWith('?') })),
+}))
+const BY_TYPE: ReadonlyMap<string, Shape> = new Map(SHAPES.map((shape) => [shape.type, shape]))
+const BY_CODE: ReadonlyMap<number, Shape> = new Map(SHAPES.map((shape) => [shape.code, shape]))
+
+/** The number of a fact type; undefined for a name that is none. */
+export function codeOf(type: string): number | undefined {
+  return BY_TYPE.get(type)?.code
+}
+
+/** The values of a body in the order of its row; an absent optional field is null. */
+export function packBody(body: FactBody): { code: number; values: unknown[] } {
+  const shape = BY_TYPE.get(body.type)
+  if (shape === undefined) throw new KernelError('INTERNAL', `A fact of the unknown type ${String(body.type)} cannot be stored.`)
+  const source = body as unknown as Readonly<Record<string, unknown>>
+  return { code: shape.code, values: shape.columns.map((column) => source[column.name] ?? null) }
+}
+
+/** The body again, or what is wrong with it as text. */
+export function unpackBody(code: number, values: unknown): FactBody | string {
+  const shape = BY_CODE.get(code)
+  if (shape === undefined) return `unknown fact type ${code}`
+  if (!Array.isArray(values)) return `the body of ${shape.type} is no list`
+  if (values.length > shape.columns.length) return `the body of ${shape.type} has ${values.length} fields`
+  const body: Record<string, unknown> = { type: shape.type }
+  for (const [index, column] of shape.columns.entries()) {
+    const value: unknown = values[index]
+    if (column.optional && (value === null || value === undefined)) continue
+    if (value === undefined) return `the body of ${shape.type} has no ${column.name}`
+    body[column.name] = value
+  }
+  return body as unknown as FactBody
+}

@@ -1,0 +1,96 @@
+// Reading facts: by process in order, from its end, or in the order of the whole store; each page is one look at the database.
+// Nothing is believed unchecked: sum, type, place and order of each row, or `STORE_DAMAGED` with the place.
+// Test: test/tables/store.test.ts, test/tables/store-damage.test.ts.
+import { KernelError } from '../kernel/errors.ts'
+import type { FactBody, StoredFact } from '../kernel/facts.ts'
+import { restore } from './blobs.ts'
+import { codeOf, unpackBody } from './codes.ts'
+import { damaged } from './errors.ts'
+import type { Place } from './errors.ts'
+import { entriesFrom, lastEntries, seqAfter } from './places.ts'
+import type { Entry, Owner } from './places.ts'
+import { factSum } from './sums.ts'
+import type { FactRow, Statements } from './statements.ts'
+
+/** The most facts that one page may ask for. */
+export const PAGE_FACTS = 10_000
+
+export function checkLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit >= 0 && limit <= PAGE_FACTS) return
+  throw new KernelError('INTERNAL', `A page of ${limit} rows cannot be read; the limit is ${PAGE_FACTS}.`)
+}
+
+export function readFacts(sql: Statements, owner: Owner, afterSeq: number, limit: number): StoredFact[] {
+  checkLimit(limit)
+  return readEntries(sql, owner, entriesFrom(sql, owner, afterSeq + 1, limit))
+}
+
+export function readTail(sql: Statements, owner: Owner, limit: number, types?: readonly string[]): StoredFact[] {
+  checkLimit(limit)
+  const codes = types?.map(codeOf).filter((code) => code !== undefined)
+  return readEntries(sql, owner, lastEntries(sql, owner, limit, codes && new Set(codes)))
+}
+
+/** One process's facts after a cursor. */
+export function readSince(sql: Statements, owner: Owner, afterCursor: number, limit: number): StoredFact[] {
+  return readFacts(sql, owner, seqAfter(sql, owner, afterCursor) - 1, limit)
+}
+
+function readEntries(sql: Statements, owner: Owner, entries: readonly Entry[]): StoredFact[] {
+  const cursors = JSON.stringify(entries.map((entry) => entry.cursor))
+  const rows = sql.factsAt.all(cursors) as unknown as FactRow[]
+  return entries.map((entry, index) => {
+    const row = rows[index]
+    const place: Place = { table: 'journal', uuid: owner.uuid, seq: entry.seq }
+    if (row?.cursor !== entry.cursor) throw damaged(place, 'the fact is missing')
+    const fact = readFact(sql, row)
+    if (row.process !== owner.key || row.seq !== entry.seq || row.type !== entry.code) throw damaged(place, 'another fact stands in its place')
+    return fact
+  })
+}
+
+/** All facts after a cursor, in the order of the store. */
+export function readAll(sql: Statements, afterCursor: number, limit: number): StoredFact[] {
+  checkLimit(limit)
+  const rows = sql.factsAfter.all(afterCursor, limit) as unknown as FactRow[]
+  const last = new Map<string, number>()
+  return rows.map((row) => {
+    const fact = readFact(sql, row)
+    const before = last.get(fact.uuid)
+    if (before !== undefined && fact.seq !== before + 1) throw damaged({ table: 'journal', uuid: fact.uuid, seq: before + 1 }, 'the fact is missing')
+    last.set(fact.uuid, fact.seq)
+    return fact
+  })
+}
+
+/** Refuses a cursor before what is kept: a reader must know that it missed something. */
+export function checkCursor(sql: Statements, afterCursor: number, lastCursor: number): void {
+  const found = sql.oldest.get()?.['cursor']
+  const oldest = typeof found === 'number' ? found : lastCursor + 1
+  if (afterCursor >= oldest - 1) return
+  throw new KernelError('CURSOR_EXPIRED', `The events after ${afterCursor} are no longer kept; the oldest is ${oldest}.`, { oldest })
+}
+
+export function readFact(sql: Statements, row: FactRow): StoredFact {
+  const { cursor, seq, pid, at, uuid } = row
+  if (uuid === null) throw damaged({ table: 'journal', cursor, seq }, `its process ${row.process} is missing`)
+  const place: Place = { table: 'journal', uuid, seq, cursor }
+  if (factSum(row) !== row.sum) throw damaged(place, 'the row is not what was written')
+  return { cursor, uuid, seq, pid, at, body: readBody(sql, row, place) }
+}
+
+function readBody(sql: Statements, row: FactRow, place: Place): FactBody {
+  const values = parseBody(row.body, place)
+  if (row.refs !== null) restore(sql, values, row.refs, place)
+  const body = unpackBody(row.type, values)
+  if (typeof body === 'string') throw damaged(place, body)
+  return body
+}
+
+function parseBody(text: string, place: Place): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw damaged(place, 'the body is no JSON')
+  }
+}

@@ -1,0 +1,98 @@
+// The database file: how it is opened, its tables, and the steps from one version of them to the next.
+// Owns the format on disk. A step that was released is never edited: a change is a new step at the end.
+// The file is never opened through `fs`: closing such a descriptor would drop SQLite's POSIX locks. chmod opens nothing.
+// Test: test/tables/store-open.test.ts.
+import { chmodSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { KernelError } from '../kernel/errors.ts'
+import { damaged } from './errors.ts'
+
+/** 16 KiB hold seven rows of 2 KiB with little waste (4 KiB hold one), and cost one commit little more than 4 KiB do. */
+const PAGE_BYTES = 16_384
+
+/** The log is folded into the database at this many pages (2 MiB): each fold is then a pause of a few ms at most. */
+const CHECKPOINT_PAGES = 128
+
+/** What the log file may keep after a fold, in bytes. */
+const LOG_BYTES = CHECKPOINT_PAGES * PAGE_BYTES
+
+/** The page cache, in KiB. */
+const CACHE_KIB = 8_192
+
+/**
+ * `journal` has no index by process: one costs a page per process in each group commit (measured: half of the throughput of 50
+ * agents). `places` is that index in blocks instead, and the block that is not full yet stands in the process's row (`open`).
+ * `live` of a process is 0 when it is dead. `sum` is a CRC-32 over the other columns of the row.
+ */
+const STEPS: readonly string[] = [
+  `CREATE TABLE processes (
+     key INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, reversed TEXT NOT NULL, pid INTEGER NOT NULL, name TEXT,
+     live INTEGER NOT NULL, exited_at INTEGER, spec_seq INTEGER NOT NULL, spec_cursor INTEGER NOT NULL,
+     seq INTEGER NOT NULL, open TEXT NOT NULL, sum INTEGER NOT NULL, body TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX processes_live ON processes (key) WHERE live = 1;
+   CREATE INDEX processes_dead ON processes (exited_at, uuid) WHERE live = 0;
+   CREATE INDEX processes_pid ON processes (pid);
+   CREATE INDEX processes_name ON processes (name, key) WHERE name IS NOT NULL;
+   CREATE INDEX processes_reversed ON processes (reversed);
+   CREATE TABLE journal (
+     cursor INTEGER PRIMARY KEY, process INTEGER NOT NULL, seq INTEGER NOT NULL, pid INTEGER NOT NULL, at INTEGER NOT NULL,
+     type INTEGER NOT NULL, sum INTEGER NOT NULL, body TEXT NOT NULL, refs TEXT
+   ) STRICT;
+   CREATE TABLE places (
+     process INTEGER NOT NULL, block INTEGER NOT NULL, first INTEGER NOT NULL, entries TEXT NOT NULL, PRIMARY KEY (process, block)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE blobs (key INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT;
+   INSERT INTO meta VALUES ('pid', 0), ('cursor', 0);
+   CREATE TRIGGER journal_cursor BEFORE DELETE ON journal BEGIN
+     UPDATE meta SET value = max(value, OLD.cursor) WHERE name = 'cursor';
+   END;`,
+]
+
+/** The version of the schema that this code writes. */
+export const SCHEMA_VERSION = STEPS.length
+
+/** Opens or makes the database, alone in its use, and brings its tables to the present version. */
+export function openDatabase(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { enableForeignKeyConstraints: false })
+  try {
+    // Exclusive before the first look at the log: no shared-memory file then, and another process that opens the store is refused.
+    db.exec(`PRAGMA locking_mode = exclusive; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = incremental; PRAGMA user_version;`)
+    chmodSync(file, 0o600)
+    db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; PRAGMA temp_store = memory')
+    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA cache_size = -${CACHE_KIB}`)
+    migrate(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function migrate(db: DatabaseSync): void {
+  const from = inTransaction(db, () => {
+    db.exec("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID")
+    db.exec("INSERT OR IGNORE INTO meta VALUES ('schema', 0)")
+    return db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()?.['value']
+  })
+  if (typeof from !== 'number' || from < 0) throw damaged({ table: 'meta' }, `the schema version is ${String(from)}`)
+  if (from > SCHEMA_VERSION) {
+    throw new KernelError('STORE_NEWER', `The store has schema ${from}; this version knows ${SCHEMA_VERSION}.`, { schema: from, known: SCHEMA_VERSION })
+  }
+  for (const [index, sql] of STEPS.entries()) {
+    if (index >= from) inTransaction(db, () => db.exec(`${sql} UPDATE meta SET value = ${index + 1} WHERE name = 'schema'`))
+  }
+}
+
+/** All or nothing: what fails leaves no trace and no open transaction. */
+export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}

@@ -1,0 +1,127 @@
+// The store on one SQLite file: opens it, holds its parts together and puts every failure into the words of the table of errors.
+// Its functions are asynchronous for the callers' sake; each does its work in one look at the database, so that no reader ever
+// sees half a commit. Test: test/tables/store.test.ts, test/properties/store.test.ts, test/processes/store-faults.test.ts.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import type { StoredFact } from '../kernel/facts.ts'
+import type { Process, Uuid } from '../kernel/types.ts'
+import { Writer } from './commit.ts'
+import { storeError } from './errors.ts'
+import { checkCursor, readAll, readFacts, readSince, readTail } from './journal.ts'
+import { releaseReserve, restoreReserve } from './reserve.ts'
+import { findRow, findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
+import { openDatabase } from './schema.ts'
+import { prepareAll } from './statements.ts'
+import type { Statements } from './statements.ts'
+import type { Commit, DeadQuery, FactQuery, Loaded, Store } from './store.ts'
+import { verifyStore } from './verify.ts'
+
+export interface StoreOptions {
+  /** the state directory; made with mode 0700 if it is not there */
+  readonly dir: string
+  /** told in words what happened beside the point, such as a reserve that could not be made */
+  readonly log?: (message: string) => void
+}
+
+/** Errors: `READ_ONLY`, `DISK_FULL`, `STORE_LOCKED`, `STORE_DAMAGED`, `STORE_NEWER`. */
+export async function openSqliteStore({ dir, log = () => {} }: StoreOptions): Promise<Store> {
+  const store = guard(`The store in ${dir}`, () => {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const db = openDatabase(join(dir, 'store.db'))
+    try {
+      return new SqliteStore(dir, db)
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  })
+  if (!await store.restoreReserve()) log(`There is no room for the reserve file in ${dir}.`)
+  return store
+}
+
+class SqliteStore implements Store {
+  readonly #dir: string
+  readonly #db: DatabaseSync
+  readonly #sql: Statements
+  readonly #writer: Writer
+
+  constructor(dir: string, db: DatabaseSync) {
+    this.#dir = dir
+    this.#db = db
+    this.#sql = prepareAll(db)
+    this.#writer = new Writer(db, this.#sql)
+  }
+
+  async commit(commit: Commit): Promise<void> {
+    guard('The commit', () => this.#writer.write(commit))
+  }
+
+  async load(): Promise<Loaded> {
+    return guard('The live processes', () => ({ counters: this.#writer.counters, processes: loadLive(this.#sql) }))
+  }
+
+  async process(uuid: Uuid): Promise<Process | undefined> {
+    return guard(`Process ${uuid}`, () => {
+      const row = findRow(this.#sql, uuid)
+      return row === undefined ? undefined : readProcess(this.#sql, row, sharing())
+    })
+  }
+
+  async dead(query: DeadQuery): Promise<readonly Process[]> {
+    return guard('The ended processes', () => readDead(this.#sql, query))
+  }
+
+  async find(ref: string): Promise<readonly Uuid[]> {
+    return guard(`The reference ${ref}`, () => findUuids(this.#sql, ref))
+  }
+
+  async facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]> {
+    return guard(`The facts of ${uuid}`, () => {
+      const row = findRow(this.#sql, uuid)
+      return row === undefined ? [] : readFacts(this.#sql, row, afterSeq, limit)
+    })
+  }
+
+  async tail(uuid: Uuid, limit: number, types?: readonly string[]): Promise<readonly StoredFact[]> {
+    return guard(`The last facts of ${uuid}`, () => {
+      const row = findRow(this.#sql, uuid)
+      return row === undefined ? [] : readTail(this.#sql, row, limit, types)
+    })
+  }
+
+  async since({ afterCursor, limit, uuid }: FactQuery): Promise<readonly StoredFact[]> {
+    return guard(`The facts after ${afterCursor}`, () => {
+      if (uuid === undefined) {
+        checkCursor(this.#sql, afterCursor, this.#writer.counters.cursor)
+        return readAll(this.#sql, afterCursor, limit)
+      }
+      const row = findRow(this.#sql, uuid)
+      return row === undefined ? [] : readSince(this.#sql, row, afterCursor, limit)
+    })
+  }
+
+  async releaseReserve(): Promise<boolean> {
+    return releaseReserve(this.#dir).catch((error: unknown) => { throw storeError(error, 'The reserve') })
+  }
+
+  async restoreReserve(): Promise<boolean> {
+    return restoreReserve(this.#dir).catch((error: unknown) => { throw storeError(error, 'The reserve') })
+  }
+
+  async verify(): Promise<readonly string[]> {
+    return verifyStore(this.#sql)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#db.isOpen) this.#db.close()
+  }
+}
+
+function guard<T>(doing: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw storeError(error, doing)
+  }
+}

@@ -1,0 +1,89 @@
+// The statements of the store, prepared once and kept, with the rows that they give.
+// Owns the SQL; who runs it is commit.ts, rows.ts, journal.ts, blobs.ts and verify.ts. Test: test/tables/store.test.ts.
+import type { DatabaseSync } from 'node:sqlite'
+
+const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body'
+const FACT = 'j.cursor, j.process, p.uuid, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
+const FACTS = `SELECT ${FACT} FROM journal j LEFT JOIN processes p ON p.key = j.process`
+
+/** A row of `processes` as the database gives it; its `sum` is checked before any of it is believed. */
+export interface ProcessRow {
+  readonly key: number
+  readonly uuid: string
+  readonly pid: number
+  readonly name: string | null
+  readonly live: number
+  readonly exited_at: number | null
+  readonly spec_seq: number
+  readonly spec_cursor: number
+  readonly seq: number
+  readonly open: string
+  readonly sum: number
+  readonly body: string
+}
+
+/** A row of `journal`; `uuid` is null when its process is not there. */
+export interface FactRow {
+  readonly cursor: number
+  readonly process: number
+  readonly uuid: string | null
+  readonly seq: number
+  readonly pid: number
+  readonly at: number
+  readonly type: number
+  readonly sum: number
+  readonly body: string
+  readonly refs: string | null
+}
+
+export function prepareAll(db: DatabaseSync) {
+  const sql = (text: string) => db.prepare(text)
+  return {
+    begin: sql('BEGIN IMMEDIATE'),
+    commit: sql('COMMIT'),
+    rollback: sql('ROLLBACK'),
+
+    counter: sql('SELECT value FROM meta WHERE name = ?'),
+    raise: sql('UPDATE meta SET value = ? WHERE name = ? AND value < ?'),
+    newest: sql('SELECT cursor FROM journal ORDER BY cursor DESC LIMIT 1'),
+    oldest: sql('SELECT cursor FROM journal ORDER BY cursor LIMIT 1'),
+    highestPid: sql('SELECT pid FROM processes ORDER BY pid DESC LIMIT 1'),
+    lastKey: sql('SELECT key FROM processes ORDER BY key DESC LIMIT 1'),
+
+    addFact: sql('INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    addPlaces: sql('INSERT INTO places VALUES (?, ?, ?, ?)'),
+    addBlob: sql('INSERT INTO blobs (hash, bytes) VALUES (?, ?)'),
+    addProcess: sql(`INSERT INTO processes (${PROCESS}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    // `seq = ?` is the fence: a row that somebody else moved is not written. The first form touches no index.
+    setProcess: sql('UPDATE processes SET seq = ?, open = ?, sum = ?, body = ? WHERE key = ? AND seq = ?'),
+    resetProcess: sql(`UPDATE processes SET seq = ?, open = ?, sum = ?, body = ?,
+      pid = ?, name = ?, live = ?, exited_at = ?, spec_seq = ?, spec_cursor = ? WHERE key = ? AND seq = ?`),
+
+    process: sql(`SELECT ${PROCESS} FROM processes WHERE uuid = ?`),
+    live: sql(`SELECT ${PROCESS} FROM processes WHERE live = 1 AND key > ? ORDER BY key LIMIT ?`),
+    each: sql(`SELECT ${PROCESS} FROM processes WHERE key > ? ORDER BY key LIMIT ?`),
+    dead: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 ORDER BY exited_at DESC, uuid DESC LIMIT ?`),
+    deadBefore: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 AND (exited_at, uuid) < (?, ?) ORDER BY exited_at DESC, uuid DESC LIMIT ?`),
+
+    byPid: sql('SELECT uuid FROM processes WHERE pid = ? ORDER BY key DESC LIMIT ?'),
+    byName: sql('SELECT uuid FROM processes WHERE name = ? ORDER BY key DESC LIMIT ?'),
+    byPrefix: sql('SELECT uuid FROM processes WHERE uuid >= ? AND uuid < ? ORDER BY uuid LIMIT ?'),
+    bySuffix: sql('SELECT uuid FROM processes WHERE reversed >= ? AND reversed < ? ORDER BY reversed LIMIT ?'),
+
+    factAt: sql(`${FACTS} WHERE j.cursor = ?`),
+    factsAt: sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value LEFT JOIN processes p ON p.key = j.process`),
+    factsAfter: sql(`${FACTS} WHERE j.cursor > ? ORDER BY j.cursor LIMIT ?`),
+    place: sql('SELECT entries FROM places WHERE process = ? AND block = ?'),
+    placeOf: sql('SELECT block FROM places WHERE process = ? AND first <= ? ORDER BY block DESC LIMIT 1'),
+
+    blob: sql('SELECT bytes FROM blobs WHERE hash = ?'),
+    blobThere: sql('SELECT 1 FROM blobs WHERE hash = ?'),
+    blobAfter: sql('SELECT key, hash, bytes FROM blobs WHERE key > ? ORDER BY key LIMIT 1'),
+
+    journalCount: sql('SELECT count(*) AS n FROM journal'),
+    seqSum: sql('SELECT coalesce(sum(seq), 0) AS n FROM processes'),
+    integrity: sql('PRAGMA integrity_check(100)'),
+  }
+}
+
+export type Statements = ReturnType<typeof prepareAll>
