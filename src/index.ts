@@ -97,10 +97,11 @@ export class Reeve {
   async wait(ref: string, options: { for?: WaitFor; timeoutMs?: number; signal?: AbortSignal } = {}): Promise<{ process: ProcessView; timedOut: boolean }> {
     const deadline = performance.now() + (options.timeoutMs ?? Infinity)
     for (;;) {
-      const timeoutMs = Math.ceil(Math.max(0, Math.min(POLL_MS, deadline - performance.now())))
+      const left = Math.max(0, deadline - performance.now())
+      const timeoutMs = Math.ceil(Math.min(POLL_MS, left))
       const query = { for: options.for ?? 'exited', timeoutMs }
       const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${at(ref)}/wait`, query, { signal: options.signal, extraMs: timeoutMs })
-      if (!answer.timedOut || performance.now() >= deadline) return { process: answer.process, timedOut: answer.timedOut }
+      if (!answer.timedOut || left <= POLL_MS) return { process: answer.process, timedOut: answer.timedOut }
     }
   }
 

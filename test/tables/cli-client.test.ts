@@ -206,7 +206,7 @@ describe('the library', () => {
     await using daemon = await fakeDaemon(dir.path, {
       'GET /v1/processes/5/wait': () => ({ json: ++polls < 3 ? { process: processView(), timedOut: true } : { process: endedView(0), timedOut: false } }),
     })
-    expect(await reeve.wait('5', { timeoutMs: 60_000 })).toMatchObject({ timedOut: false, process: { state: 'dead' } })
+    expect(await reeve.wait('5', { timeoutMs: 200_000 })).toMatchObject({ timedOut: false, process: { state: 'dead' } })
     expect(daemon.requests.map(({ query }) => query.get('for'))).toEqual(['exited', 'exited', 'exited'])
     polls = 0
     expect(await reeve.wait('5', { timeoutMs: 0 })).toMatchObject({ timedOut: true })

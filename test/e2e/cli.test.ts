@@ -1,0 +1,348 @@
+// The command line as a program, against a daemon whose answers the test makes: words, JSON, exit codes, hostile text.
+import { spawn } from 'node:child_process'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ProcessView, SteerView } from '../../src/api/views.ts'
+import { CLI, runCli, startCli } from '../support/cli.ts'
+import { testEnv } from '../support/env.ts'
+import { endedView, factEvent, fakeDaemon, processView, refusal, type FakeAnswer, type FakeRoutes } from '../support/fake-daemon.ts'
+import { tempDir, type TempDir } from '../support/tmp.ts'
+
+let dir: TempDir
+beforeEach(async () => {
+  dir = await tempDir()
+})
+afterEach(async () => dir[Symbol.asyncDispose]())
+
+/** `reeve ARGS` against these routes. */
+async function reeve(routes: FakeRoutes, ...args: string[]) {
+  await using daemon = await fakeDaemon(dir.path, routes)
+  const result = await runCli(dir.path, args)
+  return { ...result, requests: daemon.requests }
+}
+
+const steered = (process: ProcessView, over: Partial<SteerView> = {}): FakeAnswer => ({ json: { version: 1, affected: 1, process, ...over } })
+const waited = (process: ProcessView, timedOut = false): FakeAnswer => ({ json: { version: 1, process, timedOut } })
+const shown = (process: ProcessView): FakeAnswer => ({ json: { version: 1, process } })
+const { uuid } = processView()
+
+describe('a command line that cannot be read', () => {
+  test.each([
+    [['rnu'], 64, 'reeve: no verb "rnu"\n       Did you mean `reeve run`?\n'],
+    [['ps', '--tre'], 64, 'reeve: unknown flag --tre\n       Did you mean --tree?\n'],
+    [['ps', 'x'], 64, 'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--filter KEY=VALUE]...\n'],
+    [['inspect'], 64, 'reeve: inspect needs more than that\n       Usage: reeve inspect P\n'],
+    [['ps', '--filter', 'colour=red'], 64, 'reeve: --filter colour=red is not KEY=VALUE\n       The keys are status, state, name, agent, driver, parent.\n'],
+    [['kill', '-s', 'TREM', '5'], 64, 'reeve: no signal "TREM"\n       There are SIGTERM (15), SIGKILL (9), SIGINT (2), SIGPAUSE (19) and SIGRESUME (18).\n'],
+    [['kill', '-s', 'KILL', '--grace', '1s', '5'], 64, 'reeve: SIGKILL has no grace\n'],
+    [['wait', '--for', 'godot', '5'], 125, 'reeve: --for godot: there is exited, ready, suspended, waiting\n'],
+    [['run'], 125, 'reeve: what is it to do?\n       Give an intent in quotes, a command after --, or --interactive.\n'],
+    [['run', 'x', '--', 'ls'], 125, 'reeve: an intent ("x") and a command do not go together\n'],
+    [['run', '--'], 125, 'reeve: there is no command after --\n'],
+    [['run', '--containment', 'jail', 'x'], 125, 'reeve: --containment jail: there is auto, cgroup, pidns, group\n'],
+    [['daemon', 'statsu'], 64, 'reeve: daemon statsu: there is start, stop, restart, status, logs, run\n       Did you mean `reeve daemon status`?\n'],
+    [['help', 'pss'], 64, 'reeve: no verb "pss"\n       Did you mean `reeve help ps`?\n'],
+  ])('%j exits %d and asks the daemon nothing', async (args, code, stderr) => {
+    const result = await reeve({}, ...args)
+    expect([result.code, result.stdout, result.stderr, result.requests]).toEqual([code, '', stderr, []])
+  })
+
+  test('is an object with --json', async () => {
+    const result = await reeve({}, 'ps', '--json', '--wrong')
+    expect([result.code, JSON.parse(result.stderr)]).toEqual([64, { version: 1, error: { code: 'INVALID', message: 'unknown flag --wrong', hint: '' } }])
+  })
+})
+
+describe('help', () => {
+  test('is what reeve alone, -h and help say', async () => {
+    const [alone, flag, verb] = await Promise.all([runCli(dir.path, []), runCli(dir.path, ['-h']), runCli(dir.path, ['help'])])
+    expect(alone).toEqual({ code: 0, stdout: expect.stringContaining('Usage: reeve VERB') as string, stderr: '' })
+    expect([flag, verb]).toEqual([alone, alone])
+  })
+
+  test('of a verb does nothing else', async () => {
+    const result = await reeve({}, 'kill', '5', '--help')
+    expect([result.code, result.requests]).toEqual([0, []])
+    expect(result.stdout).toContain('reeve kill -s 9 5 7')
+  })
+
+  test('and the version need no daemon', async () => {
+    const [text, json] = await Promise.all([runCli(dir.path, ['--version']), runCli(dir.path, ['version', '--json'])])
+    expect(text.stdout).toMatch(/^reeve \d+\.\d+\.\d+ \(Node\.js 2\d/)
+    expect(JSON.parse(json.stdout)).toMatchObject({ version: 1, reeve: expect.any(String) as string })
+  })
+})
+
+describe('ps', () => {
+  const views = [processView(), endedView(1, { pid: 6, uuid: '01960000-0000-7000-8000-000099998888', name: null, ppid: 5 })]
+  const list = { 'GET /v1/processes': (): FakeAnswer => ({ json: { version: 1, processes: views } }) }
+
+  test('prints the table, only the UUIDs, or JSON', async () => {
+    expect((await reeve(list, 'ps')).stdout).toContain('\n  5  deadbeef  docs  default  working')
+    expect((await reeve(list, 'ps', '-q')).stdout).toBe(`${views[0]?.uuid}\n${views[1]?.uuid}\n`)
+    expect(JSON.parse((await reeve(list, '--json', 'ps')).stdout)).toEqual({ version: 1, processes: views })
+  })
+
+  test('asks for the dead with -a, and when a filter can only mean them', async () => {
+    const asked = async (...args: string[]) => (await reeve(list, 'ps', ...args)).requests[0]?.query.get('all')
+    expect([await asked(), await asked('-a'), await asked('--filter', 'status=failed'), await asked('--filter', 'status=working')]).toEqual([null, '1', '1', null])
+  })
+
+  test('filters: the same key is or, different keys are and', async () => {
+    const found = async (...filters: string[]) => (await reeve(list, 'ps', '-q', ...filters.flatMap((filter) => ['--filter', filter]))).stdout.trim().split('\n').length
+    expect([await found('status=working'), await found('status=working,status=failed'), await found('parent=5'), await found('status=working', 'agent=default')]).toEqual([1, 2, 1, 1])
+    expect((await reeve(list, 'ps', '-q', '--filter', 'status=working', '--filter', 'name=other')).stdout).toBe('')
+  })
+
+  test('ends quietly when its reader has gone', async () => {
+    const many = Array.from({ length: 5000 }, () => processView({ note: 'x'.repeat(100) }))
+    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes': () => ({ json: { version: 1, processes: many } }) })
+    const child = spawn('sh', ['-c', '"$0" "$1" ps | head -1', process.execPath, CLI], { env: testEnv(dir.path), stdio: ['ignore', 'pipe', 'pipe'] })
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (data: Buffer) => (stdout += data.toString()))
+    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()))
+    await new Promise((resolve) => child.on('close', resolve))
+    expect([stdout.split('\n').length, stderr]).toEqual([2, ''])
+  })
+})
+
+describe('errors of the daemon', () => {
+  test.each([
+    ['NOT_FOUND', ['inspect', '5'], 3], ['AMBIGUOUS', ['inspect', '5'], 3], ['UNAVAILABLE', ['inspect', '5'], 4], ['INTERNAL', ['inspect', '5'], 125],
+    ['NOT_FOUND', ['logs', '5'], 3], ['NOT_FOUND', ['steps', '5'], 3], ['NOT_FOUND', ['events', '5'], 3], ['NOT_FOUND', ['resume', '5'], 3],
+  ] as const)('%s of %j exits %d', async (code, args, exit) => {
+    const result = await reeve({ 'GET /v1/processes/5': () => refusal(code, 'the message') }, ...args)
+    expect([result.code, result.stdout]).toEqual([exit, ''])
+    expect(result.stderr).toMatch(/^reeve: the message\n {7}\S/)
+  })
+
+  test.each([['CREDENTIALS_MISSING', 125], ['COMMAND_NOT_FOUND', 127], ['NOT_RUNNABLE', 126], ['UNAVAILABLE', 125], ['INVALID', 125], ['RESOURCE_EXHAUSTED', 125]] as const)('%s of run exits %d', async (code, exit) => {
+    expect((await reeve({ 'POST /v1/processes': () => refusal(code, 'm') }, 'run', 'x')).code).toBe(exit)
+  })
+})
+
+describe('kill and stop', () => {
+  const routes = (ended: ProcessView, over: Partial<SteerView> = {}): FakeRoutes => ({
+    'POST /v1/processes/5/signal': () => steered(processView({ status: 'stopping' }), over),
+    [`GET /v1/processes/${uuid}/wait`]: () => waited(ended, ended.state === 'running'),
+  })
+  const stopped = endedView(143, { status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM' } })
+
+  test.each([
+    [['kill', '5'], { signal: 'SIGTERM', graceMs: 300 }],
+    [['kill', '--grace', '2s', '5'], { signal: 'SIGTERM', graceMs: 2000 }],
+    [['kill', '-s', '9', '5'], { signal: 'SIGKILL' }],
+    [['kill', '--subtree', '5'], { signal: 'SIGTERM', graceMs: 300, subtree: true }],
+    [['stop', '5'], { signal: 'SIGTERM', graceMs: 10_000 }],
+  ])('%j sends %j and waits for the end', async (args, body) => {
+    const result = await reeve(routes(stopped, { childrenGoOn: 2 }), ...args)
+    expect(result.requests.map(({ route }) => route)).toEqual(['POST /v1/processes/5/signal', `GET /v1/processes/${uuid}/wait`])
+    expect(result.requests[0]?.body).toEqual(body)
+    expect([result.code, result.stdout, result.stderr]).toEqual([0, '', 'PID 5 (docs) stopped: SIGTERM from user (exit 143); 2 children go on\n'])
+  })
+
+  test('other signals are sent and not waited for', async () => {
+    const result = await reeve(routes(stopped), 'kill', '-s', 'INT', '5')
+    expect([result.code, result.stderr, result.requests.length]).toEqual([0, 'PID 5 (docs) got SIGINT (stopping)\n', 1])
+  })
+
+  test('what does not end is told, and exits 1', async () => {
+    const result = await reeve(routes(processView({ status: 'stopping' })), 'kill', '--grace', '1ms', '5')
+    expect([result.code, result.stderr]).toEqual([1, 'PID 5 (docs) has not ended yet (stopping)\n'])
+  })
+
+  test('one that is not there does not keep the others from it', async () => {
+    const result = await reeve(routes(stopped), 'kill', 'nobody', '5', '--json')
+    expect(result.code).toBe(3)
+    expect(JSON.parse(result.stdout)).toMatchObject({ version: 1, results: [{ ref: 'nobody', error: { code: 'NOT_FOUND' } }, { ref: '5', affected: 1, process: { pid: 5 } }] })
+  })
+})
+
+describe('pause, resume and send', () => {
+  test('pause says what has become of it', async () => {
+    const paused = processView({ status: 'suspended' })
+    const result = await reeve({ 'POST /v1/processes/5/pause': () => steered(paused, { affected: 3, note: 'draining' }) }, 'pause', '--subtree', '--now', '5')
+    expect([result.code, result.stderr]).toEqual([0, 'PID 5 (docs) ⏸ suspended; 3 processes in all; draining\n'])
+    expect(result.requests[0]?.body).toEqual({ subtree: true, now: true })
+  })
+
+  test('resume of a dead one tells the new PID and whence', async () => {
+    const routes: FakeRoutes = {
+      'GET /v1/processes/docs': () => shown(endedView(1)),
+      [`POST /v1/processes/${uuid}/resume`]: () => steered(processView({ pid: 9 })),
+    }
+    const result = await reeve(routes, 'resume', '--message', 'go on', '--model', 'a/b', 'docs')
+    expect([result.code, result.stdout, result.stderr]).toEqual([0, '', 'PID 9 spawned (anthropic/claude) | resumed from deadbeef\n'])
+    expect(result.requests[1]?.body).toMatchObject({ message: 'go on', model: 'a/b', subtree: false, only: false, rerun: false, env: { REEVE_HOME: dir.path } })
+  })
+
+  test('resume of a suspended one tells that it goes on', async () => {
+    const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(processView({ status: 'suspended' })), [`POST /v1/processes/${uuid}/resume`]: () => steered(processView()) }
+    expect((await reeve(routes, 'resume', '5')).stderr).toBe('PID 5 (docs) working\n')
+  })
+
+  test('send queues a text', async () => {
+    const result = await reeve({ 'POST /v1/processes/5/send': () => ({ json: { version: 1, id: 'm', queueCount: 2 } }) }, 'send', '5', 'more')
+    expect([result.code, result.stderr, result.requests[0]?.body]).toEqual([0, 'queued; 2 messages in its queue\n', { text: 'more' }])
+  })
+})
+
+describe('wait', () => {
+  const routes = (...views: [string, ProcessView, boolean?][]): FakeRoutes =>
+    Object.fromEntries(views.map(([ref, view, timedOut]) => [`GET /v1/processes/${ref}/wait`, () => waited(view, timedOut)]))
+
+  test('gives the code of the process', async () => {
+    const result = await reeve(routes(['5', endedView(7)]), 'wait', '5')
+    expect([result.code, result.stdout]).toEqual([7, 'PID 5 (docs) failed: it broke (exit 7)\n'])
+  })
+
+  test('of several gives the first that is not 0', async () => {
+    expect((await reeve(routes(['5', endedView(0)], ['6', endedView(3)], ['7', endedView(4)]), 'wait', '5', '6', '7')).code).toBe(3)
+  })
+
+  test('exits 124 when the time is over', async () => {
+    const result = await reeve(routes(['5', processView(), true]), 'wait', '--timeout', '1ms', '5')
+    expect([result.code, result.stdout]).toEqual([124, 'PID 5 (docs) working: timed out waiting for exited\n'])
+  })
+
+  test('--for ready is 0 when it is so, 125 when it ended before', async () => {
+    const ready = await reeve(routes(['5', processView({ status: 'ready' })]), 'wait', '--for', 'ready', '5')
+    expect([ready.code, ready.requests[0]?.query.get('for')]).toEqual([0, 'ready'])
+    expect((await reeve(routes(['5', endedView(0)]), 'wait', '--for', 'ready', '5')).code).toBe(125)
+  })
+
+  test('exits 125 for one that is not there', async () => {
+    expect((await reeve(routes(['5', endedView(0)]), 'wait', '5', '6')).code).toBe(125)
+  })
+})
+
+describe('looking', () => {
+  test('logs are text without what a terminal would obey', async () => {
+    const lines = [{ at: '', stream: 'stdout', text: '\x1b[2Jhello' }, { at: '', stream: 'tool', text: 'read a' }]
+    const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(endedView(0)), [`GET /v1/processes/${uuid}/logs`]: () => ({ json: { version: 1, lines, cursor: 4 } }) }
+    const result = await reeve(routes, 'logs', '-f', '--tail', '2', '5')
+    expect([result.code, result.stdout, result.requests[1]?.query.get('tail')]).toEqual([0, 'hello\nread a\n', '2'])
+    expect(JSON.parse((await reeve(routes, 'logs', '--json', '5')).stdout)).toEqual({ version: 1, lines })
+  })
+
+  test('logs -f go on behind what was shown, until the end', async () => {
+    const said = (seq: number, text: string) => factEvent(seq, { type: 'process.output', stream: 'stdout', text })
+    const routes: FakeRoutes = {
+      'GET /v1/processes/5': () => shown(processView()),
+      [`GET /v1/processes/${uuid}/logs`]: () => ({ json: { version: 1, lines: [{ at: '', stream: 'stdout', text: 'past' }], cursor: 4 } }),
+      [`GET /v1/processes/${uuid}/events`]: () => ({ events: [said(5, 'new\nlines\n'), factEvent(6, { type: 'process.exited', exit: { code: 0, reason: 'completed' } })], then: 'open' }),
+    }
+    const result = await reeve(routes, 'logs', '-f', '5')
+    expect([result.code, result.stdout, result.requests[2]?.query.get('after')]).toEqual([0, 'past\nnew\nlines\nended: completed (0)\n', '4'])
+  })
+
+  test('events are lines, or records with --json', async () => {
+    const event = factEvent(7, { type: 'process.queue', id: 'm', from: 'user', text: 'a\x1b[2J\nb' })
+    const routes: FakeRoutes = { 'GET /v1/events': () => ({ events: [event], then: 'end' }) }
+    expect((await reeve(routes, 'events')).stdout).toBe('     7 2026-01-02T03:04:05.000+00:00 PID 5 process.queue id=m from=user text=a b\n')
+    expect(JSON.parse((await reeve(routes, 'events', '--json', '--after', '6')).stdout)).toEqual(event)
+  })
+
+  test('steps are read page by page', async () => {
+    const step = (n: number) => ({
+      step: n, startedAt: '2026-01-02T03:04:05.000+00:00', finishedAt: '2026-01-02T03:04:07.000+00:00', model: 'm', attempts: 1, text: 'I look.', inputTokens: 10, outputTokens: 5,
+      cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.001, tools: [{ callId: 'c', name: 'read', input: { path: 'a' }, outcome: 'ok', result: 'x', durationMs: 3 }],
+    })
+    const steps = Array.from({ length: 201 }, (_, i) => step(i + 1))
+    const routes: FakeRoutes = {
+      'GET /v1/processes/5': () => shown(processView()),
+      [`GET /v1/processes/${uuid}/steps`]: ({ query }) => ({ json: { version: 1, steps: steps.slice(Number(query.get('after'))).slice(0, Number(query.get('limit'))) } }),
+    }
+    const result = await reeve(routes, 'steps', '5')
+    expect(result.stdout.split('\n').slice(0, 3)).toEqual(['step 1 | m | 10 in, 5 out | $0.0010 | 2.0s', '  I look.', '  read a ok 3ms'])
+    expect(result.stdout).toContain('step 201 |')
+    expect((JSON.parse((await reeve(routes, 'steps', '--json', '5')).stdout) as { steps: object[] }).steps).toEqual(steps)
+  })
+
+  test('inspect shows what there is, and all of it as JSON', async () => {
+    const view = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }], limits: { budgetUsd: 2 }, lastText: 'two\nlines' })
+    const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(view) }
+    const { stdout } = await reeve(routes, 'inspect', '5')
+    expect(stdout).toContain('status     ⏸ suspended\nholds      budget by system since 2026-01-02T03:04:05.000+00:00\n')
+    expect(stdout).toContain('limits     $2\n')
+    expect(stdout).toContain('last text  two\n           lines\n')
+    expect(stdout).not.toContain('session')
+    expect(JSON.parse((await reeve(routes, 'inspect', '--json', '5')).stdout)).toEqual({ version: 1, ...view })
+  })
+
+  test('doctor exits 1 when a check failed, and says what to do', async () => {
+    const checks = [{ name: 'node', ok: true, detail: 'v24' }, { name: 'store', ok: false, detail: 'damaged', hint: 'restore it' }]
+    const result = await reeve({ 'GET /v1/doctor': () => ({ json: { version: 1, checks } }) }, 'doctor', '--verify')
+    expect([result.code, result.stdout, result.requests[0]?.query.get('verify')]).toEqual([1, 'ok    node: v24\nFAIL  store: damaged\n      restore it\n', '1'])
+  })
+
+  test('agents names files that cannot be used on stderr', async () => {
+    const agents = [{ name: 'reviewer', driver: 'native', model: null, description: 'reviews', file: '/a.md', source: 'user', unsupported: ['mcp is not there'] }]
+    const result = await reeve({ 'GET /v1/agents': () => ({ json: { version: 1, agents, errors: [{ file: '/b.md', line: 3, message: 'bad' }] } }) }, 'agents')
+    expect(result.stdout).toBe('NAME      DRIVER  MODEL  DESCRIPTION  FILE\nreviewer  native  -      reviews      /a.md\n')
+    expect(result.stderr).toBe('reviewer: mcp is not there\n/b.md:3: bad\n')
+  })
+})
+
+describe('run, followed', () => {
+  const spawned = { 'POST /v1/processes': (): FakeAnswer => ({ status: 201, json: { version: 1, process: processView() } }) }
+  const exited = (code: number) => factEvent(8, { type: 'process.exited', exit: { code, reason: 'x' } })
+
+  test('sends all that was said, and where', async () => {
+    const { requests } = await reeve(spawned, 'run', '-d', '--name', 'docs', '--agent', 'a', '--model', 'p/m', '--max-steps', '3', '--timeout', '5m', '--budget-usd', '0.5', '--budget-tokens', '1000',
+      '--cwd', '/tmp', '--interactive', '--parent', '4', '--allow', 'read,ls', '--deny', 'bash', '--containment', 'group', 'do it')
+    const { env, ...body } = requests[0]?.body ?? {}
+    expect(body).toEqual({
+      name: 'docs', agent: 'a', model: 'p/m', cwd: '/tmp', interactive: true, parent: '4', allow: ['read', 'ls'], deny: ['bash'], containment: 'group', intent: 'do it',
+      limits: { maxSteps: 3, timeoutMs: 300_000, budgetUsd: 0.5, budgetTokens: 1000 },
+    })
+    expect(env).toMatchObject({ HOME: dir.path })
+  })
+
+  test('ends with the code of the process when it is released', async () => {
+    const routes: FakeRoutes = {
+      ...spawned,
+      [`GET /v1/processes/${uuid}/events`]: () => ({ events: [factEvent(3, { type: 'model.finished', step: 1, message: [{ type: 'text', text: 'done' }] }), exited(9), factEvent(9, { type: 'process.reaped' })], then: 'open' }),
+      [`GET /v1/processes/${uuid}`]: () => shown(endedView(9)),
+    }
+    const result = await reeve(routes, 'run', 'x')
+    expect([result.code, result.stdout]).toEqual([9, 'done\n'])
+    expect(result.stderr).toMatch(/^PID 5 spawned \(anthropic\/claude\)\nPID 5 \(docs\) failed: it broke \(exit 9\) \| 2 steps/)
+  })
+
+  test('goes on when the link breaks, without showing anything twice', async () => {
+    const said = (seq: number, text: string) => factEvent(seq, { type: 'model.finished', step: seq, message: [{ type: 'text', text }] })
+    const routes: FakeRoutes = {
+      ...spawned,
+      [`GET /v1/processes/${uuid}/events`]: ({ query }) => query.get('after') === '0'
+        ? { events: [said(1, 'one')], then: 'break' }
+        : { events: [said(2, 'two'), exited(0), factEvent(9, { type: 'process.reaped' })], then: 'open' },
+      [`GET /v1/processes/${uuid}`]: () => shown(endedView(0)),
+    }
+    const result = await reeve(routes, 'run', '-q', 'x')
+    expect([result.code, result.stdout, result.stderr]).toEqual([0, 'one\ntwo\n', ''])
+  })
+
+  test('is stopped by SIGTERM, and killed by a second one', async () => {
+    const signals: unknown[] = []
+    const killed = Promise.withResolvers<void>()
+    await using _daemon = await fakeDaemon(dir.path, {
+      ...spawned,
+      [`GET /v1/processes/${uuid}/events`]: ({ query }) => ({ events: query.get('after') === '1' ? [exited(143), factEvent(9, { type: 'process.reaped' })] : [factEvent(1, { type: 'process.note', text: 'begun' })], then: 'open' }),
+      [`POST /v1/processes/${uuid}/signal`]: ({ body }) => {
+        signals.push(body)
+        if (signals.length === 2) killed.resolve()
+        return steered(processView({ status: 'stopping' }))
+      },
+      [`GET /v1/processes/${uuid}`]: () => shown(endedView(143)),
+    })
+    const run = startCli(dir.path, ['run', 'x'])
+    await run.wrote('begun')
+    run.child.kill('SIGTERM')
+    await expect.poll(() => signals).toHaveLength(1)
+    run.child.kill('SIGINT')
+    await killed.promise
+    expect(signals).toEqual([{ signal: 'SIGTERM', graceMs: 10_000 }, { signal: 'SIGKILL' }])
+    run.child.kill('SIGKILL')
+    await run.done
+  })
+})
