@@ -49,11 +49,10 @@ describe.each(kinds)('%s: the torture tree', (kind) => {
   })
 
   test('is gone when the container is disposed of', async () => {
-    const contained = await newContained()
+    await using contained = await newContained()
     await plant(contained, kind, 'stay')
     await contained.container[Symbol.asyncDispose]()
     expect(livingWith(contained.token)).toEqual([])
-    await contained[Symbol.asyncDispose]()
   })
 })
 
@@ -198,7 +197,7 @@ test('auto takes the strongest kind that works, and each plan is its incarnation
 })
 
 test.runIf(kinds.includes('cgroup'))('a cgroup is removed with its containment, and all directories with the container', async () => {
-  const contained = await newContained()
+  await using contained = await newContained()
   const containment = await contained.open('cgroup')
   const nested = `mkdir "${containment.intent.path}/inner" && echo $$ > "${containment.intent.path}/inner/cgroup.procs" && echo up && exec sleep 3600.${contained.token}`
   await announced(await containment.spawn(contained.request(['sh', '-c', nested])), 'up')
@@ -207,6 +206,6 @@ test.runIf(kinds.includes('cgroup'))('a cgroup is removed with its containment, 
   expect((await containment.members()).length).toBe(1)
   expect((await containment.dispose()).outcome).toBe('killed')
   expect(existsSync(containment.intent.path ?? '')).toBe(false)
-  await contained[Symbol.asyncDispose]()
+  await contained.container[Symbol.asyncDispose]()
   expect(existsSync(home)).toBe(false)
 })

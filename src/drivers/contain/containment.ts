@@ -93,7 +93,9 @@ export class OwnedContainment implements Containment {
     return result
   }
 
+  // A long life has many programs: those that are over are let go of at the next start.
   #own(program: OwnedProgram): Program {
+    for (const earlier of this.#programs) if (earlier.released) this.#programs.delete(earlier)
     this.#programs.add(program)
     program.onEnd(() => this.#cage.ended(program.handle))
     return program

@@ -27,8 +27,9 @@ export class GroupCage implements Cage {
   readonly #groups = new Set<number>()
   /** members as last seen, by PID */
   #known = new Map<number, OsHandle>()
-  #told: OsHandle[] = []
-  #stopped: OsHandle[] = []
+  readonly #told = new Set<OsHandle>()
+  /** stopped by us, by PID */
+  readonly #stopped = new Map<number, OsHandle>()
 
   constructor(marker: string, witness: Witness) {
     this.#marker = marker
@@ -48,11 +49,18 @@ export class GroupCage implements Cage {
   // The leader was reaped just now and can no longer vouch for its group, but a group's number is not reused while it has
   // members: from now on they vouch for it. The guardian is told of them, too.
   ended(handle: OsHandle): void {
-    if (!groupHasMembers(handle.pgid)) return
-    for (const { pid, startTime, pgid } of census().filter((row) => row.pgid === handle.pgid && !isZombie(row))) {
+    this.#known.delete(handle.pid)
+    this.#forget(handle)
+    if (!groupHasMembers(handle.pgid)) {
+      this.#groups.delete(handle.pgid)
+      return
+    }
+    const rows = census().filter((row) => !isZombie(row))
+    for (const { pid, startTime, pgid } of rows.filter((row) => row.pgid === handle.pgid)) {
       this.#known.set(pid, { pid, startTime, pgid })
       this.#tell({ pid, startTime, pgid })
     }
+    this.#letGo(rows)
   }
 
   members(): readonly number[] {
@@ -84,27 +92,28 @@ export class GroupCage implements Cage {
   }
 
   freeze(): void {
-    const running = this.#scan().filter((handle) => !isStoppedNow(handle))
-    this.#signalEach(running, 'SIGSTOP')
-    this.#stopped.push(...running)
+    for (const handle of this.#scan()) {
+      if (standsStill(handle) || signalOne(handle, 'SIGSTOP') !== 'sent') continue
+      this.#stopped.set(handle.pid, handle)
+    }
   }
 
-  // Those that are born meanwhile are stopped at the next look.
+  // Those that are born meanwhile are stopped at the next look. One that waits in the kernel (for the child that it made
+  // by vfork and that we stopped, say) has the signal before it and runs no instruction of its own any more.
   isFrozen(): boolean {
-    if (this.#scan().every(isStoppedNow)) return true
+    if (this.#scan().every((handle) => standsStill(handle) || (this.#stopped.has(handle.pid) && isInKernel(handle)))) return true
     this.freeze()
     return false
   }
 
   // What had been stopped before us stays so.
   thaw(): void {
-    this.#signalEach(this.#stopped, 'SIGCONT')
-    this.#stopped = []
+    this.#signalEach([...this.#stopped.values()], 'SIGCONT')
+    this.#stopped.clear()
   }
 
   remove(): boolean {
-    for (const handle of this.#told) this.#witness.forget(handle)
-    this.#told = []
+    for (const handle of [...this.#told]) this.#forget(handle)
     return true
   }
 
@@ -113,8 +122,20 @@ export class GroupCage implements Cage {
   }
 
   #tell(handle: OsHandle): void {
-    this.#told.push(handle)
+    this.#told.add(handle)
     this.#witness.tell(handle)
+  }
+
+  #forget(handle: OsHandle): void {
+    if (this.#told.delete(handle)) this.#witness.forget(handle)
+  }
+
+  /** Groups that are empty and members that are gone are of no use any more. */
+  #letGo(living: readonly MarkedRow[]): void {
+    const groups = new Set(living.map((row) => row.pgid))
+    for (const pgid of this.#groups) if (!groups.has(pgid)) this.#groups.delete(pgid)
+    const started = new Map(living.map((row) => [row.pid, row.startTime]))
+    for (const handle of [...this.#told]) if (started.get(handle.pid) !== handle.startTime) this.#forget(handle)
   }
 
   /** All living members now, parents before their children. */
@@ -148,7 +169,11 @@ function withDescendants(seeds: readonly MarkedRow[], rows: readonly MarkedRow[]
   return [...found.values()]
 }
 
-function isStoppedNow(handle: OsHandle): boolean {
+function standsStill(handle: OsHandle): boolean {
   const row = readRow(handle.pid)
   return row === null || row.startTime !== handle.startTime || isZombie(row) || isStopped(row)
+}
+
+function isInKernel(handle: OsHandle): boolean {
+  return readRow(handle.pid)?.state === 'D'
 }

@@ -34,7 +34,7 @@ else
 fi
 for word in $told; do
   group=\${word##*:}
-  [ "$group" -gt 1 ] && [ "$(identity "\${word%%:*}")" = "\${word#*:}" ] && kill -KILL -- "-$group"
+  [ "$group" -gt 1 ] && [ "$(identity "\${word%%:*}")" = "\${word#*:}" ] && kill -s KILL -- "-$group"
 done
 round=0
 while [ $round -lt 50 ]; do
@@ -42,9 +42,9 @@ while [ $round -lt 50 ]; do
   if [ -n "$1" ] && [ -d "$1" ]; then
     echo 1 > "$1/cgroup.kill"
     find "$1" -depth -type d -exec rmdir {} \\;
-    [ -d "$1" ] && left=1
+    if [ -d "$1" ]; then left=1; else rmdir "\${1%/*}"; fi
   fi
-  for pid in $(marked "${MARKER}=[^. ]*\\.[0-9]*\\.$2\\."); do kill -KILL "$pid"; left=1; done
+  for pid in $(marked "${MARKER}=[^. ]*\\.[0-9]*\\.$2\\."); do kill -s KILL "$pid"; left=1; done
   [ -z "$left" ] && exit 0
   round=$((round + 1))
   sleep 0.1

@@ -68,7 +68,10 @@ export function openInward(path: string): PipeEnds {
   return { ours, theirs }
 }
 
-/** Opens a pipe that we write and the program reads. The first reader is there so that neither of the others blocks. */
+/**
+ * Opens a pipe that we write and the program reads. The first reader is there so that neither of the others blocks.
+ * A program that opens /dev/stdin anew after we have closed our end waits for a writer that never comes: an OS rule.
+ */
 export function openOutward(path: string): PipeEnds {
   const first = openSync(path, O_RDONLY | O_NONBLOCK)
   const ours = openSync(path, O_WRONLY | O_NONBLOCK)

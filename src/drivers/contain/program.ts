@@ -40,6 +40,7 @@ export class OwnedProgram implements Program {
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.#ended = true
+        this.stdin?.destroy()
         this.stdout.settle()
         this.stderr.settle()
         for (const hear of this.#onEnd) hear()
@@ -50,6 +51,11 @@ export class OwnedProgram implements Program {
 
   get ended(): boolean {
     return this.#ended
+  }
+
+  /** it has ended and holds no descriptor of ours */
+  get released(): boolean {
+    return this.#ended && this.stdout.closedPipe && this.stderr.closedPipe
   }
 
   /** Calls back in the turn in which the program is reaped; at once if it was before. Returns how to stop listening. */

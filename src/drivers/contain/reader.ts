@@ -31,6 +31,11 @@ export class FifoReader extends Readable {
     this.#inner.on('error', () => this.finish())
   }
 
+  /** the descriptor is given back; what was read may still wait for the consumer */
+  get closedPipe(): boolean {
+    return this.#done
+  }
+
   /** The program has exited: from now on quiet is the end, too. */
   settle(): void {
     if (this.#done || this.destroyed) return

@@ -1,0 +1,255 @@
+// The driver for plain commands, with real programs: what it reports, in which order, and what it leaves behind: nothing.
+// The kernel is a recorder that acknowledges when it is told to.
+import { describe, expect, test } from 'vitest'
+import { commandDriver } from '../../src/drivers/command/command.ts'
+import { LineCutter, MAX_LINE_BYTES } from '../../src/drivers/command/lines.ts'
+import type { Agent, KernelPort, Launch } from '../../src/drivers/port.ts'
+import type { Ack, Report } from '../../src/kernel/reports.ts'
+import type { ProcessSpec } from '../../src/kernel/types.ts'
+import { newContained, UUID, workingKinds } from '../support/contained.ts'
+import type { Contained } from '../support/contained.ts'
+import { testEnv } from '../support/env.ts'
+import { eventually, livingWith, readLiving } from '../support/living.ts'
+import { specOf } from '../support/store-facts.ts'
+
+const kinds = await workingKinds()
+const KIB = 1024
+
+class Recorder implements KernelPort {
+  readonly reports: Report[] = []
+  readonly signal = new AbortController().signal
+  /** each report waits for this */
+  gate: Promise<unknown> = Promise.resolve()
+  deaf = false
+  async report(report: Report): Promise<Ack> {
+    if (this.deaf) throw new Error('the process is gone')
+    this.reports.push(report)
+    await this.gate
+    return 'ok'
+  }
+  async clear(): Promise<void> {}
+  live(): void {}
+  text(stream: 'stdout' | 'stderr'): string {
+    return this.reports.map((report) => (report.type === 'output' && report.stream === stream ? report.text : '')).join('')
+  }
+  find<T extends Report['type']>(type: T): Extract<Report, { type: T }> | null {
+    return (this.reports.find((report) => report.type === type) as Extract<Report, { type: T }> | undefined) ?? null
+  }
+}
+
+async function launchOf(contained: Contained, argv: readonly string[] | null, changes: Partial<ProcessSpec> = {}): Promise<Launch> {
+  const containment = await contained.open(changes.containment === 'cgroup' ? 'cgroup' : 'group')
+  const spec = specOf({ driver: 'command', argv, cwd: contained.dir, env: testEnv(contained.dir), ...changes })
+  return {
+    uuid: UUID, pid: 1, spec, containment, intent: containment.intent, tmpDir: contained.dir,
+    credentials: { MY_KEY: 'secret' }, step: 1, openCalls: [], history: async () => [],
+  }
+}
+
+interface Running extends AsyncDisposable {
+  readonly agent: Agent
+  readonly kernel: Recorder
+}
+
+async function run(contained: Contained, argv: readonly string[], changes: Partial<ProcessSpec> = {}): Promise<Running> {
+  const kernel = new Recorder()
+  const agent = await commandDriver.start(await launchOf(contained, argv, changes), kernel)
+  return { agent, kernel, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() }
+}
+
+describe.each(kinds)('%s', (containment) => {
+  test('up with its handle, output, exited: in this order', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'echo $MY_KEY; echo oops >&2; exit 3'], { containment })
+    const { kernel } = running
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.reports[0]).toMatchObject({ type: 'up', handle: { pid: expect.any(Number) } })
+    expect([kernel.text('stdout'), kernel.text('stderr')]).toEqual(['secret\n', 'oops\n'])
+    expect(kernel.reports.at(-1)).toEqual({ type: 'exited', code: 3, osSignal: null })
+  })
+
+  test('all of 10 MB is reported before the exit, in reports of bounded size', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'yes 0123456789 | head -c 10485760'], { containment })
+    const { kernel } = running
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.reports.at(-1)?.type).toBe('exited')
+    expect(kernel.text('stdout').length).toBe(10 * KIB * KIB)
+    const longest = Math.max(...kernel.reports.map((report) => (report.type === 'output' ? report.text.length : 0)))
+    expect(longest).toBeLessThanOrEqual(2 * MAX_LINE_BYTES)
+    expect(kernel.reports.length).toBeLessThan(10 * KIB / 16)
+  })
+
+  test('while a report is not acknowledged nothing more is read, and the program waits', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const opened = Promise.withResolvers<void>()
+    const launch = await launchOf(contained, ['sh', '-c', 'echo first; read -r line; yes'], { containment, interactive: true })
+    await using agent = await commandDriver.start(launch, kernel)
+    await eventually(() => kernel.find('output'))
+    kernel.gate = opened.promise
+    await agent.deliver({ id: 'm', from: 'user', text: 'go', turn: 1 })
+    const pid = kernel.find('up')?.handle?.pid ?? 0
+    const isBlocked = () => readLiving(pid)?.state === 'S' && kernel.text('stdout').includes('y')
+    await eventually(() => isBlocked() && isBlocked())
+    const reports = kernel.reports.length
+    await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
+    expect(kernel.reports.length).toBe(reports)
+    opened.resolve()
+    await eventually(() => kernel.find('exited'))
+  })
+
+  test('each pause freezes, with what was in flight; killing a frozen command works', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sleep', `3600.${contained.token}`], { containment })
+    const { agent, kernel } = running
+    await agent.pause(false)
+    expect(kernel.find('frozen')).toEqual({ type: 'frozen', inFlight: `command: sleep 3600.${contained.token}` })
+    await agent.stop({ signal: 'SIGKILL', graceMs: 0 })
+    expect(await eventually(() => kernel.find('exited'))).toEqual({ type: 'exited', code: null, osSignal: 'SIGKILL' })
+  })
+
+  test('a paused command goes on when it is unpaused', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'echo up; read -r line; echo got $line'], { containment, interactive: true })
+    const { agent, kernel } = running
+    await eventually(() => kernel.text('stdout') === 'up\n')
+    await agent.pause(true)
+    await agent.deliver({ id: 'm', from: 'user', text: 'a word', turn: 1 })
+    expect(kernel.text('stdout')).toBe('up\n')
+    await agent.unpause()
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.text('stdout')).toBe('up\ngot a word\n')
+  })
+
+  test('stop asks first: the program says good-bye, and that is reported', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'trap "echo bye; exit 4" TERM; echo up; while :; do sleep 0.05; done'], { containment })
+    const { agent, kernel } = running
+    await eventually(() => kernel.text('stdout') === 'up\n')
+    await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
+    expect(await eventually(() => kernel.find('exited'))).toEqual({ type: 'exited', code: 4, osSignal: null })
+    expect(kernel.text('stdout')).toBe('up\nbye\n')
+  })
+
+  test('interrupt is SIGINT to the group', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sleep', `3600.${contained.token}`], { containment })
+    await running.agent.interrupt()
+    expect(await eventually(() => running.kernel.find('exited'))).toEqual({ type: 'exited', code: null, osSignal: 'SIGINT' })
+  })
+
+  test('the exit is reported although a grandchild holds the pipes; disposing ends the grandchild', async () => {
+    await using contained = await newContained()
+    const running = await run(contained, ['sh', '-c', `setsid sleep 3600.${contained.token} & echo done`], { containment })
+    await eventually(() => running.kernel.find('exited'))
+    expect(running.kernel.text('stdout')).toBe('done\n')
+    expect(livingWith(contained.token).length).toBe(1)
+    await running[Symbol.asyncDispose]()
+    expect(livingWith(contained.token)).toEqual([])
+  })
+
+  test('a kernel that no longer listens does not hang the program', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const launch = await launchOf(contained, ['sh', '-c', `read -r line; head -c 1000000 /dev/zero; touch ${contained.dir}/written; sleep 3600.${contained.token}`], { containment, interactive: true })
+    const agent = await commandDriver.start(launch, kernel)
+    kernel.deaf = true
+    await agent.deliver({ id: 'm', from: 'user', text: 'go', turn: 1 })
+    await eventually(() => livingWith(`3600.${contained.token}`).some(({ argv }) => argv[0] === 'sleep'))
+    await agent[Symbol.asyncDispose]()
+    expect(livingWith(contained.token)).toEqual([])
+  })
+})
+
+test('a message to a command without an input is INVALID, and so is one to a command that has closed it', async () => {
+  await using contained = await newContained()
+  const message = { id: 'm', from: 'user', text: 'hello', turn: 1 } as const
+  await using closed = await run(contained, ['sleep', `3600.${contained.token}`])
+  await expect(closed.agent.deliver(message)).rejects.toMatchObject({ code: 'INVALID' })
+  await using ended = await run(contained, ['true'], { interactive: true })
+  await eventually(() => ended.kernel.find('exited'))
+  await expect(ended.agent.deliver(message)).rejects.toMatchObject({ code: 'INVALID' })
+})
+
+test.each([
+  [['no-such-command-here'], 'COMMAND_NOT_FOUND'],
+  [['/'], 'NOT_RUNNABLE'],
+  [null, 'INVALID'],
+])('a command that cannot be started is an error: %j', async (argv, code) => {
+  await using contained = await newContained()
+  const kernel = new Recorder()
+  await expect(commandDriver.start(await launchOf(contained, argv), kernel)).rejects.toMatchObject({ code })
+  expect(kernel.reports).toEqual([])
+})
+
+test('if the kernel refuses the start, nothing is left', async () => {
+  await using contained = await newContained()
+  const kernel = new Recorder()
+  kernel.deaf = true
+  await expect(commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`]), kernel)).rejects.toThrow('gone')
+  expect(livingWith(contained.token)).toEqual([])
+})
+
+test('all methods may be called after the end', async () => {
+  await using contained = await newContained()
+  const { agent, kernel } = await run(contained, ['true'])
+  await eventually(() => kernel.find('exited'))
+  await agent.pause(true)
+  await agent.unpause()
+  await agent.interrupt()
+  await agent.proceed(1)
+  await agent.stop({ signal: 'SIGTERM', graceMs: 300 })
+  await agent[Symbol.asyncDispose]()
+  await agent[Symbol.asyncDispose]()
+  expect(kernel.reports.map((report) => report.type)).toEqual(['up', 'exited'])
+})
+
+test('the beginning of a line is shown before its end comes', async () => {
+  await using contained = await newContained()
+  await using running = await run(contained, ['sh', '-c', 'printf "Password: "; read -r line; echo $line'], { interactive: true })
+  await eventually(() => running.kernel.text('stdout') === 'Password: ')
+  await running.agent.deliver({ id: 'm', from: 'user', text: 'sesame', turn: 1 })
+  await eventually(() => running.kernel.text('stdout') === 'Password: sesame\n')
+})
+
+describe('lines', () => {
+  const cutAll = (chunks: readonly Buffer[]) => {
+    const cutter = new LineCutter()
+    return [...chunks.flatMap((chunk) => cutter.feed(chunk)), cutter.end()]
+  }
+
+  test('are split on LF only', () => {
+    expect(cutAll([Buffer.from('a\r\nb\rc\u2028d\u0085e\n\nf')])).toEqual(['a\r\n', 'b\rc\u2028d\u0085e\n', '\n', 'f'])
+  })
+
+  test('keep characters whole wherever the chunks are cut', () => {
+    const text = 'é€😀\n日本\n'
+    const bytes = Buffer.from(text)
+    for (let at = 0; at <= bytes.length; at++) expect(cutAll([bytes.subarray(0, at), bytes.subarray(at)]).join('')).toBe(text)
+  })
+
+  test('of bytes that are no UTF-8 come with replacements', () => {
+    expect(cutAll([Buffer.from([0x61, 0xff, 0x62, 0x0a, 0xc3])])).toEqual(['a\ufffdb\n', '\ufffd'])
+  })
+
+  test('that are too long come in pieces, cut between characters', () => {
+    const text = `x${'€'.repeat(MAX_LINE_BYTES)}\n`
+    const pieces = cutAll([Buffer.from(text)])
+    expect(pieces.join('')).toBe(text)
+    expect(pieces.length).toBe(5)
+    for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(MAX_LINE_BYTES)
+  })
+
+  test('of continuation bytes alone are cut all the same', () => {
+    const pieces = cutAll([Buffer.alloc(2 * MAX_LINE_BYTES + 1, 0x80)])
+    expect(pieces.length).toBe(3)
+  })
+
+  test('flush gives what there is, but for a character that is not whole', () => {
+    const cutter = new LineCutter()
+    cutter.feed(Buffer.from('ab€').subarray(0, 4))
+    expect(cutter.flush()).toBe('ab')
+    expect(cutter.feed(Buffer.from([0xac, 0x0a]))).toEqual(['€\n'])
+  })
+})

@@ -1,0 +1,114 @@
+// Identity: a handle that is not the process it was signals nothing, and some targets are refused whatever they are.
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, expect, test } from 'vitest'
+import { handleOf, liveness, signalGroup, signalOne } from '../../src/drivers/contain/handle.ts'
+import { census, readMarker, readRow } from '../../src/drivers/contain/proc.ts'
+import { psCensus, psRow } from '../../src/drivers/contain/ps.ts'
+import type { OsHandle } from '../../src/kernel/types.ts'
+import { newToken, readLiving } from '../support/living.ts'
+
+const children: ChildProcess[] = []
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+})
+
+function sleeper(env: Record<string, string> = {}): { child: ChildProcess; handle: OsHandle } {
+  const child = spawn('sleep', [`3600.${newToken()}`], { detached: true, stdio: 'ignore', env: { PATH: '/usr/bin:/bin', ...env } })
+  children.push(child)
+  const handle = handleOf(child.pid ?? 0)
+  if (handle === null) throw new Error('no handle')
+  return { child, handle }
+}
+
+test('a handle that holds signals the group and the process', async () => {
+  const one = sleeper()
+  expect(liveness(one.handle)).toBe('alive')
+  expect(signalGroup(one.handle, 'SIGTERM')).toBe('sent')
+  expect(await once(one.child, 'exit')).toEqual([null, 'SIGTERM'])
+  const two = sleeper()
+  expect(signalOne(two.handle, 'SIGINT')).toBe('sent')
+  expect(await once(two.child, 'exit')).toEqual([null, 'SIGINT'])
+})
+
+test.each([
+  ['another start time', (handle: OsHandle) => ({ ...handle, startTime: String(Number(handle.startTime) - 1) })],
+  ['a group it is not in', (handle: OsHandle) => ({ ...handle, pgid: handle.pgid + 1 })],
+])('a stale handle signals nothing: %s', (_, change) => {
+  const { handle } = sleeper()
+  expect(signalGroup(change(handle), 'SIGKILL')).toBe('stale')
+  expect(readLiving(handle.pid)).not.toBe(null)
+})
+
+test('a single process with another start time is stale', () => {
+  const { handle } = sleeper()
+  const stale = { ...handle, startTime: '1' }
+  expect(liveness(stale)).toBe('stale')
+  expect(signalOne(stale, 'SIGKILL')).toBe('stale')
+  expect(readLiving(handle.pid)).not.toBe(null)
+})
+
+test('what has ended is gone', async () => {
+  const { child, handle } = sleeper()
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect([liveness(handle), signalGroup(handle, 'SIGTERM'), signalOne(handle, 'SIGTERM')]).toEqual(['gone', 'gone', 'gone'])
+})
+
+test.each([1, 0, -1, Number.NaN])('group %d is refused', (pgid) => {
+  const { handle } = sleeper()
+  expect(signalGroup({ ...handle, pgid }, 'SIGKILL')).toBe('refused')
+  expect(readLiving(handle.pid)).not.toBe(null)
+})
+
+test('PID 1, PID 0, ourselves and our own group are refused', () => {
+  const own = handleOf(process.pid)
+  const init = handleOf(1)
+  if (own === null || init === null) throw new Error('no handle')
+  expect(signalOne(own, 'SIGCONT')).toBe('refused')
+  expect(signalGroup(own, 'SIGCONT')).toBe('refused')
+  expect(signalOne(init, 'SIGCONT')).toBe('refused')
+  expect(signalGroup({ ...init, pgid: 2 }, 'SIGCONT')).toBe('refused')
+  expect(signalOne({ ...init, pid: 0 }, 'SIGCONT')).toBe('refused')
+})
+
+test('a zombie is gone, but still vouches for its group', async () => {
+  // The parent never waits for its child, which is the leader of a group with one living member.
+  const script = 'setsid sh -c "sleep 3600.$0 & exit" & echo $!; exec sleep 3600.$0'
+  const parent = spawn('sh', ['-c', script, newToken()], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  children.push(parent)
+  const [line] = await once(parent.stdout, 'data') as [Buffer]
+  const pid = Number(line.toString())
+  let row = readRow(pid)
+  while (row?.state !== 'Z' || row.pgid !== pid) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    row = readRow(pid)
+  }
+  const handle = { pid, startTime: row.startTime, pgid: pid }
+  expect(liveness(handle)).toBe('gone')
+  expect(signalGroup(handle, 'SIGKILL')).toBe('sent')
+})
+
+test('the marker is read from the environment, and only a whole name counts', () => {
+  const marked = sleeper({ REEVE_PROC: 'a.1.b.c' })
+  const other = sleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
+  // Both programs run by now: `spawn` returns after the exec.
+  expect(readMarker(marked.handle.pid)).toBe('a.1.b.c')
+  expect(readMarker(other.handle.pid)).toBe(null)
+  expect(census().find((row) => row.pid === marked.handle.pid)?.marker).toBe('a.1.b.c')
+})
+
+test('`ps` tells the same as /proc where there is no /proc', () => {
+  const { handle } = sleeper({ REEVE_PROC: 'x.2.y.z' })
+  const row = readRow(handle.pid)
+  expect(psRow(handle.pid)).toMatchObject({ pid: handle.pid, ppid: row?.ppid, pgid: row?.pgid, state: 'S' })
+  expect(psRow(handle.pid)?.startTime).toMatch(/^\w+_\w+_\d+_[\d:]+_\d{4}$/)
+  expect(psCensus().find(({ pid }) => pid === handle.pid)?.marker).toBe('x.2.y.z')
+  expect(psRow(2 ** 22 + 1)).toBe(null)
+})
