@@ -67,7 +67,7 @@ const keys = {
   name: nameRule.optional(),
   description: z.string().default(''),
   driver: z.enum(['native', 'acp', 'command']).default('native'),
-  model: z.string().regex(/^(script:.+|replay:.+|[^/\s:]+\/\S+)$/, 'expected provider/name, script:FILE or replay:UUID').optional(),
+  model: z.string().regex(/^(script:.+|[^/\s:]+\/\S+)$/, 'expected provider/name or script:FILE').optional(),
   tools: toolList.optional(),
   deny: list.default([]),
   limits: limits.default({}),

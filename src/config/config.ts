@@ -47,7 +47,7 @@ export const DEFAULTS: Config = {
 
 const MAX_PROVIDERS = 100
 const word = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'expected a name of letters, digits, dots, dashes and underscores')
-const model = z.string().regex(/^(script:.+|replay:.+|[^/\s:]+\/\S+)$/, 'expected provider/name, script:FILE or replay:UUID').max(1000)
+const model = z.string().regex(/^(script:.+|[^/\s:]+\/\S+)$/, 'expected provider/name or script:FILE').max(1000)
 const variable = z.string().regex(/^[A-Za-z_]\w{0,127}$/, 'expected the name of a variable, never a key itself')
 
 const provider = z.strictObject({

@@ -50,7 +50,7 @@ describe("reeve's format", () => {
     ['an unknown limit', front('limits:', '  maxSteps: 1', '  budgetUSD: 1'), '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?'],
     ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     ['a tool that is like no other', front('tools: fetch_the_web'), '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash'],
-    ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
+    ['no model', front('model: gpt-5'), '2: model: expected provider/name or script:FILE'],
     ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
     ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: Too small: expected number to be >=1'],
     ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],

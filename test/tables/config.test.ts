@@ -96,7 +96,7 @@ describe('a bad file is refused with its place', () => {
     ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: Invalid input: expected number, received string'],
     ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: Too small: expected number to be >=1'],
     ['no such kind', ['containment: docker'], '1: containment: Invalid option: expected one of "auto"|"cgroup"|"pidns"|"group"'],
-    ['a model without a provider', ['defaultModel: gpt'], '1: defaultModel: expected provider/name, script:FILE or replay:UUID'],
+    ['a model without a provider', ['defaultModel: gpt'], '1: defaultModel: expected provider/name or script:FILE'],
     ['a provider without a URL', ['providers:', '  - { name: x, kind: anthropic }'], '2: providers.0.baseURL: expected a URL with http or https'],
     ['a file as a URL', ['providers:', '  - { name: x, kind: anthropic, baseURL: "file:///etc" }'], '2: providers.0.baseURL: expected a URL with http or https'],
     ['a key in place of its name', ['providers:', '  - { name: x, kind: anthropic, baseURL: "http://x", apiKeyEnv: sk-123 }'], '2: providers.0.apiKeyEnv: expected the name of a variable, never a key itself'],
@@ -137,7 +137,7 @@ describe('a bad file is refused with its place', () => {
 })
 
 test.each([
-  [{ REEVE_MODEL: 'gpt' }, 'REEVE_MODEL: expected provider/name, script:FILE or replay:UUID'],
+  [{ REEVE_MODEL: 'gpt' }, 'REEVE_MODEL: expected provider/name or script:FILE'],
   [{ REEVE_CONTAINMENT: 'x' }, 'REEVE_CONTAINMENT: Invalid option: expected one of "auto"|"cgroup"|"pidns"|"group"'],
   [{ REEVE_MAX_PROCESSES: 'x' }, 'REEVE_MAX_PROCESSES: Invalid input: expected number, received NaN'],
   [{ REEVE_AGENT: '/x' }, 'REEVE_AGENT: expected a name of letters, digits, dots, dashes and underscores'],
