@@ -1,6 +1,6 @@
 // Collects the parts of one streamed answer: texts and thinking in their order, tool calls with their input parsed, the
 // usage and the end. What came in so far can be asked at any time, so that a cut stream loses nothing.
-// Tests: test/tables/native-collect.test.ts, test/e2e/native-models.test.ts.
+// Test: test/e2e/native-models.test.ts.
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 import type { AssistantPart, FinishReason } from '../../kernel/facts.ts'
 import { CallFailed } from './model.ts'
@@ -11,7 +11,7 @@ import type { Buckets } from './usage.ts'
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 /** The key of an input that was no JSON object; no tool has it, so that the call fails its check. */
-export const INVALID_INPUT = 'invalid_input'
+const INVALID_INPUT = 'invalid_input'
 
 interface TextBlock {
   readonly type: 'text' | 'reasoning'

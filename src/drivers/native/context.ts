@@ -1,7 +1,7 @@
 // The message context of a native agent: the fold of its facts, and of nothing else. The running loop and a resumed one
 // call the same methods, so that both see the same messages. `messages` never holds a tool call without its result:
 // an answer with calls is kept aside until each call has one. Must never do I/O; the history comes in by pages.
-// Tests: test/properties/context.test.ts, test/tables/native-context.test.ts.
+// Test: test/properties/context.test.ts.
 import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../kernel/facts.ts'
 import type { CallUsage } from '../../kernel/types.ts'
 

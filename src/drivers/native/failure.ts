@@ -1,6 +1,6 @@
 // Reads what a provider package threw: which status, whether the same call may succeed later, how long to wait, and what
 // the provider said. Knows the shapes of errors, not the packages, so that none is loaded for it.
-// Test: test/tables/native-failure.test.ts.
+// Test: test/tables/native-retry.test.ts.
 import { isRetryableStatus, retryAfterMs } from './retry.ts'
 
 export interface ReadFailure {

@@ -1,6 +1,6 @@
 // From the context to the prompt of the provider packages. Keeps the order and the texts as they are; `meta` of a part
 // (signatures of thinking) goes back unchanged as provider options. With `cache`, the system prompt and the last message
-// are marked as ends of a cached prefix. Test: test/tables/native-prompt.test.ts.
+// are marked as ends of a cached prefix. Test: test/e2e/native-models.test.ts.
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { AssistantPart } from '../../kernel/facts.ts'
 import type { ContextMessage, ToolResult } from './context.ts'

@@ -16,6 +16,8 @@ const MAX_LINE_CHARS = 300
 /** Longest time that the matching of one file may hold up the daemon, in ms. */
 const MAX_FILE_MS = 250
 
+const SCRIPT = new vm.Script('work()')
+
 const input = z.strictObject({
   pattern: z.string().min(1).describe('a JavaScript regular expression'),
   path: z.string().min(1).default('.').describe('a file or directory; relative to the working directory, or absolute'),
@@ -26,6 +28,7 @@ const input = z.strictObject({
 interface Search {
   readonly found: string[]
   readonly expression: RegExp
+  readonly box: vm.Context
   files: number
 }
 
@@ -36,7 +39,7 @@ export const grep = defineTool({
   input,
   async run(asked, at) {
     const root = path.resolve(at.cwd, asked.path)
-    const search: Search = { found: [], expression: compile(asked), files: 0 }
+    const search: Search = { found: [], expression: compile(asked), box: vm.createContext({}), files: 0 }
     const isFile = (await stat(root)).isFile()
     for await (const file of isFile ? [root] : walk(root, at.signal)) {
       const name = isFile ? asked.path : path.relative(root, file)
@@ -66,7 +69,7 @@ async function searchFile(search: Search, file: string, name: string): Promise<v
   if (isBinary(bytes)) return
   const lines = bytes.toString('utf8').split('\n')
   const room = MAX_MATCHES - search.found.length
-  for (const index of inTime(() => matching(lines, search.expression, room))) {
+  for (const index of inTime(search.box, () => matching(lines, search.expression, room))) {
     search.found.push(`${name}:${index + 1}: ${(lines[index] ?? '').trimEnd().slice(0, MAX_LINE_CHARS)}`)
   }
 }
@@ -80,13 +83,14 @@ function matching(lines: readonly string[], expression: RegExp, room: number): r
   return found
 }
 
-/** V8 can stop an expression that backtracks, but only from a script with a time limit. */
-function inTime<T>(work: () => T): T {
+/** V8 can stop an expression that backtracks, but only from a script with a time limit. Its error is of another realm. */
+function inTime<T>(box: vm.Context, work: () => T): T {
   let result: { readonly value: T } | undefined
+  box['work'] = () => { result = { value: work() } }
   try {
-    vm.runInNewContext('work()', { work: () => { result = { value: work() } } }, { timeout: MAX_FILE_MS })
+    SCRIPT.runInContext(box, { timeout: MAX_FILE_MS })
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw new ToolError('the pattern takes too long; make it simpler')
+    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw new ToolError('the pattern takes too long; make it simpler')
     throw error
   }
   if (result === undefined) throw new ToolError('the search gave no result')

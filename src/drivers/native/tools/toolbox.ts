@@ -1,5 +1,5 @@
 // The tools of one agent: the one place where it is decided which of them it may use. Turns every end of a call into an
-// outcome and a bounded text; nothing that a tool throws gets past here. Test: test/tables/native-toolbox.test.ts.
+// outcome and a bounded text; nothing that a tool throws gets past here. Test: test/tables/native-tools.test.ts.
 import type { ToolOutcome } from '../../../kernel/facts.ts'
 import type { ProcessSpec, ToolEffect } from '../../../kernel/types.ts'
 import { INTERRUPTED } from '../context.ts'
