@@ -8,8 +8,10 @@ const MAX_WORDS = 1_000
 const DAY_MS = 86_400_000
 
 const ms = z.number().min(0).max(366 * DAY_MS)
-const dir = z.string().min(1).max(4_096).startsWith('/', 'must be an absolute path')
-const env = z.record(z.string().max(1_000), z.string().max(512 * 1024))
+/** What is given to the operating system cannot hold a NUL. */
+const plain = z.string().regex(/^[^\0]*$/, 'must not contain NUL')
+const dir = plain.min(1).max(4_096).startsWith('/', 'must be an absolute path')
+const env = z.record(plain.max(1_000), plain.max(512 * 1024))
 const words = z.array(z.string().max(1_000)).max(MAX_WORDS)
 const flag = z.enum(['0', '1']).transform((value) => value === '1')
 const count = (most: number) => z.coerce.number().int().min(0).max(most)
@@ -23,7 +25,7 @@ const limits = z.strictObject({
 
 export const spawnBody = z.strictObject({
   intent: z.string().max(MAX_TEXT).optional(),
-  argv: z.array(z.string().max(MAX_TEXT)).min(1).max(10_000).optional(),
+  argv: z.array(plain.max(MAX_TEXT)).min(1).max(10_000).optional(),
   agent: z.string().min(1).max(200).optional(),
   model: z.string().min(1).max(1_000).optional(),
   name: z.string().min(1).max(200).optional(),

@@ -1,13 +1,14 @@
 // The API's server: HTTP and JSON over a Unix socket of mode 0600.
 // Owns the edge: schemas, the error body, what a request must look like. Knows no operation. Test: test/e2e/api.test.ts.
 import { chmod, rm } from 'node:fs/promises'
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ERRORS, KernelError, type ErrorCode } from '../../kernel/errors.ts'
 import type { ErrorBody } from '../../api/views.ts'
 
 /** bytes of a request's body: an environment and an intent fit */
 const MAX_BODY = 4 * 1024 * 1024
+const JSON_TYPE = /^application\/json\s*(;|$)/i
 
 export interface Server {
   readonly app: FastifyInstance
@@ -16,7 +17,15 @@ export interface Server {
 }
 
 export function createServer(log: (message: string, error: unknown) => void): Server {
-  const app = Fastify({ logger: false, bodyLimit: MAX_BODY, forceCloseConnections: true, exposeHeadRoutes: false })
+  const answerError = async (error: unknown, _request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const known = toKernelError(error)
+    if (known.code === 'INTERNAL') log('request failed', error)
+    await reply.status(ERRORS[known.code].http).send(errorBody(known))
+  }
+  const app = Fastify({
+    logger: false, bodyLimit: MAX_BODY, forceCloseConnections: true, exposeHeadRoutes: false,
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply),
+  })
   app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(({ schema }) => (data) => {
     const parsed = (schema as z.ZodType).safeParse(data ?? {})
@@ -24,37 +33,29 @@ export function createServer(log: (message: string, error: unknown) => void): Se
   })
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.addHook('onRequest', async (request) => refuseBrowsers(request))
-  app.setErrorHandler(async (error, _request, reply) => {
-    const known = toKernelError(error)
-    if (known.code === 'INTERNAL') log('request failed', error)
-    await reply.status(ERRORS[known.code].http).send(errorBody(known))
-  })
+  app.setErrorHandler(answerError)
   app.setNotFoundHandler(async (request, reply) => {
     await reply.status(404).send(errorBody(new KernelError('INVALID', `there is no ${request.method} ${request.url}`)))
   })
   return { app, listen: (socket) => listen(app, socket), close: () => app.close() }
 }
 
+/** Nobody else reaches the socket before its mode is set: its directory is 0700. The umask is the agents', so it stays. */
 async function listen(app: FastifyInstance, socket: string): Promise<void> {
   await rm(socket, { force: true })
-  const mask = process.umask(0o177)
-  try {
-    await app.listen({ path: socket })
-  } finally {
-    process.umask(mask)
-  }
+  await app.listen({ path: socket })
   await chmod(socket, 0o600)
 }
 
-/** No page has business here: a browser names its origin, our clients do not. */
-function refuseBrowsers(request: FastifyRequest): void {
-  if (request.headers.origin !== undefined) throw new KernelError('FORBIDDEN', 'requests with an Origin are refused')
+/** No page has business here: a browser names its origin, our clients do not. A page can send without asking, but no JSON. */
+function refuseBrowsers({ method, headers }: FastifyRequest): void {
+  if (headers.origin !== undefined) throw new KernelError('FORBIDDEN', 'requests with an Origin are refused')
+  if (method === 'POST' && !JSON_TYPE.test(headers['content-type'] ?? '')) throw new KernelError('FORBIDDEN', 'the content type must be application/json')
 }
 
 function toKernelError(error: unknown): KernelError {
   if (error instanceof KernelError) return error
-  const { code, statusCode, message } = error as { code?: string; statusCode?: number; message?: string }
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new KernelError('FORBIDDEN', 'the content type must be application/json')
+  const { statusCode, message } = error as { statusCode?: number; message?: string }
   const isClients = statusCode !== undefined && statusCode >= 400 && statusCode < 500
   return new KernelError(isClients ? 'INVALID' : 'INTERNAL', message ?? String(error))
 }
