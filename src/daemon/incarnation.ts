@@ -21,6 +21,7 @@ export class Incarnation {
   readonly #parts: IncarnationParts
   readonly #abort = new AbortController()
   readonly #started: Promise<Agent | null>
+  #order: Promise<void> = Promise.resolve()
   #containment: Containment | null = null
   #gate = Promise.withResolvers<void>()
 
@@ -35,8 +36,15 @@ export class Incarnation {
 
   /** Asks the agent, once it is there; what fails is logged, as the agent tells the rest by its reports. */
   ask(what: string, how: (agent: Agent) => Promise<void>): void {
-    this.#started
-      .then((agent) => agent && how(agent))
+    this.askWith(what, () => Promise.resolve(), how)
+  }
+
+  /** The same with something that must be fetched first. What is asked later waits for that, but not for the agent's answer. */
+  askWith<T>(what: string, fetch: () => Promise<T>, how: (agent: Agent, fetched: T) => Promise<void>): void {
+    const turn = this.#order.then(async () => ({ agent: await this.#started, fetched: await fetch() }))
+    this.#order = turn.then(() => undefined, () => undefined)
+    turn
+      .then(({ agent, fetched }) => agent && how(agent, fetched))
       .catch((error: unknown) => {
         if (!this.#abort.signal.aborted) this.#parts.log(`${what} of process ${this.pid} failed`, error)
       })

@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
 import type { Container } from '../drivers/contain/contain.ts'
-import type { Driver } from '../drivers/port.ts'
+import type { Driver, Message } from '../drivers/port.ts'
 import type { Effect } from '../kernel/effects.ts'
 import type { DriverName, Pid, Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
@@ -132,13 +132,13 @@ export class Incarnations {
     }
   }
 
-  #deliver(effect: EffectOf<'driver.deliver'>): void {
-    const { store } = this.#parts
-    this.#of(effect)?.ask('deliver', async (agent) => {
-      const [fact] = await store.facts(effect.uuid, effect.seq - 1, 1)
-      if (fact?.body.type !== 'process.queue') throw new Error(`no message at ${effect.seq}`)
-      await agent.deliver({ id: effect.message, from: fact.body.from, text: fact.body.text, turn: effect.turn })
-    })
+  #deliver({ uuid, pid, message: id, seq, turn }: EffectOf<'driver.deliver'>): void {
+    const fetch = async (): Promise<Message> => {
+      const [fact] = await this.#parts.store.facts(uuid, seq - 1, 1)
+      if (fact?.body.type !== 'process.queue') throw new Error(`no message at ${seq}`)
+      return { id, from: fact.body.from, text: fact.body.text, turn }
+    }
+    this.#of({ uuid, pid })?.askWith('deliver', fetch, (agent, message) => agent.deliver(message))
   }
 
   #checkpoint({ uuid, pid }: EffectOf<'checkpoint'>): void {
