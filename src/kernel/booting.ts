@@ -27,6 +27,7 @@ function bootRunning(work: Work, process: Process, survivors: readonly number[])
   const comesBack = life.holds.length > 0 && (RESUMABLE[process.spec.driver] !== 'rerun' || process.clock.startedAt === null)
   if (!comesBack) return end(work, process, INTERRUPTED, survivors)
   work.emit(process.uuid, { type: 'process.rehydrated', pid: work.takePid() })
+  if (survivors.length > 0) tellSurvivors(work, process, survivors)
 }
 
 /** Ends a row without a driver. Its clock is known up to its last activity only. */
@@ -34,12 +35,16 @@ function end(work: Work, process: Process, exit: ExitStatus, survivors: readonly
   const { uuid, clock } = process
   if (process.life.state === 'created') work.emit(uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
   for (const child of work.children(uuid)) work.emit(child, { type: 'process.reparented', parent: null })
-  const seen = clock.since === null || clock.startedAt === null ? clock.elapsedMs : Math.max(clock.elapsedMs, clock.lastActivityAt - clock.startedAt)
+  const seen = clock.elapsedMs + (clock.sinceAt === null ? 0 : Math.max(0, clock.lastActivityAt - clock.sinceAt))
   work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen })
   finish(work, work.need(uuid), survivors)
 }
 
 function finish(work: Work, process: Process, survivors: readonly number[]): void {
   if (survivors.length === 0) reap(work, process)
-  else work.emit(process.uuid, { type: 'process.error', message: `still alive: ${survivors.join(', ')}` })
+  else tellSurvivors(work, process, survivors)
+}
+
+function tellSurvivors(work: Work, process: Process, survivors: readonly number[]): void {
+  work.emit(process.uuid, { type: 'process.error', message: `still alive: ${survivors.join(', ')}` })
 }

@@ -27,4 +27,7 @@ export type Effect =
   /** the release order's steps that are actions; see release.ts */
   | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }
 
-export type ReleaseAction = 'cancel' | 'await' | 'channel' | 'context' | 'remove'
+export const RELEASE_ORDER = ['orphans', 'cancel', 'await', 'channel', 'context', 'reap', 'remove'] as const
+
+/** `orphans` and `reap` are facts, the others are done by the daemon. */
+export type ReleaseAction = Exclude<(typeof RELEASE_ORDER)[number], 'orphans' | 'reap'>

@@ -28,12 +28,14 @@ export function failed(error: string): ExitStatus {
 /** POSIX numbers of what the operating system may end a program with. */
 const OS_SIGNALS: Readonly<Record<string, number>> = {
   SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGTRAP: 5, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9, SIGUSR1: 10,
-  SIGSEGV: 11, SIGUSR2: 12, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15, SIGXCPU: 24, SIGXFSZ: 25, SIGSYS: 31,
+  SIGSEGV: 11, SIGUSR2: 12, SIGPIPE: 13, SIGALRM: 14, SIGTERM: 15, SIGSTKFLT: 16, SIGXCPU: 24, SIGXFSZ: 25,
+  SIGVTALRM: 26, SIGPROF: 27, SIGIO: 29, SIGPWR: 30, SIGSYS: 31,
 }
 
 /** How an agent ended when nobody here asked it to. */
 export function naturalExit(report: Extract<Report, { type: 'exited' }>): ExitStatus {
-  if (report.error !== undefined) return { ...failed(report.error), ...(report.code === null ? {} : { code: report.code }) }
+  // Exit codes lie: what failed by its own words has not completed.
+  if (report.error !== undefined) return { ...failed(report.error), code: report.code || 1 }
   if (report.osSignal !== null) {
     return { code: 128 + (OS_SIGNALS[report.osSignal] ?? 0), reason: `ended by ${report.osSignal}`, cause: 'agent' }
   }

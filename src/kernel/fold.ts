@@ -19,7 +19,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     ...p,
     life: transition(p.life, { type: 'start', attached: b.attached }),
     containment: b.containment,
-    clock: { ...p.clock, startedAt: f.at, elapsedMs: 0, since: b.mono, pausedAt: null, exitedAt: null, pausedMono: null },
+    clock: { ...p.clock, startedAt: b.attached ? f.at : null, elapsedMs: 0, since: b.mono, sinceAt: f.at, pausedAt: null, exitedAt: null, pausedMono: null },
   }),
   'process.attached': (p, b, f) => ({
     ...running(p, { attached: true, drained: false }),
@@ -54,17 +54,18 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     handle: null,
     note: null,
     resumedFromStep: b.fromStep,
-    clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, pausedMono: null },
+    clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
   'process.rehydrated': (p, b) => ({
     ...running(p, { activity: 'starting', attached: false, drained: true }),
     pid: b.pid,
     handle: null,
     containment: null,
-    clock: { ...p.clock, since: null, pausedMono: null },
+    signals: { ...p.signals, pending: p.signals.pending.map((x) => (x.dueMono === null ? x : { ...x, dueMono: 0 })) },
+    clock: { ...p.clock, since: null, sinceAt: null, pausedMono: null },
   }),
   'process.held': (p, b, f) => held(p, b.hold, b.mono, f.at),
-  'process.released': (p, b) => released(p, b.holds, b.mono),
+  'process.released': (p, b, f) => released(p, b.holds, b.mono, f.at),
   'process.drained': (p) => running(p, { drained: true }),
   'process.frozen': (p) => running(p, { drained: true }),
   'signal.sent': same,
@@ -139,7 +140,7 @@ function spawned(fact: Fact, body: BodyOf<'process.spawned'>): Process {
     queue: [],
     clock: {
       createdAt: fact.at, startedAt: null, pausedAt: null, exitedAt: null, updatedAt: fact.at, lastActivityAt: fact.at,
-      elapsedMs: 0, since: null, pausedMono: null,
+      elapsedMs: 0, since: null, sinceAt: null, pausedMono: null,
     },
     containment: null, handle: null, checkpoint: null, sessionId: null, note: null,
     originUuid: null, originStep: null, resumedFromStep: null, retiredAt: null, pinned: false,
@@ -164,16 +165,16 @@ function held(process: Process, hold: Hold, mono: number, at: number): Process {
   return first ? { ...next, clock: { ...stopClock(process.clock, mono), pausedAt: at, pausedMono: mono } } : next
 }
 
-function released(process: Process, gone: readonly Hold[], mono: number): Process {
+function released(process: Process, gone: readonly Hold[], mono: number, at: number): Process {
   if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a release on ${process.uuid}, which is ${process.life.state}`)
   const holds = process.life.holds.filter((hold) => !gone.some((other) => sameHold(hold, other)))
   if (holds.length > 0) return running(process, { holds })
-  return { ...running(process, { holds, drained: false }), clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono } }
+  return { ...running(process, { holds, drained: false }), clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono, sinceAt: at } }
 }
 
 function stopClock(clock: Clock, mono: number): Clock {
   if (clock.since === null) return clock
-  return { ...clock, elapsedMs: clock.elapsedMs + Math.max(0, mono - clock.since), since: null }
+  return { ...clock, elapsedMs: clock.elapsedMs + Math.max(0, mono - clock.since), since: null, sinceAt: null }
 }
 
 function whole(body: BodyOf<'model.finished'>): Partial<Progress> {

@@ -1,6 +1,6 @@
 // Holds: the named reasons why a process is paused; it is paused while it has one.
 // Owns which reasons a person's resume removes: the others need their cause gone. Test: test/tables/holds.test.ts.
-import type { Hold, HoldReason } from './types.ts'
+import type { Hold, HoldReason, Sender } from './types.ts'
 
 /** true: a person's word is enough; false: the cause must be gone (more budget, free disk, keys). */
 export const RELEASABLE: Readonly<Record<HoldReason, boolean>> = {
@@ -21,6 +21,11 @@ export const RELEASABLE: Readonly<Record<HoldReason, boolean>> = {
 /** The same holder with the same reason is one hold, however often it asks. */
 export function sameHold(a: Hold, b: Hold): boolean {
   return a.reason === b.reason && a.root === b.root && a.by === b.by
+}
+
+/** A person may remove what a person's word is enough for; all others only what they added themselves. */
+export function mayRelease(by: Sender, hold: Hold): boolean {
+  return by === 'user' ? RELEASABLE[hold.reason] : hold.by === by
 }
 
 /** What a resume of an ancestor or descendant wakes on the way up. */

@@ -6,9 +6,6 @@ import type { ExitStatus, Life } from './types.ts'
 
 export type StateName = Life['state']
 
-/** The numbers that stand for the states, also in exports. */
-export const STATE_NUMBERS = { created: 0, running: 1, zombie: 2, dead: 3 } as const satisfies Record<StateName, number>
-
 export type LifeEvent =
   | { readonly type: 'start'; readonly attached: boolean }
   | { readonly type: 'terminate'; readonly exit: ExitStatus }

@@ -5,7 +5,7 @@ import { sameHold } from './holds.ts'
 import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors } from './tree.ts'
-import type { Hold, Process, Sender, Uuid } from './types.ts'
+import type { Hold, PendingSignal, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** Adds a hold to a running process; the same hold twice is one. True if it is new. */
@@ -29,14 +29,28 @@ function pauseDriver(work: Work, process: Process, freeze: boolean, first: boole
   work.effect({ type: 'driver.pause', uuid: process.uuid, pid: process.pid, freeze: freeze || process.spec.driver === 'command' })
 }
 
-/** Removes holds. When the last is gone the process goes on where it was. True if any was there. */
+/** The hold that a SIGPAUSE adds: of the process itself, or of the subtree that was meant. */
+export function pauseHold({ by, root }: Pick<PendingSignal, 'by' | 'root'>, at: number): Hold {
+  return root === null ? { reason: 'user', by, at } : { reason: 'subtree', root, by, at }
+}
+
+/** Removes holds, also those that a blocked SIGPAUSE would still add. When the last is gone the process goes on where it was. True if any was there. */
 export function release(work: Work, uuid: Uuid, by: Sender, which: (hold: Hold) => boolean): boolean {
+  const tookBack = takeBack(work, uuid, which)
   const process = work.need(uuid)
-  if (process.life.state !== 'running') return false
+  if (process.life.state !== 'running') return tookBack
   const gone = process.life.holds.filter(which)
-  if (gone.length === 0) return false
+  if (gone.length === 0) return tookBack
   const after = work.emit(uuid, { type: 'process.released', holds: gone, by, mono: work.now.mono })
   if (after.life.state === 'running' && after.life.holds.length === 0) wake(work, after, by)
+  return true
+}
+
+function takeBack(work: Work, uuid: Uuid, which: (hold: Hold) => boolean): boolean {
+  const process = work.need(uuid)
+  const pending = isLiving(process) ? process.signals.pending.find((waits) => waits.signal === 'SIGPAUSE') : undefined
+  if (!pending || !which(pauseHold(pending, work.now.wall))) return false
+  work.emit(uuid, { type: 'signal.unpended', signal: 'SIGPAUSE' })
   return true
 }
 
@@ -83,9 +97,8 @@ function beginTurn(work: Work, process: Process, next: Process['queue'][number])
   work.effect({ type: 'driver.deliver', uuid, pid, message: next.id, seq: next.seq, turn })
 }
 
-/** The subtree holds of the parent, which a child that is born under them starts with. */
+/** The subtree holds above it, which a child that is born under them starts with; also under one that put its own pause off. */
 export function inheritedHolds(work: Work, process: Process): readonly Hold[] {
-  const parent = process.parent === null ? undefined : work.get(process.parent)
-  if (!parent || !isLiving(parent) || parent.life.state !== 'running') return []
-  return parent.life.holds.filter((held) => held.reason === 'subtree')
+  const above = livingAncestors(work, process).flatMap(({ life }) => (life.state === 'running' ? life.holds : []))
+  return above.filter((held) => held.reason === 'subtree')
 }

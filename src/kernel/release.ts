@@ -7,8 +7,6 @@ import type { ReleaseAction } from './effects.ts'
 import type { ExitStatus, Process } from './types.ts'
 import type { Work } from './work.ts'
 
-export const RELEASE_ORDER = ['orphans', 'cancel', 'await', 'channel', 'context', 'reap', 'remove'] as const
-
 /** Running → zombie. A wish to stop that was recorded before is the cause, whatever came after. */
 export function terminate(work: Work, process: Process, cause: ExitStatus): void {
   const { life } = process

@@ -5,7 +5,8 @@ import { KernelError } from './errors.ts'
 import { MAX_STEPS, failed, naturalExit } from './exit.ts'
 import { hold, settle } from './pausing.ts'
 import { terminate } from './release.ts'
-import { closeCall } from './spawning.ts'
+import { closeCall, closeModelCall } from './spawning.ts'
+import { isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { Ack, Report } from './reports.ts'
 import type { Process, Usage } from './types.ts'
@@ -27,7 +28,7 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   'turn.ended': turnEnded,
   output: (work, process, { stream, text }) => said(work, process, { type: 'process.output', stream, text }),
   drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
-  frozen: (work, process, { inFlight }) => (isPausing(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
+  frozen: (work, process, { inFlight }) => (isSuspended(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
   note: (work, process, { text }) => said(work, process, { type: 'process.note', text }),
   exited: (work, process, report) => {
     terminate(work, process, naturalExit(report))
@@ -53,7 +54,8 @@ function isPausing(process: Process): boolean {
 }
 
 function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
-  const { uuid } = process
+  const { uuid, life } = process
+  if (life.state !== 'running' || life.activity !== 'starting') return 'late'
   if (report.handle || report.sessionId !== undefined) {
     work.emit(uuid, { type: 'process.handle', handle: report.handle ?? null, ...(report.sessionId === undefined ? {} : { sessionId: report.sessionId }) })
   }
@@ -139,6 +141,7 @@ function checkpointIfDue(work: Work, before: Process): void {
 function turnEnded(work: Work, process: Process, report: ReportOf<'turn.ended'>): Ack {
   const { uuid, progress, spec } = process
   if (!progress.turnOpen || progress.turn !== report.turn) return 'late'
+  closeModelCall(work, uuid)
   for (const call of progress.openCalls) closeCall(work, uuid, call)
   if (report.outcome === 'error') work.emit(uuid, { type: 'process.error', message: report.error ?? 'the turn failed' })
   if (report.outcome === 'error' && !spec.interactive) {

@@ -2,7 +2,7 @@
 // Owns which holds a person's word removes, and what each driver can go on from. No state transition happens here:
 // a new incarnation begins at `created`. Test: test/tables/resuming.test.ts.
 import { KernelError } from './errors.ts'
-import { RELEASABLE, isPersonHold } from './holds.ts'
+import { isPersonHold, mayRelease } from './holds.ts'
 import { release } from './pausing.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
@@ -24,6 +24,7 @@ export function resume(work: Work, input: Resume): void {
   const process = work.get(input.uuid) ?? input.frozen
   if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
   if (process.life.state === 'running' && process.life.stopping) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
+  if (input.message && process.spec.driver === 'command') throw new KernelError('INVALID', 'a plain command takes no messages')
   if (isSuspended(process)) wakeUp(work, process, input)
   else if (isLiving(process)) alreadyRuns(work, process, input)
   else reincarnate(work, process, input)
@@ -31,16 +32,16 @@ export function resume(work: Work, input: Resume): void {
 
 function alreadyRuns(work: Work, process: Process, input: Resume): void {
   if (input.message || input.spec) throw new KernelError('INVALID', `process ${process.pid} runs: it takes messages by \`send\`, and no overrides`)
-  const affected = input.subtree ? releaseBelow(work, process, input.by) : 0
+  let affected = release(work, process.uuid, input.by, (hold) => mayRelease(input.by, hold)) ? 1 : 0
+  if (input.subtree) affected += releaseBelow(work, process, input.by)
   done(work, input, process, affected, affected === 0 ? 'it was not suspended' : null)
 }
 
 function wakeUp(work: Work, process: Process, input: Resume): void {
   if (input.spec) throw new KernelError('INVALID', 'overrides need an ended process: stop it first')
   if (input.message) enqueue(work, process.uuid, { id: input.message.id, from: input.by, text: input.message.text })
-  const person = input.by === 'user'
-  let affected = release(work, process.uuid, input.by, (hold) => (person ? RELEASABLE[hold.reason] : hold.by === input.by)) ? 1 : 0
-  if (person && !input.only) affected += wakeAncestors(work, process, input.by)
+  let affected = release(work, process.uuid, input.by, (hold) => mayRelease(input.by, hold)) ? 1 : 0
+  if (input.by === 'user' && !input.only) affected += wakeAncestors(work, process, input.by)
   if (input.subtree) affected += releaseBelow(work, process, input.by)
   done(work, input, process, affected, stillHeld(work, process))
 }
@@ -51,7 +52,7 @@ function wakeAncestors(work: Work, process: Process, by: Sender): number {
 
 /** What was paused with this root goes on; what was paused on its own below stays. */
 function releaseBelow(work: Work, root: Process, by: Sender): number {
-  const ours = (hold: Hold): boolean => hold.reason === 'subtree' && hold.root === root.uuid
+  const ours = (hold: Hold): boolean => hold.reason === 'subtree' && hold.root === root.uuid && mayRelease(by, hold)
   return livingSubtree(work, root.uuid).filter((process) => process.uuid !== root.uuid && release(work, process.uuid, by, ours)).length
 }
 
@@ -65,7 +66,7 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   checkResumable(process, input)
   if (process.life.state === 'zombie') throw new KernelError('CONFLICT', `process ${process.pid} is still being released`)
   checkRoom(work)
-  checkName(work, process.spec.name)
+  checkName(work, (input.spec ?? process.spec).name)
   if (!work.get(process.uuid)) work.bring(process)
   const pid = work.takePid()
   const { uuid } = process
@@ -78,8 +79,13 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
 }
 
 function checkResumable(process: Process, input: Resume): void {
+  if (wasStoppedByPerson(process) && input.by !== 'user') throw new KernelError('PERMISSION', `process ${process.pid} was stopped by a person`)
   if (RESUMABLE[process.spec.driver] !== 'rerun' || input.rerun) return
   throw new KernelError('NOT_RESUMABLE', `a ${process.spec.driver} has no session to go on with; it can be run again with --rerun`)
+}
+
+function wasStoppedByPerson({ life }: Process): boolean {
+  return (life.state === 'zombie' || life.state === 'dead') && life.exit.cause === 'person'
 }
 
 /** Its parent of the spawn, if that lives; else PID 0. */

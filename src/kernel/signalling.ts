@@ -3,14 +3,15 @@
 // and the wish is durable before anything acts on it. Test: test/tables/signalling.test.ts.
 import { KernelError } from './errors.ts'
 import { signalExit } from './exit.ts'
-import { hold, release } from './pausing.ts'
+import { mayRelease } from './holds.ts'
+import { hold, pauseHold, release, settle } from './pausing.ts'
 import { terminate } from './release.ts'
-import { beginHeld, enqueue } from './spawning.ts'
+import { beginHeld, enqueue, isQueueFull } from './spawning.ts'
 import { DEFER_MS, SIGNALS, disposition } from './signals.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors, livingChildren, livingSubtree } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { Hold, Process, Sender, Signal, Uuid } from './types.ts'
+import type { Hold, PendingSignal, Process, Sender, Signal, SignalState, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** Grace of a signal that ends, where the sender gave none. */
@@ -56,7 +57,7 @@ function checkSender(work: Work, by: Sender, target: Process): void {
 }
 
 /** Delivers one signal as the receiver's mask and handlers say; `force` for one whose deferral is over. */
-export function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): void {
+function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): void {
   const process = work.need(uuid)
   if (!isLiving(process)) return
   const { signal: name, by, root, graceMs } = delivery
@@ -68,14 +69,24 @@ export function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = fals
     case 'ignored':
       return by === 'user' ? pend(work, uuid, delivery) : undefined
     case 'message':
-      enqueue(work, uuid, { id: `signal-${work.need(uuid).seq}`, from: 'system', text: `You received ${name} from ${by}. Wrap up.` })
+      tell(work, uuid, `You received ${name} from ${by}. Wrap up.`)
       return name === 'SIGTERM' ? act(work, uuid, delivery) : undefined
     case 'default':
       return act(work, uuid, delivery)
   }
 }
 
+/** The signal as a message; a queue that is full keeps no signal from its process. */
+function tell(work: Work, uuid: Uuid, text: string): void {
+  const process = work.need(uuid)
+  if (!isQueueFull(process)) enqueue(work, uuid, { id: `signal-${process.seq}`, from: 'system', text })
+  settle(work, uuid)
+}
+
+/** A set: the first of a kind waits, and no other can put off what a person sent. */
 function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs }: Delivery): void {
+  const known = work.need(uuid).signals.pending.find((waits) => waits.signal === name)
+  if (known && (known.dueMono !== null || by !== 'user')) return
   const dueMono = by === 'user' ? work.now.mono + DEFER_MS : null
   work.emit(uuid, { type: 'signal.pended', pending: { signal: name, by, root, graceMs, dueMono } })
 }
@@ -86,25 +97,31 @@ const ACTIONS: Readonly<Record<Signal, (work: Work, process: Process, delivery: 
   SIGKILL: (work, process, delivery) => stop(work, process, delivery, 0),
   SIGINT: interrupt,
   SIGPAUSE: pause,
-  SIGRESUME: (work, process, { by, root }) => {
-    release(work, process.uuid, by, (held) => held.by === by && (held.reason === 'user' || (held.reason === 'subtree' && held.root === root)))
+  SIGRESUME: (work, process, delivery) => {
+    release(work, process.uuid, delivery.by, (held) => isMeant(held, process.uuid, delivery))
   },
+}
+
+/** Below the root of a subtree only what was paused with it goes on. */
+function isMeant(held: Hold, uuid: Uuid, { by, root }: Delivery): boolean {
+  const below = root !== null && root !== uuid
+  return mayRelease(by, held) && (!below || (held.reason === 'subtree' && held.root === root))
 }
 
 function act(work: Work, uuid: Uuid, delivery: Delivery): void {
   ACTIONS[delivery.signal](work, work.need(uuid), delivery)
 }
 
-function pause(work: Work, process: Process, { by, root, freeze }: Delivery): void {
-  const added: Hold = root === null ? { reason: 'user', by, at: work.now.wall } : { reason: 'subtree', root, by, at: work.now.wall }
-  if (process.life.state === 'created') beginHeld(work, process, [added])
-  else if (!isStopping(process)) hold(work, process.uuid, added, freeze)
+function pause(work: Work, process: Process, delivery: Delivery): void {
+  const added = pauseHold(delivery, work.now.wall)
+  if (process.life.state === 'created') beginHeld(work, process, added)
+  else if (!isStopping(process)) hold(work, process.uuid, added, delivery.freeze)
 }
 
 function interrupt(work: Work, process: Process, delivery: Delivery): void {
-  const interactive = process.life.state === 'running' && process.spec.interactive
-  if (!interactive) return stop(work, process, delivery, delivery.graceMs ?? KILL_GRACE_MS)
-  work.effect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
+  const { life, spec } = process
+  if (life.state !== 'running' || !spec.interactive) return stop(work, process, delivery, delivery.graceMs ?? KILL_GRACE_MS)
+  if (life.attached && !life.stopping) work.effect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
 }
 
 /** The wish to end. A second one only shortens the patience: the first cause stays. */
@@ -123,11 +140,19 @@ function stop(work: Work, process: Process, { signal: name, by }: Delivery, grac
 /** What waits and is not blocked any more, or whose deferral is over, is delivered now. */
 export function deliverPending(work: Work, uuid: Uuid): void {
   for (const pending of work.need(uuid).signals.pending) {
+    const process = work.need(uuid)
+    if (!isLiving(process)) return
     const due = pending.dueMono !== null && pending.dueMono <= work.now.mono
-    if (!due && disposition(work.need(uuid).signals, pending.signal) !== 'default') continue
+    if (!due && waitsOn(process.signals, pending)) continue
     work.emit(uuid, { type: 'signal.unpended', signal: pending.signal })
     deliver(work, uuid, { ...pending, freeze: false }, due)
   }
+}
+
+/** Blocked still; or sent by a person and ignored, which puts it off and no more. */
+function waitsOn(signals: SignalState, { signal: name, by }: PendingSignal): boolean {
+  const how = disposition(signals, name)
+  return how === 'pending' || (how === 'ignored' && by === 'user')
 }
 
 export function mask(work: Work, input: InputOf<'mask'>): void {

@@ -2,7 +2,7 @@
 // Owns the checks before a row exists, and how work that was cut off is closed before a driver goes on with it.
 // Test: test/tables/spawning.test.ts.
 import { KernelError } from './errors.ts'
-import { inheritedHolds } from './pausing.ts'
+import { hold, inheritedHolds } from './pausing.ts'
 import type { InputOf } from './inputs.ts'
 import type { ContainmentIntent, Hold, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
@@ -62,27 +62,24 @@ export function start(work: Work, input: InputOf<'start'>): void {
 }
 
 function waitForKeys(work: Work, process: Process, missing: readonly string[]): void {
-  const hold: Hold = { reason: 'credentials', by: 'system', at: work.now.wall }
-  if (process.life.state === 'created') beginHeld(work, process, [hold])
-  else work.emit(process.uuid, { type: 'process.held', hold, mono: work.now.mono })
+  const keys: Hold = { reason: 'credentials', by: 'system', at: work.now.wall }
+  if (process.life.state === 'created') beginHeld(work, process, keys)
+  else hold(work, process.uuid, keys, false)
   work.emit(process.uuid, { type: 'process.note', text: `needs ${missing.join(', ')}` })
 }
 
 function begin(work: Work, process: Process, containment: ContainmentIntent): void {
-  const inherited = inheritedHolds(work, process)
-  if (inherited.length > 0) {
-    beginHeld(work, process, inherited)
-    return
-  }
+  if (inheritedHolds(work, process).length > 0) return beginHeld(work, process)
   work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: true, containment })
   closeOpenWork(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
 
-/** A process that is paused before it began runs without a driver until its last hold is gone. */
-export function beginHeld(work: Work, process: Process, holds: readonly Hold[]): void {
+/** A process that is paused before it began runs without a driver until its last hold is gone: those it was born under, and its own. */
+export function beginHeld(work: Work, process: Process, ...own: readonly Hold[]): void {
+  const holds = [...inheritedHolds(work, process), ...own]
   work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
-  for (const held of holds) work.emit(process.uuid, { type: 'process.held', hold: held, mono: work.now.mono })
+  for (const held of holds) hold(work, process.uuid, held, false)
 }
 
 function attach(work: Work, process: Process, containment: ContainmentIntent): void {
@@ -93,13 +90,16 @@ function attach(work: Work, process: Process, containment: ContainmentIntent): v
 
 /** What an earlier incarnation left open: a model call is void; a call that may not run twice gets its honest answer. */
 function closeOpenWork(work: Work, uuid: Uuid): void {
-  const { progress } = work.need(uuid)
-  if (progress.modelOpen) {
-    work.emit(uuid, { type: 'model.failed', step: progress.step, attempt: progress.attempt, error: 'interrupted', status: null, retryInMs: 0 })
-  }
-  for (const call of progress.openCalls) {
+  closeModelCall(work, uuid)
+  for (const call of work.need(uuid).progress.openCalls) {
     if (call.effect === 'once') closeCall(work, uuid, call)
   }
+}
+
+/** Nobody waits for the answer of the open model call any more. */
+export function closeModelCall(work: Work, uuid: Uuid): void {
+  const { modelOpen, step, attempt } = work.need(uuid).progress
+  if (modelOpen) work.emit(uuid, { type: 'model.failed', step, attempt, error: 'interrupted', status: null, retryInMs: 0 })
 }
 
 export function closeCall(work: Work, uuid: Uuid, call: { readonly callId: string; readonly name: string }): void {
@@ -109,8 +109,12 @@ export function closeCall(work: Work, uuid: Uuid, call: { readonly callId: strin
 
 /** A message into the queue. Errors: RESOURCE_EXHAUSTED at 1,000. */
 export function enqueue(work: Work, uuid: Uuid, message: { readonly id: string; readonly from: Sender; readonly text: string }): void {
-  if (work.need(uuid).queue.length >= MAX_QUEUE) throw new KernelError('RESOURCE_EXHAUSTED', `${MAX_QUEUE} messages wait already`)
+  if (isQueueFull(work.need(uuid))) throw new KernelError('RESOURCE_EXHAUSTED', `${MAX_QUEUE} messages wait already`)
   work.emit(uuid, { type: 'process.queue', ...message })
+}
+
+export function isQueueFull(process: Process): boolean {
+  return process.queue.length >= MAX_QUEUE
 }
 
 /** messages per process */

@@ -6,15 +6,15 @@ import { freezeAt, timeoutAt } from './deadline.ts'
 import { KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
 import { hold, release, settle } from './pausing.ts'
-import { reap } from './release.ts'
+import { reap, terminate } from './release.ts'
 import { report } from './reporting.ts'
 import { resume } from './resuming.ts'
 import { deliverPending, handle, mask, signal } from './signalling.ts'
-import { enqueue, spawn, start } from './spawning.ts'
+import { beginHeld, enqueue, spawn, start } from './spawning.ts'
 import { isLiving } from './status.ts'
 import { Work } from './work.ts'
 import type { Input, InputOf } from './inputs.ts'
-import type { Process, Uuid } from './types.ts'
+import type { Hold, Process, Uuid } from './types.ts'
 import type { View } from './view.ts'
 import type { Decision } from './work.ts'
 
@@ -65,8 +65,9 @@ function holdAll(work: Work, input: InputOf<'hold'>): void {
   const running = input.uuid === null ? [...work.all()] : [input.uuid]
   for (const uuid of running) {
     const process = work.get(uuid)
-    if (process?.life.state !== 'running' || process.life.stopping) continue
-    hold(work, uuid, { reason: input.reason, by: 'system', at: work.now.wall }, false)
+    const added: Hold = { reason: input.reason, by: 'system', at: work.now.wall }
+    if (process?.life.state === 'created') beginHeld(work, process, added)
+    else if (process?.life.state === 'running' && !process.life.stopping) hold(work, uuid, added, false)
   }
 }
 
@@ -111,7 +112,8 @@ function freezeNow(work: Work, uuid: Uuid): void {
 }
 
 function stopByTimeout(work: Work, process: Process): void {
-  const { uuid, pid } = process
+  const { uuid, pid, life } = process
+  if (life.state !== 'running' || !life.attached) return terminate(work, process, TIMED_OUT)
   work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: work.now.wall, graceMs: TIMEOUT_GRACE_MS, exit: TIMED_OUT } })
   work.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs: TIMEOUT_GRACE_MS })
 }

@@ -196,6 +196,8 @@ export interface Clock {
   readonly lastActivityAt: number
   readonly elapsedMs: number
   readonly since: number | null
+  /** wall time of `since`: what is left of it after a crash, when the monotonic clock has begun anew */
+  readonly sinceAt: number | null
   /** monotonic time of the hold that stopped the clock */
   readonly pausedMono: number | null
 }

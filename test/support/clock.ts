@@ -1,0 +1,56 @@
+// A clock that is wound by hand: nothing happens between two turns of it, and timers fire in order of their time.
+import type { Clock } from '../../src/daemon/clock.ts'
+import type { Now } from '../../src/kernel/types.ts'
+
+interface Timer {
+  readonly at: number
+  readonly fn: () => void
+}
+
+export class HandClock implements Clock {
+  #wall = 1_700_000_000_000
+  #mono = 1_000
+  readonly #timers = new Set<Timer>()
+
+  now(): Now {
+    return { wall: this.#wall, mono: this.#mono }
+  }
+
+  after(ms: number, fn: () => void): () => void {
+    const timer = { at: this.#mono + Math.max(0, ms), fn }
+    this.#timers.add(timer)
+    return () => void this.#timers.delete(timer)
+  }
+
+  /** how many timers wait */
+  get timers(): number {
+    return this.#timers.size
+  }
+
+  /** Turns the clock on; each timer fires at its own time. */
+  wind(ms: number): void {
+    const end = this.#mono + ms
+    for (let next = this.#next(end); next; next = this.#next(end)) {
+      this.#timers.delete(next)
+      this.#set(Math.max(this.#mono, next.at))
+      next.fn()
+    }
+    this.#set(end)
+  }
+
+  /** The wall clock jumps, as by a person's hand; durations do not. */
+  jump(ms: number): void {
+    this.#wall += ms
+  }
+
+  #next(end: number): Timer | undefined {
+    let nearest: Timer | undefined
+    for (const timer of this.#timers) if (timer.at <= end && (!nearest || timer.at < nearest.at)) nearest = timer
+    return nearest
+  }
+
+  #set(mono: number): void {
+    this.#wall += mono - this.#mono
+    this.#mono = mono
+  }
+}

@@ -1,0 +1,140 @@
+// The little language of the transcripts: one input per line, in words. Processes are called a, b, c …
+// `spawn a under=b interactive` · `signal SIGTERM a subtree by=agent:b` · `report a model 1` · `wind 1000` · `boot a`
+// A line that begins with `.` is played and not printed. `live a` is spawn, start and up in one.
+import type { InputBody } from '../../../src/kernel/inputs.ts'
+import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
+import type { DriverName, Handler, HoldReason, Limits, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+import { kernelSpec } from './world.ts'
+import type { World } from './world.ts'
+
+/** A line in its parts: words in order, flags, and `key=value` pairs. */
+interface Line {
+  readonly words: readonly string[]
+  readonly options: ReadonlyMap<string, string>
+}
+
+function parse(text: string): Line {
+  const parts = text.split(/\s+/)
+  const options = new Map<string, string>()
+  for (const part of parts) if (part.includes('=')) options.set(part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1))
+  return { words: parts.filter((part) => !part.includes('=')), options }
+}
+
+type Read = (line: Line, world: World, reply: number) => InputBody
+
+const READERS: Readonly<Record<string, Read>> = {
+  spawn: (line, _, reply) => ({ type: 'spawn', reply, by: by(line), uuid: word(line, 1), parent: line.options.get('under') ?? null, spec: specOf(line) }),
+  start: (line, world) => ({
+    type: 'start', uuid: word(line, 1), pid: pidOf(line, world), missingKeys: list(line, 'missing'),
+    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` },
+  }),
+  signal: (line, _, reply) => ({
+    type: 'signal', reply, by: by(line), signal: word(line, 1) as Signal, uuid: word(line, 2),
+    subtree: has(line, 'subtree'), graceMs: number(line, 'grace'), freeze: has(line, 'freeze'),
+  }),
+  resume: (line, world, reply) => ({
+    type: 'resume', reply, by: by(line), uuid: word(line, 1), frozen: world.dead.get(word(line, 1)) ?? null,
+    subtree: has(line, 'subtree'), only: has(line, 'only'), rerun: has(line, 'rerun'),
+    message: has(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
+    spec: line.options.has('model') || line.options.has('named') ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line) }) : null,
+  }),
+  send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
+  mask: (line, _, reply) => ({ type: 'mask', reply, by: by(line), uuid: word(line, 1), mask: line.words.slice(2) as Signal[] }),
+  handle: (line, _, reply) => ({ type: 'handle', reply, by: by(line), uuid: word(line, 1), signal: word(line, 2) as Signal, handler: word(line, 3) as Handler }),
+  hold: (line) => ({ type: 'hold', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
+  release: (line) => ({ type: 'release', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
+  report: (line, world, reply) => ({ type: 'report', reply, uuid: word(line, 1), pid: pidOf(line, world), report: reportOf(line) }),
+  released: (line, world) => ({ type: 'released', uuid: word(line, 1), pid: pidOf(line, world), survivors: list(line, 'survivors').map(Number) }),
+  checkpoint: (line, world) => ({ type: 'checkpoint', uuid: word(line, 1), pid: pidOf(line, world), error: line.options.get('error') ?? null }),
+  tick: (line) => ({ type: 'tick', uuid: word(line, 1) }),
+  boot: (line) => ({ type: 'boot', uuid: word(line, 1), survivors: list(line, 'survivors').map(Number) }),
+}
+
+export function readInput(text: string, world: World, reply: number): InputBody {
+  const line = parse(text)
+  const read = READERS[word(line, 0)]
+  if (!read) throw new Error(`no such input: ${text}`)
+  return read(line, world, reply)
+}
+
+function reportOf(line: Line): Report {
+  const what = word(line, 2)
+  const step = Number(line.words[3] ?? 0)
+  switch (what) {
+    case 'up': return { type: 'up', ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}) }
+    case 'model': return { type: 'model.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml' }
+    case 'answer': return answerOf(line, step)
+    case 'failed': return { type: 'model.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: 100 }
+    case 'tool': return { type: 'tool.finished', callId: word(line, 3), outcome: 'ok', content: 'done', durationMs: 5 }
+    case 'ended': return { type: 'turn.ended', turn: step, outcome: (line.words[4] ?? 'ok') as 'ok', ...(line.words[4] === 'error' ? { error: 'it broke' } : { result: 'fine' }) }
+    case 'output': return { type: 'output', stream: 'stdout', text: 'hello\n' }
+    case 'drained': return { type: 'drained' }
+    case 'frozen': return { type: 'frozen', inFlight: 'make' }
+    case 'note': return { type: 'note', text: 'remember' }
+    case 'exited': return exitOf(line)
+    default: throw new Error(`no such report: ${what}`)
+  }
+}
+
+/** `answer 1 calls=c1:once,c2:read cost=2 tokens=100` */
+function answerOf(line: Line, step: number): Report {
+  const calls = list(line, 'calls').map((text): AskedCall => {
+    const [callId = '', effect = 'once'] = text.split(':')
+    return { callId, name: 'bash', effect: effect as ToolEffect }
+  })
+  return {
+    type: 'model.finished', step, finish: calls.length > 0 ? 'tool-calls' : 'stop', durationMs: 10, calls,
+    message: [{ type: 'text', text: `step ${step}` }, ...calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} }))],
+    usage: { inputTokens: number(line, 'tokens') ?? 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: number(line, 'cost') ?? 0.01 },
+  }
+}
+
+/** `exited 3`, `exited SIGSEGV`, `exited none`, `exited 0 error=boom` */
+function exitOf(line: Line): Report {
+  const how = word(line, 3)
+  const error = line.options.get('error')
+  const ended = how.startsWith('SIG') ? { code: null, osSignal: how } : { code: how === 'none' ? null : Number(how), osSignal: null }
+  return { type: 'exited', ...ended, ...(error === undefined ? {} : { error }) }
+}
+
+function specOf(line: Line): ReturnType<typeof kernelSpec> {
+  const driver = line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command') ?? 'native'
+  const limits: Limits = {
+    ...limit(line, 'maxSteps'), ...limit(line, 'timeoutMs'), ...limit(line, 'budgetUsd'), ...limit(line, 'budgetTokens'),
+  }
+  return kernelSpec({
+    driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
+    intent: line.options.get('intent') ?? 'work', argv: driver === 'command' ? ['make'] : null,
+  })
+}
+
+function override(line: Line): { model?: string; name?: string } {
+  const model = line.options.get('model')
+  const name = line.options.get('named')
+  return { ...(model === undefined ? {} : { model }), ...(name === undefined ? {} : { name }) }
+}
+
+function limit(line: Line, key: keyof Limits): Limits {
+  const value = number(line, key)
+  return value === null ? {} : { [key]: value }
+}
+
+function word(line: Line, index: number): string {
+  const found = line.words[index]
+  if (found === undefined) throw new Error(`word ${index} is missing in: ${line.words.join(' ')}`)
+  return found
+}
+
+const has = (line: Line, flag: string): boolean => line.words.includes(flag)
+const by = (line: Line): Sender => (line.options.get('by') ?? 'user') as Sender
+const list = (line: Line, key: string): string[] => line.options.get(key)?.split(',') ?? []
+const anyOf = (line: Line): string | null => (word(line, 1) === 'all' ? null : word(line, 1))
+
+function number(line: Line, key: string): number | null {
+  const value = line.options.get(key)
+  return value === undefined ? null : Number(value)
+}
+
+function pidOf(line: Line, world: World): number {
+  return number(line, 'pid') ?? world.row(word(line, 1))?.pid ?? 0
+}

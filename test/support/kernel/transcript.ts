@@ -1,0 +1,126 @@
+// Plays lines of inputs on a kernel and prints what came of them, as text that is read as a diff:
+// the facts (`a.3 process.held …`), the effects (`-> driver.pause a#1`) and the statuses that changed (`== a suspended`).
+import { deadlineOf } from '../../../src/kernel/deadline.ts'
+import { statusOf } from '../../../src/kernel/status.ts'
+import type { Effect } from '../../../src/kernel/effects.ts'
+import type { Fact, FactBody } from '../../../src/kernel/facts.ts'
+import type { Hold } from '../../../src/kernel/types.ts'
+import { readInput } from './script.ts'
+import { World } from './world.ts'
+
+export class Player {
+  readonly world: World
+  readonly #statuses = new Map<string, string>()
+  #replies = 0
+
+  constructor(maxProcesses?: number) {
+    this.world = new World(maxProcesses)
+  }
+
+  /** Plays a script; gives what is to be seen of it. */
+  play(script: string): string {
+    const lines = script.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+    const shown = lines.flatMap((line) => (line.startsWith('.') ? (this.#line(line.slice(1).trim()), []) : [`> ${line}`, ...this.#line(line)]))
+    return `\n${shown.join('\n')}\n`
+  }
+
+  #line(line: string): string[] {
+    const [verb, who = ''] = line.split(/\s+/)
+    if (verb === 'wind') return this.#wind(Number(who))
+    if (verb === 'live') return [`spawn ${line.slice(5)}`, `start ${who}`, `report ${who} up`].flatMap((one) => this.#input(one))
+    return this.#input(line)
+  }
+
+  /** Winds the clock and ticks every process whose deadline has come, as the daemon does. */
+  #wind(ms: number): string[] {
+    const { world } = this
+    world.wind(ms)
+    const due = [...world.table.rows()].filter((row) => (deadlineOf(row) ?? Infinity) <= world.mono)
+    return due.flatMap((row) => [`tick ${row.uuid}`, ...this.#input(`tick ${row.uuid}`)])
+  }
+
+  #input(line: string): string[] {
+    this.#replies += 1
+    const { changes, effects } = this.world.step(readInput(line, this.world, this.#replies))
+    this.world.commit()
+    return [...changes.facts.map(factLine), ...effects.map(effectLine), ...this.#changed([...changes.processes.keys()])]
+  }
+
+  #changed(uuids: readonly string[]): string[] {
+    return uuids.flatMap((uuid) => {
+      const row = this.world.row(uuid)
+      const status = row ? statusOf(row) : 'gone'
+      if (this.#statuses.get(uuid) === status) return []
+      this.#statuses.set(uuid, status)
+      return [`  == ${uuid} ${status}`]
+    })
+  }
+}
+
+/** Plays a script on a kernel of its own. */
+export function play(script: string): string {
+  return new Player().play(script)
+}
+
+function factLine({ uuid, seq, body }: Fact): string {
+  return `${uuid}.${seq} ${body.type} ${detail(body)}`.trimEnd()
+}
+
+const holdText = ({ reason, root, by }: Hold): string => `${reason}${root === undefined ? '' : `(${root})`}/${by}`
+
+/** What of a fact is worth a look in a transcript. */
+function detail(body: FactBody): string {
+  switch (body.type) {
+    case 'process.spawned': return `#${body.pid}${body.parentUuid === null ? '' : ` under ${body.parentUuid}`}`
+    case 'process.started': return body.attached ? '' : 'unattached'
+    case 'process.ready': return `turn ${body.turn}${body.outcome === undefined ? '' : ` ${body.outcome}`}`
+    case 'process.working': return `turn ${body.turn}${body.message === null ? '' : ` ${body.message}`}`
+    case 'process.stopping': return `${body.stopping.signal} by ${body.stopping.by} -> ${body.stopping.exit.code} ${body.stopping.exit.reason}`
+    case 'process.exited': return `${body.exit.code} ${body.exit.reason} (${body.exit.cause})`
+    case 'process.reparented': return `to ${body.parent ?? 'PID 0'}`
+    case 'process.resumed': return `#${body.pid} by ${body.by} from step ${body.fromStep}`
+    case 'process.rehydrated': return `#${body.pid}`
+    case 'process.held': return holdText(body.hold)
+    case 'process.released': return body.holds.map(holdText).join(' ')
+    case 'process.drained':
+    case 'process.frozen': return body.inFlight ?? ''
+    case 'signal.sent': return `${body.signal} by ${body.by}${body.root === null ? '' : ` root ${body.root}`}: ${body.disposition}`
+    case 'signal.pended': return `${body.pending.signal} by ${body.pending.by}${body.pending.dueMono === null ? '' : ` due ${body.pending.dueMono}`}`
+    case 'signal.unpended': return body.signal
+    case 'signal.masked': return body.mask.join(' ')
+    case 'signal.handled': return `${body.signal} ${body.handler}`
+    case 'process.queue': return body.id
+    case 'process.incoming': return `${body.id} turn ${body.turn}`
+    case 'process.error': return body.message
+    case 'process.note': return body.text
+    case 'model.started': return `${body.step} try ${body.attempt}`
+    case 'model.finished': return String(body.step)
+    case 'model.failed': return `${body.step} ${body.error}`
+    case 'tool.started': return `${body.callId} ${body.effect}`
+    case 'tool.finished': return `${body.callId} ${body.outcome}`
+    case 'checkpoint.written': return `step ${body.step}`
+    case 'checkpoint.failed': return `step ${body.step} ${body.error}`
+    case 'child.spawned': return body.child
+    case 'child.exited': return `${body.child} ${body.code} ${body.reason}`
+    case 'child.suspended': return `${body.child} ${body.reason}/${body.by}`
+    case 'child.resumed': return `${body.child} by ${body.by}`
+    default: return ''
+  }
+}
+
+function effectLine(effect: Effect): string {
+  switch (effect.type) {
+    case 'reply': {
+      if (effect.value.type === 'ack') return `  -> ack ${effect.value.ack}`
+      const { affected, childrenGoOn, note } = effect.value
+      return `  -> done, ${affected} affected${childrenGoOn > 0 ? `, ${childrenGoOn} children go on` : ''}${note === null ? '' : `: ${note}`}`
+    }
+    case 'refuse': return `  -> refused ${effect.code}: ${effect.message}`
+    case 'driver.deliver': return `  -> driver.deliver ${effect.uuid}#${effect.pid} ${effect.message} turn ${effect.turn}`
+    case 'driver.proceed': return `  -> driver.proceed ${effect.uuid}#${effect.pid} turn ${effect.turn}`
+    case 'driver.pause': return `  -> driver.pause ${effect.uuid}#${effect.pid}${effect.freeze ? ' freeze' : ''}`
+    case 'driver.stop': return `  -> driver.stop ${effect.uuid}#${effect.pid} ${effect.signal} ${effect.graceMs}`
+    case 'release': return `  -> release ${effect.action} ${effect.uuid}#${effect.pid}`
+    default: return `  -> ${effect.type} ${effect.uuid}#${effect.pid}`
+  }
+}

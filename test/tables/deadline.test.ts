@@ -1,0 +1,135 @@
+// Deadlines: which there are, that each is gone once it was acted on, and the one timer that watches them.
+import { describe, expect, test } from 'vitest'
+import { Deadlines } from '../../src/daemon/deadlines.ts'
+import { DRAIN_MS, deadlineOf } from '../../src/kernel/deadline.ts'
+import { HandClock } from '../support/clock.ts'
+import { Player, play } from '../support/kernel/transcript.ts'
+import type { Process } from '../../src/kernel/types.ts'
+
+const DEADLINES: readonly { readonly what: string; readonly script: string; readonly at: number | null }[] = [
+  { what: 'created', script: '.spawn a timeoutMs=50', at: null },
+  { what: 'no limit', script: '.live a', at: null },
+  { what: 'a time limit', script: '.live a timeoutMs=50', at: 1_050 },
+  { what: 'a time limit, suspended and drained', script: '.live a timeoutMs=50\n.signal SIGPAUSE a\n.report a drained', at: null },
+  { what: 'a time limit after a pause of 100 ms', script: '.live a timeoutMs=50\n.wind 20\n.signal SIGPAUSE a\n.wind 100\n.resume a', at: 1_150 },
+  { what: 'a drain', script: '.live a\n.signal SIGPAUSE a', at: 1_000 + DRAIN_MS },
+  { what: 'a drain that began with the first of two holds', script: '.live a\n.signal SIGPAUSE a\n.wind 10\n.hold a loop', at: 1_000 + DRAIN_MS },
+  { what: 'a drain that is over', script: '.live a\n.signal SIGPAUSE a\n.report a frozen', at: null },
+  { what: 'held without a driver', script: '.spawn a\n.signal SIGPAUSE a', at: null },
+  { what: 'a signal that waits', script: '.live a\n.mask a SIGTERM\n.signal SIGTERM a', at: 11_000 },
+  { what: 'the nearest of three', script: '.live a timeoutMs=60000\n.mask a SIGTERM\n.signal SIGTERM a', at: 11_000 },
+  { what: 'stopping', script: '.live a timeoutMs=50\n.signal SIGTERM a', at: null },
+  { what: 'zombie', script: '.live a timeoutMs=50\n.report a exited 0', at: null },
+]
+
+function rowOf(player: Player): Process {
+  const row = player.world.row('a')
+  if (!row) throw new Error('no row')
+  return row
+}
+
+describe('the deadline of a process', () => {
+  test.each(DEADLINES)('$what', ({ script, at }) => {
+    const player = new Player()
+    player.play(script)
+    expect(deadlineOf(rowOf(player))).toBe(at)
+  })
+
+  test.each(DEADLINES.filter(({ at }) => at !== null))('$what: is gone when it was acted on', ({ script, at }) => {
+    const player = new Player()
+    player.play(script)
+    player.world.wind((at ?? 0) - player.world.mono)
+    player.play('.tick a')
+    expect(deadlineOf(rowOf(player)) ?? Infinity).toBeGreaterThan(player.world.mono)
+  })
+
+  test('a tick before the time changes nothing', () => {
+    expect(play('.live a timeoutMs=50\n.wind 49\ntick a\ntick nobody')).toMatchInlineSnapshot(`
+      "
+      > tick a
+      > tick nobody
+      "
+    `)
+  })
+
+  test('a time limit ends a process that has no driver yet at once', () => {
+    expect(play(`
+      .spawn a timeoutMs=50
+      .signal SIGPAUSE a
+      .resume a
+      wind 50
+      start a
+    `)).toMatchInlineSnapshot(`
+      "
+      > wind 50
+      tick a
+      a.7 process.exited 1 timed out (limit)
+      a.8 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        == a failed
+      > start a
+      "
+    `)
+  })
+})
+
+describe('the timer of all', () => {
+  function watched(): { readonly clock: HandClock; readonly due: string[]; readonly deadlines: Deadlines; watch(uuid: string, timeoutMs: number | null): void } {
+    const clock = new HandClock()
+    const due: string[] = []
+    const deadlines = new Deadlines(clock, (uuid) => due.push(uuid))
+    const watch = (uuid: string, timeoutMs: number | null): void => {
+      const player = new Player()
+      player.world.mono = clock.now().mono
+      player.play(timeoutMs === null ? '.live a' : `.live a timeoutMs=${timeoutMs}`)
+      deadlines.watch(uuid, rowOf(player))
+    }
+    return { clock, due, deadlines, watch }
+  }
+
+  test('tells each once, when its time has come, whatever the order', () => {
+    const { clock, due, watch } = watched()
+    watch('late', 300)
+    watch('soon', 100)
+    watch('same', 100)
+    clock.wind(99)
+    expect(due).toEqual([])
+    clock.wind(1)
+    expect(due).toEqual(['soon', 'same'])
+    clock.wind(1_000)
+    expect(due).toEqual(['soon', 'same', 'late'])
+    expect(clock.timers).toBe(0)
+  })
+
+  test('forgets what has no deadline any more or has left the table', () => {
+    const { clock, due, watch, deadlines } = watched()
+    watch('a', 100)
+    watch('b', 200)
+    watch('c', 300)
+    watch('a', null)
+    deadlines.watch('b', undefined)
+    clock.wind(1_000)
+    expect(due).toEqual(['c'])
+  })
+
+  test('a deadline that moves is kept at its new time', () => {
+    const { clock, due, watch } = watched()
+    watch('a', 100)
+    watch('a', 500)
+    clock.wind(499)
+    expect(due).toEqual([])
+    clock.wind(1)
+    expect(due).toEqual(['a'])
+  })
+
+  test('stopped, it leaves no timer', () => {
+    const { clock, due, watch, deadlines } = watched()
+    watch('a', 100)
+    deadlines.stop()
+    clock.wind(1_000)
+    expect(due).toEqual([])
+    expect(clock.timers).toBe(0)
+  })
+})

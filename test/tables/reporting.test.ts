@@ -1,0 +1,389 @@
+// What drivers report, as transcripts: steps, turns, limits, budgets, and what comes too late.
+import { describe, expect, test } from 'vitest'
+import { Player, play } from '../support/kernel/transcript.ts'
+
+describe('a step', () => {
+  test('from the question to the last result', () => {
+    expect(play(`
+      .live a
+      report a model 1
+      report a answer 1 calls=c1:once,c2:read
+      report a tool c2
+      report a tool c1
+      report a model 2
+      report a answer 2
+      report a ended 1
+      released a
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a model 1
+      a.7 model.started 1 try 1
+        -> ack go
+      > report a answer 1 calls=c1:once,c2:read
+      a.8 model.finished 1
+      a.9 tool.started c1 once
+      a.10 tool.started c2 read
+        -> ack ok
+      > report a tool c2
+      a.11 tool.finished c2 ok
+        -> ack ok
+      > report a tool c1
+      a.12 tool.finished c1 ok
+        -> ack ok
+      > report a model 2
+      a.13 model.started 2 try 1
+        -> ack go
+      > report a answer 2
+      a.14 model.finished 2
+        -> ack ok
+      > report a ended 1
+      a.15 process.ready turn 1 ok
+      a.16 process.exited 0 completed (agent)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack ok
+        == a zombie
+      > released a
+      a.17 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        == a completed
+      "
+    `)
+  })
+
+  test('an attempt that failed is made again under the same number', () => {
+    expect(play(`
+      .live a
+      report a model 1
+      report a failed 1
+      report a model 1 attempt=2
+      report a answer 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a model 1
+      a.7 model.started 1 try 1
+        -> ack go
+      > report a failed 1
+      a.8 model.failed 1 overloaded
+        -> ack ok
+      > report a model 1 attempt=2
+      a.9 model.started 1 try 2
+        -> ack go
+      > report a answer 1
+      a.10 model.finished 1
+        -> ack ok
+      "
+    `)
+  })
+
+  test('no step begins while one is open, none is passed over, and none ends that is not open', () => {
+    expect(play(`
+      .live a
+      report a model 2
+      report a answer 1
+      report a model 1
+      report a model 1
+      report a answer 1 calls=c1:once
+      report a model 2
+      report a tool c9
+      report a failed 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a model 2
+        -> refused INVALID: step 2 cannot begin: step 0 is open
+      > report a answer 1
+        -> refused INVALID: no model call of step 1 is open
+      > report a model 1
+      a.7 model.started 1 try 1
+        -> ack go
+      > report a model 1
+        -> refused INVALID: step 1 cannot begin: step 1 is open
+      > report a answer 1 calls=c1:once
+      a.8 model.finished 1
+      a.9 tool.started c1 once
+        -> ack ok
+      > report a model 2
+        -> refused INVALID: step 2 cannot begin: step 1 is open
+      > report a tool c9
+        -> ack late
+      > report a failed 1
+        -> ack late
+      "
+    `)
+  })
+
+  test('every fifth step a checkpoint is due, or the first after 30 s', () => {
+    const player = new Player()
+    player.play('.live a')
+    for (let step = 1; step <= 4; step += 1) player.play(`.report a model ${step}\n.report a answer ${step}`)
+    expect(player.play(`
+      .report a model 5
+      report a answer 5
+      checkpoint a
+      .report a model 6
+      report a answer 6
+      .wind 30000
+      .report a model 7
+      report a answer 7
+      checkpoint a error=EIO
+      checkpoint a pid=99
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a answer 5
+      a.16 model.finished 5
+        -> checkpoint a#1
+        -> ack ok
+      > checkpoint a
+      a.17 checkpoint.written step 5
+      > report a answer 6
+      a.19 model.finished 6
+        -> ack ok
+      > report a answer 7
+      a.21 model.finished 7
+        -> checkpoint a#1
+        -> ack ok
+      > checkpoint a error=EIO
+      a.22 checkpoint.failed step 7 EIO
+      > checkpoint a pid=99
+      "
+    `)
+  })
+})
+
+describe('the answer to a question for a model call', () => {
+  test('stop for one that is stopping, held for one that is held', () => {
+    expect(play(`
+      .live a
+      .signal SIGPAUSE a
+      report a model 1
+      .resume a
+      .signal SIGTERM a
+      report a model 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a model 1
+        -> ack held
+      > report a model 1
+        -> ack stop
+      "
+    `)
+  })
+
+  test('the step after the last that is allowed ends the process', () => {
+    expect(play(`
+      .live a maxSteps=1
+      .report a model 1
+      .report a answer 1 calls=c1:once
+      .report a tool c1
+      report a model 2
+      released a
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a model 2
+      a.11 process.exited 1 max steps exceeded (limit)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack stop
+        == a zombie
+      > released a
+      a.12 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        == a failed
+      "
+    `)
+  })
+
+  test('money and tokens suspend before the call, and a person cannot wish that away', () => {
+    expect(play(`
+      .live a budgetUsd=1
+      .report a model 1
+      .report a answer 1 cost=1 calls=c1:read
+      .report a tool c1
+      report a model 2
+      resume a
+      .live b budgetTokens=50
+      .report b model 1
+      .report b answer 1 tokens=49 calls=c1:read
+      .report b tool c1
+      report b model 2
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a model 2
+      a.11 process.held budget/system
+      a.12 process.note budget: $1.0000 of $1 are spent
+        -> driver.pause a#1
+        -> ack held
+        == a suspended
+      > resume a
+        -> done, 0 affected: still suspended: budget
+      > report b model 2
+      b.11 process.held budget/system
+      b.12 process.note budget: 50 of 50 tokens are used
+        -> driver.pause b#2
+        -> ack held
+        == b suspended
+      "
+    `)
+  })
+})
+
+describe('a turn', () => {
+  test('begins with a message, one at a time, in order', () => {
+    expect(play(`
+      .live a interactive
+      send a
+      send a
+      report a ended 1
+      report a ended 2
+      report a ended 3
+    `)).toMatchInlineSnapshot(`
+      "
+      > send a
+      a.7 process.queue m4
+        -> done, 1 affected
+      > send a
+      a.8 process.queue m5
+        -> done, 1 affected
+      > report a ended 1
+      a.9 process.ready turn 1 ok
+      a.10 process.incoming m4 turn 2
+      a.11 process.working turn 2 m4
+        -> driver.deliver a#1 m4 turn 2
+        -> ack ok
+      > report a ended 2
+      a.12 process.ready turn 2 ok
+      a.13 process.incoming m5 turn 3
+      a.14 process.working turn 3 m5
+        -> driver.deliver a#1 m5 turn 3
+        -> ack ok
+      > report a ended 3
+      a.15 process.ready turn 3 ok
+        -> ack ok
+        == a ready
+      "
+    `)
+  })
+
+  test('its end closes what is open: the call to the model is void, tool calls are answered', () => {
+    expect(play(`
+      .live a interactive
+      .report a model 1
+      report a ended 1 interrupted
+      .send a
+      report a model 1
+      .report a answer 1 calls=c1:read
+      report a ended 2 interrupted
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a ended 1 interrupted
+      a.8 model.failed 1 interrupted
+      a.9 process.ready turn 1 interrupted
+        -> ack ok
+        == a ready
+      > report a model 1
+      a.13 model.started 1 try 1
+        -> ack go
+      > report a ended 2 interrupted
+      a.16 tool.finished c1 interrupted
+      a.17 process.ready turn 2 interrupted
+        -> ack ok
+        == a ready
+      "
+    `)
+  })
+
+  test('a failed one ends a process that is not interactive', () => {
+    expect(play(`
+      .live a
+      report a ended 1 error
+      .live b interactive
+      report b ended 1 error
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a ended 1 error
+      a.7 process.error it broke
+      a.8 process.exited 1 it broke (agent)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack ok
+        == a zombie
+      > report b ended 1 error
+      b.7 process.error it broke
+      b.8 process.ready turn 1 error
+        -> ack ok
+        == b ready
+      "
+    `)
+  })
+
+  test('a start that is reported twice begins no second turn', () => {
+    expect(play(`
+      .live a
+      report a up
+      .live b command
+      report b up
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a up
+        -> ack late
+      > report b up
+        -> ack late
+      "
+    `)
+  })
+})
+
+describe('too late', () => {
+  test('reports of an old turn, an old incarnation, a zombie and nobody change nothing', () => {
+    expect(play(`
+      .live a interactive
+      .report a ended 1
+      report a ended 1
+      .send a
+      report a ended 1
+      .report a exited 1
+      report a model 1
+      .released a
+      .resume a
+      .start a
+      report a exited 0 pid=1
+      released a pid=1
+      report nobody output pid=7
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a ended 1
+        -> ack late
+      > report a ended 1
+        -> ack late
+      > report a model 1
+        -> ack late
+      > report a exited 0 pid=1
+        -> ack late
+      > released a pid=1
+      > report nobody output pid=7
+        -> ack late
+      "
+    `)
+  })
+
+  test('a pause that is over can no longer be drained', () => {
+    expect(play(`
+      .live a
+      .signal SIGPAUSE a
+      .resume a
+      report a drained
+      report a frozen
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a drained
+        -> ack ok
+      > report a frozen
+        -> ack ok
+      "
+    `)
+  })
+})

@@ -1,0 +1,450 @@
+// Resume as transcripts: what comes back of a dead process, what is closed of its open work, and what is refused.
+import { describe, expect, test } from 'vitest'
+import { Player, play } from '../support/kernel/transcript.ts'
+
+describe('of the dead', () => {
+  test('a completed native process has nothing to do without a message', () => {
+    expect(play(`
+      .live a
+      .report a ended 1
+      .released a
+      resume a
+      start a
+      report a up
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a
+      a.10 process.resumed #2 by user from step 0
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.11 process.started
+        -> driver.start a#2
+        == a starting
+      > report a up
+      a.12 process.ready turn 1
+      a.13 process.exited 0 completed (agent)
+        -> release cancel a#2
+        -> release await a#2
+        -> ack ok
+        == a zombie
+      "
+    `)
+  })
+
+  test('a message begins its next turn', () => {
+    expect(play(`
+      .live a
+      .report a ended 1
+      .released a
+      resume a message
+      start a
+      report a up
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+      a.10 process.resumed #2 by user from step 0
+      a.11 process.queue m6
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.12 process.started
+        -> driver.start a#2
+        == a starting
+      > report a up
+      a.13 process.ready turn 1
+      a.14 process.incoming m6 turn 2
+      a.15 process.working turn 2 m6
+        -> driver.deliver a#2 m6 turn 2
+        -> ack ok
+        == a working
+      "
+    `)
+  })
+
+  test('a failed one goes on with the turn that was open', () => {
+    expect(play(`
+      .live a
+      .report a model 1
+      .report a exited none error=boom
+      .released a
+      resume a
+      start a
+      report a up
+      report a model 1 attempt=1
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a
+      a.10 process.resumed #2 by user from step 0
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.11 process.started
+      a.12 model.failed 1 interrupted
+        -> driver.start a#2
+        == a starting
+      > report a up
+      a.13 process.ready turn 1
+      a.14 process.working turn 1
+        -> driver.proceed a#2 turn 1
+        -> ack ok
+        == a working
+      > report a model 1 attempt=1
+      a.15 model.started 1 try 1
+        -> ack go
+      "
+    `)
+  })
+
+  test('an interrupted one: a call that may not run twice is answered, one that only reads is left open', () => {
+    expect(play(`
+      .live a
+      .report a model 1
+      .report a answer 1 calls=c1:once,c2:read,c3:idempotent
+      boot a
+      resume a
+      start a
+      report a up
+      report a tool c2
+      report a tool c3
+      report a model 2
+    `)).toMatchInlineSnapshot(`
+      "
+      > boot a
+      a.12 process.exited 1 interrupted (daemon)
+      a.13 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        == a interrupted
+      > resume a
+      a.14 process.resumed #2 by user from step 0
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.15 process.started
+      a.16 tool.finished c1 interrupted
+        -> driver.start a#2
+        == a starting
+      > report a up
+      a.17 process.ready turn 1
+      a.18 process.working turn 1
+        -> driver.proceed a#2 turn 1
+        -> ack ok
+        == a working
+      > report a tool c2
+      a.19 tool.finished c2 ok
+        -> ack ok
+      > report a tool c3
+      a.20 tool.finished c3 ok
+        -> ack ok
+      > report a model 2
+      a.21 model.started 2 try 1
+        -> ack go
+      "
+    `)
+  })
+
+  test('the parent of the spawn is the parent again if it lives, else PID 0', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .signal SIGKILL b
+      .report b exited SIGKILL
+      .released b
+      resume b
+      .start b
+      .signal SIGKILL a
+      .report a exited SIGKILL
+      .released a
+      .signal SIGKILL b
+      .report b exited SIGKILL
+      .released b
+      resume b
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume b
+      b.11 process.resumed #3 by user from step 0
+        -> done, 1 affected
+        -> start b#3
+        == b pending
+      > resume b
+      b.18 process.resumed #4 by user from step 0
+        -> done, 1 affected
+        -> start b#4
+        == b pending
+      "
+    `)
+  })
+
+  test('under a subtree that is paused it starts held', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .report b exited 1
+      .released b
+      .signal SIGPAUSE a subtree
+      .resume b
+      start b
+    `)).toMatchInlineSnapshot(`
+      "
+      > start b
+      b.10 process.started unattached
+      b.11 process.held subtree(a)/user
+      a.11 child.suspended b subtree/user
+        == b suspended
+      "
+    `)
+  })
+
+  test('masks, handlers and pending signals are of the incarnation and do not come back', () => {
+    const player = new Player()
+    player.play(`
+      .live a
+      .mask a SIGTERM
+      .handle a SIGINT ignore
+      .signal SIGTERM a
+      .report a exited 1
+      .released a
+      .resume a
+    `)
+    expect(player.world.row('a')?.signals).toEqual({ mask: [], pending: [], handlers: {} })
+  })
+})
+
+describe('of the suspended', () => {
+  test('a placeholder keeps its PID when it is resumed', () => {
+    expect(play(`
+      .live a
+      .report a model 1
+      .signal SIGPAUSE a
+      boot a
+      resume a
+      start a
+      report a up
+    `)).toMatchInlineSnapshot(`
+      "
+      > boot a
+      a.10 process.rehydrated #2
+      > resume a
+      a.11 process.released user/user
+        -> start a#2
+        -> done, 1 affected
+        == a starting
+      > start a
+      a.12 process.attached
+      a.13 model.failed 1 interrupted
+        -> driver.start a#2
+      > report a up
+      a.14 process.ready turn 1
+      a.15 process.working turn 1
+        -> driver.proceed a#2 turn 1
+        -> ack ok
+        == a working
+      "
+    `)
+  })
+
+  test('a start that is overtaken by a new pause does nothing; the next resume asks again', () => {
+    expect(play(`
+      .spawn a
+      .signal SIGPAUSE a
+      resume a
+      signal SIGPAUSE a
+      start a
+      resume a
+      start a
+      start a
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a
+      a.6 process.released user/user
+        -> start a#1
+        -> done, 1 affected
+        == a starting
+      > signal SIGPAUSE a
+      a.7 signal.sent SIGPAUSE by user: default
+      a.8 process.held user/user
+        -> done, 1 affected
+        == a suspended
+      > start a
+      > resume a
+      a.9 process.released user/user
+        -> start a#1
+        -> done, 1 affected
+        == a starting
+      > start a
+      a.10 process.attached
+        -> driver.start a#1
+      > start a
+      "
+    `)
+  })
+
+  test('a message waits in the queue until the open turn is over', () => {
+    expect(play(`
+      .live a interactive
+      .signal SIGPAUSE a
+      resume a message
+      report a ended 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+      a.9 process.queue m5
+      a.10 process.released user/user
+        -> driver.unpause a#1
+        -> done, 1 affected
+        == a working
+      > report a ended 1
+      a.11 process.ready turn 1 ok
+      a.12 process.incoming m5 turn 2
+      a.13 process.working turn 2 m5
+        -> driver.deliver a#1 m5 turn 2
+        -> ack ok
+      "
+    `)
+  })
+})
+
+describe('refused', () => {
+  test('messages and overrides for a process that runs, overrides for one that is suspended', () => {
+    expect(play(`
+      .live a
+      resume a message
+      resume a model=other
+      .signal SIGPAUSE a
+      resume a model=other
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+        -> refused INVALID: process 1 runs: it takes messages by \`send\`, and no overrides
+      > resume a model=other
+        -> refused INVALID: process 1 runs: it takes messages by \`send\`, and no overrides
+      > resume a model=other
+        -> refused INVALID: overrides need an ended process: stop it first
+      "
+    `)
+  })
+
+  test('a process that is stopping, is still being released, or never was', () => {
+    expect(play(`
+      .live a
+      .signal SIGTERM a
+      resume a
+      .report a exited 0
+      resume a
+      resume nobody
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a
+        -> refused INVALID: process 1 is stopping
+      > resume a
+        -> refused CONFLICT: process 1 is still being released
+      > resume nobody
+        -> refused NOT_FOUND: no process nobody
+      "
+    `)
+  })
+
+  test('a command without --rerun, and a message for one', () => {
+    expect(play(`
+      .live a command
+      .signal SIGPAUSE a
+      resume a message
+      .resume a
+      .report a exited 3
+      .released a
+      resume a
+      resume a rerun message
+      resume a rerun
+      start a
+      report a up handle
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+        -> refused INVALID: a plain command takes no messages
+      > resume a
+        -> refused NOT_RESUMABLE: a command has no session to go on with; it can be run again with --rerun
+      > resume a rerun message
+        -> refused INVALID: a plain command takes no messages
+      > resume a rerun
+      a.9 process.resumed #2 by user from step 0
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.10 process.started
+        -> driver.start a#2
+        == a starting
+      > report a up handle
+      a.11 process.handle
+      a.12 process.working turn 2
+        -> ack ok
+        == a working
+      "
+    `)
+  })
+
+  test('a name that another one has by now, also one that is given anew', () => {
+    expect(play(`
+      .live a named=x
+      .report a exited 1
+      .released a
+      .live b named=x
+      .live c named=y
+      resume a
+      .report b exited 1
+      .released b
+      resume a named=y
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a
+        -> refused CONFLICT: a living process is called "x"
+      > resume a named=y
+        -> refused CONFLICT: a living process is called "y"
+      "
+    `)
+  })
+
+  test('when the table is full', () => {
+    const player = new Player(1)
+    expect(player.play(`
+      .live a
+      .report a exited 1
+      .released a
+      .live b
+      resume a
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a
+        -> refused RESOURCE_EXHAUSTED: 1 processes run, and 1 may
+      "
+    `)
+  })
+
+  test('what a person has stopped stays stopped for agents', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .signal SIGKILL b
+      .report b exited SIGKILL
+      .released b
+      resume b by=agent:a
+      resume b
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume b by=agent:a
+        -> refused PERMISSION: process 2 was stopped by a person
+      > resume b
+      b.11 process.resumed #3 by user from step 0
+        -> done, 1 affected
+        -> start b#3
+        == b pending
+      "
+    `)
+  })
+})

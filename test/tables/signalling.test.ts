@@ -1,0 +1,566 @@
+// Signals as transcripts: who is reached, what each does by default, masks, handlers, deferral, and the first cause that wins.
+import { describe, expect, test } from 'vitest'
+import { Player, play } from '../support/kernel/transcript.ts'
+
+describe('ending', () => {
+  test('SIGTERM is a durable wish first, then a ladder; the first signal is the cause, also when the program then exits 0', () => {
+    expect(play(`
+      .live a
+      signal SIGTERM a grace=10000
+      report a exited 0
+      released a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a grace=10000
+      a.7 signal.sent SIGTERM by user: default
+      a.8 process.stopping SIGTERM by user -> 143 SIGTERM from user
+        -> driver.stop a#1 SIGTERM 10000
+        -> done, 1 affected
+        == a stopping
+      > report a exited 0
+      a.9 process.exited 143 SIGTERM from user (person)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack ok
+        == a zombie
+      > released a
+      a.10 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        == a stopped
+      "
+    `)
+  })
+
+  test('SIGKILL after SIGTERM shortens the patience and keeps the first cause', () => {
+    expect(play(`
+      .live a
+      signal SIGTERM a by=agent:a
+      signal SIGKILL a
+      report a exited SIGKILL
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a by=agent:a
+      a.7 signal.sent SIGTERM by agent:a: default
+      a.8 process.stopping SIGTERM by agent:a -> 143 SIGTERM from agent:a
+        -> driver.stop a#1 SIGTERM 300
+        -> done, 1 affected
+        == a stopping
+      > signal SIGKILL a
+      a.9 signal.sent SIGKILL by user: default
+        -> driver.stop a#1 SIGKILL 0
+        -> done, 1 affected
+      > report a exited SIGKILL
+      a.10 process.exited 143 SIGTERM from agent:a (parent)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack ok
+        == a zombie
+      "
+    `)
+  })
+
+  test('a kill of a suspended process works at once: 1, context cancelled while paused, stopped', () => {
+    expect(play(`
+      .live a
+      .signal SIGPAUSE a
+      signal SIGTERM a grace=10000
+      report a exited SIGKILL
+      released a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a grace=10000
+      a.9 signal.sent SIGTERM by user: default
+      a.10 process.stopping SIGTERM by user -> 1 context cancelled while paused
+        -> driver.stop a#1 SIGKILL 0
+        -> done, 1 affected
+        == a stopping
+      > report a exited SIGKILL
+      a.11 process.exited 1 context cancelled while paused (person)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack ok
+        == a zombie
+      > released a
+      a.12 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        == a stopped
+      "
+    `)
+  })
+
+  test('a kill before the start passes through running to zombie in one commit; the late start does nothing', () => {
+    expect(play(`
+      .spawn a
+      signal SIGTERM a
+      start a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a
+      a.3 signal.sent SIGTERM by user: default
+      a.4 process.started unattached
+      a.5 process.exited 143 SIGTERM from user (person)
+      a.6 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        -> done, 1 affected
+        == a stopped
+      > start a
+      "
+    `)
+  })
+
+  test('a process that is held without a driver ends at once', () => {
+    expect(play(`
+      .spawn a
+      .signal SIGPAUSE a
+      signal SIGKILL a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGKILL a
+      a.6 signal.sent SIGKILL by user: default
+      a.7 process.exited 1 context cancelled while paused (person)
+      a.8 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        -> done, 1 affected
+        == a stopped
+      "
+    `)
+  })
+
+  test('ended processes cannot be signalled', () => {
+    expect(play(`
+      .live a
+      .report a exited 0
+      signal SIGTERM a
+      .released a
+      signal SIGKILL a
+      signal SIGRESUME nobody
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a
+        -> refused NOT_FOUND: process 1 has ended
+      > signal SIGKILL a
+        -> refused NOT_FOUND: process a has ended
+      > signal SIGRESUME nobody
+        -> refused NOT_FOUND: process nobody has ended
+      "
+    `)
+  })
+
+  test('children of a killed process go on under PID 0, and the answer says how many', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .live c under=a
+      signal SIGKILL a
+      report a exited SIGKILL
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGKILL a
+      a.9 signal.sent SIGKILL by user: default
+      a.10 process.stopping SIGKILL by user -> 137 SIGKILL from user
+        -> driver.stop a#1 SIGKILL 0
+        -> done, 1 affected, 2 children go on
+        == a stopping
+      > report a exited SIGKILL
+      b.7 process.reparented to PID 0
+      c.7 process.reparented to PID 0
+      a.11 process.exited 137 SIGKILL from user (person)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack ok
+        == a zombie
+      "
+    `)
+  })
+})
+
+describe('SIGINT', () => {
+  test('ends the turn of an interactive process, which goes on', () => {
+    expect(play(`
+      .live a interactive
+      signal SIGINT a
+      report a ended 1 interrupted
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGINT a
+      a.7 signal.sent SIGINT by user: default
+        -> driver.interrupt a#1
+        -> done, 1 affected
+      > report a ended 1 interrupted
+      a.8 process.ready turn 1 interrupted
+        -> ack ok
+        == a ready
+      "
+    `)
+  })
+
+  test('ends a process that is not interactive with 130', () => {
+    expect(play(`
+      .live a
+      signal SIGINT a
+      report a exited SIGINT
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGINT a
+      a.7 signal.sent SIGINT by user: default
+      a.8 process.stopping SIGINT by user -> 130 SIGINT from user
+        -> driver.stop a#1 SIGINT 300
+        -> done, 1 affected
+        == a stopping
+      > report a exited SIGINT
+      a.9 process.exited 130 SIGINT from user (person)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack ok
+        == a zombie
+      "
+    `)
+  })
+
+  test('asks nothing of a driver that is not there', () => {
+    expect(play(`
+      .spawn a interactive
+      .signal SIGPAUSE a
+      signal SIGINT a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGINT a
+      a.6 signal.sent SIGINT by user: default
+        -> done, 1 affected
+      "
+    `)
+  })
+})
+
+describe('a subtree', () => {
+  test('is the process and its living descendants: zombies and dead are passed over', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .live c under=b
+      .live d under=a
+      .live e under=a
+      .report d exited 0
+      .report e exited 0
+      .released e
+      signal SIGTERM a subtree
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a subtree
+      a.12 signal.sent SIGTERM by user root a: default
+      a.13 process.stopping SIGTERM by user -> 143 SIGTERM from user
+      b.8 signal.sent SIGTERM by user root a: default
+      b.9 process.stopping SIGTERM by user -> 143 SIGTERM from user
+      c.7 signal.sent SIGTERM by user root a: default
+      c.8 process.stopping SIGTERM by user -> 143 SIGTERM from user
+        -> driver.stop a#1 SIGTERM 300
+        -> driver.stop b#2 SIGTERM 300
+        -> driver.stop c#3 SIGTERM 300
+        -> done, 3 affected
+        == a stopping
+        == b stopping
+        == c stopping
+      "
+    `)
+  })
+
+  test('reaches a child that is being spawned, and no new one is born under a parent that stops', () => {
+    expect(play(`
+      .live a
+      .spawn b under=a
+      signal SIGTERM a subtree
+      start b
+      spawn c under=a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a subtree
+      a.8 signal.sent SIGTERM by user root a: default
+      a.9 process.stopping SIGTERM by user -> 143 SIGTERM from user
+      b.3 signal.sent SIGTERM by user root a: default
+      b.4 process.started unattached
+      b.5 process.exited 143 SIGTERM from user (person)
+      a.10 child.exited b 143 SIGTERM from user
+      b.6 process.reaped
+        -> driver.stop a#1 SIGTERM 300
+        -> release channel b#2
+        -> release context b#2
+        -> release remove b#2
+        -> done, 2 affected
+        == a stopping
+        == b stopped
+      > start b
+      > spawn c under=a
+        -> refused INVALID: parent 1 is stopping
+      "
+    `)
+  })
+
+  test('agents signal themselves and what stands below them', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .live c
+      signal SIGPAUSE b by=agent:a
+      signal SIGKILL a by=agent:b
+      signal SIGKILL c by=agent:a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGPAUSE b by=agent:a
+      b.7 signal.sent SIGPAUSE by agent:a: default
+      b.8 process.held user/agent:a
+      a.8 child.suspended b user/agent:a
+        -> driver.pause b#2
+        -> done, 1 affected
+        == b suspended
+      > signal SIGKILL a by=agent:b
+        -> refused PERMISSION: agent:b may signal itself and its descendants only
+      > signal SIGKILL c by=agent:a
+        -> refused PERMISSION: agent:a may signal itself and its descendants only
+      "
+    `)
+  })
+})
+
+describe('masks and handlers', () => {
+  test('a blocked signal waits, once, and is delivered at the unblock', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .mask b SIGTERM SIGPAUSE
+      signal SIGTERM b by=agent:a
+      signal SIGTERM b by=agent:a
+      mask b SIGPAUSE
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM b by=agent:a
+      b.8 signal.sent SIGTERM by agent:a: pending
+      b.9 signal.pended SIGTERM by agent:a
+        -> done, 1 affected
+      > signal SIGTERM b by=agent:a
+      b.10 signal.sent SIGTERM by agent:a: pending
+        -> done, 1 affected
+      > mask b SIGPAUSE
+      b.11 signal.masked SIGPAUSE
+      b.12 signal.unpended SIGTERM
+      b.13 signal.sent SIGTERM by agent:a: default
+      b.14 process.stopping SIGTERM by agent:a -> 143 SIGTERM from agent:a
+        -> driver.stop b#2 SIGTERM 300
+        -> done, 1 affected
+        == b stopping
+      "
+    `)
+  })
+
+  test('what a person sends is deferred for 10 s at most, and nobody can put that off', () => {
+    const player = new Player()
+    player.play('.live a\n.mask a SIGTERM')
+    expect(player.play(`
+      signal SIGTERM a grace=500
+      wind 9000
+      signal SIGTERM a by=agent:a
+      signal SIGTERM a
+      wind 999
+      wind 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a grace=500
+      a.8 signal.sent SIGTERM by user: pending
+      a.9 signal.pended SIGTERM by user due 11000
+        -> done, 1 affected
+      > wind 9000
+      > signal SIGTERM a by=agent:a
+      a.10 signal.sent SIGTERM by agent:a: pending
+        -> done, 1 affected
+      > signal SIGTERM a
+      a.11 signal.sent SIGTERM by user: pending
+        -> done, 1 affected
+      > wind 999
+      > wind 1
+      tick a
+      a.12 signal.unpended SIGTERM
+      a.13 signal.sent SIGTERM by user: default
+      a.14 process.stopping SIGTERM by user -> 143 SIGTERM from user
+        -> driver.stop a#1 SIGTERM 500
+        == a stopping
+      "
+    `)
+  })
+
+  test('what an agent sends waits for ever', () => {
+    expect(play(`
+      .live a
+      .mask a SIGTERM
+      .signal SIGTERM a by=agent:a
+      wind 100000
+    `)).toMatchInlineSnapshot(`
+      "
+      > wind 100000
+      "
+    `)
+  })
+
+  test('SIGKILL can be neither blocked nor handled', () => {
+    expect(play(`
+      .live a
+      mask a SIGKILL
+      handle a SIGKILL ignore
+      signal SIGKILL a
+    `)).toMatchInlineSnapshot(`
+      "
+      > mask a SIGKILL
+        -> refused INVALID: SIGKILL cannot be blocked
+      > handle a SIGKILL ignore
+        -> refused INVALID: SIGKILL cannot be handled
+      > signal SIGKILL a
+      a.7 signal.sent SIGKILL by user: default
+      a.8 process.stopping SIGKILL by user -> 137 SIGKILL from user
+        -> driver.stop a#1 SIGKILL 0
+        -> done, 1 affected
+        == a stopping
+      "
+    `)
+  })
+
+  test('ignore: an agent is ignored, a person is deferred', () => {
+    expect(play(`
+      .live a
+      .handle a SIGPAUSE ignore
+      signal SIGPAUSE a by=agent:a
+      signal SIGPAUSE a
+      wind 10000
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGPAUSE a by=agent:a
+      a.8 signal.sent SIGPAUSE by agent:a: ignored
+        -> done, 1 affected
+      > signal SIGPAUSE a
+      a.9 signal.sent SIGPAUSE by user: ignored
+      a.10 signal.pended SIGPAUSE by user due 11000
+        -> done, 1 affected
+      > wind 10000
+      tick a
+      a.11 signal.unpended SIGPAUSE
+      a.12 signal.sent SIGPAUSE by user: default
+      a.13 process.held user/user
+        -> driver.pause a#1
+        == a suspended
+      "
+    `)
+  })
+
+  test('message: the agent reads it; an idle one at once', () => {
+    expect(play(`
+      .live a interactive
+      .report a ended 1
+      .handle a SIGINT message
+      signal SIGINT a
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGINT a
+      a.9 signal.sent SIGINT by user: message
+      a.10 process.queue signal-9
+      a.11 process.incoming signal-9 turn 2
+      a.12 process.working turn 2 signal-9
+        -> driver.deliver a#1 signal-9 turn 2
+        -> done, 1 affected
+        == a working
+      "
+    `)
+  })
+
+  test('message: with SIGTERM the grace runs all the same', () => {
+    expect(play(`
+      .live a
+      .handle a SIGTERM message
+      signal SIGTERM a grace=10000
+    `)).toMatchInlineSnapshot(`
+      "
+      > signal SIGTERM a grace=10000
+      a.8 signal.sent SIGTERM by user: message
+      a.9 process.queue signal-8
+      a.10 process.stopping SIGTERM by user -> 143 SIGTERM from user
+        -> driver.stop a#1 SIGTERM 10000
+        -> done, 1 affected
+        == a stopping
+      "
+    `)
+  })
+
+  test('message: a full queue does not keep a signal from its process', () => {
+    const player = new Player()
+    player.play('.live a')
+    for (let i = 0; i < 1_000; i += 1) player.play('.send a')
+    expect(player.play(`
+      .handle a SIGTERM message
+      send a
+      signal SIGTERM a
+    `)).toMatchInlineSnapshot(`
+      "
+      > send a
+        -> refused RESOURCE_EXHAUSTED: 1000 messages wait already
+      > signal SIGTERM a
+      a.1008 signal.sent SIGTERM by user: message
+      a.1009 process.stopping SIGTERM by user -> 143 SIGTERM from user
+        -> driver.stop a#1 SIGTERM 300
+        -> done, 1 affected
+        == a stopping
+      "
+    `)
+  })
+
+  test('what waits meets the handler that is set when the mask goes', () => {
+    expect(play(`
+      .live a
+      .mask a SIGPAUSE SIGINT
+      .signal SIGPAUSE a by=agent:a
+      .signal SIGINT a by=agent:a
+      .handle a SIGPAUSE ignore
+      .handle a SIGINT message
+      mask a
+    `)).toMatchInlineSnapshot(`
+      "
+      > mask a
+      a.14 signal.masked
+      a.15 signal.unpended SIGPAUSE
+      a.16 signal.sent SIGPAUSE by agent:a: ignored
+      a.17 signal.unpended SIGINT
+      a.18 signal.sent SIGINT by agent:a: message
+      a.19 process.queue signal-18
+        -> done, 1 affected
+      "
+    `)
+  })
+
+  test('an end by one signal that waited drops the others', () => {
+    expect(play(`
+      .spawn a
+      .mask a SIGTERM SIGPAUSE
+      .signal SIGTERM a
+      .signal SIGPAUSE a
+      mask a
+    `)).toMatchInlineSnapshot(`
+      "
+      > mask a
+      a.8 signal.masked
+      a.9 signal.unpended SIGTERM
+      a.10 signal.sent SIGTERM by user: default
+      a.11 process.started unattached
+      a.12 process.exited 143 SIGTERM from user (person)
+      a.13 process.reaped
+        -> release channel a#1
+        -> release context a#1
+        -> release remove a#1
+        -> done, 1 affected
+        == a stopped
+      "
+    `)
+  })
+})
