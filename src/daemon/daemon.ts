@@ -1,37 +1,30 @@
-// The daemon put together: lock, store, table, containment, pipeline, drivers, API; and taken apart again in order.
+// The daemon put together: lock, settings, store, containment, engine, API; and taken apart again in the other order.
 // Owns start and stop and nothing between. One daemon per home: a second one gets STORE_LOCKED and touches nothing.
-// Test: test/e2e/daemon.test.ts, test/e2e/restart.test.ts.
+// Test: test/e2e/restart.test.ts, test/e2e/security.test.ts.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
-import { loadConfig } from '../config/config.ts'
 import { prepareState, type Paths } from '../config/paths.ts'
-import { commandDriver } from '../drivers/command/command.ts'
 import { openContainer } from '../drivers/contain/container.ts'
-import { nativeDriver } from '../drivers/native/driver.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { isSuspended } from '../kernel/status.ts'
 import { acquireLock } from '../store/lock.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import { bootAll } from './boot.ts'
 import { systemClock, type Clock } from './clock.ts'
-import { Deadlines } from './deadlines.ts'
-import { DiskFull } from './disk-full.ts'
 import { examine } from './doctor.ts'
 import { drain } from './drain.ts'
-import { Feed } from './feed.ts'
+import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
-import { Incarnations } from './incarnations.ts'
-import { Keys } from './keys.ts'
 import { Operations } from './operations.ts'
-import { Pipeline } from './pipeline.ts'
 import { Reads } from './reads.ts'
-import { Table } from './table.ts'
+import { Settings } from './settings.ts'
 import { iso } from './times.ts'
 import { VERSION } from './version.ts'
 import { Waiter } from './waiter.ts'
 import type { DaemonView } from '../api/views.ts'
+import type { Now } from '../kernel/types.ts'
 
 export interface DaemonOptions {
   readonly paths: Paths
@@ -51,94 +44,113 @@ export async function startDaemon({ paths, log, clock = systemClock }: DaemonOpt
   await using stack = new AsyncDisposableStack()
   prepareState(paths)
   stack.use(await acquireLock(paths.lockDir))
-  const config = await loadConfig({ paths, cwd: null, env: process.env })
-  const store = stack.use(await openSqliteStore({ dir: paths.state, log: (message) => log(message, null) }))
-  const daemonId = uuidv7()
-  const container = stack.use(await openContainer({ stateDir: paths.state, daemonId, log: (message) => log(message, null) }))
+  const ground = await openGround({ paths, log, clock }, stack)
+  const engine = buildEngine(ground, await ground.store.load())
+  stack.defer(() => engine.close())
+  await bootAll({ ...ground, ...engine })
+  const daemon = new RunningDaemon(ground, engine, stack.move())
+  try {
+    await daemon.listen()
+    return daemon
+  } catch (error) {
+    await daemon.stop()
+    throw error
+  }
+}
+
+async function openGround({ paths, log, clock }: Required<DaemonOptions>, stack: AsyncDisposableStack): Promise<Ground> {
+  const settings = await Settings.read(paths)
+  const said = (message: string): void => log(message, null)
+  const store = stack.use(await openSqliteStore({ dir: paths.state, log: said }))
+  const container = stack.use(await openContainer({ stateDir: paths.state, daemonId: uuidv7(), log: said }))
   const tmpDir = join(paths.state, 'tmp')
-  const loaded = await store.load()
-  const table = new Table(config.maxProcesses)
-  table.apply(loaded.processes, loaded.counters.pid)
-
-  const feed = new Feed(store, () => clock.now().wall)
-  const keys = new Keys({ paths, container, keyCommand: config.keyCommand, uuid: uuidv7, tmpDir })
-  const drivers = { native: nativeDriver({ providers: config.providers }), command: commandDriver }
-  const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, log })
-  const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
-  const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
-  const diskFull = new DiskFull({ store, clock, submit, log })
-  const pipeline = new Pipeline({
-    table, store, clock, log,
-    cursor: loaded.counters.cursor,
-    publish: (facts) => {
-      for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.watch(uuid, table.get(uuid))
-      feed.publish(facts)
-    },
-    perform: (effect) => incarnations.perform(effect),
-    keep: (input, error) => diskFull.keep(input, error),
-  })
-  incarnations.connect(pipeline)
   await mkdir(tmpDir, { recursive: true, mode: 0o700 })
-  await bootAll({ table, container, pipeline })
+  stack.defer(() => rm(tmpDir, { recursive: true, force: true }))
+  return { paths, settings, store, container, clock, tmpDir, log }
+}
 
-  const reads = new Reads(table, store, clock)
-  const operations = new Operations({ pipeline, reads, keys, container, paths, mayStart: () => refuseWhenFull(diskFull) })
-  const startedAt = clock.now()
-  const view = (): DaemonView => daemonView({ paths, container, table, pipeline, startedAt: startedAt.wall, uptimeMs: Math.round(clock.now().mono - startedAt.mono) })
-  const server = createServer(log)
-  const stopped = Promise.withResolvers<void>()
-  let stopping: Promise<void> | null = null
-  const stop = (): Promise<void> => (stopping ??= shutdown().then(stopped.resolve, stopped.reject).then(() => stopped.promise))
-  addRoutes(server.app, {
-    operations, reads, feed, store, paths,
-    waiter: new Waiter(feed, reads, () => pipeline.cursor),
-    cursor: () => pipeline.cursor,
-    daemon: view,
-    doctor: (verify) => examine({ paths, container, store }, verify),
-    stop: () => stop().catch((error: unknown) => log('stopping failed', error)),
-  })
-  await server.listen(paths.socket)
-  await writeFile(paths.daemonJson, `${JSON.stringify(view())}\n`, { mode: 0o600 })
-  const resources = stack.move()
+class RunningDaemon implements Daemon {
+  readonly #ground: Ground
+  readonly #engine: Engine
+  /** all that is open, in the order in which it was opened */
+  readonly #resources: AsyncDisposableStack
+  readonly #startedAt: Now
+  readonly #stopped = Promise.withResolvers<void>()
+  #isStopping = false
 
-  async function shutdown(): Promise<void> {
-    await drain({ table, pipeline, clock })
-    await server.close()
-    deadlines.stop()
-    await pipeline.close()
-    await incarnations.shutdown()
-    await Promise.all([rm(paths.daemonJson, { force: true }), rm(paths.socket, { force: true }), rm(tmpDir, { recursive: true, force: true })])
-    await resources.disposeAsync()
+  constructor(ground: Ground, engine: Engine, resources: AsyncDisposableStack) {
+    this.#ground = ground
+    this.#engine = engine
+    this.#resources = resources
+    this.#startedAt = ground.clock.now()
   }
 
-  return { stop, stopped: stopped.promise }
-}
+  get stopped(): Promise<void> {
+    return this.#stopped.promise
+  }
 
-function refuseWhenFull(diskFull: DiskFull): void {
-  if (diskFull.isFull) throw new KernelError('DISK_FULL', 'the disk is full; nothing new starts until there is room')
-}
+  stop(): Promise<void> {
+    if (!this.#isStopping) {
+      this.#isStopping = true
+      this.#shutdown().then(this.#stopped.resolve, this.#stopped.reject)
+    }
+    return this.stopped
+  }
 
-interface ViewParts {
-  readonly paths: Paths
-  readonly container: { readonly kind: DaemonView['containment'] }
-  readonly table: Table
-  readonly pipeline: Pipeline
-  readonly startedAt: number
-  readonly uptimeMs: number
-}
+  async listen(): Promise<void> {
+    const { paths, log } = this.#ground
+    const server = createServer(log)
+    addRoutes(server.app, this.#routes())
+    this.#resources.defer(async () => {
+      await server.close()
+      await Promise.all([rm(paths.daemonJson, { force: true }), rm(paths.socket, { force: true })])
+    })
+    await server.listen(paths.socket)
+    await writeFile(paths.daemonJson, `${JSON.stringify(this.#view())}\n`, { mode: 0o600 })
+  }
 
-function daemonView({ paths, container, table, pipeline, startedAt, uptimeMs }: ViewParts): DaemonView {
-  const suspended = [...table.rows()].filter(isSuspended).length
-  return {
-    version: 1,
-    pid: process.pid,
-    reeve: VERSION,
-    home: paths.home,
-    socket: paths.socket,
-    startedAt: iso(startedAt),
-    uptimeMs,
-    containment: container.kind,
-    processes: { live: table.active, suspended, max: table.maxProcesses },
-    cursor: pipeline.cursor,
+  #routes(): Parameters<typeof addRoutes>[1] {
+    const { paths, container, store, clock, settings, log } = this.#ground
+    const { table, feed, keys, pipeline } = this.#engine
+    const reads = new Reads(table, store, clock)
+    const cursor = (): number => pipeline.cursor
+    return {
+      reads, feed, store, paths, cursor,
+      operations: new Operations({ pipeline, reads, keys, container, settings, paths, mayStart: () => this.#mayStart() }),
+      waiter: new Waiter(feed, reads, cursor),
+      daemon: () => this.#view(),
+      doctor: (verify) => examine({ paths, container, store }, verify),
+      stop: () => {
+        this.stop().catch((error: unknown) => log('stopping failed', error))
+      },
+    }
+  }
+
+  #mayStart(): void {
+    if (this.#isStopping) throw new KernelError('UNAVAILABLE', 'the daemon is stopping')
+    if (this.#engine.diskFull.isFull) throw new KernelError('DISK_FULL', 'the disk is full; nothing new starts until there is room')
+  }
+
+  /** What was opened is released also when the drain fails. */
+  async #shutdown(): Promise<void> {
+    await using _resources = this.#resources
+    await drain({ ...this.#engine, clock: this.#ground.clock })
+  }
+
+  #view(): DaemonView {
+    const { paths, container, clock } = this.#ground
+    const { table, pipeline } = this.#engine
+    return {
+      version: 1,
+      pid: process.pid,
+      reeve: VERSION,
+      home: paths.home,
+      socket: paths.socket,
+      startedAt: iso(this.#startedAt.wall),
+      uptimeMs: Math.round(clock.now().mono - this.#startedAt.mono),
+      containment: container.kind,
+      processes: { live: table.active, suspended: [...table.rows()].filter(isSuspended).length, max: table.maxProcesses },
+      cursor: pipeline.cursor,
+    }
   }
 }

@@ -21,6 +21,7 @@ export class DiskFull {
   #kept: InputBody[] = []
   readonly #held = new Set<Uuid>()
   #isFull = false
+  #cancelRetry = (): void => {}
 
   constructor(parts: DiskFullParts) {
     this.#parts = parts
@@ -41,6 +42,11 @@ export class DiskFull {
     return true
   }
 
+  /** What is kept is lost to this daemon: its senders are refused, and what was acknowledged is in the store. */
+  stop(): void {
+    this.#cancelRetry()
+  }
+
   #begin(): void {
     if (this.#isFull) return
     this.#isFull = true
@@ -58,7 +64,7 @@ export class DiskFull {
   }
 
   #retryLater(): void {
-    this.#parts.clock.after(RETRY_MS, () => {
+    this.#cancelRetry = this.#parts.clock.after(RETRY_MS, () => {
       this.#parts.store.restoreReserve().then(
         (restored) => (restored ? this.#end() : this.#retryLater()),
         () => this.#retryLater(),

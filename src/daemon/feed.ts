@@ -9,9 +9,9 @@ import type { Pid, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 
 /** events that may wait for one viewer */
-const MAX_WAITING = 1_000
-/** facts per page of history */
-const PAGE = 500
+const MAX_WAITING = 250
+/** facts per page of history; a slow viewer holds one page */
+const PAGE = 100
 
 export interface Subscription {
   /** null: all processes */
@@ -42,6 +42,10 @@ class Viewer {
     return this.subscription.uuid === null || this.subscription.uuid === uuid
   }
 
+  get hasNews(): boolean {
+    return this.behind || this.waiting.length > 0
+  }
+
   poke(): void {
     this.wake.resolve()
   }
@@ -59,9 +63,10 @@ export class Feed {
 
   publish(facts: readonly StoredFact[]): void {
     if (this.#viewers.size === 0) return
+    const events = facts.map(eventOf)
     for (const viewer of this.#viewers) {
-      for (const fact of facts) if (viewer.wants(fact.uuid)) offer(viewer, eventOf(fact))
-      viewer.poke()
+      for (const event of events) if (viewer.wants(event.uuid)) offer(viewer, event)
+      if (viewer.hasNews) viewer.poke()
     }
   }
 
@@ -97,7 +102,7 @@ export class Feed {
           if (signal.aborted) return
         }
         if (!subscription.follow) return
-        if (!viewer.behind && viewer.waiting.length === 0) await viewer.wake.promise
+        if (!viewer.hasNews) await viewer.wake.promise
         viewer.wake = Promise.withResolvers()
       }
     } finally {

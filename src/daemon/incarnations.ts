@@ -3,10 +3,10 @@
 // Test: test/e2e/daemon.test.ts, test/simulation.
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
-import type { Container } from '../drivers/contain/contain.ts'
+import type { Container, Containment } from '../drivers/contain/contain.ts'
 import type { Driver, Message } from '../drivers/port.ts'
 import type { Effect } from '../kernel/effects.ts'
-import type { DriverName, Pid, Process, Uuid } from '../kernel/types.ts'
+import type { ContainmentIntent, DriverName, Pid, Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Feed } from './feed.ts'
@@ -82,10 +82,10 @@ export class Incarnations {
   }
 
   #plan({ uuid, pid }: EffectOf<'start'>): void {
-    const { table, container, keys, log } = this.#parts
+    const { table, keys, log } = this.#parts
     const process = table.get(uuid)
     if (!process) return
-    const containment = container.plan(uuid, pid, process.spec.containment)
+    const containment = this.#intent(process)
     keys.of(process).then(
       ({ missing }) => this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys: process.spec.driver === 'command' ? [] : missing }),
       (error: unknown) => {
@@ -95,8 +95,24 @@ export class Incarnations {
     )
   }
 
+  /** What was asked for may work no more: then another owns the process, until it has said so and ended (`#open`). */
+  #intent({ uuid, pid, spec }: Process): ContainmentIntent {
+    const { container } = this.#parts
+    try {
+      return container.plan(uuid, pid, spec.containment)
+    } catch {
+      return container.plan(uuid, pid, 'auto')
+    }
+  }
+
+  async #open({ uuid, pid, spec }: Process, intent: ContainmentIntent, tmpDir: string): Promise<Containment> {
+    const { container } = this.#parts
+    container.plan(uuid, pid, spec.containment)
+    return container.open(intent, tmpDir)
+  }
+
   #start({ uuid, pid }: EffectOf<'driver.start'>): void {
-    const { table, container, feed, log } = this.#parts
+    const { table, feed, log } = this.#parts
     const process = table.get(uuid)
     const intent = process?.containment
     if (!process || !intent || process.pid !== pid) return
@@ -109,7 +125,7 @@ export class Incarnations {
     this.#running.set(uuid, new Incarnation({
       driver,
       launch: this.#launch(process, tmpDir, intent),
-      open: () => container.open(intent, tmpDir),
+      open: () => this.#open(process, intent, tmpDir),
       report: async (report) => {
         const value = await this.#pipe.request({ type: 'report', uuid, pid, report })
         return value.type === 'ack' ? value.ack : 'ok'

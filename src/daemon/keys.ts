@@ -4,6 +4,7 @@ import { findKeys, type FoundKeys } from '../config/credentials.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
+import type { Settings } from './settings.ts'
 
 /** what a key command may print, in bytes, and how long it may take */
 const MAX_KEY_BYTES = 64 * 1024
@@ -14,7 +15,7 @@ type Values = Readonly<Record<string, string>>
 export interface KeysParts {
   readonly paths: Paths
   readonly container: Container
-  readonly keyCommand: readonly string[] | null
+  readonly settings: Settings
   readonly uuid: () => Uuid
   readonly tmpDir: string
 }
@@ -29,8 +30,8 @@ export class Keys {
 
   /** Looks for keys: in what the client sent, in memory, in the user's file, by the user's command. */
   find(names: readonly string[], secrets: Values): Promise<FoundKeys> {
-    const { paths, keyCommand } = this.#parts
-    return findKeys(names, { secrets, paths, keyCommand, run: (argv) => this.#run(argv) })
+    const { paths, settings } = this.#parts
+    return findKeys(names, { secrets, paths, keyCommand: settings.now.keyCommand, run: (argv) => this.#run(argv) })
   }
 
   /** The keys that a process is to have, remembered; and the names of those that nobody has. */

@@ -4,23 +4,25 @@
 import { stat } from 'node:fs/promises'
 import { v7 as uuidv7 } from 'uuid'
 import { findAgent } from '../config/agents.ts'
-import { loadConfig, type Config } from '../config/config.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { SIGNALS } from '../kernel/signals.ts'
 import type { PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../api/views.ts'
+import type { Config } from '../config/config.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Process, ProcessSpec, Sender, Signal } from '../kernel/types.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline, RequestBody } from './pipeline.ts'
 import type { Reads } from './reads.ts'
+import type { Settings } from './settings.ts'
 
 export interface OperationsParts {
   readonly pipeline: Pipeline
   readonly reads: Reads
   readonly keys: Keys
   readonly container: Container
+  readonly settings: Settings
   readonly paths: Paths
   /** throws while nothing new may start */
   readonly mayStart: () => void
@@ -47,8 +49,13 @@ export class Operations {
       keys.forget(uuid)
       throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, { missing: found.missing })
     }
-    await pipeline.request({ type: 'spawn', by: BY, uuid, spec, parent: parent?.uuid ?? null })
-    return reads.view(await reads.resolve(uuid))
+    try {
+      await pipeline.request({ type: 'spawn', by: BY, uuid, spec, parent: parent?.uuid ?? null })
+    } catch (error) {
+      keys.forget(uuid)
+      throw error
+    }
+    return reads.view(await reads.get(uuid))
   }
 
   async signal(ref: string, body: SignalBody): Promise<SteerView> {
@@ -63,21 +70,25 @@ export class Operations {
   }
 
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {
-    const { reads, pipeline } = this.#parts
+    const { reads, pipeline, keys, mayStart } = this.#parts
+    mayStart()
     const process = await reads.resolve(ref)
-    const sent = body.env ? splitEnv(body.env).secrets : {}
-    const { missing } = await this.#parts.keys.of(process, sent)
+    const { uuid } = process
+    const spec = body.model === undefined ? null : await this.#override(process, body.model)
+    const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, body.env ? splitEnv(body.env).secrets : {})
     const frozen = process.life.state === 'dead' ? process : null
     const message = body.message === undefined ? null : { id: uuidv7(), text: body.message }
-    const spec = body.model === undefined ? null : await this.#override(process, body.model)
-    const steered = await this.#steer(process, {
-      type: 'resume', by: BY, uuid: process.uuid, frozen, message, spec,
-      subtree: body.subtree ?? false, only: body.only ?? false, rerun: body.rerun ?? false,
-    })
-    if (missing.length === 0 && isHeldFor(process, 'credentials')) {
-      pipeline.submit({ type: 'release', uuid: process.uuid, reason: 'credentials' })
+    const { subtree = false, only = false, rerun = false } = body
+    try {
+      // Both are said in one go, so that they are decided together: the answer shows the process without its hold.
+      const resumed = this.#steer(process, { type: 'resume', by: BY, uuid, frozen, message, spec, subtree, only, rerun })
+      if (missing.length > 0 || !isHeldFor(process, 'credentials')) return await resumed
+      pipeline.submit({ type: 'release', uuid, reason: 'credentials' })
+      return woken(await resumed)
+    } catch (error) {
+      if ((await reads.get(uuid)).life.state === 'dead') keys.forget(uuid)
+      throw error
     }
-    return steered
   }
 
   async send(ref: string, text: string): Promise<{ id: string; queueCount: number }> {
@@ -85,13 +96,13 @@ export class Operations {
     const process = await reads.resolve(ref)
     const id = uuidv7()
     await pipeline.request({ type: 'send', by: BY, uuid: process.uuid, id, text })
-    return { id, queueCount: (await reads.resolve(process.uuid)).queue.length }
+    return { id, queueCount: (await reads.get(process.uuid)).queue.length }
   }
 
   async #steer(process: Process, request: RequestBody): Promise<SteerView> {
     const { pipeline, reads } = this.#parts
     const done = await pipeline.request(request)
-    const view = reads.view(await reads.resolve(process.uuid))
+    const view = reads.view(await reads.get(process.uuid))
     if (done.type !== 'done') throw new KernelError('INTERNAL', `unexpected answer ${done.type}`)
     const { affected, childrenGoOn, note } = done
     return { version: 1, affected, process: view, ...(childrenGoOn > 0 ? { childrenGoOn } : {}), ...(note === null ? {} : { note }) }
@@ -99,9 +110,9 @@ export class Operations {
 
   async #spec(body: SpawnBody, env: Readonly<Record<string, string>>, secrets: readonly string[]): Promise<ProcessSpec> {
     await checkCwd(body.cwd)
-    const { paths, container } = this.#parts
+    const { settings, container } = this.#parts
     const flags = { ...(body.agent === undefined ? {} : { agent: body.agent }), ...(body.model === undefined ? {} : { model: body.model }), ...(body.containment === undefined ? {} : { containment: body.containment }) }
-    const config = await loadConfig({ paths, cwd: body.cwd, env, flags })
+    const config = await settings.of(body.cwd, env, flags)
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
     if (body.argv) return { ...shared, ...commandSpec(body, secrets) }
@@ -128,7 +139,7 @@ export class Operations {
   }
 
   async #override(process: Process, model: string): Promise<ProcessSpec> {
-    const config = await loadConfig({ paths: this.#parts.paths, cwd: process.spec.cwd, env: process.spec.env, flags: { model } })
+    const config = await this.#parts.settings.of(process.spec.cwd, process.spec.env, { model })
     return { ...process.spec, model, credentials: credentialsOf(model, config) }
   }
 }
@@ -171,6 +182,13 @@ function signalOf(signal: string | number): Signal {
   const known = Object.entries(SIGNALS).find(([name, row]) => name === signal || row.number === signal)
   if (!known) throw new KernelError('INVALID', `there is no signal ${signal}; there are ${Object.keys(SIGNALS).join(', ')}`)
   return known[0] as Signal
+}
+
+/** The kernel answered before the keys' hold was gone. */
+function woken(answer: SteerView): SteerView {
+  if (answer.process.status === 'suspended') return answer
+  const { note: _, ...rest } = answer
+  return { ...rest, affected: Math.max(1, answer.affected) }
 }
 
 function isHeldFor(process: Process, reason: string): boolean {

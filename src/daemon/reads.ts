@@ -12,8 +12,6 @@ import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Table } from './table.ts'
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-const DIGITS = /^[0-9a-f-]{4,36}$/
 /** dead rows per page, and facts per page */
 const PAGE = 500
 /** dead rows that a list gives at most */
@@ -38,11 +36,16 @@ export class Reads {
     const live = this.#liveOf(ref)
     if (live) return live
     const found = await this.#store.find(ref)
-    const matches = new Set([...found, ...this.#liveMatches(ref)])
-    if (matches.size > 1) throw await this.#ambiguous(ref, [...matches])
-    const [uuid] = matches
-    const process = uuid === undefined ? undefined : (this.#table.get(uuid) ?? (await this.#store.process(uuid)))
-    if (!process) throw new KernelError('NOT_FOUND', `no process "${ref}"`)
+    if (found.length > 1) throw await this.#ambiguous(ref, found)
+    const [uuid] = found
+    if (uuid === undefined) throw new KernelError('NOT_FOUND', `no process "${ref}"`)
+    return this.get(uuid)
+  }
+
+  /** A process by its whole UUID, which no name of another can hide. Errors: NOT_FOUND. */
+  async get(uuid: Uuid): Promise<Process> {
+    const process = this.#table.get(uuid) ?? (await this.#store.process(uuid))
+    if (!process) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
     return process
   }
 
@@ -53,11 +56,6 @@ export class Reads {
     }
     const named = this.#table.named(ref)
     return this.#table.get(named ?? ref)
-  }
-
-  #liveMatches(ref: string): Uuid[] {
-    if (!DIGITS.test(ref) || UUID.test(ref)) return []
-    return [...this.#table.all()].filter((uuid) => uuid.startsWith(ref) || uuid.endsWith(ref))
   }
 
   async #ambiguous(ref: string, uuids: readonly Uuid[]): Promise<KernelError> {

@@ -38,7 +38,7 @@ export function processView(process: Process, family: Family, mono: number): Pro
     containment: process.containment?.kind ?? null,
     createdAt: iso(clock.createdAt),
     startedAt: isoOrNull(clock.startedAt),
-    pausedAt: isoOrNull(clock.pausedAt),
+    pausedAt: life.state === 'running' ? isoOrNull(clock.pausedAt) : null,
     exitedAt: isoOrNull(clock.exitedAt),
     elapsedMs: elapsed(clock, mono),
     signals: signalsView(process),

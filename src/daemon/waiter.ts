@@ -22,10 +22,10 @@ export class Waiter {
   async wait(uuid: Uuid, what: WaitFor, ms: number, gone: AbortSignal): Promise<{ process: Process; timedOut: boolean }> {
     const signal = AbortSignal.any([gone, AbortSignal.timeout(ms)])
     const events = this.#feed.subscribe({ uuid, after: this.#cursor(), live: false, follow: true, signal })
-    let process = await this.#reads.resolve(uuid)
+    let process = await this.#reads.get(uuid)
     if (isOver(process, what)) return { process, timedOut: false }
     for await (const _ of events) {
-      process = await this.#reads.resolve(uuid)
+      process = await this.#reads.get(uuid)
       if (isOver(process, what)) return { process, timedOut: false }
     }
     return { process, timedOut: true }

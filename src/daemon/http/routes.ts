@@ -1,13 +1,14 @@
 // The API's routes: each names its schema, calls one operation or read, and gives its view. src/api/ROUTES.md lists them.
 // Test: test/e2e/api.test.ts, test/e2e/events.test.ts.
 import { findAgents } from '../../config/agents.ts'
+import { KernelError } from '../../kernel/errors.ts'
 import { writeEvents } from './sse.ts'
 import * as schemas from './schemas.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { DaemonView, EventView, PauseBody, ResumeBody, SignalBody, SpawnBody } from '../../api/views.ts'
 import type { Paths } from '../../config/paths.ts'
-import type { Uuid } from '../../kernel/types.ts'
+import type { Process, Uuid } from '../../kernel/types.ts'
 import type { Check } from '../doctor.ts'
 import type { Feed } from '../feed.ts'
 import type { Operations } from '../operations.ts'
@@ -84,18 +85,21 @@ type EventsQuery = Query<typeof schemas.eventsQuery>
 function addStreams(app: FastifyInstance, parts: RoutesParts): void {
   app.get<{ Querystring: EventsQuery }>('/v1/events', { schema: { querystring: schemas.eventsQuery } }, (request, reply) => stream(parts, request, reply, null))
   app.get<{ Params: Ref; Querystring: EventsQuery }>('/v1/processes/:ref/events', { schema: { ...byRef, querystring: schemas.eventsQuery } }, async (request, reply) => {
-    const { uuid } = await parts.reads.resolve(request.params.ref)
-    await stream(parts, request, reply, uuid)
+    await stream(parts, request, reply, await parts.reads.resolve(request.params.ref))
   })
 }
 
-async function stream(parts: RoutesParts, request: FastifyRequest<{ Querystring: EventsQuery }>, reply: FastifyReply, uuid: Uuid | null): Promise<void> {
+/** Of all processes, or of one. There is nothing to follow of one that has ended. */
+async function stream(parts: RoutesParts, request: FastifyRequest<{ Querystring: EventsQuery }>, reply: FastifyReply, process: Process | null): Promise<void> {
   const { query, headers } = request
+  const uuid = process?.uuid ?? null
   const after = await startOf(parts, query, headers['last-event-id'], uuid)
+  if (after > parts.cursor()) throw new KernelError('INVALID', `there is no cursor ${after} yet; the last is ${parts.cursor()}`, { last: parts.cursor() })
   await parts.store.since({ afterCursor: after, limit: 1 })
   reply.hijack()
   const gone = goneSignal(reply)
-  const events = parts.feed.subscribe({ uuid, after, live: query.live ?? false, follow: query.follow ?? false, signal: gone })
+  const follow = query.follow === true && process?.life.state !== 'dead'
+  const events = parts.feed.subscribe({ uuid, after, live: query.live ?? false, follow, signal: gone })
   await writeEvents(reply.raw, untilDead(parts, events, uuid), gone)
 }
 
@@ -114,7 +118,7 @@ async function* untilDead({ reads }: RoutesParts, events: AsyncIterable<EventVie
   for await (const event of events) {
     yield event
     if (uuid === null || event['fact'] !== 'process.reaped') continue
-    const process = await reads.resolve(uuid)
+    const process = await reads.get(uuid)
     if (process.life.state === 'dead' && process.pid === event.pid) return
   }
 }
@@ -139,6 +143,7 @@ function addDaemon(app: FastifyInstance, { paths, daemon, doctor, stop }: Routes
 /** Aborted when the client has gone. */
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
+  if (reply.raw.destroyed) gone.abort()
   reply.raw.once('close', () => gone.abort())
   return gone.signal
 }

@@ -10,17 +10,32 @@ const HEARTBEAT_MS = 15_000
 export async function writeEvents(response: ServerResponse, events: AsyncIterable<EventView>, gone: AbortSignal): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   response.flushHeaders()
-  const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS)
+  const heartbeat = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(': still here\n\n')
+  }, HEARTBEAT_MS)
   try {
     for await (const event of events) {
-      const room = response.write(frame(event))
+      const room = response.write(frameOf(event))
       if (!room && !gone.aborted) await drained(response, gone)
       if (gone.aborted) return
     }
+    response.end()
   } finally {
     clearInterval(heartbeat)
-    response.end()
+    // Without its end a stream is broken off: its reader knows that there is more, and comes back.
+    if (!response.writableEnded) response.destroy()
   }
+}
+
+/** One event goes to many viewers: it is written out once. */
+const frames = new WeakMap<EventView, string>()
+
+function frameOf(event: EventView): string {
+  const known = frames.get(event)
+  if (known !== undefined) return known
+  const made = frame(event)
+  frames.set(event, made)
+  return made
 }
 
 /** Live events have no id: a reader that comes back goes on after the last one that is kept. */

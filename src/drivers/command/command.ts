@@ -84,13 +84,10 @@ class CommandAgent implements Agent {
     if (result.outcome === 'survived') await this.#tellSurvivors(result.survivors)
   }
 
+  /** Tries once: what survives is found by the daemon, which says so and tries again. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (;;) {
-      const result = await this.#containment.dispose()
-      if (result.outcome !== 'survived') break
-      await this.#tellSurvivors(result.survivors)
-    }
-    await this.#life
+    const { outcome } = await this.#containment.dispose()
+    if (outcome !== 'survived') await this.#life
   }
 
   // Never rejects: if the kernel no longer listens there is nobody to tell.

@@ -1,0 +1,72 @@
+// What decides and performs in a running daemon, wired together: table, pipeline, incarnations, feed, keys, deadlines.
+// Owns the wiring and the end of it; decides nothing. Test: test/e2e/restart.test.ts.
+import { nativeDriver } from '../drivers/native/driver.ts'
+import { commandDriver } from '../drivers/command/command.ts'
+import { v7 as uuidv7 } from 'uuid'
+import { Deadlines } from './deadlines.ts'
+import { DiskFull } from './disk-full.ts'
+import { Feed } from './feed.ts'
+import { Incarnations } from './incarnations.ts'
+import { Keys } from './keys.ts'
+import { Pipeline } from './pipeline.ts'
+import { Table } from './table.ts'
+import type { Paths } from '../config/paths.ts'
+import type { Container } from '../drivers/contain/contain.ts'
+import type { Loaded, Store } from '../store/store.ts'
+import type { Clock } from './clock.ts'
+import type { Settings } from './settings.ts'
+
+/** What the engine stands on: all of it is open. */
+export interface Ground {
+  readonly paths: Paths
+  readonly settings: Settings
+  readonly store: Store
+  readonly container: Container
+  readonly clock: Clock
+  /** where each incarnation has its temporary folder */
+  readonly tmpDir: string
+  readonly log: (message: string, error: unknown) => void
+}
+
+export interface Engine {
+  readonly table: Table
+  readonly feed: Feed
+  readonly keys: Keys
+  readonly pipeline: Pipeline
+  readonly diskFull: DiskFull
+  /** Takes nothing more, finishes what waits, and ends all that runs without a word to the kernel. */
+  close(): Promise<void>
+}
+
+export function buildEngine(ground: Ground, loaded: Loaded): Engine {
+  const { paths, settings, store, container, clock, tmpDir, log } = ground
+  const table = new Table(settings.now.maxProcesses)
+  table.apply(loaded.processes, loaded.counters.pid)
+  const feed = new Feed(store, () => clock.now().wall)
+  const keys = new Keys({ paths, container, settings, uuid: uuidv7, tmpDir })
+  const drivers = { native: nativeDriver(settings.forNative), command: commandDriver }
+  const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, log })
+  const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
+  const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
+  const diskFull = new DiskFull({ store, clock, submit, log })
+  const pipeline = new Pipeline({
+    table, store, clock, log,
+    cursor: loaded.counters.cursor,
+    publish: (facts) => {
+      for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.watch(uuid, table.get(uuid))
+      feed.publish(facts)
+    },
+    perform: (effect) => incarnations.perform(effect),
+    keep: (input, error) => diskFull.keep(input, error),
+  })
+  incarnations.connect(pipeline)
+  return {
+    table, feed, keys, pipeline, diskFull,
+    close: async () => {
+      deadlines.stop()
+      diskFull.stop()
+      await pipeline.close()
+      await incarnations.shutdown()
+    },
+  }
+}
