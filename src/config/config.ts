@@ -16,6 +16,8 @@ export interface Provider {
   readonly baseURL: string
   /** the name of the variable or credential that holds the key; null for endpoints without one */
   readonly apiKeyEnv: string | null
+  /** the variable that moves it, as its own client's does; it wins over `baseURL` */
+  readonly baseURLEnv?: string
 }
 
 export interface Config {
@@ -36,8 +38,8 @@ export const DEFAULTS: Config = {
   defaultAgent: 'default',
   defaultModel: null,
   providers: [
-    { name: 'anthropic', kind: 'anthropic', baseURL: 'https://api.anthropic.com/v1', apiKeyEnv: 'ANTHROPIC_API_KEY' },
-    { name: 'openai', kind: 'openai-compatible', baseURL: 'https://api.openai.com/v1', apiKeyEnv: 'OPENAI_API_KEY' },
+    { name: 'anthropic', kind: 'anthropic', baseURL: 'https://api.anthropic.com/v1', apiKeyEnv: 'ANTHROPIC_API_KEY', baseURLEnv: 'ANTHROPIC_BASE_URL' },
+    { name: 'openai', kind: 'openai-compatible', baseURL: 'https://api.openai.com/v1', apiKeyEnv: 'OPENAI_API_KEY', baseURLEnv: 'OPENAI_BASE_URL' },
     { name: 'openrouter', kind: 'openai-compatible', baseURL: 'https://openrouter.ai/api/v1', apiKeyEnv: 'OPENROUTER_API_KEY' },
     { name: 'ollama', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:11434/v1', apiKeyEnv: null },
   ],

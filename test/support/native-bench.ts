@@ -2,6 +2,7 @@
 // Disposing it ends the agents and checks that no program is left.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DEFAULTS } from '../../src/config/config.ts'
 import { nativeDriver } from '../../src/drivers/native/driver.ts'
 import type { NativeOptions } from '../../src/drivers/native/driver.ts'
 import type { Agent } from '../../src/drivers/port.ts'
@@ -18,7 +19,7 @@ export interface RunOptions {
   readonly credentials?: Readonly<Record<string, string>>
   /** facts of an earlier incarnation */
   readonly after?: readonly StoredFact[]
-  readonly native?: NativeOptions
+  readonly native?: Partial<NativeOptions>
 }
 
 export interface Run {
@@ -37,7 +38,7 @@ export interface NativeBench extends AsyncDisposable {
 }
 
 /** Retries that do not keep a test waiting. */
-const QUICK: NativeOptions = { retry: { attempts: 4, baseMs: 1, capMs: 4 } }
+const QUICK: Partial<NativeOptions> = { retry: { attempts: 4, baseMs: 1, capMs: 4 } }
 
 export async function nativeBench(): Promise<NativeBench> {
   const contained = await newContained()
@@ -52,7 +53,7 @@ export async function nativeBench(): Promise<NativeBench> {
       const spec = specOf(contained.dir, options.script === undefined ? null : `script:${scripts += 1}.yaml`, options.spec)
       if (options.script !== undefined) await writeFile(join(contained.dir, `${scripts}.yaml`), options.script)
       const containment = await contained.open(contained.container.kind)
-      const agent = await nativeDriver(options.native ?? QUICK).start({
+      const agent = await nativeDriver({ providers: DEFAULTS.providers, ...(options.native ?? QUICK) }).start({
         uuid: 'test', pid: 1, spec, containment, intent: containment.intent, tmpDir: contained.dir,
         credentials: options.credentials ?? {}, step: 0, openCalls: kernel.openCalls, history: kernel.history,
       }, kernel)

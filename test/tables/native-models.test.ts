@@ -1,18 +1,19 @@
 // From a reference to a model: which provider, which key, and what is missing.
 import { expect, test } from 'vitest'
+import { DEFAULTS } from '../../src/config/config.ts'
 import { resolveModel } from '../../src/drivers/native/models.ts'
 import type { ModelOptions } from '../../src/drivers/native/models.ts'
 
 const OWN = { name: 'own', kind: 'anthropic', baseURL: 'http://localhost:1', apiKeyEnv: 'OWN_KEY' } as const
 
 function options(values: Readonly<Record<string, string>> = {}): ModelOptions {
-  return { providers: [OWN], maxOutputTokens: 1, idleMs: 1, cwd: '/', lookup: (name) => values[name] }
+  return { providers: [OWN, ...DEFAULTS.providers], maxOutputTokens: 1, idleMs: 1, cwd: '/', lookup: (name) => values[name] }
 }
 
 const REFUSED: readonly (readonly [ref: string | null, code: string, words: string])[] = [
   [null, 'INVALID', 'needs a model'],
   ['claude', 'INVALID', 'no provider is called ""'],
-  ['nobody/x', 'INVALID', 'there are anthropic, openai, own and script:FILE'],
+  ['nobody/x', 'INVALID', 'there are own, anthropic, openai, openrouter, ollama and script:FILE'],
   ['anthropic/', 'INVALID', 'no name'],
   ['anthropic/claude-x', 'CREDENTIALS_MISSING', 'ANTHROPIC_API_KEY'],
   ['openai/gpt-x', 'CREDENTIALS_MISSING', 'OPENAI_API_KEY'],

@@ -8,8 +8,8 @@ import type { ProviderConfig } from './models.ts'
 import type { RetryPolicy } from './retry.ts'
 
 export interface NativeOptions {
-  /** beside `anthropic` and `openai`; one of the same name takes its place */
-  readonly providers?: readonly ProviderConfig[]
+  /** all that there are; looked at whenever an agent starts */
+  readonly providers: readonly ProviderConfig[]
   /** sent with every call */
   readonly maxOutputTokens?: number
   readonly retry?: RetryPolicy
@@ -20,7 +20,7 @@ export interface NativeOptions {
 const MAX_OUTPUT_TOKENS = 16_384
 const IDLE_MS = 300_000
 
-export function nativeDriver(options: NativeOptions = {}): Driver {
+export function nativeDriver(options: NativeOptions): Driver {
   return {
     capabilities: { resume: 'context', fork: 'any-step', softPause: true },
     start: (launch, kernel) => start(launch, kernel, options),
@@ -34,7 +34,7 @@ async function start(launch: Launch, kernel: KernelPort, options: NativeOptions)
   ])
   const { spec, credentials } = launch
   const model = await resolveModel(spec.model, {
-    providers: options.providers ?? [],
+    providers: options.providers,
     maxOutputTokens: options.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
     idleMs: options.idleMs ?? IDLE_MS,
     cwd: spec.cwd,

@@ -1,5 +1,4 @@
-// From a model's reference to a model: `anthropic/NAME`, `openai/NAME`, `PROVIDER/NAME` of a configured provider, or
-// `script:FILE`. Keys and addresses come from the launch alone, never from the daemon's environment.
+// From a model's reference to a model: `PROVIDER/NAME` of a configured provider, or `script:FILE`. Keys and addresses come from the launch alone, never from the daemon's environment.
 // Test: test/tables/native-models.test.ts.
 import { KernelError } from '../../kernel/errors.ts'
 import { anthropicModel } from './anthropic.ts'
@@ -15,6 +14,8 @@ export interface ProviderConfig {
   readonly baseURL: string
   /** the variable that holds the key; null if the server wants none */
   readonly apiKeyEnv: string | null
+  /** the variable that moves it, as its own client's does; it wins over `baseURL` */
+  readonly baseURLEnv?: string
 }
 
 /** Where a model is called, with its key. */
@@ -36,12 +37,6 @@ export interface ModelOptions {
 
 const SCRIPT = 'script:'
 
-/** The built-in providers; `baseURLEnv` moves them, as their own clients do. */
-const BUILT_IN: readonly (ProviderConfig & { readonly baseURLEnv: string })[] = [
-  { name: 'anthropic', kind: 'anthropic', baseURL: 'https://api.anthropic.com/v1', apiKeyEnv: 'ANTHROPIC_API_KEY', baseURLEnv: 'ANTHROPIC_BASE_URL' },
-  { name: 'openai', kind: 'openai-compatible', baseURL: 'https://api.openai.com/v1', apiKeyEnv: 'OPENAI_API_KEY', baseURLEnv: 'OPENAI_BASE_URL' },
-]
-
 /** Errors: `INVALID` for a reference that names no model, `CREDENTIALS_MISSING`, `AGENT_INVALID` for a bad script. */
 export async function resolveModel(ref: string | null, options: ModelOptions): Promise<Model> {
   if (ref === null) throw new KernelError('INVALID', 'a native agent needs a model: PROVIDER/NAME or script:FILE')
@@ -56,12 +51,10 @@ export async function resolveModel(ref: string | null, options: ModelOptions): P
   return new SdkModel({ provider, name, model, cache: isAnthropic, maxOutputTokens: options.maxOutputTokens, idleMs: options.idleMs })
 }
 
-function findProvider(name: string, options: ModelOptions): ProviderConfig {
-  const configured = options.providers.find((each) => each.name === name)
-  if (configured !== undefined) return configured
-  const builtIn = BUILT_IN.find((each) => each.name === name)
-  if (builtIn !== undefined) return { ...builtIn, baseURL: options.lookup(builtIn.baseURLEnv) || builtIn.baseURL }
-  const known = [...BUILT_IN, ...options.providers].map((each) => each.name)
+function findProvider(name: string, { providers, lookup }: ModelOptions): ProviderConfig {
+  const found = providers.find((each) => each.name === name)
+  if (found) return { ...found, baseURL: (found.baseURLEnv && lookup(found.baseURLEnv)) || found.baseURL }
+  const known = providers.map((each) => each.name)
   throw new KernelError('INVALID', `no provider is called "${name}"; there are ${known.join(', ')} and script:FILE`, { providers: known })
 }
 

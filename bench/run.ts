@@ -1,0 +1,23 @@
+// Runs the benchmarks one after another, each in a process of its own: `npm run bench`, or `npm run bench -- step ps`.
+// Each prints its own table; what they must reach is in their `reach` column. The whole takes some minutes.
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+const NOT_BENCHES = new Set(['run', 'support'])
+const all = readdirSync(import.meta.dirname).map((file) => file.replace(/\.ts$/, '')).filter((name) => !NOT_BENCHES.has(name)).sort()
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !all.includes(name))
+if (unknown.length > 0) {
+  console.error(`bench: there is no ${unknown.join(', ')}; there are ${all.join(', ')}`)
+  process.exit(64)
+}
+
+// One certificate bundle more at each start of Node would be measured along with everything else.
+const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
+let failures = 0
+for (const name of wanted.length > 0 ? wanted : all) {
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: 'inherit', env })
+  if (status !== 0) failures += 1
+}
+process.exit(failures === 0 ? 0 : 1)
