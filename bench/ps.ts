@@ -8,7 +8,7 @@ import { Client } from '../src/api/client.ts'
 import { inFolder, interleave, median, percentile, printTable } from './support.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const CLI = join(ROOT, 'dist/cli/main.cjs')
+const REEVE = join(ROOT, 'bin/reeve')
 const ROWS = 100
 const RUNS = 60
 const SUSPENDED = 1_000
@@ -63,11 +63,11 @@ async function benchPs(): Promise<void> {
   await inFolder(async (dir) => {
     await using daemon = await startDaemon(join(dir, 'home'))
     await spawnWaiting(daemon, dir, ROWS)
-    const run = (argv: readonly string[]): void => {
-      const { status } = spawnSync(process.execPath, argv, { env: daemon.env, stdio: 'ignore' })
-      if (status !== 0) throw new Error(`${argv.join(' ')} ended with ${status}`)
+    const run = (command: string, ...argv: readonly string[]): void => {
+      const { status } = spawnSync(command, argv, { env: daemon.env, stdio: 'ignore' })
+      if (status !== 0) throw new Error(`${command} ${argv.join(' ')} ended with ${status}`)
     }
-    const { floor, ours } = await interleave(RUNS, () => run(['-e', '0']), () => run([CLI, 'ps']))
+    const { floor, ours } = await interleave(RUNS, () => run(process.execPath, '-e', '0'), () => run(REEVE, 'ps'))
     const cell = (times: readonly number[]): string => `${median(times).toFixed(1)} ms (p90 ${percentile(times, 0.9).toFixed(1)})`
     const ratio = median(ours) / median(floor)
     printTable(`reeve ps with ${ROWS} rows, the whole command, ${RUNS} runs each`, [
