@@ -19,6 +19,8 @@ export interface DiskFullParts {
 export class DiskFull {
   readonly #parts: DiskFullParts
   #kept: InputBody[] = []
+  /** whose inputs are kept: what they say later waits behind them */
+  readonly #behind = new Set<Uuid | null>()
   readonly #held = new Set<Uuid>()
   #isFull = false
   #cancelRetry = (): void => {}
@@ -32,14 +34,30 @@ export class DiskFull {
     return this.#isFull
   }
 
-  /** Keeps what a driver reported, or the kernel itself wanted; a request of a person is refused instead. */
-  keep(input: InputBody, error: KernelError): boolean {
-    if (error.code !== 'DISK_FULL' || ('reply' in input && input.type !== 'report')) return false
-    if (input.type === 'hold' || input.type === 'tick') return true
+  /**
+   * Keeps what a driver reported or the kernel itself wanted, and (before it is decided, with null) all that came later from
+   * the same process: nothing overtakes. A request of a person is refused instead.
+   */
+  keep(input: InputBody, error: KernelError | null): boolean {
+    if ('reply' in input && input.type !== 'report') return false
+    if (input.type === 'hold') return error?.code === 'DISK_FULL' && this.#cannotHold(input)
+    if (error === null ? !this.#waitsBehind(input.uuid) : error.code !== 'DISK_FULL') return false
     this.#kept.push(input)
+    this.#behind.add(input.uuid)
     this.#begin()
-    if ('uuid' in input && input.uuid !== null) this.#hold(input.uuid)
+    if (input.uuid !== null) this.#hold(input.uuid)
     return true
+  }
+
+  /** What concerns all waits for all. */
+  #waitsBehind(uuid: Uuid | null): boolean {
+    return uuid === null ? this.#kept.length > 0 : this.#behind.has(uuid)
+  }
+
+  /** Our own hold found no room: it is wished again with the next input of its process. */
+  #cannotHold({ uuid, reason }: Extract<InputBody, { type: 'hold' }>): boolean {
+    if (uuid !== null) this.#held.delete(uuid)
+    return reason === 'disk-full'
   }
 
   /** What is kept is lost to this daemon: its senders are refused, and what was acknowledged is in the store. */
@@ -58,7 +76,7 @@ export class DiskFull {
     if (this.#held.has(uuid)) return
     this.#held.add(uuid)
     this.#parts.store.releaseReserve().then(
-      () => this.#parts.submit({ type: 'hold', uuid, reason: 'disk-full' }),
+      () => this.#isFull && this.#parts.submit({ type: 'hold', uuid, reason: 'disk-full' }),
       (error: unknown) => this.#parts.log('the reserve cannot be given up', error),
     )
   }
@@ -75,6 +93,7 @@ export class DiskFull {
   #end(): void {
     const kept = this.#kept
     this.#kept = []
+    this.#behind.clear()
     this.#isFull = false
     this.#held.clear()
     this.#parts.log('there is room on the disk again', null)

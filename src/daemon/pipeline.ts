@@ -29,8 +29,11 @@ export interface PipelineParts {
   /** after a commit: facts in order, already applied */
   readonly publish: (facts: readonly StoredFact[]) => void
   readonly perform: (effect: Effect) => void
-  /** A commit of this input alone failed. True: it is kept and comes back later, so that its sender goes on waiting. */
-  readonly keep: (input: InputBody, error: KernelError) => boolean
+  /**
+   * A commit of this input alone failed; or, with null, it has not been decided yet: shall it wait behind what is kept?
+   * True: it is kept and comes back later, so that its sender goes on waiting.
+   */
+  readonly keep: (input: InputBody, error: KernelError | null) => boolean
   readonly log: (message: string, error: unknown) => void
 }
 
@@ -107,11 +110,13 @@ export class Pipeline {
     this.#running = null
   }
 
-  async #batch(inputs: readonly InputBody[]): Promise<void> {
+  async #batch(taken: readonly InputBody[]): Promise<void> {
+    const inputs = taken.filter((input) => !this.#parts.keep(input, null))
     const error = await this.#attempt(inputs)
     if (error === null) return
     if (inputs.length === 1) return this.#failed(inputs[0] as InputBody, error)
     for (const input of inputs) {
+      if (this.#parts.keep(input, null)) continue
       const own = await this.#attempt([input])
       if (own) this.#failed(input, own)
     }
@@ -119,7 +124,7 @@ export class Pipeline {
 
   /** Decides, commits, applies, performs. Null, or why the commit failed: then nothing has changed. */
   async #attempt(inputs: readonly InputBody[]): Promise<KernelError | null> {
-    const { table, store, publish } = this.#parts
+    const { table, store, publish, perform } = this.#parts
     const overlay = new Overlay(table)
     const decisions = inputs.map((input) => this.#decide(overlay, input))
     const facts = this.#number(decisions)
@@ -132,10 +137,19 @@ export class Pipeline {
       }
       this.#cursor = cursor
       table.apply(overlay.processes.values(), overlay.lastPid)
-      publish(facts)
+      this.#outside('publishing', () => publish(facts))
     }
-    for (const { effects } of decisions) for (const effect of effects) this.#parts.perform(effect)
+    for (const effect of decisions.flatMap(({ effects }) => effects)) this.#outside(`performing ${effect.type}`, () => perform(effect))
     return null
+  }
+
+  /** What is durable is done: whatever fails out there concerns one effect, and not the queue of all. */
+  #outside(what: string, act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#parts.log(`${what} failed`, error)
+    }
   }
 
   #decide(overlay: Overlay, body: InputBody): Decision {

@@ -1,0 +1,75 @@
+// A store with faults at hand: commits that fail, commits that wait, and a disk that is full. All else goes to the real one.
+// The reserve is a word here and no file, so that a test is the same each time it runs.
+import { KernelError } from '../../../src/kernel/errors.ts'
+import type { Commit, DeadQuery, FactQuery, Store } from '../../../src/store/store.ts'
+
+export class FaultyStore implements Store {
+  readonly #inner: Store
+  /** commits that were tried, the failed ones too */
+  tried = 0
+  readonly commits: Commit[] = []
+  /** why this commit fails; null if it does not */
+  fault: (commit: Commit, number: number) => KernelError | null = () => null
+  isFull = false
+  hasReserve = true
+  /** commits that fit although the disk is full */
+  spare = 0
+  #held: PromiseWithResolvers<void> | null = null
+
+  constructor(inner: Store) {
+    this.#inner = inner
+  }
+
+  /** From now on commits wait until `letGo`. */
+  hold(): void {
+    this.#held ??= Promise.withResolvers()
+  }
+
+  letGo(): void {
+    this.#held?.resolve()
+    this.#held = null
+  }
+
+  get isHolding(): boolean {
+    return this.#held !== null
+  }
+
+  async commit(commit: Commit): Promise<void> {
+    this.tried += 1
+    const number = this.tried
+    await this.#held?.promise
+    const fault = this.#outOfRoom() ?? this.fault(commit, number)
+    if (fault) throw fault
+    await this.#inner.commit(commit)
+    this.commits.push(commit)
+  }
+
+  #outOfRoom(): KernelError | null {
+    if (!this.isFull) return null
+    this.spare -= 1
+    return this.spare >= 0 ? null : new KernelError('DISK_FULL', 'no space left on device')
+  }
+
+  async releaseReserve(): Promise<boolean> {
+    if (!this.hasReserve) return false
+    this.hasReserve = false
+    this.spare = 1
+    return true
+  }
+
+  async restoreReserve(): Promise<boolean> {
+    if (this.isFull) return false
+    this.hasReserve = true
+    return true
+  }
+
+  load(): ReturnType<Store['load']> { return this.#inner.load() }
+  process(uuid: string): ReturnType<Store['process']> { return this.#inner.process(uuid) }
+  dead(query: DeadQuery): ReturnType<Store['dead']> { return this.#inner.dead(query) }
+  find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
+  facts(uuid: string, afterSeq: number, limit: number): ReturnType<Store['facts']> { return this.#inner.facts(uuid, afterSeq, limit) }
+  tail(uuid: string, limit: number, types?: readonly string[]): ReturnType<Store['tail']> { return this.#inner.tail(uuid, limit, types) }
+  since(query: FactQuery): ReturnType<Store['since']> { return this.#inner.since(query) }
+  verify(): ReturnType<Store['verify']> { return this.#inner.verify() }
+  [Symbol.asyncDispose](): PromiseLike<void> { return this.#inner[Symbol.asyncDispose]() }
+}
