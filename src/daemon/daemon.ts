@@ -115,7 +115,7 @@ class RunningDaemon implements Daemon {
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     return {
-      reads, feed, store, paths, cursor,
+      reads, feed, store, paths, cursor, log,
       operations: new Operations({ pipeline, reads, keys, container, settings, paths, mayStart: () => this.#mayStart() }),
       waiter: new Waiter(feed, reads, cursor),
       daemon: () => this.#view(),

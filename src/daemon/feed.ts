@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts'
 /** events that may wait for one viewer */
 const MAX_WAITING = 250
 /** facts per page of history; a slow viewer holds one page */
-const PAGE = 100
+const PAGE = 32
 
 export interface Subscription {
   /** null: all processes */

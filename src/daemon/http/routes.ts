@@ -27,6 +27,7 @@ export interface RoutesParts {
   readonly daemon: () => DaemonView
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
   readonly stop: () => void
+  readonly log: (message: string, error: unknown) => void
 }
 
 type Query<T extends z.ZodType> = z.output<T>
@@ -100,7 +101,7 @@ async function stream(parts: RoutesParts, request: FastifyRequest<{ Querystring:
   const gone = goneSignal(reply)
   const follow = query.follow === true && process?.life.state !== 'dead'
   const events = parts.feed.subscribe({ uuid, after, live: query.live ?? false, follow, signal: gone })
-  await writeEvents(reply.raw, untilDead(parts, events, uuid), gone)
+  await writeEvents(reply.raw, untilDead(parts, events, uuid), gone).catch((error: unknown) => parts.log('a stream of events broke off', error))
 }
 
 /** After which cursor to begin: what the reader had last, what it asks for, the last N, or the present. */
