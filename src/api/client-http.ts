@@ -108,13 +108,30 @@ async function* closing(body: AsyncGenerator<Buffer, void>, socket: Socket): Asy
   }
 }
 
-/** The socket's bytes, taken by lines or pieces; it reads on only when asked, so that a slow reader slows the sender. */
+/** The socket's bytes, taken by lines or pieces. Unread ones are few: beyond them the socket is paused, and so the sender. */
 class Source {
-  readonly #chunks: AsyncIterator<Buffer>
+  readonly #socket: Socket
+  #waiting: Buffer[] = []
   #rest: Buffer = Buffer.alloc(0)
+  #error: Error | undefined
+  #isOver = false
+  #wake: (() => void) | undefined
 
   constructor(socket: Socket) {
-    this.#chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    this.#socket = socket
+    socket.on('data', (chunk: Buffer) => {
+      this.#waiting.push(chunk)
+      socket.pause()
+      this.#wake?.()
+    })
+    socket.on('error', (error) => {
+      this.#error = error
+      this.#wake?.()
+    })
+    socket.on('close', () => {
+      this.#isOver = true
+      this.#wake?.()
+    })
   }
 
   async line(): Promise<string> {
@@ -139,9 +156,16 @@ class Source {
   }
 
   async #more(): Promise<boolean> {
-    const next = await this.#chunks.next()
-    if (next.done) return false
-    this.#rest = this.#rest.length === 0 ? next.value : Buffer.concat([this.#rest, next.value])
+    while (this.#waiting.length === 0) {
+      if (this.#error) throw this.#error
+      if (this.#isOver) return false
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      this.#socket.resume()
+      await promise
+    }
+    this.#rest = this.#rest.length === 0 && this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat([this.#rest, ...this.#waiting])
+    this.#waiting = []
     return true
   }
 }

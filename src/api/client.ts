@@ -1,7 +1,6 @@
 // The one client of the daemon's API: JSON requests and event streams over the Unix socket, errors with their code and hint.
 // Starts the daemon when nobody listens, if it was given a way to; must never repeat a request that may have been received.
 // Must not import anything heavy: `reeve ps` loads this. Test: test/tables/cli-client.test.ts.
-import { setTimeout as delay } from 'node:timers/promises'
 import { ERRORS, type ErrorCode } from '../kernel/errors.ts'
 import { BrokenLink, exchange, isNotListening, type WireRequest, type WireResponse } from './client-http.ts'
 import { eventData } from './client-events.ts'
@@ -173,11 +172,16 @@ function isLinkError(error: unknown): boolean {
     || (error instanceof ApiError && error.code === 'UNAVAILABLE')
 }
 
-async function aborted(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-  try {
-    await delay(ms, undefined, signal ? { signal } : {})
-    return false
-  } catch {
-    return true
-  }
+/** Waits; true when the signal aborted it. */
+function aborted(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve(signal?.aborted ?? false)
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted) end()
+  })
 }

@@ -60,6 +60,8 @@ export class Args {
 }
 
 export function parse(argv: readonly string[], flags: Flags, takesCommand: boolean): Args {
+  // Words alone need no reader, and loading it takes a moment at each start.
+  if (argv.every((word) => !word.startsWith('-'))) return new Args(argv, null, new Map())
   const tokens = tokenize(argv, flags)
   const end = takesCommand ? tokens.find((token) => token.kind === 'option-terminator')?.index : undefined
   const words: string[] = []

@@ -1,6 +1,5 @@
 // What went wrong on the command line itself, and the exit code of any error. Test: test/tables/cli-args.test.ts.
-import { ApiError } from '../api/client.ts'
-import { ERRORS, KernelError } from '../kernel/errors.ts'
+import { ERRORS, type ErrorCode } from '../kernel/errors.ts'
 
 /** Wrong flags or words: exit 64, and nothing was done. */
 export class UsageError extends Error {
@@ -35,8 +34,10 @@ export function exitCode(error: unknown, givesProcessCode: boolean): number {
   return givesProcessCode && !OWN_OF_RUN.has(exit) ? KERNEL : exit
 }
 
+/** By the code, not by the class: what is loaded on demand may have a copy of the class. */
 function ownExit(error: unknown): number {
-  if (error instanceof ApiError || error instanceof Failure) return error.exit
-  if (error instanceof KernelError) return ERRORS[error.code].exit
-  return error instanceof UsageError ? USAGE : KERNEL
+  if (error instanceof Failure) return error.exit
+  if (error instanceof UsageError) return USAGE
+  const code = (error as { code?: unknown }).code
+  return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].exit : KERNEL
 }

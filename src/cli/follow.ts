@@ -29,7 +29,7 @@ export async function follow(reeve: Reeve, out: Output, process: ProcessView, vi
   const leave = new AbortController()
   let isDetached = false
   const wishes = (wish: Wish): void => {
-    if (wish !== 'detach') asked.push(steer(reeve, process.uuid, wish))
+    if (wish !== 'detach') asked.push(steer(reeve, out, process.uuid, wish))
     else {
       isDetached = true
       leave.abort()
@@ -71,12 +71,12 @@ async function untilEnd(reeve: Reeve, uuid: string, view: View, leave: AbortCont
 }
 
 /** That it cannot be done (it has just ended, say) is told, and the following goes on. */
-async function steer(reeve: Reeve, uuid: string, wish: Exclude<Wish, 'detach'>): Promise<void> {
+async function steer(reeve: Reeve, out: Output, uuid: string, wish: Exclude<Wish, 'detach'>): Promise<void> {
   try {
     if (wish === 'interrupt') await reeve.signal(uuid, 'SIGINT')
     else if (wish === 'kill') await reeve.signal(uuid, 'SIGKILL')
     else await reeve.signal(uuid, 'SIGTERM', { graceMs: STOP_GRACE_MS })
   } catch (error) {
-    if (exitCode(error, false) !== 3) process.stderr.write(`${errorText(error, false)}\n`)
+    if (exitCode(error, false) !== 3) await out.raw('stderr', `${errorText(error, false)}\n`)
   }
 }

@@ -22,7 +22,7 @@ export class LiveView implements View {
 
   constructor(out: Output) {
     this.#out = out
-    this.live = out.isTerminal.stdout
+    this.live = out.isTerminal('stdout')
   }
 
   async event(event: EventView, fact: FactBody | undefined): Promise<void> {

@@ -3,7 +3,7 @@
 import { connect } from '../index.ts'
 import { Args, nearest, parse } from './args.ts'
 import { exitCode, UsageError } from './errors.ts'
-import { errorText, Output } from './output.ts'
+import { endWithReader, errorText, Output } from './output.ts'
 import { COMMON, VERBS, type Verb } from './verbs.ts'
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -13,7 +13,7 @@ async function main(argv: readonly string[]): Promise<number> {
     if (!verb) throw new UsageError(`no verb "${name}"`, didYouMean(name))
     return await runVerb(name, verb, parse(rest, { ...COMMON, ...verb.flags }, verb.takesCommand === true))
   } catch (error) {
-    process.stderr.write(`${errorText(error, isJson(rest, verb))}\n`)
+    endWithReader(process.stderr).write(`${errorText(error, isJson(rest, verb))}\n`)
     return exitCode(error, verb?.givesProcessCode === true)
   }
 }
@@ -47,11 +47,5 @@ function isJson(rest: readonly string[], verb: Verb | undefined): boolean {
   return rest.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit()
-    throw error
-  })
-}
 // No top-level await: it is built as CommonJS, which starts 8 ms sooner. `main` does not reject.
 main(process.argv.slice(2)).then((code) => (process.exitCode = code))

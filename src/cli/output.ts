@@ -1,6 +1,5 @@
 // Where a verb's answer goes: data to stdout, words to stderr, and how they may look there (colour, width, characters).
 // A reader that went away (EPIPE) ends the command quietly. Test: test/tables/cli-output.test.ts.
-import { once } from 'node:events'
 import { safe } from './text.ts'
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan'
@@ -20,25 +19,30 @@ export class Output {
   readonly quiet: boolean
   /** only characters of ASCII of our own */
   readonly ascii: boolean
-  /** the width that a line of stdout may have */
-  readonly columns: number
-  /** whether a person looks at stdout, at stderr */
-  readonly isTerminal: Readonly<Record<'stdout' | 'stderr', boolean>>
+  /** made when first used: each takes its time */
   readonly #streams: Streams
-  readonly #colorOut: boolean
-  readonly #colorWords: boolean
+  readonly #color: boolean
+  readonly #env: Env
   #midLine = false
 
   constructor(options: OutputOptions, env: Env = process.env, streams: Streams = process) {
     this.#streams = streams
-    this.isTerminal = { stdout: Boolean(streams.stdout.isTTY), stderr: Boolean(streams.stderr.isTTY) }
     this.json = options.json
     this.quiet = options.quiet
     this.ascii = isAscii(env)
-    this.columns = columnsOf(env, streams.stdout)
-    const color = options.color && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
-    this.#colorOut = color && this.isTerminal.stdout
-    this.#colorWords = color && this.isTerminal.stderr
+    this.#env = env
+    this.#color = options.color && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+  }
+
+  /** The width that a line of stdout may have. */
+  get columns(): number {
+    const columns = this.isTerminal('stdout') ? this.#streams.stdout.columns : Number(this.#env['COLUMNS'])
+    return columns > 0 ? columns : Infinity
+  }
+
+  /** Does a person look at it? */
+  isTerminal(name: 'stdout' | 'stderr'): boolean {
+    return Boolean(this.#streams[name].isTTY)
   }
 
   /** A line of data. Resolves when it may be followed by more: a slow reader slows the writer. */
@@ -60,7 +64,7 @@ export class Output {
   async words(text: string): Promise<void> {
     if (this.quiet) return
     // Text that is being written without its newline must not be joined with ours.
-    const gap = this.#midLine && this.isTerminal.stderr ? '\n' : ''
+    const gap = this.#midLine && this.isTerminal('stderr') ? '\n' : ''
     this.#midLine = false
     await this.raw('stderr', `${gap}${text}\n`)
   }
@@ -68,22 +72,22 @@ export class Output {
   /** Text of stdout as it comes, in pieces. */
   async piece(text: string): Promise<void> {
     if (text === '') return
-    this.#midLine = !text.endsWith('\n') && this.isTerminal.stdout
+    this.#midLine = !text.endsWith('\n') && this.isTerminal('stdout')
     await this.raw('stdout', text)
   }
 
   /** Text as it is. */
   async raw(name: 'stdout' | 'stderr', text: string): Promise<void> {
-    const stream = this.#streams[name]
-    if (text !== '' && !stream.write(text)) await once(stream, 'drain')
+    const stream = endWithReader(this.#streams[name])
+    if (text !== '' && !stream.write(text)) await new Promise<void>((resolve) => stream.once('drain', resolve))
   }
 
   paint(style: Style, text: string): string {
-    return this.#colorOut ? styled(style, text) : text
+    return this.#color && this.isTerminal('stdout') ? styled(style, text) : text
   }
 
   paintWords(style: Style, text: string): string {
-    return this.#colorWords ? styled(style, text) : text
+    return this.#color && this.isTerminal('stderr') ? styled(style, text) : text
   }
 
   /** Marks a suspended process. */
@@ -94,6 +98,15 @@ export class Output {
   get ellipsis(): string {
     return this.ascii ? '..' : '…'
   }
+}
+
+/** A reader that went away ends the command quietly. */
+export function endWithReader(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  if (stream.listenerCount('error') > 0) return stream
+  return stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit()
+    throw error
+  })
 }
 
 /** An error, for people: what, and what can be done. With `--json` the error's body, still on stderr. */
@@ -110,9 +123,4 @@ function styled(style: Style, text: string): string {
 function isAscii(env: Env): boolean {
   if (env['REEVE_ASCII'] === '1') return true
   return !/utf-?8/i.test(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '')
-}
-
-function columnsOf(env: Env, stdout: NodeJS.WriteStream): number {
-  const columns = stdout.isTTY ? stdout.columns : Number(env['COLUMNS'])
-  return columns > 0 ? columns : Infinity
 }

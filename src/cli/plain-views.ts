@@ -15,8 +15,8 @@ export class CommandView implements View {
 
   constructor(out: Output) {
     this.#out = out
-    const { stdout, stderr } = out.isTerminal
-    this.#terminals = { stdout: stdout ? new TerminalOutput() : null, stderr: stderr ? new TerminalOutput() : null }
+    const gate = (name: 'stdout' | 'stderr'): TerminalOutput | null => (out.isTerminal(name) ? new TerminalOutput() : null)
+    this.#terminals = { stdout: gate('stdout'), stderr: gate('stderr') }
   }
 
   async event(_: EventView, fact: FactBody | undefined): Promise<void> {
@@ -29,7 +29,7 @@ export class CommandView implements View {
   async end(view: ProcessView): Promise<void> {
     for (const name of ['stdout', 'stderr'] as const) await this.#out.raw(name, this.#terminals[name]?.end() ?? '')
     if (view.exit?.error) await this.#out.words(safe(`reeve: ${view.exit.error}`))
-    if (this.#out.isTerminal.stderr) await this.#out.words(this.#out.paintWords('dim', summary(view)))
+    if (this.#out.isTerminal('stderr')) await this.#out.words(this.#out.paintWords('dim', summary(view)))
   }
 
   async #write(name: 'stdout' | 'stderr', text: string): Promise<void> {

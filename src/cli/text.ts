@@ -2,18 +2,19 @@
 // Must let no control character and no change of writing direction through. Test: test/tables/cli-text.test.ts.
 import { stripVTControlCharacters } from 'node:util'
 
-/** C0 but tab and newline, DEL, C1, bidirectional marks, line separators, lone surrogates, byte order mark. */
-const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu
+/** C0 but tab and newline, DEL, C1, bidirectional marks, line separators, byte order mark; lone surrogates are made U+FFFD. */
+const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 const PLAIN = /^[\x20-\x7e]*$/
 
 /** Without escape sequences and control characters; newlines and tabs stay. */
 export function safe(text: string): string {
   if (PLAIN.test(text)) return text
-  return stripVTControlCharacters(text.replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(UNSAFE, '')
+  return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(UNSAFE, '')
 }
 
 /** `safe`, on one line. */
 export function oneLine(text: string): string {
+  if (PLAIN.test(text) && !text.includes('  ')) return text.trim()
   return safe(text).replace(/\s+/g, ' ').trim()
 }
 
@@ -46,12 +47,16 @@ export function pad(text: string, columns: number, side: 'left' | 'right' = 'lef
   return side === 'left' ? text + space : space + text
 }
 
-const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]$/u
+const ZERO_WIDTH = String.raw`^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]$`
 /** East Asian wide and fullwidth, and emoji: what terminals draw in two columns. */
-const WIDE = /^[\u1100-\u115f\u231a\u231b\u2329\u232a\u23e9-\u23ec\u23f0\u23f3\u25fd\u25fe\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1\u26aa\u26ab\u26bd\u26be\u26c4\u26c5\u26ce\u26d4\u26ea\u26f2\u26f3\u26f5\u26fa\u26fd\u2705\u270a\u270b\u2728\u274c\u274e\u2753-\u2755\u2757\u2795-\u2797\u27b0\u27bf\u2b1b\u2b1c\u2b50\u2b55\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f004}\u{1f0cf}\u{1f18e}\u{1f191}-\u{1f19a}\u{1f200}-\u{1f320}\u{1f32d}-\u{1f335}\u{1f337}-\u{1f37c}\u{1f37e}-\u{1f393}\u{1f3a0}-\u{1f3ca}\u{1f3cf}-\u{1f3d3}\u{1f3e0}-\u{1f3f0}\u{1f3f4}\u{1f3f8}-\u{1f43e}\u{1f440}\u{1f442}-\u{1f4fc}\u{1f4ff}-\u{1f53d}\u{1f54b}-\u{1f54e}\u{1f550}-\u{1f567}\u{1f57a}\u{1f595}\u{1f596}\u{1f5a4}\u{1f5fb}-\u{1f64f}\u{1f680}-\u{1f6c5}\u{1f6cc}\u{1f6d0}-\u{1f6d2}\u{1f6d5}-\u{1f6d7}\u{1f6dc}-\u{1f6df}\u{1f6eb}\u{1f6ec}\u{1f6f4}-\u{1f6fc}\u{1f7e0}-\u{1f7eb}\u{1f7f0}\u{1f90c}-\u{1f93a}\u{1f93c}-\u{1f945}\u{1f947}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]$/u
+const WIDE = String.raw`^[\u1100-\u115f\u231a\u231b\u2329\u232a\u23e9-\u23ec\u23f0\u23f3\u25fd\u25fe\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1\u26aa\u26ab\u26bd\u26be\u26c4\u26c5\u26ce\u26d4\u26ea\u26f2\u26f3\u26f5\u26fa\u26fd\u2705\u270a\u270b\u2728\u274c\u274e\u2753-\u2755\u2757\u2795-\u2797\u27b0\u27bf\u2b1b\u2b1c\u2b50\u2b55\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f004}\u{1f0cf}\u{1f18e}\u{1f191}-\u{1f19a}\u{1f200}-\u{1f320}\u{1f32d}-\u{1f335}\u{1f337}-\u{1f37c}\u{1f37e}-\u{1f393}\u{1f3a0}-\u{1f3ca}\u{1f3cf}-\u{1f3d3}\u{1f3e0}-\u{1f3f0}\u{1f3f4}\u{1f3f8}-\u{1f43e}\u{1f440}\u{1f442}-\u{1f4fc}\u{1f4ff}-\u{1f53d}\u{1f54b}-\u{1f54e}\u{1f550}-\u{1f567}\u{1f57a}\u{1f595}\u{1f596}\u{1f5a4}\u{1f5fb}-\u{1f64f}\u{1f680}-\u{1f6c5}\u{1f6cc}\u{1f6d0}-\u{1f6d2}\u{1f6d5}-\u{1f6d7}\u{1f6dc}-\u{1f6df}\u{1f6eb}\u{1f6ec}\u{1f6f4}-\u{1f6fc}\u{1f7e0}-\u{1f7eb}\u{1f7f0}\u{1f90c}-\u{1f93a}\u{1f93c}-\u{1f945}\u{1f947}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]$`
+
+/** Made when first needed: their Unicode classes take longer to prepare than all of a plain table. */
+let classes: { readonly zero: RegExp; readonly wide: RegExp } | undefined
 
 function characterWidth(character: string): number {
   if (PLAIN.test(character)) return 1
-  if (ZERO_WIDTH.test(character)) return 0
-  return WIDE.test(character) ? 2 : 1
+  classes ??= { zero: new RegExp(ZERO_WIDTH, 'u'), wide: new RegExp(WIDE, 'u') }
+  if (classes.zero.test(character)) return 0
+  return classes.wide.test(character) ? 2 : 1
 }

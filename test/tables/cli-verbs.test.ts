@@ -29,7 +29,7 @@ describe.each(rows)('%s', (name, verb) => {
   test('has examples that its own table can read', () => {
     expect(verb.examples.length).toBeGreaterThan(0)
     for (const [command] of verb.examples) {
-      const words = (/^reeve (.*)$/.exec(command)?.[1] ?? '').match(/"[^"]*"|\$\([^)]*\)|\S+/g) ?? []
+      const words: readonly string[] = (/^reeve (.*)$/.exec(command)?.[1] ?? '').match(/"[^"]*"|\$\([^)]*\)|\S+/g) ?? []
       const verbAt = words.indexOf(name)
       // One example shows the verb inside another's command.
       if (verbAt !== 0) continue

@@ -13,10 +13,13 @@ const ENDED: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'sto
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const filters = (args.list('filter') ?? []).map(filterOf)
   const all = args.on('all') || filters.some(({ key, value }) => (key === 'status' || key === 'state') && ENDED.has(value))
-  const processes = (await reeve.list({ all })).filter((view) => fits(view, filters))
+  const asked = reeve.list({ all })
+  // The stream is made while the daemon answers.
+  const maxWidth = out.columns
+  const processes = (await asked).filter((view) => fits(view, filters))
   if (out.json) await out.value({ processes })
-  else if (args.on('quiet')) for (const { uuid } of processes) await out.line(uuid)
-  else for (const line of lines(processes, args.on('tree'), out)) await out.line(line)
+  else if (!args.on('quiet')) await out.line(lines(processes, args.on('tree'), out, maxWidth).join('\n'))
+  else if (processes.length > 0) await out.line(processes.map(({ uuid }) => uuid).join('\n'))
   return 0
 }
 
@@ -50,7 +53,7 @@ function isPartOf(part: string, uuid: string | null): boolean {
 }
 
 /** The lines of the table, its titles first. */
-export function lines(processes: readonly ProcessView[], asTree: boolean, out: Output): string[] {
+export function lines(processes: readonly ProcessView[], asTree: boolean, out: Output, maxWidth = out.columns): string[] {
   const rows = asTree ? branches(processes, out.ascii) : processes.map((view) => ({ view, branch: '' }))
   const columns: Column[] = [
     { title: 'PID', side: 'right' },
@@ -63,7 +66,7 @@ export function lines(processes: readonly ProcessView[], asTree: boolean, out: O
     { title: 'COST', side: 'right' },
     { title: 'NOTE', min: 4 },
   ]
-  return table(columns, rows.map(({ view, branch }) => cells(view, branch, out)), out.columns, out.ellipsis)
+  return table(columns, rows.map(({ view, branch }) => cells(view, branch, out)), maxWidth, out.ellipsis)
 }
 
 function cells(view: ProcessView, branch: string, out: Output): string[] {
