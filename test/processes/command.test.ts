@@ -1,5 +1,6 @@
 // The driver for plain commands, with real programs: what it reports, in which order, and what it leaves behind: nothing.
 // The kernel is a recorder that acknowledges when it is told to.
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commandDriver } from '../../src/drivers/command/command.ts'
 import { LineCutter, MAX_LINE_BYTES } from '../../src/drivers/command/lines.ts'
@@ -35,6 +36,11 @@ class Recorder implements KernelPort {
   find<T extends Report['type']>(type: T): Extract<Report, { type: T }> | null {
     return (this.reports.find((report) => report.type === type) as Extract<Report, { type: T }> | undefined) ?? null
   }
+}
+
+/** bytes that a process has written in its life */
+function writtenBy(pid: number): number {
+  return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
 }
 
 async function launchOf(contained: Contained, argv: readonly string[] | null, changes: Partial<ProcessSpec> = {}): Promise<Launch> {
@@ -83,19 +89,21 @@ describe.each(kinds)('%s', (containment) => {
   test('while a report is not acknowledged nothing more is read, and the program waits', async () => {
     await using contained = await newContained()
     const kernel = new Recorder()
-    const opened = Promise.withResolvers<void>()
-    const launch = await launchOf(contained, ['sh', '-c', 'echo first; read -r line; yes'], { containment, interactive: true })
-    await using agent = await commandDriver.start(launch, kernel)
-    await eventually(() => kernel.find('output'))
-    kernel.gate = opened.promise
-    await agent.deliver({ id: 'm', from: 'user', text: 'go', turn: 1 })
+    const gate = Promise.withResolvers<void>()
+    await using agent = await commandDriver.start(await launchOf(contained, ['yes'], { containment }), kernel)
+    // Opened whatever happens, or the agent could not be disposed of.
+    using _opened = { [Symbol.dispose]: () => gate.resolve() }
+    kernel.gate = gate.promise
     const pid = kernel.find('up')?.handle?.pid ?? 0
-    const isBlocked = () => readLiving(pid)?.state === 'S' && kernel.text('stdout').includes('y')
-    await eventually(() => isBlocked() && isBlocked())
-    const reports = kernel.reports.length
+    const reports = () => kernel.reports.length
+    await eventually(() => reports() === 2 && readLiving(pid)?.state === 'S')
+    // Another program's whole life is time enough for it to write far more, if it could.
+    await using other = await run(contained, ['sleep', '0.2'], { containment })
+    await eventually(() => other.kernel.find('exited'))
+    expect(writtenBy(pid)).toBeLessThan(2 * KIB * KIB)
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
-    expect(kernel.reports.length).toBe(reports)
-    opened.resolve()
+    expect(reports()).toBe(2)
+    gate.resolve()
     await eventually(() => kernel.find('exited'))
   })
 

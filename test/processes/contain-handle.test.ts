@@ -7,7 +7,7 @@ import { handleOf, liveness, signalGroup, signalOne } from '../../src/drivers/co
 import { census, readMarker, readRow } from '../../src/drivers/contain/proc.ts'
 import { psCensus, psRow } from '../../src/drivers/contain/ps.ts'
 import type { OsHandle } from '../../src/kernel/types.ts'
-import { newToken, readLiving } from '../support/living.ts'
+import { eventually, newToken, readLiving } from '../support/living.ts'
 
 const children: ChildProcess[] = []
 
@@ -85,11 +85,7 @@ test('a zombie is gone, but still vouches for its group', async () => {
   children.push(parent)
   const [line] = await once(parent.stdout, 'data') as [Buffer]
   const pid = Number(line.toString())
-  let row = readRow(pid)
-  while (row?.state !== 'Z' || row.pgid !== pid) {
-    await new Promise((resolve) => setTimeout(resolve, 5))
-    row = readRow(pid)
-  }
+  const row = await eventually(() => { const seen = readRow(pid); return seen?.state === 'Z' && seen.pgid === pid && seen })
   const handle = { pid, startTime: row.startTime, pgid: pid }
   expect(liveness(handle)).toBe('gone')
   expect(signalGroup(handle, 'SIGKILL')).toBe('sent')
@@ -104,8 +100,9 @@ test('the marker is read from the environment, and only a whole name counts', ()
   expect(census().find((row) => row.pid === marked.handle.pid)?.marker).toBe('a.1.b.c')
 })
 
-test('`ps` tells the same as /proc where there is no /proc', () => {
+test('`ps` tells the same as /proc where there is no /proc', async () => {
   const { handle } = sleeper({ REEVE_PROC: 'x.2.y.z' })
+  await eventually(() => readLiving(handle.pid)?.state === 'S')
   const row = readRow(handle.pid)
   expect(psRow(handle.pid)).toMatchObject({ pid: handle.pid, ppid: row?.ppid, pgid: row?.pgid, state: 'S' })
   expect(psRow(handle.pid)?.startTime).toMatch(/^\w+_\w+_\d+_[\d:]+_\d{4}$/)

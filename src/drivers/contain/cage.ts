@@ -5,6 +5,8 @@ import type { Waiting } from './ladder.ts'
 
 export interface Cage {
   readonly waiting: Waiting
+  /** looking costs next to nothing, so it is done at each end of a program; else only at each poll, together with others */
+  readonly cheapLooks: boolean
   /** makes what is needed and says what to run, so that the program is inside from its first instruction */
   enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]]
   /** a program was spawned just now */

@@ -1,6 +1,7 @@
 // Containment by cgroup v2: a directory per incarnation. A program enters it before it runs, all that it ever starts stays
 // inside, whatever session it makes, and one write kills or freezes them all. No fork escapes: the kernel sees to it.
-// Must never write to a directory that this module did not name. Tests: test/processes/contain*.test.ts.
+// Entering costs a write that may wait for the kernel (an RCU grace period, some ms) if nobody entered one shortly before.
+// Must never touch a directory that is not the incarnation's. Tests: test/processes/contain*.test.ts.
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, watch, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { OsHandle } from '../../kernel/types.ts'
@@ -15,6 +16,7 @@ const POLL_MS = 50
 const ENTER = 'echo $$ > "$0" || exit 125; exec "$@"'
 
 export class CgroupCage implements Cage {
+  readonly cheapLooks = true
   readonly waiting = { pollMs: POLL_MS, watch: (wake: () => void) => watchEvents(this.#dir, wake) }
   readonly #dir: string
 
@@ -94,8 +96,13 @@ export function ownCgroup(mountinfo: string, cgroup: string): { mount: string; o
 
 /** Removes a cgroup and those below it, from the leaves up; false while one of them is in use. */
 export function removeCgroup(dir: string): boolean {
+  if (removeOne(dir)) return true
+  for (const child of childrenOf(dir)) removeCgroup(child)
+  return removeOne(dir)
+}
+
+function removeOne(dir: string): boolean {
   try {
-    for (const child of childrenOf(dir)) removeCgroup(child)
     rmdirSync(dir)
     return true
   } catch (error) {

@@ -50,7 +50,7 @@ export interface StopResult {
 /** Owns every program of one incarnation. */
 export interface Containment {
   readonly intent: ContainmentIntent
-  /** Starts a program inside. Errors: `NOT_FOUND` (126/127 kinds) when it cannot be run. */
+  /** Starts a program inside. Errors: `COMMAND_NOT_FOUND` (127), `NOT_RUNNABLE` (126), `INVALID`; `NOT_FOUND` once it is disposed of. Nothing is left of one that cannot be started. */
   spawn(request: SpawnRequest): Promise<Program>
   /** PIDs of living members (zombies do not count) */
   members(): Promise<readonly number[]>

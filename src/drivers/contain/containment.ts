@@ -16,7 +16,6 @@ import { resolveProgram } from './resolve.ts'
 const FREEZE_MS = 5_000
 /** How long an empty cgroup may refuse to be removed while its last members are being torn down. */
 const REMOVE_MS = 1_000
-const FIFOS_PER_PROGRAM = 3
 
 export interface ContainmentParts {
   readonly intent: ContainmentIntent
@@ -50,12 +49,13 @@ export class OwnedContainment implements Containment {
   async spawn(request: SpawnRequest): Promise<Program> {
     this.#assertOpen()
     const program = resolveProgram(request)
-    const fifos = await this.#pool.take(FIFOS_PER_PROGRAM)
+    const [stdout, stderr, stdin = null] = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
+    if (stdout === undefined || stderr === undefined) throw new KernelError('INTERNAL', 'The pool gave too few pipes')
     this.#assertOpen()
     this.#used = true
     const argv = this.#cage.enter([program, ...request.argv.slice(1)])
     const env = { ...request.env, ...environmentOf(this.intent.marker), TMPDIR: this.#tmpDir }
-    const started = await startProgram({ argv, cwd: request.cwd, env, stdin: request.stdin, fifos }, (handle) => this.#cage.admit(handle))
+    const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, (handle) => this.#cage.admit(handle))
     return this.#own(started)
   }
 
@@ -117,8 +117,8 @@ export class OwnedContainment implements Containment {
       programsEnded: () => this.#programsEnded(),
       askPrograms: (signal) => {
         for (const program of this.#programs) program.signal(signal)
+        if (this.#frozen) cage.thaw()
         this.#frozen = false
-        cage.thaw()
         for (const program of this.#programs) program.signal('SIGCONT')
       },
       askMembers: (signal) => cage.signalMembers(signal),
@@ -131,12 +131,19 @@ export class OwnedContainment implements Containment {
     }
   }
 
+  // The ends of our own programs wake us. Only if others live on is there anything else to watch.
   #waiting(): Rungs['waiting'] {
-    const { pollMs, watch } = this.#cage.waiting
+    const cage = this.#cage
     return {
-      pollMs,
+      pollMs: cage.waiting.pollMs,
       watch: (wake) => {
-        const stops = [watch(wake), ...[...this.#programs].map((program) => program.onEnd(wake))]
+        const stops: (() => void)[] = []
+        const wakeOrWatch = () => {
+          if (this.#programsEnded() && !cage.isEmpty()) stops.push(cage.waiting.watch(wake))
+          wake()
+        }
+        if (cage.cheapLooks) for (const program of this.#programs) if (!program.ended) stops.push(program.onEnd(wakeOrWatch))
+        if (cage.cheapLooks) wakeOrWatch()
         return () => { for (const stop of stops) stop() }
       },
     }

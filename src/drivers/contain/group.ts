@@ -20,6 +20,8 @@ export interface Witness {
 }
 
 export class GroupCage implements Cage {
+  // A look reads the whole process table; polls of many containments share one.
+  readonly cheapLooks = false
   readonly waiting = { pollMs: POLL_MS, watch: () => () => {} }
   readonly #marker: string
   readonly #witness: Witness

@@ -12,6 +12,9 @@ export type Delivery = 'sent' | 'refused' | 'gone' | 'stale'
 /** `alive` · `gone`: it has ended · `stale`: its PID is somebody else's now */
 export type Liveness = 'alive' | 'gone' | 'stale'
 
+// Nothing in Node changes it.
+const OWN_PGID = readRow(process.pid)?.pgid
+
 /** The handle of a process as it is now; null if it is gone. */
 export function handleOf(pid: number): OsHandle | null {
   const row = readRow(pid)
@@ -28,7 +31,7 @@ export function liveness(handle: OsHandle): Liveness {
 /** Signals the group that this process is in. A zombie still vouches for its group: its number cannot be reused. */
 export function signalGroup(handle: OsHandle, signal: OsSignal): Delivery {
   if (!Number.isInteger(handle.pgid) || handle.pgid <= 1 || handle.pid <= 1) return 'refused'
-  if (handle.pgid === handleOf(process.pid)?.pgid) return 'refused'
+  if (handle.pgid === OWN_PGID) return 'refused'
   const now = handleOf(handle.pid)
   if (now === null) return 'gone'
   if (now.startTime !== handle.startTime || now.pgid !== handle.pgid) return 'stale'

@@ -62,9 +62,11 @@ const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants
 
 /** Opens a pipe that the program writes and we read. */
 export function openInward(path: string): PipeEnds {
-  const ours = openSync(path, O_RDONLY | O_NONBLOCK)
-  const theirs = openSync(path, O_WRONLY)
+  using undo = new DisposableStack()
+  const ours = undo.adopt(openSync(path, O_RDONLY | O_NONBLOCK), closeSync)
+  const theirs = undo.adopt(openSync(path, O_WRONLY), closeSync)
   unlinkSync(path)
+  undo.move()
   return { ours, theirs }
 }
 
@@ -73,11 +75,13 @@ export function openInward(path: string): PipeEnds {
  * A program that opens /dev/stdin anew after we have closed our end waits for a writer that never comes: an OS rule.
  */
 export function openOutward(path: string): PipeEnds {
-  const first = openSync(path, O_RDONLY | O_NONBLOCK)
-  const ours = openSync(path, O_WRONLY | O_NONBLOCK)
-  const theirs = openSync(path, O_RDONLY)
-  closeSync(first)
+  using undo = new DisposableStack()
+  const first = undo.adopt(openSync(path, O_RDONLY | O_NONBLOCK), closeSync)
+  const ours = undo.adopt(openSync(path, O_WRONLY | O_NONBLOCK), closeSync)
+  const theirs = undo.adopt(openSync(path, O_RDONLY), closeSync)
   unlinkSync(path)
+  undo.move()
+  closeSync(first)
   return { ours, theirs }
 }
 

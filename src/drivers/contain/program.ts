@@ -14,13 +14,12 @@ import { openInward, openOutward, readerOf, writerOf } from './pipes.ts'
 import type { PipeEnds } from './pipes.ts'
 import type { FifoReader } from './reader.ts'
 
-/** What is to be run, resolved and wrapped; `fifos` are three fresh paths. */
+/** What is to be run, resolved and wrapped; `fifos` are fresh paths, and without one for stdin it is /dev/null. */
 export interface StartOrder {
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  readonly stdin: 'null' | 'pipe'
-  readonly fifos: readonly string[]
+  readonly fifos: { readonly stdout: string; readonly stderr: string; readonly stdin: string | null }
 }
 
 export class OwnedProgram implements Program {
@@ -85,7 +84,7 @@ interface Pipes {
 
 /** Spawns without waiting for anything: `admitted` hears of the handle in the same turn. */
 export async function startProgram(order: StartOrder, admitted: (handle: OsHandle) => void): Promise<OwnedProgram> {
-  const pipes = openPipes(order)
+  const pipes = openPipes(order.fifos)
   const child = spawnOn(order, pipes)
   const handle = child.pid === undefined ? null : handleOf(child.pid)
   if (handle === null) {
@@ -96,10 +95,15 @@ export async function startProgram(order: StartOrder, admitted: (handle: OsHandl
   return new OwnedProgram(child, handle, pipes)
 }
 
-function openPipes({ fifos, stdin }: StartOrder): Pipes {
-  const [out, err, inn] = fifos
-  if (out === undefined || err === undefined || inn === undefined) throw new KernelError('INTERNAL', 'A program needs three FIFOs')
-  return { stdout: openInward(out), stderr: openInward(err), stdin: stdin === 'pipe' ? openOutward(inn) : null }
+function openPipes({ stdout, stderr, stdin }: StartOrder['fifos']): Pipes {
+  const opened: PipeEnds[] = []
+  const keep = (ends: PipeEnds) => { opened.push(ends); return ends }
+  try {
+    return { stdout: keep(openInward(stdout)), stderr: keep(openInward(stderr)), stdin: stdin === null ? null : keep(openOutward(stdin)) }
+  } catch (error) {
+    for (const ends of opened) for (const fd of [ends.ours, ends.theirs]) closeSync(fd)
+    throw new KernelError('RESOURCE_EXHAUSTED', `No more pipes can be opened: ${(error as Error).message}`)
+  }
 }
 
 function spawnOn({ argv, cwd, env }: StartOrder, pipes: Pipes): ChildProcess {
