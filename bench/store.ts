@@ -6,8 +6,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openSqliteStore } from '../src/store/sqlite.ts'
-import type { Store } from '../src/store/store.ts'
-import { Scribe, deadOf, modelFinished, toolFinished, uuidOf } from '../test/support/store-facts.ts'
+import type { Commit, Store } from '../src/store/store.ts'
+import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store-facts.ts'
 import { ROUNDS, inFolder, interleave, median, percentile, printTable, timed } from './support.ts'
 import type { Row, Samples } from './support.ts'
 
@@ -140,12 +140,9 @@ async function fill(dir: string): Promise<void> {
   for (let live = 1; live <= 10; live++) await store.commit(scribe.spawn(uuidOf(DEAD + live)))
 }
 
-function endedLife(scribe: Scribe, number: number): { facts: Parameters<Store['commit']>[0]['facts']; processes: Parameters<Store['commit']>[0]['processes'] } {
-  const uuid = uuidOf(number)
-  const { facts: first } = scribe.spawn(uuid)
+function endedLife(scribe: Scribe, number: number): Commit {
   const text = String(number).repeat(DEAD_BYTES / 5).slice(0, DEAD_BYTES / 2)
-  const { facts: rest } = scribe.write(uuid, ...modelFinished(1, text), ...toolFinished(1, text))
-  return { facts: [...first, ...rest], processes: [deadOf(scribe.get(uuid), 1_700_000_000_000 + number)] }
+  return scribe.spawn(uuidOf(number), specOf(), ...modelFinished(1, text), ...toolFinished(1, text), ...endOf())
 }
 
 /** A process of its own opens the store and loads it, so that its memory is its own too. */

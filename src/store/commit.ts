@@ -1,68 +1,46 @@
-// The writer: one transaction per commit. It plans first (checks and encodes, touching nothing), then writes the whole plan, and
-// only then believes it. What fails before the end leaves the store and the writer as they were.
-// Test: test/tables/store.test.ts, test/properties/store.test.ts, test/processes/store-faults.test.ts.
+// The writer: one transaction per commit, all of a plan or nothing. It believes what it wrote only after COMMIT.
+// The facts are durable with their commit. A row is a cache of their fold: while a process only makes steps its row may be up to
+// 255 facts behind, is answered from memory, and is folded up from the journal after a crash. This saves a page and a JSON text
+// per commit. Test: test/tables/store.test.ts, test/properties/store.test.ts, test/processes/store-faults.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import { KernelError } from '../kernel/errors.ts'
 import type { StoredFact } from '../kernel/facts.ts'
+import { fold } from '../kernel/fold.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
-import { encode } from './blobs.ts'
-import type { Blob } from './blobs.ts'
-import { packBody } from './codes.ts'
+import { codeOf } from './codes.ts'
 import { damaged } from './errors.ts'
-import { BLOCK_FACTS, addEntry, firstCursor, readBlock } from './places.ts'
-import { findRow, reverse, writeBody } from './rows.ts'
-import type { FactRow, Statements } from './statements.ts'
+import { Heads } from './heads.ts'
+import type { Head, Stored } from './heads.ts'
+import { readAll } from './journal.ts'
+import { Planner, broken } from './plan.ts'
+import type { Plan } from './plan.ts'
+import { findRow, readProcess, reverse, sharing, writeBody } from './rows.ts'
+import { metaValue } from './schema.ts'
+import type { Statements } from './statements.ts'
 import type { Commit, Counters } from './store.ts'
 import { factSum, processSum } from './sums.ts'
 
-/** Processes whose heads the writer remembers; the head of another is read again. */
-const HEADS = 1_024
-
-/** What the writer must know of a process to write its next fact. */
-interface Head {
-  readonly key: number
-  readonly uuid: Uuid
-  readonly stored: Stored | null
-  seq: number
-  open: string
-  lastCursor: number
-  specSeq: number
-  specCursor: number
-}
-
-/** The columns that have an index, and the fence, as they stand in the row now; null for a process that has none yet. */
-interface Stored {
-  readonly seq: number
-  readonly pid: number
-  readonly name: string | null
-  readonly live: number
-  readonly exitedAt: number | null
-  readonly specSeq: number
-}
-
-/** A block of places that became full: process, block, its first cursor, its entries. */
-type Block = readonly [key: number, block: number, first: number, entries: string]
-
-interface Plan {
-  readonly heads: Map<Uuid, Head>
-  readonly facts: Omit<FactRow, 'sum' | 'uuid'>[]
-  readonly blocks: Block[]
-  readonly blobs: Map<string, Blob>
-  newKeys: number
-}
+/** At this many facts after the last time all rows were exact they are made so again: a crash leaves fewer than these to fold. */
+const LATE_FACTS = 256
 
 export class Writer {
+  readonly heads: Heads
   readonly #db: DatabaseSync
   readonly #sql: Statements
-  readonly #heads = new Map<Uuid, Head>()
   #counters: Counters
   #lastKey: number
+  /** up to this cursor all rows on disk are exact */
+  #settled: number
 
   constructor(db: DatabaseSync, sql: Statements) {
     this.#db = db
     this.#sql = sql
+    this.heads = new Heads(sql)
     this.#counters = readCounters(sql)
     this.#lastKey = Number(sql.lastKey.get()?.['key'] ?? 0)
+    this.#settled = readMeta(sql, 'settled')
+    if (this.#settled > this.#counters.cursor) throw damaged({ table: 'meta' }, `settled is ${this.#settled}, above the last cursor`)
+    this.#catchUp()
   }
 
   get counters(): Counters {
@@ -70,93 +48,82 @@ export class Writer {
   }
 
   write(commit: Commit): void {
-    const counters = this.#raised(commit)
-    const plan = this.#plan(commit)
-    if (plan.heads.size === 0 && counters.pid === this.#counters.pid && counters.cursor === this.#counters.cursor) return
+    const plan = this.#planner().add(commit)
+    const { pid, cursor } = this.#counters
+    if (plan.drafts.size === 0 && plan.counters.pid === pid && plan.counters.cursor === cursor) return
+    this.#transact(plan, commit.processes, plan.counters.cursor - this.#settled >= LATE_FACTS)
+  }
+
+  /** Writes all rows that are behind. */
+  settle(): void {
+    if (this.heads.allLate().length > 0) this.#transact(this.#planner(), [], true)
+  }
+
+  /** After a crash: the rows that were behind are folded up from the facts that are there. */
+  #catchUp(): void {
+    const planner = this.#planner()
+    const late = new Map<Uuid, Process>()
+    for (const fact of readAll(this.#sql, this.#settled, LATE_FACTS)) {
+      const draft = planner.draft(fact.uuid)
+      if (fact.seq <= draft.seq) continue
+      late.set(fact.uuid, refold(late.get(fact.uuid) ?? this.#readProcess(fact.uuid), fact))
+      planner.advance(draft, fact, codeOf(fact.body.type) ?? 0)
+    }
+    if (late.size > 0) this.#transact(planner, [...late.values()], true)
+  }
+
+  #readProcess(uuid: Uuid): Process | undefined {
+    const row = findRow(this.#sql, uuid)
+    return row === undefined ? undefined : readProcess(this.#sql, row, sharing())
+  }
+
+  #planner(): Planner {
+    return new Planner(this.heads, this.#counters, this.#lastKey)
+  }
+
+  #transact(plan: Plan, processes: readonly Process[], settle: boolean): void {
     this.#sql.begin.run()
     try {
-      const heads = this.#perform(plan, commit, counters)
+      const heads = this.#perform(plan, processes, settle)
       this.#sql.commit.run()
-      this.#adopt(plan, heads, counters)
+      this.heads.put(heads)
+      this.#counters = plan.counters
+      this.#lastKey += plan.newKeys
+      if (settle) this.#settled = plan.counters.cursor
     } catch (error) {
-      this.#heads.clear()
       if (this.#db.isTransaction) this.#sql.rollback.run()
       throw error
     }
   }
 
-  /** Counters are never lowered; a cursor that was given out is never given out again. */
-  #raised({ counters, facts }: Commit): Counters {
-    let cursor = this.#counters.cursor
-    for (const fact of facts) {
-      if (!Number.isSafeInteger(fact.cursor) || fact.cursor <= cursor) throw broken(`Cursor ${fact.cursor} cannot follow ${cursor}.`, fact)
-      cursor = fact.cursor
-    }
-    return { pid: Math.max(counters.pid, this.#counters.pid), cursor: Math.max(counters.cursor, cursor) }
-  }
-
-  #plan(commit: Commit): Plan {
-    const plan: Plan = { heads: new Map(), facts: [], blocks: [], blobs: new Map(), newKeys: 0 }
-    for (const fact of commit.facts) this.#planFact(plan, fact)
-    const seen = new Set<Uuid>()
-    for (const process of commit.processes) {
-      checkProcess(process, this.#head(plan, process.uuid))
-      if (process.pid > Math.max(commit.counters.pid, this.#counters.pid)) throw broken(`PID ${process.pid} is above its counter.`, process)
-      if (seen.size === seen.add(process.uuid).size) throw broken('A process stands twice in one commit.', process)
-    }
-    for (const head of plan.heads.values()) {
-      if (!seen.has(head.uuid)) throw broken('A process has facts in a commit and no row.', head)
-    }
-    return plan
-  }
-
-  #planFact(plan: Plan, fact: StoredFact): void {
-    const head = this.#head(plan, fact.uuid)
-    if (fact.seq !== head.seq + 1) throw broken(`Fact ${fact.seq} cannot follow ${head.seq}.`, fact)
-    if (!Number.isSafeInteger(fact.at) || !Number.isSafeInteger(fact.pid)) throw broken('A fact has no whole time or PID.', fact)
-    const { code, values } = packBody(fact.body)
-    const { body, refs, blobs } = encode(values)
-    plan.facts.push({ cursor: fact.cursor, process: head.key, seq: fact.seq, pid: fact.pid, at: fact.at, type: code, body, refs })
-    for (const blob of blobs) plan.blobs.set(blob.hash.toString('hex'), blob)
-    if (holdsSpec(fact)) {
-      head.specSeq = fact.seq
-      head.specCursor = fact.cursor
-    }
-    advance(plan, head, fact.cursor, code)
-  }
-
-  /** The head that this plan moves: a copy, so that a plan that fails has moved nothing. */
-  #head(plan: Plan, uuid: Uuid): Head {
-    const planned = plan.heads.get(uuid)
-    if (planned !== undefined) return planned
-    const known = this.#heads.get(uuid) ?? this.#readHead(uuid)
-    const head = known === undefined ? emptyHead(this.#lastKey + ++plan.newKeys, uuid) : { ...known }
-    plan.heads.set(uuid, head)
-    return head
-  }
-
-  #readHead(uuid: Uuid): Head | undefined {
-    const row = findRow(this.#sql, uuid)
-    if (row === undefined) return undefined
-    const { key, seq, pid, name, live, open, exited_at: exitedAt, spec_seq: specSeq, spec_cursor: specCursor } = row
-    const lastCursor = open === '' ? 0 : (readBlock(this.#sql, row, Math.floor(seq / BLOCK_FACTS)).at(-1)?.cursor ?? 0)
-    return { key, uuid, seq, open, lastCursor, specSeq, specCursor, stored: { seq, pid, name, live, exitedAt, specSeq } }
-  }
-
-  #perform(plan: Plan, commit: Commit, counters: Counters): Head[] {
-    for (const blob of plan.blobs.values()) {
-      if (this.#sql.blobThere.get(blob.hash) === undefined) this.#sql.addBlob.run(blob.hash, blob.bytes)
+  #perform(plan: Plan, processes: readonly Process[], settle: boolean): Head[] {
+    for (const { hash, bytes } of plan.blobs.values()) {
+      if (this.#sql.blobThere.get(hash) === undefined) this.#sql.addBlob.run(hash, bytes)
     }
     for (const row of plan.facts) {
       this.#sql.addFact.run(row.cursor, row.process, row.seq, row.pid, row.at, row.type, factSum(row), row.body, row.refs)
     }
     for (const block of plan.blocks) this.#sql.addPlaces.run(...block)
-    const heads = commit.processes.map((process) => this.#writeRow(process, this.#head(plan, process.uuid)))
-    if (counters.pid > this.#counters.pid) this.#sql.raise.run(counters.pid, 'pid', counters.pid)
+    this.#raise(plan, settle)
+    const heads: Head[] = []
+    for (const process of processes) {
+      const draft = plan.drafts.get(process.uuid)
+      if (draft === undefined) throw broken('A process has no place in the plan.', process)
+      // A row without new facts cannot be folded up later: it is written at once.
+      const exact = settle || draft.settle || !draft.moved
+      heads.push(exact ? this.#writeRow(process, draft) : headOf(draft, draft.stored, process))
+    }
+    if (!settle) return heads
+    const others = this.heads.allLate().filter(({ uuid }) => !plan.drafts.has(uuid))
+    return [...heads, ...others.map((head) => this.#writeRow(head.late, head))]
+  }
+
+  #raise({ counters, facts }: Plan, settle: boolean): void {
+    const raise = (name: string, value: number) => this.#sql.raise.run(value, -value, name, value)
+    if (counters.pid > this.#counters.pid) raise('pid', counters.pid)
     // The journal's last row is the cursor's high-water mark; `meta` has it only where that row does not.
-    const last = commit.facts.at(-1)?.cursor ?? this.#counters.cursor
-    if (counters.cursor > last) this.#sql.raise.run(counters.cursor, 'cursor', counters.cursor)
-    return heads
+    if (counters.cursor > (facts.at(-1)?.cursor ?? this.#counters.cursor)) raise('cursor', counters.cursor)
+    if (settle) raise('settled', counters.cursor)
   }
 
   #writeRow(process: Process, head: Head): Head {
@@ -174,63 +141,35 @@ export class Writer {
         : this.#sql.resetProcess.run(seq, open, sum, body, pid, name, live, exited_at, spec_seq, spec_cursor, key, head.stored.seq)
       if (changes !== 1) throw broken(`The row was not at fact ${head.stored.seq}: somebody else wrote it.`, process)
     }
-    return { ...head, stored }
+    return headOf(head, stored, null)
   }
+}
 
-  #adopt(plan: Plan, heads: readonly Head[], counters: Counters): void {
-    this.#counters = counters
-    this.#lastKey += plan.newKeys
-    for (const head of heads) {
-      this.#heads.delete(head.uuid)
-      this.#heads.set(head.uuid, head)
-    }
-    for (const uuid of this.#heads.keys()) {
-      if (this.#heads.size <= HEADS) break
-      this.#heads.delete(uuid)
-    }
-  }
+function headOf({ key, uuid, seq, open, lastCursor, specSeq, specCursor }: Head, stored: Stored | null, late: Process | null): Head {
+  return { key, uuid, seq, open, lastCursor, specSeq, specCursor, stored, late }
+}
+
+function readMeta(sql: Statements, name: string): number {
+  return metaValue(name, sql.counter.get(name))
 }
 
 /** The high-water marks; one that is gone, or is below what was given out, would give a PID or a cursor out twice. */
 function readCounters(sql: Statements): Counters {
-  const read = (name: string): number => {
-    const value = sql.counter.get(name)?.['value']
-    if (typeof value !== 'number' || value < 0) throw damaged({ table: 'meta' }, `the counter ${name} is ${String(value)}`)
-    return value
-  }
-  const pid = read('pid')
+  const pid = readMeta(sql, 'pid')
   const highest = Number(sql.highestPid.get()?.['pid'] ?? 0)
   if (highest > pid) throw damaged({ table: 'meta' }, `the counter pid is ${pid}, but PID ${highest} was given out`)
-  return { pid, cursor: Math.max(read('cursor'), Number(sql.newest.get()?.['cursor'] ?? 0)) }
+  return { pid, cursor: Math.max(readMeta(sql, 'cursor'), Number(sql.newest.get()?.['cursor'] ?? 0)) }
 }
 
-function emptyHead(key: number, uuid: Uuid): Head {
-  return { key, uuid, stored: null, seq: 0, open: '', lastCursor: 0, specSeq: 0, specCursor: 0 }
-}
-
-function holdsSpec({ body }: StoredFact): boolean {
-  return body.type === 'process.spawned' || (body.type === 'process.resumed' && body.spec !== undefined)
-}
-
-function advance(plan: Plan, head: Head, cursor: number, code: number): void {
-  head.seq += 1
-  head.open = addEntry(head.open, cursor, head.lastCursor, code)
-  head.lastCursor = cursor
-  if (head.seq % BLOCK_FACTS !== 0) return
-  plan.blocks.push([head.key, head.seq / BLOCK_FACTS - 1, firstCursor(head.open), head.open])
-  head.open = ''
-}
-
-function checkProcess(process: Process, head: Head): void {
-  if (process.seq !== head.seq || head.seq === 0) throw broken(`The row stands at fact ${process.seq}, the journal at ${head.seq}.`, process)
-  if (process.specSeq !== head.specSeq) throw broken(`The spec is said to stand at fact ${process.specSeq}; it stands at ${head.specSeq}.`, process)
-  if (process.life.state === 'dead' && process.clock.exitedAt === null) throw broken('A dead process has no time of death.', process)
+function refold(process: Process | undefined, fact: StoredFact): Process {
+  try {
+    return fold(process, fact)
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error
+    throw damaged({ table: 'journal', uuid: fact.uuid, seq: fact.seq }, `it cannot follow: ${error.message}`)
+  }
 }
 
 function sameIndexed(a: Stored, b: Stored): boolean {
   return a.pid === b.pid && a.name === b.name && a.live === b.live && a.exitedAt === b.exitedAt && a.specSeq === b.specSeq
-}
-
-function broken(what: string, { uuid, seq }: { uuid: Uuid; seq: number }): KernelError {
-  return new KernelError('INTERNAL', `${what} (process ${uuid}, fact ${seq})`, { uuid, seq })
 }

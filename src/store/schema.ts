@@ -10,8 +10,8 @@ import { damaged } from './errors.ts'
 /** 16 KiB hold seven rows of 2 KiB with little waste (4 KiB hold one), and cost one commit little more than 4 KiB do. */
 const PAGE_BYTES = 16_384
 
-/** The log is folded into the database at this many pages (2 MiB): each fold is then a pause of a few ms at most. */
-const CHECKPOINT_PAGES = 128
+/** The log is folded into the database at this many pages (1.5 MiB): each fold is then a pause of a few ms at most. */
+const CHECKPOINT_PAGES = 96
 
 /** What the log file may keep after a fold, in bytes. */
 const LOG_BYTES = CHECKPOINT_PAGES * PAGE_BYTES
@@ -43,9 +43,9 @@ const STEPS: readonly string[] = [
      process INTEGER NOT NULL, block INTEGER NOT NULL, first INTEGER NOT NULL, entries TEXT NOT NULL, PRIMARY KEY (process, block)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE blobs (key INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL) STRICT;
-   INSERT INTO meta VALUES ('pid', 0), ('cursor', 0);
+   INSERT INTO meta VALUES ('pid', 0, 0), ('cursor', 0, 0), ('settled', 0, 0);
    CREATE TRIGGER journal_cursor BEFORE DELETE ON journal BEGIN
-     UPDATE meta SET value = max(value, OLD.cursor) WHERE name = 'cursor';
+     UPDATE meta SET value = OLD.cursor, copy = -OLD.cursor WHERE name = 'cursor' AND value < OLD.cursor;
    END;`,
 ]
 
@@ -70,18 +70,25 @@ export function openDatabase(file: string): DatabaseSync {
 }
 
 function migrate(db: DatabaseSync): void {
-  const from = inTransaction(db, () => {
-    db.exec("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID")
-    db.exec("INSERT OR IGNORE INTO meta VALUES ('schema', 0)")
-    return db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()?.['value']
+  const found = inTransaction(db, () => {
+    db.exec('CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL, copy INTEGER NOT NULL) STRICT, WITHOUT ROWID')
+    db.exec("INSERT OR IGNORE INTO meta VALUES ('schema', 0, 0)")
+    return db.prepare("SELECT value, copy FROM meta WHERE name = 'schema'").get()
   })
-  if (typeof from !== 'number' || from < 0) throw damaged({ table: 'meta' }, `the schema version is ${String(from)}`)
+  const from = metaValue('schema', found)
   if (from > SCHEMA_VERSION) {
     throw new KernelError('STORE_NEWER', `The store has schema ${from}; this version knows ${SCHEMA_VERSION}.`, { schema: from, known: SCHEMA_VERSION })
   }
   for (const [index, sql] of STEPS.entries()) {
-    if (index >= from) inTransaction(db, () => db.exec(`${sql} UPDATE meta SET value = ${index + 1} WHERE name = 'schema'`))
+    if (index >= from) inTransaction(db, () => db.exec(`${sql} UPDATE meta SET value = ${index + 1}, copy = ${-index - 1} WHERE name = 'schema'`))
   }
+}
+
+/** The number in a row of `meta`; `copy` is the same number negated, so that a changed bit shows. */
+export function metaValue(name: string, row: Readonly<Record<string, unknown>> | undefined): number {
+  const value = row?.['value']
+  if (typeof value === 'number' && value >= 0 && value + Number(row?.['copy']) === 0) return value
+  throw damaged({ table: 'meta' }, `${name} is ${String(value)}, which is not what was written`)
 }
 
 /** All or nothing: what fails leaves no trace and no open transaction. */

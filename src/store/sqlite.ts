@@ -11,6 +11,7 @@ import { storeError } from './errors.ts'
 import { checkCursor, readAll, readFacts, readSince, readTail } from './journal.ts'
 import { releaseReserve, restoreReserve } from './reserve.ts'
 import { findRow, findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
+import type { Owner } from './places.ts'
 import { openDatabase } from './schema.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
@@ -30,7 +31,7 @@ export async function openSqliteStore({ dir, log = () => {} }: StoreOptions): Pr
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     const db = openDatabase(join(dir, 'store.db'))
     try {
-      return new SqliteStore(dir, db)
+      return new SqliteStore(dir, db, log)
     } catch (error) {
       db.close()
       throw error
@@ -42,12 +43,14 @@ export async function openSqliteStore({ dir, log = () => {} }: StoreOptions): Pr
 
 class SqliteStore implements Store {
   readonly #dir: string
+  readonly #log: (message: string) => void
   readonly #db: DatabaseSync
   readonly #sql: Statements
   readonly #writer: Writer
 
-  constructor(dir: string, db: DatabaseSync) {
+  constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
     this.#dir = dir
+    this.#log = log
     this.#db = db
     this.#sql = prepareAll(db)
     this.#writer = new Writer(db, this.#sql)
@@ -58,13 +61,17 @@ class SqliteStore implements Store {
   }
 
   async load(): Promise<Loaded> {
-    return guard('The live processes', () => ({ counters: this.#writer.counters, processes: loadLive(this.#sql) }))
+    return guard('The live processes', () => {
+      const processes = loadLive(this.#sql).map((process) => this.#writer.heads.late(process.uuid)?.late ?? process)
+      return { counters: this.#writer.counters, processes }
+    })
   }
 
   async process(uuid: Uuid): Promise<Process | undefined> {
     return guard(`Process ${uuid}`, () => {
-      const row = findRow(this.#sql, uuid)
-      return row === undefined ? undefined : readProcess(this.#sql, row, sharing())
+      const late = this.#writer.heads.late(uuid)?.late
+      const row = late === undefined ? findRow(this.#sql, uuid) : undefined
+      return row === undefined ? late : readProcess(this.#sql, row, sharing())
     })
   }
 
@@ -78,15 +85,15 @@ class SqliteStore implements Store {
 
   async facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]> {
     return guard(`The facts of ${uuid}`, () => {
-      const row = findRow(this.#sql, uuid)
-      return row === undefined ? [] : readFacts(this.#sql, row, afterSeq, limit)
+      const owner = this.#owner(uuid)
+      return owner === undefined ? [] : readFacts(this.#sql, owner, afterSeq, limit)
     })
   }
 
   async tail(uuid: Uuid, limit: number, types?: readonly string[]): Promise<readonly StoredFact[]> {
     return guard(`The last facts of ${uuid}`, () => {
-      const row = findRow(this.#sql, uuid)
-      return row === undefined ? [] : readTail(this.#sql, row, limit, types)
+      const owner = this.#owner(uuid)
+      return owner === undefined ? [] : readTail(this.#sql, owner, limit, types)
     })
   }
 
@@ -96,8 +103,8 @@ class SqliteStore implements Store {
         checkCursor(this.#sql, afterCursor, this.#writer.counters.cursor)
         return readAll(this.#sql, afterCursor, limit)
       }
-      const row = findRow(this.#sql, uuid)
-      return row === undefined ? [] : readSince(this.#sql, row, afterCursor, limit)
+      const owner = this.#owner(uuid)
+      return owner === undefined ? [] : readSince(this.#sql, owner, afterCursor, limit)
     })
   }
 
@@ -110,11 +117,24 @@ class SqliteStore implements Store {
   }
 
   async verify(): Promise<readonly string[]> {
+    guard('The rows', () => this.#writer.settle())
     return verifyStore(this.#sql)
   }
 
+  /** Where a process stands in the journal: its head while its row is behind, else its row. */
+  #owner(uuid: Uuid): Owner | undefined {
+    return this.#writer.heads.late(uuid) ?? findRow(this.#sql, uuid)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#db.isOpen) this.#db.close()
+    if (!this.#db.isOpen) return
+    try {
+      this.#writer.settle()
+    } catch (error) {
+      this.#log(`Rows that are behind stay so until the next start: ${storeError(error, 'closing').message}`)
+    } finally {
+      this.#db.close()
+    }
   }
 }
 

@@ -43,8 +43,8 @@ export function prepareAll(db: DatabaseSync) {
     commit: sql('COMMIT'),
     rollback: sql('ROLLBACK'),
 
-    counter: sql('SELECT value FROM meta WHERE name = ?'),
-    raise: sql('UPDATE meta SET value = ? WHERE name = ? AND value < ?'),
+    counter: sql('SELECT value, copy FROM meta WHERE name = ?'),
+    raise: sql('UPDATE meta SET value = ?, copy = ? WHERE name = ? AND value < ?'),
     newest: sql('SELECT cursor FROM journal ORDER BY cursor DESC LIMIT 1'),
     oldest: sql('SELECT cursor FROM journal ORDER BY cursor LIMIT 1'),
     highestPid: sql('SELECT pid FROM processes ORDER BY pid DESC LIMIT 1'),

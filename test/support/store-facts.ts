@@ -1,5 +1,6 @@
 // Processes, facts and commits for tests and benchmarks of the store: the smallest honest history of a native agent.
 import type { FactBody, StoredFact } from '../../src/kernel/facts.ts'
+import { fold } from '../../src/kernel/fold.ts'
 import type { Process, ProcessSpec, Uuid } from '../../src/kernel/types.ts'
 import type { Commit } from '../../src/store/store.ts'
 
@@ -17,26 +18,9 @@ export function specOf(changes: Partial<ProcessSpec> = {}): ProcessSpec {
   }
 }
 
-export function processOf(uuid: Uuid, changes: Partial<Process> = {}): Process {
-  return {
-    uuid, pid: 1, parent: null, parentUuid: null, depth: 0, spec: specOf(), specSeq: 1,
-    life: { state: 'running', activity: 'working', holds: [], stopping: null, drained: false, attached: true },
-    signals: { mask: [], pending: [], handlers: {} },
-    progress: { step: 0, modelOpen: false, attempt: 0, openCalls: [], wholeStep: 0, turn: 1, turnOpen: true, lastText: null },
-    usage: {
-      steps: 0, turns: 0, messagesSent: 0, toolCalls: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0,
-      contextTokens: 0, costUsd: 0, unpriced: false, estimated: false,
-    },
-    queue: [],
-    clock: { createdAt: 1_700_000_000_000, startedAt: 1_700_000_000_001, pausedAt: null, pausedMono: null, exitedAt: null, updatedAt: 1_700_000_000_001, lastActivityAt: 1_700_000_000_001, elapsedMs: 0, since: 5 },
-    containment: null, handle: null, checkpoint: null, sessionId: null, note: null, originUuid: null, originStep: null,
-    resumedFromStep: null, retiredAt: null, pinned: false, seq: 0, ...changes,
-  }
-}
-
-export function deadOf(process: Process, exitedAt: number): Process {
-  const exit = { code: 0, reason: 'completed', cause: 'agent' } as const
-  return { ...process, life: { state: 'dead', exit }, clock: { ...process.clock, exitedAt } }
+/** The facts of an end, from running to dead. */
+export function endOf(): FactBody[] {
+  return [{ type: 'process.exited', exit: { code: 0, reason: 'completed', cause: 'agent' }, mono: 9 }, { type: 'process.reaped' }]
 }
 
 /** Numbers facts and makes commits the way the daemon does: cursors rise over all processes, seqs within each. */
@@ -57,10 +41,13 @@ export class Scribe {
     return process
   }
 
-  /** The commit that spawns a process. */
-  spawn(uuid: Uuid, spec: ProcessSpec = specOf()): Commit {
-    this.#processes.set(uuid, processOf(uuid, { pid: ++this.pid, spec }))
-    return this.write(uuid, { type: 'process.spawned', pid: this.pid, spec, parentUuid: null, depth: 0, by: 'user' })
+  /** The commit that spawns and starts a process. */
+  spawn(uuid: Uuid, spec: ProcessSpec = specOf(), ...more: FactBody[]): Commit {
+    this.pid += 1
+    return this.write(
+      uuid, { type: 'process.spawned', pid: this.pid, spec, parentUuid: null, depth: 0, by: 'user' },
+      { type: 'process.started', mono: 5, attached: true, containment: null }, ...more,
+    )
   }
 
   write(uuid: Uuid, ...bodies: FactBody[]): Commit {
@@ -70,18 +57,14 @@ export class Scribe {
   /** One commit of facts of several processes. */
   group(list: readonly (readonly [Uuid, FactBody])[]): Commit {
     const facts = list.map(([uuid, body]): StoredFact => {
-      const before = this.get(uuid)
-      const process = { ...before, seq: before.seq + 1 }
-      this.#processes.set(uuid, process)
-      return { cursor: ++this.cursor, uuid, seq: process.seq, pid: process.pid, at: 1_700_000_000_000 + this.cursor, body }
+      const before = this.#processes.get(uuid)
+      const cursor = ++this.cursor
+      const fact = { cursor, uuid, seq: (before?.seq ?? 0) + 1, pid: before?.pid ?? this.pid, at: 1_700_000_000_000 + cursor, body }
+      this.#processes.set(uuid, fold(before, fact))
+      return fact
     })
     const processes = [...new Set(list.map(([uuid]) => uuid))].map((uuid) => this.get(uuid))
     return { facts, processes, counters: { pid: this.pid, cursor: this.cursor } }
-  }
-
-  /** Changes the row that the next commit of this process writes. */
-  change(uuid: Uuid, changes: Partial<Process>): void {
-    this.#processes.set(uuid, { ...this.get(uuid), ...changes })
   }
 }
 

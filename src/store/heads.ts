@@ -1,0 +1,83 @@
+// What the writer knows of processes: where each stands in the journal and what its row says. A bounded memory over the rows.
+// A head can be ahead of its row (`late`): the row is a cache of the fold, and is written with every fact but those of a step.
+// Test: test/properties/store.test.ts.
+import type { Process, Uuid } from '../kernel/types.ts'
+import { BLOCK_FACTS, readBlock } from './places.ts'
+import { findRow } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+/** Processes whose heads are remembered; the head of another is read again. Late ones are kept above this number. */
+const HEADS = 1_024
+
+/** What the row says now in the columns that have an index, and its `seq`, which is the fence. */
+export interface Stored {
+  readonly seq: number
+  readonly pid: number
+  readonly name: string | null
+  readonly live: number
+  readonly exitedAt: number | null
+  readonly specSeq: number
+}
+
+export interface Head {
+  readonly key: number
+  readonly uuid: Uuid
+  readonly seq: number
+  /** the block of places that is not full yet */
+  readonly open: string
+  readonly lastCursor: number
+  readonly specSeq: number
+  readonly specCursor: number
+  /** null for a process that has no row yet */
+  readonly stored: Stored | null
+  /** the process as the last commit left it, while its row is behind */
+  readonly late: Process | null
+}
+
+export class Heads {
+  readonly #sql: Statements
+  readonly #known = new Map<Uuid, Head>()
+
+  constructor(sql: Statements) {
+    this.#sql = sql
+  }
+
+  get(uuid: Uuid): Head | undefined {
+    return this.#known.get(uuid) ?? readHead(this.#sql, uuid)
+  }
+
+  /** The head of a process whose row is behind. */
+  late(uuid: Uuid): (Head & { readonly late: Process }) | undefined {
+    const head = this.#known.get(uuid)
+    return head !== undefined && isLate(head) ? head : undefined
+  }
+
+  allLate(): (Head & { readonly late: Process })[] {
+    return [...this.#known.values()].filter(isLate)
+  }
+
+  /** Remembers them as the last ones used. */
+  put(heads: readonly Head[]): void {
+    for (const head of heads) {
+      this.#known.delete(head.uuid)
+      this.#known.set(head.uuid, head)
+    }
+    if (this.#known.size <= HEADS) return
+    for (const [uuid, head] of this.#known) {
+      if (this.#known.size <= HEADS) return
+      if (head.late === null) this.#known.delete(uuid)
+    }
+  }
+}
+
+function isLate(head: Head): head is Head & { readonly late: Process } {
+  return head.late !== null
+}
+
+function readHead(sql: Statements, uuid: Uuid): Head | undefined {
+  const row = findRow(sql, uuid)
+  if (row === undefined) return undefined
+  const { key, seq, pid, name, live, open, exited_at: exitedAt, spec_seq: specSeq, spec_cursor: specCursor } = row
+  const lastCursor = open === '' ? 0 : (readBlock(sql, row, Math.floor(seq / BLOCK_FACTS)).at(-1)?.cursor ?? 0)
+  return { key, uuid, seq, open, lastCursor, specSeq, specCursor, stored: { seq, pid, name, live, exitedAt, specSeq }, late: null }
+}

@@ -1,0 +1,92 @@
+// Any fact of any type, for property tests: one arbitrary per fact type, complete by type.
+// Texts are short, long enough to become blobs, or hard (NUL, quotes, lone surrogates, text that looks like a reference).
+import fc from 'fast-check'
+import type { Arbitrary } from 'fast-check'
+import type { AssistantPart, FactBody, FactType } from '../../src/kernel/facts.ts'
+import type { CallUsage, ContainmentIntent, ExitStatus, Hold, OpenCall, PendingSignal, ProcessSpec, Sender, Signal } from '../../src/kernel/types.ts'
+import { specOf, uuidOf } from './store-facts.ts'
+
+const number = fc.nat()
+const hardText = fc.constantFrom('', '\u0000a\u0000', '"\\\n\t', '\ud800', 'x\udc00y', '{"hash":"x"}', '😀é', '__proto__', 'null')
+const shortText = fc.oneof(fc.string({ unit: 'binary', maxLength: 20 }), hardText)
+const longText = fc.tuple(fc.constantFrom('a', 'é', '\n', '😀', 'ab\u0000'), fc.integer({ min: 1_300, max: 9_000 })).map(([unit, count]) => unit.repeat(count))
+const text = fc.oneof({ weight: 6, arbitrary: shortText }, { weight: 1, arbitrary: longText }, { weight: 1, arbitrary: longText.map((long) => `${long}\ud800`) })
+const uuid = fc.integer({ min: 1, max: 1e9 }).map(uuidOf)
+const sender: Arbitrary<Sender> = fc.oneof(fc.constantFrom<Sender>('user', 'system', 'coordinator'), uuid.map((id): Sender => `agent:${id}`))
+const signal = fc.constantFrom<Signal>('SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME')
+const effect = fc.constantFrom('read', 'idempotent', 'once')
+const json = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(shortText, tie('value'), { maxKeys: 3 })),
+})).value.map((value) => JSON.parse(JSON.stringify(value)) as unknown)
+
+const usage: Arbitrary<CallUsage> = fc.record({
+  inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number,
+  costUsd: fc.option(fc.double({ min: 0, max: 100, noNaN: true }).map(Math.abs)),
+})
+const exit: Arbitrary<ExitStatus> = fc.record({ code: fc.nat(255), reason: text, cause: fc.constantFrom('agent', 'person', 'parent', 'limit', 'daemon') })
+const hold: Arbitrary<Hold> = fc.record({ reason: fc.constantFrom('user', 'budget', 'disk-full'), by: sender, at: number })
+const pending: Arbitrary<PendingSignal> = fc.record({ signal, by: sender, root: fc.option(uuid), graceMs: fc.option(number), dueMono: fc.option(number) })
+const containment: Arbitrary<ContainmentIntent | null> = fc.option(fc.record({ kind: fc.constantFrom('cgroup', 'pidns', 'group'), path: fc.option(text), marker: shortText }))
+const openCall: Arbitrary<OpenCall> = fc.record({ callId: shortText, name: shortText, effect })
+const spec: Arbitrary<ProcessSpec> = fc.record({ intent: text, system: fc.option(text), name: fc.option(shortText) }).map(specOf)
+const part: Arbitrary<AssistantPart> = fc.oneof(
+  fc.record({ type: fc.constant('text'), text, meta: json }, { requiredKeys: ['type', 'text'] }),
+  fc.record({ type: fc.constant('reasoning'), text, meta: json }, { requiredKeys: ['type', 'text'] }),
+  fc.record({ type: fc.constant('tool-call'), callId: shortText, name: shortText, input: json, meta: json }, { requiredKeys: ['type', 'callId', 'name', 'input'] }),
+) as Arbitrary<AssistantPart>
+
+type Fields<T extends FactType> = Omit<Extract<FactBody, { type: T }>, 'type'>
+type Required<T extends FactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNullable<Fields<T>[K]> | Fields<T>[K]> }
+
+/** One row per fact type; the second list names the optional fields, which are left out at times. */
+const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optional?: readonly (keyof Fields<T>)[]] } = {
+  'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender }],
+  'process.started': [{ mono: number, attached: fc.boolean(), containment }],
+  'process.attached': [{ containment }],
+  'process.handle': [{ handle: fc.option(fc.record({ pid: number, startTime: shortText, pgid: number })), sessionId: text }, ['sessionId']],
+  'process.ready': [{ turn: number, outcome: fc.constantFrom('ok', 'error', 'interrupted'), result: text, error: text }, ['outcome', 'result', 'error']],
+  'process.working': [{ turn: number, message: fc.option(text) }],
+  'process.waiting': [{ question: text }],
+  'process.stopping': [{ stopping: fc.record({ signal, by: sender, at: number, graceMs: number, exit }) }],
+  'process.exited': [{ exit, mono: number, elapsedMs: number }, ['elapsedMs']],
+  'process.reaped': [{}],
+  'process.reparented': [{ parent: fc.option(uuid) }],
+  'process.resumed': [{ pid: number, by: sender, spec, fromStep: number }, ['spec']],
+  'process.rehydrated': [{ pid: number }],
+  'process.held': [{ hold, mono: number }],
+  'process.released': [{ holds: fc.array(hold, { maxLength: 2 }), by: sender, mono: number }],
+  'process.drained': [{ inFlight: fc.option(text) }],
+  'process.frozen': [{ inFlight: fc.option(text) }],
+  'signal.sent': [{ signal, by: sender, root: fc.option(uuid), disposition: fc.constantFrom('default', 'ignored', 'message', 'pending'), graceMs: fc.option(number) }],
+  'signal.pended': [{ pending }],
+  'signal.unpended': [{ signal }],
+  'signal.masked': [{ mask: fc.array(signal, { maxLength: 3 }) }],
+  'signal.handled': [{ signal, handler: fc.constantFrom('default', 'ignore', 'message') }],
+  'process.queue': [{ id: shortText, from: sender, text }],
+  'process.incoming': [{ id: shortText, from: sender, turn: number, queuedAt: number }],
+  'process.output': [{ stream: fc.constantFrom('stdout', 'stderr'), text }],
+  'process.error': [{ message: text }],
+  'process.note': [{ text }],
+  'model.started': [{ step: number, attempt: number, model: shortText }],
+  'model.finished': [{ step: number, message: fc.array(part, { maxLength: 4 }), usage, finish: fc.constantFrom('stop', 'tool-calls', 'other'), durationMs: number }],
+  'model.failed': [
+    { step: number, attempt: number, error: text, status: fc.option(number), retryInMs: fc.option(number), partial: text, usage }, ['partial', 'usage'],
+  ],
+  'tool.started': [{ step: number, callId: shortText, name: shortText, effect }],
+  'tool.finished': [{ step: number, callId: shortText, name: shortText, outcome: fc.constantFrom('ok', 'error', 'denied', 'interrupted'), content: text, durationMs: number }],
+  'checkpoint.written': [{ step: number, ranges: fc.array(fc.tuple(number, number), { maxLength: 3 }), turn: number, openCalls: fc.array(openCall, { maxLength: 2 }) }],
+  'checkpoint.failed': [{ step: number, error: text }],
+  'child.spawned': [{ child: uuid, childPid: number }],
+  'child.exited': [{ child: uuid, childPid: number, code: fc.nat(255), reason: text }],
+  'child.suspended': [{ child: uuid, reason: text, by: sender }],
+  'child.resumed': [{ child: uuid, by: sender }],
+}
+
+export const FACT_TYPES = Object.keys(FIELDS) as FactType[]
+
+/** Any body of one type, as plain JSON values. */
+export function bodyOf(type: FactType): Arbitrary<FactBody> {
+  const [fields, optional = []] = FIELDS[type] as unknown as [Record<string, Arbitrary<unknown>>, string[]?]
+  const requiredKeys = Object.keys(fields).filter((key) => !optional.includes(key))
+  return fc.record(fields, { requiredKeys }).map((rest) => JSON.parse(JSON.stringify({ type, ...rest })) as FactBody)
+}

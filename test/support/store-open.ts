@@ -1,0 +1,53 @@
+// A store in a folder of its own for tests, and hands on its file while it is closed.
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { tempDir } from './tmp.ts'
+
+export interface TestStore extends AsyncDisposable {
+  readonly dir: string
+  readonly store: Store
+  /** Closes the store; `reopen` opens it again. */
+  close(): Promise<void>
+  reopen(): Promise<Store>
+  /** Closes the store, changes its file with SQL, and opens it again. */
+  tamper(sql: string, ...values: (string | number)[]): Promise<Store>
+}
+
+export async function testStore(): Promise<TestStore> {
+  const folder = await tempDir()
+  const dir = join(folder.path, 'state')
+  let store = await openSqliteStore({ dir })
+  const close = async () => { await store[Symbol.asyncDispose]() }
+  const reopen = async () => {
+    await close()
+    store = await openSqliteStore({ dir })
+    return store
+  }
+  return {
+    dir,
+    get store() { return store },
+    close,
+    reopen,
+    async tamper(sql, ...values) {
+      await close()
+      changeFile(dir, (db) => db.prepare(sql).run(...values))
+      return reopen()
+    },
+    async [Symbol.asyncDispose]() {
+      await close()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Works on the file of a closed store. */
+export function changeFile<T>(dir: string, work: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(join(dir, 'store.db'))
+  try {
+    return work(db)
+  } finally {
+    db.close()
+  }
+}

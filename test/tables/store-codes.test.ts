@@ -1,0 +1,65 @@
+// The stored form of each fact type: its number and its fields in order are a format on disk, and never change.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { KernelError } from '../../src/kernel/errors.ts'
+import type { FactBody } from '../../src/kernel/facts.ts'
+import { codeOf, packBody, unpackBody } from '../../src/store/codes.ts'
+import { FACT_TYPES, bodyOf } from '../support/store-arbitraries.ts'
+
+/** The numbers as they were released. A type is added at the end; no line is ever changed. */
+const RELEASED = [
+  'process.spawned', 'process.started', 'process.attached', 'process.handle', 'process.ready', 'process.working', 'process.waiting',
+  'process.stopping', 'process.exited', 'process.reaped', 'process.reparented', 'process.resumed', 'process.rehydrated', 'process.held',
+  'process.released', 'process.drained', 'process.frozen', 'signal.sent', 'signal.pended', 'signal.unpended', 'signal.masked', 'signal.handled',
+  'process.queue', 'process.incoming', 'process.output', 'process.error', 'process.note', 'model.started', 'model.finished', 'model.failed',
+  'tool.started', 'tool.finished', 'checkpoint.written', 'checkpoint.failed', 'child.spawned', 'child.exited', 'child.suspended', 'child.resumed',
+]
+
+describe('numbers', () => {
+  test('stand as they were released', () => {
+    expect(RELEASED.map(codeOf)).toEqual(RELEASED.map((_, index) => index + 1))
+  })
+
+  test('are one per fact type', () => {
+    expect(new Set(FACT_TYPES.map(codeOf)).size).toBe(FACT_TYPES.length)
+    expect(codeOf('no.such')).toBeUndefined()
+  })
+})
+
+describe('the order of fields stands as it was released', () => {
+  test.each<[FactBody, unknown[]]>([
+    [{ type: 'process.ready', turn: 3, result: 'r' }, [3, null, 'r', null]],
+    [{ type: 'process.resumed', pid: 4, by: 'user', fromStep: 7 }, [4, 'user', null, 7]],
+    [{ type: 'process.reaped' }, []],
+    [{ type: 'tool.finished', step: 1, callId: 'c', name: 'n', outcome: 'ok', content: 't', durationMs: 5 }, [1, 'c', 'n', 'ok', 't', 5]],
+    [{ type: 'model.started', step: 1, attempt: 2, model: 'm' }, [1, 2, 'm']],
+  ])('%j', (body, values) => {
+    expect(packBody(body).values).toEqual(values)
+  })
+})
+
+test.each(FACT_TYPES)('%s comes back as it was', (type) => {
+  fc.assert(fc.property(bodyOf(type), (body) => {
+    const { code, values } = packBody(body)
+    expect(unpackBody(code, JSON.parse(JSON.stringify(values)))).toStrictEqual(body)
+  }), { numRuns: 30 })
+})
+
+test('an optional field that was added later is absent from an older row', () => {
+  expect(unpackBody(5, [3])).toStrictEqual({ type: 'process.ready', turn: 3 })
+})
+
+describe('refused', () => {
+  test.each<[string, number, unknown, RegExp]>([
+    ['an unknown number', 99, [], /unknown fact type 99/],
+    ['a body that is no list', 28, { step: 1 }, /no list/],
+    ['a body with a field too many', 28, [1, 2, 'm', 4], /has 4 fields/],
+    ['a body without a field that must be there', 28, [1, 2], /has no model/],
+  ])('%s', (_, code, values, what) => {
+    expect(unpackBody(code, values)).toMatch(what)
+  })
+
+  test('an unknown type when it is written', () => {
+    expect(() => packBody({ type: 'no.such' } as unknown as FactBody)).toThrow(KernelError)
+  })
+})

@@ -1,0 +1,127 @@
+// Opening: what is made and with which permissions, how the file is set up, and what is refused.
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, test } from 'vitest'
+import { acquireLock } from '../../src/store/lock.ts'
+import { RESERVE_BYTES } from '../../src/store/reserve.ts'
+import { SCHEMA_VERSION } from '../../src/store/schema.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { Scribe, uuidOf } from '../support/store-facts.ts'
+import { changeFile, testStore } from '../support/store-open.ts'
+import { tempDir } from '../support/tmp.ts'
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+describe('a new store', () => {
+  test('is for its owner alone', async () => {
+    await using at = await testStore()
+    await using _lock = await acquireLock(at.dir)
+    await at.store.commit(new Scribe().spawn(uuidOf(1)))
+    expect(modeOf(at.dir)).toBe('700')
+    for (const file of ['store.db', 'store.db-wal', 'lock.db', 'reserve.bin']) expect([file, modeOf(join(at.dir, file))]).toEqual([file, '600'])
+  })
+
+  test('has the pages, the log and the vacuum that it was measured with', async () => {
+    await using at = await testStore()
+    await at.close()
+    const pragma = (name: string) => changeFile(at.dir, (db) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
+    expect({ page: pragma('page_size'), log: pragma('journal_mode'), vacuum: pragma('auto_vacuum') }).toEqual({ page: 16_384, log: 'wal', vacuum: 2 })
+  })
+
+  test('is not opened twice, and is free again when it is closed', async () => {
+    await using at = await testStore()
+    await expect(openSqliteStore({ dir: at.dir })).rejects.toMatchObject({ code: 'STORE_LOCKED' })
+    await at.close()
+    await using _again = await openSqliteStore({ dir: at.dir })
+  })
+})
+
+describe('the schema', () => {
+  test('stands in meta', async () => {
+    await using at = await testStore()
+    await at.close()
+    expect(changeFile(at.dir, (db) => db.prepare("SELECT value FROM meta WHERE name = 'schema'").get()?.['value'])).toBe(SCHEMA_VERSION)
+  })
+
+  test('of a newer version is refused and left as it is', async () => {
+    await using at = await testStore()
+    await at.store.commit(new Scribe().spawn(uuidOf(1)))
+    await expect(at.tamper("UPDATE meta SET value = value + 1, copy = copy - 1 WHERE name = 'schema'")).rejects.toMatchObject({
+      code: 'STORE_NEWER', details: { schema: SCHEMA_VERSION + 1, known: SCHEMA_VERSION },
+    })
+    expect(changeFile(at.dir, (db) => db.prepare('SELECT count(*) AS n FROM journal').get()?.['n'])).toBe(2)
+  })
+
+  test('step that fails leaves nothing of itself', async () => {
+    await using folder = await tempDir()
+    const db = new DatabaseSync(join(folder.path, 'store.db'))
+    db.exec('CREATE TABLE blobs (x)') // in the way of the first step, near its end
+    db.close()
+    await expect(openSqliteStore({ dir: folder.path })).rejects.toMatchObject({ code: 'INTERNAL' })
+    const tables = changeFile(folder.path, (file) => file.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all().map((row) => row['name']))
+    expect(tables.toSorted()).toEqual(['blobs', 'meta'])
+  })
+})
+
+describe('refused', () => {
+  test('a file that is no database', async () => {
+    await using folder = await tempDir()
+    writeFileSync(join(folder.path, 'store.db'), 'this is no database '.repeat(100))
+    await expect(openSqliteStore({ dir: folder.path })).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
+  })
+
+  test('a database that was cut', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    for (let number = 1; number <= 30; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
+    await at.close()
+    truncateSync(join(at.dir, 'store.db'), 40_000)
+    await expect(at.reopen().then((store) => store.load())).rejects.toMatchObject({ code: 'STORE_DAMAGED' })
+  })
+
+  test.each(['store', 'lock'])('a file where the state directory should be: %s', async (what) => {
+    await using folder = await tempDir()
+    const dir = join(folder.path, 'state')
+    writeFileSync(dir, '')
+    await expect(what === 'lock' ? acquireLock(dir) : openSqliteStore({ dir })).rejects.toMatchObject({ code: 'READ_ONLY' })
+  })
+
+  test('a directory where the database should be', async () => {
+    await using folder = await tempDir()
+    mkdirSync(join(folder.path, 'store.db'))
+    await expect(openSqliteStore({ dir: folder.path })).rejects.toMatchObject({ code: 'READ_ONLY' })
+  })
+})
+
+describe('the lock', () => {
+  test('is one per directory, also within a process, and comes back', async () => {
+    await using folder = await tempDir()
+    await using other = await tempDir()
+    {
+      await using _held = await acquireLock(folder.path)
+      await expect(acquireLock(folder.path)).rejects.toMatchObject({ code: 'STORE_LOCKED', details: { dir: folder.path } })
+      await using _other = await acquireLock(other.path)
+    }
+    await using _again = await acquireLock(folder.path)
+  })
+})
+
+describe('the reserve', () => {
+  test('is made of real bytes, given up once, and made again', async () => {
+    await using at = await testStore()
+    const file = join(at.dir, 'reserve.bin')
+    expect(readFileSync(file).filter((byte) => byte === 0).length).toBeLessThan(RESERVE_BYTES / 100)
+    expect(await at.store.releaseReserve()).toBe(true)
+    expect(await at.store.releaseReserve()).toBe(false)
+    expect(await at.store.restoreReserve()).toBe(true)
+    expect(statSync(file).size).toBe(RESERVE_BYTES)
+  })
+
+  test('that is cut short is made whole at the next start', async () => {
+    await using at = await testStore()
+    truncateSync(join(at.dir, 'reserve.bin'), 100)
+    await at.reopen()
+    expect(statSync(join(at.dir, 'reserve.bin')).size).toBe(RESERVE_BYTES)
+  })
+})
