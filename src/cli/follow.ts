@@ -7,7 +7,7 @@ import type { FactBody } from '../kernel/facts.ts'
 import { called } from './describe.ts'
 import { exitCode, Failure } from './errors.ts'
 import { factOf } from './facts.ts'
-import { listen, type Wish } from './interrupts.ts'
+import type { Interrupts, Wish } from './interrupts.ts'
 import { errorText, type Output } from './output.ts'
 
 /** How a process is shown while it runs. */
@@ -24,30 +24,29 @@ const STOP_GRACE_MS = 10_000
 /** How long after its exit a process may take to be released. */
 const RELEASE_MS = 6_000
 
-export async function follow(reeve: Reeve, out: Output, process: ProcessView, view: View): Promise<number> {
+export interface Following {
+  readonly reeve: Reeve
+  readonly out: Output
+  readonly view: View
+  readonly interrupts: Interrupts
+}
+
+export async function follow(process: ProcessView, { reeve, out, view, interrupts }: Following): Promise<number> {
   const asked: Promise<void>[] = []
   const leave = new AbortController()
-  let isDetached = false
-  const wishes = (wish: Wish): void => {
-    if (wish !== 'detach') asked.push(steer(reeve, out, process.uuid, wish))
-    else {
-      isDetached = true
-      leave.abort()
-    }
-  }
-  let code: number | null
-  {
-    using _ = listen(out, wishes)
-    code = await untilEnd(reeve, process.uuid, view, leave)
-  }
+  interrupts.pass((wish) => {
+    if (wish === 'detach') leave.abort()
+    else asked.push(steer(reeve, out, process.uuid, wish))
+  })
+  const code = await untilEnd(reeve, process.uuid, view, leave)
   await Promise.all(asked)
-  if (isDetached && code === null) {
-    await out.words(`detached: ${called(process)} goes on; \`reeve logs -f ${process.pid}\` shows it`)
-    return 0
+  if (code !== null) {
+    await view.end(await reeve.get(process.uuid))
+    return code
   }
-  if (code === null) throw new Failure(125, `the events of ${called(process)} ended before it did`)
-  await view.end(await reeve.get(process.uuid))
-  return code
+  if (!leave.signal.aborted) throw new Failure(125, `the events of ${called(process)} ended before it did`)
+  await out.words(`detached: ${called(process)} goes on; \`reeve logs -f ${process.pid}\` shows it`)
+  return 0
 }
 
 /** The exit code; null if it was left before. */

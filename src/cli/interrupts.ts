@@ -1,5 +1,6 @@
-// SIGINT and SIGTERM while a process is followed. On a terminal the first Ctrl+C asks what is meant and the second stops;
-// without one each means stop, and the next one kill. Must give the terminal back as it was. Test: test/e2e/cli-run.test.ts.
+// SIGINT and SIGTERM while a process is started and followed. On a terminal the first Ctrl+C asks what is meant and the
+// second stops; without one each means stop, and the next one kill. Listens from before the start, so that a signal in
+// between is not lost. Must give the terminal back as it was. Test: test/e2e/cli-run.test.ts.
 import type { Output } from './output.ts'
 
 /** What a person can want of the process that is followed. */
@@ -7,44 +8,67 @@ export type Wish = 'detach' | 'interrupt' | 'stop' | 'kill'
 
 const QUESTION = '(d)etach, (i)nterrupt the turn, (s)top? Any other key goes on. '
 const BY_KEY: Readonly<Record<string, Wish>> = { d: 'detach', i: 'interrupt', s: 'stop', '\x03': 'stop' }
+/** 128 + SIGINT */
+const INTERRUPTED = 130
 
-/** Listens until it is disposed. */
-export function listen(out: Output, wish: (wish: Wish) => void): Disposable {
-  const hasTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
-  let stops = 0
-  let asking = false
-  const stop = (): void => wish(stops++ === 0 ? 'stop' : 'kill')
-  const answer = (key: Buffer): void => {
-    if (!asking) return
-    asking = quietTerminal()
-    process.stderr.write('\n')
-    const meant = BY_KEY[key.toString('latin1')[0] ?? '']
-    if (meant === 'stop') stop()
-    else if (meant) wish(meant)
+export class Interrupts implements Disposable {
+  readonly #out: Output
+  #handler: ((wish: Wish) => void) | undefined
+  /** stops that were asked for before there was a process */
+  #early = 0
+  #stops = 0
+  #isAsking = false
+
+  constructor(out: Output) {
+    this.#out = out
+    process.on('SIGINT', this.#interrupted)
+    process.on('SIGTERM', this.#stop)
   }
-  const ask = (): void => {
-    asking = true
-    process.stderr.write(`\n${out.paintWords('bold', QUESTION)}`)
+
+  /** From now on there is a process that wishes can be about. */
+  pass(handler: (wish: Wish) => void): void {
+    this.#handler = handler
+    if (this.#early > 0) this.#stop()
+  }
+
+  [Symbol.dispose](): void {
+    process.off('SIGINT', this.#interrupted)
+    process.off('SIGTERM', this.#stop)
+    process.stdin.off('data', this.#answer)
+    if (this.#isAsking) this.#quiet()
+  }
+
+  #interrupted = (): void => {
+    const hasTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
+    if (hasTerminal && this.#handler && !this.#isAsking && this.#stops === 0) this.#ask()
+    else this.#stop()
+  }
+
+  #stop = (): void => {
+    if (this.#handler) this.#handler(this.#stops++ === 0 ? 'stop' : 'kill')
+    else if (this.#early++ > 0) process.exit(INTERRUPTED)
+  }
+
+  #ask(): void {
+    this.#isAsking = true
+    process.stderr.write(`\n${this.#out.paintWords('bold', QUESTION)}`)
     process.stdin.setRawMode(true)
     process.stdin.resume()
-    process.stdin.once('data', answer)
+    process.stdin.once('data', this.#answer)
   }
-  const interrupted = (): void => (hasTerminal && !asking && stops === 0 ? ask() : stop())
-  process.on('SIGINT', interrupted)
-  process.on('SIGTERM', stop)
-  return {
-    [Symbol.dispose]() {
-      process.off('SIGINT', interrupted)
-      process.off('SIGTERM', stop)
-      process.stdin.off('data', answer)
-      if (asking) quietTerminal()
-    },
-  }
-}
 
-/** Back to normal typing; always false. */
-function quietTerminal(): false {
-  process.stdin.setRawMode(false)
-  process.stdin.pause()
-  return false
+  #answer = (keys: Buffer): void => {
+    this.#quiet()
+    process.stderr.write('\n')
+    const meant = BY_KEY[keys.toString('latin1')[0] ?? '']
+    if (meant === 'stop') this.#stop()
+    else if (meant) this.#handler?.(meant)
+  }
+
+  /** Back to normal typing. */
+  #quiet(): void {
+    this.#isAsking = false
+    process.stdin.setRawMode(false)
+    process.stdin.pause()
+  }
 }

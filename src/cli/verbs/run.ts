@@ -1,11 +1,12 @@
 // `reeve run`: starts a process and follows it, or with `-d` returns at once. Test: test/e2e/cli-run.test.ts.
 import { resolve } from 'node:path'
-import type { SpawnBody } from '../../api/views.ts'
+import type { ProcessView, SpawnBody } from '../../api/views.ts'
 import type { Limits } from '../../kernel/types.ts'
 import type { Args } from '../args.ts'
 import { spawned } from '../describe.ts'
 import { UsageError } from '../errors.ts'
 import { follow, type View } from '../follow.ts'
+import { Interrupts } from '../interrupts.ts'
 import type { Output } from '../output.ts'
 import { oneLine } from '../text.ts'
 import type { Call } from '../verbs.ts'
@@ -13,13 +14,25 @@ import type { Call } from '../verbs.ts'
 const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
-  const process = await reeve.spawn(bodyOf(args))
-  const agent = process.driver === 'command' || process.agent === 'default' ? '' : ` | agent ${oneLine(process.agent)}`
-  await out.words(spawned(process) + agent)
-  if (!args.on('detach')) return follow(reeve, out, process, await viewFor(args, out))
+  const body = bodyOf(args)
+  if (!args.on('detach')) return runAndFollow(body, { args, out, reeve })
+  const process = await reeve.spawn(body)
+  await tell(process, out)
   if (out.json) await out.value({ process })
   else await out.line(process.uuid)
   return 0
+}
+
+async function runAndFollow(body: SpawnBody, { args, out, reeve }: Call): Promise<number> {
+  using interrupts = new Interrupts(out)
+  const process = await reeve.spawn(body)
+  await tell(process, out)
+  return await follow(process, { reeve, out, view: await viewFor(args, out), interrupts })
+}
+
+async function tell(process: ProcessView, out: Output): Promise<void> {
+  const agent = process.driver === 'command' || process.agent === 'default' ? '' : ` | agent ${oneLine(process.agent)}`
+  await out.words(spawned(process) + agent)
 }
 
 async function viewFor(args: Args, out: Output): Promise<View> {

@@ -1,0 +1,186 @@
+// `reeve run` and what steers it, with the real daemon and real programs.
+import { readFileSync, writeFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect, type ProcessView, type Reeve } from '../../src/index.ts'
+import { CLI, runCli, startCli, type CliResult } from '../support/cli.ts'
+import { testEnv } from '../support/env.ts'
+import { tempDir, type TempDir } from '../support/tmp.ts'
+
+let dir: TempDir
+let reeve: Reeve
+beforeAll(async () => {
+  dir = await tempDir()
+  reeve = connect({ home: dir.path, start: false })
+  await run('daemon', 'start')
+}, 30_000)
+afterAll(async () => {
+  await run('daemon', 'stop')
+  await dir[Symbol.asyncDispose]()
+}, 30_000)
+
+const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
+const named = async (name: string): Promise<ProcessView> => reeve.get(name)
+
+/** A model that is played from a file. */
+function script(name: string, yaml: string): string {
+  const file = join(dir.path, `${name}.yaml`)
+  writeFileSync(file, yaml)
+  return `script:${file}`
+}
+
+describe('a command', () => {
+  test('has its own stdout, stderr and exit code', async () => {
+    const result = await run('run', '--', 'sh', '-c', 'printf out; printf err >&2; exit 7')
+    expect([result.code, result.stdout]).toEqual([7, 'out'])
+    expect(result.stderr).toMatch(/^PID \d+ spawned \(command\)\nerr$/)
+  })
+
+  test('is passed on byte for byte with -q, whatever it prints', async () => {
+    const result = await run('run', '-q', '--', 'printf', '\\033[31mé\\t\\001\\nlast')
+    expect(result).toEqual({ code: 0, stdout: '\x1b[31mé\t\x01\nlast', stderr: '' })
+  })
+
+  test('runs where it is told, with the environment of the client', async () => {
+    const result = await runCli(dir.path, ['run', '-q', '--cwd', '/', '--', 'sh', '-c', 'pwd; echo $COLOUR'], { env: { COLOUR: 'green' } })
+    expect(result.stdout).toBe('/\ngreen\n')
+  })
+
+  test('that is not there is 127, with a word about it', async () => {
+    const result = await run('run', '--', 'no-such-command-here')
+    expect(result.code).toBe(127)
+    expect(result.stderr).toMatch(/no-such-command-here/)
+  })
+
+  test('that is not executable is 126', async () => {
+    writeFileSync(join(dir.path, 'plain'), 'x', { mode: 0o600 })
+    expect((await run('run', '--', join(dir.path, 'plain'))).code).toBe(126)
+  })
+
+  test('as JSON is its events, one to a line', async () => {
+    const { stdout } = await run('run', '--json', '--', 'echo', 'hello')
+    const types = stdout.trim().split('\n').map((line) => (JSON.parse(line) as { fact: string }).fact)
+    expect(types[0]).toBe('process.spawned')
+    expect(types.slice(-2)).toEqual(['process.exited', 'process.reaped'])
+    expect(types).toContain('process.output')
+  })
+
+  test('ends when its time is over', async () => {
+    const result = await run('run', '--timeout', '200ms', '--', 'sleep', '1000')
+    expect(result.code).toBe(1)
+  })
+})
+
+describe('an agent', () => {
+  test('writes its text to stdout, and what it does to stderr', async () => {
+    const model = script('talk', '- text: I look.\n  tools: [{ name: ls, input: { path: . } }]\n- text: "Done \\e[2Jnow."\n')
+    const result = await run('run', '--model', model, 'look')
+    expect([result.code, result.stdout]).toEqual([0, 'I look.\nDone now.\n'])
+    expect(result.stderr).toMatch(/^PID \d+ spawned \(script:.*\)\n {2}ls \. ok \d+ms\nPID \d+ completed \| 2 steps \| /)
+  })
+
+  test('that goes on with a message after its end is the same process with a new PID', async () => {
+    const model = script('again', '- text: one\n- text: two\n')
+    await run('run', '--name', 'again', '--model', model, 'begin')
+    const before = await named('again')
+    const result = await run('resume', '--message', 'more', 'again')
+    expect(result.stderr).toBe(`PID ${before.pid + 1} spawned (${model}) | resumed from ${before.uuid.slice(-8)}\n`)
+    expect((await run('wait', 'again')).code).toBe(0)
+    expect((await run('logs', 'again')).stdout).toContain('two')
+  })
+})
+
+describe('in the background', () => {
+  test('a process is paused, resumed and stopped by its name', async () => {
+    const { stdout } = await run('run', '-d', '--name', 'sleeper', '--', 'sleep', '1000')
+    const { uuid } = await named('sleeper')
+    expect(stdout).toBe(`${uuid}\n`)
+    expect((await run('pause', 'sleeper')).stderr).toMatch(/ suspended/)
+    expect((await run('wait', '--for', 'suspended', 'sleeper')).code).toBe(0)
+    expect((await run('ps')).stdout).toMatch(/sleeper +command +⏸ suspended/)
+    expect((await run('ps', '-q', '--filter', 'status=suspended')).stdout).toBe(`${uuid}\n`)
+    expect((await run('resume', 'sleeper')).code).toBe(0)
+    expect((await run('wait', '--timeout', '100ms', 'sleeper')).code).toBe(124)
+    const killed = await run('kill', 'sleeper')
+    expect([killed.code, killed.stderr]).toEqual([0, expect.stringMatching(/^PID \d+ \(sleeper\) stopped: .*\(exit 143\)\n$/)])
+    expect((await run('wait', uuid)).code).toBe(143)
+    expect((await run('kill', uuid)).code).toBe(3)
+    expect((await run('resume', uuid)).code).toBe(1)
+  })
+
+  test('a line is in the log as soon as it is written, and -f ends with the process', async () => {
+    await run('run', '-d', '--name', 'talker', '--', 'sh', '-c', 'echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended')
+    const logs = startCli(dir.path, ['logs', '-f', 'talker'])
+    await logs.wrote('begun')
+    writeFileSync(join(dir.path, 'go'), '')
+    const { code, stdout } = await logs.done
+    expect([code, stdout]).toEqual([0, 'begun\nended\nended: completed (0)\n'])
+  })
+})
+
+describe('without a terminal', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s stops the process, and its code is given', async (signal) => {
+    const running = startCli(dir.path, ['run', '-q', '--name', `on-${signal}`, '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
+    await running.wrote('begun')
+    running.child.kill(signal)
+    expect((await running.done).code).toBe(143)
+    expect(await named(`on-${signal}`)).toMatchObject({ state: 'dead', status: 'stopped' })
+  })
+
+  test('a signal that comes with the start is not lost', async () => {
+    const running = startCli(dir.path, ['run', '--name', 'early', '--', 'sleep', '1000'])
+    await running.wrote('spawned')
+    running.child.kill('SIGINT')
+    expect((await running.done).code).toBe(143)
+    expect((await named('early')).state).toBe('dead')
+  })
+
+  test('a second one kills what would not end', async () => {
+    const running = startCli(dir.path, ['run', '--name', 'stubborn', '--', 'sh', '-c', 'trap "" TERM; echo ready; while :; do sleep 1; done'])
+    await running.wrote('ready')
+    running.child.kill('SIGTERM')
+    await expect.poll(async () => (await named('stubborn')).status, { timeout: 10_000 }).toBe('stopping')
+    running.child.kill('SIGTERM')
+    const { code } = await running.done
+    // The first signal is what it was ended by, also when it had to be escalated.
+    expect(code).toBe(143)
+    expect((await named('stubborn')).state).toBe('dead')
+  }, 15_000)
+})
+
+// util-linux's `script` gives the program a terminal of its own, and passes on what is typed.
+describe.runIf(existsSync('/usr/bin/script') && process.platform === 'linux')('on a terminal', () => {
+  /** `reeve run -- sh -c 'echo begun; ...'` on a terminal; types each answer when its cue is there. */
+  async function typed(name: string, ...answers: [cue: string, key: string][]): Promise<{ code: number | null; text: string }> {
+    const log = join(dir.path, `${name}.typescript`)
+    const command = `exec "${process.execPath}" "${CLI}" run --name ${name} -- sh -c 'echo be$((1))gun; exec sleep 1000'`
+    const child = spawn('/usr/bin/script', ['-qfec', command, log], { cwd: dir.path, env: testEnv(dir.path, { TERM: 'xterm' }), stdio: ['pipe', 'ignore', 'ignore'] })
+    const done = new Promise<number | null>((resolve) => child.on('close', resolve))
+    const seen = (): string => (existsSync(log) ? readFileSync(log, 'utf8') : '')
+    for (const [cue, key] of answers) {
+      await expect.poll(seen, { timeout: 10_000 }).toContain(cue)
+      child.stdin.write(key)
+    }
+    const code = await done
+    child.stdin.end()
+    return { code, text: seen() }
+  }
+
+  test('the first Ctrl+C asks, and d leaves the process running', async () => {
+    const { code, text } = await typed('detached', ['be1gun', '\x03'], ['(d)etach', 'd'])
+    expect([code, (await named('detached')).status]).toEqual([0, 'working'])
+    expect(text).toMatch(/detached: PID \d+ \(detached\) goes on/)
+    await run('kill', 'detached')
+  }, 20_000)
+
+  test('s stops it', async () => {
+    expect((await typed('stopped', ['be1gun', '\x03'], ['(d)etach', 's'])).code).toBe(143)
+    expect((await named('stopped')).status).toBe('stopped')
+  }, 20_000)
+
+  test('a second Ctrl+C stops it', async () => {
+    expect((await typed('twice', ['be1gun', '\x03'], ['(d)etach', '\x03'])).code).toBe(143)
+    expect((await named('twice')).status).toBe('stopped')
+  }, 20_000)
+})
