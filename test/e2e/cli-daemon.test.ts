@@ -1,0 +1,114 @@
+// The daemon from the command line: it starts by itself, once, and says why when it cannot.
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { connect, type DaemonView } from '../../src/index.ts'
+import { runCli, startCli, type CliResult } from '../support/cli.ts'
+import { tempDir, type TempDir } from '../support/tmp.ts'
+
+let dir: TempDir
+beforeEach(async () => {
+  dir = await tempDir()
+})
+afterEach(async () => {
+  await run('daemon', 'stop')
+  await dir[Symbol.asyncDispose]()
+}, 30_000)
+
+const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
+const daemon = (): Promise<DaemonView> => connect({ home: dir.path, start: false }).daemon()
+
+describe('the daemon', () => {
+  test('starts at first use, and only once, however many begin at the same time', async () => {
+    const results = await Promise.all(Array.from({ length: 4 }, () => run('ps')))
+    expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, '']))
+    const { pid } = await daemon()
+    expect((await run('daemon', 'start')).stdout).toContain(`PID ${pid} `)
+    const log = readFileSync(join(dir.path, 'daemon.log'), 'utf8')
+    expect(log.match(/"reeve [\d.]+ at /g)).toHaveLength(1)
+  }, 30_000)
+
+  test('starts through the library too, unless it is told not to', async () => {
+    await expect(connect({ home: dir.path, start: false }).list()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await connect({ home: dir.path }).list()).toEqual([])
+  }, 30_000)
+
+  test('status says whether it runs, and does not start it', async () => {
+    const none = await run('daemon', 'status')
+    expect([none.code, none.stdout, none.stderr.split('\n')[0]]).toEqual([4, '', 'reeve: the daemon is not running'])
+    await run('daemon', 'start')
+    const { code, stdout } = await run('daemon', 'status', '--json')
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ version: 1, home: dir.path })])
+  }, 30_000)
+
+  test('stop returns when it is gone, and is no error without one', async () => {
+    await run('daemon', 'start')
+    const { pid } = await daemon()
+    expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: '', stderr: 'the daemon has ended\n' })
+    expect(existsSync(join(dir.path, 'reeve.sock'))).toBe(false)
+    expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
+    expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
+  }, 30_000)
+
+  test('restart is a new one', async () => {
+    await run('daemon', 'start')
+    const before = await daemon()
+    expect((await run('daemon', 'restart')).code).toBe(0)
+    expect((await daemon()).pid).not.toBe(before.pid)
+  }, 30_000)
+
+  test('logs are read, also when it is gone', async () => {
+    await run('daemon', 'start')
+    await run('daemon', 'stop')
+    const { code, stdout } = await run('daemon', 'logs')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT\S+ info reeve [\d.]+ at /)
+    expect((await run('daemon', 'logs', '--tail', '1')).stdout.trim().split('\n')).toHaveLength(1)
+  }, 30_000)
+
+  test('run keeps it in the foreground until a signal', async () => {
+    const running = startCli(dir.path, ['daemon', 'run'])
+    await expect.poll(async () => (await run('daemon', 'status')).code, { timeout: 20_000 }).toBe(0)
+    expect((await daemon()).pid).toBe(running.child.pid)
+    running.child.kill('SIGTERM')
+    expect((await running.done).code).toBe(0)
+  }, 30_000)
+
+  test('that cannot start says why', async () => {
+    writeFileSync(join(dir.path, 'config.yaml'), 'maxProcesses: many\n')
+    const { code, stderr } = await run('ps')
+    expect(code).toBe(4)
+    expect(stderr).toMatch(/^reeve: the daemon could not be started: it ended with code 64\n/)
+    expect(stderr).toContain('config.yaml:1')
+    expect(stderr).toContain(join(dir.path, 'daemon.log'))
+  }, 30_000)
+
+  test('does not start in a directory that is open to others', async () => {
+    const home = join(dir.path, 'open')
+    mkdirSync(home)
+    writeFileSync(join(home, 'mine'), '')
+    chmodSync(home, 0o755)
+    const { code, stderr } = await runCli(dir.path, ['ps'], { env: { REEVE_HOME: home } })
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`${home} is open to others`)])
+  })
+})
+
+describe('config', () => {
+  test('path says where the files are', async () => {
+    const { code, stdout } = await run('config', 'path', '--json')
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ configFile: join(dir.path, 'config.yaml'), socket: join(dir.path, 'reeve.sock') })])
+  })
+
+  test('show is what is in force here', async () => {
+    writeFileSync(join(dir.path, 'config.yaml'), 'defaultModel: anthropic/some\n')
+    expect((await run('config', 'show')).stdout).toContain('defaultModel: anthropic/some\n')
+    const { stdout } = await runCli(dir.path, ['config', 'show', '--json'], { env: { REEVE_MODEL: 'a/b' } })
+    expect((JSON.parse(stdout) as { config: object }).config).toMatchObject({ defaultModel: 'a/b' })
+  })
+
+  test('show names the line of a mistake', async () => {
+    writeFileSync(join(dir.path, 'config.yaml'), '\ncolour: red\n')
+    const { code, stderr } = await run('config', 'show')
+    expect([code, stderr]).toEqual([64, expect.stringContaining(`${join(dir.path, 'config.yaml')}:2`)])
+  })
+})
