@@ -4,6 +4,7 @@
 import { INTERRUPTED } from './exit.ts'
 import { reap } from './release.ts'
 import { RESUMABLE } from './resuming.ts'
+import { closeCalls } from './spawning.ts'
 import type { InputOf } from './inputs.ts'
 import type { ExitStatus, Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -26,6 +27,8 @@ function bootRunning(work: Work, process: Process, survivors: readonly number[])
   if (life.stopping) return end(work, process, life.stopping.exit, survivors)
   const comesBack = life.holds.length > 0 && (RESUMABLE[process.spec.driver] !== 'rerun' || process.clock.startedAt === null)
   if (!comesBack) return end(work, process, INTERRUPTED, survivors)
+  // Drained, it waited before its next call: what is open has not begun, and is run when it goes on.
+  if (!life.drained || life.midway) closeCalls(work, process.uuid)
   work.emit(process.uuid, { type: 'process.rehydrated', pid: work.takePid() })
   if (survivors.length > 0) tellSurvivors(work, process, survivors)
 }

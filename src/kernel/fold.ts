@@ -22,7 +22,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     clock: { ...p.clock, startedAt: b.attached ? f.at : null, elapsedMs: 0, since: b.mono, sinceAt: f.at, pausedAt: null, exitedAt: null, pausedMono: null },
   }),
   'process.attached': (p, b, f) => ({
-    ...running(p, { attached: true, drained: false }),
+    ...running(p, { attached: true, drained: false, midway: false }),
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },
   }),
@@ -57,7 +57,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
   'process.rehydrated': (p, b) => ({
-    ...running(p, { activity: 'starting', attached: false, drained: true }),
+    ...running(p, { activity: 'starting', attached: false, drained: true, midway: false }),
     pid: b.pid,
     handle: null,
     containment: null,
@@ -66,8 +66,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
   }),
   'process.held': (p, b, f) => held(p, b.hold, b.mono, f.at),
   'process.released': (p, b, f) => released(p, b.holds, b.mono, f.at),
-  'process.drained': (p) => running(p, { drained: true }),
-  'process.frozen': (p) => running(p, { drained: true }),
+  'process.drained': (p, b) => running(p, { drained: true, midway: b.inFlight !== null }),
+  'process.frozen': (p, b) => running(p, { drained: true, midway: b.inFlight !== null }),
   'signal.sent': same,
   'signal.pended': (p, b) => ({ ...p, signals: { ...p.signals, pending: [...p.signals.pending.filter((x) => x.signal !== b.pending.signal), b.pending] } }),
   'signal.unpended': (p, b) => ({ ...p, signals: { ...p.signals, pending: p.signals.pending.filter((x) => x.signal !== b.signal) } }),
@@ -169,7 +169,7 @@ function released(process: Process, gone: readonly Hold[], mono: number, at: num
   if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a release on ${process.uuid}, which is ${process.life.state}`)
   const holds = process.life.holds.filter((hold) => !gone.some((other) => sameHold(hold, other)))
   if (holds.length > 0) return running(process, { holds })
-  return { ...running(process, { holds, drained: false }), clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono, sinceAt: at } }
+  return { ...running(process, { holds, drained: false, midway: false }), clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono, sinceAt: at } }
 }
 
 function stopClock(clock: Clock, mono: number): Clock {

@@ -23,7 +23,7 @@ export const LIFECYCLE: { readonly [S in StateName]: { readonly [E in LifeEvent[
 }
 
 function begin(attached: boolean): Life {
-  return { state: 'running', activity: 'starting', holds: [], stopping: null, drained: !attached, attached }
+  return { state: 'running', activity: 'starting', holds: [], stopping: null, drained: !attached, midway: false, attached }
 }
 
 /** The first state of a new incarnation. */

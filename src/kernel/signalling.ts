@@ -137,16 +137,13 @@ function stop(work: Work, process: Process, { signal: name, by }: Delivery, grac
   work.effect({ type: 'driver.stop', uuid, pid, signal: ladder, graceMs: suspended ? 0 : graceMs })
 }
 
-/** What waits and is not blocked any more, or whose deferral is over, is delivered now. */
+/** What waits and is not blocked any more, or whose deferral is over, is delivered now, in the order in which it came. */
 export function deliverPending(work: Work, uuid: Uuid): void {
-  for (const pending of work.need(uuid).signals.pending) {
-    const process = work.need(uuid)
-    if (!isLiving(process)) return
-    const due = pending.dueMono !== null && pending.dueMono <= work.now.mono
-    if (!due && waitsOn(process.signals, pending)) continue
-    work.emit(uuid, { type: 'signal.unpended', signal: pending.signal })
-    deliver(work, uuid, { ...pending, freeze: false }, due)
-  }
+  const { signals } = work.need(uuid)
+  const isDue = ({ dueMono }: PendingSignal): boolean => dueMono !== null && dueMono <= work.now.mono
+  const arriving = signals.pending.filter((pending) => isDue(pending) || !waitsOn(signals, pending))
+  for (const { signal: name } of arriving) work.emit(uuid, { type: 'signal.unpended', signal: name })
+  for (const pending of arriving) deliver(work, uuid, { ...pending, freeze: false }, isDue(pending))
 }
 
 /** Blocked still; or sent by a person and ignored, which puts it off and no more. */

@@ -79,18 +79,25 @@ function begin(work: Work, process: Process, containment: ContainmentIntent): vo
 export function beginHeld(work: Work, process: Process, ...own: readonly Hold[]): void {
   const holds = [...inheritedHolds(work, process), ...own]
   work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
+  closeOpenWork(work, process.uuid)
   for (const held of holds) hold(work, process.uuid, held, false)
 }
 
+/** A placeholder gets its driver: its calls that may have begun were closed when it came back. */
 function attach(work: Work, process: Process, containment: ContainmentIntent): void {
   work.emit(process.uuid, { type: 'process.attached', containment })
-  closeOpenWork(work, process.uuid)
+  closeModelCall(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
 
 /** What an earlier incarnation left open: a model call is void; a call that may not run twice gets its honest answer. */
 function closeOpenWork(work: Work, uuid: Uuid): void {
   closeModelCall(work, uuid)
+  closeCalls(work, uuid)
+}
+
+/** Nobody knows whether they happened: only those that may run twice stay open. */
+export function closeCalls(work: Work, uuid: Uuid): void {
   for (const call of work.need(uuid).progress.openCalls) {
     if (call.effect === 'once') closeCall(work, uuid, call)
   }

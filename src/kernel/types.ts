@@ -118,6 +118,8 @@ export type Life =
       readonly stopping: Stopping | null
       /** paused, and nothing of it is in flight any more */
       readonly drained: boolean
+      /** frozen in the middle of something: a call that is open may have begun */
+      readonly midway: boolean
       /** a driver was asked to run it; false for a placeholder and for one born held */
       readonly attached: boolean
     }

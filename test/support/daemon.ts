@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, Client } from '../../src/api/client.ts'
 import { clientSocket, paths, prepareState } from '../../src/config/paths.ts'
-import { ownCgroup } from '../../src/drivers/contain/cgroup.ts'
 import { homeTag } from '../../src/drivers/contain/marker.ts'
 import type { DaemonView, EventView, PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../../src/api/views.ts'
 import type { ScriptItem } from '../../src/drivers/native/script-file.ts'
@@ -236,9 +235,9 @@ export class DaemonHome implements AsyncDisposable {
   }
 
   #cgroups(): string[] {
-    const own = ownCgroup(readOrEmpty('/proc/self/mountinfo'), readOrEmpty('/proc/self/cgroup'))
-    const base = own === null ? null : join(own.own, `reeve-${homeTag(this.path)}`)
-    return base !== null && existsSync(base) ? [base, ...foldersBelow(base)] : []
+    const inside = /^0::(.*)$/m.exec(readOrEmpty('/proc/self/cgroup'))?.[1] ?? '/'
+    const bases = lines('/proc/self/mountinfo').filter((line) => line.includes(' - cgroup2 ')).map((line) => join(line.split(' ')[4] ?? '', inside, `reeve-${homeTag(this.path)}`))
+    return bases.filter((base) => existsSync(base)).flatMap((base) => [base, ...foldersBelow(base)])
   }
 }
 

@@ -10,7 +10,7 @@ const LATER: ExitStatus = { code: 0, reason: 'completed', cause: 'agent' }
 
 const LIVES: { readonly [S in StateName]: Extract<Life, { state: S }> } = {
   created: { state: 'created' },
-  running: { state: 'running', activity: 'working', holds: [{ reason: 'user', by: 'user', at: 1 }], stopping: null, drained: false, attached: true },
+  running: { state: 'running', activity: 'working', holds: [{ reason: 'user', by: 'user', at: 1 }], stopping: null, drained: false, midway: false, attached: true },
   zombie: { state: 'zombie', exit: FIRST },
   dead: { state: 'dead', exit: FIRST },
 }
@@ -24,7 +24,7 @@ const EVENTS: { readonly [E in LifeEvent['type']]: Extract<LifeEvent, { type: E 
 const STATES = ['created', 'running', 'zombie', 'dead'] as const
 const NAMES = ['start', 'terminate', 'reap'] as const
 const LEGAL: Readonly<Record<string, Life>> = {
-  'created start': { state: 'running', activity: 'starting', holds: [], stopping: null, drained: false, attached: true },
+  'created start': { state: 'running', activity: 'starting', holds: [], stopping: null, drained: false, midway: false, attached: true },
   'running terminate': { state: 'zombie', exit: LATER },
   'zombie reap': { state: 'dead', exit: FIRST },
 }

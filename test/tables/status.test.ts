@@ -9,7 +9,7 @@ const ACTIVITIES: readonly Activity[] = ['starting', 'ready', 'working', 'waitin
 const CAUSES: readonly Cause[] = ['agent', 'person', 'parent', 'limit', 'daemon']
 
 function running(activity: Activity, held: boolean, stopping: boolean, drained = false): Life {
-  return { state: 'running', activity, holds: held ? [HOLD] : [], stopping: stopping ? STOPPING : null, drained, attached: !drained }
+  return { state: 'running', activity, holds: held ? [HOLD] : [], stopping: stopping ? STOPPING : null, drained, midway: false, attached: !drained }
 }
 
 describe('running', () => {
