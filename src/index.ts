@@ -1,5 +1,5 @@
 // The library: `connect()` gives the daemon's processes the names that the API has. The command line uses it, nothing else.
-// Must stay light to load: no schema library, no server, no store. Test: test/tables/cli-library.test.ts.
+// Must stay light to load: no schema library, no server, no store. Test: test/tables/cli-client.test.ts.
 import { clientSocket, paths } from './config/paths.ts'
 import { Client } from './api/client.ts'
 import type {

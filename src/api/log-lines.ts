@@ -1,5 +1,5 @@
 // A process's log, from its facts: what it was told, said, called and printed, as lines. Pure; the one place that knows it.
-// Used by the daemon for what is past and by the command line for what comes. Test: test/tables/cli-logs.test.ts.
+// Used by the daemon for what is past and by the command line for what comes. Test: test/e2e/cli.test.ts.
 import type { FactBody } from '../kernel/facts.ts'
 
 export interface LogLine {

@@ -1,5 +1,5 @@
 // A table that fits: columns as wide as their cells, the soft ones narrowed when the terminal is too small.
-// No line is ever wider than asked. Test: test/tables/cli-columns.test.ts.
+// No line is ever wider than asked. Test: test/tables/cli-text.test.ts.
 import { fit, pad, width } from './text.ts'
 
 export interface Column {

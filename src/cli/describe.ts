@@ -1,4 +1,4 @@
-// Short sentences about a process, the same wherever a verb says them. Pure. Test: test/tables/cli-describe.test.ts.
+// Short sentences about a process, the same wherever a verb says them. Pure. Test: test/tables/cli-views.test.ts.
 import type { ProcessView } from '../api/views.ts'
 import { cost, elapsed, plural, tokens } from './format.ts'
 import { oneLine } from './text.ts'

@@ -1,5 +1,5 @@
 // A verb that takes several processes: each is tried, a failure does not keep the others from it, the first one gives the
-// exit code. Test: test/tables/cli-steer.test.ts.
+// exit code. Test: test/e2e/cli.test.ts.
 import { ApiError } from '../api/client.ts'
 import { exitCode } from './errors.ts'
 import { errorText } from './output.ts'

@@ -1,5 +1,5 @@
 // Ending a process and seeing that it has ended: what `kill` and `stop` share.
-// Must never say that something has ended which has not. Test: test/tables/cli-steer.test.ts.
+// Must never say that something has ended which has not. Test: test/e2e/cli.test.ts.
 import type { Reeve } from '../index.ts'
 import type { SteerView } from '../api/views.ts'
 import type { Signal } from '../kernel/types.ts'

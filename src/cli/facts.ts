@@ -1,5 +1,5 @@
 // From an event back to the fact that it shows: the fields are the same, `fact` is the fact's type.
-// Test: test/tables/cli-logs.test.ts.
+// Test: test/e2e/cli.test.ts.
 import type { EventView } from '../api/views.ts'
 import type { FactBody } from '../kernel/facts.ts'
 

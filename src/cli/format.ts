@@ -1,4 +1,4 @@
-// Numbers for people: durations, money, tokens, short ids. Pure. Test: test/tables/cli-format.test.ts.
+// Numbers for people: durations, money, tokens, short ids. Pure. Test: test/tables/cli-text.test.ts.
 
 /** `4s`, `3m12s`, `2h05m`, `3d04h`: two units at most. */
 export function elapsed(ms: number): string {

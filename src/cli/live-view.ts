@@ -1,6 +1,6 @@
 // An agent while it works, for people: its text on stdout as it is written, a line for each tool call and for each thing
 // that happens to it on stderr, and a line that sums it up. All text of others goes through `safe`.
-// Test: test/tables/cli-live-view.test.ts.
+// Test: test/tables/cli-views.test.ts.
 import type { EventView, ProcessView } from '../api/views.ts'
 import type { AssistantPart, FactBody } from '../kernel/facts.ts'
 import { shortInput, summary } from './describe.ts'

@@ -1,5 +1,5 @@
 // The daemon's log as people read it: whole lines from the end of the file on, a line of JSON as time, level and message.
-// Read directly, so that it can be seen when the daemon is gone. Test: test/tables/cli-log-file.test.ts.
+// Read directly, so that it can be seen when the daemon is gone. Test: test/tables/cli-text.test.ts.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { safe } from './text.ts'
 

@@ -1,5 +1,5 @@
 // Where a verb's answer goes: data to stdout, words to stderr, and how they may look there (colour, width, characters).
-// A reader that went away (EPIPE) ends the command quietly. Test: test/tables/cli-output.test.ts.
+// A reader that went away (EPIPE) ends the command quietly. Test: test/tables/cli-views.test.ts.
 import { safe } from './text.ts'
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan'

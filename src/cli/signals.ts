@@ -1,5 +1,5 @@
 // Names and numbers of signals as people type them. The numbers are POSIX's, as in `kill`, not the kernel's own.
-// Test: test/tables/cli-steer.test.ts.
+// Test: test/tables/cli-args.test.ts.
 import type { Signal } from '../kernel/types.ts'
 import { nearest } from './args.ts'
 import { UsageError } from './errors.ts'

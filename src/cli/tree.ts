@@ -1,5 +1,5 @@
 // Processes as a tree: each row after its parent, with the branches that lead to it. A row whose parent is not in the
-// list is a root, so that none is ever left out. Test: test/tables/cli-ps.test.ts.
+// list is a root, so that none is ever left out. Test: test/tables/cli-views.test.ts.
 import type { ProcessView } from '../api/views.ts'
 
 export interface Row {

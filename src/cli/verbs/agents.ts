@@ -1,4 +1,4 @@
-// `reeve agents`: what can be run here, and which files cannot be used. Test: test/tables/cli-views.test.ts.
+// `reeve agents`: what can be run here, and which files cannot be used. Test: test/e2e/cli.test.ts.
 import { table } from '../columns.ts'
 import { oneLine } from '../text.ts'
 import type { Call } from '../verbs.ts'

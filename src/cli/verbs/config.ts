@@ -1,5 +1,5 @@
 // `reeve config`: what is in force here, and where it comes from. Reads the files itself, so that it works without a daemon.
-// Test: test/e2e/cli-config.test.ts.
+// Test: test/e2e/cli-daemon.test.ts.
 import { paths } from '../../config/paths.ts'
 import { UsageError } from '../errors.ts'
 import type { Call } from '../verbs.ts'

@@ -1,4 +1,4 @@
-// `reeve doctor`: what works here and what does not. Exit 1 when a check failed. Test: test/tables/cli-inspect.test.ts.
+// `reeve doctor`: what works here and what does not. Exit 1 when a check failed. Test: test/e2e/cli.test.ts.
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 

@@ -1,4 +1,4 @@
-// `reeve events`: what happened, of one process or of all. Test: test/tables/cli-logs.test.ts.
+// `reeve events`: what happened, of one process or of all. Test: test/e2e/cli.test.ts.
 import type { EventView } from '../../api/views.ts'
 import { fit, oneLine, pad } from '../text.ts'
 import type { Output } from '../output.ts'

@@ -1,4 +1,4 @@
-// `reeve inspect`: one process, all of it. Test: test/tables/cli-inspect.test.ts.
+// `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
 import type { HoldView, ProcessView } from '../../api/views.ts'
 import { ending } from '../describe.ts'
 import { cost, elapsed, shortId, tokens } from '../format.ts'

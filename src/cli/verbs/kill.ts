@@ -1,4 +1,4 @@
-// `reeve kill`: any signal; SIGTERM with a short grace. Test: test/tables/cli-steer.test.ts.
+// `reeve kill`: any signal; SIGTERM with a short grace. Test: test/e2e/cli.test.ts.
 import { called } from '../describe.ts'
 import { forEach } from '../each.ts'
 import { also, end, rest } from '../end.ts'

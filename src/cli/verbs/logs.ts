@@ -1,4 +1,4 @@
-// `reeve logs`: what a process said and printed. Test: test/tables/cli-logs.test.ts.
+// `reeve logs`: what a process said and printed. Test: test/e2e/cli.test.ts.
 import { logLines, type LogLine } from '../../api/log-lines.ts'
 import { hasEnded } from '../describe.ts'
 import { factOf } from '../facts.ts'

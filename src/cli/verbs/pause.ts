@@ -1,4 +1,4 @@
-// `reeve pause`. Test: test/tables/cli-steer.test.ts.
+// `reeve pause`. Test: test/e2e/cli.test.ts.
 import { called } from '../describe.ts'
 import { forEach } from '../each.ts'
 import { also, rest } from '../end.ts'

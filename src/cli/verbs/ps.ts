@@ -1,4 +1,4 @@
-// `reeve ps`: the table of processes. Tests: test/tables/cli-ps.test.ts, test/e2e/cli-ps.test.ts.
+// `reeve ps`: the table of processes. Tests: test/tables/cli-views.test.ts, test/e2e/cli.test.ts.
 import type { ProcessView, Status } from '../../api/views.ts'
 import { table, type Column } from '../columns.ts'
 import { UsageError } from '../errors.ts'

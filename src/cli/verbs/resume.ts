@@ -1,4 +1,4 @@
-// `reeve resume`: wakes what is suspended, begins a new incarnation of what has ended. Test: test/tables/cli-steer.test.ts.
+// `reeve resume`: wakes what is suspended, begins a new incarnation of what has ended. Test: test/e2e/cli.test.ts.
 import { called, hasEnded, spawned } from '../describe.ts'
 import { also } from '../end.ts'
 import { shortId } from '../format.ts'

@@ -1,4 +1,4 @@
-// `reeve send`. Test: test/tables/cli-steer.test.ts.
+// `reeve send`. Test: test/e2e/cli.test.ts.
 import { plural } from '../format.ts'
 import type { Call } from '../verbs.ts'
 

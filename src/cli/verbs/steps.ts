@@ -1,4 +1,4 @@
-// `reeve steps`: each model call with its tool calls. Test: test/tables/cli-inspect.test.ts.
+// `reeve steps`: each model call with its tool calls. Test: test/e2e/cli.test.ts.
 import type { StepView } from '../../api/views.ts'
 import { shortInput } from '../describe.ts'
 import { cost, plural, took, tokens } from '../format.ts'

@@ -1,4 +1,4 @@
-// `reeve stop`: SIGTERM with time to clean up. Test: test/tables/cli-steer.test.ts.
+// `reeve stop`: SIGTERM with time to clean up. Test: test/e2e/cli.test.ts.
 import { forEach } from '../each.ts'
 import { end } from '../end.ts'
 import type { Call } from '../verbs.ts'

@@ -1,5 +1,5 @@
 // `reeve wait`: until processes are as asked. Gives the process's own exit code, 124 when the time is over.
-// Test: test/tables/cli-wait.test.ts.
+// Test: test/e2e/cli.test.ts.
 import type { ProcessView } from '../../api/views.ts'
 import type { WaitFor } from '../../index.ts'
 import { called, ending, hasEnded } from '../describe.ts'
