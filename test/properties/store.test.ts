@@ -1,0 +1,196 @@
+// The store against a dumb model (two arrays) under random commands: commits of every kind, refused commits, closes and crashes.
+// A crash is a copy of the files as they are at that moment, opened as a store of its own.
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import type { AsyncCommand } from 'fast-check'
+import { expect, test } from 'vitest'
+import type { FactBody, StoredFact } from '../../src/kernel/facts.ts'
+import type { Process, Uuid } from '../../src/kernel/types.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import type { Commit, Store } from '../../src/store/store.ts'
+import { FACT_TYPES, bodyOf } from '../support/store-arbitraries.ts'
+import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../support/store-facts.ts'
+import { testStore } from '../support/store-open.ts'
+import { tempDir } from '../support/tmp.ts'
+
+const PROCESSES = 5
+
+/** All that was acknowledged. */
+class Model {
+  scribe = new Scribe()
+  readonly facts: StoredFact[] = []
+  readonly processes = new Map<Uuid, Process>()
+
+  apply({ facts, processes }: Commit): void {
+    this.facts.push(...facts)
+    for (const process of processes) this.processes.set(process.uuid, process)
+  }
+
+  of(uuid: Uuid): StoredFact[] {
+    return this.facts.filter((fact) => fact.uuid === uuid)
+  }
+
+  /** A scribe that goes on from what was acknowledged. */
+  restart(): void {
+    this.scribe = new Scribe({ pid: this.scribe.pid, cursor: this.facts.length }, [...this.processes.values()])
+  }
+}
+
+class Real {
+  store: Store
+  dir: string
+  crashes = 0
+  constructor(store: Store, dir: string) {
+    this.store = store
+    this.dir = dir
+  }
+}
+
+type Step = AsyncCommand<Model, Real>
+
+async function commit(model: Model, real: Real, next: Commit): Promise<void> {
+  await real.store.commit(next)
+  model.apply(next)
+}
+
+const alive = (model: Readonly<Model>, uuid: Uuid): boolean => (model.processes.get(uuid)?.life.state ?? 'dead') === 'running'
+
+const command = (name: string, check: Step['check'], run: Step['run']): Step => ({ check, run, toString: () => name })
+
+const spawn = fc.tuple(fc.nat(PROCESSES - 1), fc.option(fc.constantFrom('ann', 'bob')), fc.boolean()).map(([number, name, long]) => command(
+  `spawn ${number} ${name}`,
+  (model) => !model.processes.has(uuidOf(number)),
+  async (model, real) => commit(model, real, model.scribe.spawn(uuidOf(number), specOf({ name, system: long ? 'system '.repeat(2_000) : null }))),
+))
+
+const steps = fc.tuple(fc.array(fc.nat(PROCESSES - 1), { minLength: 1 }), fc.integer({ min: 1, max: 70 }), fc.constantFrom('text', 'long '.repeat(2_000))).map(([numbers, count, text]) => command(
+  `steps ${numbers.join()} ×${count}`,
+  (model) => numbers.some((number) => alive(model, uuidOf(number))),
+  async (model, real) => {
+    const uuids = [...new Set(numbers.map(uuidOf))].filter((uuid) => alive(model, uuid))
+    for (let index = 0; index < count; index++) {
+      const step = model.facts.length
+      const bodies = index % 2 === 0 ? modelFinished(step, text) : toolFinished(step, text)
+      await commit(model, real, model.scribe.group(uuids.flatMap((uuid) => bodies.map((body): [Uuid, FactBody] => [uuid, body]))))
+    }
+  },
+))
+
+const BODIES: readonly FactBody[] = [
+  { type: 'process.note', text: 'a note' }, { type: 'process.working', turn: 1, message: 'work' }, { type: 'process.drained', inFlight: null },
+  { type: 'process.output', stream: 'stdout', text: 'out' }, { type: 'process.queue', id: 'm', from: 'user', text: 'x'.repeat(9_000) },
+]
+const say = fc.tuple(fc.nat(PROCESSES - 1), fc.array(fc.constantFrom(...BODIES), { minLength: 1, maxLength: 4 })).map(([number, bodies]) => command(
+  `say ${number} ${bodies.map(({ type }) => type).join()}`,
+  (model) => alive(model, uuidOf(number)),
+  async (model, real) => commit(model, real, model.scribe.write(uuidOf(number), ...bodies)),
+))
+
+const end = fc.nat(PROCESSES - 1).map((number) => command(
+  `end ${number}`,
+  (model) => alive(model, uuidOf(number)),
+  async (model, real) => commit(model, real, model.scribe.write(uuidOf(number), ...endOf())),
+))
+
+const refused = fc.nat(PROCESSES - 1).map((number) => command(
+  `refused ${number}`,
+  (model) => alive(model, uuidOf(number)),
+  async (model, real) => {
+    const next = model.scribe.write(uuidOf(number), ...modelFinished(1, 'never '.repeat(2_000)), ...endOf())
+    await expect(real.store.commit({ ...next, processes: [] })).rejects.toMatchObject({ code: 'INTERNAL' })
+    model.restart()
+  },
+))
+
+const close = fc.constant(command('close', () => true, async (_, real) => {
+  await real.store[Symbol.asyncDispose]()
+  real.store = await openSqliteStore({ dir: real.dir })
+}))
+
+const crash = fc.constant(command('crash', () => true, async (_, real) => {
+  const next = `${real.dir}-${++real.crashes}`
+  cpSync(real.dir, next, { recursive: true })
+  await real.store[Symbol.asyncDispose]()
+  real.dir = next
+  real.store = await openSqliteStore({ dir: next })
+}))
+
+const look = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([number, after, limit]) => command(
+  `look ${number} after ${after} limit ${limit}`,
+  () => true,
+  async (model, { store }) => {
+    const uuid = uuidOf(number)
+    const own = model.of(uuid)
+    const types = ['process.note', 'tool.started']
+    expect(await store.process(uuid)).toStrictEqual(model.processes.get(uuid))
+    expect(await store.facts(uuid, after, limit)).toStrictEqual(own.slice(after, after + limit))
+    expect(await store.tail(uuid, limit)).toStrictEqual(limit === 0 ? [] : own.slice(-limit))
+    expect(await store.tail(uuid, limit, types)).toStrictEqual(limit === 0 ? [] : own.filter(({ body }) => types.includes(body.type)).slice(-limit))
+    expect(await store.since({ afterCursor: after, limit })).toStrictEqual(model.facts.slice(after, after + limit))
+    expect(await store.since({ afterCursor: after, limit, uuid })).toStrictEqual(own.filter(({ cursor }) => cursor > after).slice(0, limit))
+  },
+))
+
+/** Everything, at the end of each run. */
+async function compare(model: Model, store: Store): Promise<void> {
+  const all = [...model.processes.values()]
+  const { counters, processes } = await store.load()
+  const live = all.filter(({ life }) => life.state !== 'dead')
+  const byUuid = (a: Process, b: Process): number => (a.uuid < b.uuid ? -1 : 1)
+  expect(processes.toSorted(byUuid)).toStrictEqual(live.toSorted(byUuid))
+  expect(counters).toEqual({ pid: model.processes.size, cursor: model.facts.length })
+  const dead = all.filter(({ life }) => life.state === 'dead').toSorted((a, b) => (b.clock.exitedAt ?? 0) - (a.clock.exitedAt ?? 0))
+  expect(await store.dead({ limit: 100 })).toStrictEqual(dead)
+  for (const name of ['ann', 'bob']) {
+    const named = all.filter(({ spec }) => spec.name === name).toSorted((a, b) => b.pid - a.pid)
+    expect(await store.find(name)).toEqual(named.map(({ uuid }) => uuid))
+  }
+  expect(await store.since({ afterCursor: 0, limit: 10_000 })).toStrictEqual(model.facts)
+  expect(await store.verify()).toEqual([])
+}
+
+test('the store is what was acknowledged, after any commands', async () => {
+  const commands = fc.commands([spawn, steps, spawn, steps, say, end, refused, close, crash, look], { maxCommands: 40, size: 'max' })
+  await fc.assert(fc.asyncProperty(commands, async (list) => {
+    await using folder = await tempDir()
+    const dir = join(folder.path, 'state')
+    const real = new Real(await openSqliteStore({ dir }), dir)
+    const model = new Model()
+    try {
+      await fc.asyncModelRun(() => ({ model, real }), list)
+      await compare(model, real.store)
+    } finally {
+      await real.store[Symbol.asyncDispose]()
+    }
+  }), { numRuns: 25, endOnFailure: false, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false })
+}, 60_000)
+
+/** A row as it is after facts that need not make a history: the fold has no part in this test. */
+function rowAfter(before: Process, facts: readonly StoredFact[]): Process {
+  const spec = facts.findLast(({ body }) => 'spec' in body && body.spec !== undefined)
+  return { ...before, seq: before.seq + facts.length, specSeq: spec?.seq ?? before.specSeq, ...(spec && 'spec' in spec.body && spec.body.spec ? { spec: spec.body.spec } : {}) }
+}
+
+test('any fact of any type comes back as it was', async () => {
+  await using at = await testStore()
+  const scribe = new Scribe()
+  const A = uuidOf(1)
+  await at.store.commit(scribe.spawn(A))
+  let { cursor } = scribe
+  let process = scribe.get(A)
+  const bodies = fc.array(fc.constantFrom(...FACT_TYPES).chain(bodyOf), { minLength: 1, maxLength: 40 })
+  await fc.assert(fc.asyncProperty(bodies, async (list) => {
+    const facts = list.map((body, index): StoredFact => ({ cursor: cursor + index + 1, uuid: A, seq: process.seq + index + 1, pid: 1, at: cursor, body }))
+    const next = rowAfter(process, facts)
+    await at.store.commit({ facts, processes: [next], counters: { pid: 1, cursor: cursor + facts.length } })
+    const from = process.seq
+    process = next
+    cursor += facts.length
+    expect(await at.store.facts(A, from, facts.length)).toStrictEqual(facts)
+    expect(await at.store.since({ afterCursor: cursor - facts.length, limit: 100 })).toStrictEqual(facts)
+    expect(await at.store.process(A)).toStrictEqual(process)
+  }), { numRuns: 60 })
+  expect(await (await at.reopen()).process(A)).toStrictEqual(process)
+  expect(await at.store.verify()).toEqual([])
+}, 60_000)
