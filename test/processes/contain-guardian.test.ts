@@ -4,10 +4,12 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { openContainer } from '../../src/drivers/contain/container.ts'
+import { homeTag } from '../../src/drivers/contain/marker.ts'
+import { findOwnCgroup } from '../../src/drivers/contain/probe.ts'
 import type { ContainmentIntent, ContainmentKind, OsHandle } from '../../src/kernel/types.ts'
 import { announced, newContained, workingKinds } from '../support/contained.ts'
 import { testEnv } from '../support/env.ts'
@@ -102,6 +104,16 @@ test('the guardian of a dead daemon leaves the next daemon of the same home alon
   await eventually(() => !livingWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
   expect(livingWith(daemon.token)).toEqual([])
   expect((await containment.members()).length).toBe(2)
+})
+
+test('a daemon that is killed while it starts leaves neither a process nor a directory', async () => {
+  await using dir = await tempDir()
+  const child = spawn(process.execPath, [DAEMON, dir.path, 'group', newToken(), 'held'], { env: testEnv(dir.path), stdio: 'ignore' })
+  const guardian = await eventually(() => guardianOf(child.pid ?? 0))
+  await kill9(child)
+  await eventually(() => !livingWith('reeve-guardian').some(({ pid }) => pid === guardian.pid), 'the end of the guardian')
+  const own = findOwnCgroup()
+  expect(own !== null && existsSync(join(own, `reeve-${homeTag(dir.path)}`))).toBe(false)
 })
 
 test('at a clean end the guardian goes, without a word in the log', async () => {

@@ -85,13 +85,13 @@ export class CgroupCage implements Cage {
   }
 }
 
-/** Where cgroup v2 is mounted and which group we are in; null if there is none. Texts of /proc/self/mountinfo and /proc/self/cgroup. */
-export function ownCgroup(mountinfo: string, cgroup: string): { mount: string; own: string } | null {
+/** The directory of the cgroup that we are in; null if there is none. Texts of /proc/self/mountinfo and /proc/self/cgroup. */
+export function ownCgroup(mountinfo: string, cgroup: string): string | null {
   const fields = mountinfo.split('\n').map((line) => line.split(' ')).find((words) => words[words.indexOf('-') + 1] === 'cgroup2')
   const inside = /^0::(.*)$/m.exec(cgroup)?.[1]
   const [root, mount] = [fields?.[3], fields?.[4]]
   if (root === undefined || mount === undefined || inside === undefined) return null
-  return { mount, own: join(mount, relative(root, inside)) }
+  return join(mount, relative(root, inside))
 }
 
 /** Removes a cgroup and those below it, from the leaves up; false while one of them is in use. */

@@ -14,7 +14,7 @@ import { Guardian } from './guardian.ts'
 import { bootId } from './proc.ts'
 import { daemonTag, homeTag, markerOf } from './marker.ts'
 import { FifoPool } from './pipes.ts'
-import { probeCgroup } from './probe.ts'
+import { complaintOf, findOwnCgroup } from './probe.ts'
 import { recoverLeftovers } from './recover.ts'
 
 export interface ContainerOptions {
@@ -29,14 +29,19 @@ export interface ContainerOptions {
 export async function openContainer({ stateDir, daemonId, log }: ContainerOptions): Promise<Container> {
   const home = resolve(stateDir)
   const tag = daemonTag(home, daemonId)
-  const probe = await probeCgroup(`reeve-${homeTag(home)}`)
+  const own = findOwnCgroup()
+  const cgroups = own === null ? null : join(own, `reeve-${homeTag(home)}`)
   // Of earlier daemons, this takes only what nobody lives in; the rest is `recover`'s.
-  if (probe.base !== null) removeCgroup(probe.base)
+  if (cgroups !== null) removeCgroup(cgroups)
   await removeOldPipes(home)
-  const cgroupDir = probe.base === null ? null : join(probe.base, tag)
-  const probes = [{ kind: 'cgroup', ok: probe.base !== null, detail: probe.detail }, { kind: 'group', ok: true, detail: 'needs nothing' }] as const
-  const pool = new FifoPool(join(home, `${PIPES}${tag}`))
-  return new OwnedContainer({ tag, cgroupDir, probes, pool, guardian: new Guardian({ cgroupDir, daemonTag: tag, log }), log })
+  const dir = cgroups === null ? null : join(cgroups, tag)
+  // The guardian comes first: from here on we may be killed at any moment.
+  const guardian = new Guardian({ cgroupDir: dir, daemonTag: tag, log })
+  const complaint = dir === null ? 'no cgroup v2 is mounted' : await complaintOf(dir)
+  const probes = [{ kind: 'cgroup', ok: complaint === null, detail: complaint ?? `${cgroups}` }, { kind: 'group', ok: true, detail: 'needs nothing' }] as const
+  const cgroupDir = complaint === null ? dir : null
+  if (cgroupDir === null && cgroups !== null) removeCgroup(cgroups)
+  return new OwnedContainer({ tag, cgroupDir, probes, pool: new FifoPool(join(home, `${PIPES}${tag}`)), guardian, log })
 }
 
 const PIPES = 'pipes-'

@@ -9,15 +9,17 @@ import { MARKER } from './proc.ts'
 
 /** A guardian that did not live this long is not started again at once. */
 const RESTART_MS = 1_000
+/** So many words go with the start of a guardian, in one argument (128 KiB at most); the others are told after it. */
+const START_WORDS = 2_000
 /** How long a guardian may take to obey `bye`. */
 const GOODBYE_MS = 2_000
 
-// $1 is the daemon's cgroup (or empty), $2 its tag. `told` holds PID:START:PGID words.
+// $1 is the daemon's cgroup (or empty), $2 its tag, $3 what it is to know from the start. `told` holds PID:START:PGID words.
 // identity PID → START:PGID, or nothing. marked → PIDs that carry the tag. A cgroup is gone only when its directory is:
 // until then somebody could still enter it.
 const SCRIPT = `
 trap '' HUP INT TERM
-told=' '
+told=" $3 "
 while read -r verb word; do
   case $verb in
     +) told="$told$word " ;;
@@ -39,11 +41,11 @@ done
 round=0
 while [ $round -lt 50 ]; do
   left=
-  if [ -n "$1" ] && [ -d "$1" ]; then
+  if [ -d "$1" ]; then
     echo 1 > "$1/cgroup.kill"
     find "$1" -depth -type d -exec rmdir {} \\;
-    if [ -d "$1" ]; then left=1; else rmdir "\${1%/*}"; fi
   fi
+  if [ -d "$1" ]; then left=1; elif [ -n "$1" ]; then rmdir "\${1%/*}"; fi
   for pid in $(marked "${MARKER}=[^. ]*\\.[0-9]*\\.$2\\."); do kill -s KILL "$pid"; left=1; done
   [ -z "$left" ] && exit 0
   round=$((round + 1))
@@ -114,7 +116,8 @@ export class Guardian implements AsyncDisposable {
     const { cgroupDir, daemonTag } = this.#order
     // Its environment is clean: a marker that the daemon may carry itself must not be handed on.
     const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
-    const argv = ['-c', SCRIPT, 'reeve-guardian', cgroupDir ?? '', daemonTag]
+    const words = [...this.#told].flatMap(([word, times]) => Array.from({ length: times }, () => word))
+    const argv = ['-c', SCRIPT, 'reeve-guardian', cgroupDir ?? '', daemonTag, words.slice(0, START_WORDS).join(' ')]
     const child = spawn('/bin/sh', argv, { cwd: '/', env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
     child.once('error', (error) => this.#order.log(`The guardian cannot be started: ${error.message}`))
     child.once('exit', () => this.#gone())
@@ -123,6 +126,7 @@ export class Guardian implements AsyncDisposable {
     child.unref()
     if ('unref' in child.stdin && typeof child.stdin.unref === 'function') child.stdin.unref()
     this.#bornMs = performance.now()
+    for (const word of words.slice(START_WORDS)) child.stdin.write(`+ ${word}\n`)
     return child
   }
 
@@ -130,13 +134,7 @@ export class Guardian implements AsyncDisposable {
     if (this.#closing) return
     this.#order.log('The guardian has died; it is started again')
     const age = performance.now() - this.#bornMs
-    this.#again = setTimeout(() => this.#restart(), age < RESTART_MS ? RESTART_MS : 0).unref()
-  }
-
-  #restart(): void {
-    if (this.#closing) return
-    this.#child = this.#start()
-    for (const [word, times] of this.#told) for (let i = 0; i < times; i++) this.#say(`+ ${word}`)
+    this.#again = setTimeout(() => { this.#child = this.#start() }, age < RESTART_MS ? RESTART_MS : 0).unref()
   }
 
   // Written at once, in this turn: the pipe is empty but for what the guardian has not read yet.

@@ -9,32 +9,25 @@ import { until } from './ladder.ts'
 
 const STEP_MS = 2_000
 
-export interface CgroupProbe {
-  /** the directory below which this home may make its cgroups; null if it cannot */
-  readonly base: string | null
-  readonly detail: string
-}
-
-/** `name` is the directory to make below our own cgroup. */
-export async function probeCgroup(name: string): Promise<CgroupProbe> {
-  const place = findPlace()
-  if (place === null) return { base: null, detail: 'no cgroup v2 is mounted' }
-  const base = join(place.own, name)
-  try {
-    await tryOut(join(base, 'probe'))
-    return { base, detail: base }
-  } catch (error) {
-    return { base: null, detail: (error as Error).message }
-  } finally {
-    removeCgroup(join(base, 'probe'))
-  }
-}
-
-function findPlace(): { own: string } | null {
+/** Our own cgroup's directory; null if cgroup v2 is not mounted. */
+export function findOwnCgroup(): string | null {
   try {
     return ownCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
   } catch {
     return null
+  }
+}
+
+/** Null if cgroups can be made, filled, frozen and killed below `dir`, which is made for it; else why not. */
+export async function complaintOf(dir: string): Promise<string | null> {
+  const trial = join(dir, 'probe')
+  try {
+    await tryOut(trial)
+    return null
+  } catch (error) {
+    return (error as Error).message
+  } finally {
+    removeCgroup(trial)
   }
 }
 

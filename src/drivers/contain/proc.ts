@@ -3,7 +3,7 @@
 // looked up before a signal must not grow old across an await.
 // Tests: test/processes/contain-handle.test.ts.
 import { readdirSync, readFileSync } from 'node:fs'
-import { psCensus, psMarker, psRow } from './ps.ts'
+import { psCensus, psRow } from './ps.ts'
 
 /** The name of the environment variable that names the incarnation a program belongs to. */
 export const MARKER = 'REEVE_PROC'
@@ -39,11 +39,6 @@ export function readRow(pid: number): ProcRow | null {
   if (!LINUX) return psRow(pid)
   const stat = readOrNull(`/proc/${pid}/stat`)
   return stat === null ? null : parseStat(pid, stat)
-}
-
-/** The marker in a process's environment as it was when it began. */
-export function readMarker(pid: number): string | null {
-  return LINUX ? environMarker(pid) : psMarker(pid)
 }
 
 let shared: readonly MarkedRow[] | null = null

@@ -14,10 +14,6 @@ export function psRow(pid: number): ProcRow | null {
   return parse(ps(['-o', COLUMNS, '-p', String(pid)]))[0] ?? null
 }
 
-export function psMarker(pid: number): string | null {
-  return psCensus().find((row) => row.pid === pid)?.marker ?? null
-}
-
 export function psCensus(): MarkedRow[] {
   return parse(ps([`ax${ENV_LETTER}ww`, '-o', `${COLUMNS},command=`]))
 }
