@@ -56,7 +56,7 @@ async function fill(store: Store, scribe: Scribe): Promise<{ refused: Commit; co
   seen['damage'] = await store.verify()
   seen['texts'] = (await store.tail(AGENT, 2)).map(({ body }) => (body.type === 'process.note' ? body.text : body.type))
 }
-execFileSync('mount', ['-o', 'remount,ro', mount])
+execFileSync('mount', ['-o', 'remount,bind,ro', mount])
 seen['openReadOnly'] = await codeOf(openSqliteStore({ dir }))
 seen['lockReadOnly'] = await codeOf(acquireLock(dir))
 process.stdout.write(`${JSON.stringify(seen)}\n`)
