@@ -1,8 +1,7 @@
 // The user's settings while the daemon runs: config.yaml as it was read last. It is read at the start and at each spawn
 // and resume, so that a provider that was just added is there for the run that names it.
 // Owns no default. Test: test/e2e/settings.test.ts.
-import { loadConfig, type Config } from '../config/config.ts'
-import type { Flags } from '../config/config.ts'
+import { loadConfig, type Config, type Flags } from '../config/config.ts'
 import type { Env, Paths } from '../config/paths.ts'
 import type { NativeOptions } from '../drivers/native/driver.ts'
 
@@ -34,7 +33,7 @@ export class Settings {
 
   /** Looked at whenever a driver starts. */
   get forNative(): NativeOptions {
-    const settings = this
-    return { get providers() { return settings.now.providers } }
+    const providers = (): Config['providers'] => this.#now.providers
+    return { get providers() { return providers() } }
   }
 }

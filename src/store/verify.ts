@@ -3,7 +3,7 @@
 // Test: test/tables/store-damage.test.ts.
 import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { KernelError } from '../kernel/errors.ts'
+import type { KernelError } from '../kernel/errors.ts'
 import { damaged, storeError } from './errors.ts'
 import { readFacts } from './journal.ts'
 import { checkRow, readProcess, sharing } from './rows.ts'

@@ -2,7 +2,7 @@
 // Owns the edge: schemas, the error body, what a request must look like. Knows no operation. Test: test/e2e/api.test.ts.
 import { chmod, rm } from 'node:fs/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { ERRORS, KernelError, type ErrorCode } from '../../kernel/errors.ts'
 import type { ErrorBody } from '../../api/views.ts'
 
