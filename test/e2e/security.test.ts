@@ -8,7 +8,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Client } from '../../src/api/client.ts'
 import { clientSocket, paths, type Paths } from '../../src/config/paths.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
-import { testEnv } from '../support/env.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { tempDir, type TempDir } from '../support/tmp.ts'
 

@@ -1,0 +1,86 @@
+// What a reference means: PID, then exact name, then a unique part of the UUID, of the living before the dead.
+// A real store and the real table, filled by commits.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '../../src/daemon/clock.ts'
+import { Reads } from '../../src/daemon/reads.ts'
+import { Table } from '../../src/daemon/table.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import type { Commit, Store } from '../../src/store/store.ts'
+import { Scribe, endOf, specOf } from '../support/store-facts.ts'
+import { tempDir, type TempDir } from '../support/tmp.ts'
+
+const LIVE = '0192f3a4-0000-7abc-8def-00000000aaaa'
+const NAMED = '0192f3a4-0001-7abc-8def-00000000bbbb'
+const DEAD = '0192f3a5-0002-7abc-8def-0000000face5'
+const TWIN = '0192f3a5-0003-7abc-8def-00000000c0de'
+/** the end of its UUID is the PID of another, its name the end of a third's */
+const TRICKY = '0192f3a6-0004-7abc-8def-00000001aaaa'
+
+let dir: TempDir
+let store: Store
+let reads: Reads
+let scribe: Scribe
+
+async function commit(change: Commit, table: Table): Promise<void> {
+  await store.commit(change)
+  table.apply(change.processes, change.counters.pid)
+}
+
+beforeEach(async () => {
+  dir = await tempDir()
+  store = await openSqliteStore({ dir: dir.path })
+  scribe = new Scribe({ pid: 4_999, cursor: 0 })
+  const table = new Table(100)
+  reads = new Reads(table, store, systemClock)
+  for (const uuid of [DEAD, TWIN]) {
+    await commit(scribe.spawn(uuid, specOf({ name: uuid === DEAD ? 'build' : 'face5' })), table)
+    await commit(scribe.write(uuid, ...endOf()), table)
+  }
+  await commit(scribe.spawn(LIVE), table)
+  await commit(scribe.spawn(NAMED, specOf({ name: 'build' })), table)
+  await commit(scribe.spawn(TRICKY, specOf({ name: LIVE })), table)
+})
+afterEach(async () => {
+  await store[Symbol.asyncDispose]()
+  await dir[Symbol.asyncDispose]()
+})
+
+test.each([
+  ['a PID of a living one', '5002', LIVE],
+  ['a PID with zeros before it', '005003', NAMED],
+  ['a PID of a dead one', '5000', DEAD],
+  ['a name: the living one has it, not the dead', 'build', NAMED],
+  ['a name of a dead one, before the part of a UUID', 'face5', TWIN],
+  ['a name that is the UUID of another', LIVE, TRICKY],
+  ['a UUID', NAMED, NAMED],
+  ['a UUID of a dead one', DEAD, DEAD],
+  ['a UUID in capitals', NAMED.toUpperCase(), NAMED],
+  ['the last digits', 'bbbb', NAMED],
+  ['the last digits of a dead one', 'c0de', TWIN],
+  ['the last digits across a dash', '8def00000000bbbb', NAMED],
+  ['the first digits', '0192f3a4-0001', NAMED],
+  ['the first digits without their dash', '0192f3a40000', LIVE],
+])('%s', async (_name, ref, uuid) => {
+  expect((await reads.resolve(ref)).uuid).toBe(uuid)
+})
+
+test.each([
+  ['nobody', 'NOT_FOUND'], ['', 'NOT_FOUND'], ['4999', 'NOT_FOUND'], ['bbb', 'NOT_FOUND'], ['BUILD', 'NOT_FOUND'],
+  ['99999999999999999999', 'NOT_FOUND'], ['-1', 'NOT_FOUND'], ['0192f3a4-0000-7abc-8def-000000000000', 'NOT_FOUND'],
+  ['0', 'PERMISSION'], ['000', 'PERMISSION'],
+])('%j is %s', async (ref, code) => {
+  await expect(reads.resolve(ref)).rejects.toMatchObject({ code })
+})
+
+test('several candidates are listed, the living and the dead', async () => {
+  await expect(reads.resolve('0192f3a5')).rejects.toMatchObject({
+    code: 'AMBIGUOUS',
+    details: { candidates: expect.arrayContaining([{ uuid: DEAD, pid: 5_000, name: 'build', intent: 'write the tests' }, expect.objectContaining({ uuid: TWIN })]) },
+  })
+  await expect(reads.resolve('aaaa')).rejects.toMatchObject({ code: 'AMBIGUOUS' })
+})
+
+test('by its whole UUID a process is found whatever others are called', async () => {
+  expect((await reads.get(LIVE)).pid).toBe(5_002)
+  await expect(reads.get('build')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
