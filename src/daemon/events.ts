@@ -1,5 +1,5 @@
 // Facts as the outside sees them: one envelope, and for each fact type the event type and what of the body is shown.
-// Owns that mapping; exhaustive by type. Test: test/tables/events.test.ts.
+// Owns that mapping; exhaustive by type. Test: test/tables/api-docs.test.ts, test/e2e/events.test.ts.
 import type { EventView } from '../api/views.ts'
 import type { Live } from '../drivers/port.ts'
 import type { FactBody, FactType, StoredFact } from '../kernel/facts.ts'

@@ -1,4 +1,4 @@
-// The API's routes: each names its schema, calls one operation or read, and gives its view. src/api/ROUTES.md lists them.
+// The API's routes: each names its schema, calls one operation or read, and gives its view. docs/api.md describes them.
 // Test: test/e2e/api.test.ts, test/e2e/events.test.ts.
 import { findAgents } from '../../config/agents.ts'
 import { KernelError } from '../../kernel/errors.ts'

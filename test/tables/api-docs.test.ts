@@ -1,0 +1,39 @@
+// docs/api.md says what the code does: every route, and every fact with the type and the fields of its event.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { eventOf } from '../../src/daemon/events.ts'
+import type { FactBody } from '../../src/kernel/facts.ts'
+import { ROOT } from '../support/source.ts'
+
+const page = readFileSync(join(ROOT, 'docs/api.md'), 'utf8')
+
+/** Rows of all tables of the page, by cell. */
+const rows = page.split('\n').filter((line) => line.startsWith('| ')).map((line) => line.slice(2, -2).split(/(?<!\\) \| /).map((cell) => cell.trim()))
+const words = (cell: string | undefined): string[] => [...(cell ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '')
+
+test('every route, and none that is not there', () => {
+  const code = readFileSync(join(ROOT, 'src/daemon/http/routes.ts'), 'utf8')
+  const routes = [...code.matchAll(/app\.(get|post)(?:<.*?>)?\('([^']+)'/g)].map(([, method, path]) => `${method?.toUpperCase()} ${path}`)
+  const documented = rows.flatMap(([first]) => words(first)).filter((word) => /^(GET|POST) \//.test(word))
+  expect(routes.length).toBeGreaterThan(10)
+  expect(documented.toSorted()).toEqual(routes.toSorted())
+})
+
+test('every fact with the type of its event', () => {
+  const union = readFileSync(join(ROOT, 'src/kernel/facts.ts'), 'utf8')
+  const facts = [...union.matchAll(/^ {2}\| \{ readonly type: '([a-z.]+)'(.*)\}$/gm)].filter(([, type]) => type?.includes('.'))
+  const documented = new Map(rows.filter((row) => row.length === 3 && words(row[1])[0]?.includes('.')).map((row) => [words(row[1])[0], row]))
+  expect([...documented.keys()].toSorted()).toEqual(facts.map(([, type]) => type).toSorted())
+  for (const [, type = '', fields = ''] of facts) {
+    const [shown, , described] = documented.get(type) ?? []
+    const event = eventOf({ uuid: 'u', seq: 1, pid: 1, at: 0, cursor: 1, body: { type } as FactBody })
+    expect(words(shown), type).toEqual([event.type])
+    const named = [...fields.matchAll(/readonly (\w+)\??:/g)].map((match) => match[1]).filter((name) => name !== 'pid' && name !== 'elapsedMs')
+    for (const name of named) expect(words(described), `${type}: ${name}`).toContain(name)
+  }
+})
+
+test('links lead somewhere', () => {
+  for (const [, target = ''] of page.matchAll(/\]\(([^)#]+)\)/g)) expect(() => readFileSync(join(ROOT, 'docs', target))).not.toThrow()
+})
