@@ -174,14 +174,14 @@ function isLinkError(error: unknown): boolean {
 
 /** Waits; true when the signal aborted it. */
 function aborted(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve(signal?.aborted ?? false)
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted) end()
-  })
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const end = (): void => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
+    resolve(signal?.aborted ?? false)
+  }
+  const timer = setTimeout(end, ms)
+  signal?.addEventListener('abort', end)
+  if (signal?.aborted) end()
+  return promise
 }

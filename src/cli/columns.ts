@@ -1,6 +1,6 @@
 // A table that fits: columns as wide as their cells, the soft ones narrowed when the terminal is too small.
 // No line is ever wider than asked. Test: test/tables/cli-text.test.ts.
-import { fit, pad, width } from './text.ts'
+import { fit, isAllPlain, pad, width } from './text.ts'
 
 export interface Column {
   readonly title: string
@@ -14,17 +14,21 @@ export interface Column {
 const SPACE = '  '
 const GAP = SPACE.length
 
-/** The lines of the table, with its titles first. Plain loops, each cell measured once: this is most of the work of `reeve ps`. */
+/** The lines of the table, with its titles first. In plain loops: code that runs once is slow, and this is most of `reeve ps`. */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[], maxWidth: number, ellipsis = '…'): string[] {
   const all = [columns.map(({ title }) => title), ...rows]
-  const measures = all.map((row) => row.map(width))
   const natural = columns.map(() => 0)
-  for (const row of measures) for (let i = 0; i < natural.length; i++) natural[i] = Math.max(natural[i] ?? 0, row[i] ?? 0)
+  const measures = all.map((row) => measured(row, natural))
   const widths = visible(narrowed(columns, natural, maxWidth), maxWidth)
   return all.map((row, index) => {
+    const has = measures[index] ?? []
     let line = ''
     for (let i = 0; i < widths.length; i++) {
-      const cell = filled(row[i] ?? '', measures[index]?.[i] ?? 0, widths[i] ?? 0, { side: columns[i]?.side, ellipsis })
+      const text = row[i] ?? ''
+      const room = widths[i] ?? 0
+      const right = columns[i]?.side === 'right'
+      let cell = right ? text.padStart(room) : text.padEnd(room)
+      if (has[i] !== text.length || text.length > room) cell = pad(fit(text, room, ellipsis), room, right ? 'right' : 'left')
       const paint = index > 0 ? columns[i]?.paint : undefined
       line += (i > 0 ? SPACE : '') + (paint ? paint(cell, index - 1) : cell)
     }
@@ -32,10 +36,17 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
   })
 }
 
-function filled(text: string, has: number, wants: number, { side, ellipsis }: { side: Column['side']; ellipsis: string }): string {
-  if (has > wants) return pad(fit(text, wants, ellipsis), wants, side)
-  const space = ' '.repeat(wants - has)
-  return side === 'right' ? space + text : text + space
+/** The widths of a row's cells; `most` is raised to them. */
+function measured(row: readonly string[], most: number[]): number[] {
+  const isPlain = isAllPlain(row.join(''))
+  const widths: number[] = []
+  for (let i = 0; i < row.length; i++) {
+    const text = row[i] ?? ''
+    const columns = isPlain ? text.length : width(text)
+    widths.push(columns)
+    if (columns > (most[i] ?? 0)) most[i] = columns
+  }
+  return widths
 }
 
 /** Without the columns for which there is no room at all; the last one may be cut. */

@@ -47,5 +47,11 @@ function isJson(rest: readonly string[], verb: Verb | undefined): boolean {
   return rest.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
+/** Ends now when all is written: waiting for the socket's last words would take 1.5 ms more. */
+function end(code: number): void {
+  process.exitCode = code
+  if (process.stdout.writableLength === 0) process.exit()
+}
+
 // No top-level await: it is built as CommonJS, which starts 8 ms sooner. `main` does not reject.
-main(process.argv.slice(2)).then((code) => (process.exitCode = code))
+main(process.argv.slice(2)).then(end)

@@ -18,6 +18,11 @@ export function oneLine(text: string): string {
   return safe(text).replace(/\s+/g, ' ').trim()
 }
 
+/** Printable ASCII alone: as many columns as characters. */
+export function isAllPlain(text: string): boolean {
+  return PLAIN.test(text)
+}
+
 /** Columns that a safe text takes on a terminal. */
 export function width(text: string): number {
   if (PLAIN.test(text)) return text.length

@@ -28,7 +28,8 @@ const ACTIONS: Readonly<Record<string, (call: Call) => Promise<number>>> = {
     const { daemonScript } = await import('../start-daemon.ts')
     process.argv = [process.execPath, daemonScript(), '--foreground']
     await import(pathToFileURL(daemonScript()).href)
-    return 0
+    // From here on this is the daemon, and it ends the program itself.
+    return new Promise<never>(() => {})
   },
 }
 

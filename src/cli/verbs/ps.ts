@@ -75,13 +75,13 @@ function cells(view: ProcessView, branch: string, out: Output): string[] {
   return [
     String(view.pid),
     shortId(view.uuid),
-    branch + oneLine(view.name ?? '-'),
+    branch + (view.name === null ? '-' : oneLine(view.name)),
     oneLine(view.agent),
     view.status === 'suspended' ? `${out.pauseMark} suspended` : view.status,
     String(view.step),
     elapsed(view.elapsedMs),
     spent ? cost(usage.costUsd, usage.unpriced) : '-',
-    oneLine(view.note ?? ''),
+    view.note === null ? '' : oneLine(view.note),
   ]
 }
 
