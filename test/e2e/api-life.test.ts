@@ -267,15 +267,20 @@ describe('pause and resume', () => {
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' } })
   })
 
-  test('a process paused in the moment of its spawn runs no driver until it is resumed', async () => {
-    const file = join(daemon.work, 'not-yet')
-    const { uuid } = await daemon.sh(`touch ${file}`)
-    await daemon.pause(uuid)
-    const view = await daemon.view(uuid)
-    expect(['suspended', 'dead', 'zombie']).toContain(view.state === 'running' ? view.status : view.state)
-    await daemon.resume(uuid, { rerun: true })
-    await daemon.ended(uuid)
-    expect(existsSync(file)).toBe(true)
+  test('processes paused in the moment of their spawn are suspended, and go on when they are resumed', async () => {
+    const all = await Promise.all(Array.from({ length: 6 }, async (_, index) => {
+      const file = join(daemon.work, `began-${index}`)
+      const { uuid } = await daemon.sh(`touch ${file}; sleep 600`)
+      return { file, uuid, paused: (await daemon.pause(uuid)).process.status }
+    }))
+    expect(all.map(({ paused }) => paused)).toEqual(all.map(() => 'suspended'))
+    for (const { file, uuid } of all) {
+      await daemon.resume(uuid)
+      await eventually(() => existsSync(file), 'it has begun')
+      expect((await daemon.view(uuid)).status).toBe('working')
+      await daemon.signal(uuid, 'SIGKILL')
+      await daemon.ended(uuid)
+    }
   })
 
   test('a stopping process cannot be paused or resumed', async () => {
