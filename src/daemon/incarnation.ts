@@ -68,6 +68,8 @@ export class Incarnation {
 
   /** Waits for the driver, empties the containment, removes the temporary files. Gives the PIDs that survived. */
   async release(): Promise<readonly number[]> {
+    // What was asked before is asked before: an agent that is gone is asked nothing.
+    await this.#order
     const agent = await this.#started
     await agent?.[Symbol.asyncDispose]()
     const result = await this.#containment?.dispose()

@@ -1,0 +1,187 @@
+// One incarnation: the order of what is asked while the driver still starts, the gate, and the release when something
+// survives its kill. The driver and the containment are the test's own: what they do is what no real one does on demand.
+import { existsSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Incarnation } from '../../src/daemon/incarnation.ts'
+import { commandDriver } from '../../src/drivers/command/command.ts'
+import { KernelError } from '../../src/kernel/errors.ts'
+import type { Agent, Driver, KernelPort } from '../../src/drivers/port.ts'
+import type { Containment, Program, StopResult } from '../../src/drivers/contain/contain.ts'
+import type { Ack, Report } from '../../src/kernel/reports.ts'
+import { specOf, uuidOf } from '../support/store-facts.ts'
+import { tempDir, type TempDir } from '../support/tmp.ts'
+
+const INTENT = { kind: 'group', path: null, marker: 'test' } as const
+
+let dir: TempDir
+beforeEach(async () => { dir = await tempDir() })
+afterEach(() => dir[Symbol.asyncDispose]())
+
+/** What happened, in order, and what the test decides. */
+class Stage {
+  readonly done: string[] = []
+  readonly logged: string[] = []
+  readonly starting = Promise.withResolvers<void>()
+  /** a report waits for this, when the test sets it */
+  reporting: Promise<void> = Promise.resolve()
+  held = false
+  results: StopResult[] = []
+  port: KernelPort | null = null
+  readonly incarnation: Incarnation
+  readonly tmpDir = join(dir.path, 'tmp')
+
+  constructor(driver?: Driver, openError?: Error) {
+    const containment = this.containment()
+    this.incarnation = new Incarnation({
+      driver: driver ?? this.#driver(),
+      launch: { uuid: uuidOf(1), pid: 1, spec: specOf({ driver: 'command', argv: ['x'] }), intent: INTENT, tmpDir: this.tmpDir, credentials: {}, step: 0, openCalls: [], history: () => Promise.resolve([]) },
+      open: () => (openError ? Promise.reject(openError) : Promise.resolve(containment)),
+      report: (report) => this.#report(report),
+      isHeld: () => this.held,
+      live: () => undefined,
+      log: (message) => this.logged.push(message),
+    })
+  }
+
+  containment(program?: Program): Containment {
+    const result = (): Promise<StopResult> => {
+      this.done.push('dispose')
+      return Promise.resolve(this.results.shift() ?? { outcome: 'gone', survivors: [] })
+    }
+    return {
+      intent: INTENT, dispose: result, stop: result, members: () => Promise.resolve([]), freeze: () => Promise.resolve(), thaw: () => Promise.resolve(),
+      spawn: () => (program ? Promise.resolve(program) : Promise.reject(new KernelError('INTERNAL', 'no program'))),
+    }
+  }
+
+  async #report(report: Report): Promise<Ack> {
+    this.done.push(`report ${report.type}${report.type === 'exited' ? ` ${report.code}` : ''}`)
+    await this.reporting
+    return 'ok'
+  }
+
+  #driver(): Driver {
+    const note = (what: string) => async (): Promise<void> => { this.done.push(what) }
+    const agent: Agent = {
+      deliver: note('deliver'), proceed: note('proceed'), interrupt: note('interrupt'), pause: note('pause'), unpause: note('unpause'), stop: note('stop'),
+      [Symbol.asyncDispose]: note('end'),
+    }
+    return {
+      capabilities: { resume: 'rerun', fork: 'no', softPause: false },
+      start: async (_launch, port) => {
+        this.port = port
+        await this.starting.promise
+        return agent
+      },
+    }
+  }
+}
+
+async function started(): Promise<Stage> {
+  const stage = new Stage()
+  stage.starting.resolve()
+  stage.incarnation.ask('proceed', (agent) => agent.proceed(1))
+  while (!stage.done.includes('proceed')) await turn()
+  return stage
+}
+
+test('what is asked while it starts waits, and is done in the order of the asking', async () => {
+  const stage = new Stage()
+  const { incarnation } = stage
+  incarnation.ask('deliver', (agent) => agent.deliver({ id: 'm', from: 'user', text: 'x', turn: 1 }))
+  incarnation.ask('pause', (agent) => agent.pause(false))
+  incarnation.unpause()
+  incarnation.stop({ signal: 'SIGTERM', graceMs: 1 })
+  await turn()
+  expect(stage.done).toEqual([])
+  stage.starting.resolve()
+  expect(await incarnation.release()).toEqual([])
+  expect(stage.done).toEqual(['deliver', 'pause', 'unpause', 'stop', 'end', 'dispose'])
+})
+
+test.each<[string, Error, string, boolean]>([
+  ['a command that is not there', new KernelError('COMMAND_NOT_FOUND', 'x'), 'report exited 127', false],
+  ['one that cannot be run', new KernelError('NOT_RUNNABLE', 'x'), 'report exited 126', false],
+  ['a containment that does not work', new KernelError('INVALID', 'x'), 'report exited 1', false],
+  ['a defect', new Error('x'), 'report exited 1', true],
+])('%s is an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
+  const driver: Driver = { capabilities: { resume: 'rerun', fork: 'no', softPause: false }, start: () => Promise.reject(error) }
+  for (const stage of [new Stage(driver), new Stage(undefined, error)]) {
+    stage.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
+    expect(await stage.incarnation.release()).toEqual([])
+    expect(stage.done.filter((one) => one.startsWith('report'))).toEqual([report])
+    expect(stage.logged.length > 0).toBe(isLogged)
+    expect(existsSync(stage.tmpDir)).toBe(false)
+  }
+})
+
+test('what survives is named, its files stay, and the next try goes on', async () => {
+  const stage = await started()
+  stage.results = [{ outcome: 'survived', survivors: [41, 42] }]
+  expect(await stage.incarnation.release()).toEqual([41, 42])
+  expect(existsSync(stage.tmpDir)).toBe(true)
+  expect(await stage.incarnation.release()).toEqual([])
+  expect(existsSync(stage.tmpDir)).toBe(false)
+})
+
+describe('the gate', () => {
+  test('is open without a hold, and says nothing', async () => {
+    const stage = await started()
+    await stage.port?.clear()
+    expect(stage.done).toEqual(['proceed'])
+  })
+
+  test('says `drained` and waits for the last hold to go', async () => {
+    const stage = await started()
+    stage.held = true
+    let passed = false
+    const clear = stage.port?.clear().then(() => { passed = true })
+    await turn()
+    stage.incarnation.unpause() // one of two holds: still held
+    await turn()
+    expect(passed).toBe(false)
+    stage.held = false
+    stage.incarnation.unpause()
+    await clear
+    expect(stage.done.filter((one) => one === 'report drained').length).toBeGreaterThan(0)
+  })
+
+  test('does not miss the end of the hold while it says `drained`', async () => {
+    const stage = await started()
+    const reporting = Promise.withResolvers<void>()
+    stage.reporting = reporting.promise
+    stage.held = true
+    const clear = stage.port?.clear()
+    await turn()
+    stage.held = false
+    stage.incarnation.unpause()
+    reporting.resolve()
+    await clear
+  })
+
+  test('lets nobody through who is cancelled, before or while it waits', async () => {
+    const stage = await started()
+    stage.held = true
+    const clear = stage.port?.clear()
+    await turn()
+    stage.incarnation.cancel()
+    await expect(clear).rejects.toThrow(/abort/i)
+    stage.held = false
+    await expect(stage.port?.clear()).rejects.toThrow(/abort/i)
+  })
+})
+
+test('the command driver tries to end what survives once, and does not wait for it', async () => {
+  const stage = await started()
+  const handle = { pid: 1, startTime: '1', pgid: 1 }
+  const program: Program = { handle, stdout: new PassThrough(), stderr: new PassThrough(), stdin: null, exited: new Promise(() => undefined), signal: () => true }
+  const port: KernelPort = { report: () => Promise.resolve('ok'), clear: () => Promise.resolve(), live: () => undefined, signal: new AbortController().signal }
+  const launch = { uuid: uuidOf(2), pid: 2, spec: specOf({ driver: 'command', argv: ['x'] }), containment: stage.containment(program), intent: INTENT, tmpDir: stage.tmpDir, credentials: {}, step: 0, openCalls: [], history: () => Promise.resolve([]) }
+  const agent = await commandDriver.start(launch, port)
+  stage.results = [{ outcome: 'survived', survivors: [9] }]
+  await agent[Symbol.asyncDispose]()
+  expect(stage.done.filter((one) => one === 'dispose')).toHaveLength(1)
+})
