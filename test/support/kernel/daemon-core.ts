@@ -49,7 +49,7 @@ export async function openCore({ dir, clock = new HandClock(), maxProcesses = 10
   const log = (message: string, error: unknown): void => void logged.push(error instanceof Error ? `${message}: ${error.message}` : message)
   const feed = new Feed(store, () => clock.now().wall)
   const deadlines = new Deadlines(clock, (uuid) => pipeline.submit({ type: 'tick', uuid }))
-  const diskFull = new DiskFull({ store, clock, log, submit: (input) => pipeline.submit(input) })
+  const diskFull = new DiskFull({ store, clock, log, running: () => table.running(), submit: (input) => pipeline.submit(input) })
   const pipeline: Pipeline = new Pipeline({
     table, store, clock, log,
     cursor: counters.cursor,

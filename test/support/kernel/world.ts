@@ -51,6 +51,16 @@ export class World {
     this.mono += ms
   }
 
+  /** A new daemon finds the rows that have not died; its monotonic clock begins where it likes. */
+  restart(mono: number): void {
+    this.commit()
+    const table = new Table(this.table.maxProcesses)
+    table.apply(this.table.rows(), this.table.lastPid)
+    this.table = table
+    this.overlay = new Overlay(table)
+    this.mono = mono
+  }
+
   /** The row, dead or alive. */
   row(uuid: Uuid): Process | undefined {
     return this.overlay.get(uuid) ?? this.dead.get(uuid)

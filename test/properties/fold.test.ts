@@ -1,0 +1,93 @@
+// The fold: the state is what the journal says, from any place in it, also after it has been written and read as JSON,
+// and a fact that cannot follow is refused, never passed over.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fold } from '../../src/kernel/fold.ts'
+import { KernelError } from '../../src/kernel/errors.ts'
+import { Episode } from '../support/kernel/episode.ts'
+import { seeded } from '../support/kernel/random.ts'
+import type { Fact, FactBody } from '../../src/kernel/facts.ts'
+import type { Process } from '../../src/kernel/types.ts'
+
+/** Journals of a life by chance, with the rows that they led to. */
+function lived(seed: number, inputs = 150): { readonly facts: readonly Fact[]; readonly row: Process | undefined }[] {
+  const pick = seeded(seed)
+  const episode = new Episode()
+  while (episode.inputs < inputs) episode.play(pick)
+  return [...episode.world.journal].map(([uuid, facts]) => ({ facts, row: episode.world.row(uuid) }))
+}
+
+const foldAll = (facts: readonly Fact[], from?: Process): Process | undefined => facts.reduce<Process | undefined>((process, fact) => fold(process, fact), from)
+const codeOf = (act: () => unknown): string => {
+  try {
+    act()
+    return 'nothing was thrown'
+  } catch (error) {
+    return error instanceof KernelError ? error.code : String(error)
+  }
+}
+
+test('the row is the fold of its journal, read back from JSON, and from any place in it', () => {
+  fc.assert(
+    fc.property(fc.nat(1_000_000), fc.nat(), (seed, place) => {
+      for (const { facts, row } of lived(seed)) {
+        const read = JSON.parse(JSON.stringify(facts)) as Fact[]
+        expect(foldAll(read)).toEqual(row)
+        const cut = place % facts.length
+        const halfway = foldAll(read.slice(0, cut))
+        expect(foldAll(read.slice(cut), halfway && (JSON.parse(JSON.stringify(halfway)) as Process))).toEqual(row)
+      }
+    }),
+    { numRuns: 25 },
+  )
+}, 60_000)
+
+test('a journal with a gap, a repetition or a stranger at its begin is refused', () => {
+  fc.assert(
+    fc.property(fc.nat(1_000_000), fc.nat(), (seed, place) => {
+      const facts = lived(seed).map((one) => one.facts).toSorted((a, b) => b.length - a.length)[0] ?? []
+      fc.pre(facts.length > 2)
+      const at = 1 + (place % (facts.length - 2))
+      expect(codeOf(() => foldAll(facts.toSpliced(at, 1)))).toBe('INTERNAL')
+      expect(codeOf(() => foldAll(facts.toSpliced(at, 0, facts[at] as Fact)))).toBe('INTERNAL')
+      expect(codeOf(() => foldAll(facts.slice(1)))).toBe('INTERNAL')
+    }),
+    { numRuns: 25 },
+  )
+}, 60_000)
+
+describe('facts that cannot follow', () => {
+  const pick = seeded(1)
+  const fact = (seq: number, body: FactBody): Fact => ({ uuid: 'p1', seq, pid: 1, at: 1, body })
+  const episode = new Episode()
+  while (!episode.world.journal.has('p1')) episode.play(pick)
+  const created = fold(undefined, episode.world.journal.get('p1')?.[0] as Fact)
+  const HOLD = { reason: 'user', by: 'user', at: 1 } as const
+  const WRONG: readonly FactBody[] = [
+    { type: 'process.attached', containment: null },
+    { type: 'process.ready', turn: 1 },
+    { type: 'process.working', turn: 1, message: null },
+    { type: 'process.held', hold: HOLD, mono: 1 },
+    { type: 'process.released', holds: [HOLD], by: 'user', mono: 1 },
+    { type: 'process.drained', inFlight: null },
+    { type: 'process.exited', exit: { code: 0, reason: 'completed', cause: 'agent' }, mono: 1 },
+    { type: 'process.reaped' },
+    { type: 'process.rehydrated', pid: 2 },
+  ]
+  test.each(WRONG)('$type after the spawn', (body) => {
+    expect(codeOf(() => fold(created, fact(2, body)))).toBe('INTERNAL')
+  })
+  test('a second spawn', () => {
+    const { body } = episode.world.journal.get('p1')?.[0] as Fact
+    expect(codeOf(() => fold(created, fact(2, body)))).toBe('INTERNAL')
+  })
+})
+
+test('what the table shows is cut to 500 characters, however long the journal has it', () => {
+  const episode = new Episode()
+  const pick = seeded(1)
+  while (!episode.world.journal.has('p1')) episode.play(pick)
+  const created = fold(undefined, episode.world.journal.get('p1')?.[0] as Fact)
+  const long = fold(created, { uuid: 'p1', seq: 2, pid: 1, at: 1, body: { type: 'process.note', text: 'x'.repeat(10_000) } })
+  expect(long.note).toHaveLength(500)
+})

@@ -1,0 +1,68 @@
+// Holds the kernel's rows against the dumb model's, and the indexes against the rows.
+import { fold } from '../../../src/kernel/fold.ts'
+import type { Process, Uuid } from '../../../src/kernel/types.ts'
+import type { View } from '../../../src/kernel/view.ts'
+import type { Model, Proc } from './model.ts'
+import type { World } from './world.ts'
+
+/** The first difference between a row and the model's process, in words; null if there is none. */
+export function difference(row: Process | undefined, p: Proc): string | null {
+  if (!row) return p.state === 'dead' ? null : `${p.uuid} is missing`
+  const { life, progress } = row
+  const pairs: (readonly [string, unknown, unknown])[] = [
+    ['pid', row.pid, p.pid], ['state', life.state, p.state], ['name', row.spec.name, p.name],
+    ['parent', p.state === 'dead' ? null : row.parent, p.state === 'dead' ? null : p.parent],
+    ['step', progress.step, p.step], ['whole step', progress.wholeStep, p.whole], ['model call', progress.modelOpen, p.modelOpen],
+    ['turn', progress.turn, p.turn], ['open turn', progress.turnOpen, p.turnOpen], ['queue', row.queue.length, p.queue],
+    ['calls', progress.openCalls.length, p.calls.length], ['pending', row.signals.pending.length, p.pending.length],
+    ['tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens],
+  ]
+  if (life.state === 'running') {
+    pairs.push(['activity', life.activity, p.activity], ['attached', life.attached, p.attached], ['drained', life.drained, p.drained], ['midway', life.midway, p.midway], ['holds', life.holds.length, p.holds.length])
+    pairs.push(['stopping', life.stopping?.exit.reason, p.stopping?.reason], ['since', row.clock.since, p.since])
+    for (const [index, hold] of p.holds.entries()) pairs.push(['hold', holdOf(life.holds[index]), `${hold.reason} ${hold.root} ${hold.by}`])
+  }
+  if (life.state === 'zombie' || life.state === 'dead') pairs.push(['code', life.exit.code, p.exit?.code], ['reason', life.exit.reason, p.exit?.reason], ['cause', life.exit.cause, p.exit?.cause])
+  if (p.elapsed !== null && life.state !== 'created') pairs.push(['elapsed', row.clock.elapsedMs, p.elapsed])
+  for (const [index, pending] of p.pending.entries()) pairs.push(['pending', row.signals.pending[index]?.signal, pending.signal], ['due', row.signals.pending[index]?.dueMono, pending.due])
+  const wrong = pairs.find(([, found, expected]) => found !== expected)
+  return wrong ? `${p.uuid}: ${wrong[0]} is ${String(wrong[1])}, should be ${String(wrong[2])}` : null
+}
+
+function holdOf(hold: { readonly reason: string; readonly root?: string; readonly by: string } | undefined): string {
+  return hold ? `${hold.reason} ${hold.root ?? null} ${hold.by}` : 'none'
+}
+
+/** Compares all rows with the model, and the counts and indexes of a view with its rows. */
+export function compareAll(world: World, model: Model): string | null {
+  for (const p of model.all.values()) {
+    const wrong = difference(world.row(p.uuid), p)
+    if (wrong) return wrong
+  }
+  if (world.overlay.active !== model.active()) return `${world.overlay.active} are active, should be ${model.active()}`
+  if (world.overlay.lastPid !== model.lastPid) return `the last PID is ${world.overlay.lastPid}, should be ${model.lastPid}`
+  return compareIndexes(world.overlay)
+}
+
+export function compareIndexes(view: View): string | null {
+  const uuids = [...view.all()]
+  if (new Set(uuids).size !== uuids.length) return 'a row is listed twice'
+  const rows = uuids.map((uuid) => view.get(uuid))
+  for (const row of rows) {
+    if (!row) return 'a row is listed and not there'
+    const children = [...view.children(row.uuid)]
+    const expected = rows.filter((one) => one?.parent === row.uuid).map((one) => one?.uuid)
+    if (children.length !== expected.length || !children.every((uuid) => expected.includes(uuid))) return `the children of ${row.uuid} are ${children.join()}, should be ${expected.join()}`
+    if (row.spec.name !== null && view.named(row.spec.name) !== row.uuid) return `the name of ${row.uuid} leads to ${view.named(row.spec.name)}`
+  }
+  const roots = [...view.children(null)]
+  return roots.length === rows.filter((one) => one?.parent === null).length ? null : `the children of PID 0 are ${roots.join()}`
+}
+
+/** A process as its journal tells it, compared in full. */
+export function compareFold(world: World, uuid: Uuid): string | null {
+  let folded: Process | undefined
+  for (const fact of world.journal.get(uuid) ?? []) folded = fold(folded, fact)
+  const row = world.row(uuid)
+  return JSON.stringify(folded) === JSON.stringify(row) ? null : `the fold of ${uuid} is not its row: ${JSON.stringify(folded)} and ${JSON.stringify(row)}`
+}

@@ -1,0 +1,194 @@
+// Inputs by chance: from a row of numbers, one input that can happen to the kernel as it stands. The numbers come from a
+// seeded generator or from a property's shrinking arrays; the same numbers on the same kernel give the same input.
+import type { InputBody } from '../../../src/kernel/inputs.ts'
+import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
+import type { DriverName, HoldReason, Process, ProcessSpec, Sender, Signal, Uuid } from '../../../src/kernel/types.ts'
+import { kernelSpec } from './world.ts'
+import type { World } from './world.ts'
+
+/** A number from 0 to below `n`. */
+export type Pick = (n: number) => number
+
+/** Mulberry32: small, fast, the same everywhere. */
+export function seeded(seed: number): Pick {
+  let state = seed >>> 0
+  return (n) => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = state
+    t = Math.imul(t ^ (t >>> 15), t | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) % n
+  }
+}
+
+/** What can happen: an input, time that goes by, a commit of what was decided, a daemon that starts anew. */
+export type Event = InputBody | { readonly type: 'wind'; readonly ms: number } | { readonly type: 'commit' } | { readonly type: 'restart' }
+
+const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
+const REASONS: readonly HoldReason[] = ['disk-full', 'daemon-shutdown', 'credentials', 'loop']
+const DRIVERS: readonly DriverName[] = ['native', 'native', 'acp', 'command']
+
+export class Chance {
+  readonly #world: World
+  readonly #uuids: Uuid[] = []
+  #replies = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** The next event. Weights are those of a lively day: reports most of all, and now and then a new daemon. */
+  next(pick: Pick): Event {
+    const kind = pick(100)
+    if (this.#uuids.length === 0 || kind < 6) return this.#spawn(pick)
+    if (kind < 15) return this.#start(pick)
+    if (kind < 21) return this.#signal(pick)
+    if (kind < 27) return this.#resume(pick)
+    if (kind < 30) return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
+    if (kind < 32) return { type: 'mask', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), mask: some(pick, SIGNALS) }
+    if (kind < 33) return { type: 'handle', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), signal: one(pick, SIGNALS), handler: one(pick, ['default', 'ignore', 'message'] as const) }
+    if (kind < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
+    if (kind < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
+    if (kind < 42) return this.#released(pick)
+    if (kind < 43) return this.#checkpoint(pick)
+    if (kind < 45) return { type: 'tick', uuid: this.#uuid(pick) }
+    if (kind < 49) return { type: 'wind', ms: one(pick, [1, 50, 400, 9_000, 130_000]) }
+    if (kind < 57) return { type: 'commit' }
+    if (kind === 57 && pick(3) === 0) return { type: 'restart' }
+    return this.#report(pick)
+  }
+
+  #spawn(pick: Pick): InputBody {
+    const rows = [...this.#world.overlay.all()]
+    const taken = pick(8) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
+    const uuid = taken ?? `p${this.#uuids.length + 1}`
+    const parent = pick(3) === 0 ? null : pick(20) === 0 ? 'nobody' : this.#uuid(pick)
+    const input: InputBody = { type: 'spawn', reply: this.#reply(), by: this.#by(pick), uuid, parent: this.#uuids.length === 0 ? null : parent, spec: this.#spec(pick) }
+    if (taken === undefined) this.#uuids.push(uuid)
+    return input
+  }
+
+  #spec(pick: Pick): ProcessSpec {
+    const limits = { ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}), ...(pick(6) === 0 ? { timeoutMs: one(pick, [40, 500, 20_000]) } : {}), ...(pick(8) === 0 ? { budgetTokens: 40 } : {}) }
+    return kernelSpec({
+      driver: one(pick, DRIVERS), interactive: pick(2) === 0, name: pick(4) === 0 ? one(pick, ['x', 'y']) : null, intent: pick(8) === 0 ? '' : 'work', limits,
+    })
+  }
+
+  #checkpoint(pick: Pick): InputBody {
+    const uuid = this.#uuid(pick)
+    return { type: 'checkpoint', uuid, pid: this.#pid(pick, uuid), error: pick(2) === 0 ? null : 'EIO' }
+  }
+
+  #start(pick: Pick): InputBody {
+    const uuid = this.#such(pick, ({ life }) => life.state === 'created' || (life.state === 'running' && !life.attached))
+    return {
+      type: 'start', uuid, pid: this.#pid(pick, uuid), missingKeys: pick(8) === 0 ? ['KEY'] : [],
+      containment: { kind: 'group', path: null, marker: uuid },
+    }
+  }
+
+  #signal(pick: Pick): InputBody {
+    return {
+      type: 'signal', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), signal: one(pick, SIGNALS),
+      subtree: pick(3) === 0, graceMs: pick(2) === 0 ? null : 10_000, freeze: pick(4) === 0,
+    }
+  }
+
+  #resume(pick: Pick): InputBody {
+    const dead = pick(5) < 2 ? [...this.#world.dead.keys()].at(-1 - pick(3)) : undefined
+    const uuid = dead ?? this.#such(pick, ({ life }) => life.state === 'running' && life.holds.length > 0)
+    const row = this.#world.row(uuid)
+    const by = this.#by(pick)
+    return {
+      type: 'resume', reply: this.#reply(), by, uuid, frozen: this.#world.dead.get(uuid) ?? null,
+      subtree: pick(3) === 0, only: pick(3) === 0, rerun: pick(2) === 0,
+      message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'go on' } : null,
+      spec: pick(8) === 0 && row ? { ...row.spec, name: pick(4) === 0 ? 'x' : row.spec.name } : null,
+    }
+  }
+
+  #released(pick: Pick): InputBody {
+    const uuid = this.#such(pick, ({ life }) => life.state === 'zombie')
+    return { type: 'released', uuid, pid: this.#pid(pick, uuid), survivors: pick(6) === 0 ? [4711] : [] }
+  }
+
+  #report(pick: Pick): InputBody {
+    const uuid = this.#such(pick, ({ life }) => life.state === 'running' && life.attached)
+    return { type: 'report', reply: this.#reply(), uuid, pid: this.#pid(pick, uuid), report: this.#said(pick, this.#world.row(uuid)) }
+  }
+
+  /** Mostly what a driver would say next, sometimes what it would not. */
+  #said(pick: Pick, row: Process | undefined): Report {
+    const progress = row?.progress ?? { step: 0, wholeStep: 0, turn: 0, openCalls: [], modelOpen: false, turnOpen: false }
+    const starting = row?.life.state === 'running' && row.life.activity === 'starting'
+    if (starting && pick(3) > 0) return { type: 'up', ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}) }
+    const off = pick(12) === 0 ? 1 : 0
+    if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + off)
+    switch (pick(16)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 14: return { type: 'model.started', step: (progress.wholeStep === progress.step ? progress.step + 1 : progress.step) + off, attempt: 1, model: 'm' }
+      case 4:
+      case 5: return this.#answer(pick, progress.step + off)
+      case 6: return { type: 'model.failed', step: progress.step + off, attempt: 1, error: 'overloaded', status: 529, retryInMs: 10 }
+      case 7:
+      case 8: return { type: 'tool.finished', callId: progress.openCalls[pick(3)]?.callId ?? 'none', outcome: 'ok', content: 'done', durationMs: 1 }
+      case 9: return { type: 'turn.ended', turn: progress.turn - off, outcome: one(pick, ['ok', 'ok', 'interrupted', 'error'] as const) }
+      case 10: return pick(2) === 0 ? { type: 'drained' } : { type: 'frozen', inFlight: pick(2) === 0 ? null : 'make' }
+      case 11: return pick(4) === 0 ? { type: 'up' } : { type: 'note', text: 'note' }
+      case 12: return { type: 'output', stream: 'stdout', text: 'out\n' }
+      default: return pick(6) === 0 ? { type: 'exited', code: pick(3) === 0 ? null : pick(3), osSignal: null } : { type: 'note', text: 'note' }
+    }
+  }
+
+  #answer(pick: Pick, step: number): Report {
+    const calls = Array.from({ length: pick(3) }, (_, index): AskedCall => ({ callId: `c${this.#replies}.${index}`, name: 'bash', effect: one(pick, ['once', 'read', 'idempotent'] as const) }))
+    return {
+      type: 'model.finished', step, finish: 'stop', durationMs: 1, calls,
+      message: calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} })),
+      usage: { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: pick(4) === 0 ? null : 0.5 },
+    }
+  }
+
+  #by(pick: Pick): Sender {
+    const kind = pick(8)
+    if (kind < 5) return 'user'
+    return kind === 7 ? 'coordinator' : `agent:${this.#uuid(pick)}`
+  }
+
+  /** Mostly one that lives, sometimes any, sometimes nobody. */
+  #uuid(pick: Pick): Uuid {
+    const kind = pick(60)
+    if (kind === 0) return 'nobody'
+    if (kind < 6) return this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody'
+    return this.#such(pick, ({ life }) => life.state !== 'zombie')
+  }
+
+  /** Mostly one to which it can happen. */
+  #such(pick: Pick, fits: (row: Process) => boolean): Uuid {
+    const rows = [...this.#world.overlay.all()].map((uuid) => this.#world.overlay.get(uuid)).filter((row) => row !== undefined)
+    const fitting = pick(12) === 0 ? rows : rows.filter(fits)
+    return fitting[pick(Math.max(1, fitting.length))]?.uuid ?? this.#uuids.at(-1) ?? 'nobody'
+  }
+
+  #pid(pick: Pick, uuid: Uuid): number {
+    const pid = this.#world.row(uuid)?.pid ?? 1
+    return pick(20) === 0 ? Math.max(1, pid - 1) : pid
+  }
+
+  #reply(): number {
+    this.#replies += 1
+    return this.#replies
+  }
+}
+
+function one<T>(pick: Pick, from: readonly T[]): T {
+  return from[pick(from.length)] as T
+}
+
+function some<T>(pick: Pick, from: readonly T[]): T[] {
+  return from.filter(() => pick(4) === 0)
+}

@@ -1,0 +1,157 @@
+// What must hold after every input, checked on the facts and effects alone: a second, small reading of what they mean.
+// Keeps only what the rules need; a broken one throws with its name.
+import type { Effect } from '../../../src/kernel/effects.ts'
+import type { Fact } from '../../../src/kernel/facts.ts'
+import type { InputBody } from '../../../src/kernel/inputs.ts'
+import type { Decision } from '../../../src/kernel/work.ts'
+
+interface Watched {
+  seq: number
+  pid: number
+  state: 'created' | 'running' | 'zombie' | 'dead'
+  command: boolean
+  attached: boolean
+  holds: Set<string>
+  stopping: boolean
+  turnOpen: boolean
+  turn: number
+  /** the driver was given the turn and has not said that it ended */
+  busy: boolean
+  modelOpen: boolean
+  calls: Set<string>
+  elapsed: number
+}
+
+function must(holds: boolean, rule: string): asserts holds {
+  if (!holds) throw new Error(`broken: ${rule}`)
+}
+
+const ONLY_RUNNING = new Set<Fact['body']['type']>([
+  'process.attached', 'process.handle', 'process.ready', 'process.working', 'process.stopping', 'process.exited', 'process.held', 'process.released',
+  'process.drained', 'process.frozen', 'process.incoming', 'process.output', 'model.started', 'model.finished', 'process.rehydrated',
+])
+
+export class Watch {
+  readonly #all = new Map<string, Watched>()
+  #lastPid = 0
+
+  check(input: InputBody, { changes, effects }: Decision): void {
+    this.#answers(input, changes.facts, effects)
+    for (const fact of changes.facts) this.#fact(fact)
+    must(changes.lastPid === this.#lastPid, 'the last PID is the last that a fact gave out')
+    for (const effect of effects) this.#effect(effect)
+    for (const row of changes.processes.values()) {
+      const { life, clock, seq, pid } = row
+      const known = this.#all.get(row.uuid)
+      must(known !== undefined && known.seq === seq && known.pid === pid && known.state === life.state, 'a row is what its last fact says')
+      must(clock.elapsedMs >= 0, 'elapsed time is never negative')
+      const stands = life.state !== 'running' || life.holds.length > 0
+      must(stands ? clock.since === null : clock.since !== null, 'the clock stands exactly while it does not run or is suspended')
+      if (life.state === 'dead') must(life.exit.cause !== undefined && clock.exitedAt !== null, 'the dead have an exit with a cause and a time')
+      if (life.state === 'running' && stands) must(clock.elapsedMs === known.elapsed || known.holds.size === 1, 'elapsed time stands still while it is suspended')
+      known.elapsed = clock.elapsedMs
+    }
+  }
+
+  #answers(input: InputBody, facts: readonly Fact[], effects: readonly Effect[]): void {
+    const answers = effects.filter((effect) => effect.type === 'reply' || effect.type === 'refuse')
+    if (!('reply' in input)) return must(answers.length === 0, 'what is no request is not answered')
+    must(answers.length === 1 && answers[0]?.to === input.reply, 'a request has exactly one answer')
+    if (answers[0].type === 'refuse') must(facts.length === 0 && effects.length === 1, 'a refused request changes nothing')
+    if (answers[0].type === 'reply' && answers[0].value.type === 'ack' && answers[0].value.ack === 'late') must(facts.length === 0, 'a late report changes nothing')
+  }
+
+  #fact({ uuid, seq, pid, body }: Fact): void {
+    if (body.type === 'process.spawned') {
+      must(!this.#all.has(uuid) && seq === 1, 'a process is spawned once, by its first fact')
+      this.#all.set(uuid, {
+        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', attached: false, holds: new Set(), stopping: false,
+        turnOpen: false, turn: 0, busy: false, modelOpen: false, calls: new Set(), elapsed: 0,
+      })
+    }
+    const known = this.#all.get(uuid)
+    must(known !== undefined, 'a journal begins with the spawn')
+    must(seq === known.seq + 1, 'seq is gap-free')
+    known.seq = seq
+    if (body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.rehydrated') {
+      must(body.pid > this.#lastPid, 'PIDs only rise')
+      this.#lastPid = body.pid
+      known.pid = body.pid
+    }
+    must(pid === known.pid, 'a fact bears the PID of its incarnation')
+    must(known.state !== 'dead' || body.type === 'process.resumed', 'the dead are frozen')
+    must(known.state === 'running' || !ONLY_RUNNING.has(body.type), `${body.type} is of running processes`)
+    this.#life(known, body)
+    this.#work(known, body)
+  }
+
+  #life(known: Watched, body: Fact['body']): void {
+    switch (body.type) {
+      case 'process.started':
+        must(known.state === 'created', 'created → running')
+        Object.assign(known, { state: 'running', attached: body.attached, stopping: false, busy: false, elapsed: 0 })
+        known.holds.clear()
+        return
+      case 'process.attached': Object.assign(known, { attached: true, busy: false }); return
+      case 'process.rehydrated': Object.assign(known, { attached: false, busy: false }); return
+      case 'process.exited': known.state = 'zombie'; return
+      case 'process.reaped':
+        must(known.state === 'zombie', 'zombie → dead')
+        Object.assign(known, { state: 'dead', attached: false })
+        return
+      case 'process.resumed':
+        must(known.state === 'dead', 'only the dead get a new incarnation')
+        known.state = 'created'
+        return
+      case 'process.held': {
+        const { reason, root, by } = body.hold
+        const hold = `${reason} ${root} ${by}`
+        must(!known.holds.has(hold), 'the same hold twice is one')
+        must(!known.stopping, 'what stops is not paused')
+        known.holds.add(hold)
+        return
+      }
+      case 'process.released':
+        for (const { reason, root, by } of body.holds) must(known.holds.delete(`${reason} ${root} ${by}`), 'only a hold that is there is released')
+        return
+      case 'process.stopping':
+        must(!known.stopping, 'the first wish to stop is the only one')
+        known.stopping = true
+        return
+      default:
+    }
+  }
+
+  #work(known: Watched, body: Fact['body']): void {
+    switch (body.type) {
+      case 'process.working':
+        must(known.holds.size === 0 || known.command, 'no turn begins or goes on while it is held')
+        must(!known.stopping || known.command, 'no turn begins or goes on while it stops')
+        must(body.turn === known.turn || (body.turn === known.turn + 1 && (!known.turnOpen || known.command)), 'one turn at a time')
+        Object.assign(known, { turn: body.turn, turnOpen: true })
+        return
+      case 'process.ready':
+        if (body.outcome !== undefined) Object.assign(known, { turnOpen: false, busy: false })
+        return
+      case 'model.started':
+        must(known.holds.size === 0 && !known.stopping, 'no model call begins while it is held or stops')
+        must(!known.modelOpen && known.calls.size === 0, 'a step begins when the one before is whole')
+        known.modelOpen = true
+        return
+      case 'model.finished':
+      case 'model.failed': known.modelOpen = false; return
+      case 'tool.started': known.calls.add(body.callId); return
+      case 'tool.finished': must(known.calls.delete(body.callId), 'a tool call is answered once'); return
+      default:
+    }
+  }
+
+  #effect(effect: Effect): void {
+    if (!effect.type.startsWith('driver.') || !('uuid' in effect)) return
+    const known = this.#all.get(effect.uuid)
+    must(known !== undefined && known.attached && known.pid === effect.pid, 'only a driver that is there is asked')
+    if (effect.type !== 'driver.deliver' && effect.type !== 'driver.proceed') return
+    must(!known.busy, 'a driver has one turn at a time')
+    known.busy = true
+  }
+}
