@@ -44,7 +44,7 @@ export interface ClientOptions {
 
 export interface StreamOptions {
   readonly query: Query
-  /** after which event a stream that the daemon ends is over; any other end of a stream with `follow` is a break */
+  /** the event after which nothing comes: a link that breaks then is not tried again */
   readonly isLast?: (event: EventView) => boolean
   readonly signal?: AbortSignal | undefined
 }
@@ -103,12 +103,12 @@ export class Client {
           isOver = isLast?.(event) ?? false
           yield event
         }
+        return // the daemon has ended it: there is nothing more to come
       } catch (error) {
-        if (signal?.aborted) return
+        if (signal?.aborted || isOver) return
         const again = follow && opened && isLinkError(error) && (brokenSince === 0 || Date.now() - brokenSince < RECONNECT_MS)
         if (!again) throw this.#asApiError(error)
       }
-      if (!follow || isOver) return
       brokenSince ||= Date.now()
       if (await aborted(RECONNECT_EVERY_MS, signal)) return
     }

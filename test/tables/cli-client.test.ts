@@ -153,6 +153,12 @@ describe('events', () => {
     expect(daemon.requests).toHaveLength(1)
   })
 
+  test('that the daemon ends are over, whatever came last; only a broken link is tried again', async () => {
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'end' }) })
+    expect(await all(reeve.events({ process: '5', follow: true }))).toEqual([first])
+    expect(daemon.requests).toHaveLength(1)
+  })
+
   test('end when the signal aborts, and close the connection', async () => {
     await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
     const leave = new AbortController()
