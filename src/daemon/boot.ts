@@ -1,21 +1,33 @@
 // What a daemon's start does with what the last one left: ends what still runs of it, then lets the kernel say what
 // each row has become. Owns the order: nothing of an old incarnation lives when its row is decided.
 // Test: test/processes/crash.test.ts, test/e2e/restart.test.ts.
+import { KernelError } from '../kernel/errors.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Process } from '../kernel/types.ts'
+import type { DiskFull } from './disk-full.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Table } from './table.ts'
 
 /** rows whose programs are looked for at the same time */
 const AT_ONCE = 16
 
-export async function bootAll(parts: { readonly table: Table; readonly container: Container; readonly pipeline: Pipeline }): Promise<void> {
-  const { table, container, pipeline } = parts
+interface BootParts {
+  readonly table: Table
+  readonly container: Container
+  readonly pipeline: Pipeline
+  readonly diskFull: DiskFull
+}
+
+/** Errors: `DISK_FULL` when it cannot be written what the rows have become; then nothing has begun. */
+export async function bootAll({ table, container, pipeline, diskFull }: BootParts): Promise<void> {
   const rows = [...table.rows()]
   for (let i = 0; i < rows.length; i += AT_ONCE) {
     const found = await Promise.all(rows.slice(i, i + AT_ONCE).map(async (row) => ({ row, survivors: await endOld(container, row) })))
     for (const { row, survivors } of found) pipeline.submit({ type: 'boot', uuid: row.uuid, survivors })
   }
+  await pipeline.idle()
+  if (diskFull.isFull) throw new KernelError('DISK_FULL', 'there is no room to write what has become of the processes')
+  await diskFull.lookForRoom()
   pipeline.submit({ type: 'release', uuid: null, reason: 'daemon-shutdown' })
   await pipeline.idle()
 }

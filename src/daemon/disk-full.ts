@@ -1,5 +1,5 @@
-// A full disk: what cannot be written is kept and comes again, its process is held with the reason, nothing new starts.
-// Owns the kept inputs and the reserve: 4 MB are given up so that the hold itself fits, and are taken back first when
+// A full disk: what cannot be written is kept and comes again, all that run are held with the reason, nothing new starts.
+// Owns the kept inputs and the reserve: 4 MB are given up so that the holds themselves fit, and are taken back first when
 // there is room again. Test: test/tables/disk-full.test.ts, test/simulation.
 import type { KernelError } from '../kernel/errors.ts'
 import type { InputBody } from '../kernel/inputs.ts'
@@ -12,6 +12,8 @@ const RETRY_MS = 1_000
 export interface DiskFullParts {
   readonly store: Store
   readonly clock: Clock
+  /** those that are not suspended */
+  readonly running: () => readonly Uuid[]
   readonly submit: (input: InputBody) => void
   readonly log: (message: string, error: unknown) => void
 }
@@ -45,8 +47,14 @@ export class DiskFull {
     this.#kept.push(input)
     this.#behind.add(input.uuid)
     this.#begin()
-    if (input.uuid !== null) this.#hold(input.uuid)
+    if (input.type !== 'boot') this.#holdAll()
     return true
+  }
+
+  /** At a start: what an earlier daemon held for want of room goes on as soon as there is some. */
+  async lookForRoom(): Promise<void> {
+    if (await this.#parts.store.restoreReserve()) this.#parts.submit({ type: 'release', uuid: null, reason: 'disk-full' })
+    else this.#begin()
   }
 
   /** What concerns all waits for all. */
@@ -54,7 +62,7 @@ export class DiskFull {
     return uuid === null ? this.#kept.length > 0 : this.#behind.has(uuid)
   }
 
-  /** Our own hold found no room: it is wished again with the next input of its process. */
+  /** Our own hold found no room: it is wished again with the next input that is kept. */
   #cannotHold({ uuid, reason }: Extract<InputBody, { type: 'hold' }>): boolean {
     if (uuid !== null) this.#held.delete(uuid)
     return reason === 'disk-full'
@@ -72,13 +80,21 @@ export class DiskFull {
     this.#retryLater()
   }
 
+  /** All that run, with one commit: what the reserve gives is for their holds, and not for the work of those that go on. */
+  #holdAll(): void {
+    this.#parts.store.releaseReserve().then(
+      () => {
+        if (!this.#isFull) return
+        for (const uuid of this.#parts.running()) this.#hold(uuid)
+      },
+      (error: unknown) => this.#parts.log('the reserve cannot be given up', error),
+    )
+  }
+
   #hold(uuid: Uuid): void {
     if (this.#held.has(uuid)) return
     this.#held.add(uuid)
-    this.#parts.store.releaseReserve().then(
-      () => this.#isFull && this.#parts.submit({ type: 'hold', uuid, reason: 'disk-full' }),
-      (error: unknown) => this.#parts.log('the reserve cannot be given up', error),
-    )
+    this.#parts.submit({ type: 'hold', uuid, reason: 'disk-full' })
   }
 
   #retryLater(): void {

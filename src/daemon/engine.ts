@@ -48,7 +48,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
-  const diskFull = new DiskFull({ store, clock, submit, log })
+  const diskFull = new DiskFull({ store, clock, submit, log, running: () => table.running() })
   const pipeline = new Pipeline({
     table, store, clock, log,
     cursor: loaded.counters.cursor,

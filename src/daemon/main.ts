@@ -11,7 +11,10 @@ async function main(): Promise<void> {
   const where = findPaths()
   prepareState(where)
   const foreground = process.argv.includes('--foreground')
-  const logger = pino({ base: { pid: process.pid } }, pino.destination({ dest: foreground ? 2 : where.logFile, append: true, mkdir: false, sync: true, mode: 0o600 }))
+  const destination = pino.destination({ dest: foreground ? 2 : where.logFile, append: true, mkdir: false, sync: true, mode: 0o600 })
+  // A log that cannot be written (a full disk, a closed terminal) ends nobody.
+  destination.on('error', () => {})
+  const logger = pino({ base: { pid: process.pid } }, destination)
   const log = (message: string, error: unknown): void => {
     if (error === null) logger.info(message)
     else logger.error({ err: error }, message)

@@ -43,6 +43,11 @@ export class Table implements View {
     return this.#rows.keys()
   }
 
+  /** those that live and are not suspended */
+  running(): readonly Uuid[] {
+    return [...this.#rows.values()].filter(isActive).map(({ uuid }) => uuid)
+  }
+
   rows(): Iterable<Process> {
     return this.#rows.values()
   }

@@ -48,16 +48,16 @@ async function makeRoom(core: Core): Promise<void> {
 }
 
 describe('a report that cannot be written', () => {
-  test('waits, its process is held on the reserve, and both go on when there is room', () => withWorking(async (core) => {
+  test('waits, all that run are held on the reserve, and all go on when there is room', () => withWorking(async (core) => {
     core.store.isFull = true
     const kept = watch(core.pipeline.request(note(core, A, 'one')))
     await settled()
-    expect([kept.state, core.diskFull.isFull, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', true, false, 'suspended', 'working'])
+    expect([kept.state, core.diskFull.isFull, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', true, false, 'suspended', 'suspended'])
     core.clock.wind(5_000)
     await settled()
     expect([kept.state, statusIn(core, A)]).toEqual(['waits', 'suspended'])
     await makeRoom(core)
-    expect([kept.state, core.diskFull.isFull, core.store.hasReserve, statusIn(core, A)]).toEqual(['answered', false, true, 'working'])
+    expect([kept.state, core.diskFull.isFull, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual(['answered', false, true, 'working', 'working'])
     expect(await notes(core, A)).toEqual(['one'])
   }))
 

@@ -1,0 +1,45 @@
+// A thousand agents at the same time in one daemon, to their end, within the memory that is promised.
+// It runs the bundle, as users do: `npm test` has built it before.
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { DaemonView } from '../../src/api/views.ts'
+import { DaemonHome } from '../support/daemon.ts'
+
+const AGENTS = 1_000
+/** spawns that are asked for at the same time */
+const AT_ONCE = 20
+/** The longest of their steps: all are spawned before the first has ended it. */
+const LONG_MS = 20_000
+const MAX_RSS_MIB = 300
+const LIMIT_MS = 180_000
+
+/** The most memory that it ever had, in MiB, as the system counted. */
+function peakMiB(pid: number): number {
+  const kib = /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kib) / 1024
+}
+
+test(`${AGENTS} agents live at once and complete, in less than ${MAX_RSS_MIB} MiB`, { timeout: LIMIT_MS }, async () => {
+  await using home = await DaemonHome.make('bundle')
+  const { pid } = await home.start()
+  const look = { tools: [{ name: 'ls', input: {} }] }
+  const model = home.script([look, look, { ...look, delay_ms: LONG_MS }, look, { text: 'done' }])
+  const uuids: string[] = []
+  for (let first = 0; first < AGENTS; first += AT_ONCE) {
+    const spawned = await Promise.all(Array.from({ length: AT_ONCE }, () => home.spawn({ model })))
+    uuids.push(...spawned.map(({ uuid }) => uuid))
+  }
+  const { processes } = await home.client.get<DaemonView>('/v1/daemon')
+  expect(processes).toMatchObject({ live: AGENTS, suspended: 0 })
+
+  for (const uuid of uuids) await home.ended(uuid)
+  const views = await home.list()
+  expect(views).toHaveLength(AGENTS)
+  expect(views.filter(({ status, step, exit }) => status !== 'completed' || step !== 5 || exit?.code !== 0)).toEqual([])
+  expect(new Set(views.map((view) => view.pid)).size).toBe(AGENTS)
+  const peak = peakMiB(pid)
+  expect(peak).toBeLessThan(MAX_RSS_MIB)
+  expect(peak).toBeGreaterThan(0)
+  expect(await home.stop()).toEqual({ code: 0, signal: null })
+  await home.nothingLeft()
+})
