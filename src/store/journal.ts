@@ -3,6 +3,7 @@
 // Test: test/tables/store.test.ts, test/tables/store-damage.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
+import type { Uuid } from '../kernel/types.ts'
 import { restore } from './blobs.ts'
 import { codeOf, unpackBody } from './codes.ts'
 import { damaged } from './errors.ts'
@@ -10,7 +11,7 @@ import type { Place } from './errors.ts'
 import { entriesFrom, lastEntries, seqAfter } from './places.ts'
 import type { Entry, Owner } from './places.ts'
 import { factSum } from './sums.ts'
-import type { FactRow, Statements } from './statements.ts'
+import type { FactRow, OwnedFactRow, Statements } from './statements.ts'
 
 /** The most facts that one page may ask for. */
 export const PAGE_FACTS = 10_000
@@ -43,7 +44,7 @@ function readEntries(sql: Statements, owner: Owner, entries: readonly Entry[]): 
     const row = rows[index]
     const place: Place = { table: 'journal', uuid: owner.uuid, seq: entry.seq }
     if (row?.cursor !== entry.cursor) throw damaged(place, 'the fact is missing')
-    const fact = readFact(sql, row)
+    const fact = readFact(sql, row, owner.uuid)
     if (row.process !== owner.key || row.seq !== entry.seq || row.type !== entry.code) throw damaged(place, 'another fact stands in its place')
     return fact
   })
@@ -52,10 +53,10 @@ function readEntries(sql: Statements, owner: Owner, entries: readonly Entry[]): 
 /** All facts after a cursor, in the order of the store. */
 export function readAll(sql: Statements, afterCursor: number, limit: number): StoredFact[] {
   checkLimit(limit)
-  const rows = sql.factsAfter.all(afterCursor, limit) as unknown as FactRow[]
+  const rows = sql.factsAfter.all(afterCursor, limit) as unknown as OwnedFactRow[]
   const last = new Map<string, number>()
   return rows.map((row) => {
-    const fact = readFact(sql, row)
+    const fact = readOwnedFact(sql, row)
     const before = last.get(fact.uuid)
     if (before !== undefined && fact.seq !== before + 1) throw damaged({ table: 'journal', uuid: fact.uuid, seq: before + 1 }, 'the fact is missing')
     last.set(fact.uuid, fact.seq)
@@ -71,9 +72,14 @@ export function checkCursor(sql: Statements, afterCursor: number, lastCursor: nu
   throw new KernelError('CURSOR_EXPIRED', `The events after ${afterCursor} are no longer kept; the oldest is ${oldest}.`, { oldest })
 }
 
-export function readFact(sql: Statements, row: FactRow): StoredFact {
-  const { cursor, seq, pid, at, uuid } = row
-  if (uuid === null) throw damaged({ table: 'journal', cursor, seq }, `its process ${row.process} is missing`)
+/** The fact of a row whose process was looked up with it. */
+export function readOwnedFact(sql: Statements, row: OwnedFactRow): StoredFact {
+  if (row.uuid === null) throw damaged({ table: 'journal', cursor: row.cursor, seq: row.seq }, `its process ${row.process} is missing`)
+  return readFact(sql, row, row.uuid)
+}
+
+function readFact(sql: Statements, row: FactRow, uuid: Uuid): StoredFact {
+  const { cursor, seq, pid, at } = row
   const place: Place = { table: 'journal', uuid, seq, cursor }
   if (factSum(row) !== row.sum) throw damaged(place, 'the row is not what was written')
   return { cursor, uuid, seq, pid, at, body: readBody(sql, row, place) }

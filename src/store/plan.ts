@@ -26,7 +26,7 @@ type Block = readonly [key: number, block: number, first: number, entries: strin
 export interface Plan {
   readonly counters: Counters
   readonly drafts: ReadonlyMap<Uuid, Draft>
-  readonly facts: readonly Omit<FactRow, 'sum' | 'uuid'>[]
+  readonly facts: readonly Omit<FactRow, 'sum'>[]
   readonly blocks: readonly Block[]
   readonly blobs: ReadonlyMap<string, Blob>
   readonly newKeys: number
@@ -34,7 +34,7 @@ export interface Plan {
 
 export class Planner implements Plan {
   readonly drafts = new Map<Uuid, Draft>()
-  readonly facts: Omit<FactRow, 'sum' | 'uuid'>[] = []
+  readonly facts: Omit<FactRow, 'sum'>[] = []
   readonly blocks: Block[] = []
   readonly blobs = new Map<string, Blob>()
   counters: Counters

@@ -4,8 +4,8 @@ import type { DeadQuery } from './store.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import { damaged } from './errors.ts'
 import type { Place } from './errors.ts'
-import { checkLimit, readFact } from './journal.ts'
-import type { FactRow, ProcessRow, Statements } from './statements.ts'
+import { checkLimit, readOwnedFact } from './journal.ts'
+import type { OwnedFactRow, ProcessRow, Statements } from './statements.ts'
 import { processSum } from './sums.ts'
 
 /** Rows that one statement reads while all are loaded. */
@@ -73,9 +73,9 @@ function parseBody(text: string, place: Place): object {
 
 function readSpec(sql: Statements, row: ProcessRow): ProcessSpec {
   const place: Place = { table: 'journal', uuid: row.uuid, seq: row.spec_seq }
-  const found = sql.factAt.get(row.spec_cursor) as FactRow | undefined
+  const found = sql.factAt.get(row.spec_cursor) as OwnedFactRow | undefined
   if (found === undefined) throw damaged(place, 'the fact that holds the spec is missing')
-  const { uuid, seq, body } = readFact(sql, found)
+  const { uuid, seq, body } = readOwnedFact(sql, found)
   const spec = body.type === 'process.spawned' || body.type === 'process.resumed' ? body.spec : undefined
   if (uuid !== row.uuid || seq !== row.spec_seq || spec === undefined) throw damaged(place, 'the fact holds no spec of this process')
   return spec

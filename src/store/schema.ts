@@ -92,7 +92,7 @@ export function metaValue(name: string, row: Readonly<Record<string, unknown>> |
 }
 
 /** All or nothing: what fails leaves no trace and no open transaction. */
-export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {
     const result = work()

@@ -3,8 +3,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body'
-const FACT = 'j.cursor, j.process, p.uuid, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
-const FACTS = `SELECT ${FACT} FROM journal j LEFT JOIN processes p ON p.key = j.process`
+const FACT = 'j.cursor, j.process, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
+const FACTS = `SELECT ${FACT}, p.uuid FROM journal j LEFT JOIN processes p ON p.key = j.process`
 
 /** A row of `processes` as the database gives it; its `sum` is checked before any of it is believed. */
 export interface ProcessRow {
@@ -22,11 +22,10 @@ export interface ProcessRow {
   readonly body: string
 }
 
-/** A row of `journal`; `uuid` is null when its process is not there. */
+/** A row of `journal`. */
 export interface FactRow {
   readonly cursor: number
   readonly process: number
-  readonly uuid: string | null
   readonly seq: number
   readonly pid: number
   readonly at: number
@@ -34,6 +33,11 @@ export interface FactRow {
   readonly sum: number
   readonly body: string
   readonly refs: string | null
+}
+
+/** A row of `journal` with its process; `uuid` is null when that is not there. */
+export interface OwnedFactRow extends FactRow {
+  readonly uuid: string | null
 }
 
 export function prepareAll(db: DatabaseSync) {
@@ -71,7 +75,7 @@ export function prepareAll(db: DatabaseSync) {
     bySuffix: sql('SELECT uuid FROM processes WHERE reversed >= ? AND reversed < ? ORDER BY reversed LIMIT ?'),
 
     factAt: sql(`${FACTS} WHERE j.cursor = ?`),
-    factsAt: sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value LEFT JOIN processes p ON p.key = j.process`),
+    factsAt: sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`),
     factsAfter: sql(`${FACTS} WHERE j.cursor > ? ORDER BY j.cursor LIMIT ?`),
     place: sql('SELECT entries FROM places WHERE process = ? AND block = ?'),
     placeOf: sql('SELECT block FROM places WHERE process = ? AND first <= ? ORDER BY block DESC LIMIT 1'),

@@ -46,7 +46,7 @@ export interface Store extends AsyncDisposable {
   dead(query: DeadQuery): Promise<readonly Process[]>
   /** UUIDs of processes, dead or alive, for a reference: exact PID, exact name (newest first), UUID prefix or suffix of at least 4 digits. At most 20. */
   find(ref: string): Promise<readonly Uuid[]>
-  /** a page of one process's facts in order, after `afterSeq` */
+  /** a page of one process's facts in order, after `afterSeq`; here as in `tail` and `since` a page shorter than its limit is the last */
   facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
   /** a page of the last facts of one process, in order; `types` narrows it */
   tail(uuid: Uuid, limit: number, types?: readonly string[]): Promise<readonly StoredFact[]>

@@ -12,7 +12,7 @@ function stir(seed: number, number: number): number {
   return Math.imul(low ^ (low >>> 15) ^ Math.floor(number / WORD), 0x85eb_ca6b) >>> 0
 }
 
-export function factSum(row: Omit<FactRow, 'sum' | 'uuid'>): number {
+export function factSum(row: Omit<FactRow, 'sum'>): number {
   const ids = stir(stir(stir(row.type, row.cursor), row.process), row.seq)
   const sum = crc32(row.body, stir(stir(ids, row.pid), row.at))
   return row.refs === null ? sum : crc32(row.refs, sum)

@@ -37,7 +37,7 @@ describe('in one place', () => {
     ['a changed PID', 'UPDATE journal SET pid = ? WHERE cursor = 5', [9], FACT_5, /not what was written/],
     ['a changed seq', 'UPDATE journal SET seq = ? WHERE cursor = 5', [6], { table: 'journal', uuid: A }, /not what was written/],
     ['a fact of another process', 'UPDATE journal SET process = ? WHERE cursor = 5', [2], { table: 'journal' }, /not what was written/],
-    ['a fact of no process', 'UPDATE journal SET process = ? WHERE cursor = 5', [77], { table: 'journal', cursor: 5 }, /its process 77 is missing/],
+    ['a fact of no process', 'UPDATE journal SET process = ? WHERE cursor = 5', [77], FACT_5, /not what was written/],
     ['a fact that is gone', 'DELETE FROM journal WHERE cursor = ?', [5], FACT_5, /the fact is missing/],
     ['an integer that no number holds', 'UPDATE journal SET at = 9223372036854775807 WHERE cursor = ?', [5], {}, /./],
     ['changed references to long texts', 'UPDATE journal SET refs = ? WHERE refs IS NOT NULL', ['[]'], FACT_5, /not what was written/],
@@ -79,6 +79,13 @@ test('a late fact that is damaged refuses the start: its row cannot be made exac
   cpSync(at.dir, crashed, { recursive: true })
   changeFile(crashed, (db) => db.exec("UPDATE journal SET body = '[]' WHERE seq = 302"))
   await expect(openSqliteStore({ dir: crashed })).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'journal', uuid: A, seq: 302 } })
+})
+
+test('facts whose process is gone are refused where all facts are read', async () => {
+  await using at = await history()
+  const store = await at.tamper('DELETE FROM processes WHERE key = ?', 2)
+  await expect(store.since({ afterCursor: 0, limit: 1_000 })).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { cursor: 303 }, message: expect.stringContaining('its process 2 is missing') })
+  expect(await store.verify()).toEqual(['journal: 2 facts that no process names'])
 })
 
 test('every damaged fact has its line, and sound ones have none', async () => {
