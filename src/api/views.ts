@@ -119,7 +119,16 @@ export interface SpawnBody {
 
 export interface SignalBody { signal: string | number; subtree?: boolean; graceMs?: number }
 export interface PauseBody { subtree?: boolean; now?: boolean }
-export interface ResumeBody { subtree?: boolean; only?: boolean; message?: string; model?: string; rerun?: boolean; env?: Record<string, string> }
+export interface ResumeBody {
+  subtree?: boolean
+  only?: boolean
+  message?: string
+  rerun?: boolean
+  env?: Record<string, string>
+  /** overrides, for an ended process; limits that are not named stay as they were */
+  model?: string
+  limits?: Limits
+}
 export interface SendBody { text: string }
 
 /** The answer of a signal, a pause or a resume. */

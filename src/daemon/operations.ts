@@ -74,7 +74,7 @@ export class Operations {
     mayStart()
     const process = await reads.resolve(ref)
     const { uuid } = process
-    const spec = body.model === undefined ? null : await this.#override(process, body.model)
+    const spec = await this.#override(process, body)
     const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, body.env ? splitEnv(body.env).secrets : {})
     const frozen = process.life.state === 'dead' ? process : null
     const message = body.message === undefined ? null : { id: uuidv7(), text: body.message }
@@ -138,9 +138,11 @@ export class Operations {
     }
   }
 
-  async #override(process: Process, model: string): Promise<ProcessSpec> {
-    const config = await this.#parts.settings.of(process.spec.cwd, process.spec.env, { model })
-    return { ...process.spec, model, credentials: credentialsOf(model, config) }
+  /** The spec with what a resume says otherwise; null if it says nothing. */
+  async #override({ spec }: Process, { model, limits }: ResumeBody): Promise<ProcessSpec | null> {
+    if (model === undefined) return limits === undefined ? null : { ...spec, limits: { ...spec.limits, ...limits } }
+    const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
+    return { ...spec, model, credentials: credentialsOf(model, config), limits: { ...spec.limits, ...limits } }
   }
 }
 

@@ -336,6 +336,27 @@ describe('resume of an ended native process', () => {
   })
 })
 
+describe('resume with more', () => {
+  test('of what it had spent: a suspended one is stopped first, and no work is lost', async () => {
+    const spend = { ...bash('echo spent >> spent'), usage: { input: 90, output: 10 } }
+    const { uuid } = await daemon.play([spend, { text: 'went on', usage: { input: 1, output: 1 } }], { limits: { budgetTokens: 100, maxSteps: 50 } })
+    await daemon.event(uuid, (event) => event['fact'] === 'process.held' && JSON.stringify(event['hold']).includes('budget'))
+    await expect(daemon.resume(uuid, { limits: { budgetTokens: 200 } })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('stop it first') })
+    await daemon.signal(uuid, 'SIGTERM')
+    await daemon.ended(uuid)
+    await daemon.resume(uuid, { limits: { budgetTokens: 200 } })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'went on', limits: { budgetTokens: 200, maxSteps: 50 }, usage: { inputTokens: 91, toolCalls: 1 } })
+    expect(await readFile(join(daemon.work, 'spent'), 'utf8')).toBe('spent\n')
+  })
+
+  test('steps: one that had too few goes on from where it was', async () => {
+    const { uuid } = await daemon.play([bash('true'), bash('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
+    expect((await daemon.ended(uuid)).exit?.reason).toBe('max steps exceeded')
+    await daemon.resume(uuid, { limits: { maxSteps: 3 } })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'the third', step: 3 })
+  })
+})
+
 describe('wait', () => {
   const wait = (ref: string, what: string, timeoutMs: number): Promise<{ timedOut: boolean; process: { status: string } }> =>
     daemon.client.get(`/v1/processes/${ref}/wait`, { for: what, timeoutMs })

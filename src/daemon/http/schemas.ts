@@ -52,6 +52,7 @@ export const resumeBody = z.strictObject({
   only: z.boolean().optional(),
   message: z.string().min(1).max(MAX_TEXT).optional(),
   model: z.string().min(1).max(1_000).optional(),
+  limits: limits.optional(),
   rerun: z.boolean().optional(),
   env: env.optional(),
 })
