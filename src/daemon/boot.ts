@@ -18,7 +18,7 @@ interface BootParts {
   readonly diskFull: DiskFull
 }
 
-/** Errors: `DISK_FULL` when it cannot be written what the rows have become; then nothing has begun. */
+/** Errors: `DISK_FULL` or `UNAVAILABLE` when it cannot be written what the rows have become; then nothing has begun. */
 export async function bootAll({ table, container, pipeline, diskFull }: BootParts): Promise<void> {
   const rows = [...table.rows()]
   for (let i = 0; i < rows.length; i += AT_ONCE) {
@@ -27,6 +27,8 @@ export async function bootAll({ table, container, pipeline, diskFull }: BootPart
   }
   await pipeline.idle()
   if (diskFull.isFull) throw new KernelError('DISK_FULL', 'there is no room to write what has become of the processes')
+  // A row that is as it was would be shown as running, and nobody runs it.
+  if (rows.some((row) => table.get(row.uuid) === row)) throw new KernelError('UNAVAILABLE', 'what has become of the processes cannot be written; the log says why')
   await diskFull.lookForRoom()
   pipeline.submit({ type: 'release', uuid: null, reason: 'daemon-shutdown' })
   await pipeline.idle()
