@@ -83,9 +83,11 @@ export class Reeve {
     return (await this.#client.get<{ process: ProcessView }>(at(ref))).process
   }
 
-  /** The live processes by PID; with `all` also the dead, newest first. */
-  async list(options: { all?: boolean; limit?: number } = {}): Promise<ProcessView[]> {
-    return (await this.#client.get<{ processes: ProcessView[] }>('/v1/processes', { ...options })).processes
+  /** The dead (with `all`: the `limit` newest of them, oldest first), then the live by PID. `fields` are all, unless some are named. */
+  async list<K extends keyof ProcessView = keyof ProcessView>(options: { all?: boolean; limit?: number; fields?: readonly K[] } = {}): Promise<Pick<ProcessView, K>[]> {
+    const { fields, ...query } = options
+    const answer = await this.#client.get<{ processes: Pick<ProcessView, K>[] }>('/v1/processes', { ...query, fields: fields?.join(',') })
+    return answer.processes
   }
 
   /** How many processes there are, and how many there may be. */

@@ -2,17 +2,19 @@
 // list is a root, so that none is ever left out. Test: test/tables/cli-views.test.ts.
 import type { ProcessView } from '../api/views.ts'
 
-export interface Row {
-  readonly view: ProcessView
+type Node = Pick<ProcessView, 'pid' | 'ppid'>
+
+export interface Branch<T> {
+  readonly view: T
   readonly branch: string
 }
 
-export function branches(processes: readonly ProcessView[], ascii: boolean): Row[] {
+export function branches<T extends Node>(processes: readonly T[], ascii: boolean): Branch<T>[] {
   const byPid = new Map(processes.map((view) => [view.pid, view]))
   const children = Map.groupBy(processes, (view) => (view.ppid !== view.pid && byPid.has(view.ppid) ? view.ppid : null))
   const art = ascii ? { mid: '|- ', last: '`- ', on: '|  ', off: '   ' } : { mid: '├─ ', last: '└─ ', on: '│  ', off: '   ' }
-  const rows: Row[] = []
-  const add = (views: readonly ProcessView[], indent: string, isRoot: boolean): void => {
+  const rows: Branch<T>[] = []
+  const add = (views: readonly T[], indent: string, isRoot: boolean): void => {
     for (const [i, view] of views.entries()) {
       const isLast = i === views.length - 1
       rows.push({ view, branch: isRoot ? '' : indent + (isLast ? art.last : art.mid) })

@@ -19,6 +19,15 @@ const MAX_DEAD = 10_000
 /** lines that `logs` gives at most */
 const MAX_LINES = 10_000
 
+export interface ListQuery<K extends keyof ProcessView> {
+  /** with the dead */
+  readonly all: boolean
+  /** so many dead at most */
+  readonly limit?: number | undefined
+  /** all, unless some are named */
+  readonly fields?: readonly K[] | undefined
+}
+
 export class Reads {
   readonly #table: Table
   readonly #store: Store
@@ -65,11 +74,14 @@ export class Reads {
     return new KernelError('AMBIGUOUS', `"${ref}" may be any of ${list}`, { candidates })
   }
 
-  view(process: Process): ProcessView {
-    const parent = process.parent === null ? undefined : this.#table.get(process.parent)
-    const children = [...this.#table.children(process.uuid)]
-    const family = { ppid: parent?.pid ?? 0, children, subtree: this.#subtree(process) }
-    return processView(process, family, this.#clock.now().mono)
+  /** A view of a process, or some fields of it. */
+  view<K extends keyof ProcessView = keyof ProcessView>(process: Process, fields?: readonly K[]): Pick<ProcessView, K> {
+    const family = {
+      ppid: () => (process.parent === null ? 0 : (this.#table.get(process.parent)?.pid ?? 0)),
+      children: () => [...this.#table.children(process.uuid)],
+      subtree: () => this.#subtree(process),
+    }
+    return processView(process, family, this.#clock.now().mono, fields)
   }
 
   #subtree(root: Process): Process[] {
@@ -83,11 +95,11 @@ export class Reads {
     return found
   }
 
-  async list(all: boolean, limit = MAX_DEAD): Promise<ProcessView[]> {
-    const live = [...this.#table.rows()].sort((a, b) => a.pid - b.pid).map((process) => this.view(process))
-    if (!all) return live
-    const dead = await this.#dead(Math.min(limit, MAX_DEAD))
-    return [...dead.filter((process) => !this.#table.get(process.uuid)).reverse().map((process) => this.view(process)), ...live]
+  /** The dead (with `all`, the `limit` newest, oldest first), then the live by PID. */
+  async list<K extends keyof ProcessView>({ all, limit, fields }: ListQuery<K>): Promise<Pick<ProcessView, K>[]> {
+    const live = [...this.#table.rows()].sort((a, b) => a.pid - b.pid)
+    const dead = all ? (await this.#dead(Math.min(limit ?? MAX_DEAD, MAX_DEAD))).filter(({ uuid }) => !this.#table.get(uuid)).reverse() : []
+    return [...dead, ...live].map((process) => this.view(process, fields))
   }
 
   async #dead(limit: number): Promise<Process[]> {

@@ -9,75 +9,90 @@ import type { Clock, Life, Process, Uuid } from '../kernel/types.ts'
 
 const HOST = hostname()
 
-/** What a view needs beside the process itself. */
+/** What a view needs beside the process itself; looked up only for the fields that are asked for. */
 export interface Family {
   /** the PID of its parent in the tree; 0 is the kernel */
-  readonly ppid: number
-  readonly children: readonly Uuid[]
+  readonly ppid: () => number
+  readonly children: () => readonly Uuid[]
   /** the process and all that it spawned, as far as they are in the table */
-  readonly subtree: readonly Process[]
+  readonly subtree: () => readonly Process[]
 }
 
-export function processView(process: Process, family: Family, mono: number): ProcessView {
-  const { spec, life, clock } = process
-  return {
-    uuid: process.uuid,
-    pid: process.pid,
-    ppid: family.ppid,
-    parentUuid: process.parentUuid,
-    name: spec.name,
-    agent: spec.agent,
-    driver: spec.driver,
-    state: life.state,
-    status: statusOf(process),
-    ...lifeView(life),
-    resumeAt: null,
-    intent: spec.intent,
-    cwd: spec.cwd,
-    host: HOST,
-    containment: process.containment?.kind ?? null,
-    createdAt: iso(clock.createdAt),
-    startedAt: isoOrNull(clock.startedAt),
-    pausedAt: life.state === 'running' ? isoOrNull(clock.pausedAt) : null,
-    exitedAt: isoOrNull(clock.exitedAt),
-    elapsedMs: elapsed(clock, mono),
-    signals: signalsView(process),
-    step: process.progress.step,
-    turn: process.progress.turn,
-    originUuid: process.originUuid,
-    originStep: process.originStep,
-    resumedFromStep: process.resumedFromStep,
-    model: spec.model,
-    sessionId: process.sessionId,
-    role: null, phase: null, taskId: null,
-    queueCount: process.queue.length,
-    retiredAt: isoOrNull(process.retiredAt),
-    updatedAt: iso(clock.updatedAt),
-    lastActivityAt: iso(clock.lastActivityAt),
-    usage: { ...process.usage, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, updatedAt: iso(clock.updatedAt) },
-    subtreeUsage: subtreeUsage(family.subtree),
-    limits: spec.limits,
-    capabilities: { tools: spec.tools === null ? null : [...spec.tools], deny: [...spec.deny] },
-    children: [...family.children],
-    pinned: process.pinned,
-    note: noteOf(process),
-    lastText: process.progress.lastText,
-  }
+type Field = keyof ProcessView
+type Cell<K extends Field> = (process: Process, family: Family, mono: number) => ProcessView[K]
+
+const FIELDS: { readonly [K in Field]: Cell<K> } = {
+  uuid: (p) => p.uuid,
+  pid: (p) => p.pid,
+  ppid: (_, family) => family.ppid(),
+  parentUuid: (p) => p.parentUuid,
+  name: (p) => p.spec.name,
+  agent: (p) => p.spec.agent,
+  driver: (p) => p.spec.driver,
+  state: (p) => p.life.state,
+  status: (p) => statusOf(p),
+  activity: ({ life }) => (life.state === 'running' ? life.activity : null),
+  holds: ({ life }) => (life.state === 'running' ? life.holds.map((hold) => ({ ...hold, at: iso(hold.at) })) : []),
+  resumeAt: () => null,
+  intent: (p) => p.spec.intent,
+  cwd: (p) => p.spec.cwd,
+  host: () => HOST,
+  containment: (p) => p.containment?.kind ?? null,
+  createdAt: ({ clock }) => iso(clock.createdAt),
+  startedAt: ({ clock }) => isoOrNull(clock.startedAt),
+  pausedAt: ({ clock, life }) => (life.state === 'running' ? isoOrNull(clock.pausedAt) : null),
+  exitedAt: ({ clock }) => isoOrNull(clock.exitedAt),
+  elapsedMs: (p, _, mono) => elapsed(p.clock, mono),
+  exit: ({ life }) => exitView(life),
+  stopping: ({ life }) => stoppingView(life),
+  signals: (p) => signalsView(p),
+  step: (p) => p.progress.step,
+  turn: (p) => p.progress.turn,
+  originUuid: (p) => p.originUuid,
+  originStep: (p) => p.originStep,
+  resumedFromStep: (p) => p.resumedFromStep,
+  model: (p) => p.spec.model,
+  sessionId: (p) => p.sessionId,
+  role: () => null,
+  phase: () => null,
+  taskId: () => null,
+  queueCount: (p) => p.queue.length,
+  retiredAt: (p) => isoOrNull(p.retiredAt),
+  updatedAt: ({ clock }) => iso(clock.updatedAt),
+  lastActivityAt: ({ clock }) => iso(clock.lastActivityAt),
+  usage: ({ usage, clock }) => ({ ...usage, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, updatedAt: iso(clock.updatedAt) }),
+  subtreeUsage: (_, family) => subtreeUsage(family.subtree()),
+  limits: (p) => p.spec.limits,
+  capabilities: ({ spec }) => ({ tools: spec.tools === null ? null : [...spec.tools], deny: [...spec.deny] }),
+  children: (_, family) => [...family.children()],
+  pinned: (p) => p.pinned,
+  note: (p) => noteOf(p),
+  lastText: (p) => p.progress.lastText,
 }
 
-function lifeView(life: Life): Pick<ProcessView, 'activity' | 'holds' | 'exit' | 'stopping'> {
-  if (life.state === 'created') return { activity: null, holds: [], exit: null, stopping: null }
-  if (life.state !== 'running') {
-    const { cause: _, ...exit } = life.exit
-    return { activity: null, holds: [], exit, stopping: null }
-  }
-  const { activity, holds, stopping } = life
-  return {
-    activity,
-    holds: holds.map((hold) => ({ ...hold, at: iso(hold.at) })),
-    exit: null,
-    stopping: stopping && { signal: stopping.signal, by: stopping.by, at: iso(stopping.at) },
-  }
+const ALL_FIELDS = Object.keys(FIELDS) as Field[]
+
+export function isField(name: string): name is Field {
+  return Object.hasOwn(FIELDS, name)
+}
+
+/** A view, or some fields of it. */
+export function processView<K extends Field = Field>(process: Process, family: Family, mono: number, fields?: readonly K[]): Pick<ProcessView, K> {
+  const view: Partial<Record<Field, unknown>> = {}
+  for (const field of fields ?? ALL_FIELDS) view[field] = FIELDS[field](process, family, mono)
+  return view as Pick<ProcessView, K>
+}
+
+function exitView(life: Life): ProcessView['exit'] {
+  if (life.state !== 'zombie' && life.state !== 'dead') return null
+  const { cause: _, ...exit } = life.exit
+  return exit
+}
+
+function stoppingView(life: Life): ProcessView['stopping'] {
+  if (life.state !== 'running' || !life.stopping) return null
+  const { signal, by, at } = life.stopping
+  return { signal, by, at: iso(at) }
 }
 
 function signalsView({ signals }: Process): ProcessView['signals'] {

@@ -33,7 +33,7 @@ function processOf(bodies: readonly FactBody[]): Process {
 
 function viewOf(bodies: readonly FactBody[], mono = 5_000): ProcessView {
   const process = processOf(bodies)
-  return processView(process, { ppid: 0, children: [], subtree: [process] }, mono)
+  return processView(process, { ppid: () => 0, children: () => [], subtree: () => [process] }, mono)
 }
 
 test.each<[string, readonly FactBody[], object]>([

@@ -45,7 +45,7 @@ export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
 function addReads(app: FastifyInstance, { reads, waiter }: RoutesParts): void {
   app.get<{ Querystring: Query<typeof schemas.listQuery> }>('/v1/processes', { schema: { querystring: schemas.listQuery } }, async ({ query }) => ({
     version: 1,
-    processes: await reads.list(query.all ?? false, query.limit),
+    processes: await reads.list({ all: query.all ?? false, limit: query.limit, fields: query.fields }),
   }))
   app.get<{ Params: Ref }>('/v1/processes/:ref', { schema: byRef }, async ({ params }) => ({
     version: 1,

@@ -1,6 +1,7 @@
 // What the API accepts: one zod schema per body and query. Unknown fields are refused, every text and list has a limit.
 // Owns the edge: what passes here is trusted inside. Test: test/e2e/api.test.ts.
 import { z } from 'zod'
+import { isField } from '../views.ts'
 
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
@@ -15,6 +16,13 @@ const env = z.record(plain.max(1_000), plain.max(512 * 1024))
 const words = z.array(z.string().max(1_000)).max(MAX_WORDS)
 const flag = z.enum(['0', '1']).transform((value) => value === '1')
 const count = (most: number) => z.coerce.number().int().min(0).max(most)
+
+const fields = z.string().max(1_000).transform((names, context) => {
+  const all = names.split(',')
+  const unknown = all.filter((name) => !isField(name))
+  for (const name of unknown) context.addIssue({ code: 'custom', message: `a process has no field "${name}"` })
+  return all.filter(isField)
+})
 
 const limits = z.strictObject({
   maxSteps: z.int().min(1).max(1_000_000).optional(),
@@ -61,7 +69,7 @@ export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT) }
 export const emptyBody = z.strictObject({})
 
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
-export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional() })
+export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100) })
 export const eventsQuery = z.strictObject({
