@@ -1,17 +1,22 @@
 // The feed: facts after their commit and live events, to whoever looks. Bounded: a slow viewer loses nothing that is
 // kept, as it goes back to the store at its cursor; of live events it loses what it cannot take, and is told so.
 // Owns the subscriptions. Durable facts never depend on it. Test: test/e2e/events.test.ts.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventOf, liveEvent } from './events.ts'
 import type { EventView } from '../api/views.ts'
 import type { Live } from '../drivers/port.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Pid, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
+import { iso } from './times.ts'
 
 /** events that may wait for one viewer */
 const MAX_WAITING = 250
 /** facts per page of history; a slow viewer holds one page */
 const PAGE = 32
+/** With more viewers than this each rests after what it was given, in ms, so that the next is worth waking it for. */
+const FEW_VIEWERS = 8
+const REST_MS = 20
 
 export interface Subscription {
   /** null: all processes */
@@ -30,8 +35,9 @@ class Viewer {
   waiting: EventView[] = []
   /** facts were passed over: they are in the store after the cursor */
   behind = true
+  /** pages of the store are being read */
+  isReading = false
   lostLive = 0
-  ended = false
   wake = Promise.withResolvers<void>()
 
   constructor(subscription: Subscription) {
@@ -43,7 +49,7 @@ class Viewer {
   }
 
   get hasNews(): boolean {
-    return this.behind || this.waiting.length > 0
+    return this.behind || this.isReading || this.waiting.length > 0
   }
 
   poke(): void {
@@ -89,19 +95,20 @@ export class Feed {
   /** All events after the cursor, without gap or repetition, then what comes. Ends at the abort, or at the present. */
   async *subscribe(subscription: Subscription): AsyncGenerator<EventView> {
     const viewer = new Viewer(subscription)
-    const { signal } = subscription
+    const { signal, follow } = subscription
     const stop = (): void => viewer.poke()
     signal.addEventListener('abort', stop)
     this.#viewers.add(viewer)
     try {
       let cursor = subscription.after
       while (!signal.aborted) {
-        for await (const event of this.#next(viewer, cursor)) {
+        for (const event of await this.#next(viewer, cursor)) {
           if (event.seq > 0) cursor = event.seq
           yield event
           if (signal.aborted) return
         }
-        if (!subscription.follow) return
+        if (!follow && !viewer.isReading) return
+        if (this.#viewers.size > FEW_VIEWERS && !viewer.isReading) await sleep(REST_MS)
         if (!viewer.hasNews) await viewer.wake.promise
         viewer.wake = Promise.withResolvers()
       }
@@ -111,33 +118,29 @@ export class Feed {
     }
   }
 
-  /** From the store while the viewer is behind, else what waits for it. */
-  async *#next(viewer: Viewer, cursor: number): AsyncGenerator<EventView> {
-    let last = cursor
+  /** What waits for the viewer; then, while it is behind that, pages of the store. */
+  async #next(viewer: Viewer, cursor: number): Promise<readonly EventView[]> {
+    if (!viewer.isReading) {
+      viewer.isReading = viewer.behind
+      if (!viewer.isReading || viewer.waiting.length > 0 || viewer.lostLive > 0) return this.#waiting(viewer, cursor)
+    }
     if (viewer.behind) {
-      const { uuid } = viewer.subscription
       viewer.waiting = viewer.waiting.filter((event) => event.seq === 0)
       viewer.behind = false
-      for (;;) {
-        const page = await this.#store.since({ afterCursor: last, limit: PAGE, ...(uuid === null ? {} : { uuid }) })
-        for (const fact of page) {
-          last = fact.cursor
-          yield eventOf(fact)
-        }
-        if (page.length < PAGE) break
-      }
     }
-    yield* this.#waiting(viewer, last)
+    const { uuid } = viewer.subscription
+    const page = await this.#store.since({ afterCursor: cursor, limit: PAGE, ...(uuid === null ? {} : { uuid }) })
+    viewer.isReading = page.length === PAGE
+    return page.map(eventOf)
   }
 
-  *#waiting(viewer: Viewer, cursor: number): Generator<EventView> {
-    const events = viewer.waiting
+  #waiting(viewer: Viewer, cursor: number): readonly EventView[] {
+    const events = viewer.waiting.filter((event) => event.seq === 0 || event.seq > cursor)
     viewer.waiting = []
-    for (const event of events) if (event.seq === 0 || event.seq > cursor) yield event
-    if (viewer.lostLive === 0) return
-    const { uuid } = viewer.subscription
-    yield { version: 1, seq: 0, uuid: uuid ?? '', pid: 0, at: new Date(this.#now()).toISOString(), type: 'live.gap', lost: viewer.lostLive }
+    const { lostLive: lost, subscription: { uuid } } = viewer
+    if (lost === 0) return events
     viewer.lostLive = 0
+    return [...events, { version: 1, seq: 0, uuid: uuid ?? '', pid: 0, at: iso(this.#now()), type: 'live.gap', lost }]
   }
 }
 

@@ -148,6 +148,7 @@ describe('a slow reader', () => {
     expect(gap).toMatchObject({ seq: 0, lost: expect.any(Number) })
     expect(Number(gap?.['lost'])).toBeGreaterThan(0)
     expect(events.filter((event) => event.type === 'live.tool-output').length).toBeGreaterThan(0)
+    expect(events.findIndex((event) => event.type === 'live.gap')).toBeLessThan(events.findIndex((event) => event.type === 'tool.finished'))
     expect(seqs(events.filter((event) => event.seq > 0))).toEqual(seqs(await daemon.history(uuid)))
   })
 
