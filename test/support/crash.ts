@@ -1,6 +1,6 @@
 // Kills a daemon again and again while it runs agents that write numbered lines, and holds what is left to the promises:
 // nothing lost that was acknowledged, nothing done twice, nothing left running, the same processes with new PIDs.
-// Each round is a kill at a random moment: while the daemon boots, while it resumes, or while its agents work.
+// Each round is a kill at a random moment: while the daemon boots, resumes, runs its agents, or stops in good order.
 // The same code runs in the tests and, for longer, in scripts/soak.ts.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const AGENTS = 5
 /** Some agents have the weakest containment, the others the strongest that works. */
 const IN_GROUPS = 2
 /** How far apart the beginning and the kill may be at most, in ms, by what the daemon is doing. */
-const MOMENTS = { boot: 400, resume: 60, work: 350 } as const
+const MOMENTS = { boot: 400, resume: 60, work: 350, stop: 120 } as const
 
 export type Phase = keyof typeof MOMENTS
 
@@ -42,6 +42,10 @@ export interface Tally {
   readonly cutOff: { written: number; absent: number }
 }
 
+/** How agents may be found after a kill, and, of those that the daemon had held for its own stop, how they go on. */
+const ENDED: readonly string[] = ['interrupted', 'completed']
+const GOES_ON: readonly string[] = ['starting', 'ready', 'working']
+
 export class Broken extends Error {}
 
 /** Five agents from their beginning to their end, with kills in between. Errors: Broken. */
@@ -59,17 +63,20 @@ export async function besiege(siege: Siege): Promise<Tally> {
 
 function phaseOf(chance: number): Phase {
   if (chance < 0.2) return 'boot'
-  return chance < 0.5 ? 'resume' : 'work'
+  if (chance < 0.35) return 'stop'
+  return chance < 0.6 ? 'resume' : 'work'
 }
 
 class Life {
   readonly #home: DaemonHome
   readonly #siege: Siege
-  readonly #tally: Tally = { kills: { boot: 0, resume: 0, work: 0 }, resumes: 0, lines: 0, facts: 0, acknowledged: 0, cutOff: { written: 0, absent: 0 } }
+  readonly #tally: Tally = { kills: { boot: 0, resume: 0, work: 0, stop: 0 }, resumes: 0, lines: 0, facts: 0, acknowledged: 0, cutOff: { written: 0, absent: 0 } }
   readonly #uuids: string[] = []
   #witness: Witness | null = null
   #lastPid = 0
   #runs = false
+  /** the daemon was killed in an orderly stop: what it had held itself goes on with the next start */
+  #wasStopping = false
   #scratch = 0
   isOver = false
 
@@ -98,10 +105,15 @@ class Life {
       if (this.#runs) await this.#kill()
       this.#home.launch()
       this.#runs = true
-    } else if (this.#runs || phase === 'work') await this.#resumeAll()
+    } else if (this.#runs || phase !== 'resume') await this.#resumeAll()
     else {
       await this.#start()
       asked = Promise.allSettled(this.#uuids.map((uuid) => this.#home.resume(uuid)))
+    }
+    if (phase === 'stop') {
+      await sleep(this.#siege.random() * MOMENTS.work)
+      this.#home.askToStop()
+      this.#wasStopping = true
     }
     await sleep(delayMs)
     await this.#kill()
@@ -142,14 +154,16 @@ class Life {
   async #start(): Promise<void> {
     await this.#home.start()
     this.#runs = true
-    const left = this.#home.leftovers()
+    const left = this.#wasStopping ? [] : this.#home.leftovers()
     if (left.length > 0) throw new Broken(`the daemon answers, and of its predecessor there is still ${left.join(', ')}`)
     this.#witness = new Witness(this.#home.client)
     const found = await this.#home.list()
+    const expected = this.#wasStopping ? [...ENDED, ...GOES_ON] : ENDED
     for (const uuid of this.#uuids) {
-      const status = found.find((one) => one.uuid === uuid)?.status
-      if (status !== 'interrupted' && status !== 'completed') throw new Broken(`after a kill, process ${uuid} is ${status ?? 'not there'}`)
+      const status = found.find((one) => one.uuid === uuid)?.status ?? 'not there'
+      if (!expected.includes(status)) throw new Broken(`after a kill, process ${uuid} is ${status}`)
     }
+    this.#wasStopping = false
     this.isOver = this.#uuids.length > 0 && found.every(({ status }) => status === 'completed')
   }
 
@@ -193,7 +207,7 @@ class Life {
   /** The store by itself, and each agent's lines against its journal. */
   async #check(): Promise<Checked> {
     const checked = await checkStore(this.#home.path, join(this.#home.work, `store-${++this.#scratch}`))
-    const wrong = [...checked.wrong]
+    const wrong = [...checked.wrong, ...sharedPids(checked.facts)]
     for (const [agent, uuid] of this.#uuids.entries()) {
       const journal = checked.journals.get(uuid)
       if (!journal) wrong.push(`process ${uuid} was acknowledged and is not in the store`)
@@ -254,6 +268,16 @@ function compareLines(facts: readonly StoredFact[], read: () => string): Lines {
   for (const step of started) if (ended.get(step) === 'ok' && !there.has(step)) wrong.push(`line ${step} is missing, and its call ended well`)
   const written = cutOff.filter((step) => there.has(step)).length
   return { lines: lines.length, written, absent: cutOff.length - written, wrong }
+}
+
+/** A PID is one incarnation's for ever. */
+function sharedPids(facts: readonly StoredFact[]): string[] {
+  const owners = new Map<number, string>()
+  return facts.flatMap(({ uuid, pid }) => {
+    const owner = owners.get(pid) ?? uuid
+    owners.set(pid, owner)
+    return owner === uuid ? [] : [`PID ${pid} is of ${owner} and of ${uuid}`]
+  })
 }
 
 function wordsOf({ cursor, uuid, body }: StoredFact): string {

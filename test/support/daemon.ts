@@ -110,6 +110,11 @@ export class DaemonHome implements AsyncDisposable {
     await this.#end('SIGKILL')
   }
 
+  /** SIGTERM, without waiting for what comes of it. */
+  askToStop(): void {
+    process.kill(this.pid, 'SIGTERM')
+  }
+
   /** SIGTERM, and how it ended. */
   async stop(): Promise<Ended> {
     this.#guardians.push(...this.guardians())
