@@ -89,11 +89,12 @@ describe('a value that looks secret', () => {
   })
 
   test('of a spawn that is refused is forgotten and named nowhere', async () => {
-    await daemon.sh('sleep 600', { name: 'taken' })
+    const { uuid } = await daemon.sh('sleep 600', { name: 'taken' })
     const error = await daemon.sh('true', { name: 'taken', env: env({ API_KEY: secret }) }).catch((caught: Error) => caught)
     expect(error).toMatchObject({ code: 'CONFLICT' })
     expect(JSON.stringify(error)).not.toContain(secret)
     await daemon.signal('taken', 'SIGKILL')
+    await daemon.ended(uuid)
     expect(await filesWith(secret)).toEqual([])
   })
 })
