@@ -109,7 +109,8 @@ test.each<[string, Error, string, boolean]>([
   ['a defect', new Error('x'), 'report exited 1', true],
 ])('%s is an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
   const driver: Driver = { capabilities: { resume: 'rerun', fork: 'no', softPause: false }, start: () => Promise.reject(error) }
-  for (const stage of [new Stage(driver), new Stage(undefined, error)]) {
+  for (const make of [() => new Stage(driver), () => new Stage(undefined, error)]) {
+    const stage = make()
     stage.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
     expect(await stage.incarnation.release()).toEqual([])
     expect(stage.done.filter((one) => one.startsWith('report'))).toEqual([report])
