@@ -1,6 +1,6 @@
 // The user's settings while the daemon runs: config.yaml as it was read last. It is read at the start and at each spawn
 // and resume, so that a provider that was just added is there for the run that names it.
-// Owns no default. Test: test/e2e/settings.test.ts.
+// Owns no default. Test: test/e2e/restart.test.ts, test/e2e/credentials.test.ts.
 import { loadConfig, type Config, type Flags } from '../config/config.ts'
 import type { Env, Paths } from '../config/paths.ts'
 import type { NativeOptions } from '../drivers/native/driver.ts'
