@@ -1,6 +1,6 @@
 // One incarnation as the daemon runs it: its driver's agent, its containment, its gate.
 // Owns the order of what is asked of an agent (in the order of the effects, also while it is still starting) and the
-// release at its end. Knows no state: what it learns goes to the pipeline. Test: test/e2e/daemon.test.ts.
+// release at its end. Knows no state: what it learns goes to the pipeline. Test: test/tables/incarnation.test.ts, test/e2e/api-life.test.ts.
 import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../kernel/errors.ts'
 import type { Agent, Driver, KernelPort, Launch, StopLadder } from '../drivers/port.ts'

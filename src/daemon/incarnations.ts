@@ -1,6 +1,6 @@
 // All incarnations that the daemon runs, and the one exhaustive switch that performs the kernel's effects.
 // Owns nothing of the state: each effect is done or asked for, and what comes of it goes back through the pipeline.
-// Test: test/e2e/daemon.test.ts, test/simulation.
+// Test: test/e2e/api-life.test.ts, test/simulation.
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
 import type { Container, Containment } from '../drivers/contain/contain.ts'
