@@ -1,5 +1,5 @@
 // What the daemon is to do after a commit: data, in order. The kernel never acts. One exhaustive switch performs them
-// (src/daemon/perform.ts). Test: test/scenarios transcripts.
+// (src/daemon/incarnations.ts). Test: the transcripts of test/tables.
 import type { Ack } from './reports.ts'
 import type { ErrorCode } from './errors.ts'
 import type { ReplyTo } from './inputs.ts'

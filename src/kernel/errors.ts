@@ -1,5 +1,5 @@
 // The one closed table of errors: code, what it means, the hint, the HTTP status, the command line's exit code.
-// docs/errors.md is generated from it (npm run docs). Test: test/tables/errors.test.ts.
+// docs/errors.md is generated from it (npm run docs). Test: test/ratchet.test.ts.
 
 interface ErrorRow {
   readonly meaning: string

@@ -1,6 +1,6 @@
 // The closed union of facts: all that the journal can say about a process. The state of a process is the fold of them.
 // Owns the stored format: a field may be added, none may change its meaning. Bodies (messages, results) stand here once.
-// Test: test/tables/facts.test.ts.
+// Test: test/properties/fold.test.ts, test/tables/events.test.ts.
 import type {
   CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec, Sender,
   Signal, Stopping, ToolEffect, Uuid,

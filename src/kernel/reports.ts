@@ -1,5 +1,5 @@
 // What drivers may say to the kernel: a closed union. A report names no state; the kernel decides what it means.
-// A report of an old incarnation or an old turn is ignored. Test: test/tables/reports.test.ts.
+// A report of an old incarnation or an old turn is ignored. Test: test/tables/reporting.test.ts.
 import type { AssistantPart, FinishReason, ToolOutcome } from './facts.ts'
 import type { CallUsage, OsHandle, ToolEffect } from './types.ts'
 

@@ -78,8 +78,8 @@ describe('facts that cannot follow', () => {
     expect(codeOf(() => fold(created, fact(2, body)))).toBe('INTERNAL')
   })
   test('a second spawn', () => {
-    const { body } = episode.world.journal.get('p1')?.[0] as Fact
-    expect(codeOf(() => fold(created, fact(2, body)))).toBe('INTERNAL')
+    const first = episode.world.journal.get('p1')?.[0] as Fact
+    expect(codeOf(() => fold(created, fact(2, first.body)))).toBe('INTERNAL')
   })
 })
 

@@ -154,7 +154,7 @@ export class FakeDriver {
       const known = this.#out.acted.get(callId) ?? { effect, times: 0 }
       this.#out.acted.set(callId, { effect, times: known.times + 1 })
       if (effect === 'once' && known.times > 0) this.#out.broken(`the call ${callId} acted twice`)
-      await this.#wait()
+      for (let long = this.#out.pick(6); long >= 0; long -= 1) await this.#wait()
       this.#inFlight = null
       await this.#report({ type: 'tool.finished', callId, outcome: 'ok', content: 'done', durationMs: 1 })
       this.#out.acknowledged.add(`tool ${callId}`)

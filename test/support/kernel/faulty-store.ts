@@ -63,13 +63,19 @@ export class FaultyStore implements Store {
     return true
   }
 
+  /** Reads wait with the commits, so that facts are published while a page is on its way. */
+  async since(query: FactQuery): ReturnType<Store['since']> {
+    const page = await this.#inner.since(query)
+    await this.#held?.promise
+    return page
+  }
+
   load(): ReturnType<Store['load']> { return this.#inner.load() }
   process(uuid: string): ReturnType<Store['process']> { return this.#inner.process(uuid) }
   dead(query: DeadQuery): ReturnType<Store['dead']> { return this.#inner.dead(query) }
   find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
   facts(uuid: string, afterSeq: number, limit: number): ReturnType<Store['facts']> { return this.#inner.facts(uuid, afterSeq, limit) }
   tail(uuid: string, limit: number, types?: readonly string[]): ReturnType<Store['tail']> { return this.#inner.tail(uuid, limit, types) }
-  since(query: FactQuery): ReturnType<Store['since']> { return this.#inner.since(query) }
   verify(): ReturnType<Store['verify']> { return this.#inner.verify() }
   [Symbol.asyncDispose](): PromiseLike<void> { return this.#inner[Symbol.asyncDispose]() }
 }

@@ -20,9 +20,18 @@ import type { Outside } from './fake-driver.ts'
 import type { Pick } from './random.ts'
 
 const MAX_PROCESSES = 12
+/** more would rest between pages, in real time */
+const MAX_VIEWERS = 5
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
 /** nothing of an old daemon's programs is left, as these programs are none */
 const CONTAINER = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as Container
+
+/** Somebody who follows all events from a cursor on. */
+interface Viewer {
+  readonly after: number
+  readonly seen: number[]
+  readonly gone: AbortController
+}
 
 /** One commit that fails, counted over all daemons, instead of weather by chance. */
 export interface Fault {
@@ -45,8 +54,7 @@ export class Simulation implements Outside {
   #read = 0
   #highestPid = 0
   #core: Core | null = null
-  #seen: number[] = []
-  #viewer = new AbortController()
+  #viewers: Viewer[] = []
   #wrong: string | null = null
   #messages = 0
   readonly #fault: Fault | null
@@ -73,8 +81,9 @@ export class Simulation implements Outside {
     if (kind < 620) this.schedule.next()
     else if (kind < 780) this.#request(core)
     else if (kind < 880) this.#clock.wind([1, 100, 1_000, 12_000, 130_000][this.pick(5)] ?? 1)
-    else if (kind < 930) this.#fault ? core.store.letGo() : this.#weather(core)
-    else if (kind < 992) core.store.letGo()
+    else if (kind < 930) this.#weather(core)
+    else if (kind < 985) core.store.letGo()
+    else if (kind < 992) this.#watch(core, this.pick(core.pipeline.cursor + 1))
     else if (kind < 998) await this.#crash(core)
     else await this.#stop(core)
     if (this.pick(3) > 0) await settled()
@@ -103,7 +112,7 @@ export class Simulation implements Outside {
     this.#core = core
     this.restarts += 1
     await this.#verify(core)
-    this.#watch(core)
+    this.#watch(core, core.pipeline.cursor)
     const started = await bootAll({ table: core.table, container: CONTAINER, pipeline: core.pipeline, diskFull: core.diskFull }).then(() => true, this.#cannotStart)
     if (!started) {
       await this.#close(core)
@@ -119,14 +128,14 @@ export class Simulation implements Outside {
     return false
   }
 
-  /** Follows the feed from the first of this daemon's facts. */
-  #watch(core: Core): void {
+  /** Follows the feed from a cursor on. */
+  #watch(core: Core, after: number): void {
+    if (this.#viewers.length >= MAX_VIEWERS) return
     const seen: number[] = []
     const gone = new AbortController()
-    this.#seen = seen
-    this.#viewer = gone
+    this.#viewers.push({ after, seen, gone })
     const follow = async (): Promise<void> => {
-      for await (const { seq } of core.feed.subscribe({ uuid: null, after: core.pipeline.cursor, live: false, follow: true, signal: gone.signal })) {
+      for await (const { seq } of core.feed.subscribe({ uuid: null, after, live: false, follow: true, signal: gone.signal })) {
         if (seq > 0) seen.push(seq)
       }
     }
@@ -239,6 +248,7 @@ export class Simulation implements Outside {
   /** Commits that wait, commits that fail, and a disk that is full for a while. */
   #weather(core: Core): void {
     const { store } = core
+    if (this.#fault) return store.letGo()
     const once = (code: ErrorCode): void => {
       const at = store.tried + 1 + this.pick(2)
       store.fault = (_, number) => (number === at ? new KernelError(code, 'by chance') : null)
@@ -286,8 +296,10 @@ export class Simulation implements Outside {
   }
 
   #checkFeed(core: Core): void {
-    const expected = core.published.map(({ cursor }) => cursor)
-    if (this.#seen.join() !== expected.join()) this.broken(`a viewer has seen ${this.#seen.length} facts, ${expected.length} were published`)
+    for (const { after, seen } of this.#viewers) {
+      const expected = Array.from({ length: core.pipeline.cursor - after }, (_, index) => after + 1 + index)
+      if (seen.join() !== expected.join()) this.broken(`a viewer after ${after} has seen ${seen.length} facts up to ${seen.at(-1)}, ${expected.length} are there up to ${expected.at(-1)}`)
+    }
   }
 
   #checkDeadlines(core: Core): void {
@@ -296,7 +308,8 @@ export class Simulation implements Outside {
 
   async #close(core: Core): Promise<void> {
     this.#core = null
-    this.#viewer.abort()
+    for (const { gone } of this.#viewers) gone.abort()
+    this.#viewers = []
     for (const driver of this.#drivers.values()) driver.end()
     this.#drivers.clear()
     this.schedule.dropAll()

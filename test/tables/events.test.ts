@@ -1,0 +1,49 @@
+// Events: one envelope around every fact, whatever the body has; the body is there, but for what nobody outside is to see.
+import { describe, expect, test } from 'vitest'
+import { eventOf, liveEvent } from '../../src/daemon/events.ts'
+import { Episode } from '../support/kernel/episode.ts'
+import { seeded } from '../support/kernel/random.ts'
+import type { Fact } from '../../src/kernel/facts.ts'
+
+const NAMES = new Set([
+  'process.spawned', 'process.output', 'process.status', 'process.incoming', 'process.error', 'process.queue', 'process.ready', 'process.working',
+  'process.drained', 'process.exited', 'process.reaped', 'signal.sent', 'step.started', 'step.finished', 'tool.started', 'tool.finished',
+  'checkpoint.written', 'checkpoint.failed', 'child.spawned', 'child.exited', 'child.suspended', 'child.resumed',
+])
+/** facts of a kind that no life by chance has */
+const NOT_LIVED = ['process.waiting']
+
+/** One fact of each type that the kernel can say. */
+function oneOfEach(): Map<string, Fact> {
+  const found = new Map<string, Fact>()
+  for (let life = 1; life <= 40; life += 1) {
+    const episode = new Episode()
+    const pick = seeded(life)
+    while (episode.inputs < 300) episode.play(pick)
+    for (const fact of [...episode.world.journal.values()].flat()) found.set(fact.body.type, fact)
+  }
+  return found
+}
+
+const FACTS = oneOfEach()
+
+describe('the event of a fact', () => {
+  test.each([...FACTS])('%s', (type, fact) => {
+    const event = eventOf({ ...fact, cursor: 77 })
+    expect(event).toMatchObject({ version: 1, seq: 77, uuid: fact.uuid, pid: fact.pid, fact: type })
+    expect(Date.parse(event.at)).toBe(fact.at)
+    expect(NAMES).toContain(event.type)
+    const { type: _, ...body } = fact.body
+    const { spec, ...rest } = body as { spec?: object }
+    expect(event).toMatchObject(rest)
+    if (spec) expect(Object.keys(event['spec'] as object)).not.toContain('env')
+  })
+
+  test('nearly every type of fact comes up', () => {
+    expect(FACTS.size).toBeGreaterThanOrEqual(38 - NOT_LIVED.length)
+  })
+})
+
+test('live events have no place in the order', () => {
+  expect(liveEvent('a', 1, 1_700_000_000_000, { type: 'text', step: 3, text: 'so' })).toMatchObject({ version: 1, seq: 0, uuid: 'a', pid: 1, type: 'live.text', step: 3, text: 'so' })
+})
