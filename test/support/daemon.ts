@@ -11,6 +11,7 @@ import { homeTag } from '../../src/drivers/contain/marker.ts'
 import type { DaemonView, EventView, PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../../src/api/views.ts'
 import type { ScriptItem } from '../../src/drivers/native/script-file.ts'
 import { testEnv } from './env.ts'
+import { lifeline, type Lifeline } from './lifeline.ts'
 import { eventually, livingWith, readLiving } from './living.ts'
 import { ROOT } from './source.ts'
 import { tempDir, type TempDir } from './tmp.ts'
@@ -46,6 +47,7 @@ export class DaemonHome implements AsyncDisposable {
   readonly client: Client
   readonly #tmp: TempDir
   readonly #form: Form
+  readonly #lifeline: Lifeline
   readonly #children: { readonly child: ChildProcess; readonly ended: Promise<Ended> }[] = []
   /** guardians of daemons that were ended */
   readonly #guardians: number[] = []
@@ -54,6 +56,7 @@ export class DaemonHome implements AsyncDisposable {
   private constructor(tmp: TempDir, form: Form) {
     this.#tmp = tmp
     this.#form = form
+    this.#lifeline = lifeline(tmp.path)
     this.path = join(tmp.path, 'home')
     this.work = join(tmp.path, 'work')
     mkdirSync(this.work)
@@ -87,6 +90,7 @@ export class DaemonHome implements AsyncDisposable {
       child.once('exit', (code, signal) => resolve({ code, signal }))
     })
     this.#children.push({ child, ended })
+    this.#lifeline.tell(child.pid ?? null)
     if (child.pid === undefined) throw new Error('the daemon could not be spawned')
     return { pid: child.pid, ended, stderr: () => readFileSync(file, 'utf8') }
   }
@@ -215,6 +219,7 @@ export class DaemonHome implements AsyncDisposable {
       return left.length === 0
     }, 'all that was left was killed')
     await this.#tmp[Symbol.asyncDispose]()
+    this.#lifeline.goodbye()
   }
 
   async #asked(): Promise<DaemonView | null> {
@@ -229,6 +234,7 @@ export class DaemonHome implements AsyncDisposable {
   async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ended> {
     for (const { child } of this.#children) if (child.exitCode === null && child.signalCode === null) child.kill(signal)
     const ends = await Promise.all(this.#children.map(({ ended }) => ended))
+    this.#lifeline.tell(null)
     return ends.at(-1) ?? { code: null, signal: null }
   }
 
