@@ -1,7 +1,10 @@
 // The commit pipeline: what shares a commit, what is seen when, and what happens to a batch that fails.
 import { describe, expect, test } from 'vitest'
 import { KernelError } from '../../src/kernel/errors.ts'
+import { bootAll } from '../../src/daemon/boot.ts'
 import type { RequestBody } from '../../src/daemon/pipeline.ts'
+import type { Container } from '../../src/drivers/contain/contain.ts'
+import type { ErrorCode } from '../../src/kernel/errors.ts'
 import type { Report } from '../../src/kernel/reports.ts'
 import { journalOf, openCore, settled, type Core, type CoreOptions } from '../support/kernel/daemon-core.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
@@ -121,3 +124,22 @@ test('close finishes what waits, and takes nothing more', () => withCore(async (
   expect(await codeOf(pipeline.request(spawn(B)))).toBe('UNAVAILABLE')
   expect([store.tried, table.size]).toEqual([1, 1])
 }))
+
+describe('a start that cannot write what has become of a row', () => {
+  const container = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as Container
+
+  test.each<[ErrorCode, string]>([['DISK_FULL', 'DISK_FULL'], ['READ_ONLY', 'UNAVAILABLE']])('by %s is refused: nothing is shown as running that nobody runs', async (code, refused) => {
+    await using dir = await tempDir()
+    {
+      await using core = await openCore({ dir: dir.path })
+      await core.pipeline.request(spawn(A))
+    }
+    {
+      await using core = await openCore({ dir: dir.path, faults: (store) => { store.fault = () => new KernelError(code, 'no') } })
+      expect(await codeOf(bootAll({ ...core, container }))).toBe(refused)
+    }
+    await using core = await openCore({ dir: dir.path })
+    expect(await codeOf(bootAll({ ...core, container }))).toBe('answered')
+    expect([core.table.size, (await core.store.process(A))?.life.state]).toEqual([0, 'dead'])
+  })
+})

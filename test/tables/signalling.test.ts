@@ -530,8 +530,8 @@ describe('masks and handlers', () => {
       > mask a
       a.14 signal.masked
       a.15 signal.unpended SIGPAUSE
-      a.16 signal.sent SIGPAUSE by agent:a: ignored
-      a.17 signal.unpended SIGINT
+      a.16 signal.unpended SIGINT
+      a.17 signal.sent SIGPAUSE by agent:a: ignored
       a.18 signal.sent SIGINT by agent:a: message
       a.19 process.queue signal-18
         -> done, 1 affected
@@ -551,10 +551,11 @@ describe('masks and handlers', () => {
       > mask a
       a.8 signal.masked
       a.9 signal.unpended SIGTERM
-      a.10 signal.sent SIGTERM by user: default
-      a.11 process.started unattached
-      a.12 process.exited 143 SIGTERM from user (person)
-      a.13 process.reaped
+      a.10 signal.unpended SIGPAUSE
+      a.11 signal.sent SIGTERM by user: default
+      a.12 process.started unattached
+      a.13 process.exited 143 SIGTERM from user (person)
+      a.14 process.reaped
         -> release channel a#1
         -> release context a#1
         -> release remove a#1
