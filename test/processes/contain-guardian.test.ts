@@ -116,6 +116,22 @@ test('a daemon that is killed while it starts leaves neither a process nor a dir
   expect(own !== null && existsSync(join(own, `reeve-${homeTag(dir.path)}`))).toBe(false)
 })
 
+test.skipIf(!kinds.includes('cgroup'))('at a clean end the guardian goes last: a daemon that is killed on the way leaves no directory', async () => {
+  await using contained = await newContained()
+  const containment = await contained.open('cgroup')
+  const { path } = containment.intent
+  if (path === null) throw new Error('a cgroup has a path')
+  await announced(await containment.spawn(contained.request(['sh', '-c', 'echo up; cat'], { stdin: 'pipe' })), 'up')
+  const guardian = await eventually(() => guardianOf(process.pid))
+  process.kill(guardian.pid, 'SIGSTOP')
+  let isOver = false
+  const disposed = contained.container[Symbol.asyncDispose]().then(() => { isOver = true })
+  await eventually(() => !existsSync(dirname(dirname(path))), 'the directories are gone')
+  expect(isOver).toBe(false)
+  process.kill(guardian.pid, 'SIGCONT')
+  await disposed
+})
+
 test('at a clean end the guardian goes, without a word in the log', async () => {
   await using contained = await newContained()
   const containment = await contained.open('group')

@@ -91,13 +91,14 @@ class OwnedContainer implements Container {
     const { guardian, pool, cgroupDir, log } = this.#parts
     const results = await Promise.all([...this.#open].map((containment) => containment.dispose()))
     const survivors = results.flatMap((result) => result.survivors)
+    // Before the guardian is let go of: if we die from here on, nobody comes after us to remove them.
+    if (cgroupDir !== null) removeCgroup(dirname(cgroupDir))
     if (survivors.length === 0) await guardian[Symbol.asyncDispose]()
     else {
       log(`Processes survived their kill and are left to the guardian: ${survivors.join(', ')}`)
       await guardian.abandon()
     }
     await pool[Symbol.asyncDispose]()
-    if (cgroupDir !== null) removeCgroup(dirname(cgroupDir))
   }
 
   #cageOf(intent: ContainmentIntent): Cage {
