@@ -1,0 +1,46 @@
+// A real daemon from the build for benchmarks, in a home of its own, and processes that wait in it.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '../src/api/client.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+export interface Running extends AsyncDisposable {
+  readonly pid: number
+  readonly client: Client
+  readonly env: NodeJS.ProcessEnv
+}
+
+export async function startDaemon(home: string): Promise<Running> {
+  const env = { ...process.env, REEVE_HOME: home }
+  const child = spawn(process.execPath, [join(ROOT, 'dist/daemon.js')], { env, stdio: 'ignore' })
+  const ended = new Promise<void>((done) => child.once('exit', () => done()))
+  const socket = join(home, 'reeve.sock')
+  while (!existsSync(join(home, 'daemon.json'))) await delay(10)
+  return {
+    pid: child.pid ?? 0,
+    client: new Client({ socketPath: () => socket }),
+    env,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** A number of /proc/PID/status, in KB. */
+export function statusKb(pid: number, field: string): number {
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN)
+}
+
+/** A native process that waits in its first model call until it is paused: then it is a row and its parked loop. */
+export async function spawnWaiting({ client }: Running, dir: string, count: number): Promise<void> {
+  const script = join(dir, 'wait.yaml')
+  writeFileSync(script, '- { delay_ms: 3600000, text: never }\n')
+  const body = { intent: 'wait', cwd: dir, model: `script:${script}`, env: { PATH: '/usr/bin:/bin' } }
+  for (let done = 0; done < count; done += 50) {
+    await Promise.all(Array.from({ length: Math.min(50, count - done) }, () => client.post('/v1/processes', body)))
+  }
+}

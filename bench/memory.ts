@@ -1,0 +1,71 @@
+// The daemon's memory: idle next to a bare Node, per owned child, per suspended process after a restart.
+// Resident memory as the system counts it, with all that the engine has not given back. Run: `npm run bench memory`.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { spawnWaiting, startDaemon, statusKb } from './daemon.ts'
+import { inFolder, printTable } from './support.ts'
+
+const CHILDREN = 100
+const SUSPENDED = 5_000
+const SETTLE_MS = 1_500
+
+async function bareNodeKb(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6); process.stdout.write("x")'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  await new Promise((ready) => child.stdout.once('data', ready))
+  await delay(1_000)
+  const kb = statusKb(child.pid ?? 0, 'VmRSS')
+  child.kill('SIGKILL')
+  return kb
+}
+
+async function idleKb(home: string): Promise<number> {
+  await using daemon = await startDaemon(home)
+  await delay(SETTLE_MS)
+  return statusKb(daemon.pid, 'VmRSS')
+}
+
+/** What a program that is owned costs beside itself. */
+async function childKb(home: string): Promise<number> {
+  await using daemon = await startDaemon(home)
+  const body = { argv: ['sleep', '1000'], cwd: home, env: { PATH: '/usr/bin:/bin' } }
+  await daemon.client.post('/v1/processes', body)
+  await delay(SETTLE_MS)
+  const before = statusKb(daemon.pid, 'VmRSS')
+  for (let done = 0; done < CHILDREN; done += 10) await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
+  await delay(SETTLE_MS)
+  return (statusKb(daemon.pid, 'VmRSS') - before) / CHILDREN
+}
+
+/** Suspends processes, kills the daemon, and reads the next one's memory when they are back as placeholders. */
+async function suspendedKb(home: string, dir: string, count: number): Promise<number> {
+  {
+    await using daemon = await startDaemon(home)
+    for (let done = 0; done < count; done += 500) {
+      await spawnWaiting(daemon, dir, Math.min(500, count - done))
+      const { processes } = await daemon.client.get<{ processes: { uuid: string; status: string }[] }>('/v1/processes', { fields: 'uuid,status' })
+      const running = processes.filter(({ status }) => status !== 'suspended')
+      await Promise.all(running.map(({ uuid }) => daemon.client.post(`/v1/processes/${uuid}/pause`, {})))
+    }
+    process.kill(daemon.pid, 'SIGKILL')
+  }
+  await using daemon = await startDaemon(home)
+  await delay(SETTLE_MS)
+  return statusKb(daemon.pid, 'VmRSS')
+}
+
+const mb = (kb: number): string => `${(kb / 1_024).toFixed(1)} MB`
+
+await inFolder(async (dir) => {
+  const bare = await bareNodeKb()
+  const idle = await idleKb(join(dir, 'idle'))
+  const child = await childKb(join(dir, 'children'))
+  const few = await suspendedKb(join(dir, 'few'), dir, 10)
+  const many = await suspendedKb(join(dir, 'many'), dir, SUSPENDED + 10)
+  const each = (many - few) / SUSPENDED
+  printTable('memory of the daemon (resident)', [
+    { what: 'idle, against bare Node', floor: mb(bare), ours: mb(idle), ratio: idle / bare, reach: '<= 2.0', ok: idle / bare <= 2 },
+    { what: `per owned child, of ${CHILDREN}`, floor: '100 KB', ours: `${child.toFixed(0)} KB`, ratio: child / 100, reach: '<= 1', ok: child <= 100 },
+    { what: `per suspended process, of ${SUSPENDED}`, floor: '2.0 KB', ours: `${each.toFixed(1)} KB`, ratio: each / 2, reach: '<= 1', ok: each <= 2 },
+  ])
+})
