@@ -114,10 +114,11 @@ class RunningDaemon implements Daemon {
     const { table, feed, keys, pipeline } = this.#engine
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
+    const waiter = new Waiter(feed, reads, cursor)
     return {
       reads, feed, store, paths, cursor, log,
-      operations: new Operations({ pipeline, reads, keys, container, settings, paths, mayStart: () => this.#mayStart() }),
-      waiter: new Waiter(feed, reads, cursor),
+      operations: new Operations({ pipeline, reads, waiter, keys, container, settings, paths, mayStart: () => this.#mayStart() }),
+      waiter,
       daemon: () => this.#view(),
       doctor: (verify) => examine({ paths, container, store }, verify),
       stop: () => {

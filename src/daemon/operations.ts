@@ -16,10 +16,12 @@ import type { Keys } from './keys.ts'
 import type { Pipeline, RequestBody } from './pipeline.ts'
 import type { Reads } from './reads.ts'
 import type { Settings } from './settings.ts'
+import type { Waiter } from './waiter.ts'
 
 export interface OperationsParts {
   readonly pipeline: Pipeline
   readonly reads: Reads
+  readonly waiter: Waiter
   readonly keys: Keys
   readonly container: Container
   readonly settings: Settings
@@ -29,6 +31,9 @@ export interface OperationsParts {
 }
 
 const BY: Sender = 'user'
+
+/** How long a resume waits for the last incarnation's release. */
+const RELEASE_MS = 10_000
 
 export class Operations {
   readonly #parts: OperationsParts
@@ -72,7 +77,7 @@ export class Operations {
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {
     const { reads, pipeline, keys, mayStart } = this.#parts
     mayStart()
-    const process = await reads.resolve(ref)
+    const process = await this.#released(await reads.resolve(ref))
     const { uuid } = process
     const spec = await this.#override(process, body)
     const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, body.env ? splitEnv(body.env).secrets : {})
@@ -97,6 +102,12 @@ export class Operations {
     const id = uuidv7()
     await pipeline.request({ type: 'send', by: BY, uuid: process.uuid, id, text })
     return { id, queueCount: (await reads.get(process.uuid)).queue.length }
+  }
+
+  /** A zombie is reaped first; one that cannot be released stays what it is, and the kernel says so. */
+  async #released(process: Process): Promise<Process> {
+    if (process.life.state !== 'zombie') return process
+    return (await this.#parts.waiter.wait(process.uuid, 'exited', RELEASE_MS, new AbortController().signal)).process
   }
 
   async #steer(process: Process, request: RequestBody): Promise<SteerView> {

@@ -81,8 +81,10 @@ function releaseAll(work: Work, input: InputOf<'release'>): void {
 function released(work: Work, input: InputOf<'released'>): void {
   const process = work.get(input.uuid)
   if (process?.life.state !== 'zombie' || process.pid !== input.pid) return
-  if (input.survivors.length === 0) reap(work, process)
-  else work.emit(process.uuid, { type: 'process.error', message: `still alive after the kill: ${input.survivors.join(', ')}` })
+  if (input.survivors.length === 0) return reap(work, process)
+  // It is tried again every few seconds: what was said is not said again.
+  const message = `still alive after the kill: ${input.survivors.join(', ')}`
+  if (process.note !== message) work.emit(process.uuid, { type: 'process.error', message })
 }
 
 function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {

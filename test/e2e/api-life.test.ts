@@ -200,6 +200,19 @@ describe('a command', () => {
     expect(all.map((view) => view.status)).toEqual(all.map(() => 'stopped'))
   })
 
+  test('a resume in the moment of the end waits until the zombie is reaped', async () => {
+    let { uuid, pid } = await daemon.sh('sleep 1000 & sleep 1000')
+    for (let life = 0; life < 10; life++) {
+      await daemon.signal(uuid, 'SIGKILL')
+      await daemon.untilSo(uuid, ({ state }) => state !== 'running')
+      const { process } = await daemon.resume(uuid, { rerun: true })
+      expect(process.pid).toBeGreaterThan(pid)
+      pid = process.pid
+    }
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
   test('runs again by a resume with `rerun`, under the same UUID and a new PID', async () => {
     const first = await daemon.sh('echo "$SHOWN"; exit 4', { env: { PATH: process.env['PATH'] ?? '', SHOWN: 'recorded' } })
     await daemon.ended(first.uuid)
