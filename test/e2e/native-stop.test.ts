@@ -2,6 +2,7 @@
 import { execFile as execFileCallback } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually, sleepersWith } from '../support/living.ts'
@@ -65,6 +66,15 @@ test('the grace of a stop is the program\'s', async () => {
   await kernel.until(() => kernel.lives.length > 0, 'the program runs')
   await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
   expect(await readFile(join(bench.dir, 'bye'), 'utf8')).toBe('bye\n')
+})
+
+test('a stop does not wait until somebody has acknowledged that it runs', async () => {
+  const { agent } = await bench.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', unheard: true })
+  const over = agent.stop({ signal: 'SIGTERM', graceMs: 0 })
+  await agent.deliver({ id: 'late', from: 'user', text: 'go', turn: 1 })
+  await agent[Symbol.asyncDispose]()
+  await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
+  expect(await Promise.race([over.then(() => 'said'), nextTurn('unheard')])).toBe('unheard')
 })
 
 test('disposing ends everything without a word', async () => {

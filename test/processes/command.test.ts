@@ -22,8 +22,10 @@ class Recorder implements KernelPort {
   /** each report waits for this */
   gate: Promise<unknown> = Promise.resolve()
   deaf = false
+  refused: Report['type'] | null = null
   async report(report: Report): Promise<Ack> {
     if (this.deaf) throw new Error('the process is gone')
+    if (report.type === this.refused) throw new Error('the store is damaged')
     this.reports.push(report)
     await this.gate
     return 'ok'
@@ -105,6 +107,30 @@ describe.each(kinds)('%s', (containment) => {
     expect(reports()).toBe(2)
     gate.resolve()
     await eventually(() => kernel.find('exited'))
+  })
+
+  test('is stopped also while nobody has acknowledged that it runs', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const gate = Promise.withResolvers<void>()
+    kernel.gate = gate.promise
+    await using agent = await commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }), kernel)
+    using _opened = { [Symbol.dispose]: () => gate.resolve() }
+    await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
+    expect(livingWith(contained.token)).toEqual([])
+    expect(kernel.reports.map(({ type }) => type)).toEqual(['up'])
+    gate.resolve()
+    await eventually(() => kernel.find('exited'))
+  })
+
+  test('ends, and says why, if that it runs cannot be recorded', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    kernel.refused = 'up'
+    await using _agent = await commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }), kernel)
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.find('exited')).toMatchObject({ error: 'the store is damaged' })
+    expect(livingWith(contained.token)).toEqual([])
   })
 
   test('each pause freezes, with what was in flight; killing a frozen command works', async () => {
@@ -195,8 +221,8 @@ test('if the kernel refuses the start, nothing is left', async () => {
   await using contained = await newContained()
   const kernel = new Recorder()
   kernel.deaf = true
-  await expect(commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`]), kernel)).rejects.toThrow('gone')
-  expect(livingWith(contained.token)).toEqual([])
+  await using _agent = await commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`]), kernel)
+  await eventually(() => livingWith(contained.token).length === 0)
 })
 
 test('all methods may be called after the end', async () => {

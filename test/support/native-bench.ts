@@ -20,6 +20,8 @@ export interface RunOptions {
   /** facts of an earlier incarnation */
   readonly after?: readonly StoredFact[]
   readonly native?: Partial<NativeOptions>
+  /** nothing that it says is acknowledged */
+  readonly unheard?: boolean
 }
 
 export interface Run {
@@ -49,6 +51,7 @@ export async function nativeBench(): Promise<NativeBench> {
     token: contained.token,
     async run(options) {
       const kernel = new TestKernel()
+      kernel.isDeaf = options.unheard ?? false
       if (options.after !== undefined) kernel.inherit(options.after)
       const spec = specOf(contained.dir, options.script === undefined ? null : `script:${scripts += 1}.yaml`, options.spec)
       if (options.script !== undefined) await writeFile(join(contained.dir, `${scripts}.yaml`), options.script)

@@ -17,19 +17,13 @@ export const commandDriver: Driver = {
 async function startCommand(launch: Launch, kernel: KernelPort): Promise<Agent> {
   const { spec, containment, credentials } = launch
   if (spec.argv === null) throw new KernelError('INVALID', 'A command process needs a command line')
-  try {
-    const program = await containment.spawn({
-      argv: spec.argv,
-      cwd: spec.cwd,
-      env: { ...spec.env, ...credentials },
-      stdin: spec.interactive ? 'pipe' : 'null',
-    })
-    await kernel.report({ type: 'up', handle: program.handle })
-    return new CommandAgent(program, containment, kernel, spec.argv)
-  } catch (error) {
-    await containment.dispose()
-    throw error
-  }
+  const program = await containment.spawn({
+    argv: spec.argv,
+    cwd: spec.cwd,
+    env: { ...spec.env, ...credentials },
+    stdin: spec.interactive ? 'pipe' : 'null',
+  })
+  return new CommandAgent(program, containment, kernel, spec.argv)
 }
 
 class CommandAgent implements Agent {
@@ -90,14 +84,27 @@ class CommandAgent implements Agent {
     if (outcome !== 'survived') await this.#life
   }
 
-  // Never rejects: if the kernel no longer listens there is nobody to tell.
+  // Never rejects: if the kernel no longer listens there is nobody to tell. Nobody waits for `up` to be on disk before the
+  // command can be stopped: a full disk must not keep it alive.
   async #live(): Promise<void> {
+    try {
+      await this.#kernel.report({ type: 'up', handle: this.#program.handle })
+    } catch (error) {
+      return this.#giveUp(error)
+    }
     const deliver = (stream: 'stdout' | 'stderr') => (text: string) => this.#kernel.report({ type: 'output', stream, text })
     const outputs = [pump(this.#program.stdout, deliver('stdout')), pump(this.#program.stderr, deliver('stderr'))]
     const { code, signal } = await this.#program.exited
     this.#over = true
     await Promise.all(outputs)
     await this.#kernel.report({ type: 'exited', code, osSignal: signal }).catch(() => 'late')
+  }
+
+  /** That it runs cannot be recorded, so it shall not. */
+  async #giveUp(error: unknown): Promise<void> {
+    await this.#containment.stop({ signal: 'SIGKILL', graceMs: 0 })
+    const message = error instanceof Error ? error.message : String(error)
+    await this.#kernel.report({ type: 'exited', code: null, osSignal: null, error: message }).catch(() => 'late')
   }
 
   async #tellSurvivors(pids: readonly number[]): Promise<void> {

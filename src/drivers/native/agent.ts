@@ -5,6 +5,7 @@ import { setMaxListeners } from 'node:events'
 import type { Agent, Message, StopLadder } from '../port.ts'
 import type { ToolCall } from './context.ts'
 import { runTurn } from './loop.ts'
+import { say } from './work.ts'
 import type { Turn, Work } from './work.ts'
 
 /** What the agent adds to the work by itself. */
@@ -14,7 +15,7 @@ export class NativeAgent implements Agent {
   readonly #work: Work
   readonly #ending = new AbortController()
   readonly #turns = new Map<Turn, AbortController>()
-  #tail: Promise<void> = Promise.resolve()
+  #tail: Promise<void>
   #paused = false
   #exited: Promise<void> | null = null
 
@@ -24,6 +25,8 @@ export class NativeAgent implements Agent {
     this.#work = { ...parts, ending: signal, isPaused: () => this.#paused, inFlight: new Map() }
     parts.kernel.signal.addEventListener('abort', this.#end, { once: true })
     if (parts.kernel.signal.aborted) this.#end()
+    // Nobody waits for this to be on disk before it can be stopped: a full disk must not keep it alive.
+    this.#tail = say(this.#work, { type: 'up' }).then(() => undefined, (defect: unknown) => this.#break(defect))
   }
 
   deliver(message: Message): Promise<void> {

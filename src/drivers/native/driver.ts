@@ -1,7 +1,6 @@
 // The driver of native agents: the model is called from here, in the daemon, and the loop is ours. What it needs is loaded
 // when the first agent starts, so that a daemon without one carries none of it.
 // Tests: test/e2e/native.test.ts and its siblings.
-import { KernelError } from '../../kernel/errors.ts'
 import type { Driver, KernelPort, Launch } from '../port.ts'
 import type { NativeAgent } from './agent.ts'
 import type { ProviderConfig } from './models.ts'
@@ -27,7 +26,7 @@ export function nativeDriver(options: NativeOptions): Driver {
   }
 }
 
-/** Errors: those of `resolveModel`; `LATE` if the process is already over. */
+/** Errors: those of `resolveModel`. */
 async function start(launch: Launch, kernel: KernelPort, options: NativeOptions): Promise<NativeAgent> {
   const [{ NativeAgent }, { resolveModel }, { loadContext }, { RETRY }, { Toolbox }, { Freezer }] = await Promise.all([
     import('./agent.ts'), import('./models.ts'), import('./context.ts'), import('./retry.ts'), import('./tools/toolbox.ts'), import('./tools/freezer.ts'),
@@ -41,7 +40,5 @@ async function start(launch: Launch, kernel: KernelPort, options: NativeOptions)
     lookup: (name) => credentials[name] ?? spec.env[name],
   })
   const context = await loadContext(launch.history)
-  const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec), freezer: new Freezer(), retry: options.retry ?? RETRY })
-  if ((await kernel.report({ type: 'up' })) === 'late') throw new KernelError('LATE', `process ${launch.pid} is over`)
-  return agent
+  return new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec), freezer: new Freezer(), retry: options.retry ?? RETRY })
 }
