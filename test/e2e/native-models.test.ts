@@ -18,6 +18,8 @@ interface Format {
 const ANTHROPIC: Format = { name: 'anthropic', model: 'anthropic/claude-sonnet-4-5', urlName: 'ANTHROPIC_BASE_URL', urlPath: '', keyName: 'ANTHROPIC_API_KEY' }
 const OPENAI: Format = { name: 'openai', model: 'openai/gpt-4o', urlName: 'OPENAI_BASE_URL', urlPath: '/v1', keyName: 'OPENAI_API_KEY' }
 
+const MIB = 1024 * 1024
+
 let bench: NativeBench
 let server: ModelServer
 
@@ -55,6 +57,27 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
     expect(server.requests[0]?.body['tools']).toHaveLength(7)
     const sent = server.requests[0]?.headers
     expect(sent?.['x-api-key'] ?? sent?.authorization).toMatch(/^(Bearer )?key-1$/)
+  })
+
+  test('an event without end is cut before it fills the memory, and is not asked for again', async () => {
+    const { kernel, turn } = await served(format, [{ floodBytes: 200 * MIB }])
+    await turn('go')
+    expect(kernel.of('model.failed')).toMatchObject([{ error: expect.stringContaining('larger than'), retryInMs: null }])
+    expect(server.sentBytes).toBeLessThan(100 * MIB)
+  })
+
+  test('of an error without end the beginning is enough', async () => {
+    const { kernel, turn } = await served(format, [{ status: 400, floodBytes: 200 * MIB }])
+    await turn('go')
+    expect(kernel.of('model.failed')).toMatchObject([{ status: 400, retryInMs: null }])
+    expect(server.sentBytes).toBeLessThan(100 * MIB)
+  })
+
+  test('an answer that asks for too many tools fails', async () => {
+    const tools = Array.from({ length: 1_001 }, (_, index) => ({ id: `id_${index}`, name: 'ls', input: {} }))
+    const { kernel, turn } = await served(format, [{ tools }])
+    await turn('go')
+    expect(kernel.of('model.failed')).toMatchObject([{ error: expect.stringContaining('1000 tools'), retryInMs: null }])
   })
 
   test('two calls in one answer get two results, in their order', async () => {

@@ -3,7 +3,7 @@
 // Written after the formats that the providers document; whoever speaks to it speaks to a real HTTP server.
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { anthropicEvents, anthropicError } from './model-server-anthropic.ts'
 import { openaiError, openaiEvents } from './model-server-openai.ts'
 
@@ -32,6 +32,8 @@ export interface ServedAnswer {
   readonly cutAfterBytes?: number
   /** nothing more comes after so many bytes; 0: not even the headers */
   readonly hangAfterBytes?: number
+  /** the body is one line of up to so many bytes and never ends by itself */
+  readonly floodBytes?: number
 }
 
 export interface ServedRequest {
@@ -48,6 +50,8 @@ export interface ModelServer extends AsyncDisposable {
   /** without `/v1` */
   readonly url: string
   readonly requests: readonly ServedRequest[]
+  /** bytes that all connections so far have taken */
+  readonly sentBytes: number
   /** resolves when so many requests have come in */
   received(count: number): Promise<void>
 }
@@ -67,10 +71,13 @@ export async function modelServer(answers: readonly ServedAnswer[]): Promise<Mod
       () => response.destroy(),
     )
   })
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => sockets.add(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    get sentBytes() { return [...sockets].reduce((sum, socket) => sum + socket.bytesWritten, 0) },
     received: (count) => new Promise((resolve) => {
       if (requests.length >= count) resolve()
       else waiting.push({ count, resolve })
@@ -93,6 +100,7 @@ async function record(request: IncomingMessage, response: ServerResponse): Promi
 
 function serve(answer: ServedAnswer, path: string, response: ServerResponse): void {
   const isAnthropic = path.endsWith('/messages')
+  if (answer.floodBytes !== undefined) return flood(answer, answer.floodBytes, response)
   if (answer.status !== undefined) {
     const error = answer.error ?? { type: 'api_error', message: 'failed' }
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
@@ -105,4 +113,17 @@ function serve(answer: ServedAnswer, path: string, response: ServerResponse): vo
   const end = answer.cutAfterBytes ?? answer.hangAfterBytes
   if (end === undefined) response.end(body)
   else response.write(body.subarray(0, end), () => { if (answer.cutAfterBytes !== undefined) response.socket?.destroy() })
+}
+
+function flood(answer: ServedAnswer, bytes: number, response: ServerResponse): void {
+  response.writeHead(answer.status ?? 200, { 'content-type': 'text/event-stream' })
+  const piece = Buffer.alloc(1024 * 1024, 'data: x')
+  let left = bytes
+  const write = (): void => {
+    while (left > 0 && !response.destroyed) {
+      left -= piece.length
+      if (!response.write(piece)) return void response.once('drain', write)
+    }
+  }
+  write()
 }

@@ -9,6 +9,10 @@ import type { Buckets } from './usage.ts'
 
 /** More than any answer: a server that streams without end is cut here, in bytes. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** texts, thoughts and calls of one answer */
+const MAX_PARTS = 10_000
+/** tool calls of one answer */
+const MAX_CALLS = 1_000
 
 /** The key of an input that was no JSON object; no tool has it, so that the call fails its check. */
 const INVALID_INPUT = 'invalid_input'
@@ -75,7 +79,7 @@ export class Collector {
     if (block === undefined || part.type.endsWith('-start')) {
       block = { type, text: '', meta: undefined }
       this.#texts.set(key, block)
-      this.#blocks.push(block)
+      this.#add(block)
     }
     if (part.providerMetadata !== undefined) block.meta = mergeMeta(block.meta, part.providerMetadata)
     if (part.delta === undefined || part.delta === '') return
@@ -92,7 +96,13 @@ export class Collector {
     const callId = part.toolCallId === '' || this.#callIds.has(part.toolCallId) ? `call_${this.#sink.step}_${index}` : part.toolCallId
     this.#callIds.add(callId)
     const meta = part.providerMetadata === undefined ? {} : { meta: part.providerMetadata }
-    this.#blocks.push({ type: 'tool-call', callId, name: part.toolName, input: parseInput(part.input), ...meta })
+    if (this.#callIds.size > MAX_CALLS) throw new CallFailed(`the answer asks for more than ${MAX_CALLS} tools`)
+    this.#add({ type: 'tool-call', callId, name: part.toolName, input: parseInput(part.input), ...meta })
+  }
+
+  #add(block: TextBlock | AssistantPart): void {
+    if (this.#blocks.length === MAX_PARTS) throw new CallFailed(`the answer has more than ${MAX_PARTS} parts`)
+    this.#blocks.push(block)
   }
 
   #grow(delta: string): void {

@@ -1,6 +1,7 @@
 // Models that speak OpenAI's chat completions: OpenAI itself and all that copy the format, so also local models. The
 // package is loaded at first use. Test: test/e2e/native-models.test.ts.
 import type { LanguageModelV4 } from '@ai-sdk/provider'
+import { boundedFetch } from './bounded-fetch.ts'
 import type { Endpoint } from './models.ts'
 
 export async function openaiModel(endpoint: Endpoint, name: string): Promise<LanguageModelV4> {
@@ -9,6 +10,7 @@ export async function openaiModel(endpoint: Endpoint, name: string): Promise<Lan
     name: endpoint.provider,
     baseURL: endpoint.baseURL,
     includeUsage: true,
+    fetch: boundedFetch,
     ...(endpoint.apiKey === null ? {} : { apiKey: endpoint.apiKey }),
     ...(isOpenAI(endpoint.baseURL) ? { transformRequestBody: renameLimit } : {}),
   })

@@ -77,7 +77,8 @@ export class SdkModel implements Model {
     const cut = request.signal.aborted || idle.expired
     const charged = collector.begun || cut ? await this.#estimate(request, collector) : undefined
     if (request.signal.aborted) return new CallFailed('interrupted', { partial, usage: charged })
-    if (error instanceof CallFailed) return new CallFailed(error.message, { partial, usage: charged })
+    const refusal = ourRefusal(error)
+    if (refusal !== null) return new CallFailed(refusal.message, { partial, usage: charged })
     if (idle.expired) return new CallFailed(`${this.#options.provider}: nothing came in for ${this.#options.idleMs} ms`, { partial, usage: charged, retryable: true })
     const { message, ...read } = readFailure(error, Date.now())
     return new CallFailed(`${this.#options.provider}: ${message}`, { ...read, partial, usage: charged })
@@ -94,6 +95,12 @@ export class SdkModel implements Model {
   async #price(buckets: Buckets): Promise<CallUsage> {
     return { ...buckets, costUsd: await costUsd({ provider: this.#options.provider, model: this.#options.name }, buckets) }
   }
+}
+
+/** A limit of ours that was passed: the packages put their own error around what they met at the beginning of a stream. */
+function ourRefusal(error: unknown): CallFailed | null {
+  if (error instanceof CallFailed) return error
+  return error instanceof Error && error.cause instanceof CallFailed ? error.cause : null
 }
 
 /** Some servers say "stop" although they asked for tools. A cut by length stays what it is. */
