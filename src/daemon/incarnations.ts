@@ -176,7 +176,7 @@ export class Incarnations {
   #awaitEnd(effect: EffectOf<'release'>): void {
     const { uuid, pid } = effect
     const incarnation = this.#of(effect)
-    const ended = incarnation ? incarnation.release() : Promise.resolve([])
+    const ended = incarnation ? incarnation.release() : this.#endOld(uuid)
     ended.then(
       (survivors) => {
         this.#pipe.submit({ type: 'released', uuid, pid, survivors })
@@ -187,6 +187,14 @@ export class Incarnations {
         this.#parts.clock.after(RETRY_RELEASE_MS, () => this.#awaitEnd(effect))
       },
     )
+  }
+
+  /** What a daemon before this one ran, and its start could not end. */
+  async #endOld(uuid: Uuid): Promise<readonly number[]> {
+    const { table, container } = this.#parts
+    const { containment, handle } = table.get(uuid) ?? {}
+    if (!containment) return []
+    return (await container.recover(containment, handle ?? null)).survivors
   }
 }
 

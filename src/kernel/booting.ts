@@ -2,7 +2,7 @@
 // Owns the recovery of states: a wish to stop is fulfilled, a suspended process comes back as a placeholder with a new
 // PID, what ran is interrupted. Nothing else comes back on its own. Test: test/tables/booting.test.ts.
 import { INTERRUPTED } from './exit.ts'
-import { reap } from './release.ts'
+import { awaitEnd, reap } from './release.ts'
 import { RESUMABLE } from './resuming.ts'
 import { closeCalls } from './spawning.ts'
 import type { InputOf } from './inputs.ts'
@@ -44,8 +44,9 @@ function end(work: Work, process: Process, exit: ExitStatus, survivors: readonly
 }
 
 function finish(work: Work, process: Process, survivors: readonly number[]): void {
-  if (survivors.length === 0) reap(work, process)
-  else tellSurvivors(work, process, survivors)
+  if (survivors.length === 0) return reap(work, process)
+  tellSurvivors(work, process, survivors)
+  awaitEnd(work, process)
 }
 
 function tellSurvivors(work: Work, process: Process, survivors: readonly number[]): void {

@@ -21,6 +21,11 @@ export function terminate(work: Work, process: Process, cause: ExitStatus): void
   else reap(work, process)
 }
 
+/** A zombie of which something lives: `released` comes when it has ended, or names it again. */
+export function awaitEnd(work: Work, process: Process): void {
+  act(work, process, 'await')
+}
+
 /** Zombie → dead, after everything is released. */
 export function reap(work: Work, process: Process): void {
   act(work, process, 'channel', 'context')
