@@ -1,6 +1,7 @@
 // Ends of a native agent's work: interruptions, stops, kills and freezing, with real programs of the tool `bash`.
 import { execFile as execFileCallback } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { closeSync, constants, openSync } from 'node:fs'
+import { open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -16,6 +17,21 @@ let bench: NativeBench
 
 beforeEach(async () => { bench = await nativeBench() })
 afterEach(() => bench[Symbol.asyncDispose]())
+
+/** Takes all of Node's threads for files, until it is disposed of: each waits for the writer of a FIFO. */
+async function busyDisk(dir: string): Promise<Disposable> {
+  const fifos = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, (_, index) => join(dir, `fifo-${index}`))
+  await execFile('mkfifo', fifos)
+  const opened = fifos.map((fifo) => open(fifo, 'r'))
+  const writers: number[] = []
+  return {
+    [Symbol.dispose]: () => {
+      if (writers.length > 0) return
+      for (const fifo of fifos) writers.push(openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK))
+      Promise.all(opened).then((handles) => handles.map((handle) => handle.close())).catch(() => undefined).finally(() => writers.forEach((fd) => closeSync(fd)))
+    },
+  }
+}
 
 /** A turn whose first call sleeps for ever, with a daemonised child and two calls that wait behind it. */
 async function sleeping(): Promise<Run> {
@@ -84,6 +100,20 @@ test('disposing ends everything without a word', async () => {
   await agent[Symbol.asyncDispose]()
   expect(sleepersWith(bench.token)).toEqual([])
   expect(kernel.said).toHaveLength(said)
+})
+
+test('a write that has begun is over when its agent is disposed of', async () => {
+  const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
+  using disk = await busyDisk(bench.dir)
+  await send('go')
+  await kernel.until(() => kernel.of('tool.started').length > 0, 'it begins')
+  await nextTurn()
+  kernel.cancel()
+  const disposed = agent[Symbol.asyncDispose]()
+  expect(await Promise.race([disposed, nextTurn('it writes')])).toBe('it writes')
+  disk[Symbol.dispose]()
+  await disposed
+  expect(await readFile(join(bench.dir, 'a.txt'), 'utf8')).toBe('whole')
 })
 
 test('the end of the incarnation cuts a model call at once and keeps the partial text', async () => {

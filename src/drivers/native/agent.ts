@@ -2,6 +2,7 @@
 // Owns what of the loop is alive. It decides nothing about the process: that a turn or the agent has ended is reported.
 // Tests: test/e2e/native.test.ts, test/e2e/native-stop.test.ts.
 import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, Message, StopLadder } from '../port.ts'
 import type { ToolCall } from './context.ts'
 import { runTurn } from './loop.ts'
@@ -9,7 +10,10 @@ import { say } from './work.ts'
 import type { Turn, Work } from './work.ts'
 
 /** What the agent adds to the work by itself. */
-export type AgentParts = Omit<Work, 'ending' | 'isPaused' | 'inFlight'>
+export type AgentParts = Omit<Work, 'ending' | 'isPaused' | 'inFlight' | 'running'>
+
+/** How long calls that have begun may take to end with their agent: a file system that hangs keeps nobody for ever. */
+const LAST_CALLS_MS = 5_000
 
 export class NativeAgent implements Agent {
   readonly #work: Work
@@ -22,7 +26,7 @@ export class NativeAgent implements Agent {
   constructor(parts: AgentParts) {
     const { signal } = this.#ending
     setMaxListeners(0, signal)
-    this.#work = { ...parts, ending: signal, isPaused: () => this.#paused, inFlight: new Map() }
+    this.#work = { ...parts, ending: signal, isPaused: () => this.#paused, inFlight: new Map(), running: new Set() }
     parts.kernel.signal.addEventListener('abort', this.#end, { once: true })
     if (parts.kernel.signal.aborted) this.#end()
     // Nobody waits for this to be on disk before it can be stopped: a full disk must not keep it alive.
@@ -77,6 +81,9 @@ export class NativeAgent implements Agent {
     this.#end()
     await this.#work.launch.containment.dispose()
     await this.#tail
+    // A write that has begun is not cut off in the middle, and must not end under the next incarnation's eyes.
+    const { running } = this.#work
+    if (running.size > 0) await Promise.race([Promise.all(running), sleep(LAST_CALLS_MS, undefined, { ref: false })])
   }
 
   #isOpen(id: number): boolean {

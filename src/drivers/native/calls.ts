@@ -45,8 +45,10 @@ async function runOrRefuse(work: Work, turn: Turn, call: ToolCall): Promise<Call
     return NOT_RUN
   }
   work.inFlight.set(call.callId, `${call.name} ${JSON.stringify(call.input)}`.slice(0, MAX_SHOWN_CHARS))
+  const running = work.toolbox.run(call, toolContext(work, turn, call)).finally(() => work.running.delete(running))
+  work.running.add(running)
   try {
-    return await abortable(work.toolbox.run(call, toolContext(work, turn, call)), work.ending)
+    return await abortable(running, work.ending)
   } finally {
     work.inFlight.delete(call.callId)
   }

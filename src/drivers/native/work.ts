@@ -23,6 +23,8 @@ export interface Work {
   isPaused(): boolean
   /** what is in flight, in words, by call */
   readonly inFlight: Map<string, string>
+  /** tool calls that have begun and have not ended, also those whose end nobody waits for any more */
+  readonly running: Set<Promise<unknown>>
 }
 
 export interface Turn {
