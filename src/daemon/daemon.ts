@@ -1,7 +1,7 @@
 // The daemon put together: lock, settings, store, containment, engine, API; and taken apart again in the other order.
 // Owns start and stop and nothing between. One daemon per home: a second one gets STORE_LOCKED and touches nothing.
 // Test: test/e2e/restart.test.ts, test/e2e/security.test.ts.
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { prepareState, type Paths } from '../config/paths.ts'
@@ -64,9 +64,20 @@ async function openGround({ paths, log, clock }: Required<DaemonOptions>, stack:
   const store = stack.use(await openSqliteStore({ dir: paths.state, log: said }))
   const container = stack.use(await openContainer({ stateDir: paths.state, daemonId: uuidv7(), log: said }))
   const tmpDir = join(paths.state, 'tmp')
+  const emptied = await discard(tmpDir, join(paths.state, 'trash'), log)
+  stack.defer(() => emptied.done)
   await mkdir(tmpDir, { recursive: true, mode: 0o700 })
   stack.defer(() => rm(tmpDir, { recursive: true, force: true }))
   return { paths, settings, store, container, clock, tmpDir, log }
+}
+
+/** What a killed daemon left is out of the way at once; how long its removal takes is nobody's business. */
+async function discard(tmpDir: string, trash: string, log: DaemonOptions['log']): Promise<{ readonly done: Promise<void> }> {
+  await mkdir(trash, { recursive: true, mode: 0o700 })
+  await rename(tmpDir, join(trash, uuidv7())).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  return { done: rm(trash, { recursive: true, force: true }).catch((error: unknown) => log('old temporary files cannot be removed', error)) }
 }
 
 class RunningDaemon implements Daemon {

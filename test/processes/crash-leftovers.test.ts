@@ -1,5 +1,7 @@
 // Whatever the agents and commands started is gone when the daemon has died by SIGKILL, without anybody starting it again;
 // and where its guardian was killed with it, the next daemon ends it before it answers.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { SpawnBody } from '../../src/api/views.ts'
@@ -50,6 +52,8 @@ describe.each(kinds)('%s', (kind) => {
     await home.start()
     const { status, exit } = await home.view(planted.uuid)
     expect({ status, exit }).toEqual({ status: 'interrupted', exit: { code: 1, reason: 'interrupted' } })
+    expect(readdirSync(join(home.path, 'tmp'))).toEqual([])
+    await eventually(() => !existsSync(join(home.path, 'trash')), 'its temporary files are gone')
   })
 
   test.each(trees(kind).slice(0, 3))('$what: 0 are left after a stop of the daemon', async (tree) => {
