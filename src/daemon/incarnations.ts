@@ -86,11 +86,16 @@ export class Incarnations {
     const process = table.get(uuid)
     if (!process) return
     const containment = this.#intent(process)
+    const begin = (missingKeys: readonly string[]): void => {
+      // It may have ended while its keys were looked for; then nobody would forget them.
+      if (table.get(uuid)) this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys })
+      else keys.forget(uuid)
+    }
     keys.of(process).then(
-      ({ missing }) => this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys: process.spec.driver === 'command' ? [] : missing }),
+      ({ missing }) => begin(process.spec.driver === 'command' ? [] : missing),
       (error: unknown) => {
         log(`keys of process ${pid}`, error)
-        this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys: process.spec.credentials })
+        begin(process.spec.credentials)
       },
     )
   }
