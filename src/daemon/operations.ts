@@ -66,6 +66,8 @@ export class Operations {
   async signal(ref: string, body: SignalBody): Promise<SteerView> {
     const process = await this.#parts.reads.resolve(ref)
     const signal = signalOf(body.signal)
+    // It may start what waits, as a resume does.
+    if (signal === 'SIGRESUME') this.#parts.mayStart()
     return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, freeze: false })
   }
 

@@ -140,6 +140,7 @@ test('while it stops it answers questions, and starts nothing', async () => {
   expect(await daemon.until(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'daemon-shutdown', by: 'system' }] })
   await expect(daemon.sh('true')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'the daemon is stopping' })
   await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(daemon.signal(uuid, 'SIGRESUME')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await stopping
   await daemon.start()
   expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'end', usage: { toolCalls: 1 } })
