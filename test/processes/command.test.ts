@@ -2,7 +2,7 @@
 // The kernel is a recorder that acknowledges when it is told to.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { commandDriver } from '../../src/drivers/command/command.ts'
+import { commandDriver, commandWith } from '../../src/drivers/command/command.ts'
 import { LineCutter, MAX_LINE_BYTES } from '../../src/drivers/command/lines.ts'
 import type { Agent, KernelPort, Launch } from '../../src/drivers/port.ts'
 import type { Ack, Report } from '../../src/kernel/reports.ts'
@@ -86,6 +86,19 @@ describe.each(kinds)('%s', (containment) => {
     const longest = Math.max(...kernel.reports.map((report) => (report.type === 'output' ? report.text.length : 0)))
     expect(longest).toBeLessThanOrEqual(2 * MAX_LINE_BYTES)
     expect(kernel.reports.length).toBeLessThan(10 * KIB / 16)
+  })
+
+  test('what is more than can be kept is read and dropped, with a note, and the end is seen', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const launch = await launchOf(contained, ['sh', '-c', 'yes 0123456789 | head -c 3000000; echo oops >&2; exit 3'], { containment })
+    await using _agent = await commandWith({ keptBytes: KIB * KIB }).start(launch, kernel)
+    await eventually(() => kernel.find('exited'))
+    const kept = kernel.text('stdout').length + kernel.text('stderr').length
+    expect(kept).toBeGreaterThanOrEqual(KIB * KIB)
+    expect(kept).toBeLessThan(2 * KIB * KIB)
+    expect(kernel.reports.filter(({ type }) => type === 'note')).toEqual([{ type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' }])
+    expect(kernel.find('exited')).toMatchObject({ code: 3 })
   })
 
   test('while a report is not acknowledged nothing more is read, and the program waits', async () => {

@@ -9,12 +9,24 @@ import { pump } from './pump.ts'
 /** How much of the command line is shown as what was in flight. */
 const IN_FLIGHT_CHARS = 200
 
-export const commandDriver: Driver = {
-  capabilities: { resume: 'rerun', fork: 'no', softPause: false },
-  start: startCommand,
+const MIB = 1024 * 1024
+/** Most of its output that one incarnation has in the journal: a server that complains for a night must not fill the disk. */
+const KEPT_BYTES = 256 * MIB
+
+interface CommandOptions {
+  readonly keptBytes: number
 }
 
-async function startCommand(launch: Launch, kernel: KernelPort): Promise<Agent> {
+export const commandDriver = commandWith({ keptBytes: KEPT_BYTES })
+
+export function commandWith(options: CommandOptions): Driver {
+  return {
+    capabilities: { resume: 'rerun', fork: 'no', softPause: false },
+    start: (launch, kernel) => startCommand(launch, kernel, options),
+  }
+}
+
+async function startCommand(launch: Launch, kernel: KernelPort, options: CommandOptions): Promise<Agent> {
   const { spec, containment, credentials } = launch
   if (spec.argv === null) throw new KernelError('INVALID', 'A command process needs a command line')
   const program = await containment.spawn({
@@ -23,7 +35,14 @@ async function startCommand(launch: Launch, kernel: KernelPort): Promise<Agent> 
     env: { ...spec.env, ...credentials },
     stdin: spec.interactive ? 'pipe' : 'null',
   })
-  return new CommandAgent(program, containment, kernel, spec.argv)
+  return new CommandAgent({ program, containment, kernel, argv: spec.argv, ...options })
+}
+
+interface CommandParts extends CommandOptions {
+  readonly program: Program
+  readonly containment: Containment
+  readonly kernel: KernelPort
+  readonly argv: readonly string[]
 }
 
 class CommandAgent implements Agent {
@@ -31,11 +50,15 @@ class CommandAgent implements Agent {
   readonly #containment: Containment
   readonly #kernel: KernelPort
   readonly #inFlight: string
+  readonly #keptBytes: number
+  #outputBytes = 0
+  #toldFull = false
   readonly #life: Promise<void>
   #paused = false
   #over = false
 
-  constructor(program: Program, containment: Containment, kernel: KernelPort, argv: readonly string[]) {
+  constructor({ program, containment, kernel, argv, keptBytes }: CommandParts) {
+    this.#keptBytes = keptBytes
     this.#program = program
     this.#containment = containment
     this.#kernel = kernel
@@ -92,12 +115,21 @@ class CommandAgent implements Agent {
     } catch (error) {
       return this.#giveUp(error)
     }
-    const deliver = (stream: 'stdout' | 'stderr') => (text: string) => this.#kernel.report({ type: 'output', stream, text })
-    const outputs = [pump(this.#program.stdout, deliver('stdout')), pump(this.#program.stderr, deliver('stderr'))]
+    const keep = (stream: 'stdout' | 'stderr') => (text: string) => this.#keep(stream, text)
+    const outputs = [pump(this.#program.stdout, keep('stdout')), pump(this.#program.stderr, keep('stderr'))]
     const { code, signal } = await this.#program.exited
     this.#over = true
     await Promise.all(outputs)
     await this.#kernel.report({ type: 'exited', code, osSignal: signal }).catch(() => 'late')
+  }
+
+  async #keep(stream: 'stdout' | 'stderr', text: string): Promise<void> {
+    if (this.#outputBytes >= this.#keptBytes) return
+    this.#outputBytes += Buffer.byteLength(text)
+    await this.#kernel.report({ type: 'output', stream, text })
+    if (this.#outputBytes < this.#keptBytes || this.#toldFull) return
+    this.#toldFull = true
+    await this.#kernel.report({ type: 'note', text: `its output is more than ${this.#keptBytes / MIB} MiB: no more of it is kept` })
   }
 
   /** That it runs cannot be recorded, so it shall not. */
