@@ -174,6 +174,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     about: [
       'A suspended process goes on, and so do its ancestors where they were paused for it. One that has ended begins a new incarnation with a new PID and the same UUID, from where its history ends.',
       'A plain command can only be run again from its beginning, which needs `--rerun`.',
+      'What `--model` and the limits say instead of before holds for a process that has ended. One that a budget holds is stopped first, and resumed with a larger one.',
     ],
     words: ONE,
     flags: {
@@ -181,10 +182,14 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       only: on('leave its ancestors as they are'),
       message: text('TEXT', 'a message for it to begin with'),
       model: text('PROVIDER/NAME', 'go on with another model'),
+      'max-steps': count('let it have N steps in all'),
+      timeout: duration('D', 'let it have this time, from now on'),
+      'budget-usd': { kind: 'amount', value: 'X', help: 'let it cost this much in all' },
+      'budget-tokens': count('let it use N tokens in all'),
       rerun: on('run a plain command again'),
     },
     exits: usual('it cannot be resumed'),
-    examples: [['reeve resume 5', 'go on'], ['reeve resume --message "try the other approach" docs', 'with a word'], ['reeve resume --rerun build', 'a command, again']],
+    examples: [['reeve resume 5', 'go on'], ['reeve resume --message "try the other approach" docs', 'with a word'], ['reeve resume --budget-usd 5 docs', 'with more money'], ['reeve resume --rerun build', 'a command, again']],
     load: () => import('./verbs/resume.ts'),
   },
   kill: {

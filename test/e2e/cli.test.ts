@@ -175,6 +175,21 @@ describe('pause, resume and send', () => {
     expect(result.requests[1]?.body).toMatchObject({ message: 'go on', model: 'a/b', subtree: false, only: false, rerun: false, env: { REEVE_HOME: dir.path } })
   })
 
+  test('resume takes larger limits, and only those that were given', async () => {
+    const routes: FakeRoutes = { 'GET /v1/processes/docs': () => shown(endedView(1)), [`POST /v1/processes/${uuid}/resume`]: () => steered(processView()) }
+    const sent = async (...args: string[]) => (await reeve(routes, 'resume', ...args, 'docs')).requests[1]?.body['limits']
+    expect(await sent('--budget-usd', '5', '--budget-tokens', '9000', '--max-steps', '40', '--timeout', '1h'))
+      .toEqual({ maxSteps: 40, timeoutMs: 3_600_000, budgetUsd: 5, budgetTokens: 9000 })
+    expect([await sent('--budget-usd', '5'), await sent()]).toEqual([{ budgetUsd: 5 }, undefined])
+  })
+
+  test('resume of one that a budget holds tells the way to a larger one', async () => {
+    const held = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }] })
+    const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(held), [`POST /v1/processes/${uuid}/resume`]: () => steered(held, { note: 'still suspended: budget' }) }
+    expect((await reeve(routes, 'resume', '5')).stderr)
+      .toBe('PID 5 (docs) suspended; still suspended: budget\nfor a larger budget: reeve stop 5 && reeve resume --budget-usd X 5 (or --budget-tokens N)\n')
+  })
+
   test('resume of a suspended one tells that it goes on', async () => {
     const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(processView({ status: 'suspended' })), [`POST /v1/processes/${uuid}/resume`]: () => steered(processView()) }
     expect((await reeve(routes, 'resume', '5')).stderr).toBe('PID 5 (docs) working\n')
