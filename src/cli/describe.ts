@@ -13,7 +13,7 @@ export function spawned(view: ProcessView): string {
   return `PID ${view.pid} spawned (${oneLine(view.model ?? view.driver)})`
 }
 
-export function hasEnded(view: ProcessView): boolean {
+export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
 }
 

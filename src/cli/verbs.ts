@@ -230,7 +230,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Start, stop and look at the daemon',
     usage: ['reeve daemon start|stop|restart|status|run', 'reeve daemon logs [-f] [--tail N]'],
     about: [
-      'The daemon starts by itself at first use. `stop` lets running processes reach a boundary and suspends them; the next start lets just these go on. `run` keeps it in the foreground, for a service manager.',
+      'The daemon starts by itself at first use. `stop` lets running agents reach a boundary and suspends them; the next start lets just these go on. Commands cannot go on later: they are ended. `run` keeps it in the foreground, for a service manager.',
       '`logs` reads the log file, also when the daemon is gone.',
     ],
     words: ONE,

@@ -50,11 +50,31 @@ describe('the daemon', () => {
     expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
   }, 30_000)
 
+  test('stop says what will go on, and what cannot', async () => {
+    writeFileSync(join(dir.path, 'wait.yaml'), '- text: never\n')
+    await run('run', '-d', '--interactive', '--model', `script:${join(dir.path, 'wait.yaml')}`)
+    await run('run', '-d', '--', 'sleep', '1000')
+    await run('run', '-d', '--name', 'frozen', '--', 'sleep', '1000')
+    await run('pause', 'frozen')
+    expect((await run('daemon', 'stop')).stderr).toBe(
+      '1 agent will be suspended, and goes on at the next start: PID 1\n' +
+      '2 commands will be ended, as they cannot go on later (`reeve resume --rerun` runs them again): PID 2, 3\nthe daemon has ended\n',
+    )
+  }, 30_000)
+
   test('restart is a new one', async () => {
     await run('daemon', 'start')
     const before = await daemon()
     expect((await run('daemon', 'restart')).code).toBe(0)
     expect((await daemon()).pid).not.toBe(before.pid)
+  }, 30_000)
+
+  test('with --json each action gives one object', async () => {
+    const asked = async (action: string) => JSON.parse((await run('daemon', action, '--json')).stdout) as unknown
+    expect(await asked('stop')).toEqual({ version: 1, stopped: null })
+    const { pid } = (await asked('start')) as DaemonView
+    expect(await asked('restart')).toEqual(expect.objectContaining({ version: 1, stopped: pid, home: dir.path }))
+    expect(await asked('stop')).toEqual({ version: 1, stopped: expect.any(Number) as number })
   }, 30_000)
 
   test('logs are read, also when it is gone', async () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { ApiError } from '../../api/client.ts'
-import type { DaemonView } from '../../api/views.ts'
+import type { DaemonView, ProcessView } from '../../api/views.ts'
 import { paths } from '../../config/paths.ts'
 import { connect, type Reeve } from '../../index.ts'
 import { nearest } from '../args.ts'
@@ -19,9 +19,16 @@ const STOP_MS = 2 * 60_000
 const ASK_EVERY_MS = 50
 
 const ACTIONS: Readonly<Record<string, (call: Call) => Promise<number>>> = {
-  start,
-  stop,
-  restart: async (call) => (await stop(call)) || start(call),
+  start: async ({ out, reeve }) => show(await reeve.daemon(), out),
+  stop: async ({ out }) => {
+    const stopped = await stop(out)
+    if (out.json) await out.value({ stopped })
+    return 0
+  },
+  restart: async ({ out, reeve }) => {
+    const stopped = await stop(out)
+    return show(await reeve.daemon(), out, { stopped })
+  },
   status,
   logs,
   run: async () => {
@@ -41,37 +48,42 @@ export async function run(call: Call): Promise<number> {
   throw new UsageError(`daemon ${name}: there is ${Object.keys(ACTIONS).join(', ')}`, near && `Did you mean \`reeve daemon ${near}\`?`)
 }
 
-async function start({ out, reeve }: Call): Promise<number> {
-  await show(await reeve.daemon(), out)
-  return 0
-}
-
 async function status({ out }: Call): Promise<number> {
   const found = await answering(connect({ start: false }))
   if (!found) throw new Failure(4, 'the daemon is not running', 'It starts by itself at first use, or with `reeve daemon start`.')
-  await show(found, out)
-  return 0
+  return show(found, out)
 }
 
-/** Says what it cuts short, and returns when the daemon has ended. */
-async function stop({ out }: Call): Promise<number> {
+/** Says what it cuts short, and resolves when the daemon has ended: its PID, or null if there was none. */
+async function stop(out: Output): Promise<number | null> {
   const reeve = connect({ start: false })
   const found = await answering(reeve)
   if (!found) {
     await out.words('the daemon is not running')
-    return 0
+    return null
   }
-  const running = (await reeve.list()).filter((view) => view.status !== 'suspended' && !hasEnded(view))
-  if (running.length > 0) await out.words(`${plural(running.length, 'running process')} will be suspended: PID ${running.map(({ pid }) => pid).join(', ')}`)
+  await warn(await reeve.list({ fields: ['pid', 'state', 'status', 'driver'] }), out)
   await reeve.stopDaemon()
   const deadline = performance.now() + STOP_MS
   while (isAlive(found.pid) || (await answering(reeve))) {
     if (performance.now() > deadline) throw new Failure(1, `the daemon (PID ${found.pid}) has not ended after ${STOP_MS / 60_000} minutes`)
     await delay(ASK_EVERY_MS)
   }
-  if (out.json) await out.value({ stopped: found.pid })
-  else await out.words('the daemon has ended')
-  return 0
+  if (!out.json) await out.words('the daemon has ended')
+  return found.pid
+}
+
+/** A command has no session: suspended or not, it does not survive the daemon. */
+async function warn(views: readonly Pick<ProcessView, 'pid' | 'state' | 'status' | 'driver'>[], out: Output): Promise<void> {
+  const living = views.filter((view) => !hasEnded(view))
+  const commands = living.filter(({ driver }) => driver === 'command')
+  const agents = living.filter(({ driver, status }) => driver !== 'command' && status !== 'suspended')
+  const pids = (list: readonly Pick<ProcessView, 'pid'>[]): string => list.map(({ pid }) => pid).join(', ')
+  if (agents.length > 0) await out.words(`${plural(agents.length, 'agent')} will be suspended, and ${agents.length === 1 ? 'goes' : 'go'} on at the next start: PID ${pids(agents)}`)
+  if (commands.length > 0) {
+    const [they, them] = commands.length === 1 ? ['it', 'it'] : ['they', 'them']
+    await out.words(`${plural(commands.length, 'command')} will be ended, as ${they} cannot go on later (\`reeve resume --rerun\` runs ${them} again): PID ${pids(commands)}`)
+  }
 }
 
 async function logs({ args, out }: Call): Promise<number> {
@@ -90,14 +102,18 @@ async function print(lines: readonly string[], out: Output): Promise<void> {
   for (const line of lines) await out.line(out.json ? line : readable(line))
 }
 
-async function show(view: DaemonView, out: Output): Promise<void> {
-  if (out.json) return out.value(view)
+async function show(view: DaemonView, out: Output, more: object = {}): Promise<number> {
+  if (out.json) {
+    await out.value({ ...view, ...more })
+    return 0
+  }
   const { live, suspended, max } = view.processes
   await out.line(`reeve ${view.reeve} runs as PID ${view.pid} since ${view.startedAt} (${elapsed(view.uptimeMs)})`)
   await out.line(`home         ${view.home}`)
   await out.line(`socket       ${view.socket}`)
   await out.line(`containment  ${view.containment}`)
   await out.line(`processes    ${live} live (at most ${max}), ${suspended} suspended`)
+  return 0
 }
 
 async function answering(reeve: Reeve): Promise<DaemonView | undefined> {
