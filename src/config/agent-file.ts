@@ -50,10 +50,8 @@ const list = z.union([z.array(z.string().trim().min(1)).max(MAX_TOOLS), z.string
   return typeof value === 'string' ? splitList(value).slice(0, MAX_TOOLS) : value
 })
 const toolList = list.superRefine((names, context) => {
-  const wrong = names.find((one) => !(TOOLS as readonly string[]).includes(one))
-  if (wrong === undefined) return
-  const near = suggest(CLAUDE_TOOLS[wrong] ?? wrong, TOOLS)
-  context.addIssue(`there is no tool \`${wrong}\`${near ? `; did you mean \`${near}\`?` : `; there are ${TOOLS.join(', ')}`}`)
+  const wrong = wrongTool(names)
+  if (wrong !== null) context.addIssue(wrong)
 })
 const duration = z.string().transform((text, context) => {
   const ms = parseDuration(text)
@@ -69,7 +67,7 @@ const keys = {
   driver: z.enum(['native', 'acp', 'command']).default('native'),
   model: z.string().regex(/^(script:.+|[^/\s:]+\/\S+)$/, 'expected provider/name or script:FILE').optional(),
   tools: toolList.optional(),
-  deny: list.default([]),
+  deny: toolList.default([]),
   limits: limits.default({}),
   mcp: z.unknown().optional(),
   restart: z.unknown().optional(),
@@ -85,6 +83,14 @@ export function parseAgent(text: string, file: string, source: AgentSource): Par
   const parts = split(text)
   if (parts === null) return fail(file, 1, 'the front matter is missing: the first line must be `---`, and another `---` must end it')
   return source === 'claude' ? claudeAgent(parts, file) : ownAgent(parts, file, source)
+}
+
+/** What is wrong with a list of tools, in words; null if all of them are there. A tool that is denied under a wrong name is not denied. */
+export function wrongTool(names: readonly string[]): string | null {
+  const wrong = names.find((one) => !(TOOLS as readonly string[]).includes(one))
+  if (wrong === undefined) return null
+  const near = suggest(CLAUDE_TOOLS[wrong] ?? wrong, TOOLS)
+  return `there is no tool \`${wrong}\`${near ? `; did you mean \`${near}\`?` : `; there are ${TOOLS.join(', ')}`}`
 }
 
 interface Parts {

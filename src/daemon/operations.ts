@@ -3,6 +3,7 @@
 // Test: test/e2e/api.test.ts.
 import { stat } from 'node:fs/promises'
 import { v7 as uuidv7 } from 'uuid'
+import { wrongTool } from '../config/agent-file.ts'
 import { findAgent } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { KernelError } from '../kernel/errors.ts'
@@ -137,6 +138,8 @@ export class Operations {
     const model = body.model ?? agent.model ?? config.defaultModel
     if (agent.driver !== 'native') throw new KernelError('AGENT_INVALID', `agent "${agent.name}" wants the driver ${agent.driver}, which is not there yet`)
     if (model === null) throw new KernelError('INVALID', 'no model: give --model provider/name, or set defaultModel in config.yaml')
+    const wrong = wrongTool([...(body.allow ?? []), ...(body.deny ?? [])])
+    if (wrong !== null) throw new KernelError('INVALID', wrong)
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     return {
       agent: agent.name,
@@ -152,7 +155,9 @@ export class Operations {
   }
 
   /** The spec with what a resume says otherwise; null if it says nothing. */
-  async #override({ spec }: Process, { model, limits }: ResumeBody): Promise<ProcessSpec | null> {
+  async #override({ spec }: Process, body: ResumeBody): Promise<ProcessSpec | null> {
+    if (spec.driver === 'command') checkCommand(body)
+    const { model, limits } = body
     if (model === undefined) return limits === undefined ? null : { ...spec, limits: { ...spec.limits, ...limits } }
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
     return { ...spec, model, credentials: credentialsOf(model, config), limits: { ...spec.limits, ...limits } }
@@ -161,10 +166,19 @@ export class Operations {
 
 function commandSpec(body: SpawnBody, secrets: readonly string[]): Omit<ProcessSpec, 'name' | 'cwd' | 'env' | 'interactive' | 'containment' | 'intent'> {
   if (body.argv?.length === 0) throw new KernelError('INVALID', 'no command after --')
+  checkCommand(body)
   return {
     agent: 'command', driver: 'command', model: null, system: null, tools: null, deny: [],
     argv: body.argv ?? [], credentials: secrets, limits: body.limits ?? {},
   }
+}
+
+/** What only agents have would hold nothing here: a budget, say, of a program that calls its models by itself. */
+function checkCommand({ agent, model, allow, deny, interactive, limits = {} }: Partial<Omit<SpawnBody, 'argv'>>): void {
+  const { maxSteps, budgetUsd, budgetTokens } = limits
+  const given = Object.entries({ agent, model, allow, deny, interactive: interactive || undefined, maxSteps, budgetUsd, budgetTokens })
+  const wrong = given.filter(([, value]) => value !== undefined).map(([name]) => name)
+  if (wrong.length > 0) throw new KernelError('INVALID', `a plain command has no ${wrong.join(', ')}: reeve cannot hold it to them`)
 }
 
 /** The names of the keys that a model's provider needs. Errors: INVALID for a provider that nobody configured. */
