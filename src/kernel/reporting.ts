@@ -109,6 +109,9 @@ function modelFinished(work: Work, process: Process, report: ReportOf<'model.fin
   const { step, message, usage, finish, durationMs } = report
   work.emit(uuid, { type: 'model.finished', step, message, usage, finish, durationMs })
   for (const call of report.calls) work.emit(uuid, { type: 'tool.started', step, ...call })
+  if (usage.costUsd === null && !process.usage.unpriced && process.spec.limits.budgetUsd !== undefined) {
+    work.emit(uuid, { type: 'process.note', text: 'budget: the price of this model is not known, so that its calls do not count; a budget of tokens would hold' })
+  }
   checkpointIfDue(work, process)
   return 'ok'
 }

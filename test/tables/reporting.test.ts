@@ -197,6 +197,34 @@ describe('the answer to a question for a model call', () => {
     `)
   })
 
+  test('a budget of money says once that it cannot count what has no known price', () => {
+    expect(play(`
+      .live a budgetUsd=1
+      .report a model 1
+      report a answer 1 cost=unknown calls=c1:read
+      .report a tool c1
+      .report a model 2
+      report a answer 2 cost=unknown
+      .live b
+      .report b model 1
+      report b answer 1 cost=unknown
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a answer 1 cost=unknown calls=c1:read
+      a.8 model.finished 1
+      a.9 tool.started c1 read
+      a.10 process.note budget: the price of this model is not known, so that its calls do not count; a budget of tokens would hold
+        -> ack ok
+      > report a answer 2 cost=unknown
+      a.13 model.finished 2
+        -> ack ok
+      > report b answer 1 cost=unknown
+      b.8 model.finished 1
+        -> ack ok
+      "
+    `)
+  })
+
   test('money and tokens suspend before the call, and a person cannot wish that away', () => {
     expect(play(`
       .live a budgetUsd=1

@@ -76,7 +76,7 @@ function reportOf(line: Line): Report {
   }
 }
 
-/** `answer 1 calls=c1:once,c2:read cost=2 tokens=100` */
+/** `answer 1 calls=c1:once,c2:read cost=2|unknown tokens=100` */
 function answerOf(line: Line, step: number): Report {
   const calls = list(line, 'calls').map((text): AskedCall => {
     const [callId = '', effect = 'once'] = text.split(':')
@@ -85,7 +85,7 @@ function answerOf(line: Line, step: number): Report {
   return {
     type: 'model.finished', step, finish: calls.length > 0 ? 'tool-calls' : 'stop', durationMs: 10, calls,
     message: [{ type: 'text', text: `step ${step}` }, ...calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} }))],
-    usage: { inputTokens: number(line, 'tokens') ?? 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: number(line, 'cost') ?? 0.01 },
+    usage: { inputTokens: number(line, 'tokens') ?? 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 },
   }
 }
 
