@@ -1,7 +1,8 @@
 // SIGINT and SIGTERM while a process is started and followed. On a terminal the first Ctrl+C asks what is meant and the
-// second stops; without one each means stop, and the next one kill. Listens from before the start, so that a signal in
-// between is not lost. Must give the terminal back as it was. Test: test/e2e/cli-run.test.ts.
-import type { Output } from './output.ts'
+// second stops; without one each means stop, and the next one kill. A reader that went away means stop. Listens from
+// before the start, so that a signal in between is not lost. Must give the terminal back as it was.
+// Test: test/e2e/cli-run.test.ts.
+import { endWithReader, type Output } from './output.ts'
 
 /** What a person can want of the process that is followed. */
 export type Wish = 'detach' | 'interrupt' | 'stop' | 'kill'
@@ -18,11 +19,14 @@ export class Interrupts implements Disposable {
   #early = 0
   #stops = 0
   #isAsking = false
+  #isUnread = false
 
   constructor(out: Output) {
     this.#out = out
     process.on('SIGINT', this.#interrupted)
     process.on('SIGTERM', this.#stop)
+    process.stdout.on('error', this.#unread)
+    process.stderr.on('error', this.#unread)
   }
 
   /** From now on there is a process that wishes can be about. */
@@ -34,6 +38,7 @@ export class Interrupts implements Disposable {
   [Symbol.dispose](): void {
     process.off('SIGINT', this.#interrupted)
     process.off('SIGTERM', this.#stop)
+    for (const stream of [process.stdout, process.stderr]) endWithReader(stream.off('error', this.#unread))
     process.stdin.off('data', this.#answer)
     if (this.#isAsking) this.#quiet()
   }
@@ -47,6 +52,13 @@ export class Interrupts implements Disposable {
   #stop = (): void => {
     if (this.#handler) this.#handler(this.#stops++ === 0 ? 'stop' : 'kill')
     else if (this.#early++ > 0) process.exit(INTERRUPTED)
+  }
+
+  /** Nobody reads what it says: a program would get SIGPIPE. */
+  #unread = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') throw error
+    if (!this.#isUnread) this.#stop()
+    this.#isUnread = true
   }
 
   #ask(): void {

@@ -79,7 +79,15 @@ export class Output {
   /** Text as it is. */
   async raw(name: 'stdout' | 'stderr', text: string): Promise<void> {
     const stream = endWithReader(this.#streams[name])
-    if (text !== '' && !stream.write(text)) await new Promise<void>((resolve) => stream.once('drain', resolve))
+    // One without a reader never drains.
+    if (text === '' || stream.destroyed || stream.write(text)) return
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        stream.off('drain', done).off('error', done)
+        resolve()
+      }
+      stream.on('drain', done).on('error', done)
+    })
   }
 
   paint(style: Style, text: string): string {

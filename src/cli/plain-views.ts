@@ -2,7 +2,7 @@
 // To a file or pipe every character passes as it is; a terminal gets only what it may obey. Test: test/e2e/cli-run.test.ts.
 import type { EventView, ProcessView } from '../api/views.ts'
 import type { FactBody } from '../kernel/facts.ts'
-import { summary } from './describe.ts'
+import { called, ending, summary } from './describe.ts'
 import type { View } from './follow.ts'
 import type { Output } from './output.ts'
 import { TerminalOutput } from './terminal-output.ts'
@@ -11,6 +11,7 @@ import { safe } from './text.ts'
 export class CommandView implements View {
   readonly live = false
   readonly #out: Output
+  #endedByItself = true
   readonly #terminals: Readonly<Record<'stdout' | 'stderr', TerminalOutput | null>>
 
   constructor(out: Output) {
@@ -20,6 +21,7 @@ export class CommandView implements View {
   }
 
   async event(_: EventView, fact: FactBody | undefined): Promise<void> {
+    if (fact?.type === 'process.exited') this.#endedByItself = fact.exit.cause === 'agent'
     if (fact?.type === 'process.output') await this.#write(fact.stream, fact.text)
     else if (fact?.type === 'process.error') await this.#out.words(safe(fact.message))
     else if (fact?.type === 'process.held') await this.#out.words(safe(`${this.#out.pauseMark} suspended: ${fact.hold.reason} by ${fact.hold.by}`))
@@ -28,7 +30,8 @@ export class CommandView implements View {
   /** A script has the exit code, and its stderr is the command's; only what the command cannot have said itself is told. */
   async end(view: ProcessView): Promise<void> {
     for (const name of ['stdout', 'stderr'] as const) await this.#out.raw(name, this.#terminals[name]?.end() ?? '')
-    if (view.exit?.error) await this.#out.words(safe(`reeve: ${view.exit.error}`))
+    const untold = view.exit?.error ?? (this.#endedByItself || this.#out.isTerminal('stderr') ? null : `${called(view)} ${ending(view)}`)
+    if (untold) await this.#out.raw('stderr', safe(`reeve: ${untold}\n`))
     if (this.#out.isTerminal('stderr')) await this.#out.words(this.#out.paintWords('dim', summary(view)))
   }
 

@@ -47,7 +47,7 @@ const ONE = [1, 1] as const
 const SOME = [1, 1000] as const
 const NONE = [0, 0] as const
 const usual = (one?: string): string => `0; ${one ? `1 ${one}; ` : ''}3 no such process; 4 the daemon cannot be reached; 64 usage`
-const OF_PROCESS = "the process's own; 124 timed out, 125 failure of reeve, 126 command not runnable, 127 command not found"
+
 
 export const VERBS: Readonly<Record<string, Verb>> = {
   run: {
@@ -55,7 +55,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     usage: ['reeve run [FLAG]... "INTENT"', 'reeve run [FLAG]... -- COMMAND [ARG]...'],
     about: [
       'Starts an agent with an intent, or any command as a process, and follows it to its end. What the agent writes goes to stdout; what it does is told on stderr.',
-      'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process.',
+      'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. It is stopped, too, when nobody reads its output any more (`| head`); it goes on when the terminal is closed.',
       'The environment of this command goes along: what is not a secret is recorded and comes back at a resume, keys stay in the memory of the daemon.',
     ],
     words: [0, 1],
@@ -77,7 +77,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       deny: list('TOOL', 'tools that it may not use'),
       containment: text('KIND', 'what owns its programs: auto, cgroup, pidns or group'),
     },
-    exits: OF_PROCESS,
+    exits: "the process's own: 143 where it was stopped, 1 where its time or steps are over, 126 command not runnable, 127 command not found; 125 failure of reeve",
     examples: [
       ['reeve run "fix the failing test"', 'the default agent, followed'],
       ['reeve run -d --name docs --budget-usd 2 "write the manual"', 'in the background, with a budget'],
@@ -222,7 +222,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     words: SOME,
     givesProcessCode: true,
     flags: { for: text('WHAT', 'exited (default), ready, suspended or waiting'), any: on('return when one of them is'), timeout: duration('D', 'give up after this time, with exit code 124') },
-    exits: OF_PROCESS,
+    exits: "the process's own; 124 timed out, 125 failure of reeve, or it ended before it was as asked",
     examples: [['reeve wait 5 7', 'both'], ['reeve wait --for ready --timeout 1m docs', 'until it takes a message']],
     load: () => import('./verbs/wait.ts'),
   },

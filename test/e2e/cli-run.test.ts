@@ -48,9 +48,16 @@ describe('a command', () => {
   })
 
   test('that is not there is 127, with a word about it', async () => {
-    const result = await run('run', '--', 'no-such-command-here')
-    expect(result.code).toBe(127)
-    expect(result.stderr).toMatch(/no-such-command-here/)
+    const result = await run('run', '-q', '--', 'no-such-command-here')
+    expect(result).toEqual({ code: 127, stdout: '', stderr: 'reeve: no-such-command-here: command not found\n' })
+  })
+
+  test('that another person ends is told apart from one that fails by itself', async () => {
+    const running = startCli(dir.path, ['run', '--name', 'victim', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
+    await running.wrote('begun')
+    await run('kill', 'victim')
+    const { code, stderr } = await running.done
+    expect([code, stderr]).toEqual([143, expect.stringMatching(/\nreeve: PID \d+ \(victim\) stopped: SIGTERM from user \(exit 143\)\n$/)])
   })
 
   test('that is not executable is 126', async () => {
@@ -67,8 +74,8 @@ describe('a command', () => {
   })
 
   test('ends when its time is over', async () => {
-    const result = await run('run', '--timeout', '200ms', '--', 'sleep', '1000')
-    expect(result.code).toBe(1)
+    const result = await run('run', '-q', '--timeout', '200ms', '--', 'sleep', '1000')
+    expect([result.code, result.stderr]).toEqual([1, expect.stringMatching(/^reeve: PID \d+ failed: timed out \(exit 1\)\n$/)])
   })
 })
 
@@ -134,6 +141,14 @@ describe('without a terminal', () => {
     running.child.kill('SIGINT')
     expect((await running.done).code).toBe(143)
     expect((await named('early')).state).toBe('dead')
+  })
+
+  test('the end of its reader stops the process', async () => {
+    const running = startCli(dir.path, ['run', '--name', 'unread', '--', 'sh', '-c', 'echo begun; while sleep 0.05; do echo more; done'])
+    await running.wrote('begun')
+    running.child.stdout?.destroy()
+    expect((await running.done).code).toBe(143)
+    expect((await named('unread')).status).toBe('stopped')
   })
 
   test('a second one kills what would not end', async () => {

@@ -38,7 +38,7 @@ export function verbHelp(name: string, verb: Verb): string {
     `Usage:\n${verb.usage.map((usage) => `  ${usage}`).join('\n')}`,
     ...verb.about.map((paragraph) => wrapped(paragraph)),
     `Flags:\n${rows(flagRows({ ...COMMON, ...verb.flags }))}`,
-    `Exit codes: ${verb.exits}.`,
+    wrapped(`Exit codes: ${verb.exits}.`),
     `Examples:\n${rows(verb.examples)}`,
   ].join('\n\n')
 }
