@@ -1,6 +1,6 @@
 // The daemon put together: lock, settings, store, containment, engine, API; and taken apart again in the other order.
 // Owns start and stop and nothing between. One daemon per home: a second one gets STORE_LOCKED and touches nothing.
-// Test: test/e2e/restart.test.ts, test/e2e/security.test.ts.
+// Test: test/e2e/restart.test.ts, test/e2e/reach.test.ts, test/e2e/security.test.ts.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
@@ -18,6 +18,7 @@ import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations.ts'
+import { Reach } from './reach.ts'
 import { Reads } from './reads.ts'
 import { Settings } from './settings.ts'
 import { iso } from './times.ts'
@@ -112,11 +113,20 @@ class RunningDaemon implements Daemon {
     const { paths, log } = this.#ground
     const server = createServer(log)
     addRoutes(server.app, this.#routes())
+    let reach: Reach | null = null
     this.#resources.defer(async () => {
+      reach?.close()
+      // Then the files are another daemon's, and closing the server would remove its socket: it ends with this process.
+      if ((await reach?.find()) === 'replaced') return
       await server.close()
       await Promise.all([rm(paths.daemonJson, { force: true }), rm(paths.socket, { force: true })])
     })
     await server.listen(paths.socket)
+    reach = await Reach.of(paths.socket)
+    reach.watch(this.#ground.clock, (how) => {
+      log(`the socket is ${how}: nobody can reach this daemon any more, so it stops`, null)
+      this.stop().catch((error: unknown) => log('stopping failed', error))
+    })
     await writeFile(paths.daemonJson, `${JSON.stringify(this.#view())}\n`, { mode: 0o600 })
   }
 
