@@ -102,7 +102,7 @@ export class Reeve {
       const left = Math.max(0, deadline - performance.now())
       const timeoutMs = Math.ceil(Math.min(POLL_MS, left))
       const query = { for: options.for ?? 'exited', timeoutMs }
-      const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${at(ref)}/wait`, query, { signal: options.signal, extraMs: timeoutMs })
+      const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${at(ref)}/wait`, query, { signal: options.signal, extraMs: timeoutMs, again: true })
       if (!answer.timedOut || left <= POLL_MS) return { process: answer.process, timedOut: answer.timedOut }
     }
   }

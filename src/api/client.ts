@@ -53,6 +53,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** for long polls: how long the daemon may take, in ms, beyond the usual */
   readonly extraMs?: number
+  /** of a request that only reads: a link that breaks is tried again for 30 s, as a stream's is; no daemon is started for it */
+  readonly again?: boolean
 }
 
 export class Client {
@@ -73,12 +75,19 @@ export class Client {
   }
 
   async #call<T>(call: Pick<WireRequest, 'method' | 'path' | 'body'> & CallOptions): Promise<T> {
-    try {
-      const response = await this.#send({ ...call, idleMs: REQUEST_IDLE_MS + (call.extraMs ?? 0) }, true)
-      if (response.status >= 400) throw await errorOf(response)
-      return JSON.parse(await wholeText(response)) as T
-    } catch (error) {
-      throw call.signal?.aborted ? call.signal.reason : this.#asApiError(error)
+    const { again = false, signal } = call
+    for (let brokenSince = 0; ; brokenSince ||= Date.now()) {
+      try {
+        const response = await this.#send({ ...call, idleMs: REQUEST_IDLE_MS + (call.extraMs ?? 0) }, brokenSince === 0)
+        if (response.status >= 400) throw await errorOf(response)
+        return JSON.parse(await wholeText(response)) as T
+      } catch (error) {
+        if (signal?.aborted) throw signal.reason
+        // Only what was connected is connected again: that no daemon can be started is told at once.
+        const isBroken = brokenSince === 0 ? error instanceof BrokenLink : isLinkError(error) && Date.now() - brokenSince < RECONNECT_MS
+        if (!again || !isBroken) throw this.#asApiError(error)
+      }
+      await aborted(RECONNECT_EVERY_MS, signal)
     }
   }
 

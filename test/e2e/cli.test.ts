@@ -203,7 +203,10 @@ describe('pause, resume and send', () => {
 
 describe('wait', () => {
   const routes = (...views: [string, ProcessView, boolean?][]): FakeRoutes =>
-    Object.fromEntries(views.map(([ref, view, timedOut]) => [`GET /v1/processes/${ref}/wait`, () => waited(view, timedOut)]))
+    Object.fromEntries(views.flatMap(([ref, view, timedOut]) => [
+      [`GET /v1/processes/${ref}`, () => shown({ ...view, uuid: `uuid-of-${ref}` })],
+      [`GET /v1/processes/uuid-of-${ref}/wait`, () => waited(view, timedOut)],
+    ]))
 
   test('gives the code of the process', async () => {
     const result = await reeve(routes(['5', endedView(7)]), 'wait', '5')
@@ -214,6 +217,15 @@ describe('wait', () => {
     expect((await reeve(routes(['5', endedView(0)], ['6', endedView(3)], ['7', endedView(4)]), 'wait', '5', '6', '7')).code).toBe(3)
   })
 
+  test('outlasts a restart of the daemon, after which the PID is another', async () => {
+    let asked = 0
+    const result = await reeve({
+      'GET /v1/processes/5': () => shown(processView()),
+      [`GET /v1/processes/${uuid}/wait`]: () => (++asked === 1 ? { events: [], then: 'break' } : waited(endedView(7, { pid: 9 }))),
+    }, 'wait', '5')
+    expect([result.code, result.stdout, result.stderr]).toEqual([7, 'PID 9 (docs) failed: it broke (exit 7)\n', ''])
+  })
+
   test('exits 124 when the time is over', async () => {
     const result = await reeve(routes(['5', processView(), true]), 'wait', '--timeout', '1ms', '5')
     expect([result.code, result.stdout]).toEqual([124, 'PID 5 (docs) working: timed out waiting for exited\n'])
@@ -221,7 +233,7 @@ describe('wait', () => {
 
   test('--for ready is 0 when it is so, 125 when it ended before', async () => {
     const ready = await reeve(routes(['5', processView({ status: 'ready' })]), 'wait', '--for', 'ready', '5')
-    expect([ready.code, ready.requests[0]?.query.get('for')]).toEqual([0, 'ready'])
+    expect([ready.code, ready.requests[1]?.query.get('for')]).toEqual([0, 'ready'])
     expect((await reeve(routes(['5', endedView(0)]), 'wait', '--for', 'ready', '5')).code).toBe(125)
   })
 

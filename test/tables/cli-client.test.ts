@@ -110,6 +110,17 @@ describe('starting the daemon', () => {
     await daemon?.[Symbol.asyncDispose]()
   })
 
+  test('does not happen when a wait is left alone: another daemon may answer it', async () => {
+    let asked = 0
+    await using _daemon = await fakeDaemon(dir.path, { 'GET /x': () => (++asked < 3 ? { events: [], then: 'break' } : { json: { ok: true } }) })
+    const start = async (): Promise<void> => {
+      throw new Error('started')
+    }
+    const both = new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start })
+    expect((await rejection(both.get('/x'))).code).toBe('UNAVAILABLE')
+    expect([await both.get('/x', {}, { again: true }), asked]).toEqual([{ ok: true }, 3])
+  })
+
   test('does not happen after a request that may have been received', async () => {
     await using _server = await rawServer([], 'break')
     let starts = 0

@@ -17,7 +17,9 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
   if (!WAITABLE.includes(wanted)) throw new UsageError(`--for ${wanted}: there is ${WAITABLE.join(', ')}`)
   const timeoutMs = args.duration('timeout')
   const enough = new AbortController()
-  const waits = args.words.map((ref) => reeve.wait(ref, { for: wanted as WaitFor, signal: enough.signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) }))
+  // A restart of the daemon, which a wait outlasts, changes PIDs.
+  const uuids = (await Promise.all(args.words.map((ref) => reeve.get(ref)))).map(({ uuid }) => uuid)
+  const waits = uuids.map((uuid) => reeve.wait(uuid, { for: wanted as WaitFor, signal: enough.signal, ...(timeoutMs === undefined ? {} : { timeoutMs }) }))
   let results: Waited[]
   try {
     results = args.on('any') ? [await Promise.race(waits)] : await Promise.all(waits)
