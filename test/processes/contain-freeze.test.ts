@@ -94,6 +94,31 @@ describe.each(kinds)('%s', (kind) => {
     expect(await containment.members()).toEqual([])
   })
 
+  test('nothing begins while it is frozen: it waits for the thaw', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const file = join(contained.dir, 'began')
+    const begin = () => containment.spawn(contained.request(['touch', file]))
+    const early = begin()
+    await containment.freeze()
+    const late = begin()
+    await aWhile(contained)
+    expect(existsSync(file)).toBe(false)
+    await containment.thaw()
+    await Promise.all([(await early).exited, (await late).exited])
+    expect(existsSync(file)).toBe(true)
+  })
+
+  test('what waits for the thaw is refused when the end comes first', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    await containment.freeze()
+    const refused = expect(containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await containment.dispose()
+    await refused
+    expect(livingWith(contained.token)).toEqual([])
+  })
+
   test('what was stopped before the freeze is stopped after the thaw', async () => {
     await using contained = await newContained()
     const containment = await contained.open(kind)

@@ -37,6 +37,8 @@ export class OwnedContainment implements Containment {
   #used = false
   #closed = false
   #frozen = false
+  /** resolved when it is thawed or closed */
+  #thawed = Promise.withResolvers<void>()
 
   constructor({ intent, tmpDir, cage, pool, disposed }: ContainmentParts) {
     this.intent = intent
@@ -51,6 +53,8 @@ export class OwnedContainment implements Containment {
     const program = resolveProgram(request)
     const [stdout, stderr, stdin = null] = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
     if (stdout === undefined || stderr === undefined) throw new KernelError('INTERNAL', 'The pool gave too few pipes')
+    // What enters a frozen cgroup stands still by itself, but the first program makes the cgroup, and a group has no such thing.
+    while (this.#frozen && !this.#closed) await this.#thawed.promise
     this.#assertOpen()
     this.#used = true
     const argv = this.#cage.enter([program, ...request.argv.slice(1)])
@@ -64,16 +68,15 @@ export class OwnedContainment implements Containment {
   }
 
   async freeze(): Promise<void> {
-    if (!this.#used) return
     this.#frozen = true
+    if (!this.#used) return
     this.#cage.freeze()
     const settled = await until(() => !this.#frozen || this.#cage.isFrozen(), FREEZE_MS, this.#cage.waiting)
     if (!settled) throw new KernelError('TIMED_OUT', `Not all programs could be frozen within ${FREEZE_MS} ms`)
   }
 
   thaw(): Promise<void> {
-    this.#frozen = false
-    if (this.#used) this.#cage.thaw()
+    this.#unfreeze()
     return Promise.resolve()
   }
 
@@ -83,6 +86,7 @@ export class OwnedContainment implements Containment {
 
   async dispose(): Promise<StopResult> {
     this.#closed = true
+    this.#thawed.resolve()
     const result = await climb(this.#rungs(), { signal: 'SIGKILL', graceMs: 0 })
     if (result.outcome === 'survived') return result
     for (const program of this.#programs) program.release()
@@ -101,6 +105,14 @@ export class OwnedContainment implements Containment {
     return program
   }
 
+  #unfreeze(): void {
+    if (!this.#frozen) return
+    this.#frozen = false
+    if (this.#used) this.#cage.thaw()
+    this.#thawed.resolve()
+    this.#thawed = Promise.withResolvers()
+  }
+
   #assertOpen(): void {
     if (this.#closed) throw new KernelError('NOT_FOUND', 'The process has ended: nothing more is started for it')
   }
@@ -117,8 +129,7 @@ export class OwnedContainment implements Containment {
       programsEnded: () => this.#programsEnded(),
       askPrograms: (signal) => {
         for (const program of this.#programs) program.signal(signal)
-        if (this.#frozen) cage.thaw()
-        this.#frozen = false
+        this.#unfreeze()
         for (const program of this.#programs) program.signal('SIGCONT')
       },
       askMembers: (signal) => cage.signalMembers(signal),
