@@ -23,7 +23,8 @@ export type WaitFor = 'exited' | 'ready' | 'suspended' | 'waiting'
 export interface AgentView { name: string; description: string; driver: string; model: string | null; file: string | null; source: string; unsupported: string[] }
 /** An agent file that cannot be used; line 0 is the file as a whole. */
 export interface AgentProblem { file: string; line: number; message: string }
-export interface CheckView { name: string; ok: boolean; detail: string; hint?: string }
+/** One thing that `doctor` looks at; that an `optional` one is not ok is no fault. */
+export interface CheckView { name: string; ok: boolean; detail: string; hint?: string; optional?: true }
 
 export interface ConnectOptions {
   /** the directory of configuration and state; default `$REEVE_HOME`, else the XDG directories */

@@ -242,7 +242,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   doctor: {
     summary: 'Check the surroundings and the store',
     usage: ['reeve doctor [--verify]'],
-    about: ['Says what works here and what does not, and what to do about it: containment, directories, keys, the store.'],
+    about: ['Says what works here and what does not, and what to do about it: directories, configuration, keys, containment, and with `--verify` the store. A `no` is no fault: something else does its work.'],
     words: NONE,
     flags: { verify: on('also check the whole store for damage') },
     exits: '0; 1 a check failed; 4 the daemon cannot be reached; 64 usage',

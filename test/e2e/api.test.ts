@@ -1,6 +1,6 @@
 // The API's edge: what each route answers, and what it refuses with which code. One daemon, its real socket, real requests.
 // What processes do once they run is in api-life.test.ts.
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/api/client.ts'
@@ -259,11 +259,30 @@ describe('the other reads', () => {
     expect(JSON.stringify(agents)).not.toContain('You help.')
     expect(errors).toEqual([expect.objectContaining({ file: join(daemon.work, '.reeve/agents/broken.md') })])
     expect((await errorOf(daemon.client.get('/v1/agents', { cwd: 'relative' }))).code).toBe('INVALID')
-    const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
-    expect(checks.filter((check) => !check.ok && !check.name.startsWith('containment '))).toEqual([])
-    expect(checks.map((check) => check.name)).toEqual(expect.arrayContaining(['node', 'state directory', 'store', 'containment in use']))
+    const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean; optional?: true }[] }>('/v1/doctor', { verify: true })
+    // Where nobody gave us a cgroup, that is no fault.
+    expect(checks.filter((check) => !check.ok && !check.optional)).toEqual([])
+    expect(checks.map((check) => check.name)).toEqual(expect.arrayContaining(['node', 'state directory', 'configuration', 'keys', 'store', 'containment in use']))
     const view = await daemon.client.get<Record<string, unknown>>('/v1/daemon')
     expect(view).toMatchObject({ version: 1, pid: process.pid, home: daemon.home, socket: daemon.paths.socket, processes: { max: 10_000 } })
+  })
+})
+
+describe('doctor', () => {
+  test('finds a configuration and keys that cannot be used', async () => {
+    await writeFile(daemon.paths.credentialsFile, 'A_KEY: secret-value\n', { mode: 0o644 })
+    await writeFile(daemon.paths.configFile, 'maxProcesses: many\n')
+    try {
+      const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean; detail: string; hint?: string }[] }>('/v1/doctor')
+      expect(checks.filter(({ ok, name }) => !ok && !name.startsWith('containment '))).toEqual([
+        { name: 'configuration', ok: false, detail: expect.stringContaining(`${daemon.paths.configFile}:1: maxProcesses`), hint: expect.stringContaining('correct') },
+        { name: 'keys', ok: false, detail: expect.stringContaining('others can read it (mode 0644)'), hint: expect.stringContaining('correct') },
+      ])
+      expect(JSON.stringify(checks)).not.toContain('secret-value')
+    } finally {
+      await rm(daemon.paths.credentialsFile)
+      await rm(daemon.paths.configFile)
+    }
   })
 })
 

@@ -297,7 +297,10 @@ describe('looking', () => {
   })
 
   test('doctor exits 1 when a check failed, and says what to do', async () => {
-    const checks = [{ name: 'node', ok: true, detail: 'v24' }, { name: 'store', ok: false, detail: 'damaged', hint: 'restore it' }]
+    const checks: object[] = [{ name: 'node', ok: true, detail: 'v24' }, { name: 'cgroup', ok: false, optional: true, detail: 'EACCES', hint: 'run as root' }]
+    const fine = await reeve({ 'GET /v1/doctor': () => ({ json: { version: 1, checks } }) }, 'doctor')
+    expect([fine.code, fine.stdout]).toEqual([0, 'ok    node: v24\nno    cgroup: EACCES\n      run as root\n'])
+    checks.splice(1, 1, { name: 'store', ok: false, detail: 'damaged', hint: 'restore it' })
     const result = await reeve({ 'GET /v1/doctor': () => ({ json: { version: 1, checks } }) }, 'doctor', '--verify')
     expect([result.code, result.stdout, result.requests[0]?.query.get('verify')]).toEqual([1, 'ok    node: v24\nFAIL  store: damaged\n      restore it\n', '1'])
   })

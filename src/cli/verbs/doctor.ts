@@ -5,12 +5,12 @@ import type { Call } from '../verbs.ts'
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const checks = await reeve.doctor({ verify: args.on('verify') })
   if (out.json) await out.value({ checks })
-  for (const { name, ok, detail, hint } of out.json ? [] : checks) {
-    const mark = ok ? out.paint('green', 'ok  ') : out.paint('red', 'FAIL')
+  for (const { name, ok, detail, hint, optional } of out.json ? [] : checks) {
+    const mark = ok ? out.paint('green', 'ok  ') : optional ? out.paint('yellow', 'no  ') : out.paint('red', 'FAIL')
     await out.line(safeLine(mark, `${name}: ${detail}`))
     if (!ok && hint) await out.line(safeLine('    ', hint))
   }
-  return checks.every(({ ok }) => ok) ? 0 : 1
+  return checks.every(({ ok, optional }) => ok || optional) ? 0 : 1
 }
 
 function safeLine(mark: string, text: string): string {
