@@ -1,6 +1,7 @@
 // What the file tools share: paths, text files, and a write that never leaves half a file behind.
 // Test: test/tables/native-tools.test.ts.
 import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
 import { mkdir, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
@@ -10,12 +11,13 @@ import { ToolError } from './tool.ts'
 /** Bytes at the beginning of a file that are looked at to tell text from binary. */
 const SNIFF_BYTES = 8 * 1024
 
-/** Opens a regular file: a FIFO would block, a device would never end. */
+/** Opens a regular file. Never waits: for the writer of a FIFO, or in one of /proc that has nothing to say just now. */
 export async function openText(file: string): Promise<{ handle: FileHandle; size: number }> {
-  const stats = await stat(file)
-  if (stats.isDirectory()) throw new ToolError(`${file} is a directory`)
-  if (!stats.isFile()) throw new ToolError(`${file} is not a regular file`)
-  return { handle: await open(file, 'r'), size: stats.size }
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  const stats = await handle.stat()
+  if (stats.isFile()) return { handle, size: stats.size }
+  await handle.close()
+  throw new ToolError(`${file} is ${stats.isDirectory() ? 'a directory' : 'not a regular file'}`)
 }
 
 export function isBinary(bytes: Uint8Array): boolean {
