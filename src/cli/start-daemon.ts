@@ -24,11 +24,14 @@ const MAX_PARENTS = 6
 export async function startDaemon(env: Env = process.env): Promise<void> {
   const where = paths(env)
   const deadline = performance.now() + START_MS
+  // What is there already tells of other starts.
+  const log = new LogFile(where.logFile)
+  log.next()
   let child = spawnDaemon(where, env)
   while (!(await answers(where))) {
-    if (performance.now() > deadline) throw failed(`no answer after ${START_MS / 1000} s`, where)
+    if (performance.now() > deadline) throw failed(`no answer after ${START_MS / 1000} s`, where, log)
     if (!hasEnded(child)) await delay(ASK_EVERY_MS)
-    else if (child.exitCode !== ERRORS.STORE_LOCKED.exit) throw failed(`it ended with ${child.signalCode ?? `code ${child.exitCode}`}`, where)
+    else if (child.exitCode !== ERRORS.STORE_LOCKED.exit) throw failed(`it ended with ${child.signalCode ?? `code ${child.exitCode}`}`, where, log)
     else {
       // Another one has the lock: it is about to answer, or about to end.
       await delay(AGAIN_MS)
@@ -54,7 +57,7 @@ function spawnDaemon(where: Paths, env: Env): ChildProcess {
   try {
     prepareState(where)
   } catch (error) {
-    throw new ApiError('UNAVAILABLE', `the daemon cannot be started: ${(error as Error).message}`)
+    throw new ApiError('UNAVAILABLE', `the daemon cannot be started: ${(error as Error).message}`, { hint: 'Its state directory must be yours and writable; REEVE_HOME chooses another one.' })
   }
   const log = openSync(where.logFile, 'a', 0o600)
   try {
@@ -83,8 +86,8 @@ async function answers(where: Paths): Promise<boolean> {
   }
 }
 
-function failed(why: string, where: Paths): ApiError {
-  const lines = new LogFile(where.logFile).next().slice(-SHOWN_LINES).map(readable)
+function failed(why: string, where: Paths, log: LogFile): ApiError {
+  const lines = log.next().slice(-SHOWN_LINES).map(readable)
   const shown = lines.length === 0 ? '' : `\n${lines.map((line) => `  ${line}`).join('\n')}`
   return new ApiError('UNAVAILABLE', `the daemon could not be started: ${why}${shown}`, { hint: `The whole log: ${where.logFile}` })
 }
