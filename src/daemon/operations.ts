@@ -203,7 +203,7 @@ const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 
 function checkName(name: string | undefined): string | null {
   if (name === undefined) return null
-  if (!NAME.test(name) || /^\d+$/.test(name)) throw new KernelError('INVALID', `"${name}" is no name: up to 64 letters, digits, dots, dashes and underscores, not all digits`)
+  if (!NAME.test(name) || /^\d+$/.test(name)) throw new KernelError('INVALID', `"${name}" is no name: it is 1 to 64 of A-Z a-z 0-9 . _ -, begins with a letter or digit, and is not all digits`)
   return name
 }
 

@@ -32,6 +32,8 @@ describe('a command line that cannot be read', () => {
     [['ps', 'x'], 64, 'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--filter KEY=VALUE]...\n'],
     [['inspect'], 64, 'reeve: inspect needs more than that\n       Usage: reeve inspect P\n'],
     [['ps', '--filter', 'colour=red'], 64, 'reeve: --filter colour=red is not KEY=VALUE\n       The keys are status, state, name, agent, driver, parent.\n'],
+    [['ps', '--filter', 'state=alive'], 64, 'reeve: there is no state "alive"\n       There are created, running, zombie, dead.\n'],
+    [['ps', '--filter', 'status=complete'], 64, 'reeve: there is no status "complete"\n       There are pending, starting, ready, working, waiting, suspended, stopping, zombie, completed, retired, stopped, failed, interrupted.\n'],
     [['kill', '-s', 'TREM', '5'], 64, 'reeve: no signal "TREM"\n       There are SIGTERM (15), SIGKILL (9), SIGINT (2), SIGPAUSE (19) and SIGRESUME (18).\n'],
     [['kill', '-s', 'KILL', '--grace', '1s', '5'], 64, 'reeve: SIGKILL has no grace\n'],
     [['wait', '--for', 'godot', '5'], 125, 'reeve: --for godot: there is exited, ready, suspended, waiting\n'],
@@ -44,6 +46,15 @@ describe('a command line that cannot be read', () => {
   ])('%j exits %d and asks the daemon nothing', async (args, code, stderr) => {
     const result = await reeve({}, ...args)
     expect([result.code, result.stdout, result.stderr, result.requests]).toEqual([code, '', stderr, []])
+  })
+
+  test('is told in plain words where the working directory was removed', async () => {
+    const gone = await tempDir()
+    const child = spawn('sh', ['-c', 'cd "$2" && rmdir "$2" && exec "$0" "$1" agents', process.execPath, CLI, gone.path], { env: testEnv(dir.path), stdio: ['ignore', 'ignore', 'pipe'] })
+    let stderr = ''
+    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()))
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect([code, stderr]).toEqual([125, 'reeve: the working directory is not there any more\n       Change to another one.\n'])
   })
 
   test('is an object with --json', async () => {

@@ -8,6 +8,8 @@ import { oneLine } from '../text.ts'
 import { branches } from '../tree.ts'
 import type { Call } from '../verbs.ts'
 
+const STATUSES: readonly string[] = ['pending', 'starting', 'ready', 'working', 'waiting', 'suspended', 'stopping', 'zombie', 'completed', 'retired', 'stopped', 'failed', 'interrupted'] satisfies Status[]
+const STATES: readonly string[] = ['created', 'running', 'zombie', 'dead'] satisfies ProcessView['state'][]
 const ENDED: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'stopped', 'failed', 'interrupted'])
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
@@ -45,7 +47,10 @@ function filterOf(text: string): Filter {
   if (!Object.hasOwn(FILTERS, key) || rest.length === 0) {
     throw new UsageError(`--filter ${text} is not KEY=VALUE`, `The keys are ${Object.keys(FILTERS).join(', ')}.`)
   }
-  return { key: key as FilterKey, value: rest.join('=') }
+  const value = rest.join('=')
+  const known = key === 'status' ? STATUSES : key === 'state' ? STATES : null
+  if (known && !known.includes(value)) throw new UsageError(`there is no ${key} "${value}"`, `There are ${known.join(', ')}.`)
+  return { key: key as FilterKey, value }
 }
 
 /** Filters with the same key are alternatives; all keys must fit. */
