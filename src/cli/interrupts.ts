@@ -63,6 +63,7 @@ export class Interrupts implements Disposable {
 
   #ask(): void {
     this.#isAsking = true
+    this.#out.cut()
     process.stderr.write(`\n${this.#out.paintWords('bold', QUESTION)}`)
     process.stdin.setRawMode(true)
     process.stdin.resume()

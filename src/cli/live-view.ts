@@ -40,6 +40,7 @@ export class LiveView implements View {
       case 'model.started': return this.#begin(fact)
       case 'model.finished': return this.#finish(fact)
       case 'model.failed': return this.#say('yellow', `model call failed: ${fact.error}${fact.retryInMs === null ? '' : `; again in ${took(fact.retryInMs)}`}`)
+      case 'tool.started': return this.#out.begin(fact.callId, this.#call(fact))
       case 'tool.finished': return this.#tool(fact)
       case 'process.held': return this.#say('yellow', `${this.#out.pauseMark} suspended: ${fact.hold.reason} by ${fact.hold.by}`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
@@ -75,12 +76,15 @@ export class LiveView implements View {
     if (text !== '') await this.#out.piece(safe(text.endsWith('\n') ? missing : `${missing}\n`))
   }
 
-  async #tool({ callId, name, outcome, durationMs }: Fact<'tool.finished'>): Promise<void> {
-    const out = this.#out
-    const input = shortInput(this.#inputs.get(callId))
-    this.#inputs.delete(callId)
-    const result = out.paintWords(outcome === 'ok' ? 'green' : 'red', outcome)
-    await out.words(`  ${out.paintWords('cyan', oneLine(name))} ${input} ${result} ${took(durationMs)}`)
+  /** On a terminal a call is there from its beginning: it may take long. */
+  async #tool(fact: Fact<'tool.finished'>): Promise<void> {
+    const result = this.#out.paintWords(fact.outcome === 'ok' ? 'green' : 'red', fact.outcome)
+    await this.#out.finish(fact.callId, this.#call(fact), ` ${result} ${took(fact.durationMs)}`)
+    this.#inputs.delete(fact.callId)
+  }
+
+  #call({ callId, name }: { readonly callId: string; readonly name: string }): string {
+    return `  ${this.#out.paintWords('cyan', oneLine(name))} ${shortInput(this.#inputs.get(callId))}`
   }
 
   async #say(style: 'dim' | 'yellow' | 'red', text: string): Promise<void> {

@@ -24,6 +24,8 @@ export class Output {
   readonly #color: boolean
   readonly #env: Env
   #midLine = false
+  /** a line on stderr whose end is not there yet */
+  #begun: string | null = null
 
   constructor(options: OutputOptions, env: Env = process.env, streams: Streams = process) {
     this.#streams = streams
@@ -63,15 +65,40 @@ export class Output {
   /** A line for people, on stderr; nothing with `-q`. */
   async words(text: string): Promise<void> {
     if (this.quiet) return
-    // Text that is being written without its newline must not be joined with ours.
-    const gap = this.#midLine && this.isTerminal('stderr') ? '\n' : ''
+    await this.raw('stderr', `${this.#gap()}${text}\n`)
+  }
+
+  /** A line for people that `finish` ends; for a terminal only. */
+  async begin(key: string, text: string): Promise<void> {
+    if (this.quiet || !this.isTerminal('stderr')) return
+    await this.raw('stderr', `${this.#gap()}${text}`)
+    this.#begun = key
+  }
+
+  /** Ends the line that was begun with this key, or says all of it if other text came between. */
+  async finish(key: string, text: string, end: string): Promise<void> {
+    if (this.#begun !== key) return this.words(`${text}${end}`)
+    this.#begun = null
+    await this.raw('stderr', `${end}\n`)
+  }
+
+  /** Somebody else has written to the terminal. */
+  cut(): void {
+    this.#begun = null
+  }
+
+  /** Text that is being written without its newline must not be joined with other. */
+  #gap(): string {
+    const isOpen = (this.#midLine && this.isTerminal('stderr')) || this.#begun !== null
     this.#midLine = false
-    await this.raw('stderr', `${gap}${text}\n`)
+    this.#begun = null
+    return isOpen ? '\n' : ''
   }
 
   /** Text of stdout as it comes, in pieces. */
   async piece(text: string): Promise<void> {
     if (text === '') return
+    if (this.#begun !== null) await this.raw('stderr', this.#gap())
     this.#midLine = !text.endsWith('\n') && this.isTerminal('stdout')
     await this.raw('stdout', text)
   }

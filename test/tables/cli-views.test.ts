@@ -102,6 +102,18 @@ describe('a run on a terminal', () => {
     expect(stderr).toContain('\n  model call failed: overloaded; again in 2.0s\n')
   })
 
+  test('shows a call on a terminal from its beginning, and its end on the same line', async () => {
+    const calls = ['a', 'b'].map((callId) => ({ type: 'tool-call', callId, name: 'bash', input: { command: `make ${callId}` } }))
+    const started = (callId: string): EventView => factEvent(3, { type: 'tool.started', step: 1, callId, name: 'bash', effect: 'once' })
+    const done = (callId: string): EventView => factEvent(4, { type: 'tool.finished', step: 1, callId, name: 'bash', outcome: 'ok', content: '', durationMs: 12 })
+    const seen = async (tty: boolean, ...events: EventView[]): Promise<string> => (await played(screen({ tty }), begin(1), finish(1, '', ...calls), ...events)).stderr
+    expect(await seen(true, started('a'))).toBe('  step 1\n  bash make a')
+    expect(await seen(true, started('a'), done('a'), started('b'), done('b'))).toBe('  step 1\n  bash make a ok 12ms\n  bash make b ok 12ms\n')
+    expect(await seen(true, started('a'), started('b'), done('a'), done('b'))).toBe('  step 1\n  bash make a\n  bash make b\n  bash make a ok 12ms\n  bash make b ok 12ms\n')
+    expect(await seen(true, started('a'), finish(2, 'Hm'), done('a'))).toBe('  step 1\n  bash make a\n  bash make a ok 12ms\n')
+    expect(await seen(false, started('a'), done('a'))).toBe('  bash make a ok 12ms\n')
+  })
+
   test('shows a line for each tool call', async () => {
     const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: 'src/a.ts\x1b[2J' } }
     const done = factEvent(4, { type: 'tool.finished', step: 1, callId: 'c', name: 'read', outcome: 'error', content: '', durationMs: 12 })
