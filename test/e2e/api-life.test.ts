@@ -201,7 +201,8 @@ describe('a command', () => {
   })
 
   test('a resume in the moment of the end waits until the zombie is reaped', async () => {
-    let { uuid, pid } = await daemon.sh('sleep 1000 & sleep 1000')
+    const { uuid, pid: first } = await daemon.sh('sleep 1000 & sleep 1000')
+    let pid = first
     for (let life = 0; life < 10; life++) {
       await daemon.signal(uuid, 'SIGKILL')
       await daemon.untilSo(uuid, ({ state }) => state !== 'running')

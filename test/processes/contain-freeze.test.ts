@@ -113,9 +113,8 @@ describe.each(kinds)('%s', (kind) => {
     await using contained = await newContained()
     const containment = await contained.open(kind)
     await containment.freeze()
-    const refused = expect(containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    await containment.dispose()
-    await refused
+    const asked = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+    await Promise.all([expect(asked).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.dispose()])
     expect(livingWith(contained.token)).toEqual([])
   })
 
