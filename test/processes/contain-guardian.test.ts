@@ -78,6 +78,18 @@ describe.each(kinds)('%s', (kind) => {
     await eventually(() => livingWith(daemon.token).length === 0, 'the end of the tree')
   })
 
+  test('a program that ends in the moment of the kill takes its group with it', async () => {
+    await using daemon = await startDaemon(kind)
+    const guardian = await eventually(() => guardianOf(daemon.process.pid))
+    // The daemon is dead before it learns of the end, and the guardian looks when nobody is left who vouches by his handle.
+    for (const pid of [guardian.pid, daemon.process.pid]) process.kill(pid, 'SIGSTOP')
+    process.kill(daemon.handle.pid, 'SIGKILL')
+    await kill9(daemon.process)
+    await eventually(() => !existsSync(`/proc/${daemon.handle.pid}`), 'the program is reaped')
+    process.kill(guardian.pid, 'SIGCONT')
+    await eventually(() => livingWith(daemon.token).length === 0, 'the end of the tree')
+  })
+
   test('without a guardian, the next daemon ends what was recorded', async () => {
     await using daemon = await startDaemon(kind)
     const guardian = await eventually(() => guardianOf(daemon.process.pid))

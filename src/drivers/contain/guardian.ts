@@ -15,7 +15,8 @@ const START_WORDS = 2_000
 const GOODBYE_MS = 2_000
 
 // $1 is the daemon's cgroup (or empty), $2 its tag, $3 what it is to know from the start. `told` holds PID:START:PGID words.
-// identity PID → START:PGID, or nothing. marked → PIDs that carry the tag. A cgroup is gone only when its directory is:
+// identity PID → START:PGID, or nothing. marked → PIDs that carry the tag. Whose program has ended, unseen by the daemon, is
+// still a group of ours while a marked one is in it. A cgroup is gone only when its directory is:
 // until then somebody could still enter it.
 const SCRIPT = `
 trap '' HUP INT TERM
@@ -46,7 +47,12 @@ while [ $round -lt 50 ]; do
     find "$1" -depth -type d -exec rmdir {} \\;
   fi
   if [ -d "$1" ]; then left=1; elif [ -n "$1" ]; then rmdir "\${1%/*}"; fi
-  for pid in $(marked "${MARKER}=[^. ]*\\.[0-9]*\\.$2\\."); do kill -s KILL "$pid"; left=1; done
+  for pid in $(marked "${MARKER}=[^. ]*\\.[0-9]*\\.$2\\."); do
+    group=$(identity "$pid")
+    case $told in *":\${group##*:} "*) kill -s KILL -- "-\${group##*:}" ;; esac
+    kill -s KILL "$pid"
+    left=1
+  done
   [ -z "$left" ] && exit 0
   round=$((round + 1))
   sleep 0.1
