@@ -26,7 +26,7 @@ export async function bootAll({ table, container, pipeline, diskFull }: BootPart
     for (const { row, survivors } of found) pipeline.submit({ type: 'boot', uuid: row.uuid, survivors })
   }
   await pipeline.idle()
-  if (diskFull.isFull) throw new KernelError('DISK_FULL', 'there is no room to write what has become of the processes')
+  if (diskFull.trouble) throw new KernelError('DISK_FULL', 'there is no room to write what has become of the processes')
   // A row that is as it was would be shown as running, and nobody runs it.
   if (rows.some((row) => table.get(row.uuid) === row)) throw new KernelError('UNAVAILABLE', 'what has become of the processes cannot be written; the log says why')
   await diskFull.lookForRoom()

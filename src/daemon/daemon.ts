@@ -150,7 +150,8 @@ class RunningDaemon implements Daemon {
 
   #mayStart(): void {
     if (this.#isStopping) throw new KernelError('UNAVAILABLE', 'the daemon is stopping')
-    if (this.#engine.diskFull.isFull) throw new KernelError('DISK_FULL', 'the disk is full; nothing new starts until there is room')
+    const { trouble } = this.#engine.diskFull
+    if (trouble) throw new KernelError(trouble.code, `the store cannot be written, so nothing new starts: ${trouble.message}`)
   }
 
   /** What was opened is released also when the drain fails. */

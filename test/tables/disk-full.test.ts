@@ -52,12 +52,12 @@ describe('a report that cannot be written', () => {
     core.store.isFull = true
     const kept = watch(core.pipeline.request(note(core, A, 'one')))
     await settled()
-    expect([kept.state, core.diskFull.isFull, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', true, false, 'suspended', 'suspended'])
+    expect([kept.state, core.diskFull.trouble !== null, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', true, false, 'suspended', 'suspended'])
     core.clock.wind(5_000)
     await settled()
     expect([kept.state, statusIn(core, A)]).toEqual(['waits', 'suspended'])
     await makeRoom(core)
-    expect([kept.state, core.diskFull.isFull, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual(['answered', false, true, 'working', 'working'])
+    expect([kept.state, core.diskFull.trouble !== null, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual(['answered', false, true, 'working', 'working'])
     expect(await notes(core, A)).toEqual(['one'])
   }))
 
@@ -125,7 +125,7 @@ describe('while the disk is full', () => {
     core.store.hasReserve = false
     core.clock.wind(1_000)
     await settled()
-    expect([statusIn(core, B), core.diskFull.isFull]).toEqual(['working', true])
+    expect([statusIn(core, B), core.diskFull.trouble !== null]).toEqual(['working', true])
     await makeRoom(core)
     expect([statusIn(core, A), statusIn(core, B)]).toEqual(['stopping', 'stopping'])
   }, 1_000))
@@ -156,9 +156,27 @@ describe('while the disk is full', () => {
   }))
 })
 
-test('another error than a full disk is told at once', () => withWorking(async (core) => {
-  core.store.fault = () => new KernelError('READ_ONLY', 'no')
-  const refused = watch(core.pipeline.request(note(core, A, 'one')))
-  await settled()
-  expect([refused.state, core.diskFull.isFull]).toEqual(['READ_ONLY', false])
-}))
+describe('another trouble of the store', () => {
+  test.each(['READ_ONLY', 'STORE_LOCKED', 'UNAVAILABLE'] as const)('%s: reports wait in their order until it has passed; nothing is held', (code) => withWorking(async (core) => {
+    core.store.fault = () => new KernelError(code, 'no')
+    const kept = ['one', 'two'].map((text) => watch(core.pipeline.request(note(core, A, text))))
+    const asked = watch(core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }))
+    await settled()
+    expect([kept.map(({ state }) => state), asked.state, core.diskFull.trouble?.code]).toEqual([['waits', 'waits'], code, code])
+    core.clock.wind(1_000)
+    await settled()
+    expect(kept.map(({ state }) => state)).toEqual(['waits', 'waits'])
+    core.store.fault = () => null
+    core.clock.wind(1_000)
+    await settled()
+    expect([kept.map(({ state }) => state), core.diskFull.trouble, statusIn(core, A)]).toEqual([['answered', 'answered'], null, 'working'])
+    expect(await notes(core, A)).toEqual(['one', 'two'])
+  }))
+
+  test('a broken invariant is told at once', () => withWorking(async (core) => {
+    core.store.fault = () => new KernelError('INTERNAL', 'no')
+    const refused = watch(core.pipeline.request(note(core, A, 'one')))
+    await settled()
+    expect([refused.state, core.diskFull.trouble]).toEqual(['INTERNAL', null])
+  }))
+})
