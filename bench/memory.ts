@@ -1,14 +1,16 @@
 // The daemon's memory: idle next to a bare Node, per owned child, per suspended process after a restart.
-// Resident memory as the system counts it, with all that the engine has not given back. Run: `npm run bench memory`.
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
+// Resident memory as the system counts it, with all that the engine keeps for later; for suspended processes also the
+// live heap after a full collection, which is what they really hold. Run: `npm run bench memory`.
+import { execFileSync, spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { spawnWaiting, startDaemon, statusKb } from './daemon.ts'
 import { inFolder, printTable } from './support.ts'
 
-const CHILDREN = 100
+const CHILDREN = 500
 const SUSPENDED = 5_000
 const SETTLE_MS = 1_500
+const DAEMON = resolve(import.meta.dirname, '../dist/daemon.js')
 
 async function bareNodeKb(): Promise<number> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6); process.stdout.write("x")'], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -37,21 +39,29 @@ async function childKb(home: string): Promise<number> {
   return (statusKb(daemon.pid, 'VmRSS') - before) / CHILDREN
 }
 
-/** Suspends processes, kills the daemon, and reads the next one's memory when they are back as placeholders. */
-async function suspendedKb(home: string, dir: string, count: number): Promise<number> {
-  {
-    await using daemon = await startDaemon(home)
-    for (let done = 0; done < count; done += 500) {
-      await spawnWaiting(daemon, dir, Math.min(500, count - done))
-      const { processes } = await daemon.client.get<{ processes: { uuid: string; status: string }[] }>('/v1/processes', { fields: 'uuid,status' })
-      const running = processes.filter(({ status }) => status !== 'suspended')
-      await Promise.all(running.map(({ uuid }) => daemon.client.post(`/v1/processes/${uuid}/pause`, {})))
-    }
-    process.kill(daemon.pid, 'SIGKILL')
+/** Suspends processes and kills the daemon: the next one brings them back as placeholders. */
+async function leaveSuspended(home: string, dir: string, count: number): Promise<void> {
+  await using daemon = await startDaemon(home)
+  for (let done = 0; done < count; done += 500) {
+    await spawnWaiting(daemon, dir, Math.min(500, count - done))
+    const { processes } = await daemon.client.get<{ processes: { uuid: string; status: string }[] }>('/v1/processes', { fields: 'uuid,status' })
+    const running = processes.filter(({ status }) => status !== 'suspended')
+    await Promise.all(running.map(({ uuid }) => daemon.client.post(`/v1/processes/${uuid}/pause`, {})))
   }
+  process.kill(daemon.pid, 'SIGKILL')
+}
+
+async function residentKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
   await delay(SETTLE_MS)
   return statusKb(daemon.pid, 'VmRSS')
+}
+
+/** The daemon's heap after a full collection, in KB. */
+function liveKb(home: string): number {
+  const code = `import(${JSON.stringify(DAEMON)}); setTimeout(() => { gc(); console.log(process.memoryUsage().heapUsed); process.kill(process.pid, 'SIGTERM') }, ${2 * SETTLE_MS})`
+  const said = execFileSync(process.execPath, ['--expose-gc', '-e', code], { env: { ...process.env, REEVE_HOME: home }, encoding: 'utf8' })
+  return Number(said) / 1_024
 }
 
 const mb = (kb: number): string => `${(kb / 1_024).toFixed(1)} MB`
@@ -60,12 +70,15 @@ await inFolder(async (dir) => {
   const bare = await bareNodeKb()
   const idle = await idleKb(join(dir, 'idle'))
   const child = await childKb(join(dir, 'children'))
-  const few = await suspendedKb(join(dir, 'few'), dir, 10)
-  const many = await suspendedKb(join(dir, 'many'), dir, SUSPENDED + 10)
-  const each = (many - few) / SUSPENDED
-  printTable('memory of the daemon (resident)', [
+  const homes = { few: join(dir, 'few'), many: join(dir, 'many') }
+  await leaveSuspended(homes.few, dir, 10)
+  await leaveSuspended(homes.many, dir, SUSPENDED + 10)
+  const live = (liveKb(homes.many) - liveKb(homes.few)) / SUSPENDED
+  const resident = ((await residentKb(homes.many)) - (await residentKb(homes.few))) / SUSPENDED
+  printTable('memory of the daemon', [
     { what: 'idle, against bare Node', floor: mb(bare), ours: mb(idle), ratio: idle / bare, reach: '<= 2.0', ok: idle / bare <= 2 },
     { what: `per owned child, of ${CHILDREN}`, floor: '100 KB', ours: `${child.toFixed(0)} KB`, ratio: child / 100, reach: '<= 1', ok: child <= 100 },
-    { what: `per suspended process, of ${SUSPENDED}`, floor: '2.0 KB', ours: `${each.toFixed(1)} KB`, ratio: each / 2, reach: '<= 1', ok: each <= 2 },
+    { what: `per suspended process, of ${SUSPENDED}: live heap`, floor: '2.0 KB', ours: `${live.toFixed(1)} KB`, ratio: live / 2, reach: '<= 1', ok: live <= 2 },
+    { what: 'the same, resident', floor: '2.0 KB', ours: `${resident.toFixed(1)} KB`, ratio: resident / 2, reach: '<= 1', ok: resident <= 2 },
   ])
 })
