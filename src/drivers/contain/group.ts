@@ -49,14 +49,16 @@ export class GroupCage implements Cage {
   }
 
   // The leader was reaped just now and can no longer vouch for its group, but a group's number is not reused while it has
-  // members: from now on they vouch for it. The guardian is told of them, too.
+  // members: from now on they vouch for it. The guardian is told of them before it forgets the leader: we may die in
+  // between, and a group that it does not know keeps its members without a marker.
   ended(handle: OsHandle): void {
     this.#known.delete(handle.pid)
+    if (groupHasMembers(handle.pgid)) this.#vouchBy(handle)
+    else this.#groups.delete(handle.pgid)
     this.#forget(handle)
-    if (!groupHasMembers(handle.pgid)) {
-      this.#groups.delete(handle.pgid)
-      return
-    }
+  }
+
+  #vouchBy(handle: OsHandle): void {
     const rows = census().filter((row) => !isZombie(row))
     for (const { pid, startTime, pgid } of rows.filter((row) => row.pgid === handle.pgid)) {
       this.#known.set(pid, { pid, startTime, pgid })
