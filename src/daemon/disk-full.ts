@@ -46,6 +46,7 @@ export class DiskFull {
    */
   keep(input: InputBody, error: KernelError | null): boolean {
     if ('reply' in input && input.type !== 'report') return false
+    if (input.type === 'checkpoint') return error !== null && this.#warn(input, error)
     if (input.type === 'hold') return error?.code === 'DISK_FULL' && this.#cannotHold(input)
     if (error === null ? !this.#waitsBehind(input.uuid) : !this.#mayPass(input, error)) return false
     this.#kept.push(input)
@@ -64,6 +65,12 @@ export class DiskFull {
   /** A start that cannot say what has become of a row is refused as a whole. */
   #mayPass(input: InputBody, { code }: KernelError): boolean {
     return code === 'DISK_FULL' || (PASSING.has(code) && input.type !== 'boot')
+  }
+
+  /** A checkpoint is best effort: that it failed is a fact, if that can be written. */
+  #warn(input: Extract<InputBody, { type: 'checkpoint' }>, { message }: KernelError): true {
+    if (input.error === null) this.#parts.submit({ ...input, error: message })
+    return true
   }
 
   /** What concerns all waits for all. */

@@ -163,7 +163,7 @@ export class Incarnations {
   }
 
   #checkpoint({ uuid, pid }: EffectOf<'checkpoint'>): void {
-    this.#pipe.submit({ type: 'checkpoint', uuid, pid, error: null })
+    this.#pipe.join({ type: 'checkpoint', uuid, pid, error: null })
   }
 
   #release(effect: EffectOf<'release'>): void {

@@ -46,6 +46,7 @@ export class Pipeline {
   readonly #parts: PipelineParts
   readonly #pending = new Map<ReplyTo, Pending>()
   #queue: InputBody[] = []
+  #joining: InputBody[] = []
   #replies = 0
   #cursor: number
   #running: Promise<void> | null = null
@@ -65,6 +66,11 @@ export class Pipeline {
     if (this.#closed) return
     this.#queue.push(input)
     this.#running ??= this.#run()
+  }
+
+  /** Puts in an input that is not worth a commit of its own: it goes with the next batch that something else makes. */
+  join(input: InputBody): void {
+    if (this.#joining.length < MAX_BATCH) this.#joining.push(input)
   }
 
   /** Submits a request and resolves with its answer, once that is durable. Errors: those of the kernel and the store. */
@@ -105,7 +111,9 @@ export class Pipeline {
     while (this.#queue.length > 0) {
       const inputs = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH)
       this.#queue = inputs === this.#queue ? [] : this.#queue.slice(MAX_BATCH)
-      await this.#batch(inputs)
+      const joining = this.#joining
+      this.#joining = []
+      await this.#batch(joining.length > 0 ? [...joining, ...inputs] : inputs)
     }
     this.#running = null
   }

@@ -225,6 +225,13 @@ describe('a command', () => {
   })
 })
 
+test('a checkpoint is written every five steps', async () => {
+  const { uuid } = await daemon.play([...Array.from({ length: 12 }, () => ({ tools: [{ name: 'ls', input: {} }] })), { text: 'end' }])
+  await daemon.ended(uuid)
+  const written = (await daemon.history(uuid)).filter(({ fact }) => fact === 'checkpoint.written')
+  expect(written.map(({ step }) => step)).toEqual([5, 10])
+})
+
 describe('pause and resume', () => {
   test('softly: what is in flight is finished and recorded, then it is drained; the clock stands still', async () => {
     const { uuid } = await daemon.play([{ ...bash('true'), delay_ms: 300 }, { text: 'end' }])

@@ -180,3 +180,25 @@ describe('another trouble of the store', () => {
     expect([refused.state, core.diskFull.trouble]).toEqual(['INTERNAL', null])
   }))
 })
+
+describe('a checkpoint', () => {
+  const factsOf = async (core: Core): Promise<string[]> => (await journalOf(core, A)).map(({ body }) => body.type).filter((type) => type.startsWith('checkpoint') || type === 'process.note')
+  const checkpoint = (core: Core) => ({ type: 'checkpoint', uuid: A, pid: core.table.get(A)?.pid ?? 0, error: null }) as const
+
+  test('goes with the next commit, and makes none of its own', () => withWorking(async (core) => {
+    core.pipeline.join(checkpoint(core))
+    await settled()
+    expect(await factsOf(core)).toEqual([])
+    await core.pipeline.request(note(core, A, 'one'))
+    expect(await factsOf(core)).toEqual(['checkpoint.written', 'process.note'])
+  }))
+
+  test('that cannot be written is a warning, and holds up nobody', () => withWorking(async (core) => {
+    core.store.fault = ({ facts }) => (facts.some(({ body }) => body.type === 'checkpoint.written') ? new KernelError('DISK_FULL', 'no') : null)
+    core.pipeline.join(checkpoint(core))
+    await core.pipeline.request(note(core, A, 'one'))
+    await settled()
+    expect([await factsOf(core), core.diskFull.trouble, statusIn(core, A)]).toEqual([['process.note', 'checkpoint.failed'], null, 'working'])
+    expect(core.table.get(A)?.note).toBe('checkpoint failed: no')
+  }))
+})

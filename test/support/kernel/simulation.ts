@@ -149,7 +149,7 @@ export class Simulation implements Outside {
     switch (effect.type) {
       case 'start': return this.#later(() => core.pipeline.submit({ type: 'start', uuid, pid, containment: { kind: 'group', path: null, marker: uuid }, missingKeys: [] }))
       case 'driver.start': return this.#start(core, effect)
-      case 'checkpoint': return core.pipeline.submit({ type: 'checkpoint', uuid, pid, error: null })
+      case 'checkpoint': return core.pipeline.join({ type: 'checkpoint', uuid, pid, error: null })
       case 'release':
         if (effect.action === 'cancel' && driver?.pid === pid) driver.end()
         if (effect.action === 'context' && driver?.pid === pid) this.#drivers.delete(uuid)
