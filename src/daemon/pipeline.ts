@@ -8,6 +8,7 @@ import { Overlay } from '../kernel/view.ts'
 import type { Effect, ReplyValue } from '../kernel/effects.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Input, InputBody, ReplyTo } from '../kernel/inputs.ts'
+import type { Now } from '../kernel/types.ts'
 import type { Decision } from '../kernel/work.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
@@ -132,9 +133,10 @@ export class Pipeline {
 
   /** Decides, commits, applies, performs. Null, or why the commit failed: then nothing has changed. */
   async #attempt(inputs: readonly InputBody[]): Promise<KernelError | null> {
-    const { table, store, publish, perform } = this.#parts
+    const { table, store, clock } = this.#parts
     const overlay = new Overlay(table)
-    const decisions = inputs.map((input) => this.#decide(overlay, input))
+    const now = clock.now()
+    const decisions = inputs.map((input) => this.#decide(overlay, input, now))
     const facts = this.#number(decisions)
     if (facts.length > 0) {
       const cursor = this.#cursor + facts.length
@@ -145,23 +147,32 @@ export class Pipeline {
       }
       this.#cursor = cursor
       table.apply(overlay.processes.values(), overlay.lastPid)
-      this.#outside('publishing', () => publish(facts))
+      this.#publish(facts)
     }
-    for (const effect of decisions.flatMap(({ effects }) => effects)) this.#outside(`performing ${effect.type}`, () => perform(effect))
+    for (const { effects } of decisions) for (const effect of effects) this.#perform(effect)
     return null
   }
 
-  /** What is durable is done: whatever fails out there concerns one effect, and not the queue of all. */
-  #outside(what: string, act: () => void): void {
+  /** What is durable is done: whatever fails out there concerns its viewers, and not the queue of all. */
+  #publish(facts: readonly StoredFact[]): void {
     try {
-      act()
+      this.#parts.publish(facts)
     } catch (error) {
-      this.#parts.log(`${what} failed`, error)
+      this.#parts.log('publishing failed', error)
     }
   }
 
-  #decide(overlay: Overlay, body: InputBody): Decision {
-    const input = { ...body, now: this.#parts.clock.now() } as Input
+  /** As with publishing: an effect that fails concerns itself alone. */
+  #perform(effect: Effect): void {
+    try {
+      this.#parts.perform(effect)
+    } catch (error) {
+      this.#parts.log(`performing ${effect.type} failed`, error)
+    }
+  }
+
+  #decide(overlay: Overlay, body: InputBody, now: Now): Decision {
+    const input = { ...body, now } as Input
     const decision = this.#step(overlay, input)
     for (const process of decision.changes.processes.values()) overlay.put(process)
     overlay.lastPid = decision.changes.lastPid

@@ -26,8 +26,9 @@ export class Overlay implements View {
   active: number
   lastPid: Pid
   readonly #view: View
-  readonly #byParent = new Map<Uuid | null, Set<Uuid>>()
-  readonly #byName = new Map<string, Uuid>()
+  // Made when they are needed: most decisions move nothing in the tree.
+  #byParent: Map<Uuid | null, Set<Uuid>> | null = null
+  #byName: Map<string, Uuid> | null = null
 
   constructor(view: View) {
     this.#view = view
@@ -44,9 +45,9 @@ export class Overlay implements View {
 
   *children(parent: Uuid | null): Generator<Uuid> {
     for (const uuid of [...this.#view.children(parent)]) {
-      if (this.get(uuid)?.parent === parent && !this.#byParent.get(parent)?.has(uuid)) yield uuid
+      if (this.get(uuid)?.parent === parent && !this.#byParent?.get(parent)?.has(uuid)) yield uuid
     }
-    for (const uuid of [...(this.#byParent.get(parent) ?? [])]) {
+    for (const uuid of [...(this.#byParent?.get(parent) ?? [])]) {
       if (this.get(uuid)?.parent === parent) yield uuid
     }
   }
@@ -57,7 +58,7 @@ export class Overlay implements View {
   }
 
   named(name: string): Uuid | undefined {
-    const uuid = this.#byName.get(name) ?? this.#view.named(name)
+    const uuid = this.#byName?.get(name) ?? this.#view.named(name)
     return uuid !== undefined && this.get(uuid)?.spec.name === name ? uuid : undefined
   }
 
@@ -66,10 +67,17 @@ export class Overlay implements View {
     const before = this.processes.get(process.uuid) ?? this.#view.get(process.uuid)
     this.active += (isActive(process) ? 1 : 0) - (before && isActive(before) ? 1 : 0)
     this.processes.set(process.uuid, process)
-    if (process.spec.name !== null) this.#byName.set(process.spec.name, process.uuid)
-    if (before && before.parent === process.parent) return
-    const siblings = this.#byParent.get(process.parent)
-    if (siblings) siblings.add(process.uuid)
-    else this.#byParent.set(process.parent, new Set([process.uuid]))
+    // One that comes back from the dead may find its name at another one: it is noted anew.
+    const isNew = !before || before.life.state === 'dead'
+    if (isNew || before.parent !== process.parent || before.spec !== process.spec) this.#index(process)
+  }
+
+  #index({ uuid, parent, spec }: Process): void {
+    this.#byName ??= new Map()
+    this.#byParent ??= new Map()
+    if (spec.name !== null) this.#byName.set(spec.name, uuid)
+    const siblings = this.#byParent.get(parent)
+    if (siblings) siblings.add(uuid)
+    else this.#byParent.set(parent, new Set([uuid]))
   }
 }

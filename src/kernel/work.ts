@@ -25,7 +25,7 @@ export class Work extends Overlay {
   readonly now: Now
   readonly facts: Fact[] = []
   readonly effects: Effect[] = []
-  readonly #frozen = new Map<Uuid, Process>()
+  #frozen: Process | null = null
 
   constructor(view: View, now: Now) {
     super(view)
@@ -46,7 +46,7 @@ export class Work extends Overlay {
 
   /** A resume begins from a dead row, which is not in the table. */
   bring(frozen: Process): void {
-    this.#frozen.set(frozen.uuid, frozen)
+    this.#frozen = frozen
   }
 
   emit(uuid: Uuid, body: FactBody): Process {
@@ -67,7 +67,7 @@ export class Work extends Overlay {
   }
 
   #last(uuid: Uuid): Process | undefined {
-    return this.processes.get(uuid) ?? this.get(uuid) ?? this.#frozen.get(uuid)
+    return this.processes.get(uuid) ?? this.get(uuid) ?? (this.#frozen?.uuid === uuid ? this.#frozen : undefined)
   }
 }
 
