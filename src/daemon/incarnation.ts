@@ -3,8 +3,8 @@
 // release at its end. Knows no state: what it learns goes to the pipeline. Test: test/tables/incarnation.test.ts, test/e2e/api-life.test.ts.
 import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../kernel/errors.ts'
-import type { Agent, Driver, KernelPort, Launch, StopLadder } from '../drivers/port.ts'
-import type { Containment } from '../drivers/contain/contain.ts'
+import type { Agent, Driver, KernelPort, Launch } from '../drivers/port.ts'
+import type { Containment, Ladder } from '../drivers/contain/contain.ts'
 import type { Ack, Report } from '../kernel/reports.ts'
 
 export interface IncarnationParts {
@@ -50,7 +50,7 @@ export class Incarnation {
       })
   }
 
-  stop(ladder: StopLadder): void {
+  stop(ladder: Ladder): void {
     this.ask('stop', (agent) => agent.stop(ladder))
   }
 

@@ -4,7 +4,7 @@
 import type { Ack, Report } from '../kernel/reports.ts'
 import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Sender, Uuid } from '../kernel/types.ts'
 import type { StoredFact } from '../kernel/facts.ts'
-import type { Containment } from './contain/contain.ts'
+import type { Containment, Ladder } from './contain/contain.ts'
 
 /** All that a driver needs to run one incarnation. */
 export interface Launch {
@@ -50,12 +50,6 @@ export interface KernelPort {
   readonly signal: AbortSignal
 }
 
-/** How to end: which signal began it, how long to be patient. `SIGKILL` skips the grace. */
-export interface StopLadder {
-  readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'
-  readonly graceMs: number
-}
-
 /** One running incarnation. Methods may be called in any order and more than once. Disposing waits until nothing of it is left. */
 export interface Agent extends AsyncDisposable {
   /** begins a turn with this message */
@@ -69,7 +63,7 @@ export interface Agent extends AsyncDisposable {
   /** the last hold is gone */
   unpause(): Promise<void>
   /** ends it; the agent reports `exited` when its main program or loop has ended */
-  stop(ladder: StopLadder): Promise<void>
+  stop(ladder: Ladder): Promise<void>
 }
 
 /** What a driver can do with an ended process of its own. */

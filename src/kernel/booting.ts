@@ -2,7 +2,7 @@
 // Owns the recovery of states: a wish to stop is fulfilled, a suspended process comes back as a placeholder with a new
 // PID, what ran is interrupted. Nothing else comes back on its own. Test: test/tables/booting.test.ts.
 import { INTERRUPTED } from './exit.ts'
-import { awaitEnd, reap } from './release.ts'
+import { awaitEnd, orphan, reap } from './release.ts'
 import { RESUMABLE } from './resuming.ts'
 import { closeCalls } from './spawning.ts'
 import type { InputOf } from './inputs.ts'
@@ -37,7 +37,7 @@ function bootRunning(work: Work, process: Process, survivors: readonly number[])
 function end(work: Work, process: Process, exit: ExitStatus, survivors: readonly number[]): void {
   const { uuid, clock } = process
   if (process.life.state === 'created') work.emit(uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
-  for (const child of work.children(uuid)) work.emit(child, { type: 'process.reparented', parent: null })
+  orphan(work, process)
   const seen = clock.elapsedMs + (clock.sinceAt === null ? 0 : Math.max(0, clock.lastActivityAt - clock.sinceAt))
   work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen })
   finish(work, work.need(uuid), survivors)

@@ -33,7 +33,8 @@ export function reap(work: Work, process: Process): void {
   act(work, process, 'remove')
 }
 
-function orphan(work: Work, process: Process): void {
+/** The children of an ended process go to PID 0. */
+export function orphan(work: Work, process: Process): void {
   for (const child of work.children(process.uuid)) {
     work.emit(child, { type: 'process.reparented', parent: null })
   }

@@ -2,8 +2,8 @@
 // Owns nothing of the operating system itself: all that it starts or signals goes through the containment.
 // Must never say `exited` before all that was written is acknowledged. Test: test/processes/command.test.ts.
 import { KernelError } from '../../kernel/errors.ts'
-import type { Containment, Program } from '../contain/contain.ts'
-import type { Agent, Driver, KernelPort, Launch, Message, StopLadder } from '../port.ts'
+import type { Containment, Ladder, Program } from '../contain/contain.ts'
+import type { Agent, Driver, KernelPort, Launch, Message } from '../port.ts'
 import { pump } from './pump.ts'
 
 /** How much of the command line is shown as what was in flight. */
@@ -96,7 +96,7 @@ class CommandAgent implements Agent {
     await this.#containment.thaw()
   }
 
-  async stop(ladder: StopLadder): Promise<void> {
+  async stop(ladder: Ladder): Promise<void> {
     const result = await this.#containment.stop(ladder)
     if (result.outcome === 'survived') await this.#tellSurvivors(result.survivors)
   }

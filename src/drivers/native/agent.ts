@@ -3,7 +3,8 @@
 // Tests: test/e2e/native.test.ts, test/e2e/native-stop.test.ts.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Agent, Message, StopLadder } from '../port.ts'
+import type { Ladder } from '../contain/contain.ts'
+import type { Agent, Message } from '../port.ts'
 import type { ToolCall } from './context.ts'
 import { runTurn } from './loop.ts'
 import { say } from './work.ts'
@@ -70,7 +71,7 @@ export class NativeAgent implements Agent {
   }
 
   /** Waits until its programs have ended; how patiently is the ladder's business. */
-  async stop(ladder: StopLadder): Promise<void> {
+  async stop(ladder: Ladder): Promise<void> {
     this.#end()
     await this.#work.launch.containment.stop(ladder)
     await this.#tail
