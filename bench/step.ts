@@ -2,12 +2,11 @@
 // next to bare `node:sqlite` inserts of the same texts in the same run. Run: `npm run bench step`.
 // One agent: a step is two commits. 50 agents: each reports on its own; the floor puts 50 rows into one transaction.
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../src/daemon/clock.ts'
 import { Pipeline } from '../src/daemon/pipeline.ts'
 import { Table } from '../src/daemon/table.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
-import { ROUNDS, inFolder, interleave, median, printTable, timed } from './support.ts'
+import { ROUNDS, inFolder, interleave, median, openFloor, printTable, timed } from './support.ts'
 import type { Report } from '../src/kernel/reports.ts'
 import type { ProcessSpec } from '../src/kernel/types.ts'
 import type { Row } from './support.ts'
@@ -71,29 +70,11 @@ async function step(report: (said: Report) => Promise<unknown>, number: number):
   await Promise.all([finished, next])
 }
 
-interface Floor extends Disposable {
-  insert(rows: number): void
-}
-
-function openFloor(dir: string): Floor {
-  const db = new DatabaseSync(join(dir, 'floor.db'))
-  db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT)')
-  const insert = db.prepare('INSERT INTO t (body) VALUES (?)')
-  return {
-    insert(rows) {
-      if (rows > 1) db.exec('BEGIN IMMEDIATE')
-      for (let row = 0; row < rows; row++) insert.run(TEXT)
-      if (rows > 1) db.exec('COMMIT')
-    },
-    [Symbol.dispose]: () => db.close(),
-  }
-}
-
 const uuidOf = (n: number): string => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
 async function oneAgent(): Promise<{ floor: number[]; ours: number[] }> {
   return inFolder(async (dir) => {
-    using floor = openFloor(dir)
+    using floor = openFloor(dir, TEXT)
     await using bench = await openBench(join(dir, 'home'))
     const agent = await bench.begin(uuidOf(1))
     return await interleave(STEPS, () => { floor.insert(1); floor.insert(1) }, (index) => agent.step(index + 1))
@@ -103,7 +84,7 @@ async function oneAgent(): Promise<{ floor: number[]; ours: number[] }> {
 /** Steps per second of the floor and of 50 agents, each at its own pace. */
 async function manyAgents(): Promise<{ floor: number; ours: number }> {
   return inFolder(async (dir) => {
-    using floor = openFloor(dir)
+    using floor = openFloor(dir, TEXT)
     await using bench = await openBench(join(dir, 'home'))
     const agents = await Promise.all(Array.from({ length: AGENTS }, (_, index) => bench.begin(uuidOf(index + 1))))
     const total = AGENTS * AGENT_STEPS

@@ -4,12 +4,11 @@
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import type { FactBody } from '../src/kernel/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import type { Commit, Store } from '../src/store/store.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store-facts.ts'
-import { ROUNDS, inFolder, interleave, median, percentile, printTable, timed } from './support.ts'
+import { ROUNDS, inFolder, interleave, median, openFloor, percentile, printTable, timed } from './support.ts'
 import type { Row, Samples } from './support.ts'
 
 const TEXT = 'x'.repeat(2_048)
@@ -18,26 +17,6 @@ const AGENTS = 50
 const GROUP_STEPS = 100
 const DEAD = 100_000
 const DEAD_BYTES = 10_000
-
-interface Floor extends Disposable {
-  insert(): void
-  group(size: number): void
-}
-
-function openFloor(dir: string): Floor {
-  const db = new DatabaseSync(join(dir, 'floor.db'))
-  db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT)')
-  const insert = db.prepare('INSERT INTO t (body) VALUES (?)')
-  return {
-    insert: () => insert.run(TEXT),
-    group(size) {
-      db.exec('BEGIN IMMEDIATE')
-      for (let index = 0; index < size; index++) insert.run(TEXT)
-      db.exec('COMMIT')
-    },
-    [Symbol.dispose]: () => db.close(),
-  }
-}
 
 /** The two commits of a step are made before the time is taken: they are the kernel's work. */
 async function commitBoth(store: Store, [first, second]: readonly [Commit, Commit]): Promise<void> {
@@ -54,7 +33,7 @@ interface StepRound {
 /** One life of 5,000 steps, each next to two bare inserts. */
 async function stepRound(): Promise<StepRound> {
   return inFolder(async (dir) => {
-    using floor = openFloor(dir)
+    using floor = openFloor(dir, TEXT)
     const home = join(dir, 'home')
     const scribe = new Scribe()
     let samples: Samples
@@ -62,7 +41,7 @@ async function stepRound(): Promise<StepRound> {
     {
       await using store = await openSqliteStore({ dir: home })
       await store.commit(scribe.spawn(uuidOf(1)))
-      samples = await interleave(STEPS, () => { floor.insert(); floor.insert() }, (commits: readonly [Commit, Commit]) => commitBoth(store, commits), (index): [Commit, Commit] => [
+      samples = await interleave(STEPS, () => { floor.insert(1); floor.insert(1) }, (commits: readonly [Commit, Commit]) => commitBoth(store, commits), (index): [Commit, Commit] => [
         scribe.write(uuidOf(1), ...modelFinished(index + 1, TEXT)), scribe.write(uuidOf(1), ...toolFinished(index + 1, TEXT)),
       ])
       bytes = statSync(join(home, 'store.db')).size + statSync(join(home, 'store.db-wal')).size
@@ -111,13 +90,13 @@ async function benchSteps(): Promise<void> {
 /** 50 agents, a step each, in two commits; the floor inserts 50 rows in each of two transactions. */
 async function groupRound(): Promise<number[]> {
   return inFolder(async (dir) => {
-    using floor = openFloor(dir)
+    using floor = openFloor(dir, TEXT)
     await using store = await openSqliteStore({ dir: join(dir, 'home') })
     const scribe = new Scribe()
     const agents = Array.from({ length: AGENTS }, (_, index) => uuidOf(index + 1))
     for (const uuid of agents) await store.commit(scribe.spawn(uuid))
     const group = (bodies: FactBody[]) => scribe.group(agents.flatMap((uuid) => bodies.map((body): [string, FactBody] => [uuid, body])))
-    const { floor: bare, ours } = await interleave(GROUP_STEPS, () => { floor.group(AGENTS); floor.group(AGENTS) }, (commits: readonly [Commit, Commit]) => commitBoth(store, commits), (index): [Commit, Commit] => [
+    const { floor: bare, ours } = await interleave(GROUP_STEPS, () => { floor.insert(AGENTS); floor.insert(AGENTS) }, (commits: readonly [Commit, Commit]) => commitBoth(store, commits), (index): [Commit, Commit] => [
       group(modelFinished(index, TEXT)), group(toolFinished(index, TEXT)),
     ])
     return [bare, ours].map((times) => AGENTS * GROUP_STEPS / times.reduce((sum, time) => sum + time, 0) * 1_000)

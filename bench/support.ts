@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 
 /** Rounds of a benchmark, unless it says more. */
 export const ROUNDS = 5
@@ -68,5 +69,25 @@ export async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T>
     return await work(dir)
   } finally {
     await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** Bare inserts of one text, with WAL and `synchronous=FULL`, otherwise as SQLite comes. */
+export interface Floor extends Disposable {
+  /** one transaction of so many rows */
+  insert(rows: number): void
+}
+
+export function openFloor(dir: string, text: string): Floor {
+  const db = new DatabaseSync(join(dir, 'floor.db'))
+  db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT)')
+  const insert = db.prepare('INSERT INTO t (body) VALUES (?)')
+  return {
+    insert(rows) {
+      if (rows > 1) db.exec('BEGIN IMMEDIATE')
+      for (let row = 0; row < rows; row++) insert.run(text)
+      if (rows > 1) db.exec('COMMIT')
+    },
+    [Symbol.dispose]: () => db.close(),
   }
 }

@@ -3,10 +3,8 @@
 // an answer with calls is kept aside until each call has one. Must never do I/O; the history comes in by pages.
 // Test: test/properties/context.test.ts.
 import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../kernel/facts.ts'
+import { INTERRUPTED_CALL } from '../../kernel/spawning.ts'
 import type { CallUsage } from '../../kernel/types.ts'
-
-/** What the model is told about a call whose end nobody saw. */
-export const INTERRUPTED = 'interrupted; it may or may not have happened'
 
 /** Facts per page when history is read. */
 const HISTORY_PAGE_FACTS = 500
@@ -152,7 +150,7 @@ export class Context {
 
   /** answers each open call with "interrupted" */
   settle(): void {
-    for (const { callId, name } of this.openCalls) this.result({ callId, name, outcome: 'interrupted', content: INTERRUPTED })
+    for (const { callId, name } of this.openCalls) this.result({ callId, name, outcome: 'interrupted', content: INTERRUPTED_CALL })
   }
 
   #close(open: OpenAnswer): void {
@@ -216,6 +214,6 @@ function partBytes(part: AssistantPart): number {
 }
 
 function sayInterrupted(content: string): string {
-  if (content.includes(INTERRUPTED)) return content
-  return content === '' ? INTERRUPTED : `${INTERRUPTED}\n\n${content}`
+  if (content.includes(INTERRUPTED_CALL)) return content
+  return content === '' ? INTERRUPTED_CALL : `${INTERRUPTED_CALL}\n\n${content}`
 }

@@ -2,7 +2,7 @@
 // outcome and a bounded text; nothing that a tool throws gets past here. Test: test/tables/native-tools.test.ts.
 import type { ToolOutcome } from '../../../kernel/facts.ts'
 import type { ProcessSpec, ToolEffect } from '../../../kernel/types.ts'
-import { INTERRUPTED } from '../context.ts'
+import { INTERRUPTED_CALL } from '../../../kernel/spawning.ts'
 import type { ToolCall } from '../context.ts'
 import type { OfferedTool } from '../model.ts'
 import { bash } from './bash.ts'
@@ -50,7 +50,7 @@ export class Toolbox {
       const said = error instanceof Error ? error.message : String(error)
       if (!at.signal.aborted) return { outcome: 'error', content: clip(said) }
       if (tool.effect === 'read') return { outcome: 'error', content: 'not finished: the turn was interrupted' }
-      return { outcome: 'interrupted', content: clip(`${INTERRUPTED}\n\n${said}`) }
+      return { outcome: 'interrupted', content: clip(`${INTERRUPTED_CALL}\n\n${said}`) }
     }
   }
 
