@@ -38,6 +38,15 @@ export async function startDaemon(env: Env = process.env): Promise<void> {
       if (!(await answers(where))) child = spawnDaemon(where, env)
     }
   }
+  await lost(child, where, deadline)
+}
+
+/** Where another one answers, ours is about to find the lock taken: left alone it could take over when that one is stopped. */
+async function lost(child: ChildProcess, where: Paths, deadline: number): Promise<void> {
+  while (!hasEnded(child) && performance.now() < deadline) {
+    if ((await runningPid(where)) === child.pid) return
+    await delay(ASK_EVERY_MS)
+  }
 }
 
 /** The daemon's own script: from the bundle, or from the sources when this file is one of them. */
@@ -77,11 +86,16 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 async function answers(where: Paths): Promise<boolean> {
+  return (await runningPid(where)) !== null
+}
+
+/** The system's PID of the daemon that answers. */
+async function runningPid(where: Paths): Promise<number | null> {
   try {
-    await new Client({ socketPath: () => clientSocket(where) }).get('/v1/daemon')
-    return true
+    const { pid } = await new Client({ socketPath: () => clientSocket(where) }).get<{ pid: number }>('/v1/daemon')
+    return pid
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'UNAVAILABLE') return false
+    if (error instanceof ApiError && error.code === 'UNAVAILABLE') return null
     throw error
   }
 }

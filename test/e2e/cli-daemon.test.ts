@@ -1,5 +1,5 @@
 // The daemon from the command line: it starts by itself, once, and says why when it cannot.
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connect, type DaemonView } from '../../src/index.ts'
@@ -18,6 +18,15 @@ afterEach(async () => {
 const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
 const daemon = (): Promise<DaemonView> => connect({ home: dir.path, start: false }).daemon()
 
+/** A daemon that was started for this home, also one that has not come as far as the lock. */
+function isDaemonOf(home: string, pid: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('daemon/main.ts') && readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`REEVE_HOME=${home}\0`)
+  } catch {
+    return false
+  }
+}
+
 describe('the daemon', () => {
   test('starts at first use, and only once, however many begin at the same time', async () => {
     const results = await Promise.all(Array.from({ length: 4 }, () => run('ps')))
@@ -26,6 +35,9 @@ describe('the daemon', () => {
     expect((await run('daemon', 'start')).stdout).toContain(`PID ${pid} `)
     const log = readFileSync(join(dir.path, 'daemon.log'), 'utf8')
     expect(log.match(/"reeve [\d.]+ at /g)).toHaveLength(1)
+    // Those that lost the race have ended: none is left to take over when this one is stopped.
+    const others = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== pid && isDaemonOf(dir.path, name))
+    expect(others).toEqual([])
   }, 30_000)
 
   test('starts through the library too, unless it is told not to', async () => {
