@@ -3,7 +3,7 @@
 // Test: test/e2e/api.test.ts.
 import type { ErrorCode } from '../kernel/errors.ts'
 import type { Status } from '../kernel/status.ts'
-import type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal, Usage } from '../kernel/types.ts'
+import type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal, Usage } from '../kernel/types.ts'
 
 export type { Status }
 
@@ -48,6 +48,9 @@ export interface ProcessView {
   originStep: number | null
   resumedFromStep: number | null
   model: string | null
+  /** models that are asked when the first cannot answer */
+  fallback: string[]
+  effort: Effort | null
   sessionId: string | null
   role: string | null
   phase: string | null
@@ -59,7 +62,8 @@ export interface ProcessView {
   usage: UsageView
   subtreeUsage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd: number; steps: number }
   limits: Limits
-  capabilities: { tools: string[] | null; deny: string[] }
+  /** `mcp`: the names of the MCP servers that it may use */
+  capabilities: { tools: string[] | null; deny: string[]; mcp: string[] }
   children: string[]
   pinned: boolean
   /** what the NOTE column says */
@@ -113,6 +117,12 @@ export interface SpawnBody {
   deny?: string[]
   containment?: ContainmentKind | 'auto'
   limits?: Limits
+  /** how hard a reasoning model thinks */
+  effort?: Effort
+  /** models that are asked when the first cannot answer, in order */
+  fallback?: string[]
+  /** the MCP servers that it may use, by name; default: all that are configured, [] none */
+  mcp?: string[]
   /** the client's environment: what is not a secret is recorded, keys stay in memory */
   env?: Record<string, string>
 }
@@ -127,6 +137,7 @@ export interface ResumeBody {
   env?: Record<string, string>
   /** overrides, for an ended process; limits that are not named stay as they were */
   model?: string
+  effort?: Effort
   limits?: Limits
 }
 export interface SendBody { text: string }

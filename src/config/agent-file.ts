@@ -3,8 +3,9 @@
 // permission (`Bash(git *)` as `bash`) is not granted. Test: test/tables/config-agents.test.ts.
 import { basename } from 'node:path'
 import * as z from 'zod'
-import type { DriverName, Limits } from '../kernel/types.ts'
+import type { DriverName, Effort, Limits } from '../kernel/types.ts'
 import type { Problem } from './files.ts'
+import { effortRule, fallbackRule, modelRule } from './config.ts'
 import { parseDuration } from './duration.ts'
 import { parseYaml, suggest, type Format, type Parsed } from './yaml.ts'
 
@@ -16,6 +17,9 @@ export interface Agent {
   readonly driver: DriverName
   /** `provider/name`, `script:FILE`, or null for the configured default */
   readonly model: string | null
+  /** models that are asked when the first cannot answer; null: as configured */
+  readonly fallback: readonly string[] | null
+  readonly effort: Effort | null
   /** null is the driver's default set */
   readonly tools: readonly string[] | null
   readonly deny: readonly string[]
@@ -65,7 +69,9 @@ const keys = {
   name: nameRule.optional(),
   description: z.string().default(''),
   driver: z.enum(['native', 'acp', 'command']).default('native'),
-  model: z.string().regex(/^(script:.+|[^/\s:]+\/\S+)$/, 'expected provider/name or script:FILE').optional(),
+  model: modelRule.optional(),
+  fallback: fallbackRule.optional(),
+  effort: effortRule.optional(),
   tools: toolList.optional(),
   deny: toolList.default([]),
   limits: limits.default({}),
@@ -116,6 +122,8 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     description: rest.description,
     driver: rest.driver,
     model: rest.model ?? null,
+    fallback: rest.fallback ?? null,
+    effort: rest.effort ?? null,
     tools: rest.tools ?? null,
     deny: rest.deny,
     limits: { ...present(counts), ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
@@ -138,6 +146,8 @@ function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {
     description: typeof description === 'string' ? description : '',
     driver: 'native',
     model: chosen.model,
+    fallback: null,
+    effort: null,
     tools: tools === undefined || tools === '*' ? null : allowed.names,
     deny: denied.names,
     limits: maxTurns !== undefined && steps.success ? { maxSteps: steps.data } : {},

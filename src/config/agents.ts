@@ -31,6 +31,8 @@ const BUILT_IN: readonly Agent[] = [
     description: 'Built-in coding agent: reads, searches and edits files and runs commands.',
     driver: 'native',
     model: null,
+    fallback: null,
+    effort: null,
     tools: null,
     deny: [],
     limits: {},

@@ -4,20 +4,30 @@
 // Test: test/tables/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
-import type { ContainmentKind } from '../kernel/types.ts'
+import type { ContainmentKind, Effort } from '../kernel/types.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
 import type { Env, Paths } from './paths.ts'
 import { parseYaml, type Format } from './yaml.ts'
 
+/** What is known of a model and stands in no table, or is to be otherwise. */
+export interface ModelFacts {
+  /** tokens that its context holds */
+  readonly contextWindow?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+}
+
 /** Where models come from; `name` is the part before the slash in `provider/model`. */
 export interface Provider {
   readonly name: string
-  readonly kind: 'anthropic' | 'openai-compatible'
+  /** the wire format: Anthropic's Messages, OpenAI's Responses, Gemini's, or OpenAI's chat completions, which many speak */
+  readonly kind: ProviderKind
   readonly baseURL: string
   /** the name of the variable or credential that holds the key; null for endpoints without one */
   readonly apiKeyEnv: string | null
   /** the variable that moves it, as its own client's does; it wins over `baseURL` */
   readonly baseURLEnv?: string
+  /** by the model's name */
+  readonly models?: Readonly<Record<string, ModelFacts>> | undefined
 }
 
 export interface Config {
@@ -26,6 +36,9 @@ export interface Config {
   readonly defaultAgent: string
   /** `provider/name`, or null: then each agent or `--model` must name one */
   readonly defaultModel: string | null
+  /** models that are asked when an agent's own cannot answer; an agent file's own list comes first */
+  readonly fallback: readonly string[]
+  readonly effort: Effort | null
   /** the user's, before the built-in ones of the same name */
   readonly providers: readonly Provider[]
   readonly containment: ContainmentKind | 'auto'
@@ -37,11 +50,18 @@ export const DEFAULTS: Config = {
   maxProcesses: 10_000,
   defaultAgent: 'default',
   defaultModel: null,
+  fallback: [],
+  effort: null,
   providers: [
     { name: 'anthropic', kind: 'anthropic', baseURL: 'https://api.anthropic.com/v1', apiKeyEnv: 'ANTHROPIC_API_KEY', baseURLEnv: 'ANTHROPIC_BASE_URL' },
-    { name: 'openai', kind: 'openai-compatible', baseURL: 'https://api.openai.com/v1', apiKeyEnv: 'OPENAI_API_KEY', baseURLEnv: 'OPENAI_BASE_URL' },
+    { name: 'openai', kind: 'openai', baseURL: 'https://api.openai.com/v1', apiKeyEnv: 'OPENAI_API_KEY', baseURLEnv: 'OPENAI_BASE_URL' },
+    { name: 'google', kind: 'google', baseURL: 'https://generativelanguage.googleapis.com/v1beta', apiKeyEnv: 'GEMINI_API_KEY', baseURLEnv: 'GOOGLE_GEMINI_BASE_URL' },
+    { name: 'openai-chat', kind: 'openai-compatible', baseURL: 'https://api.openai.com/v1', apiKeyEnv: 'OPENAI_API_KEY', baseURLEnv: 'OPENAI_BASE_URL' },
     { name: 'openrouter', kind: 'openai-compatible', baseURL: 'https://openrouter.ai/api/v1', apiKeyEnv: 'OPENROUTER_API_KEY' },
+    { name: 'deepseek', kind: 'openai-compatible', baseURL: 'https://api.deepseek.com/v1', apiKeyEnv: 'DEEPSEEK_API_KEY' },
     { name: 'ollama', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:11434/v1', apiKeyEnv: null },
+    { name: 'lmstudio', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:1234/v1', apiKeyEnv: null },
+    { name: 'vllm', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:8000/v1', apiKeyEnv: null },
   ],
   containment: 'auto',
   keyCommand: null,
@@ -49,17 +69,25 @@ export const DEFAULTS: Config = {
 
 const MAX_PROVIDERS = 100
 const word = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'expected a name of letters, digits, dots, dashes and underscores')
-const model = z.string().regex(/^(script:.+|[^/\s:]+\/\S+)$/, 'expected provider/name or script:FILE').max(1000)
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
+const KINDS = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
+export type ProviderKind = (typeof KINDS)[number]
+
+export const modelRule = z.string().regex(/^((script|replay):.+|[^/\s:]+\/\S+)$/, 'expected provider/name, script:FILE or replay:UUID').max(1000)
+export const fallbackRule = z.array(modelRule).max(10)
+export const effortRule = z.enum(EFFORTS)
 const variable = z.string().regex(/^[A-Za-z_]\w{0,127}$/, 'expected the name of a variable, never a key itself')
 
+const modelFacts = z.strictObject({ contextWindow: z.int().positive().optional(), maxOutputTokens: z.int().positive().optional() })
 const provider = z.strictObject({
   name: word,
-  kind: z.enum(['anthropic', 'openai-compatible']),
+  kind: z.enum(KINDS),
   baseURL: z.url({ protocol: /^https?$/, error: 'expected a URL with http or https' }),
   apiKeyEnv: variable.nullable().default(null),
+  models: z.record(z.string().min(1).max(200), modelFacts).optional(),
 })
 
-const projectKeys = { defaultAgent: word.optional(), defaultModel: model.optional() }
+const projectKeys = { defaultAgent: word.optional(), defaultModel: modelRule.optional(), fallback: fallbackRule.optional(), effort: effortRule.optional() }
 const userKeys = {
   ...projectKeys,
   maxProcesses: z.int().min(1).max(1_000_000).optional(),
@@ -73,7 +101,7 @@ type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
 
 const userFormat: Format<UserFile> = {
   schema: z.strictObject(userKeys),
-  known: (path) => (path[0] === 'providers' ? Object.keys(provider.shape) : Object.keys(userKeys)),
+  known: (path) => Object.keys(path[0] !== 'providers' ? userKeys : path[2] === 'models' ? modelFacts.shape : provider.shape),
 }
 const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: () => Object.keys(projectKeys) }
 
@@ -82,6 +110,8 @@ export interface Flags {
   readonly agent?: string
   readonly model?: string
   readonly containment?: ContainmentKind | 'auto'
+  readonly effort?: Effort
+  readonly fallback?: readonly string[]
 }
 
 export interface ConfigSources {
@@ -127,6 +157,7 @@ function fromEnv(env: Env): UserFile {
   const given = {
     defaultAgent: env['REEVE_AGENT'] || undefined,
     defaultModel: env['REEVE_MODEL'] || undefined,
+    effort: env['REEVE_EFFORT'] || undefined,
     containment: env['REEVE_CONTAINMENT'] || undefined,
     maxProcesses: env['REEVE_MAX_PROCESSES'] ? Number(env['REEVE_MAX_PROCESSES']) : undefined,
   }
@@ -138,7 +169,7 @@ function fromEnv(env: Env): UserFile {
 }
 
 function fromFlags(flags: Flags): Partial<Config> {
-  return defined({ defaultAgent: flags.agent, defaultModel: flags.model, containment: flags.containment })
+  return defined({ defaultAgent: flags.agent, defaultModel: flags.model, containment: flags.containment, effort: flags.effort, fallback: flags.fallback })
 }
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }

@@ -149,7 +149,9 @@ export class Incarnations {
       credentials: keys.known(uuid),
       step: progress.step,
       openCalls: progress.openCalls,
+      context: process.context?.ranges ?? null,
       history: (afterSeq, limit) => store.facts(uuid, afterSeq, limit),
+      historyOf: (other, afterSeq, limit) => store.facts(other, afterSeq, limit),
     }
   }
 

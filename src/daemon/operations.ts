@@ -125,7 +125,7 @@ export class Operations {
   async #spec(body: SpawnBody, env: Readonly<Record<string, string>>, secrets: readonly string[]): Promise<ProcessSpec> {
     await checkCwd(body.cwd)
     const { settings, container } = this.#parts
-    const flags = { ...(body.agent === undefined ? {} : { agent: body.agent }), ...(body.model === undefined ? {} : { model: body.model }), ...(body.containment === undefined ? {} : { containment: body.containment }) }
+    const flags = { ...(body.agent === undefined ? {} : { agent: body.agent }), ...(body.model === undefined ? {} : { model: body.model }), ...(body.containment === undefined ? {} : { containment: body.containment }), ...(body.effort === undefined ? {} : { effort: body.effort }), ...(body.fallback === undefined ? {} : { fallback: body.fallback }) }
     const config = await settings.of(body.cwd, env, flags)
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
@@ -136,6 +136,8 @@ export class Operations {
   async #agentSpec(body: SpawnBody, config: Config): Promise<Omit<ProcessSpec, 'name' | 'cwd' | 'env' | 'interactive' | 'containment' | 'intent'>> {
     const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
     const model = body.model ?? agent.model ?? config.defaultModel
+    const effort = body.effort ?? agent.effort ?? config.effort
+    const fallback = body.fallback ?? agent.fallback ?? config.fallback
     if (agent.driver !== 'native') throw new KernelError('AGENT_INVALID', `agent "${agent.name}" wants the driver ${agent.driver}, which is not there yet`)
     if (model === null) throw new KernelError('INVALID', 'no model: give --model provider/name, or set defaultModel in config.yaml')
     const wrong = wrongTool([...(body.allow ?? []), ...(body.deny ?? [])])
@@ -145,11 +147,13 @@ export class Operations {
       agent: agent.name,
       driver: agent.driver,
       model,
+      ...(effort === null ? {} : { effort }),
+      ...(fallback.length === 0 ? {} : { fallback }),
       system: agent.system,
       tools: body.allow ?? agent.tools,
       deny: [...agent.deny, ...(body.deny ?? [])],
       argv: null,
-      credentials: credentialsOf(model, config),
+      credentials: credentialsOf([model, ...fallback], config),
       limits: { ...agent.limits, ...body.limits },
     }
   }
@@ -157,10 +161,12 @@ export class Operations {
   /** The spec with what a resume says otherwise; null if it says nothing. */
   async #override({ spec }: Process, body: ResumeBody): Promise<ProcessSpec | null> {
     if (spec.driver === 'command') checkCommand(body)
-    const { model, limits } = body
-    if (model === undefined) return limits === undefined ? null : { ...spec, limits: { ...spec.limits, ...limits } }
+    const { model, effort, limits } = body
+    if (model === undefined && effort === undefined && limits === undefined) return null
+    const said = { ...spec, ...(effort === undefined ? {} : { effort }), limits: { ...spec.limits, ...limits } }
+    if (model === undefined) return said
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
-    return { ...spec, model, credentials: credentialsOf(model, config), limits: { ...spec.limits, ...limits } }
+    return { ...said, model, credentials: credentialsOf([model, ...(spec.fallback ?? [])], config) }
   }
 }
 
@@ -181,15 +187,19 @@ function checkCommand({ agent, model, allow, deny, interactive, limits = {} }: P
   if (wrong.length > 0) throw new KernelError('INVALID', `a plain command has no ${wrong.join(', ')}: reeve cannot hold it to them`)
 }
 
-/** The names of the keys that a model's provider needs. Errors: INVALID for a provider that nobody configured. */
-function credentialsOf(model: string, config: Config): readonly string[] {
-  if (model.startsWith('script:')) return []
+/** The names of the keys that the models' providers need. Errors: INVALID for a provider that nobody configured. */
+function credentialsOf(models: readonly string[], config: Config): readonly string[] {
+  return [...new Set(models.flatMap((model) => keyOf(model, config)))]
+}
+
+function keyOf(model: string, config: Config): readonly string[] {
+  if (/^(script|replay):/.test(model)) return []
   const slash = model.indexOf('/')
   const name = model.slice(0, Math.max(0, slash))
   const provider = config.providers.find((one) => one.name === name)
   if (!provider) {
     const known = config.providers.map((one) => one.name).join(', ')
-    throw new KernelError('INVALID', `model "${model}" has no known provider; there are ${known}, and script:FILE`)
+    throw new KernelError('INVALID', `model "${model}" has no known provider; there are ${known}, script:FILE and replay:UUID`)
   }
   return provider.apiKeyEnv === null ? [] : [provider.apiKeyEnv]
 }

@@ -2,7 +2,7 @@
 // each acknowledged once it is durable, and is told what to do by the Agent's methods. It never touches a state.
 // Tests: test/processes/command.test.ts, test/e2e/native.test.ts.
 import type { Ack, Report } from '../kernel/reports.ts'
-import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Sender, Uuid } from '../kernel/types.ts'
+import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Range, Sender, Uuid } from '../kernel/types.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Containment, Ladder } from './contain/contain.ts'
 
@@ -23,6 +23,10 @@ export interface Launch {
   readonly openCalls: readonly OpenCall[]
   /** pages through the process's facts, oldest first, from `afterSeq` (exclusive); an empty page is the end */
   history(afterSeq: number, limit: number): Promise<readonly StoredFact[]>
+  /** the same of another process: for a model that replays it. An unknown one has no facts */
+  historyOf(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
+  /** the parts of the history that make the context; the last one is open at its end. Null: all of it */
+  readonly context: readonly Range[] | null
 }
 
 /** A text for the agent. `turn` is the turn that it begins, or the open one if it is put into a turn that runs. */

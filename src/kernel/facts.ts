@@ -2,7 +2,7 @@
 // Owns the stored format: a field may be added, none may change its meaning. Bodies (messages, results) stand here once.
 // Test: test/properties/fold.test.ts, test/tables/events.test.ts.
 import type {
-  CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec, Sender,
+  CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec, Range, Sender,
   Signal, Stopping, ToolEffect, Uuid,
 } from './types.ts'
 
@@ -11,6 +11,30 @@ export type AssistantPart =
   | { readonly type: 'text'; readonly text: string; readonly meta?: unknown }
   | { readonly type: 'reasoning'; readonly text: string; readonly meta?: unknown }
   | { readonly type: 'tool-call'; readonly callId: string; readonly name: string; readonly input: unknown; readonly meta?: unknown }
+
+/** A picture that a tool gave: base64 of the file's bytes. */
+export interface ImagePart {
+  readonly mediaType: string
+  readonly data: string
+}
+
+/** A tool of an MCP server as the model is told of it. */
+export interface McpTool {
+  /** `mcp__SERVER__TOOL` */
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the input */
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** An MCP server of an incarnation: what it offers, or why it is not used. */
+export interface McpState {
+  readonly name: string
+  readonly state: 'up' | 'failed' | 'untrusted'
+  /** protocol revision and version of a server that is up; else why not */
+  readonly detail: string
+  readonly tools: readonly McpTool[]
+}
 
 /** How a model call ended, in the field's words. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
@@ -57,7 +81,15 @@ export type FactBody =
   | { readonly type: 'model.finished'; readonly step: number; readonly message: readonly AssistantPart[]; readonly usage: CallUsage; readonly finish: FinishReason; readonly durationMs: number }
   | { readonly type: 'model.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly partial?: string; readonly usage?: CallUsage }
   | { readonly type: 'tool.started'; readonly step: number; readonly callId: string; readonly name: string; readonly effect: ToolEffect }
-  | { readonly type: 'tool.finished'; readonly step: number; readonly callId: string; readonly name: string; readonly outcome: ToolOutcome; readonly content: string; readonly durationMs: number }
+  | { readonly type: 'tool.finished'; readonly step: number; readonly callId: string; readonly name: string; readonly outcome: ToolOutcome; readonly content: string; readonly durationMs: number; readonly images?: readonly ImagePart[] }
+  // context
+  | { readonly type: 'context.window'; readonly tokens: number | null }
+  | { readonly type: 'compaction.started'; readonly step: number; readonly attempt: number; readonly model: string }
+  | { readonly type: 'compaction.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly usage?: CallUsage }
+  /** from here on the context is the summary, and the messages whose facts lie in the ranges; `before` and `after` are tokens, `after` an estimate */
+  | { readonly type: 'context.compacted'; readonly step: number; readonly summary: string; readonly ranges: readonly Range[]; readonly before: number; readonly after: number; readonly usage: CallUsage; readonly durationMs: number }
+  | { readonly type: 'limit.warned'; readonly limit: 'context'; readonly used: number; readonly of: number }
+  | { readonly type: 'mcp.servers'; readonly servers: readonly McpState[] }
   | { readonly type: 'checkpoint.written'; readonly step: number; readonly ranges: readonly (readonly [number, number])[]; readonly turn: number; readonly openCalls: readonly OpenCall[] }
   | { readonly type: 'checkpoint.failed'; readonly step: number; readonly error: string }
   // family

@@ -6,7 +6,7 @@ import { sameHold } from './holds.ts'
 import { incarnate, transition } from './lifecycle.ts'
 import { NO_SIGNALS } from './signals.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
-import type { CallUsage, Clock, Hold, Life, Process, Progress, Usage } from './types.ts'
+import type { CallUsage, Clock, ContextState, Hold, Life, Process, Progress, Range, Usage } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 type Row<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
@@ -95,6 +95,16 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     usage: { ...p.usage, toolCalls: p.usage.toolCalls + 1 },
   }),
   'tool.finished': (p, b) => ({ ...p, progress: closeCall(p.progress, b.callId) }),
+  'context.window': (p, b) => ({ ...p, context: { ...contextOf(p), window: b.tokens } }),
+  'compaction.started': same,
+  'compaction.failed': (p, b) => ({ ...p, note: brief(`compaction failed: ${b.error}`), usage: b.usage ? spend(p.usage, b.usage) : p.usage }),
+  'context.compacted': (p, b, f) => ({
+    ...p,
+    context: { ...contextOf(p), compactedStep: b.step, ranges: contextRanges(p, b.ranges, f.seq) },
+    usage: { ...spend(p.usage, b.usage), contextTokens: b.after },
+  }),
+  'limit.warned': (p, b) => ({ ...p, note: `${b.limit}: ${Math.floor((100 * b.used) / b.of)} % are used` }),
+  'mcp.servers': same,
   'checkpoint.written': (p, b, f) => ({ ...p, checkpoint: { step: b.step, seq: f.seq, at: f.at } }),
   'checkpoint.failed': (p, b) => ({ ...p, note: brief(`checkpoint failed: ${b.error}`) }),
   'child.spawned': same,
@@ -186,14 +196,28 @@ function closeCall(progress: Progress, callId: string): Progress {
   return { ...progress, openCalls, wholeStep: openCalls.length === 0 && !progress.modelOpen ? progress.step : progress.wholeStep }
 }
 
+function contextOf(process: Process): ContextState {
+  return process.context ?? { window: null, ranges: null, compactedStep: null }
+}
+
+/** Messages that still wait have their texts outside of what is kept. */
+function contextRanges(process: Process, kept: readonly Range[], compactedSeq: number): readonly Range[] {
+  const waiting = process.queue.map(({ seq }): Range => [seq, seq]).filter(([seq]) => !kept.some(([first, last]) => first <= seq && seq <= last))
+  return [...kept, ...waiting, [compactedSeq, compactedSeq] as const].toSorted(([a], [b]) => a - b)
+}
+
+/** What a call of the loop costs, and how full it shows the context to be. */
 function charge(usage: Usage, call: CallUsage): Usage {
+  return { ...spend(usage, call), contextTokens: call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens + call.outputTokens }
+}
+
+function spend(usage: Usage, call: CallUsage): Usage {
   return {
     ...usage,
     inputTokens: usage.inputTokens + call.inputTokens,
     outputTokens: usage.outputTokens + call.outputTokens,
     cacheReadTokens: usage.cacheReadTokens + call.cacheReadTokens,
     cacheWriteTokens: usage.cacheWriteTokens + call.cacheWriteTokens,
-    contextTokens: call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens + call.outputTokens,
     costUsd: usage.costUsd + (call.costUsd ?? 0),
     unpriced: usage.unpriced || call.costUsd === null,
     estimated: usage.estimated || call.estimated === true,

@@ -12,8 +12,9 @@ export const RELEASABLE: Readonly<Record<HoldReason, boolean>> = {
   supervisor: true,
   'daemon-shutdown': true,
   'daemon-crash': true,
+  // a person's resume is another try: it is held again if the context still does not fit
+  'context-full': true,
   budget: false,
-  'context-full': false,
   'disk-full': false,
   credentials: false,
 }

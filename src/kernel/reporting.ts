@@ -3,13 +3,15 @@
 // A report of an old incarnation or turn is answered `late` and changes nothing. Test: test/tables/reporting.test.ts.
 import { KernelError } from './errors.ts'
 import { MAX_STEPS, failed, naturalExit } from './exit.ts'
-import { hold, settle } from './pausing.ts'
+import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } from './compacting.ts'
+import { heldByBudget } from './limits.ts'
+import { settle } from './pausing.ts'
 import { terminate } from './release.ts'
 import { closeCall, closeModelCall } from './spawning.ts'
 import { isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { Ack, Report } from './reports.ts'
-import type { Process, Usage } from './types.ts'
+import type { Process } from './types.ts'
 import type { Work } from './work.ts'
 
 type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
@@ -25,6 +27,10 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   'model.finished': modelFinished,
   'model.failed': modelFailed,
   'tool.finished': toolFinished,
+  'compaction.started': compactionStarted,
+  'compaction.failed': compactionFailed,
+  'context.compacted': contextCompacted,
+  'mcp.servers': (work, process, { servers }) => said(work, process, { type: 'mcp.servers', servers }),
   'turn.ended': turnEnded,
   output: (work, process, { stream, text }) => said(work, process, { type: 'process.output', stream, text }),
   drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
@@ -63,6 +69,7 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
     work.emit(uuid, { type: 'process.working', turn: process.progress.turn + 1, message: null })
     return 'ok'
   }
+  if (report.window !== undefined && report.window !== (process.context?.window ?? null)) work.emit(uuid, { type: 'context.window', tokens: report.window })
   work.emit(uuid, { type: 'process.ready', turn: process.progress.turn })
   if (isPausing(work.need(uuid))) work.emit(uuid, { type: 'process.drained', inFlight: null })
   settle(work, uuid)
@@ -79,12 +86,7 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
     throw new KernelError('INVALID', `step ${report.step} cannot begin: step ${progress.step} is open`)
   }
   if (spec.limits.maxSteps !== undefined && report.step > spec.limits.maxSteps) return endByLimit(work, process)
-  const spent = overBudget(process.usage, spec.limits)
-  if (spent) {
-    hold(work, process.uuid, { reason: 'budget', by: 'system', at: work.now.wall }, false)
-    work.emit(process.uuid, { type: 'process.note', text: spent })
-    return 'held'
-  }
+  if (heldByBudget(work, process)) return 'held'
   work.emit(process.uuid, { type: 'model.started', step: report.step, attempt: report.attempt, model: report.model })
   return 'go'
 }
@@ -92,15 +94,6 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
 function endByLimit(work: Work, process: Process): Ack {
   terminate(work, process, MAX_STEPS)
   return 'stop'
-}
-
-function overBudget(usage: Usage, limits: Process['spec']['limits']): string | null {
-  if (limits.budgetUsd !== undefined && usage.costUsd >= limits.budgetUsd) {
-    return `budget: $${usage.costUsd.toFixed(4)} of $${limits.budgetUsd} are spent`
-  }
-  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
-  if (limits.budgetTokens !== undefined && tokens >= limits.budgetTokens) return `budget: ${tokens} of ${limits.budgetTokens} tokens are used`
-  return null
 }
 
 function modelFinished(work: Work, process: Process, report: ReportOf<'model.finished'>): Ack {
@@ -112,6 +105,7 @@ function modelFinished(work: Work, process: Process, report: ReportOf<'model.fin
   if (usage.costUsd === null && !process.usage.unpriced && process.spec.limits.budgetUsd !== undefined) {
     work.emit(uuid, { type: 'process.note', text: 'budget: the price of this model is not known, so that its calls do not count; a budget of tokens would hold' })
   }
+  warnOfContext(work, process)
   checkpointIfDue(work, process)
   return 'ok'
 }
@@ -126,8 +120,8 @@ function toolFinished(work: Work, process: Process, report: ReportOf<'tool.finis
   const { uuid, progress } = process
   const call = progress.openCalls.find((open) => open.callId === report.callId)
   if (!call) return 'late'
-  const { callId, outcome, content, durationMs } = report
-  work.emit(uuid, { type: 'tool.finished', step: progress.step, callId, name: call.name, outcome, content, durationMs })
+  const { callId, outcome, content, durationMs, images } = report
+  work.emit(uuid, { type: 'tool.finished', step: progress.step, callId, name: call.name, outcome, content, durationMs, ...(images ? { images } : {}) })
   checkpointIfDue(work, process)
   return 'ok'
 }

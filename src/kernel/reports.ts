@@ -1,7 +1,7 @@
 // What drivers may say to the kernel: a closed union. A report names no state; the kernel decides what it means.
 // A report of an old incarnation or an old turn is ignored. Test: test/tables/reporting.test.ts.
-import type { AssistantPart, FinishReason, ToolOutcome } from './facts.ts'
-import type { CallUsage, OsHandle, ToolEffect } from './types.ts'
+import type { AssistantPart, FinishReason, ImagePart, McpState, ToolOutcome } from './facts.ts'
+import type { CallUsage, OsHandle, Range, ToolEffect } from './types.ts'
 
 /** A tool call that a finished model call asked for; `effect` was looked up by the driver. */
 export interface AskedCall {
@@ -11,13 +11,19 @@ export interface AskedCall {
 }
 
 export type Report =
-  /** the driver runs; for programs of the operating system with their handle */
-  | { readonly type: 'up'; readonly handle?: OsHandle; readonly sessionId?: string }
+  /** the driver runs; for programs of the operating system with their handle; `window` is what the model's context holds, in tokens */
+  | { readonly type: 'up'; readonly handle?: OsHandle; readonly sessionId?: string; readonly window?: number | null }
   /** asks to begin a model call; the acknowledgement says `go`, `held` (wait at the gate, ask again) or `stop` */
   | { readonly type: 'model.started'; readonly step: number; readonly attempt: number; readonly model: string }
   | { readonly type: 'model.finished'; readonly step: number; readonly message: readonly AssistantPart[]; readonly usage: CallUsage; readonly finish: FinishReason; readonly durationMs: number; readonly calls: readonly AskedCall[] }
   | { readonly type: 'model.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly partial?: string; readonly usage?: CallUsage }
-  | { readonly type: 'tool.finished'; readonly callId: string; readonly outcome: ToolOutcome; readonly content: string; readonly durationMs: number }
+  | { readonly type: 'tool.finished'; readonly callId: string; readonly outcome: ToolOutcome; readonly content: string; readonly durationMs: number; readonly images?: readonly ImagePart[] }
+  /** asks to begin a call that sums the context up, between two steps; answered as `model.started` is */
+  | { readonly type: 'compaction.started'; readonly step: number; readonly attempt: number; readonly model: string }
+  /** without a `retryInMs` the process is suspended: answered `held` */
+  | { readonly type: 'compaction.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly usage?: CallUsage }
+  | { readonly type: 'context.compacted'; readonly step: number; readonly summary: string; readonly ranges: readonly Range[]; readonly before: number; readonly after: number; readonly usage: CallUsage; readonly durationMs: number }
+  | { readonly type: 'mcp.servers'; readonly servers: readonly McpState[] }
   /** the agent is ready again; `turn` is the turn that ended */
   | { readonly type: 'turn.ended'; readonly turn: number; readonly outcome: 'ok' | 'error' | 'interrupted'; readonly result?: string; readonly error?: string }
   | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }

@@ -14,7 +14,7 @@ import { beginHeld, enqueue, spawn, start } from './spawning.ts'
 import { isLiving } from './status.ts'
 import { Work } from './work.ts'
 import type { Input, InputOf } from './inputs.ts'
-import type { Hold, Process, Uuid } from './types.ts'
+import type { Hold, Process, Range, Uuid } from './types.ts'
 import type { View } from './view.ts'
 import type { Decision } from './work.ts'
 
@@ -90,10 +90,15 @@ function released(work: Work, input: InputOf<'released'>): void {
 function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {
   const process = work.get(input.uuid)
   if (!process || process.pid !== input.pid || !isLiving(process)) return
-  const { uuid, seq, progress } = process
+  const { uuid, seq, progress, context } = process
   const { wholeStep: step, turn, openCalls } = progress
   if (input.error !== null) work.emit(uuid, { type: 'checkpoint.failed', step, error: input.error })
-  else work.emit(uuid, { type: 'checkpoint.written', step, ranges: [[1, seq]], turn, openCalls })
+  else work.emit(uuid, { type: 'checkpoint.written', step, ranges: upTo(context?.ranges ?? [[1, seq]], seq), turn, openCalls })
+}
+
+/** The last range goes on to the newest fact. */
+function upTo(ranges: readonly Range[], seq: number): readonly Range[] {
+  return ranges.map(([first, last], index): Range => [first, index === ranges.length - 1 ? seq : last])
 }
 
 /** Acts on the deadlines that have come; each leaves a state in which it is no longer one. */

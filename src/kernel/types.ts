@@ -29,6 +29,28 @@ export interface Limits {
   readonly budgetTokens?: number
 }
 
+/** How hard a reasoning model thinks, in the field's words. */
+export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+/**
+ * An MCP server that a native agent may use. Values of `env` and `headers` may name variables as `${NAME}` or
+ * `${NAME:-default}`, which are filled in at the start; null is a secret that stands in `source` and is read again there.
+ */
+export type McpServer = {
+  readonly name: string
+  /** the file that configures it */
+  readonly source: string
+  /** effect classes of tools whose calls may be repeated; all others are `once` */
+  readonly effects?: Readonly<Record<string, ToolEffect>>
+  /** how long it may take to start and to list its tools; default 10 s */
+  readonly startMs?: number
+  /** how long a call may go without a word from the server; default 120 s */
+  readonly callMs?: number
+} & (
+  | { readonly kind: 'stdio'; readonly argv: readonly string[]; readonly cwd?: string; readonly env: Readonly<Record<string, string | null>> }
+  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string | null>> }
+)
+
 /** What was asked for at spawn. Recorded once; a resume with overrides records a new one. */
 export interface ProcessSpec {
   readonly name: string | null
@@ -38,8 +60,13 @@ export interface ProcessSpec {
   readonly intent: string
   readonly cwd: string
   readonly interactive: boolean
-  /** `provider/name`, or `script:FILE` */
+  /** `provider/name`, `script:FILE` or `replay:UUID` */
   readonly model: string | null
+  /** models that are asked when `model` cannot answer, in order */
+  readonly fallback?: readonly string[]
+  /** absent: the provider's own default */
+  readonly effort?: Effort
+  readonly mcp?: readonly McpServer[]
   /** the role prompt; constant for a process */
   readonly system: string | null
   /** names of the tools that it may use; null is the driver's default set */
@@ -221,6 +248,19 @@ export interface ContainmentIntent {
   readonly marker: string
 }
 
+/** The first and the last fact of a part of the journal, both included. */
+export type Range = readonly [first: number, last: number]
+
+/** What of the journal the model is shown. */
+export interface ContextState {
+  /** tokens that the model's context can hold; null if nobody knows */
+  readonly window: number | null
+  /** the parts of the journal that make the context, oldest first; the last one goes on to the newest fact. Null: all of it */
+  readonly ranges: readonly Range[] | null
+  /** the step after which it was compacted last; null: never */
+  readonly compactedStep: number | null
+}
+
 export interface Checkpoint {
   readonly step: number
   /** the fact that holds it */
@@ -248,6 +288,8 @@ export interface Process {
   readonly containment: ContainmentIntent | null
   readonly handle: OsHandle | null
   readonly checkpoint: Checkpoint | null
+  /** absent: nothing is known, all of the journal is shown */
+  readonly context?: ContextState
   readonly sessionId: string | null
   /** short word for the table: the last warning or note */
   readonly note: string | null

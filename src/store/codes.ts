@@ -48,13 +48,19 @@ const LAYOUT = complete({
   'model.finished': [29, 'step', 'message', 'usage', 'finish', 'durationMs'],
   'model.failed': [30, 'step', 'attempt', 'error', 'status', 'retryInMs', 'partial?', 'usage?'],
   'tool.started': [31, 'step', 'callId', 'name', 'effect'],
-  'tool.finished': [32, 'step', 'callId', 'name', 'outcome', 'content', 'durationMs'],
+  'tool.finished': [32, 'step', 'callId', 'name', 'outcome', 'content', 'durationMs', 'images?'],
   'checkpoint.written': [33, 'step', 'ranges', 'turn', 'openCalls'],
   'checkpoint.failed': [34, 'step', 'error'],
   'child.spawned': [35, 'child', 'childPid'],
   'child.exited': [36, 'child', 'childPid', 'code', 'reason'],
   'child.suspended': [37, 'child', 'reason', 'by'],
   'child.resumed': [38, 'child', 'by'],
+  'context.window': [39, 'tokens'],
+  'compaction.started': [40, 'step', 'attempt', 'model'],
+  'compaction.failed': [41, 'step', 'attempt', 'error', 'status', 'retryInMs', 'usage?'],
+  'context.compacted': [42, 'step', 'summary', 'ranges', 'before', 'after', 'usage', 'durationMs'],
+  'limit.warned': [43, 'limit', 'used', 'of'],
+  'mcp.servers': [44, 'servers'],
 })
 
 interface Column {
@@ -81,12 +87,14 @@ export function codeOf(type: string): number | undefined {
   return BY_TYPE.get(type)?.code
 }
 
-/** The values of a body in the order of its row; an absent optional field is null. */
+/** The values of a body in the order of its row; an absent optional field is null, or is left out at the end. */
 export function packBody(body: FactBody): { code: number; values: unknown[] } {
   const shape = BY_TYPE.get(body.type)
   if (shape === undefined) throw new KernelError('INTERNAL', `A fact of the unknown type ${String(body.type)} cannot be stored.`)
   const source = body as unknown as Readonly<Record<string, unknown>>
-  return { code: shape.code, values: shape.columns.map((column) => source[column.name] ?? null) }
+  const values = shape.columns.map((column) => source[column.name] ?? null)
+  while (values.at(-1) === null && shape.columns[values.length - 1]?.optional === true) values.pop()
+  return { code: shape.code, values }
 }
 
 /** The body again, or what is wrong with it as text. */

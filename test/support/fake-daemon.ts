@@ -73,13 +73,13 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
     state: 'running', status: 'working', activity: 'working', holds: [], resumeAt: null, intent: 'write the manual', cwd: '/srv', host: 'box',
     containment: null, createdAt: at, startedAt: at, pausedAt: null, exitedAt: null, elapsedMs: 4000, exit: null, stopping: null,
     signals: { mask: [], pending: [], handlers: {} }, step: 2, turn: 1, originUuid: null, originStep: null, resumedFromStep: null,
-    model: 'anthropic/claude', sessionId: null, role: null, phase: null, taskId: null, queueCount: 0, retiredAt: null, updatedAt: at, lastActivityAt: at,
+    model: 'anthropic/claude', fallback: [], effort: null, sessionId: null, role: null, phase: null, taskId: null, queueCount: 0, retiredAt: null, updatedAt: at, lastActivityAt: at,
     usage: {
       steps: 2, turns: 1, messagesSent: 0, toolCalls: 1, inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0,
       contextTokens: 0, costUsd: 0.0123, unpriced: false, estimated: false, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, updatedAt: at,
     },
     subtreeUsage: { inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0, costUsd: 0.0123, steps: 2 },
-    limits: {}, capabilities: { tools: null, deny: [] }, children: [], pinned: false, note: null, lastText: null, ...over,
+    limits: {}, capabilities: { tools: null, deny: [], mcp: [] }, children: [], pinned: false, note: null, lastText: null, ...over,
   }
 }
 

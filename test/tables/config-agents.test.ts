@@ -27,7 +27,7 @@ describe("reeve's format", () => {
   test('everything that a file can say', () => {
     const text = front('name: tester', 'description: Writes tests', 'driver: native', 'model: openai/gpt-5', 'tools: [read, bash]', 'deny: write, edit', 'limits: { maxSteps: 9, timeout: 1h30m, budgetUsd: 0.5, budgetTokens: 1000 }', 'mcp: { a: 1 }', 'restart: permanent')
     expect(good(text)).toEqual({
-      name: 'tester', description: 'Writes tests', driver: 'native', model: 'openai/gpt-5', tools: ['read', 'bash'], deny: ['write', 'edit'],
+      name: 'tester', description: 'Writes tests', driver: 'native', model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
       limits: { maxSteps: 9, timeoutMs: 5_400_000, budgetUsd: 0.5, budgetTokens: 1000 }, system: 'Be kind.', source: 'project', file: '/p/file.md',
       unsupported: ['mcp is not supported yet', 'restart is not supported yet'],
     })
@@ -35,7 +35,7 @@ describe("reeve's format", () => {
 
   test('the least: the name is the file’s, all else the default', () => {
     expect(good('---\n---\n')).toEqual({
-      name: 'file', description: '', driver: 'native', model: null, tools: null, deny: [], limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
+      name: 'file', description: '', driver: 'native', model: null, fallback: null, effort: null, tools: null, deny: [], limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
     })
   })
 
@@ -50,7 +50,7 @@ describe("reeve's format", () => {
     ['an unknown limit', front('limits:', '  maxSteps: 1', '  budgetUSD: 1'), '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?'],
     ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     ['a tool that is like no other', front('tools: fetch_the_web'), '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash'],
-    ['no model', front('model: gpt-5'), '2: model: expected provider/name or script:FILE'],
+    ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
     ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
     ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: Too small: expected number to be >=1'],
     ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],

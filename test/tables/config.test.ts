@@ -57,7 +57,7 @@ describe('values', () => {
       'providers:', '  - { name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:8080/v1" }', '  - { name: anthropic, kind: anthropic, baseURL: "https://proxy.example/v1", apiKeyEnv: PROXY_KEY }',
     )
     expect(await here.load()).toEqual({
-      maxProcesses: 64, defaultAgent: 'mine', defaultModel: 'local/qwen', containment: 'group', keyCommand: ['pass', 'show', '{name}'],
+      maxProcesses: 64, defaultAgent: 'mine', defaultModel: 'local/qwen', fallback: [], effort: null, containment: 'group', keyCommand: ['pass', 'show', '{name}'],
       providers: [
         { name: 'local', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:8080/v1', apiKeyEnv: null },
         { name: 'anthropic', kind: 'anthropic', baseURL: 'https://proxy.example/v1', apiKeyEnv: 'PROXY_KEY' },
@@ -91,12 +91,12 @@ describe('values', () => {
 describe('a bad file is refused with its place', () => {
   test.each([
     ['an unknown key', ['maxProcesses: 1', 'defaultModle: a/b'], '2: unknown key `defaultModle`; did you mean `defaultModel`?'],
-    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, maxProcesses, providers, containment, keyCommand'],
+    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, maxProcesses, providers, containment, keyCommand'],
     ['an unknown key within', ['providers:', '  - name: x', '    kind: anthropic', '    baseUrl: http://x'], '4: unknown key `providers.0.baseUrl`; did you mean `baseURL`?'],
     ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: Invalid input: expected number, received string'],
     ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: Too small: expected number to be >=1'],
     ['no such kind', ['containment: docker'], '1: containment: Invalid option: expected one of "auto"|"cgroup"|"pidns"|"group"'],
-    ['a model without a provider', ['defaultModel: gpt'], '1: defaultModel: expected provider/name or script:FILE'],
+    ['a model without a provider', ['defaultModel: gpt'], '1: defaultModel: expected provider/name, script:FILE or replay:UUID'],
     ['a provider without a URL', ['providers:', '  - { name: x, kind: anthropic }'], '2: providers.0.baseURL: expected a URL with http or https'],
     ['a file as a URL', ['providers:', '  - { name: x, kind: anthropic, baseURL: "file:///etc" }'], '2: providers.0.baseURL: expected a URL with http or https'],
     ['a key in place of its name', ['providers:', '  - { name: x, kind: anthropic, baseURL: "http://x", apiKeyEnv: sk-123 }'], '2: providers.0.apiKeyEnv: expected the name of a variable, never a key itself'],
@@ -111,10 +111,10 @@ describe('a bad file is refused with its place', () => {
   })
 
   test.each([
-    ['keyCommand: [rm]', '`keyCommand` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel'],
-    ['providers: []', '`providers` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel'],
-    ['containment: group', '`containment` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel'],
-    ['maxProcesses: 1', '`maxProcesses` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel'],
+    ['keyCommand: [rm]', '`keyCommand` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
+    ['providers: []', '`providers` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
+    ['containment: group', '`containment` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
+    ['maxProcesses: 1', '`maxProcesses` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
     ['defaultAgnet: x', 'unknown key `defaultAgnet`; did you mean `defaultAgent`?'],
   ])('a project may not say %j', async (line, message) => {
     await using here = await place()
@@ -137,7 +137,7 @@ describe('a bad file is refused with its place', () => {
 })
 
 test.each([
-  [{ REEVE_MODEL: 'gpt' }, 'REEVE_MODEL: expected provider/name or script:FILE'],
+  [{ REEVE_MODEL: 'gpt' }, 'REEVE_MODEL: expected provider/name, script:FILE or replay:UUID'],
   [{ REEVE_CONTAINMENT: 'x' }, 'REEVE_CONTAINMENT: Invalid option: expected one of "auto"|"cgroup"|"pidns"|"group"'],
   [{ REEVE_MAX_PROCESSES: 'x' }, 'REEVE_MAX_PROCESSES: Invalid input: expected number, received NaN'],
   [{ REEVE_AGENT: '/x' }, 'REEVE_AGENT: expected a name of letters, digits, dots, dashes and underscores'],

@@ -10,7 +10,7 @@ describe('who may remove a hold', () => {
   test.each(REASONS)('%s: a person unless its cause must be gone first, all others only their own', (reason) => {
     for (const holder of SENDERS) {
       for (const sender of SENDERS) {
-        const expected = sender === 'user' ? !['budget', 'context-full', 'disk-full', 'credentials'].includes(reason) : sender === holder
+        const expected = sender === 'user' ? !['budget', 'disk-full', 'credentials'].includes(reason) : sender === holder
         expect(mayRelease(sender, { reason, by: holder, at: 1 }), `${sender} removes a hold of ${holder}`).toBe(expected)
       }
     }

@@ -13,7 +13,7 @@ function options(values: Readonly<Record<string, string>> = {}): ModelOptions {
 const REFUSED: readonly (readonly [ref: string | null, code: string, words: string])[] = [
   [null, 'INVALID', 'needs a model'],
   ['claude', 'INVALID', 'no provider is called ""'],
-  ['nobody/x', 'INVALID', 'there are own, anthropic, openai, openrouter, ollama and script:FILE'],
+  ['nobody/x', 'INVALID', 'there are own, anthropic, openai, google, openai-chat, '],
   ['anthropic/', 'INVALID', 'no name'],
   ['anthropic/claude-x', 'CREDENTIALS_MISSING', 'ANTHROPIC_API_KEY'],
   ['openai/gpt-x', 'CREDENTIALS_MISSING', 'OPENAI_API_KEY'],

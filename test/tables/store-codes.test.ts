@@ -28,7 +28,7 @@ describe('numbers', () => {
 
 describe('the order of fields stands as it was released', () => {
   test.each<[FactBody, unknown[]]>([
-    [{ type: 'process.ready', turn: 3, result: 'r' }, [3, null, 'r', null]],
+    [{ type: 'process.ready', turn: 3, result: 'r' }, [3, null, 'r']],
     [{ type: 'process.resumed', pid: 4, by: 'user', fromStep: 7 }, [4, 'user', null, 7]],
     [{ type: 'process.reaped' }, []],
     [{ type: 'tool.finished', step: 1, callId: 'c', name: 'n', outcome: 'ok', content: 't', durationMs: 5 }, [1, 'c', 'n', 'ok', 't', 5]],

@@ -4,6 +4,7 @@ import type { Args } from '../args.ts'
 import { called, hasEnded, spawned } from '../describe.ts'
 import { also } from '../end.ts'
 import { shortId } from '../format.ts'
+import { effortOf } from '../effort.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
@@ -11,9 +12,10 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
   const before = await reeve.get(args.words[0] ?? '')
   const message = args.text('message')
   const model = args.text('model')
+  const effort = effortOf(args.text('effort'))
   const answer = await reeve.resume(before.uuid, {
     subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
-    ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...limitsOf(args),
+    ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }), ...limitsOf(args),
   })
   const { process } = answer
   if (out.json) await out.value({ ...answer })

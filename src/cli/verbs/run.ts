@@ -4,6 +4,7 @@ import type { ProcessView, SpawnBody } from '../../api/views.ts'
 import type { Limits } from '../../kernel/types.ts'
 import type { Args } from '../args.ts'
 import { spawned } from '../describe.ts'
+import { effortOf } from '../effort.ts'
 import { UsageError } from '../errors.ts'
 import { follow, type View } from '../follow.ts'
 import { Interrupts } from '../interrupts.ts'
@@ -55,6 +56,8 @@ function bodyOf(args: Args): SpawnBody {
     argv: command ? [...command] : undefined,
     agent: args.text('agent'),
     model: args.text('model'),
+    effort: effortOf(args.text('effort')),
+    fallback: args.list('fallback'),
     name: args.text('name'),
     cwd: resolve(args.text('cwd') ?? '.'),
     parent: args.text('parent'),

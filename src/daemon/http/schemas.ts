@@ -1,6 +1,7 @@
 // What the API accepts: one zod schema per body and query. Unknown fields are refused, every text and list has a limit.
 // Owns the edge: what passes here is trusted inside. Test: test/e2e/api.test.ts.
 import { z } from 'zod'
+import { effortRule, fallbackRule } from '../../config/config.ts'
 import { isField } from '../views.ts'
 
 /** characters of an intent or a message */
@@ -44,6 +45,9 @@ export const spawnBody = z.strictObject({
   deny: words.optional(),
   containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).optional(),
   limits: limits.optional(),
+  effort: effortRule.optional(),
+  fallback: fallbackRule.optional(),
+  mcp: words.optional(),
   env: env.optional(),
 })
 
@@ -60,6 +64,7 @@ export const resumeBody = z.strictObject({
   only: z.boolean().optional(),
   message: z.string().min(1).max(MAX_TEXT).optional(),
   model: z.string().min(1).max(1_000).optional(),
+  effort: effortRule.optional(),
   limits: limits.optional(),
   rerun: z.boolean().optional(),
   env: env.optional(),

@@ -10,12 +10,14 @@ import { SdkModel } from './sdk-model.ts'
 /** A provider of the configuration. */
 export interface ProviderConfig {
   readonly name: string
-  readonly kind: 'anthropic' | 'openai-compatible'
+  readonly kind: 'anthropic' | 'openai' | 'google' | 'openai-compatible'
   readonly baseURL: string
   /** the variable that holds the key; null if the server wants none */
   readonly apiKeyEnv: string | null
   /** the variable that moves it, as its own client's does; it wins over `baseURL` */
   readonly baseURLEnv?: string
+  /** what is known of its models, by name; it wins over the tables */
+  readonly models?: Readonly<Record<string, { readonly contextWindow?: number | undefined; readonly maxOutputTokens?: number | undefined }>> | undefined
 }
 
 /** Where a model is called, with its key. */

@@ -114,6 +114,10 @@ export class ModelReports {
       case 'exited':
         this.finish(p, exitOf(said.code))
         return 'ok'
+      case 'compaction.started':
+      case 'compaction.failed':
+      case 'context.compacted': throw new Error('the generator does not say it yet')
+      case 'mcp.servers':
       case 'output':
       case 'note': return 'ok'
     }
