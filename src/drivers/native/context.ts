@@ -2,7 +2,7 @@
 // call the same methods, so that both see the same messages. `messages` never holds a tool call without its result:
 // an answer with calls is kept aside until each call has one. Must never do I/O; the history comes in by pages.
 // Test: test/properties/context.test.ts.
-import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../kernel/facts.ts'
+import type { AssistantPart, FactBody, ImagePart, StoredFact, ToolOutcome } from '../../kernel/facts.ts'
 import { INTERRUPTED_CALL } from '../../kernel/spawning.ts'
 import type { CallUsage } from '../../kernel/types.ts'
 
@@ -18,6 +18,7 @@ export interface ToolResult {
   readonly name: string
   readonly outcome: ToolOutcome
   readonly content: string
+  readonly images?: readonly ImagePart[]
 }
 
 export type ContextMessage =

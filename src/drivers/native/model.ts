@@ -3,7 +3,7 @@
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-script.test.ts.
 import type { AssistantPart, FinishReason } from '../../kernel/facts.ts'
 import type { CallUsage } from '../../kernel/types.ts'
-import type { Context } from './context.ts'
+import type { ContextMessage } from './context.ts'
 
 /** A tool as a model is told of it; `schema` is a JSON Schema of its input. */
 export interface OfferedTool {
@@ -12,11 +12,23 @@ export interface OfferedTool {
   readonly schema: Readonly<Record<string, unknown>>
 }
 
+/** What a model is asked about: a `Context`, or another list of messages. */
+export interface Messages {
+  /** complete: no tool call without its result */
+  readonly messages: readonly ContextMessage[]
+  /** of the last tool call; '' if there was none */
+  readonly lastResult: string
+  /** tokens of all messages; `overheadBytes` are those of the system prompt and the tools */
+  estimateTokens(overheadBytes: number): number
+}
+
 export interface ModelRequest {
   readonly step: number
   readonly attempt: number
   readonly system: string | null
-  readonly context: Context
+  readonly context: Messages
+  /** a text of ours that follows the context, to be answered by text alone: tools stay declared, and none may be called */
+  readonly question?: string
   /** asked for only by models that send them */
   offered(): readonly OfferedTool[]
   /** shown while they come in */
@@ -34,12 +46,22 @@ export interface Answer {
 export interface Model {
   /** as it is recorded: `provider/name` or `script:FILE` */
   readonly ref: string
+  /** tokens that its context holds, with the answer; null if nobody knows */
+  readonly window: number | null
   /** Rejects with `CallFailed`, also when `signal` aborts. */
   call(request: ModelRequest): Promise<Answer>
 }
 
+/**
+ * Why a call failed. `too-long`: the context does not fit. `auth`: key, permission or money. `not-found`: no such model or
+ * address. `rate-limit`, `overloaded`: later, or elsewhere. `refused`: the provider will not answer this. `cut`: the network,
+ * or a stream that ended too early. `other`: also what we did wrong.
+ */
+export type FailureKind = 'too-long' | 'auth' | 'not-found' | 'rate-limit' | 'overloaded' | 'refused' | 'cut' | 'other'
+
 /** What is known about a failed call. */
 export interface FailureFacts {
+  readonly kind?: FailureKind
   /** HTTP status; null when there was none (network, cut stream) */
   readonly status?: number | null
   readonly retryable?: boolean
@@ -53,6 +75,7 @@ export interface FailureFacts {
 
 /** A model call that failed or was cut off. The message names the provider's error. */
 export class CallFailed extends Error {
+  readonly kind: FailureKind
   readonly status: number | null
   readonly retryable: boolean
   readonly retryAfterMs: number | null
@@ -61,6 +84,7 @@ export class CallFailed extends Error {
   constructor(message: string, facts: FailureFacts = {}) {
     super(message)
     this.name = 'CallFailed'
+    this.kind = facts.kind ?? 'other'
     this.status = facts.status ?? null
     this.retryable = facts.retryable ?? false
     this.retryAfterMs = facts.retryAfterMs ?? null

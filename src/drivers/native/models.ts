@@ -1,6 +1,7 @@
 // From a model's reference to a model: `PROVIDER/NAME` of a configured provider, or `script:FILE`. Keys and addresses come from the launch alone, never from the daemon's environment.
 // Test: test/tables/native-models.test.ts.
 import { KernelError } from '../../kernel/errors.ts'
+import type { Effort } from '../../kernel/types.ts'
 import { anthropicModel } from './anthropic.ts'
 import type { Model } from './model.ts'
 import { openaiModel } from './openai.ts'
@@ -29,7 +30,12 @@ export interface Endpoint {
 
 export interface ModelOptions {
   readonly providers: readonly ProviderConfig[]
+  /** of an answer; lowered to what is known of the model */
   readonly maxOutputTokens: number
+  /** how much it thinks; null or absent leaves it to the provider */
+  readonly effort?: Effort | null
+  /** the same for all calls of a process, so that they find the same cache */
+  readonly cacheKey?: string
   readonly idleMs: number
   /** where a script's path begins */
   readonly cwd: string

@@ -28,7 +28,7 @@ const cache = new Map<string, Cached>()
 /** Errors: `AGENT_INVALID` with the file and the line. */
 export async function scriptModel(ref: string, where: { readonly file: string; readonly cwd: string }): Promise<Model> {
   const items = await loadScript(path.resolve(where.cwd, where.file))
-  return { ref, call: (request) => play(items[request.step - 1], request) }
+  return { ref, window: null, call: (request) => play(items[request.step - 1], request) }
 }
 
 async function loadScript(file: string): Promise<readonly ScriptItem[]> {

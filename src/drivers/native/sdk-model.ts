@@ -27,6 +27,7 @@ export interface SdkModelOptions {
 
 export class SdkModel implements Model {
   readonly ref: string
+  readonly window: number | null = null
   readonly #options: SdkModelOptions
 
   constructor(options: SdkModelOptions) {
