@@ -3,7 +3,7 @@
 import { clientSocket, paths } from './config/paths.ts'
 import { Client } from './api/client.ts'
 import type {
-  DaemonView, EventView, PauseBody, ProcessView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView,
+  DaemonView, EventView, PauseBody, ProcessView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
 import type { LogLine } from './api/log-lines.ts'
 import type { Signal } from './kernel/types.ts'
@@ -84,8 +84,8 @@ export class Reeve {
     return (await this.#client.get<{ process: ProcessView }>(at(ref))).process
   }
 
-  /** The dead (with `all`: the `limit` newest of them, oldest first), then the live by PID. `fields` are all, unless some are named. */
-  async list<K extends keyof ProcessView = keyof ProcessView>(options: { all?: boolean; limit?: number; fields?: readonly K[] } = {}): Promise<Pick<ProcessView, K>[]> {
+  /** The dead (with `all`: the `limit` newest of them, oldest first), then the live by PID. `fields` are all, unless some are named; with parts of `usage` it has these alone. */
+  async list<K extends keyof ProcessView = keyof ProcessView>(options: { all?: boolean; limit?: number; fields?: readonly (K | UsageField)[] } = {}): Promise<Pick<ProcessView, K>[]> {
     const { fields, ...query } = options
     const answer = await this.#client.get<{ processes: Pick<ProcessView, K>[] }>('/v1/processes', { ...query, fields: fields?.join(',') })
     return answer.processes

@@ -104,7 +104,8 @@ async function* closing(body: AsyncGenerator<Buffer, void>, socket: Socket): Asy
   try {
     yield* body
   } finally {
-    socket.destroy()
+    // A turn later: a short command has ended by then, and need not take its socket apart.
+    setImmediate(() => socket.destroy())
   }
 }
 

@@ -17,6 +17,9 @@ export interface UsageView extends Usage {
   updatedAt: string
 }
 
+/** What a list can be asked for instead of all of `usage`: it is most of a row. */
+export type UsageField = `usage.${'costUsd' | 'inputTokens' | 'unpriced'}`
+
 export interface ProcessView {
   uuid: string
   pid: number

@@ -5,7 +5,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { processView, stepsOf } from './views.ts'
 import { iso } from './times.ts'
 import { LOG_FACTS, logLines, type LogLine } from '../api/log-lines.ts'
-import type { ProcessView, StepView } from '../api/views.ts'
+import type { ProcessView, StepView, UsageField } from '../api/views.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
@@ -25,7 +25,7 @@ export interface ListQuery<K extends keyof ProcessView> {
   /** so many dead at most */
   readonly limit?: number | undefined
   /** all, unless some are named */
-  readonly fields?: readonly K[] | undefined
+  readonly fields?: readonly (K | UsageField)[] | undefined
 }
 
 export class Reads {
@@ -75,7 +75,7 @@ export class Reads {
   }
 
   /** A view of a process, or some fields of it. */
-  view<K extends keyof ProcessView = keyof ProcessView>(process: Process, fields?: readonly K[]): Pick<ProcessView, K> {
+  view<K extends keyof ProcessView = keyof ProcessView>(process: Process, fields?: readonly (K | UsageField)[]): Pick<ProcessView, K> {
     const family = {
       ppid: () => (process.parent === null ? 0 : (this.#table.get(process.parent)?.pid ?? 0)),
       children: () => [...this.#table.children(process.uuid)],

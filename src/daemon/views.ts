@@ -3,7 +3,7 @@
 import { hostname } from 'node:os'
 import { statusOf } from '../kernel/status.ts'
 import { iso, isoOrNull } from './times.ts'
-import type { ProcessView, StepView } from '../api/views.ts'
+import type { ProcessView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
 import type { Clock, Life, Process, Uuid } from '../kernel/types.ts'
 
@@ -74,14 +74,27 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
 
 const ALL_FIELDS = Object.keys(FIELDS) as Field[]
 
-export function isField(name: string): name is Field {
-  return Object.hasOwn(FIELDS, name)
+const USAGE: { readonly [K in UsageField]: (process: Process) => unknown } = {
+  'usage.costUsd': ({ usage }) => usage.costUsd,
+  'usage.inputTokens': ({ usage }) => usage.inputTokens,
+  'usage.unpriced': ({ usage }) => usage.unpriced,
+}
+
+export function isField(name: string): name is Field | UsageField {
+  return Object.hasOwn(FIELDS, name) || Object.hasOwn(USAGE, name)
+}
+
+function isUsageField(name: string): name is UsageField {
+  return Object.hasOwn(USAGE, name)
 }
 
 /** A view, or some fields of it. */
-export function processView<K extends Field = Field>(process: Process, family: Family, mono: number, fields?: readonly K[]): Pick<ProcessView, K> {
+export function processView<K extends Field = Field>(process: Process, family: Family, mono: number, fields?: readonly (K | UsageField)[]): Pick<ProcessView, K> {
   const view: Partial<Record<Field, unknown>> = {}
-  for (const field of fields ?? ALL_FIELDS) view[field] = FIELDS[field](process, family, mono)
+  for (const field of fields ?? ALL_FIELDS) {
+    if (isUsageField(field)) view.usage = { ...view.usage as object | undefined, [field.slice('usage.'.length)]: USAGE[field](process) }
+    else view[field] = FIELDS[field](process, family, mono)
+  }
   return view as Pick<ProcessView, K>
 }
 

@@ -54,6 +54,14 @@ test.each<[string, readonly FactBody[], object]>([
   expect(viewOf(bodies)).toMatchObject(shown)
 })
 
+test('fields that are named come alone, and so do parts of the usage', () => {
+  const process = processOf(START)
+  const family = { ppid: () => 0, children: () => [], subtree: () => [process] }
+  expect(processView(process, family, 5_000, ['pid', 'usage.costUsd', 'usage.unpriced', 'usage.inputTokens'])).toEqual({
+    pid: 7, usage: { costUsd: 0, unpriced: false, inputTokens: 0 },
+  })
+})
+
 test('the cause of an end is not shown, nor the environment, nor the role prompt', () => {
   const text = JSON.stringify(viewOf([...START, exited(), { type: 'process.reaped' }]))
   for (const word of ['cause', 'C.UTF-8', 'You write tests.']) expect(text).not.toContain(word)
