@@ -3,6 +3,7 @@
 // renamed, and files of earlier builds go last, so that a second build at the same time does no harm.
 // Test: test/e2e/bin.test.ts.
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,6 +69,13 @@ function checkCli(metafile, files) {
   if (packages.length > 0) throw new Error(`the command line loads packages at its start: ${packages.slice(0, 3).join(', ')}`)
 }
 
+/** The first line of the command line's file is a sum of the rest, by which `bin/reeve` keeps what V8 made of it. */
+function named(contents) {
+  if (contents.some((byte) => byte > 0x7f)) throw new Error('the command line is not ASCII, and bin/reeve reads it as such')
+  const sum = createHash('sha256').update(contents).digest('hex').slice(0, 16)
+  return Buffer.concat([Buffer.from(`// ${sum}\n`), contents])
+}
+
 function put(path, contents) {
   mkdirSync(dirname(path), { recursive: true })
   const beside = `${path}.${process.pid}.tmp`
@@ -115,7 +123,7 @@ function kib(bytes) {
 try {
   const outputs = (await Promise.all(bundles.map(bundle))).flat()
   const kept = new Set([...types(), ...outputs.map((file) => file.path)])
-  for (const file of outputs) put(file.path, file.contents)
+  for (const file of outputs) put(file.path, file.path === join(dist, 'cli/main.cjs') ? named(file.contents) : file.contents)
   for (const file of filesIn(dist)) if (!kept.has(file) && !file.includes('.tmp')) rmSync(file, { force: true })
   console.log(`build: done in ${Math.round(performance.now() - started)} ms`)
 } catch (error) {

@@ -98,6 +98,44 @@ describe('bin/reeve', () => {
     })
   })
 
+  describe('what V8 made of the command line', () => {
+    const source = (said: string, code = 0): string => `console.log(${JSON.stringify(said)}, require('node:path').basename(__dirname), process.argv[2])\nprocess.exitCode = ${code}`
+    const put = (here: Place, id: string, text: string): string => here.put('dist/cli/main.cjs', `// ${id}\n${text}`)
+    const kept = (here: Place): string[] => readdirSync(join(here.path, '.cache/reeve'), { withFileTypes: true }).filter((one) => one.isFile()).map(({ name }) => name)
+    const run = (here: Place, verb: string): SpawnSyncReturns<string> => here.run(join(here.path, 'bin/reeve'), [verb])
+    const [one, two] = ['0123456789abcdef', 'fedcba9876543210'] as const
+
+    test('is left by ps, taken by all, and belongs to one content', async () => {
+      await using here = await place()
+      put(here, one, source('first'))
+      expect(run(here, 'version')).toMatchObject({ stdout: 'first cli version\n', stderr: '', status: 0 })
+      expect(kept(here)).toEqual([])
+      expect(run(here, 'ps')).toMatchObject({ stdout: 'first cli ps\n', stderr: '', status: 0 })
+      expect(kept(here)).toEqual([`${one}-${process.version}-${process.arch}`])
+      for (const verb of ['ps', 'run']) expect(run(here, verb)).toMatchObject({ stdout: `first cli ${verb}\n`, stderr: '', status: 0 })
+      put(here, two, source('other'))
+      for (const verb of ['run', 'ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `other cli ${verb}\n`, stderr: '', status: 0 })
+      expect(kept(here).toSorted()).toEqual([one, two].map((id) => `${id}-${process.version}-${process.arch}`))
+    })
+
+    test('is not left by a ps that failed', async () => {
+      await using here = await place()
+      put(here, one, source('failed', 4))
+      expect(run(here, 'ps')).toMatchObject({ stdout: 'failed cli ps\n', stderr: '', status: 4 })
+      expect(kept(here)).toEqual([])
+    })
+
+    test('is made again when V8 does not take it', async () => {
+      await using here = await place()
+      put(here, one, source('said'))
+      const file = here.put(`.cache/reeve/${one}-${process.version}-${process.arch}`, 'of another V8')
+      expect(run(here, 'run')).toMatchObject({ stdout: 'said cli run\n', stderr: '', status: 0 })
+      expect(readFileSync(file, 'utf8')).toBe('of another V8')
+      expect(run(here, 'ps')).toMatchObject({ stdout: 'said cli ps\n', stderr: '', status: 0 })
+      expect(readFileSync(file).length).toBeGreaterThan(100)
+    })
+  })
+
   test('no Node at all', async () => {
     await using here = await place()
     mkdirSync(join(here.path, 'empty'))
