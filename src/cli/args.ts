@@ -2,6 +2,7 @@
 // Must refuse what it does not know, with a suggestion, before anything is done. Test: test/tables/cli-args.test.ts.
 import { parseArgs } from 'node:util'
 import { parseDuration } from '../config/duration.ts'
+import { nearest } from '../config/nearest.ts'
 import { UsageError } from './errors.ts'
 
 /** `on` takes no value; `list` may be given more than once, or with commas. */
@@ -104,28 +105,4 @@ function unknownFlag(rawName: string, flags: Flags): UsageError {
   const known = Object.entries(flags).flatMap(([name, flag]) => [`--${name}`, ...(flag.short ? [`-${flag.short}`] : [])])
   const near = nearest(rawName, known)
   return new UsageError(`unknown flag ${rawName}`, near && `Did you mean ${near}?`)
-}
-
-/** The known word that was probably meant: at most two letters off, or begun with what was typed. */
-export function nearest(typed: string, known: readonly string[]): string | undefined {
-  const begun = typed.replace(/^-*/, '').length >= 2 ? known.filter((word) => word.startsWith(typed)) : []
-  if (begun.length === 1) return begun[0]
-  const most = Math.min(2, Math.floor(typed.replace(/^-*/, '').length / 2))
-  const scored = known.map((word) => ({ word, distance: distance(typed, word) })).filter(({ distance }) => distance <= most)
-  return scored.sort((a, b) => a.distance - b.distance)[0]?.word
-}
-
-/** Edit distance in which two swapped neighbours count once. */
-function distance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
-  const cell = (i: number, j: number): number => rows[i]?.[j] ?? Infinity
-  for (let i = 1; i <= a.length; i++) {
-    rows.push([i])
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1
-      const swap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? cell(i - 2, j - 2) + 1 : Infinity
-      rows[i]?.push(Math.min(cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + same, swap))
-    }
-  }
-  return cell(a.length, b.length)
 }

@@ -1,7 +1,8 @@
 // The command line's entry: finds the verb, reads its flags, runs it, and gives its exit code. Errors end here.
 // Must load nothing but the verb that was asked for: the time of `reeve ps` is a promise. Test: test/e2e/cli.test.ts.
 import { connect } from '../index.ts'
-import { Args, nearest, parse } from './args.ts'
+import { nearest } from '../config/nearest.ts'
+import { Args, parse } from './args.ts'
 import { exitCode, UsageError } from './errors.ts'
 import { endWithReader, errorText, Output } from './output.ts'
 import { COMMON, VERBS, type Verb } from './verbs.ts'

@@ -1,7 +1,7 @@
 // Names and numbers of signals as people type them. The numbers are POSIX's, as in `kill`, not the kernel's own.
 // Test: test/tables/cli-args.test.ts.
 import type { Signal } from '../kernel/types.ts'
-import { nearest } from './args.ts'
+import { nearest } from '../config/nearest.ts'
 import { UsageError } from './errors.ts'
 
 const BY_NUMBER: Readonly<Record<string, Signal>> = { 2: 'SIGINT', 9: 'SIGKILL', 15: 'SIGTERM', 18: 'SIGRESUME', 19: 'SIGPAUSE' }

@@ -7,7 +7,8 @@ import type { DriverName, Effort, Limits } from '../kernel/types.ts'
 import type { Problem } from './files.ts'
 import { effortRule, fallbackRule, modelRule } from './config.ts'
 import { parseDuration } from './duration.ts'
-import { parseYaml, suggest, type Format, type Parsed } from './yaml.ts'
+import { nearest } from './nearest.ts'
+import { parseYaml, type Format, type Parsed } from './yaml.ts'
 
 export type AgentSource = 'project' | 'claude' | 'user' | 'built-in'
 
@@ -95,7 +96,7 @@ export function parseAgent(text: string, file: string, source: AgentSource): Par
 export function wrongTool(names: readonly string[]): string | null {
   const wrong = names.find((one) => !(TOOLS as readonly string[]).includes(one))
   if (wrong === undefined) return null
-  const near = suggest(CLAUDE_TOOLS[wrong] ?? wrong, TOOLS)
+  const near = nearest(CLAUDE_TOOLS[wrong] ?? wrong, TOOLS)
   return `there is no tool \`${wrong}\`${near ? `; did you mean \`${near}\`?` : `; there are ${TOOLS.join(', ')}`}`
 }
 

@@ -4,6 +4,7 @@
 import { isMap, isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import type { Problem } from './files.ts'
+import { nearest } from './nearest.ts'
 
 export interface Format<T> {
   readonly schema: z.ZodType<T>
@@ -63,33 +64,11 @@ function wording<T>(issue: Issue, format: Format<T>): string {
   if (issue.code !== 'unrecognized_keys') return place ? `${place}: ${issue.message}` : issue.message
   const key = issue.keys[0] ?? ''
   const known = format.known(issue.path)
-  const near = suggest(key, known)
+  const near = nearest(key, known)
   const name = place ? `${place}.${key}` : key
   return `unknown key \`${name}\`${near ? `; did you mean \`${near}\`?` : `; known are ${known.join(', ')}`}`
 }
 
 function firstLineOf(message: string): string {
   return message.split('\n', 1)[0] ?? message
-}
-
-/** The known word that is at most two fifths of its letters away, or null. */
-export function suggest(word: string, known: readonly string[]): string | null {
-  const rated = known.map((one) => ({ one, distance: distance(word.toLowerCase(), one.toLowerCase()) }))
-  const best = rated.reduce<{ one: string; distance: number } | null>((a, b) => (a && a.distance <= b.distance ? a : b), null)
-  return best && best.distance <= Math.max(1, Math.floor(best.one.length * 0.4)) ? best.one : null
-}
-
-/** Levenshtein's distance, one row at a time; words of more than 64 letters are not compared. */
-function distance(a: string, b: string): number {
-  if (a.length > 64 || b.length > 64) return Number.POSITIVE_INFINITY
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

@@ -1,7 +1,7 @@
 // The command line's flags: what is read, what is refused with which words, and the exit code of each error.
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/api/client.ts'
-import { nearest, parse, type Flags } from '../../src/cli/args.ts'
+import { parse, type Flags } from '../../src/cli/args.ts'
 import { exitCode, Failure, UsageError } from '../../src/cli/errors.ts'
 import { signalOf } from '../../src/cli/signals.ts'
 import { ERRORS, KernelError, type ErrorCode } from '../../src/kernel/errors.ts'
@@ -67,12 +67,6 @@ describe('flags', () => {
     expect(error).toBeInstanceOf(UsageError)
     expect([(error as UsageError).message, (error as UsageError).hint]).toEqual([message, hint])
   })
-})
-
-test.each([
-  ['rnu', 'run'], ['stpo', 'stop'], ['insp', 'inspect'], ['kil', 'kill'], ['even', 'events'], ['zzz', undefined], ['', undefined],
-])('what was meant by %j is %j', (typed, meant) => {
-  expect(nearest(typed, ['run', 'stop', 'steps', 'inspect', 'kill', 'events'])).toBe(meant)
 })
 
 test.each([

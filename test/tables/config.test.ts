@@ -6,7 +6,6 @@ import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { DEFAULTS, loadConfig, type Config, type ConfigSources } from '../../src/config/config.ts'
 import { paths } from '../../src/config/paths.ts'
-import { suggest } from '../../src/config/yaml.ts'
 import { tempDir } from '../support/tmp.ts'
 
 interface Place extends AsyncDisposable {
@@ -144,10 +143,4 @@ test.each([
 ])('a bad variable is named: %j', async (env, message) => {
   await using here = await place()
   await expect(here.load({ env })).rejects.toMatchObject({ code: 'INVALID', message })
-})
-
-test.each([
-  ['modle', 'model'], ['Model', 'model'], ['limit', 'limits'], ['xyz', null], ['', null], ['x'.repeat(100), null],
-])('for %j it suggests %j', (word, near) => {
-  expect(suggest(word, ['model', 'limits'])).toBe(near)
 })

@@ -1,5 +1,6 @@
 // `reeve help`, from the table of verbs. Test: test/tables/cli-verbs.test.ts.
-import { nearest, type Flag, type Flags } from '../args.ts'
+import { nearest } from '../../config/nearest.ts'
+import type { Flag, Flags } from '../args.ts'
 import { UsageError } from '../errors.ts'
 import { pad } from '../text.ts'
 import { COMMON, VERBS, type Call, type Verb } from '../verbs.ts'
