@@ -69,7 +69,7 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal })
   } catch {
-    throw new CallFailed('interrupted')
+    throw new CallFailed('interrupted', { kind: 'cut' })
   }
 }
 

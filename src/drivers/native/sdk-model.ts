@@ -36,7 +36,7 @@ export class SdkModel implements Model {
   }
 
   async call(request: ModelRequest): Promise<Answer> {
-    if (request.signal.aborted) throw new CallFailed('interrupted')
+    if (request.signal.aborted) throw new CallFailed('interrupted', { kind: 'cut' })
     const collector = new Collector(request)
     const idle = new IdleWatch(request.signal, this.#options.idleMs)
     try {
@@ -77,10 +77,10 @@ export class SdkModel implements Model {
     const partial = collector.partialText
     const cut = request.signal.aborted || idle.expired
     const charged = collector.begun || cut ? await this.#estimate(request, collector) : undefined
-    if (request.signal.aborted) return new CallFailed('interrupted', { partial, usage: charged })
+    if (request.signal.aborted) return new CallFailed('interrupted', { kind: 'cut', partial, usage: charged })
     const refusal = ourRefusal(error)
     if (refusal !== null) return new CallFailed(refusal.message, { partial, usage: charged })
-    if (idle.expired) return new CallFailed(`${this.#options.provider}: nothing came in for ${this.#options.idleMs} ms`, { partial, usage: charged, retryable: true })
+    if (idle.expired) return new CallFailed(`${this.#options.provider}: nothing came in for ${this.#options.idleMs} ms`, { kind: 'cut', partial, usage: charged, retryable: true })
     const { message, ...read } = readFailure(error, Date.now())
     return new CallFailed(`${this.#options.provider}: ${message}`, { ...read, partial, usage: charged })
   }
