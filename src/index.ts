@@ -164,9 +164,9 @@ export class Reeve {
     return (await this.#client.get<{ checks: CheckView[] }>('/v1/doctor', { ...options })).checks
   }
 
-  /** Asks the daemon to drain and end; it has not ended yet when this resolves. */
-  async stopDaemon(): Promise<void> {
-    await this.#client.post('/v1/daemon/stop', {})
+  /** Asks the daemon to drain (for `drainMs` at most, default 10 s) and end; it has not ended yet when this resolves. A second time can only shorten the drain. */
+  async stopDaemon(options: { drainMs?: number } = {}): Promise<void> {
+    await this.#client.post('/v1/daemon/stop', options)
   }
 }
 

@@ -159,4 +159,6 @@ export interface DaemonView {
   containment: ContainmentKind
   processes: { live: number; suspended: number; max: number }
   cursor: number
+  /** it drains before it ends: the PIDs that it waits for, and for how long at most */
+  stopping?: { leftMs: number; waitsFor: number[] }
 }

@@ -13,7 +13,7 @@ import { openSqliteStore } from '../store/sqlite.ts'
 import { bootAll } from './boot.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { examine } from './doctor.ts'
-import { drain } from './drain.ts'
+import { Drain, DRAIN_MS } from './drain.ts'
 import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
@@ -34,8 +34,8 @@ export interface DaemonOptions {
 }
 
 export interface Daemon {
-  /** Drains what runs, puts it under the hold `daemon-shutdown`, releases everything. Idempotent. */
-  stop(): Promise<void>
+  /** Drains what runs for `drainMs` at most, under the hold `daemon-shutdown`, releases everything. A second call can only shorten the drain. */
+  stop(drainMs?: number): Promise<void>
   /** resolves when it has stopped, by `stop` or by a client's request */
   readonly stopped: Promise<void>
 }
@@ -88,7 +88,7 @@ class RunningDaemon implements Daemon {
   readonly #resources: AsyncDisposableStack
   readonly #startedAt: Now
   readonly #stopped = Promise.withResolvers<void>()
-  #isStopping = false
+  #drain: Drain | null = null
 
   constructor(ground: Ground, engine: Engine, resources: AsyncDisposableStack) {
     this.#ground = ground
@@ -101,10 +101,11 @@ class RunningDaemon implements Daemon {
     return this.#stopped.promise
   }
 
-  stop(): Promise<void> {
-    if (!this.#isStopping) {
-      this.#isStopping = true
-      this.#shutdown().then(this.#stopped.resolve, this.#stopped.reject)
+  stop(drainMs: number = DRAIN_MS): Promise<void> {
+    if (this.#drain) this.#drain.within(drainMs)
+    else {
+      this.#drain = new Drain({ ...this.#engine, clock: this.#ground.clock }, drainMs)
+      this.#shutdown(this.#drain).then(this.#stopped.resolve, this.#stopped.reject)
     }
     return this.stopped
   }
@@ -142,22 +143,22 @@ class RunningDaemon implements Daemon {
       waiter,
       daemon: () => this.#view(),
       doctor: (verify) => examine({ paths, container, store }, verify),
-      stop: () => {
-        this.stop().catch((error: unknown) => log('stopping failed', error))
+      stop: (drainMs) => {
+        this.stop(drainMs).catch((error: unknown) => log('stopping failed', error))
       },
     }
   }
 
   #mayStart(): void {
-    if (this.#isStopping) throw new KernelError('UNAVAILABLE', 'the daemon is stopping')
+    if (this.#drain) throw new KernelError('UNAVAILABLE', 'the daemon is stopping')
     const { trouble } = this.#engine.diskFull
     if (trouble) throw new KernelError(trouble.code, `the store cannot be written, so nothing new starts: ${trouble.message}`)
   }
 
   /** What was opened is released also when the drain fails. */
-  async #shutdown(): Promise<void> {
+  async #shutdown(drain: Drain): Promise<void> {
     await using _resources = this.#resources
-    await drain({ ...this.#engine, clock: this.#ground.clock })
+    await drain.run()
   }
 
   #view(): DaemonView {
@@ -174,6 +175,7 @@ class RunningDaemon implements Daemon {
       containment: container.kind,
       processes: { live: table.active, suspended: [...table.rows()].filter(isSuspended).length, max: table.maxProcesses },
       cursor: pipeline.cursor,
+      ...(this.#drain ? { stopping: { leftMs: Math.round(this.#drain.leftMs), waitsFor: this.#drain.waitsFor.map(({ pid }) => pid) } } : {}),
     }
   }
 }

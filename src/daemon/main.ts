@@ -25,9 +25,12 @@ async function main(): Promise<void> {
   })
   const daemon = await startDaemon({ paths: where, log })
   logger.info(`reeve ${VERSION} at ${where.socket}`)
+  let isStopping = false
   const stop = (signal: string): void => {
     logger.info(`${signal}: stopping`)
-    daemon.stop().catch((error: unknown) => logger.error({ err: error }, 'stopping failed'))
+    // Who asks twice does not want to wait.
+    daemon.stop(isStopping ? 0 : undefined).catch((error: unknown) => logger.error({ err: error }, 'stopping failed'))
+    isStopping = true
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   await daemon.stopped

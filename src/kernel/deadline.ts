@@ -19,9 +19,10 @@ export function timeoutAt(process: Process): number | null {
   return timeoutMs === undefined || since === null ? null : since + timeoutMs - elapsedMs
 }
 
-/** When a pause that is still draining is to be made a freeze. */
+/** When a pause that is still draining is to be made a freeze; how long a daemon that stops may wait is its user's to say. */
 export function freezeAt(process: Process): number | null {
   const { life, clock } = process
-  if (life.state !== 'running' || life.holds.length === 0 || life.drained || clock.pausedMono === null) return null
+  if (life.state !== 'running' || life.drained || clock.pausedMono === null) return null
+  if (life.holds.every((hold) => hold.reason === 'daemon-shutdown')) return null
   return clock.pausedMono + DRAIN_MS
 }

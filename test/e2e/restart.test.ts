@@ -5,7 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startDaemon } from '../../src/daemon/daemon.ts'
-import type { EventView } from '../../src/api/views.ts'
+import type { DaemonView, EventView } from '../../src/api/views.ts'
 import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 
@@ -171,6 +171,22 @@ test('a stop by the API answers first; nothing of the daemon is left but its sto
   await daemon.stop()
   await daemon.start()
   expect((await daemon.view(uuid)).status).toBe('interrupted')
+})
+
+test('a drain waits as long as it is asked to, says for whom, and a second stop cuts it short', { timeout: 40_000 }, async () => {
+  const file = join(daemon.work, 'begun')
+  const { uuid, pid } = await daemon.play([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+  await eventually(() => existsSync(file), 'the tool has begun')
+  await daemon.client.post('/v1/daemon/stop', { drainMs: 3_600_000 })
+  await daemon.until(uuid, 'suspended')
+  const { stopping } = await daemon.client.get<DaemonView>('/v1/daemon')
+  expect(stopping?.waitsFor).toEqual([pid])
+  expect(stopping?.leftMs).toBeGreaterThan(3_000_000)
+  await daemon.client.post('/v1/daemon/stop', { drainMs: 7_200_000 })
+  await daemon.client.post('/v1/daemon/stop', { drainMs: 0 })
+  await daemon.stopped
+  await daemon.start()
+  expect(await daemon.ended(uuid)).toMatchObject({ lastText: 'I read: interrupted; it may or may not have happened' })
 })
 
 test('a daemon that cannot start leaves the home free for the next', async () => {

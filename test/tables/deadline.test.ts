@@ -15,6 +15,7 @@ const DEADLINES: readonly { readonly what: string; readonly script: string; read
   { what: 'a drain', script: '.live a\n.signal SIGPAUSE a', at: 1_000 + DRAIN_MS },
   { what: 'a drain that began with the first of two holds', script: '.live a\n.signal SIGPAUSE a\n.wind 10\n.hold a loop', at: 1_000 + DRAIN_MS },
   { what: 'a drain that is over', script: '.live a\n.signal SIGPAUSE a\n.report a frozen', at: null },
+  { what: 'a drain before the daemon stops', script: '.live a\n.hold a daemon-shutdown', at: null },
   { what: 'held without a driver', script: '.spawn a\n.signal SIGPAUSE a', at: null },
   { what: 'a signal that waits', script: '.live a\n.mask a SIGTERM\n.signal SIGTERM a', at: 11_000 },
   { what: 'the nearest of three', script: '.live a timeoutMs=60000\n.mask a SIGTERM\n.signal SIGTERM a', at: 11_000 },

@@ -26,7 +26,7 @@ export interface RoutesParts {
   readonly cursor: () => number
   readonly daemon: () => DaemonView
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
-  readonly stop: () => void
+  readonly stop: (drainMs: number | undefined) => void
   readonly log: (message: string, error: unknown) => void
 }
 
@@ -134,9 +134,9 @@ function addDaemon(app: FastifyInstance, { paths, daemon, doctor, stop }: Routes
     const { agents, errors } = await findAgents(query.cwd, paths)
     return { version: 1, agents: agents.map(({ system: _, ...agent }) => agent), errors }
   })
-  app.post('/v1/daemon/stop', { schema: { body: schemas.emptyBody } }, async (_request, reply) => {
+  app.post<{ Body: z.output<typeof schemas.stopBody> }>('/v1/daemon/stop', { schema: { body: schemas.stopBody } }, async ({ body }, reply) => {
     reply.status(202)
-    reply.raw.once('close', stop)
+    reply.raw.once('close', () => stop(body.drainMs))
     return { version: 1, stopping: true }
   })
 }

@@ -7,6 +7,7 @@ import { isField } from '../views.ts'
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
 const MAX_WORDS = 1_000
+const MAX_DRAIN_MS = 24 * 3_600_000
 const DAY_MS = 86_400_000
 
 const ms = z.number().min(0).max(366 * DAY_MS)
@@ -71,7 +72,7 @@ export const resumeBody = z.strictObject({
 })
 
 export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT) })
-export const emptyBody = z.strictObject({})
+export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(MAX_DRAIN_MS).optional() })
 
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
