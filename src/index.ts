@@ -33,6 +33,8 @@ export interface ConnectOptions {
   readonly socket?: string
   /** start the daemon when none answers; default true */
   readonly start?: boolean
+  /** told when it begins to start the daemon */
+  readonly onStart?: (started: Promise<void>) => unknown
 }
 
 export interface EventsOptions {
@@ -52,13 +54,20 @@ export interface EventsOptions {
 /** The longest wait of one request, in ms; `wait` asks again until its own time is over. */
 const POLL_MS = 60_000
 
+/** How long a check of the whole store may take, in ms. */
+const VERIFY_MS = 3_600_000
+
 /** Makes a client of the daemon of this home. Connects at the first call, and starts the daemon then if none answers. */
 export function connect(options: ConnectOptions = {}): Reeve {
   const { socket } = options
   if (socket !== undefined) return new Reeve(new Client({ socketPath: () => socket }))
   const env = options.home === undefined ? process.env : { ...process.env, REEVE_HOME: options.home }
   const where = paths(env)
-  const start = async (): Promise<void> => (await import('./cli/start-daemon.ts')).startDaemon(env)
+  const start = async (): Promise<void> => {
+    const started = import('./cli/start-daemon.ts').then(({ startDaemon }) => startDaemon(env))
+    options.onStart?.(started)
+    await started
+  }
   return new Reeve(new Client({ socketPath: () => clientSocket(where), start: options.start === false ? undefined : start }))
 }
 
@@ -161,7 +170,8 @@ export class Reeve {
 
   /** What the daemon finds about its surroundings; `verify` also checks the whole store. */
   async doctor(options: { verify?: boolean } = {}): Promise<CheckView[]> {
-    return (await this.#client.get<{ checks: CheckView[] }>('/v1/doctor', { ...options })).checks
+    const answer = await this.#client.get<{ checks: CheckView[] }>('/v1/doctor', { ...options }, options.verify ? { extraMs: VERIFY_MS } : {})
+    return answer.checks
   }
 
   /** Asks the daemon to drain (for `drainMs` at most, default 10 s) and end; it has not ended yet when this resolves. A second time can only shorten the drain. */

@@ -21,12 +21,18 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function runVerb(name: string, verb: Verb, args: Args): Promise<number> {
   const out = new Output({ json: args.on('json'), quiet: args.on('quiet'), color: !args.on('no-color') })
-  const call = { out, reeve: connect() }
+  const call = { out, reeve: connect({ onStart: (started) => tellOfStart(out, started) }) }
   if (args.on('help')) return (await VERBS['help']!.load()).run({ ...call, args: new Args([name], null, new Map()) })
   const [least, most] = verb.words
   if (args.words.length < least) throw new UsageError(`${name} needs more than that`, `Usage: ${verb.usage.join('\n              ')}`)
   if (args.words.length > most) throw new UsageError(`${name} does not take "${args.words[most]}"`, `Usage: ${verb.usage.join('\n              ')}`)
   return (await verb.load()).run({ ...call, args })
+}
+
+/** How it ended is told where it is waited for. */
+async function tellOfStart(out: Output, started: Promise<void>): Promise<void> {
+  const { patiently } = await import('./patience.ts')
+  await patiently(out, () => 'the daemon is starting', started.catch(() => {}))
 }
 
 /** The verb is the first word; common flags may stand before it. */

@@ -11,7 +11,7 @@ beforeEach(async () => {
   dir = await tempDir()
 })
 afterEach(async () => {
-  await run('daemon', 'stop')
+  await run('daemon', 'stop', '--now')
   await dir[Symbol.asyncDispose]()
 }, 30_000)
 
@@ -72,6 +72,31 @@ describe('the daemon', () => {
       '1 agent will be suspended, and goes on at the next start: PID 1\n' +
       '2 commands will be ended, as they cannot go on later (`reeve resume --rerun` runs them again): PID 2, 3\nthe daemon has ended\n',
     )
+  }, 30_000)
+
+  test('stop waits for what is in flight as long as it is told to', async () => {
+    writeFileSync(join(dir.path, 'tool.yaml'), JSON.stringify([{ tools: [{ name: 'bash', input: { command: 'touch begun; sleep 600' } }] }, { text: 'done' }]))
+    await run('run', '-d', '--model', `script:${join(dir.path, 'tool.yaml')}`, 'work')
+    await expect.poll(() => existsSync(join(dir.path, 'begun')), { timeout: 20_000 }).toBe(true)
+    const { pid } = await daemon()
+    const stopping = startCli(dir.path, ['daemon', 'stop', '--drain', '1h'])
+    await stopping.wrote('1 agent will be suspended')
+    await expect.poll(async () => (await daemon()).stopping?.waitsFor, { timeout: 20_000 }).toEqual([1])
+    expect((await run('daemon', 'stop', '--now')).stderr).toContain('the daemon has ended\n')
+    expect((await stopping.done).code).toBe(0)
+    expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
+  }, 60_000)
+
+  test.each([['start', '--now'], ['status', '--drain', '1m'], ['stop', '--now', '--drain', '1m']])('%s %s makes no sense', async (...args) => {
+    expect(await run('daemon', ...args)).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('--drain') as string })
+  })
+
+  test('restart leaves the old one where the new one could not start', async () => {
+    await run('daemon', 'start')
+    const before = await daemon()
+    writeFileSync(join(dir.path, 'config.yaml'), 'maxProcesses: many\n')
+    expect(await run('daemon', 'restart')).toMatchObject({ code: 64, stderr: expect.stringContaining('config.yaml:1') as string })
+    expect((await daemon()).pid).toBe(before.pid)
   }, 30_000)
 
   test('restart is a new one', async () => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await run('daemon', 'start')
 }, 30_000)
 afterAll(async () => {
-  await run('daemon', 'stop')
+  await run('daemon', 'stop', '--now')
   await dir[Symbol.asyncDispose]()
 }, 30_000)
 

@@ -12,6 +12,12 @@ export async function run({ args, out }: Call): Promise<number> {
   return 0
 }
 
+/** Throws when a daemon could not start with the configuration as it is. */
+export async function check(): Promise<void> {
+  const { loadConfig } = await import('../../config/config.ts')
+  await loadConfig({ paths: paths(), cwd: null, env: process.env })
+}
+
 async function showPaths(out: Call['out']): Promise<void> {
   const { configFile, credentialsFile, agentsDir, state, socket, logFile } = paths()
   const named = { configFile, credentialsFile, agentsDir, state, socket, logFile }

@@ -12,22 +12,27 @@ import { Failure, UsageError } from '../errors.ts'
 import { elapsed, plural } from '../format.ts'
 import { LogFile, readable } from '../log-file.ts'
 import type { Output } from '../output.ts'
+import { patiently } from '../patience.ts'
 import type { Call } from '../verbs.ts'
 
-/** How long a daemon may take to let its agents reach a boundary, and to end them. */
-const STOP_MS = 2 * 60_000
+/** How long what is in flight may take, unless it is said: a turn is paid for, and a tool should end by itself. */
+const DRAIN_MS = 10 * 60_000
+/** Beyond the drain: to end what runs, and to close the store. */
+const END_MS = 2 * 60_000
 const ASK_EVERY_MS = 50
 
 const ACTIONS: Readonly<Record<string, (call: Call) => Promise<number>>> = {
   start: async ({ out, reeve }) => show(await reeve.daemon(), out),
-  stop: async ({ out }) => {
-    const stopped = await stop(out)
-    if (out.json) await out.value({ stopped })
+  stop: async (call) => {
+    const stopped = await stop(call)
+    if (call.out.json) await call.out.value({ stopped })
     return 0
   },
-  restart: async ({ out, reeve }) => {
-    const stopped = await stop(out)
-    return show(await reeve.daemon(), out, { stopped })
+  restart: async (call) => {
+    // One that cannot start again is not stopped.
+    await (await import('./config.ts')).check()
+    const stopped = await stop(call)
+    return show(await call.reeve.daemon(), call.out, { stopped })
   },
   status,
   logs,
@@ -43,6 +48,9 @@ const ACTIONS: Readonly<Record<string, (call: Call) => Promise<number>>> = {
 export async function run(call: Call): Promise<number> {
   const [name = ''] = call.args.words
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
+  if (action && name !== 'stop' && name !== 'restart' && (call.args.on('drain') || call.args.on('now'))) {
+    throw new UsageError(`daemon ${name} takes no --drain and no --now`, 'They are for `reeve daemon stop` and `reeve daemon restart`.')
+  }
   if (action) return action(call)
   const near = nearest(name, Object.keys(ACTIONS))
   throw new UsageError(`daemon ${name}: there is ${Object.keys(ACTIONS).join(', ')}`, near && `Did you mean \`reeve daemon ${near}\`?`)
@@ -55,7 +63,9 @@ async function status({ out }: Call): Promise<number> {
 }
 
 /** Says what it cuts short, and resolves when the daemon has ended: its PID, or null if there was none. */
-async function stop(out: Output): Promise<number | null> {
+async function stop({ args, out }: Call): Promise<number | null> {
+  if (args.on('now') && args.on('drain')) throw new UsageError('--now and --drain do not go together', '--now is the same as --drain 0s.')
+  const drainMs = args.on('now') ? 0 : (args.duration('drain') ?? DRAIN_MS)
   const reeve = connect({ start: false })
   const found = await answering(reeve)
   if (!found) {
@@ -63,14 +73,29 @@ async function stop(out: Output): Promise<number | null> {
     return null
   }
   await warn(await reeve.list({ fields: ['pid', 'state', 'status', 'driver'] }), out)
-  await reeve.stopDaemon()
-  const deadline = performance.now() + STOP_MS
-  while (isAlive(found.pid) || (await answering(reeve))) {
-    if (performance.now() > deadline) throw new Failure(1, `the daemon (PID ${found.pid}) has not ended after ${STOP_MS / 60_000} minutes`)
-    await delay(ASK_EVERY_MS)
-  }
+  await reeve.stopDaemon({ drainMs })
+  let stopping: DaemonView['stopping']
+  await patiently(out, () => waiting(stopping), ended(reeve, found.pid, drainMs, (view) => (stopping = view?.stopping)))
   if (!out.json) await out.words('the daemon has ended')
   return found.pid
+}
+
+async function ended(reeve: Reeve, pid: number, drainMs: number, seen: (view: DaemonView | undefined) => void): Promise<void> {
+  const deadline = performance.now() + drainMs + END_MS
+  for (;;) {
+    const view = await answering(reeve)
+    if (!view && !isAlive(pid)) return
+    seen(view)
+    if (performance.now() > deadline) {
+      throw new Failure(1, `the daemon (PID ${pid}) has not ended ${END_MS / 60_000} minutes after its drain`, `\`reeve daemon logs\` may say why; \`kill -9 ${pid}\` ends it, and nothing that was acknowledged is lost.`)
+    }
+    await delay(ASK_EVERY_MS)
+  }
+}
+
+function waiting(stopping: DaemonView['stopping']): string {
+  if (!stopping || stopping.waitsFor.length === 0) return 'the daemon is ending'
+  return `waiting for what is in flight: PID ${stopping.waitsFor.join(', ')}; at most ${elapsed(stopping.leftMs)} (\`reeve daemon stop --now\` cuts it short)`
 }
 
 /** A command has no session: suspended or not, it does not survive the daemon. */

@@ -5,6 +5,7 @@ import { called, hasEnded, spawned } from '../describe.ts'
 import { also } from '../end.ts'
 import { shortId } from '../format.ts'
 import { effortOf } from '../effort.ts'
+import { patiently } from '../patience.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
@@ -13,10 +14,11 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
   const message = args.text('message')
   const model = args.text('model')
   const effort = effortOf(args.text('effort'))
-  const answer = await reeve.resume(before.uuid, {
+  const asked = reeve.resume(before.uuid, {
     subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
     ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }), ...limitsOf(args),
   })
+  const answer = await patiently(out, () => 'reading its history', asked)
   const { process } = answer
   if (out.json) await out.value({ ...answer })
   else if (hasEnded(before)) await out.words(safe(`${spawned(process)} | resumed from ${shortId(before.uuid)}${also(answer)}`))
