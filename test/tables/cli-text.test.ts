@@ -4,7 +4,6 @@ import { mkdirSync, appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { table } from '../../src/cli/columns.ts'
-import { cost, elapsed, plural, shortId, tokens, took } from '../../src/cli/format.ts'
 import { LogFile, readable } from '../../src/cli/log-file.ts'
 import { TerminalOutput } from '../../src/cli/terminal-output.ts'
 import { fit, oneLine, pad, safe, width } from '../../src/cli/text.ts'
@@ -105,18 +104,6 @@ describe('a table', () => {
       for (const line of table(columns, rows, max)) expect(width(line)).toBeLessThanOrEqual(max)
     }))
   })
-})
-
-test.each([[0, '0s'], [4999, '4s'], [59_999, '59s'], [192_000, '3m12s'], [3_600_000, '1h00m'], [7_500_000, '2h05m'], [273_600_000, '3d04h'], [-5, '0s']])('%d ms is %s', (ms, text) => {
-  expect(elapsed(ms)).toBe(text)
-})
-
-test('other numbers for people', () => {
-  expect([took(12.4), took(3210), took(192_000)]).toEqual(['12ms', '3.2s', '3m12s'])
-  expect([cost(0.01234), cost(12), cost(0.5, true)]).toEqual(['$0.0123', '$12.0000', '$0.5000+'])
-  expect([tokens(950), tokens(1234), tokens(999_949), tokens(999_950), tokens(3_400_000)]).toEqual(['950', '1.2k', '999.9k', '1.0M', '3.4M'])
-  expect([plural(1, 'step'), plural(2, 'step'), plural(2, 'process')]).toEqual(['1 step', '2 steps', '2 processes'])
-  expect(shortId('01960000-0000-7000-8000-0000deadbeef')).toBe('deadbeef')
 })
 
 describe('the log file', () => {

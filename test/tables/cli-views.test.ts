@@ -33,7 +33,7 @@ describe('ps', () => {
     expect(lines(rows, false, screen().out)).toEqual([
       'PID  ID        NAME  AGENT     STATUS       STEP  ELAPSED     COST  NOTE',
       '  5  deadbeef  docs  default   working         2       4s  $0.0123',
-      ' 12  11112222  -     default   ⏸ suspended     2    3m12s  $0.0123  paused: by user',
+      ' 12  11112222  -     default   ⏸ suspended     2   3m 12s  $0.0123  paused: by user',
       '  7  deadbeef  漢字  reviewer  failed          0       4s        -',
     ])
   })

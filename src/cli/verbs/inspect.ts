@@ -1,7 +1,7 @@
 // `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
 import type { HoldView, ProcessView } from '../../api/views.ts'
 import { ending } from '../describe.ts'
-import { cost, elapsed, shortId, tokens } from '../format.ts'
+import { cost, elapsed, plural, shortId, size, tokens, when } from '../format.ts'
 import type { Output } from '../output.ts'
 import { pad, safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
@@ -44,38 +44,39 @@ function identity(view: ProcessView): Row[] {
 }
 
 function state(view: ProcessView, out: Output): Row[] {
+  const now = Date.now()
   const mark = view.status === 'suspended' ? `${out.pauseMark} ` : ''
   return [
     ['status', mark + ending(view)],
-    ['holds', view.holds.map(holdText).join('\n')],
-    ['resumes at', view.resumeAt],
-    ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by} at ${view.stopping.at}`],
+    ['holds', view.holds.map((hold) => holdText(hold, now)).join('\n')],
+    ['resumes at', view.resumeAt && when(view.resumeAt, now)],
+    ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by}, ${when(view.stopping.at, now)}`],
     ['note', view.note],
     ['blocked', view.signals.mask.join(', ')],
     ['pending', view.signals.pending.join(', ')],
     ['step', `${view.step} (turn ${view.turn}${view.queueCount > 0 ? `, ${view.queueCount} queued` : ''})`],
-    ['created', view.createdAt],
-    ['started', view.startedAt],
-    ['paused', view.pausedAt],
-    ['exited', view.exitedAt],
+    ['created', when(view.createdAt, now)],
+    ['started', view.startedAt && when(view.startedAt, now)],
+    ['paused', view.pausedAt && when(view.pausedAt, now)],
+    ['exited', view.exitedAt && when(view.exitedAt, now)],
     ['elapsed', elapsed(view.elapsedMs)],
   ]
 }
 
-function holdText({ reason, root, by, at }: HoldView): string {
-  return `${reason}${root ? `(${shortId(root)})` : ''} by ${by} since ${at}`
+function holdText({ reason, root, by, at }: HoldView, now: number): string {
+  return `${reason}${root ? `(${shortId(root)})` : ''} by ${by} since ${when(at, now)}`
 }
 
 function spending({ usage, subtreeUsage }: ProcessView): Row[] {
   const { contextWindow } = usage
   const context = usage.contextTokens > 0 ? tokens(usage.contextTokens) + (contextWindow ? ` of ${tokens(contextWindow)}` : '') : null
   return [
-    ['usage', `${usage.steps} steps, ${usage.turns} turns, ${usage.toolCalls} tool calls`],
+    ['usage', [plural(usage.steps, 'step'), plural(usage.turns, 'turn'), plural(usage.toolCalls, 'tool call')].join(', ')],
     ['tokens', `${tokens(usage.inputTokens)} in, ${tokens(usage.outputTokens)} out, ${tokens(usage.cacheReadTokens)} cache read, ${tokens(usage.cacheWriteTokens)} cache write`],
     ['context', context],
     ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}, ${cost(subtreeUsage.costUsd)} with its descendants`],
     ['CPU time', usage.cpuTimeMs === null ? null : elapsed(usage.cpuTimeMs)],
-    ['memory', usage.rssBytes === null ? null : `${(usage.rssBytes / 1024 / 1024).toFixed(1)} MiB`],
+    ['memory', usage.rssBytes === null ? null : size(usage.rssBytes)],
   ]
 }
 
@@ -84,7 +85,7 @@ function rules({ limits, capabilities, pinned }: ProcessView): Row[] {
     limits.maxSteps === undefined ? null : `${limits.maxSteps} steps`,
     limits.timeoutMs === undefined ? null : `${elapsed(limits.timeoutMs)} of time`,
     limits.budgetUsd === undefined ? null : `$${limits.budgetUsd}`,
-    limits.budgetTokens === undefined ? null : `${limits.budgetTokens} tokens`,
+    limits.budgetTokens === undefined ? null : `${tokens(limits.budgetTokens)} tokens`,
   ]
   return [
     ['limits', parts.filter((part) => part !== null).join(', ')],
