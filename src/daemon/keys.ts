@@ -3,7 +3,7 @@
 import { findKeys, type FoundKeys } from '../config/credentials.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
-import type { Process, Uuid } from '../kernel/types.ts'
+import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Settings } from './settings.ts'
 
 /** what a key command may print, in bytes, and how long it may take */
@@ -34,11 +34,18 @@ export class Keys {
     return findKeys(names, { secrets, paths, keyCommand: settings.now.keyCommand, run: (argv) => this.#run(argv) })
   }
 
-  /** The keys that a process is to have, remembered; and the names of those that nobody has. */
+  /** The keys that a process is to have, remembered; and the names of those that nobody has, of what it cannot begin without. */
   async of({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, sent: Values = {}): Promise<FoundKeys> {
-    const found = await this.find(spec.credentials, { ...this.#values.get(uuid), ...sent })
-    this.#values.set(uuid, found.values)
-    return found
+    const names = [...new Set([...spec.credentials, ...this.#optional(spec)])]
+    const { values, missing } = await this.find(names, { ...this.#values.get(uuid), ...sent })
+    this.#values.set(uuid, values)
+    return { values, missing: missing.filter((name) => spec.credentials.includes(name)) }
+  }
+
+  /** Keys of models that are asked only when another one cannot answer: without theirs they are passed by. */
+  #optional({ fallback = [] }: ProcessSpec): readonly string[] {
+    const { providers } = this.#parts.settings.now
+    return fallback.flatMap((ref) => providers.find((one) => ref.startsWith(`${one.name}/`))?.apiKeyEnv ?? [])
   }
 
   known(uuid: Uuid): Values {

@@ -153,7 +153,7 @@ export class Operations {
       tools: body.allow ?? agent.tools,
       deny: [...agent.deny, ...(body.deny ?? [])],
       argv: null,
-      credentials: credentialsOf([model, ...fallback], config),
+      credentials: credentialsOf(model, fallback, config),
       limits: { ...agent.limits, ...body.limits },
     }
   }
@@ -166,7 +166,7 @@ export class Operations {
     const said = { ...spec, ...(effort === undefined ? {} : { effort }), limits: { ...spec.limits, ...limits } }
     if (model === undefined) return said
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
-    return { ...said, model, credentials: credentialsOf([model, ...(spec.fallback ?? [])], config) }
+    return { ...said, model, credentials: credentialsOf(model, [], config) }
   }
 }
 
@@ -187,9 +187,10 @@ function checkCommand({ agent, model, allow, deny, interactive, limits = {} }: P
   if (wrong.length > 0) throw new KernelError('INVALID', `a plain command has no ${wrong.join(', ')}: reeve cannot hold it to them`)
 }
 
-/** The names of the keys that the models' providers need. Errors: INVALID for a provider that nobody configured. */
-function credentialsOf(models: readonly string[], config: Config): readonly string[] {
-  return [...new Set(models.flatMap((model) => keyOf(model, config)))]
+/** The names of the keys that the first model needs; a fallback goes without. Errors: INVALID for a provider that nobody configured. */
+function credentialsOf(model: string, fallback: readonly string[], config: Config): readonly string[] {
+  for (const ref of fallback) keyOf(ref, config)
+  return keyOf(model, config)
 }
 
 function keyOf(model: string, config: Config): readonly string[] {

@@ -1,5 +1,6 @@
-// One step's question to the model: each attempt is asked for at the gate and is a fact; a failed one says so and waits.
-// A repeated question repeats no tool. Test: test/e2e/native-models.test.ts, test/e2e/native-script.test.ts.
+// One step's question to the model: each attempt is asked for at the gate and is a fact; a failed one says so and waits,
+// or another model goes on. A repeated question repeats no tool.
+// Tests: test/e2e/native-models.test.ts, test/e2e/native-fallback.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Report } from '../../kernel/reports.ts'
 import { CallFailed } from './model.ts'
@@ -7,6 +8,11 @@ import type { Answer, ModelRequest } from './model.ts'
 import { retryDelay } from './retry.ts'
 import { TurnFailed, TurnOver, gate, say } from './work.ts'
 import type { Turn, Work } from './work.ts'
+
+/** How much of a provider's words a note repeats, in characters. */
+const MAX_QUOTED_CHARS = 200
+/** A model that asks for a longer wait is left, if there is another one; in ms. */
+const MAX_WAIT_MS = 60_000
 
 export interface Asked extends Answer {
   readonly step: number
@@ -16,6 +22,7 @@ export interface Asked extends Answer {
 /** `before` is what is still to be said of the step before: it shares a commit with the first question. */
 export async function ask(work: Work, turn: Turn, before: readonly Report[]): Promise<Asked> {
   const step = work.context.step + 1
+  const tries: Tries = { ofModel: 0, failures: [] }
   for (let attempt = 1; ; attempt += 1) {
     await begin(work, turn, { step, attempt, before: attempt === 1 ? before : [] })
     const since = performance.now()
@@ -24,7 +31,8 @@ export async function ask(work: Work, turn: Turn, before: readonly Report[]): Pr
       return { ...answer, step, durationMs: Math.round(performance.now() - since) }
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error
-      await waitForRetry(work, turn, { step, attempt, failure: error })
+      tries.ofModel += 1
+      await retryOrGoOver(work, turn, { step, attempt, failure: error }, tries)
     }
   }
 }
@@ -32,6 +40,18 @@ export async function ask(work: Work, turn: Turn, before: readonly Report[]): Pr
 interface Attempt {
   readonly step: number
   readonly attempt: number
+}
+
+interface Failed extends Attempt {
+  readonly failure: CallFailed
+}
+
+/** Of one step. */
+interface Tries {
+  /** of the model that is asked now */
+  ofModel: number
+  /** why the models before it, and those that were passed by, could not answer */
+  readonly failures: string[]
 }
 
 /** Asks the kernel until it says `go`; what came before is said in the same go, if nothing holds us back. */
@@ -68,18 +88,50 @@ async function call(work: Work, turn: Turn, { step, attempt }: Attempt): Promise
   }
 }
 
-/** Says what failed, and waits for the next attempt if there shall be one. The partial text is kept in any case. */
-async function waitForRetry(work: Work, turn: Turn, failed: Attempt & { readonly failure: CallFailed }): Promise<void> {
-  const { step, attempt, failure } = failed
-  const retryInMs = turn.signal.aborted ? null : retryDelay(work.retry, attempt, failure, Math.random)
-  const { partial, usage, status } = failure
+/** Says what failed. Then waits for the next attempt, or hands over to another model, or gives up. */
+async function retryOrGoOver(work: Work, turn: Turn, failed: Failed, tries: Tries): Promise<void> {
   work.context.unanswered()
-  const report: Report = {
-    type: 'model.failed', step, attempt, error: failure.message, status, retryInMs,
+  const delayMs = turn.signal.aborted ? null : delayOf(work, failed.failure, tries.ofModel)
+  if (delayMs === null) return goOver(work, turn, failed, tries)
+  await say(work, failedReport(failed, delayMs))
+  turn.signal.throwIfAborted()
+  await sleep(delayMs, undefined, { signal: turn.signal })
+}
+
+function delayOf(work: Work, failure: CallFailed, triesOfModel: number): number | null {
+  const delayMs = retryDelay(work.retry, triesOfModel, failure, Math.random)
+  return delayMs !== null && delayMs > MAX_WAIT_MS && work.model.hasNext ? null : delayMs
+}
+
+/** Another model does not make a context shorter: one that is too long is not its business. */
+async function goOver(work: Work, turn: Turn, failed: Failed, tries: Tries): Promise<void> {
+  const { failure } = failed
+  const from = work.model.ref
+  const ends = turn.signal.aborted || failure.kind === 'too-long'
+  const { model, passed } = ends ? { model: null, passed: [] } : await work.model.succeed(work.context.estimateTokens(0))
+  const words = [...passed, ...(model === null ? [] : [`${model} goes on`])].join('; ')
+  const note: Report = { type: 'note', text: `${from} failed (${brief(failure.message)}): ${words}` }
+  // Said in one go, so that both are there or neither.
+  await Promise.all([failedReport(failed, model === null ? null : 0), ...(words === '' ? [] : [note])].map((report) => say(work, report)))
+  turn.signal.throwIfAborted()
+  if (model === null) throw new TurnFailed(allFailures(tries.failures, from, failure.message, passed))
+  tries.failures.push(`${from} (${brief(failure.message)})`, ...passed)
+  tries.ofModel = 0
+}
+
+function failedReport({ step, attempt, failure }: Failed, retryInMs: number | null): Report {
+  const { message, partial, usage, status } = failure
+  return {
+    type: 'model.failed', step, attempt, error: message, status, retryInMs,
     ...(partial === '' ? {} : { partial }), ...(usage === undefined ? {} : { usage }),
   }
-  await say(work, report)
-  turn.signal.throwIfAborted()
-  if (retryInMs === null) throw new TurnFailed(failure.message)
-  await sleep(retryInMs, undefined, { signal: turn.signal })
+}
+
+function allFailures(before: readonly string[], model: string, message: string, passed: readonly string[]): string {
+  if (before.length === 0 && passed.length === 0) return message
+  return `no model could answer: ${[...before, `${model} (${message})`, ...passed].join('; ')}`
+}
+
+function brief(message: string): string {
+  return message.length > MAX_QUOTED_CHARS ? `${message.slice(0, MAX_QUOTED_CHARS - 1)}…` : message
 }

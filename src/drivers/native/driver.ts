@@ -2,8 +2,10 @@
 // when the first agent starts, so that a daemon without one carries none of it.
 // Tests: test/e2e/native.test.ts and its siblings.
 import type { Driver, KernelPort, Launch } from '../port.ts'
+import type { FactBody } from '../../kernel/facts.ts'
 import type { NativeAgent } from './agent.ts'
-import type { ProviderConfig } from './models.ts'
+import type { Model } from './model.ts'
+import type { ModelOptions, ProviderConfig } from './models.ts'
 import type { RetryPolicy } from './retry.ts'
 
 export interface NativeOptions {
@@ -26,19 +28,52 @@ export function nativeDriver(options: NativeOptions): Driver {
   }
 }
 
-/** Errors: those of `resolveModel`. */
+/** Errors: those of `resolveModel`, for the first model. */
 async function start(launch: Launch, kernel: KernelPort, options: NativeOptions): Promise<NativeAgent> {
-  const [{ NativeAgent }, { resolveModel }, { loadContext }, { RETRY }, { Toolbox }, { Freezer }] = await Promise.all([
-    import('./agent.ts'), import('./models.ts'), import('./context.ts'), import('./retry.ts'), import('./tools/toolbox.ts'), import('./tools/freezer.ts'),
+  const [{ NativeAgent }, { resolveModel }, { loadContext }, { RETRY }, { Toolbox }, { Freezer }, { Chain, LastAsked }] = await Promise.all([
+    import('./agent.ts'), import('./models.ts'), import('./context.ts'), import('./retry.ts'), import('./tools/toolbox.ts'), import('./tools/freezer.ts'), import('./chain.ts'),
   ])
-  const { spec, credentials } = launch
-  const model = await resolveModel(spec.model, {
+  const { spec } = launch
+  const modelOptions = modelOptionsOf(launch, options)
+  const load = (ref: string | null): Promise<Model> => resolveModel(ref, modelOptions)
+  const fallback = spec.fallback ?? []
+  const model = new Chain(await load(spec.model), fallback.map((ref) => ({ ref, load: () => load(ref) })))
+  const asked = new LastAsked()
+  const context = await loadContext(watched(launch.history, (body) => asked.see(body)))
+  await model.goOn(asked)
+  const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec), freezer: new Freezer(), retry: options.retry ?? RETRY })
+  // Nobody waits for it, as for the word that the agent is up.
+  for (const text of keyless(fallback, modelOptions)) kernel.report({ type: 'note', text }).catch(() => undefined)
+  return agent
+}
+
+function modelOptionsOf({ uuid, spec, credentials }: Launch, options: NativeOptions): ModelOptions {
+  return {
     providers: options.providers,
     maxOutputTokens: options.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
+    effort: spec.effort ?? null,
+    cacheKey: uuid,
     idleMs: options.idleMs ?? IDLE_MS,
     cwd: spec.cwd,
     lookup: (name) => credentials[name] ?? spec.env[name],
+  }
+}
+
+/** A fallback without its key holds nobody up, but whoever counts on it is to know before it is needed. */
+function keyless(fallback: readonly string[], { providers, lookup }: ModelOptions): readonly string[] {
+  return fallback.flatMap((ref) => {
+    const key = providers.find((each) => ref.startsWith(`${each.name}/`))?.apiKeyEnv ?? null
+    return key === null || lookup(key) ? [] : [`fallback ${ref} cannot be used: ${key} is not set`]
   })
-  const context = await loadContext(launch.history)
-  return new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec), freezer: new Freezer(), retry: options.retry ?? RETRY })
+}
+
+type History = Launch['history']
+
+/** The same history; each fact is seen as it is read. */
+function watched(history: History, see: (body: FactBody) => void): History {
+  return async (afterSeq, limit) => {
+    const page = await history(afterSeq, limit)
+    for (const { body } of page) see(body)
+    return page
+  }
 }

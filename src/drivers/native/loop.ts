@@ -24,6 +24,7 @@ export async function runTurn(work: Work, turn: Turn, open: readonly ToolCall[])
 
 async function takeSteps(work: Work, turn: Turn, open: readonly ToolCall[]): Promise<void> {
   turn.lastText = work.context.lastText
+  work.model.begin(turn.id)
   let unsaid = await runCalls(work, turn, open)
   if (work.context.answered) return sayAll(work, [done(turn)]) // all was there but the word that the turn has ended
   for (;;) {

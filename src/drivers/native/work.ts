@@ -3,8 +3,8 @@
 // Test: test/e2e/native.test.ts.
 import type { Ack, Report } from '../../kernel/reports.ts'
 import type { KernelPort, Launch } from '../port.ts'
+import type { Chain } from './chain.ts'
 import type { Context } from './context.ts'
-import type { Model } from './model.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { Freezer } from './tools/freezer.ts'
 import type { Toolbox } from './tools/toolbox.ts'
@@ -12,7 +12,8 @@ import type { Toolbox } from './tools/toolbox.ts'
 export interface Work {
   readonly kernel: KernelPort
   readonly launch: Launch
-  readonly model: Model
+  /** the model that is asked now, and those that are asked when it cannot answer */
+  readonly model: Chain
   readonly context: Context
   readonly toolbox: Toolbox
   readonly freezer: Freezer
