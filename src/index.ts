@@ -44,6 +44,8 @@ export interface EventsOptions {
   readonly after?: number
   /** begin with the last so many */
   readonly tail?: number
+  /** begin with what happened since: wall ms, or ISO 8601 */
+  readonly since?: number | string
   /** go on when the present is reached, also through broken connections, until `process` has ended or `signal` aborts */
   readonly follow?: boolean
   /** also what is not kept: text while it is written (`live.text`), output of tools */
@@ -154,8 +156,8 @@ export class Reeve {
     return (await this.#client.get<{ steps: StepView[] }>(`${at(ref)}/steps`, { ...options })).steps
   }
 
-  /** The last lines that it said and printed; events after `cursor` are not in them yet. */
-  logs(ref: string, options: { tail?: number } = {}): Promise<{ lines: LogLine[]; cursor: number }> {
+  /** The last lines that it said and printed (since a time: wall ms, or ISO 8601); events after `cursor` are not in them yet. */
+  logs(ref: string, options: { tail?: number; since?: number | string } = {}): Promise<{ lines: LogLine[]; cursor: number }> {
     return this.#client.get(`${at(ref)}/logs`, { ...options })
   }
 

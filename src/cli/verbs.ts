@@ -42,6 +42,7 @@ const list = (value: string, help: string): Flag => ({ kind: 'list', value, help
 const duration = (value: string, help: string): Flag => ({ kind: 'duration', value, help })
 const count = (help: string): Flag => ({ kind: 'count', value: 'N', help })
 const tail = count('only the last N lines')
+const since = text('D|TIME', 'only what came after: 10m, 2h, 2026-01-31, 2026-01-31T14:05')
 
 const ONE = [1, 1] as const
 const SOME = [1, 1000] as const
@@ -132,20 +133,20 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   logs: {
     summary: 'Show what a process said and printed',
-    usage: ['reeve logs [-f] [--tail N] P'],
-    about: ['Shows the assistant text, tool calls and output of a process. With `-f` it goes on until the process has ended.'],
+    usage: ['reeve logs [-f] [-t] [--tail N] [--since D|TIME] P'],
+    about: ['Shows the assistant text, tool calls and output of a process. With `-f` it goes on until the process has ended. `--since` takes a time, or how long ago; together with `--tail` both hold.'],
     words: ONE,
-    flags: { follow: on('go on as it happens', 'f'), tail },
+    flags: { follow: on('go on as it happens', 'f'), timestamps: on('the time before each line', 't'), tail, since },
     exits: usual(),
-    examples: [['reeve logs --tail 20 docs', 'the end'], ['reeve logs -f 5', 'as it happens']],
+    examples: [['reeve logs --tail 20 docs', 'the end'], ['reeve logs -f --since 10m 5', 'the last ten minutes, and on']],
     load: () => import('./verbs/logs.ts'),
   },
   events: {
     summary: 'Show the events of one process or of all',
-    usage: ['reeve events [-f] [--after CURSOR] [P]'],
+    usage: ['reeve events [-f] [--after CURSOR] [--tail N] [--since D|TIME] [P]'],
     about: ['Shows what happened, in order. Each event has a cursor, its `seq`: `--after` goes on behind it, so that nothing is missed or seen twice.'],
     words: [0, 1],
-    flags: { follow: on('go on as it happens', 'f'), after: { kind: 'count', value: 'CURSOR', help: 'only what came after this cursor' }, tail: count('only the last N events') },
+    flags: { follow: on('go on as it happens', 'f'), after: { kind: 'count', value: 'CURSOR', help: 'only what came after this cursor' }, tail: count('only the last N events'), since },
     exits: usual('the cursor is no longer kept'),
     examples: [['reeve events -f', 'everything, as it happens'], ['reeve events --json --after 1200 5', 'for a program']],
     load: () => import('./verbs/events.ts'),

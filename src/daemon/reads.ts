@@ -134,12 +134,32 @@ export class Reads {
     }
   }
 
-  /** The last lines of what a process said and did; what has lines after `cursor` is not among them. */
-  async logs(process: Process, tail: number): Promise<{ lines: LogLine[]; cursor: number }> {
+  /** The last lines of what a process said and did (since a wall time); what has lines after `cursor` is not among them. */
+  async logs(process: Process, tail: number, since: number | null = null): Promise<{ lines: LogLine[]; cursor: number }> {
     const wanted = Math.min(tail, MAX_LINES)
-    const facts = await this.#store.tail(process.uuid, Math.max(1, wanted), LOG_FACTS)
-    const lines = facts.flatMap(({ at, body }) => logLines(iso(at), body))
+    const facts = await this.#lastFacts(process.uuid, Math.max(1, wanted), since)
+    const lines = facts.filter(({ at }) => since === null || at >= since).flatMap(({ at, body }) => logLines(iso(at), body))
     return { lines: lines.slice(Math.max(0, lines.length - wanted)), cursor: facts.at(-1)?.cursor ?? 0 }
+  }
+
+  /** The last facts that have lines; of a long history no more is read than it takes to come before `since`. */
+  async #lastFacts(uuid: Uuid, most: number, since: number | null): Promise<readonly StoredFact[]> {
+    for (let limit = since === null ? most : Math.min(most, PAGE); ; limit = Math.min(most, limit * 4)) {
+      const facts = await this.#store.tail(uuid, limit, LOG_FACTS)
+      if (limit === most || facts.length < limit || (facts[0]?.at ?? 0) < (since ?? 0)) return facts
+    }
+  }
+
+  /** The cursor before the first fact since a wall time; `last` if there is none. Clocks that were put back make it inexact. */
+  async cursorAt(since: number, last: number): Promise<number> {
+    let before = 0
+    for (let end = last; before < end; ) {
+      const middle = Math.floor((before + end) / 2)
+      const [fact] = await this.#store.since({ afterCursor: middle, limit: 1 })
+      if (fact && fact.at < since) before = fact.cursor
+      else end = middle
+    }
+    return before
   }
 }
 

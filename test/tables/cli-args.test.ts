@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/api/client.ts'
 import { parse, type Flags } from '../../src/cli/args.ts'
 import { exitCode, Failure, UsageError } from '../../src/cli/errors.ts'
+import { sinceOf } from '../../src/cli/since.ts'
 import { signalOf } from '../../src/cli/signals.ts'
 import { ERRORS, KernelError, type ErrorCode } from '../../src/kernel/errors.ts'
 
@@ -78,6 +79,18 @@ test.each([
 
 test.each(['1', '3', '', 'HUP', '0x9'])('there is no signal %j', (typed) => {
   expect(() => signalOf(typed)).toThrow(UsageError)
+})
+
+test.each([
+  ['10m', 1_400_000], ['1m30s', 1_910_000], ['0s', 2_000_000], ['9d', 0],
+  ['2026-01-31T14:05:00Z', 1_769_868_300_000], ['2026-01-31 14:05+01:00', 1_769_864_700_000], ['2026-01-31T14:05:00.250Z', 1_769_868_300_250],
+  ['2026-01-31', new Date(2026, 0, 31).getTime()], ['2026-01-31T14:05', new Date(2026, 0, 31, 14, 5).getTime()],
+])('since %s is %d', (typed, at) => {
+  expect(sinceOf(typed, 2_000_000)).toBe(at)
+})
+
+test.each(['10', 'yesterday', '31.1.2026', '2026-13-01', '14:05', ''])('since %j is refused', (typed) => {
+  expect(() => sinceOf(typed)).toThrow(UsageError)
 })
 
 describe('exit codes', () => {

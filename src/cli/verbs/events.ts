@@ -1,5 +1,6 @@
 // `reeve events`: what happened, of one process or of all. Test: test/e2e/cli.test.ts.
 import type { EventView } from '../../api/views.ts'
+import { sinceOf } from '../since.ts'
 import { fit, oneLine, pad } from '../text.ts'
 import type { Output } from '../output.ts'
 import type { Call } from '../verbs.ts'
@@ -11,11 +12,13 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
   const [ref] = args.words
   const after = args.number('after')
   const tail = args.number('tail')
+  const since = sinceOf(args.text('since'))
   const options = {
     follow: args.on('follow'),
     ...(ref === undefined ? {} : { process: (await reeve.get(ref)).uuid }),
     ...(after === undefined ? {} : { after }),
     ...(tail === undefined ? {} : { tail }),
+    ...(since === undefined ? {} : { since }),
   }
   for await (const event of reeve.events(options)) {
     if (out.json) await out.record(event)

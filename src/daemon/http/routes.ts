@@ -57,7 +57,7 @@ function addReads(app: FastifyInstance, { reads, waiter }: RoutesParts): void {
   }))
   app.get<{ Params: Ref; Querystring: Query<typeof schemas.logsQuery> }>('/v1/processes/:ref/logs', { schema: { ...byRef, querystring: schemas.logsQuery } }, async ({ params, query }) => ({
     version: 1,
-    ...(await reads.logs(await reads.resolve(params.ref), query.tail)),
+    ...(await reads.logs(await reads.resolve(params.ref), query.tail, query.since)),
   }))
   app.get<{ Params: Ref; Querystring: Query<typeof schemas.waitQuery> }>('/v1/processes/:ref/wait', { schema: { ...byRef, querystring: schemas.waitQuery } }, async (request, reply) => {
     const { uuid } = await reads.resolve(request.params.ref)
@@ -104,14 +104,15 @@ async function stream(parts: RoutesParts, request: FastifyRequest<{ Querystring:
   await writeEvents(reply.raw, untilDead(parts, events, uuid), gone).catch((error: unknown) => parts.log('a stream of events broke off', error))
 }
 
-/** After which cursor to begin: what the reader had last, what it asks for, the last N, or the present. */
-async function startOf({ store, cursor }: RoutesParts, query: EventsQuery, lastId: string | string[] | undefined, uuid: Uuid | null): Promise<number> {
+/** After which cursor to begin: what the reader had last, what it asks for, the last N or what came since a time, or the present. */
+async function startOf({ reads, store, cursor }: RoutesParts, query: EventsQuery, lastId: string | string[] | undefined, uuid: Uuid | null): Promise<number> {
   if (typeof lastId === 'string' && /^\d{1,15}$/.test(lastId)) return Number(lastId)
   if (query.after !== undefined) return query.after
-  if (query.tail === undefined) return query.follow && uuid === null ? cursor() : 0
-  if (uuid === null) return Math.max(0, cursor() - query.tail)
+  const since = query.since === undefined ? 0 : await reads.cursorAt(query.since, cursor())
+  if (query.tail === undefined) return query.since === undefined && query.follow && uuid === null ? cursor() : since
+  if (uuid === null) return Math.max(since, cursor() - query.tail)
   const [first] = await store.tail(uuid, query.tail)
-  return first ? first.cursor - 1 : cursor()
+  return Math.max(since, first ? first.cursor - 1 : cursor())
 }
 
 /** One process's stream ends with it: there is nothing more to come until somebody resumes it. */

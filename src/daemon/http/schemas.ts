@@ -7,7 +7,6 @@ import { isField } from '../views.ts'
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
 const MAX_WORDS = 1_000
-const MAX_DRAIN_MS = 24 * 3_600_000
 const DAY_MS = 86_400_000
 
 const ms = z.number().min(0).max(366 * DAY_MS)
@@ -18,6 +17,13 @@ const env = z.record(plain.max(1_000), plain.max(512 * 1024))
 const words = z.array(z.string().max(1_000)).max(MAX_WORDS)
 const flag = z.enum(['0', '1']).transform((value) => value === '1')
 const count = (most: number) => z.coerce.number().int().min(0).max(most)
+
+/** Wall ms, or ISO 8601. */
+const instant = z.string().max(40).transform((text, context) => {
+  const at = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text)
+  if (Number.isNaN(at)) context.addIssue({ code: 'custom', message: `"${text}" is no time` })
+  return at
+})
 
 const fields = z.string().max(1_000).transform((names, context) => {
   const all = names.split(',')
@@ -72,14 +78,15 @@ export const resumeBody = z.strictObject({
 })
 
 export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT) })
-export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(MAX_DRAIN_MS).optional() })
+export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).optional() })
 
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
-export const logsQuery = z.strictObject({ tail: count(10_000).default(100) })
+export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
 export const eventsQuery = z.strictObject({
   after: count(Number.MAX_SAFE_INTEGER).optional(),
+  since: instant.optional(),
   follow: flag.optional(),
   live: flag.optional(),
   tail: count(10_000).optional(),
