@@ -35,8 +35,12 @@ export function eventOf({ uuid, pid, at, cursor, body }: StoredFact): EventView 
   return { ...rest, version: 1, seq: cursor, uuid, pid, at: iso(at), type: EVENT_NAMES[type] ?? type, fact: type }
 }
 
-/** A spec is shown without its environment and role prompt: `inspect` has what matters of them. */
+/** A spec is shown without its environment and role prompt: `inspect` has what matters of them. A picture is told of alone. */
 function shown(body: FactBody): { readonly type: FactType } {
+  if (body.type === 'tool.finished' && body.images) {
+    const told: object = { ...body, images: body.images.map(({ mediaType, data }) => ({ mediaType, bytes: Buffer.byteLength(data, 'base64') })) }
+    return told as { readonly type: FactType }
+  }
   if (!('spec' in body) || !body.spec) return body
   const { env: _env, system: _system, ...spec } = body.spec
   const brief: object = { ...body, spec }

@@ -10,6 +10,8 @@ import type { CallUsage } from '../../kernel/types.ts'
 const HISTORY_PAGE_FACTS = 500
 /** A rough measure, for estimates of what was not counted by the provider. */
 export const BYTES_PER_TOKEN = 4
+/** What a picture is counted as, whatever its size: its base64 says nothing about its tokens. */
+const IMAGE_TOKENS = 1_600
 
 export type ToolCall = Extract<AssistantPart, { type: 'tool-call' }>
 
@@ -83,7 +85,7 @@ export class Context {
     return open || (message?.role === 'assistant' ? textOf(message.parts) : '')
   }
 
-  /** UTF-8 bytes of all texts, inputs and results */
+  /** UTF-8 bytes of all texts, inputs and results; a picture counts as the bytes of its tokens */
   get bytes(): number {
     return this.#bytes
   }
@@ -145,7 +147,7 @@ export class Context {
     const content = result.outcome === 'interrupted' ? sayInterrupted(result.content) : result.content
     open.results.set(call.callId, { ...result, name: call.name, content })
     this.#lastResult = content
-    this.#bytes += Buffer.byteLength(content)
+    this.#bytes += Buffer.byteLength(content) + (result.images?.length ?? 0) * IMAGE_TOKENS * BYTES_PER_TOKEN
     if (open.results.size === open.calls.length) this.#close(open)
   }
 

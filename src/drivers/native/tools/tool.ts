@@ -1,6 +1,7 @@
-// What a tool is: a name, an effect class, an input that is checked, and a function that gives a text. A tool never
+// What a tool is: a name, an effect class, an input that is checked, and a function that gives a text (and pictures). A tool never
 // decides whether it may run; toolbox.ts does. Tests: test/tables/native-tools.test.ts, test/e2e/native-bash.test.ts.
 import { z } from 'zod'
+import type { ImagePart } from '../../../kernel/facts.ts'
 import type { ToolEffect } from '../../../kernel/types.ts'
 import type { Containment } from '../../contain/contain.ts'
 import type { Freezer } from './freezer.ts'
@@ -22,6 +23,12 @@ export interface ToolContext {
 /** A call that failed in a way the model shall read. */
 export class ToolError extends Error {}
 
+/** What a call gave: a text, and pictures for models that can look at them. */
+export interface ToolOutput {
+  readonly text: string
+  readonly images: readonly ImagePart[]
+}
+
 export interface Tool {
   readonly name: string
   readonly description: string
@@ -29,7 +36,7 @@ export interface Tool {
   /** JSON Schema of the input */
   schema(): Readonly<Record<string, unknown>>
   /** Errors: `ToolError` for an input that does not fit, or what the tool itself says. */
-  run(input: unknown, at: ToolContext): Promise<string>
+  run(input: unknown, at: ToolContext): Promise<string | ToolOutput>
 }
 
 interface Definition<Input extends z.ZodType> {
@@ -37,7 +44,7 @@ interface Definition<Input extends z.ZodType> {
   readonly description: string
   readonly effect: ToolEffect
   readonly input: Input
-  run(input: z.output<Input>, at: ToolContext): Promise<string>
+  run(input: z.output<Input>, at: ToolContext): Promise<string | ToolOutput>
 }
 
 export function defineTool<Input extends z.ZodType>(definition: Definition<Input>): Tool {

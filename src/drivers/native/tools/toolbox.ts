@@ -1,6 +1,6 @@
 // The tools of one agent: the one place where it is decided which of them it may use. Turns every end of a call into an
 // outcome and a bounded text; nothing that a tool throws gets past here. Test: test/tables/native-tools.test.ts.
-import type { ToolOutcome } from '../../../kernel/facts.ts'
+import type { ImagePart, ToolOutcome } from '../../../kernel/facts.ts'
 import type { ProcessSpec, ToolEffect } from '../../../kernel/types.ts'
 import { INTERRUPTED_CALL } from '../../../kernel/spawning.ts'
 import type { ToolCall } from '../context.ts'
@@ -12,7 +12,7 @@ import { glob } from './glob.ts'
 import { grep } from './grep.ts'
 import { ls } from './ls.ts'
 import { read } from './read.ts'
-import type { Tool, ToolContext } from './tool.ts'
+import type { Tool, ToolContext, ToolOutput } from './tool.ts'
 import { write } from './write.ts'
 
 const TOOLS: readonly Tool[] = [read, write, edit, ls, glob, grep, bash]
@@ -20,6 +20,7 @@ const TOOLS: readonly Tool[] = [read, write, edit, ls, glob, grep, bash]
 export interface CallEnd {
   readonly outcome: ToolOutcome
   readonly content: string
+  readonly images?: readonly ImagePart[]
 }
 
 export class Toolbox {
@@ -45,7 +46,7 @@ export class Toolbox {
     const tool = this.#allowed.find((each) => each.name === call.name)
     if (tool === undefined) return this.#refusal(call.name)
     try {
-      return { outcome: 'ok', content: clip(await tool.run(call.input, at)) || '(no output)' }
+      return okEnd(await tool.run(call.input, at))
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error)
       if (!at.signal.aborted) return { outcome: 'error', content: clip(said) }
@@ -59,6 +60,11 @@ export class Toolbox {
     const names = this.#allowed.map((tool) => tool.name).join(', ') || 'none'
     return { outcome: 'error', content: `there is no tool "${name}"; there are: ${names}` }
   }
+}
+
+function okEnd(output: string | ToolOutput): CallEnd {
+  const { text, images } = typeof output === 'string' ? { text: output, images: [] } : output
+  return { outcome: 'ok', content: clip(text) || '(no output)', ...(images.length > 0 ? { images } : {}) }
 }
 
 /** Agent files write names in either case (`Read`, `read`). */

@@ -1,0 +1,35 @@
+// A picture that a tool read: the journal and the model have it, and people see words. Through a real daemon.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { StepView } from '../../src/api/views.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { png } from '../support/png.ts'
+
+const PICTURE = png(64, 48)
+const DATA = PICTURE.toString('base64')
+const WORDS = 'image/png, 64 × 48, 1 KiB'
+
+let daemon: LocalDaemon
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+  await writeFile(join(daemon.work, 'shot.png'), PICTURE)
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+test('events tell of a picture, logs and steps have its words, and nothing that is shown has its bytes', async () => {
+  const { uuid } = await daemon.play([{ tools: [{ name: 'read', input: { path: 'shot.png' } }] }, { text: 'I see {{ lastResult }}' }])
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: `I see ${WORDS}` })
+  const finished = await daemon.event(uuid, (event) => event['fact'] === 'tool.finished')
+  expect(finished).toMatchObject({ content: WORDS, images: [{ mediaType: 'image/png', bytes: PICTURE.length }] })
+  expect(JSON.stringify(await daemon.history(uuid))).not.toContain(DATA)
+  const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
+  expect(steps[0]?.tools).toMatchObject([{ outcome: 'ok', result: WORDS }])
+  const { lines } = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`)
+  expect(lines.map(({ text }) => text)).toContain(`read ok: ${WORDS}`)
+  expect(JSON.stringify([steps, lines])).not.toContain(DATA)
+})
