@@ -4,6 +4,7 @@
 import { KernelError } from './errors.ts'
 import { heldByBudget } from './limits.ts'
 import { hold } from './pausing.ts'
+import { areRanges } from './ranges.ts'
 import type { Ack, Report } from './reports.ts'
 import type { Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -14,11 +15,11 @@ type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
 export const WARN_SHARE = 0.8
 
 export function compactionStarted(work: Work, process: Process, report: ReportOf<'compaction.started'>): Ack {
-  const { uuid, life, progress, context } = process
+  const { uuid, life, context } = process
   if (life.state !== 'running' || life.stopping) return 'stop'
   if (life.holds.length > 0) return 'held'
-  if (progress.modelOpen || progress.openCalls.length > 0 || report.step !== progress.wholeStep) {
-    throw new KernelError('INVALID', `the context cannot be compacted after step ${report.step}: step ${progress.step} is open`)
+  if (!isBetweenSteps(process, report.step) || context?.compacting === true) {
+    throw new KernelError('INVALID', `the context cannot be compacted after step ${report.step}: step ${process.progress.step} is open, or it is being compacted`)
   }
   if (context?.compactedStep === report.step) {
     return full(work, process, 'it was compacted and is still too large; a model with a larger window could go on: stop it, then resume it with --model')
@@ -29,27 +30,34 @@ export function compactionStarted(work: Work, process: Process, report: ReportOf
 }
 
 export function compactionFailed(work: Work, process: Process, report: ReportOf<'compaction.failed'>): Ack {
+  if (process.context?.compacting !== true || process.progress.wholeStep !== report.step) return 'late'
   work.emit(process.uuid, report)
   return report.retryInMs === null ? full(work, process, `it could not be compacted: ${report.error}`) : 'ok'
 }
 
 export function contextCompacted(work: Work, process: Process, report: ReportOf<'context.compacted'>): Ack {
-  const { uuid, pid, progress } = process
-  if (progress.modelOpen || progress.openCalls.length > 0 || report.step !== progress.wholeStep) return 'late'
+  const { uuid, pid, seq, context, progress } = process
+  if (context?.compacting !== true || progress.wholeStep !== report.step) return 'late'
+  if (!areRanges(report.ranges, seq)) throw new KernelError('INVALID', `no parts of ${seq} facts: ${JSON.stringify(report.ranges)}`)
   work.emit(uuid, report)
   work.effect({ type: 'checkpoint', uuid, pid })
   return 'ok'
 }
 
-/** Once each time that the context grows past the mark. */
+/** No call to the model or to a tool is open, and `step` is the last one that is whole. */
+function isBetweenSteps({ progress }: Process, step: number): boolean {
+  return !progress.modelOpen && progress.openCalls.length === 0 && step === progress.wholeStep
+}
+
+/** Once each time that the context comes to fill so much of the window. */
 export function warnOfContext(work: Work, before: Process): void {
-  const { uuid, usage, context } = work.need(before.uuid)
-  const window = context?.window ?? null
-  if (window === null) return
-  const mark = window * WARN_SHARE
-  if (before.usage.contextTokens < mark && usage.contextTokens >= mark) {
-    work.emit(uuid, { type: 'limit.warned', limit: 'context', used: usage.contextTokens, of: window })
-  }
+  const after = work.need(before.uuid)
+  if (shareOf(before) >= WARN_SHARE || shareOf(after) < WARN_SHARE) return
+  work.emit(after.uuid, { type: 'limit.warned', limit: 'context', used: after.usage.contextTokens, of: after.context?.window ?? 0 })
+}
+
+function shareOf({ usage, context }: Process): number {
+  return usage.contextTokens / (context?.window ?? Infinity)
 }
 
 function full(work: Work, process: Process, why: string): Ack {

@@ -4,9 +4,10 @@
 import { KernelError } from './errors.ts'
 import { sameHold } from './holds.ts'
 import { incarnate, transition } from './lifecycle.ts'
+import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS } from './signals.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
-import type { CallUsage, Clock, ContextState, Hold, Life, Process, Progress, Range, Usage } from './types.ts'
+import type { CallUsage, Clock, ContextState, Hold, Life, Process, Progress, Usage } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 type Row<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
@@ -18,17 +19,20 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
   'process.started': (p, b, f) => ({
     ...p,
     life: transition(p.life, { type: 'start', attached: b.attached }),
+    ...notCompacting(p),
     containment: b.containment,
     clock: { ...p.clock, startedAt: b.attached ? f.at : null, elapsedMs: 0, since: b.mono, sinceAt: f.at, pausedAt: null, exitedAt: null, pausedMono: null },
   }),
   'process.attached': (p, b, f) => ({
     ...running(p, { attached: true, drained: false, midway: false }),
+    ...notCompacting(p),
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },
   }),
   'process.handle': (p, b) => ({ ...p, handle: b.handle, sessionId: b.sessionId ?? p.sessionId }),
   'process.ready': (p, b) => ({
     ...running(p, { activity: 'ready' }),
+    ...notCompacting(p),
     progress: { ...p.progress, turnOpen: b.turn === p.progress.turn && b.outcome === undefined && p.progress.turnOpen },
   }),
   'process.working': (p, b) => ({
@@ -96,11 +100,11 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
   }),
   'tool.finished': (p, b) => ({ ...p, progress: closeCall(p.progress, b.callId) }),
   'context.window': (p, b) => ({ ...p, context: { ...contextOf(p), window: b.tokens } }),
-  'compaction.started': same,
-  'compaction.failed': (p, b) => ({ ...p, note: brief(`compaction failed: ${b.error}`), usage: b.usage ? spend(p.usage, b.usage) : p.usage }),
+  'compaction.started': (p) => ({ ...p, context: { ...contextOf(p), compacting: true } }),
+  'compaction.failed': (p, b) => ({ ...p, ...notCompacting(p), note: brief(`compaction failed: ${b.error}`), usage: b.usage ? spend(p.usage, b.usage) : p.usage }),
   'context.compacted': (p, b, f) => ({
     ...p,
-    context: { ...contextOf(p), compactedStep: b.step, ranges: contextRanges(p, b.ranges, f.seq) },
+    context: { ...contextOf(p), compactedStep: b.step, compacting: false, ranges: rangesAfter(b.ranges, p.queue.map(({ seq }) => seq), f.seq) },
     usage: { ...spend(p.usage, b.usage), contextTokens: b.after },
   }),
   'limit.warned': (p, b) => ({ ...p, note: `${b.limit}: ${Math.floor((100 * b.used) / b.of)} % are used` }),
@@ -197,13 +201,12 @@ function closeCall(progress: Progress, callId: string): Progress {
 }
 
 function contextOf(process: Process): ContextState {
-  return process.context ?? { window: null, ranges: null, compactedStep: null }
+  return process.context ?? { window: null, ranges: null, compactedStep: null, compacting: false }
 }
 
-/** Messages that still wait have their texts outside of what is kept. */
-function contextRanges(process: Process, kept: readonly Range[], compactedSeq: number): readonly Range[] {
-  const waiting = process.queue.map(({ seq }): Range => [seq, seq]).filter(([seq]) => !kept.some(([first, last]) => first <= seq && seq <= last))
-  return [...kept, ...waiting, [compactedSeq, compactedSeq] as const].toSorted(([a], [b]) => a - b)
+/** Nobody waits for a summary any more: what was under way is over, also where its end was never told. */
+function notCompacting({ context }: Process): { readonly context?: ContextState } {
+  return context?.compacting === true ? { context: { ...context, compacting: false } } : {}
 }
 
 /** What a call of the loop costs, and how full it shows the context to be. */

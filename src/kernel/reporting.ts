@@ -69,7 +69,10 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
     work.emit(uuid, { type: 'process.working', turn: process.progress.turn + 1, message: null })
     return 'ok'
   }
-  if (report.window !== undefined && report.window !== (process.context?.window ?? null)) work.emit(uuid, { type: 'context.window', tokens: report.window })
+  if (report.window !== undefined && report.window !== (process.context?.window ?? null)) {
+    work.emit(uuid, { type: 'context.window', tokens: report.window })
+    warnOfContext(work, process)
+  }
   work.emit(uuid, { type: 'process.ready', turn: process.progress.turn })
   if (isPausing(work.need(uuid))) work.emit(uuid, { type: 'process.drained', inFlight: null })
   settle(work, uuid)
@@ -85,6 +88,7 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
   if (progress.modelOpen || progress.openCalls.length > 0 || report.step !== next) {
     throw new KernelError('INVALID', `step ${report.step} cannot begin: step ${progress.step} is open`)
   }
+  if (process.context?.compacting === true) throw new KernelError('INVALID', `step ${report.step} cannot begin: the context is being compacted`)
   if (spec.limits.maxSteps !== undefined && report.step > spec.limits.maxSteps) return endByLimit(work, process)
   if (heldByBudget(work, process)) return 'held'
   work.emit(process.uuid, { type: 'model.started', step: report.step, attempt: report.attempt, model: report.model })

@@ -6,6 +6,7 @@ import { freezeAt, timeoutAt } from './deadline.ts'
 import { KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
 import { hold, release, settle } from './pausing.ts'
+import { upTo } from './ranges.ts'
 import { reap, terminate } from './release.ts'
 import { report } from './reporting.ts'
 import { resume } from './resuming.ts'
@@ -14,7 +15,7 @@ import { beginHeld, enqueue, spawn, start } from './spawning.ts'
 import { isLiving } from './status.ts'
 import { Work } from './work.ts'
 import type { Input, InputOf } from './inputs.ts'
-import type { Hold, Process, Range, Uuid } from './types.ts'
+import type { Hold, Process, Uuid } from './types.ts'
 import type { View } from './view.ts'
 import type { Decision } from './work.ts'
 
@@ -96,24 +97,22 @@ function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {
   else work.emit(uuid, { type: 'checkpoint.written', step, ranges: upTo(context?.ranges ?? [[1, seq]], seq), turn, openCalls })
 }
 
-/** The last range goes on to the newest fact. */
-function upTo(ranges: readonly Range[], seq: number): readonly Range[] {
-  return ranges.map(([first, last], index): Range => [first, index === ranges.length - 1 ? seq : last])
-}
-
 /** Acts on the deadlines that have come; each leaves a state in which it is no longer one. */
 function tick(work: Work, { uuid, now }: InputOf<'tick'>): void {
   const process = work.get(uuid)
   if (process?.life.state !== 'running' || process.life.stopping) return
   const timeout = timeoutAt(process)
   if (timeout !== null && timeout <= now.mono) return stopByTimeout(work, process)
-  const freeze = freezeAt(process)
-  if (freeze !== null && freeze <= now.mono) freezeNow(work, uuid)
   deliverPending(work, uuid)
+  freezeIfDue(work, uuid)
 }
 
-function freezeNow(work: Work, uuid: Uuid): void {
+/** Looks at the process as its pending signals have left it: one may have added the hold that makes the freeze due, or have ended the pause. */
+function freezeIfDue(work: Work, uuid: Uuid): void {
   const process = work.need(uuid)
+  if (process.life.state !== 'running' || process.life.stopping) return
+  const freeze = freezeAt(process)
+  if (freeze === null || freeze > work.now.mono) return
   work.emit(uuid, { type: 'process.drained', inFlight: 'frozen: it did not drain in time' })
   work.effect({ type: 'driver.pause', uuid, pid: process.pid, freeze: true })
 }

@@ -46,6 +46,12 @@ export type McpServer = {
   readonly startMs?: number
   /** how long a call may go without a word from the server; default 120 s */
   readonly callMs?: number
+  /** a person named it when the process was started, so it is used wherever it is configured */
+  readonly named?: true
+  /** why it cannot be used, as far as its configuration alone says */
+  readonly problem?: string
+  /** what its configuration says and reeve does not do */
+  readonly notes?: readonly string[]
 } & (
   | { readonly kind: 'stdio'; readonly argv: readonly string[]; readonly cwd?: string; readonly env: Readonly<Record<string, string | null>> }
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string | null>> }
@@ -259,6 +265,8 @@ export interface ContextState {
   readonly ranges: readonly Range[] | null
   /** the step after which it was compacted last; null: never */
   readonly compactedStep: number | null
+  /** a call that sums it up is under way */
+  readonly compacting: boolean
 }
 
 export interface Checkpoint {

@@ -15,7 +15,8 @@ export function difference(row: Process | undefined, p: Proc): string | null {
     ['step', progress.step, p.step], ['whole step', progress.wholeStep, p.whole], ['model call', progress.modelOpen, p.modelOpen],
     ['turn', progress.turn, p.turn], ['open turn', progress.turnOpen, p.turnOpen], ['queue', row.queue.length, p.queue],
     ['calls', progress.openCalls.length, p.calls.length], ['pending', row.signals.pending.length, p.pending.length],
-    ['tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens],
+    ['tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens], ['context', row.usage.contextTokens, p.context],
+    ['window', row.context?.window ?? null, p.window], ['compacting', row.context?.compacting ?? false, p.compacting], ['compacted step', row.context?.compactedStep ?? null, p.compactedStep],
   ]
   if (life.state === 'running') {
     pairs.push(['activity', life.activity, p.activity], ['attached', life.attached, p.attached], ['drained', life.drained, p.drained], ['midway', life.midway, p.midway], ['holds', life.holds.length, p.holds.length])

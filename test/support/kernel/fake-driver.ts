@@ -118,7 +118,34 @@ export class FakeDriver {
     if (this.#out.pick(20) === 0) await this.#report({ type: 'exited', code: 3, osSignal: null })
   }
 
+  /** Now and then the context is summed up before a step; some tries fail, and some drivers try it twice in a row. */
+  async #compact(): Promise<void> {
+    const step = this.#step
+    for (let attempt = 1; ; attempt += 1) {
+      const ack = await this.#report({ type: 'compaction.started', step, attempt, model: 'm' })
+      if (ack === 'held') return this.#gate()
+      if (ack !== 'go') throw new Over()
+      this.#inFlight = 'a summary'
+      await this.#wait()
+      this.#inFlight = null
+      const how = this.#interrupted ? 1 : this.#out.pick(6)
+      if (how > 1) break
+      await this.#report({ type: 'compaction.failed', step, attempt, error: 'overloaded', status: 529, retryInMs: how === 0 ? null : 1 })
+      if (how === 0) return this.#gate()
+      if (this.#interrupted) return
+    }
+    const seq = this.#core.table.get(this.#row.uuid)?.seq ?? 1
+    await this.#report({
+      type: 'context.compacted', step, summary: 'in short', ranges: [[1, 1 + this.#out.pick(seq)]], before: 100, after: 10, durationMs: 1,
+      usage: { inputTokens: 5, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.01 },
+    })
+    this.#out.acknowledged.add(`compacted ${this.#row.uuid} ${step}`)
+    if (this.#out.pick(4) === 0) await this.#compact()
+  }
+
   async #oneStep(): Promise<void> {
+    if (this.#out.pick(4) === 0) await this.#compact()
+    if (this.#interrupted) return
     for (let attempt = 1; ; attempt += 1) {
       const ack = await this.#report({ type: 'model.started', step: this.#step + 1, attempt, model: 'm' })
       if (ack === 'held') {

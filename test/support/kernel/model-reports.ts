@@ -4,6 +4,9 @@ import type { Ending, Proc } from './model.ts'
 
 type HoldOf = Proc['holds'][number]
 
+/** A fact that no journal of these tests has. */
+export const FAR = 1_000_000
+
 export class ModelReports {
   /** the dead too */
   readonly all = new Map<string, Proc>()
@@ -72,7 +75,7 @@ export class ModelReports {
   }
 
   finish(p: Proc, exit: Ending): void {
-    if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null })
+    if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null, compacting: false })
     this.stopClock(p)
     this.orphan(p)
     Object.assign(p, { exit: p.stopping ?? exit, stopping: null, state: p.attached ? 'zombie' : 'dead' })
@@ -93,7 +96,7 @@ export class ModelReports {
     const p = this.all.get(uuid)
     if (!p || p.state !== 'running' || p.pid !== pid || !p.attached) return 'late'
     switch (said.type) {
-      case 'up': return this.#up(p)
+      case 'up': return this.#up(p, said.window)
       case 'model.started': return this.#ask(p, said.step)
       case 'model.finished': return this.#answered(p, said)
       case 'model.failed':
@@ -114,17 +117,18 @@ export class ModelReports {
       case 'exited':
         this.finish(p, exitOf(said.code))
         return 'ok'
-      case 'compaction.started':
-      case 'compaction.failed':
-      case 'context.compacted': throw new Error('the generator does not say it yet')
+      case 'compaction.started': return this.#compact(p, said.step)
+      case 'compaction.failed': return this.#uncompacted(p, said)
+      case 'context.compacted': return this.#compacted(p, said)
       case 'mcp.servers':
       case 'output':
       case 'note': return 'ok'
     }
   }
 
-  #up(p: Proc): string {
+  #up(p: Proc, window: number | null | undefined): string {
     if (p.activity !== 'starting') return 'late'
+    if (window !== undefined && p.driver !== 'command') p.window = window
     if (p.driver === 'command') {
       p.turn += 1
       Object.assign(p, { turnOpen: true, activity: 'working' })
@@ -135,7 +139,7 @@ export class ModelReports {
   }
 
   #ready(p: Proc): void {
-    p.activity = 'ready'
+    Object.assign(p, { activity: 'ready', compacting: false })
     if (p.holds.length > 0) this.drain(p)
     this.settle(p)
   }
@@ -143,23 +147,53 @@ export class ModelReports {
   #ask(p: Proc, step: number): string {
     if (p.stopping) return 'stop'
     if (p.holds.length > 0) return 'held'
-    if (p.modelOpen || p.calls.length > 0 || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
+    if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
     if (step > p.maxSteps) {
       this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
       return 'stop'
     }
-    if (p.tokens >= p.budgetTokens) {
-      this.addHold(p, { reason: 'budget', root: null, by: 'system' }, false)
-      return 'held'
-    }
+    if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
     Object.assign(p, { step, modelOpen: true })
     return 'go'
+  }
+
+  #hold(p: Proc, reason: string): string {
+    this.addHold(p, { reason, root: null, by: 'system' }, false)
+    return 'held'
+  }
+
+  /** Between two steps, once after each. */
+  #compact(p: Proc, step: number): string {
+    if (p.stopping) return 'stop'
+    if (p.holds.length > 0) return 'held'
+    if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
+    if (p.compactedStep === step) return this.#hold(p, 'context-full')
+    if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
+    p.compacting = true
+    return 'go'
+  }
+
+  #uncompacted(p: Proc, said: Extract<Report, { type: 'compaction.failed' }>): string {
+    if (!p.compacting || said.step !== p.whole) return 'late'
+    p.compacting = false
+    p.tokens += (said.usage?.inputTokens ?? 0) + (said.usage?.outputTokens ?? 0)
+    if (said.retryInMs !== null) return 'ok'
+    return p.stopping ? 'stop' : this.#hold(p, 'context-full')
+  }
+
+  #compacted(p: Proc, said: Extract<Report, { type: 'context.compacted' }>): string {
+    if (!p.compacting || said.step !== p.whole) return 'late'
+    if (said.ranges.some(([first, last], i) => first < 1 || last < first || first <= (said.ranges[i - 1]?.[1] ?? 0) || last >= FAR)) return 'INVALID'
+    p.tokens += said.usage.inputTokens + said.usage.outputTokens
+    Object.assign(p, { compacting: false, compactedStep: said.step, context: said.after })
+    return 'ok'
   }
 
   #answered(p: Proc, said: Extract<Report, { type: 'model.finished' }>): string {
     if (!p.modelOpen || p.step !== said.step) return 'INVALID'
     p.modelOpen = false
-    p.tokens += said.usage.inputTokens + said.usage.outputTokens
+    p.context = said.usage.inputTokens + said.usage.outputTokens
+    p.tokens += p.context
     p.calls = said.calls.map(({ callId, effect }) => ({ id: callId, effect }))
     if (p.calls.length === 0) p.whole = p.step
     return 'ok'

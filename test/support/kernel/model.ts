@@ -40,6 +40,12 @@ export interface Proc {
   modelOpen: boolean
   calls: { id: string; effect: string }[]
   tokens: number
+  /** tokens of the context, and what it may hold */
+  context: number
+  window: number | null
+  /** a summary is being made */
+  compacting: boolean
+  compactedStep: number | null
   /** null: only bounds are known */
   elapsed: number | null
   since: number | null
@@ -48,7 +54,7 @@ export interface Proc {
 
 type Input<T extends InputBody['type']> = Extract<InputBody, { type: T }>
 
-const NEEDS_CAUSE_GONE = ['budget', 'context-full', 'disk-full', 'credentials']
+const NEEDS_CAUSE_GONE = ['budget', 'disk-full', 'credentials']
 const POSIX: Record<string, number> = { SIGTERM: 15, SIGKILL: 9, SIGINT: 2 }
 export const INTERRUPTED: Ending = { code: 1, reason: 'interrupted', cause: 'daemon' }
 export const COMPLETED: Ending = { code: 0, reason: 'completed', cause: 'agent' }
@@ -124,7 +130,7 @@ export class Model extends ModelReports {
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
       activity: 'starting', attached: false, began: false, drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
       turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? 1 : 0,
-      step: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, elapsed: 0, since: null, pausedAt: null,
+      step: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
     })
   }
 
@@ -150,11 +156,11 @@ export class Model extends ModelReports {
 
   #attach(p: Proc): void {
     if (p.state === 'created') this.#begin(p)
-    Object.assign(p, { attached: true, began: true, drained: false, midway: false, modelOpen: false })
+    Object.assign(p, { attached: true, began: true, drained: false, midway: false, modelOpen: false, compacting: false })
   }
 
   #begin(p: Proc): void {
-    Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false })
+    Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false })
     this.closeCalls(p, (call) => call.effect === 'once')
   }
 
@@ -298,8 +304,9 @@ export class Model extends ModelReports {
       else this.finish(p, exit)
       return
     }
-    if (p.holds.length > 0 && !p.drained && p.pausedAt !== null && this.now >= p.pausedAt + 120_000) Object.assign(p, { drained: true, midway: true })
     this.#arrive(p)
+    if (p.state !== 'running' || p.stopping) return
+    if (p.holds.some((h) => h.reason !== 'daemon-shutdown') && !p.drained && p.pausedAt !== null && this.now >= p.pausedAt + 120_000) Object.assign(p, { drained: true, midway: true })
   }
 
   #boot({ uuid, survivors }: Input<'boot'>): void {
@@ -313,6 +320,7 @@ export class Model extends ModelReports {
       return
     }
     if (this.lives(p)) {
+      if (p.state === 'created') p.compacting = false
       if (p.since !== null) p.elapsed = null
       p.since = null
       this.orphan(p)

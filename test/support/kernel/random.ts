@@ -3,6 +3,7 @@
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
 import type { DriverName, HoldReason, Process, ProcessSpec, Sender, Signal, Uuid } from '../../../src/kernel/types.ts'
+import { FAR } from './model-reports.ts'
 import { kernelSpec } from './world.ts'
 import type { World } from './world.ts'
 
@@ -26,6 +27,7 @@ export type Event = InputBody | { readonly type: 'wind'; readonly ms: number } |
 
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
 const REASONS: readonly HoldReason[] = ['disk-full', 'daemon-shutdown', 'credentials', 'loop']
+const WINDOWS = [null, 16, 18, 100]
 const DRIVERS: readonly DriverName[] = ['native', 'native', 'acp', 'command']
 
 export class Chance {
@@ -120,12 +122,14 @@ export class Chance {
 
   /** Mostly what a driver would say next, sometimes what it would not. */
   #said(pick: Pick, row: Process | undefined): Report {
+    const seq = row?.seq ?? 1
     const progress = row?.progress ?? { step: 0, wholeStep: 0, turn: 0, openCalls: [], modelOpen: false, turnOpen: false }
     const starting = row?.life.state === 'running' && row.life.activity === 'starting'
-    if (starting && pick(3) > 0) return { type: 'up', ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}) }
+    if (starting && pick(3) > 0) return { type: 'up', ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(pick(2) === 0 ? { window: one(pick, WINDOWS) } : {}) }
     const off = pick(12) === 0 ? 1 : 0
     if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + off)
-    switch (pick(16)) {
+    if (row?.context?.compacting === true && pick(2) === 0) return this.#summed(pick, progress.wholeStep + off, seq)
+    switch (pick(19)) {
       case 0:
       case 1:
       case 2:
@@ -140,8 +144,23 @@ export class Chance {
       case 10: return pick(2) === 0 ? { type: 'drained' } : { type: 'frozen', inFlight: pick(2) === 0 ? null : 'make' }
       case 11: return pick(4) === 0 ? { type: 'up' } : { type: 'note', text: 'note' }
       case 12: return { type: 'output', stream: 'stdout', text: 'out\n' }
+      case 15:
+      case 16: return { type: 'compaction.started', step: progress.wholeStep + off, attempt: 1, model: 'm' }
+      case 17: return this.#summed(pick, progress.wholeStep + off, seq)
       default: return pick(6) === 0 ? { type: 'exited', code: pick(3) === 0 ? null : pick(3), osSignal: null } : { type: 'note', text: 'note' }
     }
+  }
+
+  /** How a compaction ends; some of its parts are none that the journal has. */
+  #summed(pick: Pick, step: number, seq: number): Report {
+    const usage = { inputTokens: 3, outputTokens: pick(4), cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.1 }
+    if (pick(3) === 0) {
+      return { type: 'compaction.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: pick(2) === 0 ? null : 10, ...(pick(2) === 0 ? { usage } : {}) }
+    }
+    const first = 1 + pick(seq)
+    const ranges = [[1, first], [first + 1 + pick(3), seq], [FAR, FAR]] as const
+    const parts = one(pick, [[], ranges.slice(0, 1), ranges.slice(0, 1), ranges.slice(0, 2).filter(([a, b]) => a <= b), ranges])
+    return { type: 'context.compacted', step, summary: 'in short', ranges: parts, before: 90, after: one(pick, [5, 12, 40]), usage, durationMs: 1 }
   }
 
   #answer(pick: Pick, step: number): Report {

@@ -3,7 +3,7 @@
 // A line that begins with `.` is played and not printed. `live a` is spawn, start and up in one.
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { DriverName, Handler, HoldReason, Limits, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+import type { CallUsage, DriverName, Handler, HoldReason, Limits, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
 import { kernelSpec } from './world.ts'
 import type { World } from './world.ts'
 
@@ -61,7 +61,10 @@ function reportOf(line: Line): Report {
   const what = word(line, 2)
   const step = Number(line.words[3] ?? 0)
   switch (what) {
-    case 'up': return { type: 'up', ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}) }
+    case 'up': return { type: 'up', ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(line.options.has('window') ? { window: number(line, 'window') } : {}) }
+    case 'compacting': return { type: 'compaction.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml' }
+    case 'compacted': return compactedOf(line, step)
+    case 'uncompacted': return { type: 'compaction.failed', step, attempt: number(line, 'attempt') ?? 1, error: 'overloaded', status: 529, retryInMs: number(line, 'again'), ...(line.options.has('tokens') ? { usage: usageOf(line) } : {}) }
     case 'model': return { type: 'model.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml' }
     case 'answer': return answerOf(line, step)
     case 'failed': return { type: 'model.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: 100 }
@@ -85,8 +88,21 @@ function answerOf(line: Line, step: number): Report {
   return {
     type: 'model.finished', step, finish: calls.length > 0 ? 'tool-calls' : 'stop', durationMs: 10, calls,
     message: [{ type: 'text', text: `step ${step}` }, ...calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} }))],
-    usage: { inputTokens: number(line, 'tokens') ?? 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 },
+    usage: usageOf(line),
   }
+}
+
+/** `compacted 4 parts=2-3,9 after=20 tokens=100` */
+function compactedOf(line: Line, step: number): Report {
+  const ranges = list(line, 'parts').map((part): Range => {
+    const [first = 0, last = first] = part.split('-').map(Number)
+    return [first, last]
+  })
+  return { type: 'context.compacted', step, summary: 'in short', ranges, before: 100, after: number(line, 'after') ?? 10, usage: usageOf(line), durationMs: 10 }
+}
+
+function usageOf(line: Line): CallUsage {
+  return { inputTokens: number(line, 'tokens') ?? 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 }
 }
 
 /** `exited 3`, `exited SIGSEGV`, `exited none`, `exited 0 error=boom` */

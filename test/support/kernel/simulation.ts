@@ -329,6 +329,7 @@ export class Simulation implements Outside {
         if (body.type === 'process.spawned') this.#stored.add(`spawn ${uuid}`)
         if (body.type === 'process.queue') this.#stored.add(`message ${uuid} ${body.id}`)
         if (body.type === 'model.finished') this.#stored.add(`model ${uuid} ${body.step}`)
+        if (body.type === 'context.compacted') this.#stored.add(`compacted ${uuid} ${body.step}`)
         if (body.type === 'tool.finished') this.#stored.add(`tool ${body.callId}`)
         if (body.type === 'process.output') this.#line(`line ${uuid} ${pid}`, Number(body.text))
         if (body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.rehydrated') this.#pid(body.pid)

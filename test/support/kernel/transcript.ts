@@ -68,6 +68,8 @@ function factLine({ uuid, seq, body }: Fact): string {
 
 const holdText = ({ reason, root, by }: Hold): string => `${reason}${root === undefined ? '' : `(${root})`}/${by}`
 
+const partsText = (ranges: readonly (readonly [number, number])[]): string => ranges.map(([first, last]) => `${first}-${last}`).join(' ')
+
 /** What of a fact is worth a look in a transcript. */
 function detail(body: FactBody): string {
   switch (body.type) {
@@ -98,7 +100,12 @@ function detail(body: FactBody): string {
     case 'model.failed': return `${body.step} ${body.error}`
     case 'tool.started': return `${body.callId} ${body.effect}`
     case 'tool.finished': return `${body.callId} ${body.outcome}`
-    case 'checkpoint.written': return `step ${body.step}`
+    case 'checkpoint.written': return `step ${body.step}${body.ranges.length > 1 ? ` of ${partsText(body.ranges)}` : ''}`
+    case 'context.window': return String(body.tokens)
+    case 'compaction.started': return `after ${body.step} try ${body.attempt}`
+    case 'compaction.failed': return `after ${body.step} ${body.error}`
+    case 'context.compacted': return `after ${body.step}: ${body.before} -> ${body.after}`
+    case 'limit.warned': return `${body.limit} ${body.used} of ${body.of}`
     case 'checkpoint.failed': return `step ${body.step} ${body.error}`
     case 'child.spawned': return body.child
     case 'child.exited': return `${body.child} ${body.code} ${body.reason}`

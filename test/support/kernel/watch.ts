@@ -3,6 +3,7 @@
 import type { Effect } from '../../../src/kernel/effects.ts'
 import type { Fact } from '../../../src/kernel/facts.ts'
 import type { InputBody } from '../../../src/kernel/inputs.ts'
+import type { Process } from '../../../src/kernel/types.ts'
 import type { Decision } from '../../../src/kernel/work.ts'
 
 interface Watched {
@@ -18,6 +19,12 @@ interface Watched {
   /** the driver was given the turn and has not said that it ended */
   busy: boolean
   modelOpen: boolean
+  compacting: boolean
+  /** steps at the last compaction; null: none */
+  compactedAt: number | null
+  steps: number
+  /** facts that hold messages which still wait */
+  waiting: Map<string, number>
   calls: Set<string>
   elapsed: number
 }
@@ -28,7 +35,7 @@ function must(holds: boolean, rule: string): asserts holds {
 
 const ONLY_RUNNING = new Set<Fact['body']['type']>([
   'process.attached', 'process.handle', 'process.ready', 'process.working', 'process.stopping', 'process.exited', 'process.held', 'process.released',
-  'process.drained', 'process.frozen', 'process.incoming', 'process.output', 'model.started', 'model.finished', 'process.rehydrated',
+  'process.drained', 'process.frozen', 'process.incoming', 'process.output', 'model.started', 'model.finished', 'process.rehydrated', 'compaction.started', 'compaction.failed', 'context.compacted', 'context.window',
 ])
 
 export class Watch {
@@ -45,6 +52,7 @@ export class Watch {
       const known = this.#all.get(row.uuid)
       must(known !== undefined && known.seq === seq && known.pid === pid && known.state === life.state, 'a row is what its last fact says')
       must(clock.elapsedMs >= 0, 'elapsed time is never negative')
+      this.#context(row)
       const stands = life.state !== 'running' || life.holds.length > 0
       must(stands ? clock.since === null : clock.since !== null, 'the clock stands exactly while it does not run or is suspended')
       if (life.state === 'dead') must(life.exit.cause !== undefined && clock.exitedAt !== null, 'the dead have an exit with a cause and a time')
@@ -66,7 +74,7 @@ export class Watch {
       must(!this.#all.has(uuid) && seq === 1, 'a process is spawned once, by its first fact')
       this.#all.set(uuid, {
         seq: 0, pid, state: 'created', command: body.spec.driver === 'command', attached: false, holds: new Set(), stopping: false,
-        turnOpen: false, turn: 0, busy: false, modelOpen: false, calls: new Set(), elapsed: 0,
+        turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
       })
     }
     const known = this.#all.get(uuid)
@@ -83,6 +91,42 @@ export class Watch {
     must(known.state === 'running' || !ONLY_RUNNING.has(body.type), `${body.type} is of running processes`)
     this.#life(known, body)
     this.#work(known, body)
+    this.#compaction(known, body)
+    if (body.type === 'process.queue') known.waiting.set(body.id, seq)
+    if (body.type === 'process.incoming') known.waiting.delete(body.id)
+  }
+
+  /** The parts are in order, apart, and lose no message that waits. */
+  #context({ uuid, seq, context }: Process): void {
+    if (!context?.ranges) return
+    must(context.ranges.every(([first, last], i) => first <= last && last <= seq && first > (context.ranges?.[i - 1]?.[1] ?? -1) + 1), 'the parts of a context are in order and apart')
+    const open = context.ranges.at(-1)?.[0] ?? Infinity
+    for (const waits of this.#all.get(uuid)?.waiting.values() ?? []) {
+      must(waits >= open || context.ranges.some(([first, last]) => first <= waits && waits <= last), 'a message that waits is in the context to come')
+    }
+  }
+
+  #compaction(known: Watched, body: Fact['body']): void {
+    switch (body.type) {
+      case 'process.started':
+      case 'process.attached':
+      case 'process.ready': known.compacting = false; return
+      case 'model.finished': known.steps += 1; return
+      case 'compaction.started':
+        must(known.holds.size === 0 && !known.stopping, 'no compaction begins while it is held or stops')
+        must(!known.modelOpen && known.calls.size === 0 && !known.compacting, 'a compaction begins between two steps')
+        must(known.compactedAt !== known.steps, 'never twice without a step between')
+        known.compacting = true
+        return
+      case 'compaction.failed':
+      case 'context.compacted':
+        must(known.compacting, 'a compaction ends that has begun')
+        known.compacting = false
+        if (body.type === 'context.compacted') known.compactedAt = known.steps
+        return
+      case 'limit.warned': must(body.of > 0 && body.used >= 0.8 * body.of, 'a warning has its cause'); return
+      default:
+    }
   }
 
   #life(known: Watched, body: Fact['body']): void {
@@ -135,7 +179,7 @@ export class Watch {
         return
       case 'model.started':
         must(known.holds.size === 0 && !known.stopping, 'no model call begins while it is held or stops')
-        must(!known.modelOpen && known.calls.size === 0, 'a step begins when the one before is whole')
+        must(!known.modelOpen && known.calls.size === 0 && !known.compacting, 'a step begins when the one before is whole')
         known.modelOpen = true
         return
       case 'model.finished':

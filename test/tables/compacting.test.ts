@@ -1,0 +1,472 @@
+// Compaction as the kernel decides it: when one may begin, how it ends, what is kept, what it costs, and the warning before it.
+import { describe, expect, test } from 'vitest'
+import { areRanges, joined, rangesAfter, upTo } from '../../src/kernel/ranges.ts'
+import type { Range } from '../../src/kernel/types.ts'
+import { Player, play } from '../support/kernel/transcript.ts'
+
+/** A process that has ended a step with a call. */
+const ONE_STEP = `
+  .live a
+  .report a model 1
+  .report a answer 1 calls=c1:once
+  .report a tool c1
+`
+
+describe('from the question to the new context', () => {
+  test('the parts that are kept are in the checkpoint, and the last one grows', () => {
+    const player = new Player()
+    expect(player.play(`
+      ${ONE_STEP}
+      .send a
+      report a compacting 1
+      report a compacted 1 parts=2-2,7-10 after=40
+      checkpoint a
+      .report a model 2
+      .report a answer 2
+      checkpoint a
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 1
+      a.12 compaction.started after 1 try 1
+        -> ack go
+      > report a compacted 1 parts=2-2,7-10 after=40
+      a.13 context.compacted after 1: 100 -> 40
+        -> checkpoint a#1
+        -> ack ok
+      > checkpoint a
+      a.14 checkpoint.written step 1 of 2-2 7-11 13-13
+      > checkpoint a
+      a.17 checkpoint.written step 2 of 2-2 7-11 13-16
+      "
+    `)
+    expect(player.world.row('a')?.context).toEqual({ window: null, ranges: [[2, 2], [7, 11], [13, 13]], compactedStep: 1, compacting: false })
+    expect(player.world.row('a')?.usage.contextTokens).toBe(11)
+  })
+
+  test('an attempt that failed is made again', () => {
+    expect(play(`
+      ${ONE_STEP}
+      report a compacting 1
+      report a uncompacted 1 again=100 tokens=7
+      report a compacting 1 attempt=2
+      report a compacted 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 1
+      a.11 compaction.started after 1 try 1
+        -> ack go
+      > report a uncompacted 1 again=100 tokens=7
+      a.12 compaction.failed after 1 overloaded
+        -> ack ok
+      > report a compacting 1 attempt=2
+      a.13 compaction.started after 1 try 2
+        -> ack go
+      > report a compacted 1
+      a.14 context.compacted after 1: 100 -> 10
+        -> checkpoint a#1
+        -> ack ok
+      "
+    `)
+  })
+
+  test('one that cannot be made suspends; a resume lets it be tried again', () => {
+    expect(play(`
+      ${ONE_STEP}
+      report a compacting 1
+      report a uncompacted 1
+      report a drained
+      report a compacting 1
+      resume a
+      report a compacting 1
+      report a compacted 1
+      report a model 2
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 1
+      a.11 compaction.started after 1 try 1
+        -> ack go
+      > report a uncompacted 1
+      a.12 compaction.failed after 1 overloaded
+      a.13 process.held context-full/system
+      a.14 process.note the context is full: it could not be compacted: overloaded
+        -> driver.pause a#1
+        -> ack held
+        == a suspended
+      > report a drained
+      a.15 process.drained
+        -> ack ok
+      > report a compacting 1
+        -> ack held
+      > resume a
+      a.16 process.released context-full/system
+        -> driver.unpause a#1
+        -> done, 1 affected
+        == a working
+      > report a compacting 1
+      a.17 compaction.started after 1 try 1
+        -> ack go
+      > report a compacted 1
+      a.18 context.compacted after 1: 100 -> 10
+        -> checkpoint a#1
+        -> ack ok
+      > report a model 2
+      a.19 model.started 2 try 1
+        -> ack go
+      "
+    `)
+  })
+})
+
+describe('when none may begin', () => {
+  test('while a call is open, after another step, or while one is under way; and no step begins meanwhile', () => {
+    expect(play(`
+      .live a
+      .report a model 1
+      report a compacting 0
+      .report a answer 1 calls=c1:once
+      report a compacting 1
+      .report a tool c1
+      report a compacting 0
+      report a compacting 2
+      report a compacting 1
+      report a compacting 1
+      report a model 2
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 0
+        -> refused INVALID: the context cannot be compacted after step 0: step 1 is open, or it is being compacted
+      > report a compacting 1
+        -> refused INVALID: the context cannot be compacted after step 1: step 1 is open, or it is being compacted
+      > report a compacting 0
+        -> refused INVALID: the context cannot be compacted after step 0: step 1 is open, or it is being compacted
+      > report a compacting 2
+        -> refused INVALID: the context cannot be compacted after step 2: step 1 is open, or it is being compacted
+      > report a compacting 1
+      a.11 compaction.started after 1 try 1
+        -> ack go
+      > report a compacting 1
+        -> refused INVALID: the context cannot be compacted after step 1: step 1 is open, or it is being compacted
+      > report a model 2
+        -> refused INVALID: step 2 cannot begin: the context is being compacted
+      "
+    `)
+  })
+
+  test('twice without a step between: the process is suspended instead, each time that it is tried', () => {
+    expect(play(`
+      ${ONE_STEP}
+      .report a compacting 1
+      .report a compacted 1
+      report a compacting 1
+      report a compacting 1
+      .resume a
+      report a compacting 1
+      .resume a
+      .report a model 2
+      .report a answer 2 calls=c2:once
+      .report a tool c2
+      report a compacting 2
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 1
+      a.13 process.held context-full/system
+      a.14 process.note the context is full: it was compacted and is still too large; a model with a larger window could go on: stop it, then resume it with --model
+        -> driver.pause a#1
+        -> ack held
+        == a suspended
+      > report a compacting 1
+        -> ack held
+      > report a compacting 1
+      a.16 process.held context-full/system
+      a.17 process.note the context is full: it was compacted and is still too large; a model with a larger window could go on: stop it, then resume it with --model
+        -> driver.pause a#1
+        -> ack held
+        == a suspended
+      > report a compacting 2
+      a.23 compaction.started after 2 try 1
+        -> ack go
+      "
+    `)
+  })
+
+  test('held or stopping', () => {
+    expect(play(`
+      ${ONE_STEP}
+      .signal SIGPAUSE a
+      report a compacting 1
+      .resume a
+      .signal SIGTERM a
+      report a compacting 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 1
+        -> ack held
+      > report a compacting 1
+        -> ack stop
+      "
+    `)
+  })
+
+  test('with a budget that is used up, be it by the summary itself', () => {
+    expect(play(`
+      .live a budgetTokens=40
+      .report a model 1
+      .report a answer 1
+      report a compacting 1
+      report a compacted 1 tokens=30
+      report a model 2
+      .live b budgetTokens=10
+      .report b model 1
+      .report b answer 1
+      report b compacting 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 1
+      a.9 compaction.started after 1 try 1
+        -> ack go
+      > report a compacted 1 tokens=30
+      a.10 context.compacted after 1: 100 -> 10
+        -> checkpoint a#1
+        -> ack ok
+      > report a model 2
+      a.11 process.held budget/system
+      a.12 process.note budget: 42 of 40 tokens are used
+        -> driver.pause a#1
+        -> ack held
+        == a suspended
+      > report b compacting 1
+      b.9 process.held budget/system
+      b.10 process.note budget: 11 of 10 tokens are used
+        -> driver.pause b#2
+        -> ack held
+        == b suspended
+      "
+    `)
+  })
+})
+
+describe('what comes too late or cannot be', () => {
+  test('an end that has no beginning, comes twice, or names parts that the journal has not', () => {
+    expect(play(`
+      ${ONE_STEP}
+      report a compacted 1
+      report a uncompacted 1
+      .report a compacting 1
+      report a compacted 0
+      report a compacted 1 parts=5-99
+      report a compacted 1 parts=5-4
+      report a compacted 1 parts=5-6,6-7
+      report a compacted 1
+      report a compacted 1
+      report a uncompacted 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacted 1
+        -> ack late
+      > report a uncompacted 1
+        -> ack late
+      > report a compacted 0
+        -> ack late
+      > report a compacted 1 parts=5-99
+        -> refused INVALID: no parts of 11 facts: [[5,99]]
+      > report a compacted 1 parts=5-4
+        -> refused INVALID: no parts of 11 facts: [[5,4]]
+      > report a compacted 1 parts=5-6,6-7
+        -> refused INVALID: no parts of 11 facts: [[5,6],[6,7]]
+      > report a compacted 1
+      a.12 context.compacted after 1: 100 -> 10
+        -> checkpoint a#1
+        -> ack ok
+      > report a compacted 1
+        -> ack late
+      > report a uncompacted 1
+        -> ack late
+      "
+    `)
+  })
+
+  test('what was under way is over with the turn, with the daemon, and with the incarnation', () => {
+    expect(play(`
+      .live a interactive
+      .report a model 1
+      .report a answer 1
+      .report a compacting 1
+      .report a ended 1 interrupted
+      report a compacted 1
+      .send a
+      report a compacting 1
+      .signal SIGPAUSE a
+      boot a
+      report a compacted 1
+      .resume a
+      start a
+      report a compacted 1
+      .report a up
+      report a compacting 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacted 1
+        -> ack late
+      > report a compacting 1
+      a.14 compaction.started after 1 try 1
+        -> ack go
+      > boot a
+      a.17 process.rehydrated #2
+      > report a compacted 1
+        -> ack late
+      > start a
+      a.19 process.attached
+        -> driver.start a#2
+      > report a compacted 1
+        -> ack late
+      > report a compacting 1
+      a.22 compaction.started after 1 try 1
+        -> ack go
+      "
+    `)
+  })
+
+  test('a summary that comes while it is paused is kept, and one that fails then adds its hold', () => {
+    expect(play(`
+      ${ONE_STEP}
+      .report a compacting 1
+      .signal SIGPAUSE a
+      report a compacted 1
+      .live b
+      .report b compacting 0
+      .signal SIGPAUSE b
+      report b uncompacted 0
+      resume b
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacted 1
+      a.14 context.compacted after 1: 100 -> 10
+        -> checkpoint a#1
+        -> ack ok
+      > report b uncompacted 0
+      b.10 compaction.failed after 0 overloaded
+      b.11 process.held context-full/system
+      b.12 process.note the context is full: it could not be compacted: overloaded
+        -> ack held
+      > resume b
+      b.13 process.released user/user context-full/system
+        -> driver.unpause b#2
+        -> done, 1 affected
+        == b working
+      "
+    `)
+  })
+})
+
+describe('the warning before it', () => {
+  test('once each time that the context comes to fill 80 % of the window, also by a smaller window', () => {
+    expect(play(`
+      .spawn a
+      .start a
+      report a up window=100
+      .report a model 1
+      report a answer 1 tokens=78
+      .report a model 2
+      report a answer 2 tokens=79
+      .report a model 3
+      report a answer 3 tokens=90
+      .report a compacting 3
+      report a compacted 3 after=50
+      .report a model 4
+      report a answer 4 tokens=85
+      .report a ended 1
+      .released a
+      .resume a message
+      .start a
+      report a up window=200
+      .report a ended 2
+      .released a
+      .resume a message
+      .start a
+      report a up window=100
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a up window=100
+      a.4 context.window 100
+      a.5 process.ready turn 0
+      a.6 process.incoming intent turn 1
+      a.7 process.working turn 1 intent
+        -> driver.deliver a#1 intent turn 1
+        -> ack ok
+        == a working
+      > report a answer 1 tokens=78
+      a.9 model.finished 1
+        -> ack ok
+      > report a answer 2 tokens=79
+      a.11 model.finished 2
+      a.12 limit.warned context 80 of 100
+        -> ack ok
+      > report a answer 3 tokens=90
+      a.14 model.finished 3
+        -> ack ok
+      > report a compacted 3 after=50
+      a.16 context.compacted after 3: 100 -> 50
+        -> checkpoint a#1
+        -> ack ok
+      > report a answer 4 tokens=85
+      a.18 model.finished 4
+      a.19 limit.warned context 86 of 100
+        -> ack ok
+      > report a up window=200
+      a.26 context.window 200
+      a.27 process.ready turn 1
+      a.28 process.incoming m16 turn 2
+      a.29 process.working turn 2 m16
+        -> driver.deliver a#2 m16 turn 2
+        -> ack ok
+        == a working
+      > report a up window=100
+      a.36 context.window 100
+      a.37 limit.warned context 86 of 100
+      a.38 process.ready turn 2
+      a.39 process.incoming m21 turn 3
+      a.40 process.working turn 3 m21
+        -> driver.deliver a#3 m21 turn 3
+        -> ack ok
+        == a working
+      "
+    `)
+  })
+
+  test('none without a known window', () => {
+    expect(play(`
+      .live a
+      .report a model 1
+      report a answer 1 tokens=1000000
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a answer 1 tokens=1000000
+      a.8 model.finished 1
+        -> ack ok
+      "
+    `)
+  })
+})
+
+describe('parts of a journal', () => {
+  const CASES: readonly (readonly [ranges: readonly Range[], seq: number, isOne: boolean])[] = [
+    [[], 0, true], [[[1, 1]], 1, true], [[[1, 2], [3, 3]], 3, true], [[[1, 2], [5, 9]], 9, true],
+    [[[0, 1]], 5, false], [[[2, 1]], 5, false], [[[1, 6]], 5, false], [[[1, 2], [2, 3]], 5, false], [[[3, 4], [1, 2]], 5, false], [[[1.5, 2]], 5, false], [[[1, Number.NaN]], 5, false],
+  ]
+  test.each(CASES)('%j of %i facts: %s', (ranges, seq, isOne) => {
+    expect(areRanges(ranges, seq)).toBe(isOne)
+  })
+
+  test('those that touch or overlap are one', () => {
+    expect(joined([[7, 9], [1, 2], [3, 3], [5, 8]])).toEqual([[1, 3], [5, 9]])
+  })
+
+  test('after a compaction the texts of waiting messages are kept, and all from the compaction on', () => {
+    expect(rangesAfter([[2, 2], [10, 12]], [4, 11, 13], 14)).toEqual([[2, 2], [4, 4], [10, 14]])
+    expect(rangesAfter([], [], 3)).toEqual([[3, 3]])
+  })
+
+  test('the last one goes on to the newest fact', () => {
+    expect(upTo([[1, 2], [5, 6]], 9)).toEqual([[1, 2], [5, 9]])
+  })
+})
