@@ -7,6 +7,7 @@ import type { DriverName, Effort, Limits } from '../kernel/types.ts'
 import type { Problem } from './files.ts'
 import { effortRule, fallbackRule, modelRule } from './config.ts'
 import { parseDuration } from './duration.ts'
+import { agentMcp, placeOf, type AgentMcp } from './mcp-file.ts'
 import { nearest } from './nearest.ts'
 import { parseYaml, type Format, type Parsed } from './yaml.ts'
 
@@ -24,6 +25,8 @@ export interface Agent {
   /** null is the driver's default set */
   readonly tools: readonly string[] | null
   readonly deny: readonly string[]
+  /** null: it says nothing, so it may use all that are configured */
+  readonly mcp: AgentMcp | null
   readonly limits: Limits
   readonly system: string | null
   readonly source: AgentSource
@@ -47,6 +50,9 @@ const CLAUDE_MODELS: Readonly<Record<string, string | null>> = {
   haiku: 'anthropic/claude-haiku-4-5',
   inherit: null,
 }
+
+/** `mcp__SERVER`, `mcp__SERVER__TOOL` or, with a star at its end, all that begin so. Which there are is known at the start. */
+const MCP_TOOL = /^mcp__[\w-]*[\w*-]$/
 
 const MAX_TOOLS = 200
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
@@ -76,7 +82,10 @@ const keys = {
   tools: toolList.optional(),
   deny: toolList.default([]),
   limits: limits.default({}),
-  mcp: z.unknown().optional(),
+  mcp: z.unknown().superRefine((value, context) => {
+    const read = value === undefined ? null : agentMcp(value, placeOf(''), false)
+    if (read !== null && 'wrong' in read) context.addIssue(read.wrong)
+  }).optional(),
   restart: z.unknown().optional(),
 }
 const ownFormat: Format<z.infer<z.ZodObject<typeof keys>>> = {
@@ -94,10 +103,10 @@ export function parseAgent(text: string, file: string, source: AgentSource): Par
 
 /** What is wrong with a list of tools, in words; null if all of them are there. A tool that is denied under a wrong name is not denied. */
 export function wrongTool(names: readonly string[]): string | null {
-  const wrong = names.find((one) => !(TOOLS as readonly string[]).includes(one))
+  const wrong = names.find((one) => !(TOOLS as readonly string[]).includes(one) && !MCP_TOOL.test(one))
   if (wrong === undefined) return null
   const near = nearest(CLAUDE_TOOLS[wrong] ?? wrong, TOOLS)
-  return `there is no tool \`${wrong}\`${near ? `; did you mean \`${near}\`?` : `; there are ${TOOLS.join(', ')}`}`
+  return `there is no tool \`${wrong}\`${near ? `; did you mean \`${near}\`?` : `; there are ${TOOLS.join(', ')} and mcp__SERVER__TOOL`}`
 }
 
 interface Parts {
@@ -117,7 +126,7 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
   if (!parsed.ok) return parsed
   const { limits: said, ...rest } = parsed.value
   const { timeout, ...counts } = said
-  const unsupported = (['mcp', 'restart'] as const).filter((key) => rest[key] !== undefined).map((key) => `${key} is not supported yet`)
+  const unsupported = rest.restart === undefined ? [] : ['restart is not supported yet']
   if (rest.driver !== 'native') unsupported.push(`driver ${rest.driver} is not supported in agent files yet`)
   return named(rest.name ?? null, file, {
     description: rest.description,
@@ -127,6 +136,7 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     effort: rest.effort ?? null,
     tools: rest.tools ?? null,
     deny: rest.deny,
+    mcp: ownMcp(rest.mcp, file),
     limits: { ...present(counts), ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
     system: body || null,
     source,
@@ -134,11 +144,16 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
   })
 }
 
+function ownMcp(value: unknown, file: string): AgentMcp | null {
+  const read = value === undefined ? null : agentMcp(value, placeOf(file), false)
+  return read !== null && 'wrong' in read ? null : read
+}
+
 /** Claude Code takes front matter that is no YAML (`description: Use it when: …`), so each line is then a key and its text. */
 function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {
   const yaml = parseYaml(front, claudeFormat, file, 2)
   const said = yaml.ok ? yaml.value : byLines(front)
-  const { name, description, tools, disallowedTools, model, maxTurns, color: _, ...others } = said
+  const { name, description, tools, disallowedTools, model, maxTurns, mcpServers, color: _, ...others } = said
   const allowed = claudeTools('tools', tools)
   const denied = claudeTools('disallowedTools', disallowedTools)
   const chosen = claudeModel(model)
@@ -151,6 +166,7 @@ function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {
     effort: null,
     tools: tools === undefined || tools === '*' ? null : allowed.names,
     deny: denied.names,
+    mcp: claudeMcp(mcpServers, file),
     limits: maxTurns !== undefined && steps.success ? { maxSteps: steps.data } : {},
     system: body || null,
     source: 'claude',
@@ -163,11 +179,17 @@ function byLines(front: string): Record<string, unknown> {
   return Object.fromEntries(pairs.flatMap((match) => (match ? [[match[1] ?? '', (match[2] ?? '').trim()]] : [])))
 }
 
+function claudeMcp(value: unknown, file: string): AgentMcp | null {
+  const read = value === undefined || value === null ? null : agentMcp(value, placeOf(file), true)
+  return read !== null && 'wrong' in read ? null : read
+}
+
 function claudeTools(key: string, value: unknown): { names: string[]; unsupported: string[] } {
   const said = list.safeParse(value ?? [])
   if (!said.success) return { names: [], unsupported: [`${key}: ${said.error.issues[0]?.message}`] }
-  const names = said.data.flatMap((one) => CLAUDE_TOOLS[one] ?? [])
-  return { names: [...new Set(names)], unsupported: said.data.filter((one) => !CLAUDE_TOOLS[one]).map((one) => `${key}: ${one} is not supported`) }
+  const known = (one: string): string | undefined => CLAUDE_TOOLS[one] ?? (MCP_TOOL.test(one) ? one : undefined)
+  const names = said.data.flatMap((one) => known(one) ?? [])
+  return { names: [...new Set(names)], unsupported: said.data.filter((one) => known(one) === undefined).map((one) => `${key}: ${one} is not supported`) }
 }
 
 function claudeModel(value: unknown): { model: string | null; unsupported: string[] } {

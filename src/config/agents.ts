@@ -35,6 +35,7 @@ const BUILT_IN: readonly Agent[] = [
     effort: null,
     tools: null,
     deny: [],
+    mcp: null,
     limits: {},
     system: DEFAULT_PROMPT,
     source: 'built-in',

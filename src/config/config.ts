@@ -2,10 +2,13 @@
 // Owns every key and its default. A project's file comes with a repository, so it may choose an agent and a model, but
 // nothing that runs programs, moves keys or touches other projects: those keys are the user's alone.
 // Test: test/tables/config.test.ts.
+import { mkdir, realpath, rename, writeFile } from 'node:fs/promises'
+import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
-import type { ContainmentKind, Effort } from '../kernel/types.ts'
+import type { ContainmentKind, Effort, McpServer } from '../kernel/types.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
+import { SERVER_KEYS, placeOf, serversOf, serversRule } from './mcp-file.ts'
 import type { Env, Paths } from './paths.ts'
 import { parseYaml, type Format } from './yaml.ts'
 
@@ -44,6 +47,8 @@ export interface Config {
   readonly containment: ContainmentKind | 'auto'
   /** argv of a program that prints a key; `{name}` is replaced by the key's name */
   readonly keyCommand: readonly string[] | null
+  /** directories whose files may name programs to start (MCP servers): these and all below */
+  readonly trusted: readonly string[]
 }
 
 export const DEFAULTS: Config = {
@@ -65,6 +70,7 @@ export const DEFAULTS: Config = {
   ],
   containment: 'auto',
   keyCommand: null,
+  trusted: [],
 }
 
 const MAX_PROVIDERS = 100
@@ -94,6 +100,8 @@ const userKeys = {
   providers: z.array(provider).max(MAX_PROVIDERS).optional(),
   containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).optional(),
   keyCommand: z.array(z.string().max(4096)).min(1).max(100).optional(),
+  trusted: z.array(z.string().startsWith('/', 'expected an absolute path').max(4096)).max(1000).optional(),
+  mcp: serversRule.optional(),
 }
 
 type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
@@ -101,7 +109,10 @@ type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
 
 const userFormat: Format<UserFile> = {
   schema: z.strictObject(userKeys),
-  known: (path) => Object.keys(path[0] !== 'providers' ? userKeys : path[2] === 'models' ? modelFacts.shape : provider.shape),
+  known: ([key, , part]) => {
+    if (key === 'mcp') return SERVER_KEYS
+    return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
+  },
 }
 const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: () => Object.keys(projectKeys) }
 
@@ -125,12 +136,34 @@ export interface ConfigSources {
 
 /** Throws AGENT_INVALID with `file:line` for a bad file, and INVALID for a bad variable. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
-  const user = await readFormat(sources.paths.configFile, userFormat)
+  // The servers have secrets in them, and what comes out here is shown.
+  const { mcp: _, ...user }: UserFile = await readFormat(sources.paths.configFile, userFormat)
   const project = sources.cwd === null ? {} : await readProject(sources.cwd)
   const said = { ...user, ...project, ...fromEnv(sources.env ?? {}), ...fromFlags(sources.flags ?? {}) }
   const providers = said.providers ?? []
   const builtIn = DEFAULTS.providers.filter((one) => !providers.some((own) => own.name === one.name))
   return { ...DEFAULTS, ...defined(said), providers: [...providers, ...builtIn] }
+}
+
+/** The user's MCP servers as they are written, with their secrets. Throws as `loadConfig` does. */
+export async function userServers({ configFile }: Paths): Promise<readonly McpServer[]> {
+  const { mcp }: UserFile = await readFormat(configFile, userFormat)
+  return mcp ? serversOf(mcp, placeOf(configFile)) : []
+}
+
+/** Adds a directory to the user's `trusted`, and leaves the rest of the file as it is. False: it was in there. Throws as `loadConfig` does. */
+export async function trustDirectory(where: Paths, dir: string): Promise<boolean> {
+  const { configFile: file } = where
+  const { trusted } = await loadConfig({ paths: where, cwd: null })
+  const real = await realpath(dir)
+  if (trusted.includes(real)) return false
+  const found = await readText(file)
+  const document = parseDocument(found?.text ?? '')
+  document.setIn(['trusted'], document.createNode([...trusted, real]))
+  await mkdir(where.config, { recursive: true, mode: 0o700 })
+  await writeFile(`${file}.new`, document.toString(), { mode: found?.mode ?? 0o600 })
+  await rename(`${file}.new`, file)
+  return true
 }
 
 async function readProject(cwd: string): Promise<ProjectFile> {

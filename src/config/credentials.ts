@@ -47,7 +47,8 @@ export function splitEnv(env: Env): SplitEnv {
   return { recorded, secrets }
 }
 
-function looksSecret(name: string, value: string): boolean {
+/** By the variable's name, or by the form of the value alone where the name is empty. */
+export function looksSecret(name: string, value: string): boolean {
   if (SECRET_VALUE.test(value)) return true
   return SECRET_NAME.test(name) && !HARMLESS_NAME.test(name) && value !== ''
 }

@@ -25,17 +25,18 @@ const front = (...lines: string[]): string => ['---', ...lines, '---', 'Be kind.
 
 describe("reeve's format", () => {
   test('everything that a file can say', () => {
-    const text = front('name: tester', 'description: Writes tests', 'driver: native', 'model: openai/gpt-5', 'tools: [read, bash]', 'deny: write, edit', 'limits: { maxSteps: 9, timeout: 1h30m, budgetUsd: 0.5, budgetTokens: 1000 }', 'mcp: { a: 1 }', 'restart: permanent')
+    const text = front('name: tester', 'description: Writes tests', 'driver: native', 'model: openai/gpt-5', 'tools: [read, bash]', 'deny: write, edit', 'limits: { maxSteps: 9, timeout: 1h30m, budgetUsd: 0.5, budgetTokens: 1000 }', 'mcp: [github, { local: { command: ./server } }]', 'restart: permanent')
     expect(good(text)).toEqual({
       name: 'tester', description: 'Writes tests', driver: 'native', model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
+      mcp: { names: ['github'], own: [{ name: 'local', source: '/p/file.md', kind: 'stdio', argv: ['./server'], env: {} }] },
       limits: { maxSteps: 9, timeoutMs: 5_400_000, budgetUsd: 0.5, budgetTokens: 1000 }, system: 'Be kind.', source: 'project', file: '/p/file.md',
-      unsupported: ['mcp is not supported yet', 'restart is not supported yet'],
+      unsupported: ['restart is not supported yet'],
     })
   })
 
   test('the least: the name is the file’s, all else the default', () => {
     expect(good('---\n---\n')).toEqual({
-      name: 'file', description: '', driver: 'native', model: null, fallback: null, effort: null, tools: null, deny: [], limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
+      name: 'file', description: '', driver: 'native', model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
     })
   })
 
@@ -49,7 +50,8 @@ describe("reeve's format", () => {
     ['an unknown key', front('name: x', 'modle: a/b'), '3: unknown key `modle`; did you mean `model`?'],
     ['an unknown limit', front('limits:', '  maxSteps: 1', '  budgetUSD: 1'), '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?'],
     ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
-    ['a tool that is like no other', front('tools: fetch_the_web'), '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash'],
+    ['a tool that is like no other', front('tools: fetch_the_web'), '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash and mcp__SERVER__TOOL'],
+    ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
     ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
     ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
     ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: Too small: expected number to be >=1'],
@@ -70,7 +72,8 @@ describe("Claude Code's format", () => {
     ['names with commas', 'tools: Read, Grep,Bash', { tools: ['read', 'grep', 'bash'], unsupported: [] }],
     ['a list', 'tools: [Read, MultiEdit, Edit]', { tools: ['read', 'edit'], unsupported: [] }],
     ['none said is all', 'color: red', { tools: null, unsupported: [] }],
-    ['unknown tools are told, and grant nothing', 'tools: WebFetch, mcp__x__y', { tools: [], unsupported: ['tools: WebFetch is not supported', 'tools: mcp__x__y is not supported'] }],
+    ['unknown tools are told, and grant nothing', 'tools: WebFetch', { tools: [], unsupported: ['tools: WebFetch is not supported'] }],
+    ['tools of MCP servers have the same names', 'tools: Read, mcp__x__y, mcp__z', { tools: ['read', 'mcp__x__y', 'mcp__z'], unsupported: [] }],
     ['a pattern does not become the whole tool', 'tools: Read, Bash(git add:*, git commit:*)', { tools: ['read'], unsupported: ['tools: Bash(git add:*, git commit:*) is not supported'] }],
     ['denied tools', 'disallowedTools: Bash, Write', { tools: null, deny: ['bash', 'write'], unsupported: [] }],
     ['sonnet', 'model: sonnet', { model: 'anthropic/claude-sonnet-5', unsupported: [] }],

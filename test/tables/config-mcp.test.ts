@@ -1,0 +1,253 @@
+// MCP servers in configuration: `.mcp.json` as it is written, reeve's own keys, which of them a process gets, what of
+// them may be recorded, and what comes of it at the start: trust, variables, secrets.
+import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { findAgent } from '../../src/config/agents.ts'
+import { loadConfig, trustDirectory } from '../../src/config/config.ts'
+import { parseMcpJson } from '../../src/config/mcp-file.ts'
+import { mcpStarts } from '../../src/config/mcp-start.ts'
+import { mcpServers, mcpVariables } from '../../src/config/mcp.ts'
+import { paths, type Paths } from '../../src/config/paths.ts'
+import { expand, literalOf, variablesIn } from '../../src/config/template.ts'
+import type { McpStart } from '../../src/kernel/mcp.ts'
+import type { McpServer } from '../../src/kernel/types.ts'
+import { tempDir } from '../support/tmp.ts'
+
+const FILE = '/repo/.mcp.json'
+const PLACE = { file: FILE, dir: '/repo', home: '/repo' }
+const KEY = 'sk-0123456789abcdef'
+
+interface Place extends AsyncDisposable {
+  readonly root: string
+  readonly repo: string
+  readonly where: Paths
+  write(file: string, text: string | object): void
+  /** as at a spawn */
+  servers(options?: { chosen?: readonly string[]; agent?: string }): Promise<readonly McpServer[]>
+  /** as at the start of an incarnation */
+  starts(servers: readonly McpServer[], credentials?: Readonly<Record<string, string>>, env?: Readonly<Record<string, string>>): Promise<readonly McpStart[]>
+}
+
+async function place(): Promise<Place> {
+  const dir = await tempDir()
+  const root = realpathSync(dir.path)
+  const repo = join(root, 'repo')
+  mkdirSync(repo)
+  const where = paths({ REEVE_HOME: join(root, 'home') })
+  return {
+    root, repo, where,
+    write(file, text) {
+      mkdirSync(dirname(join(root, file)), { recursive: true })
+      writeFileSync(join(root, file), typeof text === 'string' ? text : JSON.stringify(text))
+    },
+    servers: async ({ chosen, agent = 'default' } = {}) => mcpServers({ cwd: repo, paths: where, agent: await findAgent(agent, repo, where), chosen }),
+    starts: (mcp, credentials = {}, env = {}) => mcpStarts({ mcp, env, cwd: repo }, credentials, where),
+    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+  }
+}
+
+const stdio = (more: object = {}): object => ({ name: 's', source: FILE, kind: 'stdio', argv: ['run'], env: {}, cwd: '/repo', ...more })
+const problem = (name: string, words: string): object => ({ name, source: FILE, kind: 'stdio', argv: [], env: {}, problem: words })
+
+describe('.mcp.json', () => {
+  test.each<[string, object, object[]]>([
+    ['nothing', {}, []],
+    ['a command', { s: { command: 'run' } }, [stdio()]],
+    ['arguments and variables, as Claude Code writes them', { s: { type: 'stdio', command: 'npx', args: ['-y', 'pkg'], env: { A: '${B:-c}', PORT: 3000 } } }, [stdio({ argv: ['npx', '-y', 'pkg'], env: { A: '${B:-c}', PORT: '3000' } })]],
+    ['a folder of its own', { s: { command: 'run', cwd: 'sub' } }, [stdio({ cwd: '/repo/sub' })]],
+    ['an address', { s: { type: 'http', url: 'https://x.example/mcp', headers: { A: 'b' } } }, [{ name: 's', source: FILE, kind: 'http', url: 'https://x.example/mcp', headers: { A: 'b' } }]],
+    ['other words for it', { a: { type: 'streamable-http', url: 'https://a.example' }, b: { url: 'https://b.example' }, c: { type: 'sse', url: 'https://c.example' } }, ['a', 'b', 'c'].map((name) => ({ name, source: FILE, kind: 'http', url: `https://${name}.example`, headers: {} }))],
+    ['keys of others are named', { s: { command: 'run', alwaysAllow: [], timeout: 3 } }, [stdio({ notes: ['alwaysAllow is not supported', 'timeout is not supported'] })]],
+    ['what is switched off is not there', { s: { command: 'run', disabled: true } }, []],
+    ['one without anything', { s: {}, t: { command: 'run' } }, [problem('s', 'it has neither a command nor a url'), stdio({ name: 't' })]],
+    ['one with both', { s: { command: 'a', url: 'b' } }, [problem('s', 'it has a command and a url: it can be only one of them')]],
+    ['a type that does not fit', { s: { type: 'http', command: 'a' } }, [problem('s', 'its type is http, and it has a command')]],
+    ['a wrong value is named by its place', { s: { command: ['a'] } }, [problem('s', 'command: Invalid input: expected string, received array')]],
+    ['a list', [], [problem('.mcp.json', '`mcpServers` is not a map of servers')]],
+  ])('%s', (_, mcpServers, expected) => {
+    expect(parseMcpJson(JSON.stringify({ mcpServers }), PLACE)).toEqual(expected)
+  })
+
+  test('one that is no JSON is one server that cannot be used, and nothing of it is quoted', () => {
+    expect(parseMcpJson(`{\n  "a": "${KEY}" "b"\n}`, PLACE)).toEqual([problem('.mcp.json', 'it is not valid JSON (line 2)')])
+    expect(parseMcpJson('null', PLACE)).toEqual([])
+  })
+})
+
+describe('variables', () => {
+  const lookup = (name: string): string | undefined => ({ A: 'one', EMPTY: '' })[name]
+
+  test.each([
+    ['plain', 'plain', [], 'plain'],
+    ['${A}/${A}', 'one/one', ['A'], '/'],
+    ['${B:-two} ${A:-x}', 'two one', ['B', 'A'], 'two x'],
+    ['${EMPTY:-two}|${EMPTY}', 'two|', ['EMPTY'], 'two|'],
+    ['$A ${1} ${a b}', '$A ${1} ${a b}', [], '$A ${1} ${a b}'],
+  ])('%s', (text, expanded, names, literal) => {
+    expect([expand(text, lookup), variablesIn(text), literalOf(text)]).toEqual([expanded, names, literal])
+  })
+
+  test('one that is missing is named', () => {
+    expect(() => expand('${A}${GONE}', lookup)).toThrow('it needs the variable GONE, which is not set')
+  })
+})
+
+describe('which servers a process gets', () => {
+  async function three(): Promise<Place> {
+    const here = await place()
+    here.write('home/config.yaml', 'mcp:\n  user: { command: u }\n  both: { command: of-user }\n')
+    here.write('repo/.mcp.json', { mcpServers: { both: { command: 'of-project' }, project: { command: 'p' } } })
+    here.write('repo/.reeve/agents/own.md', '---\nmcp: { own: { command: o }, both: { command: of-agent } }\n---\n')
+    here.write('repo/.reeve/agents/names.md', '---\nmcp: [user, { own: { command: o } }]\n---\n')
+    here.write('repo/.reeve/agents/none.md', '---\nmcp: []\n---\n')
+    here.write('repo/.reeve/agents/wrong.md', '---\nmcp: [gone]\n---\n')
+    here.write('repo/.claude/agents/claude.md', '---\nname: claude\nmcpServers:\n  - user\n  - inline:\n      type: stdio\n      command: c\n---\n')
+    return here
+  }
+
+  const commands = (servers: readonly McpServer[]): string[] => servers.map((one) => `${one.name}:${one.kind === 'stdio' ? one.argv[0] : one.url}`)
+
+  test.each([
+    ['default', undefined, ['both:of-project', 'project:p', 'user:u']],
+    ['own', undefined, ['own:o', 'both:of-agent']],
+    ['names', undefined, ['own:o', 'user:u']],
+    ['none', undefined, []],
+    ['claude', undefined, ['inline:c', 'user:u']],
+    ['default', ['none'], []],
+    ['default', ['user', 'both'], ['user:u', 'both:of-project']],
+    ['own', ['both'], ['both:of-agent']],
+  ])('agent %s, chosen %j', async (agent, chosen, expected) => {
+    await using here = await three()
+    expect(commands(await here.servers({ agent, ...(chosen ? { chosen } : {}) }))).toEqual(expected)
+  })
+
+  test('a name that there is not is an error that lists what there is', async () => {
+    await using here = await three()
+    await expect(here.servers({ agent: 'wrong' })).rejects.toThrow('agent "wrong": there is no MCP server "gone"; there are both, project, user')
+    await expect(here.servers({ chosen: ['x'] })).rejects.toThrow('there is no MCP server "x"; there are both, project, user')
+  })
+
+  test('what is wrong in config.yaml has its line; nothing else may be in it', async () => {
+    await using here = await place()
+    here.write('home/config.yaml', 'mcp:\n  gh:\n    comand: x\n')
+    await expect(here.servers()).rejects.toThrow('config.yaml:3: unknown key `mcp.gh.comand`; did you mean `command`?')
+    here.write('home/config.yaml', 'mcp:\n  gh: { url: https://x.example, effects: { read: often } }\n')
+    await expect(here.servers()).rejects.toThrow('config.yaml:2: mcp.gh.effects.read: ')
+  })
+})
+
+describe('what may be recorded', () => {
+  test.each<[string, object, object]>([
+    ['references stay', { env: { TOKEN: '${GH_TOKEN}', A_KEY: '${X:-}' } }, { env: { TOKEN: '${GH_TOKEN}', A_KEY: '${X:-}' } }],
+    ['harmless values stay', { env: { MODE: 'fast', KEY_FILE: '/k' } }, { env: { MODE: 'fast', KEY_FILE: '/k' } }],
+    ['a value under a name of a secret', { env: { API_KEY: 'hunter2' } }, { env: { API_KEY: null } }],
+    ['a value that has the form of a key', { env: { MODE: KEY } }, { env: { MODE: null } }],
+    ['a default that is a secret', { env: { API_KEY: '${X:-hunter2}', MODE: `\${X:-${KEY}}` } }, { env: { API_KEY: null, MODE: null } }],
+    ['arguments with a key', { args: [KEY] }, { problem: 'its arguments have what looks like a secret: other programs could see it; put it into env', argv: [], env: {} }],
+    ['arguments that name one', { args: ['--api-key=hunter2'] }, { problem: 'its arguments have what looks like a secret: other programs could see it; put it into env' }],
+    ['arguments that refer to one are told at the start', { args: ['--api-key=${X}'] }, { argv: ['run', '--api-key=${X}'] }],
+  ])('%s', async (_, entry, expected) => {
+    await using here = await place()
+    here.write('repo/.mcp.json', { mcpServers: { s: { command: 'run', ...entry } } })
+    expect(await here.servers()).toMatchObject([expected])
+  })
+
+  test.each([
+    ['a header without a reference is a secret', { headers: { 'X-Mode': 'fast' } }, { headers: { 'X-Mode': null } }],
+    ['one with a reference is none', { headers: { Authorization: 'Bearer ${TOKEN}' } }, { headers: { Authorization: 'Bearer ${TOKEN}' } }],
+    ['but for its default', { headers: { 'X-Api-Key': '${TOKEN:-hunter2}' } }, { headers: { 'X-Api-Key': null } }],
+    ['an address with a password', { url: 'https://me:hunter2@x.example' }, { problem: 'its url has what looks like a secret; put that into a variable and write ${NAME}, or into a header' }],
+    ['an address with a key', { url: 'https://x.example/mcp?api_key=hunter2' }, { problem: 'its url has what looks like a secret; put that into a variable and write ${NAME}, or into a header' }],
+    ['an address that refers to one', { url: 'https://x.example/mcp?api_key=${K}' }, { url: 'https://x.example/mcp?api_key=${K}' }],
+  ])('%s', async (_, entry, expected) => {
+    await using here = await place()
+    here.write('repo/.mcp.json', { mcpServers: { s: { url: 'https://x.example', ...entry } } })
+    expect(await here.servers()).toMatchObject([expected])
+  })
+
+  test('the variables that may be keys are those that the environment does not have', async () => {
+    await using here = await place()
+    here.write('repo/.mcp.json', { mcpServers: { a: { command: '${A}', args: ['${B}'], env: { X: '${C}${A}' } }, b: { url: '${D}', headers: { H: '${E:-x}' } } } })
+    expect(mcpVariables(await here.servers(), { B: 'known' })).toEqual(['A', 'C', 'D', 'E'])
+  })
+})
+
+describe('at the start', () => {
+  test("a project's servers need trust, the user's and those that were named do not", async () => {
+    await using here = await place()
+    here.write('home/config.yaml', 'mcp: { user: { command: u } }\n')
+    here.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
+    const states = async (servers: readonly McpServer[]): Promise<string[]> => (await here.starts(servers)).map((one) => `${one.name}:${one.state}`)
+    const servers = await here.servers()
+    expect(await states(servers)).toEqual(['project:untrusted', 'user:ready'])
+    expect(await here.starts(servers)).toMatchObject([{ why: `${here.repo}/.mcp.json is not trusted to start programs: reeve config trust ${here.repo}` }, {}])
+    expect(await states(await here.servers({ chosen: ['project'] }))).toEqual(['project:ready'])
+    expect(await trustDirectory(here.where, here.repo)).toBe(true)
+    expect(await states(servers)).toEqual(['project:ready', 'user:ready'])
+  })
+
+  test('an agent file of a project is no better than its .mcp.json; a link into a trusted directory is not in it', async () => {
+    await using here = await place()
+    here.write('repo/.reeve/agents/a.md', '---\nmcp: { own: { command: o } }\n---\n')
+    expect(await here.starts(await here.servers({ agent: 'a' }))).toMatchObject([{ state: 'untrusted', why: expect.stringContaining(`reeve config trust ${here.repo}`) }])
+    mkdirSync(join(here.root, 'trusted'))
+    symlinkSync(here.repo, join(here.root, 'trusted', 'link'))
+    await trustDirectory(here.where, join(here.root, 'trusted'))
+    const [server] = await here.servers({ agent: 'a' })
+    expect(await here.starts(server ? [{ ...server, source: join(here.root, 'trusted/link/.reeve/agents/a.md') }] : [])).toMatchObject([{ state: 'untrusted' }])
+  })
+
+  test('trust is written once, beside what is in the file', async () => {
+    await using here = await place()
+    here.write('home/config.yaml', '# mine\ndefaultAgent: x # why\n')
+    expect([await trustDirectory(here.where, here.repo), await trustDirectory(here.where, here.repo), await trustDirectory(here.where, here.root)]).toEqual([true, false, true])
+    expect((await loadConfig({ paths: here.where, cwd: null })).trusted).toEqual([here.repo, here.root])
+    expect(readFileSync(here.where.configFile, 'utf8')).toMatch(/^# mine\ndefaultAgent: x # why\ntrusted:\n/)
+  })
+
+  const SECRETS = { TOKEN: 'a-token-of-mine', SHORT: 'abc' }
+
+  test('values are filled in, and those that are secrets are known as such', async () => {
+    await using here = await place()
+    here.write('home/config.yaml', `mcp:
+  s: { command: "\${BIN:-run}", args: ["\${HOME}"], env: { TOKEN: "\${TOKEN}", S: "\${SHORT}", API_KEY: "hunter22", MODE: fast }, effects: { look: read }, startTimeout: 3s, callTimeout: 1m }
+  h: { url: "https://x.example/\${HOME}", headers: { Authorization: "Bearer \${TOKEN}", X-Other: literal-value } }
+`)
+    const servers = await here.servers()
+    expect(JSON.stringify(servers)).not.toMatch(/hunter22|literal-value/)
+    expect(await here.starts(servers, SECRETS, { HOME: '/me', PATH: '/bin' })).toEqual([
+      {
+        state: 'ready', name: 's', effects: { look: 'read' }, startMs: 3000, callMs: 60_000, notes: [], secrets: ['hunter22', SECRETS.TOKEN],
+        reach: { kind: 'stdio', argv: ['run', '/me'], cwd: here.repo, env: { HOME: '/me', PATH: '/bin', TOKEN: SECRETS.TOKEN, S: 'abc', API_KEY: 'hunter22', MODE: 'fast' } },
+      },
+      {
+        state: 'ready', name: 'h', effects: {}, startMs: 10_000, callMs: 120_000, notes: [], secrets: ['literal-value', SECRETS.TOKEN],
+        reach: { kind: 'http', url: 'https://x.example//me', headers: { Authorization: `Bearer ${SECRETS.TOKEN}`, 'X-Other': 'literal-value' } },
+      },
+    ])
+  })
+
+  test.each([
+    ['a variable that is not set', '{ command: run, env: { A: "${GONE}" } }', 'it needs the variable GONE, which is not set'],
+    ['a secret in the arguments', '{ command: run, args: ["--token", "${TOKEN}"] }', 'its arguments name TOKEN, which is a secret: other programs could see it; put it into env'],
+    ['an address that is none', '{ url: "${HOME}" }', 'its url is not one with http or https'],
+  ])('%s keeps that server out', async (_, entry, why) => {
+    await using here = await place()
+    here.write('home/config.yaml', `mcp: { s: ${entry} }`)
+    expect(await here.starts(await here.servers(), SECRETS, { HOME: '/me' })).toEqual([{ state: 'failed', name: 's', why }])
+  })
+
+  test('what was not recorded is read again where it stands, also in agent files; what is gone is told', async () => {
+    await using here = await place()
+    const agent = (key: string): string => `---\nmcp: { s: { command: run, env: { ${key}: hunter22 } } }\n---\n`
+    here.write('home/agents/a.md', agent('API_KEY'))
+    here.write('repo/.mcp.json', { mcpServers: { p: { command: 'run', env: { API_KEY: 'hunter33' } } } })
+    await trustDirectory(here.where, here.repo)
+    const servers = [...(await here.servers({ agent: 'a' })), ...(await here.servers())]
+    expect(JSON.stringify(servers)).not.toContain('hunter')
+    expect(await here.starts(servers)).toMatchObject([{ reach: { env: { API_KEY: 'hunter22' } } }, { reach: { env: { API_KEY: 'hunter33' } } }])
+    here.write('home/agents/a.md', agent('OTHER'))
+    expect(await here.starts(servers.slice(0, 1))).toEqual([{ state: 'failed', name: 's', why: `its API_KEY was in ${join(here.where.agentsDir, 'a.md')}, and is not there any more` }])
+  })
+})
