@@ -97,8 +97,11 @@ export class Writer {
   }
 
   #perform(plan: Plan, processes: readonly Process[], settle: boolean): Head[] {
-    for (const { hash, bytes } of plan.blobs.values()) {
-      if (this.#sql.blobThere.get(hash) === undefined) this.#sql.addBlob.run(hash, bytes)
+    for (const { hash, bytes, uses } of plan.blobs.values()) {
+      const there = this.#sql.blobThere.get(hash)?.['key']
+      const key = there ?? this.#sql.addBlob.run(hash, bytes).lastInsertRowid
+      const more = there === undefined ? uses - 1 : uses
+      if (more > 0) this.#sql.addShared.run(key, more)
     }
     for (const row of plan.facts) {
       this.#sql.addFact.run(row.cursor, row.process, row.seq, row.pid, row.at, row.type, factSum(row), row.body, row.refs)

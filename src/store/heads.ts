@@ -56,6 +56,11 @@ export class Heads {
     return [...this.#known.values()].filter(isLate)
   }
 
+  /** For a process that was removed. */
+  forget(uuid: Uuid): void {
+    this.#known.delete(uuid)
+  }
+
   /** Remembers them as the last ones used. */
   put(heads: readonly Head[]): void {
     for (const head of heads) {

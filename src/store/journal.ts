@@ -64,14 +64,6 @@ export function readAll(sql: Statements, afterCursor: number, limit: number): St
   })
 }
 
-/** Refuses a cursor before what is kept: a reader must know that it missed something. */
-export function checkCursor(sql: Statements, afterCursor: number, lastCursor: number): void {
-  const found = sql.oldest.get()?.['cursor']
-  const oldest = typeof found === 'number' ? found : lastCursor + 1
-  if (afterCursor >= oldest - 1) return
-  throw new KernelError('CURSOR_EXPIRED', `The events after ${afterCursor} are no longer kept; the oldest is ${oldest}.`, { oldest })
-}
-
 /** The fact of a row whose process was looked up with it. */
 export function readOwnedFact(sql: Statements, row: OwnedFactRow): StoredFact {
   if (row.uuid === null) throw damaged({ table: 'journal', cursor: row.cursor, seq: row.seq }, `its process ${row.process} is missing`)

@@ -43,7 +43,7 @@ export function readBlock(sql: Statements, owner: Owner, block: number): readonl
   return entries
 }
 
-function parseBlock(text: string, first: number): Entry[] | undefined {
+export function parseBlock(text: string, first: number): Entry[] | undefined {
   const numbers = text === '' ? [] : text.split(',').map(Number)
   if (numbers.length % 2 !== 0 || !numbers.every((number) => Number.isSafeInteger(number) && number > 0)) return undefined
   const entries: Entry[] = []

@@ -23,12 +23,17 @@ export type Draft = { -readonly [K in keyof Head]: Head[K] } & { moved: boolean;
 /** A block of places that became full: process, block, its first cursor, its entries. */
 type Block = readonly [key: number, block: number, first: number, entries: string]
 
+/** A long text, and how many times the facts of this plan name it. */
+interface UsedBlob extends Blob {
+  uses: number
+}
+
 export interface Plan {
   readonly counters: Counters
   readonly drafts: ReadonlyMap<Uuid, Draft>
   readonly facts: readonly Omit<FactRow, 'sum'>[]
   readonly blocks: readonly Block[]
-  readonly blobs: ReadonlyMap<string, Blob>
+  readonly blobs: ReadonlyMap<string, UsedBlob>
   readonly newKeys: number
 }
 
@@ -36,7 +41,7 @@ export class Planner implements Plan {
   readonly drafts = new Map<Uuid, Draft>()
   readonly facts: Omit<FactRow, 'sum'>[] = []
   readonly blocks: Block[] = []
-  readonly blobs = new Map<string, Blob>()
+  readonly blobs = new Map<string, UsedBlob>()
   counters: Counters
   newKeys = 0
   readonly #heads: Heads
@@ -74,9 +79,16 @@ export class Planner implements Plan {
     const { code, values } = packBody(fact.body)
     const { body, refs, blobs } = encode(values)
     this.facts.push({ cursor, process: draft.key, seq, pid, at, type: code, body, refs })
-    for (const blob of blobs) this.blobs.set(blob.hash.toString('hex'), blob)
+    for (const blob of blobs) this.#use(blob)
     this.counters = { pid: this.counters.pid, cursor }
     this.advance(draft, fact, code)
+  }
+
+  #use(blob: Blob): void {
+    const name = blob.hash.toString('hex')
+    const known = this.blobs.get(name)
+    if (known) known.uses += 1
+    else this.blobs.set(name, { ...blob, uses: 1 })
   }
 
   /** The head that this plan moves: a copy. */

@@ -124,14 +124,22 @@ function findByName(sql: Statements, ref: string): Uuid[] {
 }
 
 function findByPart(sql: Statements, ref: string): Uuid[] {
-  const digits = ref.replaceAll('-', '').toLowerCase()
-  if (!/^[0-9a-f]+$/.test(digits) || digits.length < PART_DIGITS || digits.length > 32) return []
-  const prefix = dashed(digits)
-  const suffix = reverse(digits)
-  // 'g' comes after every digit and the dash, so that the range holds what begins with the part
-  const byPrefix = uuidsOf(sql.byPrefix.all(prefix, `${prefix}g`, FOUND))
-  const bySuffix = uuidsOf(sql.bySuffix.all(suffix, `${suffix}g`, FOUND))
+  const part = partOf(ref)
+  if (part === null) return []
+  const byPrefix = uuidsOf(sql.byPrefix.all(...part.prefix, FOUND))
+  const bySuffix = uuidsOf(sql.bySuffix.all(...part.suffix, FOUND))
   return [...new Set([...byPrefix, ...bySuffix])].slice(0, FOUND)
+}
+
+type TextRange = readonly [from: string, before: string]
+
+/** The ranges of UUIDs that begin, and of reversed ones that end, with a reference; null if it can be no part of one. */
+export function partOf(ref: string): { readonly prefix: TextRange; readonly suffix: TextRange } | null {
+  const digits = ref.replaceAll('-', '').toLowerCase()
+  if (!/^[0-9a-f]+$/.test(digits) || digits.length < PART_DIGITS || digits.length > 32) return null
+  const [prefix, suffix] = [dashed(digits), reverse(digits)]
+  // 'g' comes after every digit and the dash, so that the range holds what begins with the part
+  return { prefix: [prefix, `${prefix}g`], suffix: [suffix, `${suffix}g`] }
 }
 
 function dashed(digits: string): string {

@@ -23,6 +23,8 @@ const CACHE_KIB = 8_192
  * `journal` has no index by process: one costs a page per process in each group commit (measured: half of the throughput of 50
  * agents). `places` is that index in blocks instead, and the block that is not full yet stands in the process's row (`open`).
  * `live` of a process is 0 when it is dead. `sum` is a CRC-32 over the other columns of the row.
+ * `tombstones` are the removed processes; `doomed` are the keys of those whose facts are not all gone yet. `shared` says how often
+ * a blob is named beyond the first time: most are named once, and have no row there.
  */
 const STEPS: readonly string[] = [
   `CREATE TABLE processes (
@@ -47,6 +49,16 @@ const STEPS: readonly string[] = [
    CREATE TRIGGER journal_cursor BEFORE DELETE ON journal BEGIN
      UPDATE meta SET value = OLD.cursor, copy = -OLD.cursor WHERE name = 'cursor' AND value < OLD.cursor;
    END;`,
+  `CREATE TABLE tombstones (
+     uuid TEXT PRIMARY KEY, reversed TEXT NOT NULL, pid INTEGER NOT NULL, name TEXT, removed_at INTEGER NOT NULL, sum INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX tombstones_reversed ON tombstones (reversed);
+   CREATE INDEX tombstones_pid ON tombstones (pid);
+   CREATE INDEX tombstones_name ON tombstones (name, removed_at) WHERE name IS NOT NULL;
+   CREATE TABLE doomed (key INTEGER PRIMARY KEY) STRICT;
+   CREATE TABLE shared (blob INTEGER PRIMARY KEY, more INTEGER NOT NULL) STRICT;
+   INSERT INTO shared SELECT b.key, count(*) - 1 FROM journal j, json_each(j.refs) r, blobs b
+     WHERE j.refs IS NOT NULL AND b.hash = unhex(json_extract(r.value, '$[1]')) GROUP BY b.key HAVING count(*) > 1;`,
 ]
 
 /** The version of the schema that this code writes. */

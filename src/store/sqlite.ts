@@ -8,14 +8,16 @@ import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import { Writer } from './commit.ts'
 import { storeError } from './errors.ts'
-import { checkCursor, readAll, readFacts, readSince, readTail } from './journal.ts'
+import { readAll, readFacts, readSince, readTail } from './journal.ts'
 import { releaseReserve, restoreReserve } from './reserve.ts'
 import { findRow, findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
 import type { Owner } from './places.ts'
+import { Remover } from './remove.ts'
 import { openDatabase } from './schema.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
-import type { Commit, DeadQuery, FactQuery, Loaded, Store } from './store.ts'
+import type { Commit, DeadQuery, FactQuery, Loaded, Store, Tombstone } from './store.ts'
+import { findTombstone } from './tombstones.ts'
 import { verifyStore } from './verify.ts'
 
 export interface StoreOptions {
@@ -47,6 +49,7 @@ class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #sql: Statements
   readonly #writer: Writer
+  readonly #remover: Remover
 
   constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
     this.#dir = dir
@@ -54,6 +57,7 @@ class SqliteStore implements Store {
     this.#db = db
     this.#sql = prepareAll(db)
     this.#writer = new Writer(db, this.#sql)
+    this.#remover = new Remover(db, this.#sql, this.#writer.heads)
   }
 
   async commit(commit: Commit): Promise<void> {
@@ -99,13 +103,22 @@ class SqliteStore implements Store {
 
   async since({ afterCursor, limit, uuid }: FactQuery): Promise<readonly StoredFact[]> {
     return guard(`The facts after ${afterCursor}`, () => {
-      if (uuid === undefined) {
-        checkCursor(this.#sql, afterCursor, this.#writer.counters.cursor)
-        return readAll(this.#sql, afterCursor, limit)
-      }
+      if (uuid === undefined) return readAll(this.#sql, afterCursor, limit)
       const owner = this.#owner(uuid)
       return owner === undefined ? [] : readSince(this.#sql, owner, afterCursor, limit)
     })
+  }
+
+  async remove(uuid: Uuid, at: number): Promise<boolean> {
+    return guard(`The removal of ${uuid}`, () => this.#remover.remove(uuid, at))
+  }
+
+  async sweep(): Promise<boolean> {
+    return guard('What removed processes left', () => this.#remover.sweep())
+  }
+
+  async tombstone(ref: string): Promise<Tombstone | undefined> {
+    return guard(`The reference ${ref}`, () => findTombstone(this.#sql, ref))
   }
 
   async releaseReserve(): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 
 const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body'
 const FACT = 'j.cursor, j.process, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
+const TOMBSTONE = 'uuid, pid, name, removed_at, sum'
 const FACTS = `SELECT ${FACT}, p.uuid FROM journal j LEFT JOIN processes p ON p.key = j.process`
 
 /** A row of `processes` as the database gives it; its `sum` is checked before any of it is believed. */
@@ -20,6 +21,15 @@ export interface ProcessRow {
   readonly open: string
   readonly sum: number
   readonly body: string
+}
+
+/** A row of `tombstones`. */
+export interface TombstoneRow {
+  readonly uuid: string
+  readonly pid: number
+  readonly name: string | null
+  readonly removed_at: number
+  readonly sum: number
 }
 
 /** A row of `journal`. */
@@ -50,9 +60,9 @@ export function prepareAll(db: DatabaseSync) {
     counter: sql('SELECT value, copy FROM meta WHERE name = ?'),
     raise: sql('UPDATE meta SET value = ?, copy = ? WHERE name = ? AND value < ?'),
     newest: sql('SELECT cursor FROM journal ORDER BY cursor DESC LIMIT 1'),
-    oldest: sql('SELECT cursor FROM journal ORDER BY cursor LIMIT 1'),
     highestPid: sql('SELECT pid FROM processes ORDER BY pid DESC LIMIT 1'),
-    lastKey: sql('SELECT key FROM processes ORDER BY key DESC LIMIT 1'),
+    // A doomed process's facts still have its key: nobody else may get it.
+    lastKey: sql('SELECT max((SELECT coalesce(max(key), 0) FROM processes), (SELECT coalesce(max(key), 0) FROM doomed)) AS key'),
 
     addFact: sql('INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     addPlaces: sql('INSERT INTO places VALUES (?, ?, ?, ?)'),
@@ -76,16 +86,44 @@ export function prepareAll(db: DatabaseSync) {
 
     factAt: sql(`${FACTS} WHERE j.cursor = ?`),
     factsAt: sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`),
-    factsAfter: sql(`${FACTS} WHERE j.cursor > ? ORDER BY j.cursor LIMIT ?`),
+    factsAfter: sql(`${FACTS} WHERE j.cursor > ? AND j.process NOT IN (SELECT key FROM doomed) ORDER BY j.cursor LIMIT ?`),
     place: sql('SELECT entries FROM places WHERE process = ? AND block = ?'),
     placeOf: sql('SELECT block FROM places WHERE process = ? AND first <= ? ORDER BY block DESC LIMIT 1'),
 
     blob: sql('SELECT bytes FROM blobs WHERE hash = ?'),
-    blobThere: sql('SELECT 1 FROM blobs WHERE hash = ?'),
+    blobThere: sql('SELECT key FROM blobs WHERE hash = ?'),
     blobAfter: sql('SELECT key, hash, bytes FROM blobs WHERE key > ? ORDER BY key LIMIT 1'),
 
+    addShared: sql('INSERT INTO shared VALUES (?, ?) ON CONFLICT DO UPDATE SET more = more + excluded.more'),
+    lessShared: sql('UPDATE shared SET more = more - 1 WHERE blob = ? AND more > 0'),
+    shared: sql('SELECT more FROM shared WHERE blob = ?'),
+
+    dropProcess: sql('DELETE FROM processes WHERE key = ?'),
+    addTombstone: sql(`INSERT INTO tombstones (${TOMBSTONE}, reversed) VALUES (?, ?, ?, ?, ?, ?)`),
+    addDoomed: sql('INSERT INTO doomed VALUES (?)'),
+    doomed: sql('SELECT key FROM doomed ORDER BY key LIMIT 1'),
+    dropDoomed: sql('DELETE FROM doomed WHERE key = ?'),
+    lastPlace: sql('SELECT block, entries FROM places WHERE process = ? ORDER BY block DESC LIMIT 1'),
+    setPlace: sql('UPDATE places SET entries = ? WHERE process = ? AND block = ?'),
+    dropPlace: sql('DELETE FROM places WHERE process = ? AND block = ?'),
+    dropFact: sql('DELETE FROM journal WHERE cursor = ? AND process = ? RETURNING refs, length(body) AS size'),
+    dropBlob: sql('DELETE FROM blobs WHERE key = ? RETURNING length(bytes) AS size'),
+    dropShared: sql('DELETE FROM shared WHERE blob = ?'),
+    freePages: sql('PRAGMA freelist_count'),
+
+    tombstonesByPid: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE pid = ? LIMIT 1`),
+    tombstonesByName: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE name = ? ORDER BY removed_at DESC LIMIT 1`),
+    tombstonesByPrefix: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE uuid >= ? AND uuid < ? LIMIT 1`),
+    tombstonesBySuffix: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE reversed >= ? AND reversed < ? LIMIT 1`),
+    tombstonesAfter: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE uuid > ? ORDER BY uuid LIMIT ?`),
+
+    miscounted: sql(`SELECT lower(hex(b.hash)) AS hash, coalesce(u.n, 0) AS named, 1 + coalesce(s.more, 0) AS counted
+      FROM blobs b LEFT JOIN shared s ON s.blob = b.key LEFT JOIN (
+        SELECT json_extract(r.value, '$[1]') AS hash, count(*) AS n FROM journal j, json_each(j.refs) r WHERE j.refs IS NOT NULL GROUP BY 1
+      ) u ON u.hash = lower(hex(b.hash)) WHERE named <> counted LIMIT ?`),
     journalCount: sql('SELECT count(*) AS n FROM journal'),
     seqSum: sql('SELECT coalesce(sum(seq), 0) AS n FROM processes'),
+    doomedFacts: sql('SELECT count(*) AS n FROM journal WHERE process IN (SELECT key FROM doomed)'),
     integrity: sql('PRAGMA integrity_check(100)'),
   }
 }

@@ -37,6 +37,15 @@ export interface FactQuery {
   readonly uuid?: Uuid
 }
 
+/** What is remembered of a process that was removed. */
+export interface Tombstone {
+  readonly uuid: Uuid
+  readonly pid: number
+  readonly name: string | null
+  /** wall time in ms */
+  readonly removedAt: number
+}
+
 export interface Store extends AsyncDisposable {
   /** One transaction, durable when it resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`; then nothing was written. */
   commit(commit: Commit): Promise<void>
@@ -50,8 +59,17 @@ export interface Store extends AsyncDisposable {
   facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
   /** a page of the last facts of one process, in order; `types` narrows it */
   tail(uuid: Uuid, limit: number, types?: readonly string[]): Promise<readonly StoredFact[]>
-  /** a page of all facts in the order of the store. Errors: `CURSOR_EXPIRED` with the oldest that is kept */
+  /** a page of all facts in the order of the store; those of removed processes are passed over, so that cursors have gaps */
   since(query: FactQuery): Promise<readonly StoredFact[]>
+  /**
+   * Removes a dead process: when it resolves the process is gone for every reader, for good, and its tombstone answers.
+   * Its facts and long texts go later, by `sweep`. False if there is no such process. Errors: `CONFLICT` if it is not dead.
+   */
+  remove(uuid: Uuid, at: number): Promise<boolean>
+  /** Does one bounded piece of what removals have left to do, and gives back room; false when nothing is left. */
+  sweep(): Promise<boolean>
+  /** the removed process that a reference means, in the order of `find`; the newest of several */
+  tombstone(ref: string): Promise<Tombstone | undefined>
   /** Gives up the reserve file so that one more commit fits on a full disk; false if there is none left. */
   releaseReserve(): Promise<boolean>
   /** Makes the reserve file again; false while there is no room for it. */

@@ -2,7 +2,7 @@
 // Written with each row and held against it at each read. On the hot path: no text is built to be summed.
 // Test: test/tables/store-damage.test.ts.
 import { crc32 } from 'node:zlib'
-import type { FactRow, ProcessRow } from './statements.ts'
+import type { FactRow, ProcessRow, TombstoneRow } from './statements.ts'
 
 const WORD = 0x1_0000_0000
 
@@ -23,4 +23,9 @@ export function processSum(row: Omit<ProcessRow, 'sum'>): number {
   const spec = stir(stir(ids, row.spec_seq), row.spec_cursor)
   const names = crc32(row.uuid, stir(spec, row.exited_at ?? 0))
   return crc32(row.body, crc32(row.open, row.name === null ? names : crc32(row.name, names + 1)))
+}
+
+export function tombstoneSum(row: Omit<TombstoneRow, 'sum'>): number {
+  const uuid = crc32(row.uuid, stir(row.pid, row.removed_at))
+  return row.name === null ? uuid : crc32(row.name, uuid + 1)
 }

@@ -1,5 +1,5 @@
 // The integrity check for `doctor`: SQLite's own, then each process, each fact and each long text, read as strictly as ever.
-// It reads in pages and gives the event loop a turn between them; SQLite's own check is one statement and is not cut.
+// It reads in pages and gives the event loop a turn between them; SQLite's own check and the counts are one statement each.
 // Test: test/tables/store-damage.test.ts.
 import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -7,7 +7,8 @@ import type { KernelError } from '../kernel/errors.ts'
 import { damaged, storeError } from './errors.ts'
 import { readFacts } from './journal.ts'
 import { checkRow, readProcess, sharing } from './rows.ts'
-import type { ProcessRow, Statements } from './statements.ts'
+import type { ProcessRow, Statements, TombstoneRow } from './statements.ts'
+import { checkTombstone } from './tombstones.ts'
 
 /** Rows per page. */
 const PAGE_ROWS = 100
@@ -43,11 +44,28 @@ export async function verifyStore(sql: Statements): Promise<string[]> {
   })
   await verifyProcesses(sql, found)
   await verifyBlobs(sql, found)
-  attempt(found, () => {
-    const stray = Number(sql.journalCount.get()?.['n']) - Number(sql.seqSum.get()?.['n'])
-    if (stray > 0) found.add(`journal: ${stray} facts that no process names`)
-  })
+  await verifyTombstones(sql, found)
+  attempt(found, () => verifyCounts(sql, found))
   return found.lines
+}
+
+/** What is too much: facts that belong to nobody, long texts that are kept for nobody or would go too early. */
+function verifyCounts(sql: Statements, found: Findings): void {
+  const count = (statement: 'journalCount' | 'seqSum' | 'doomedFacts'): number => Number(sql[statement].get()?.['n'])
+  const stray = count('journalCount') - count('seqSum') - count('doomedFacts')
+  if (stray > 0) found.add(`journal: ${stray} facts that no process names`)
+  for (const { hash, named, counted } of sql.miscounted.all(LINES)) found.add(`blobs hash ${hash}: it is named ${named} times, and counted as ${counted}`)
+}
+
+async function verifyTombstones(sql: Statements, found: Findings): Promise<void> {
+  for (let after = ''; !found.full;) {
+    const rows = attempt(found, () => sql.tombstonesAfter.all(after, PAGE_ROWS) as unknown as TombstoneRow[]) ?? []
+    for (const row of rows) attempt(found, () => checkTombstone(row))
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.uuid
+    await setImmediate()
+  }
 }
 
 async function verifyProcesses(sql: Statements, found: Findings): Promise<void> {

@@ -1,4 +1,5 @@
-// The store against a dumb model (two arrays) under random commands: commits of every kind, refused commits, closes and crashes.
+// The store against a dumb model (two arrays) under random commands: commits of every kind, refused commits, removals (whole ones,
+// and ones that are cut), closes and crashes.
 // A crash is a copy of the files as they are at that moment, opened as a store of its own.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,24 +8,35 @@ import type { AsyncCommand } from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FactBody, StoredFact } from '../../src/kernel/facts.ts'
 import type { Process, Uuid } from '../../src/kernel/types.ts'
+import { INLINE_BYTES } from '../../src/store/blobs.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
 import { FACT_TYPES, bodyOf } from '../support/store-arbitraries.ts'
 import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../support/store-facts.ts'
-import { testStore } from '../support/store-open.ts'
+import { changeFile, testStore } from '../support/store-open.ts'
 import { tempDir } from '../support/tmp.ts'
 
 const PROCESSES = 5
+const REMOVED_AT = 1_700_000_000_001
 
 /** All that was acknowledged. */
 class Model {
   scribe = new Scribe()
-  readonly facts: StoredFact[] = []
+  facts: StoredFact[] = []
+  cursor = 0
   readonly processes = new Map<Uuid, Process>()
+  readonly removed = new Map<Uuid, Process>()
 
-  apply({ facts, processes }: Commit): void {
+  apply({ facts, processes, counters }: Commit): void {
     this.facts.push(...facts)
+    this.cursor = counters.cursor
     for (const process of processes) this.processes.set(process.uuid, process)
+  }
+
+  remove(process: Process): void {
+    this.facts = this.facts.filter(({ uuid }) => uuid !== process.uuid)
+    this.processes.delete(process.uuid)
+    this.removed.set(process.uuid, process)
   }
 
   of(uuid: Uuid): StoredFact[] {
@@ -33,7 +45,7 @@ class Model {
 
   /** A scribe that goes on from what was acknowledged. */
   restart(): void {
-    this.scribe = new Scribe({ pid: this.scribe.pid, cursor: this.facts.length }, [...this.processes.values()])
+    this.scribe = new Scribe({ pid: this.scribe.pid, cursor: this.cursor }, [...this.processes.values()])
   }
 }
 
@@ -60,7 +72,7 @@ const command = (name: string, check: Step['check'], run: Step['run']): Step => 
 
 const spawn = fc.tuple(fc.nat(PROCESSES - 1), fc.option(fc.constantFrom('ann', 'bob')), fc.boolean()).map(([number, name, long]) => command(
   `spawn ${number} ${name}`,
-  (model) => !model.processes.has(uuidOf(number)),
+  (model) => !model.processes.has(uuidOf(number)) && !model.removed.has(uuidOf(number)),
   async (model, real) => commit(model, real, model.scribe.spawn(uuidOf(number), specOf({ name, system: long ? 'system '.repeat(2_000) : null }))),
 ))
 
@@ -70,7 +82,7 @@ const steps = fc.tuple(fc.array(fc.nat(PROCESSES - 1), { minLength: 1 }), fc.int
   async (model, real) => {
     const uuids = [...new Set(numbers.map(uuidOf))].filter((uuid) => alive(model, uuid))
     for (let index = 0; index < count; index++) {
-      const step = model.facts.length
+      const step = model.cursor
       const bodies = index % 2 === 0 ? modelFinished(step, text) : toolFinished(step, text)
       await commit(model, real, model.scribe.group(uuids.flatMap((uuid) => bodies.map((body): [Uuid, FactBody] => [uuid, body]))))
     }
@@ -91,6 +103,19 @@ const end = fc.nat(PROCESSES - 1).map((number) => command(
   `end ${number}`,
   (model) => alive(model, uuidOf(number)),
   async (model, real) => commit(model, real, model.scribe.write(uuidOf(number), ...endOf())),
+))
+
+const remove = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(3)).map(([number, pieces]) => command(
+  `remove ${number} and sweep ${pieces} pieces`,
+  () => true,
+  async (model, { store }) => {
+    const uuid = uuidOf(number)
+    const process = model.processes.get(uuid)
+    if (process && process.life.state !== 'dead') await expect(store.remove(uuid, 1)).rejects.toMatchObject({ code: 'CONFLICT' })
+    else expect(await store.remove(uuid, REMOVED_AT)).toBe(process !== undefined)
+    if (process?.life.state === 'dead') model.remove(process)
+    for (let piece = 0; piece < pieces; piece++) await store.sweep()
+  },
 ))
 
 const refused = fc.nat(PROCESSES - 1).map((number) => command(
@@ -127,7 +152,7 @@ const look = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([num
     expect(await store.facts(uuid, after, limit)).toStrictEqual(own.slice(after, after + limit))
     expect(await store.tail(uuid, limit)).toStrictEqual(limit === 0 ? [] : own.slice(-limit))
     expect(await store.tail(uuid, limit, types)).toStrictEqual(limit === 0 ? [] : own.filter(({ body }) => types.includes(body.type)).slice(-limit))
-    expect(await store.since({ afterCursor: after, limit })).toStrictEqual(model.facts.slice(after, after + limit))
+    expect(await store.since({ afterCursor: after, limit })).toStrictEqual(model.facts.filter(({ cursor }) => cursor > after).slice(0, limit))
     expect(await store.since({ afterCursor: after, limit, uuid })).toStrictEqual(own.filter(({ cursor }) => cursor > after).slice(0, limit))
   },
 ))
@@ -139,7 +164,11 @@ async function compare(model: Model, store: Store): Promise<void> {
   const live = all.filter(({ life }) => life.state !== 'dead')
   const byUuid = (a: Process, b: Process): number => (a.uuid < b.uuid ? -1 : 1)
   expect(processes.toSorted(byUuid)).toStrictEqual(live.toSorted(byUuid))
-  expect(counters).toEqual({ pid: model.processes.size, cursor: model.facts.length })
+  expect(counters).toEqual({ pid: model.processes.size + model.removed.size, cursor: model.cursor })
+  for (const [uuid, { pid, spec: { name } }] of model.removed) {
+    expect(await store.process(uuid)).toBeUndefined()
+    for (const ref of [uuid, String(pid)]) expect(await store.tombstone(ref)).toEqual({ uuid, pid, name, removedAt: REMOVED_AT })
+  }
   const dead = all.filter(({ life }) => life.state === 'dead').toSorted((a, b) => (b.clock.exitedAt ?? 0) - (a.clock.exitedAt ?? 0))
   expect(await store.dead({ limit: 100 })).toStrictEqual(dead)
   for (const name of ['ann', 'bob']) {
@@ -150,8 +179,24 @@ async function compare(model: Model, store: Store): Promise<void> {
   expect(await store.verify()).toEqual([])
 }
 
+/** After all pieces nothing is left of what was removed: as many facts and long texts as the model has. */
+async function compareRest(model: Model, { store, dir }: Real): Promise<void> {
+  while (await store.sweep());
+  expect(await store.verify()).toEqual([])
+  await store[Symbol.asyncDispose]()
+  const long = new Set(model.facts.flatMap(({ body }) => textsOf(body)).filter((text) => Buffer.byteLength(text) > INLINE_BYTES))
+  const count = (table: string): unknown => changeFile(dir, (db) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+  expect({ facts: count('journal'), texts: count('blobs'), doomed: count('doomed') }).toEqual({ facts: model.facts.length, texts: long.size, doomed: 0 })
+  expect(changeFile(dir, (db) => db.prepare('PRAGMA freelist_count').get()?.['freelist_count'])).toBe(0)
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
+}
+
 test('the store is what was acknowledged, after any commands', async () => {
-  const commands = fc.commands([spawn, steps, spawn, steps, say, end, refused, close, crash, look], { maxCommands: 40, size: 'max' })
+  const commands = fc.commands([spawn, steps, spawn, steps, say, end, end, remove, remove, refused, close, crash, look], { maxCommands: 40, size: 'max' })
   await fc.assert(fc.asyncProperty(commands, async (list) => {
     await using folder = await tempDir()
     const dir = join(folder.path, 'state')
@@ -160,6 +205,7 @@ test('the store is what was acknowledged, after any commands', async () => {
     try {
       await fc.asyncModelRun(() => ({ model, real }), list)
       await compare(model, real.store)
+      await compareRest(model, real)
     } finally {
       await real.store[Symbol.asyncDispose]()
     }

@@ -163,14 +163,6 @@ describe('facts in pages', () => {
     await expect(at.store.facts(A, 0, PAGE_FACTS + 1)).rejects.toMatchObject({ code: 'INTERNAL' })
     await expect(at.store.since({ afterCursor: 0, limit: -1 })).rejects.toMatchObject({ code: 'INTERNAL' })
   })
-
-  test('before what is kept are expired, with the oldest that is kept', async () => {
-    const { at } = await history()
-    await using _ = at
-    await at.tamper('DELETE FROM journal WHERE cursor < ?', 101)
-    await expect(at.store.since({ afterCursor: 99, limit: 5 })).rejects.toMatchObject({ code: 'CURSOR_EXPIRED', details: { oldest: 101 } })
-    expect(await at.store.since({ afterCursor: 100, limit: 1 })).toMatchObject([{ cursor: 101 }])
-  })
 })
 
 describe('the dead', () => {

@@ -76,6 +76,9 @@ export class FaultyStore implements Store {
   find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
   facts(uuid: string, afterSeq: number, limit: number): ReturnType<Store['facts']> { return this.#inner.facts(uuid, afterSeq, limit) }
   tail(uuid: string, limit: number, types?: readonly string[]): ReturnType<Store['tail']> { return this.#inner.tail(uuid, limit, types) }
+  remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
+  sweep(): ReturnType<Store['sweep']> { return this.#inner.sweep() }
+  tombstone(ref: string): ReturnType<Store['tombstone']> { return this.#inner.tombstone(ref) }
   verify(): ReturnType<Store['verify']> { return this.#inner.verify() }
   [Symbol.asyncDispose](): PromiseLike<void> { return this.#inner[Symbol.asyncDispose]() }
 }

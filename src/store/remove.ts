@@ -1,0 +1,120 @@
+// Removing a dead process. The first transaction takes its row, leaves a tombstone and dooms its key: from then on it is gone for
+// every reader. Its facts and the long texts that nobody else names go in bounded pieces, each a transaction, newest first; a
+// crash between them leaves the rest doomed, and the next start goes on. PIDs and cursors never go back: `meta` has them.
+// Must never touch a process that is not dead. Tests: test/tables/store-remove.test.ts, test/properties/store.test.ts.
+import type { DatabaseSync } from 'node:sqlite'
+import { KernelError } from '../kernel/errors.ts'
+import type { Uuid } from '../kernel/types.ts'
+import { damaged } from './errors.ts'
+import type { Heads } from './heads.ts'
+import { BLOCK_FACTS, firstCursor, parseBlock } from './places.ts'
+import { findRow, reverse } from './rows.ts'
+import type { ProcessRow, Statements } from './statements.ts'
+import { tombstoneSum } from './sums.ts'
+
+/** Facts that one piece removes at most, and the bytes after which it ends. */
+export const PIECE_FACTS = 256
+const PIECE_BYTES = 1_048_576
+
+/** Pages of 16 KiB that one piece gives back at most. */
+const PIECE_PAGES = 32
+
+export class Remover {
+  readonly #db: DatabaseSync
+  readonly #sql: Statements
+  readonly #heads: Heads
+
+  constructor(db: DatabaseSync, sql: Statements, heads: Heads) {
+    this.#db = db
+    this.#sql = sql
+    this.#heads = heads
+  }
+
+  /** False if there is no such process. */
+  remove(uuid: Uuid, at: number): boolean {
+    const row = findRow(this.#sql, uuid)
+    if (row === undefined) return false
+    if (row.live !== 0) throw new KernelError('CONFLICT', `process ${row.pid} has not ended`)
+    this.#transact(() => this.#doom(row, at))
+    this.#heads.forget(uuid)
+    return true
+  }
+
+  /** One piece; false when nothing is left. */
+  sweep(): boolean {
+    const key = this.#sql.doomed.get()?.['key']
+    if (typeof key !== 'number') return this.#giveBack()
+    this.#transact(() => this.#removeFacts(key))
+    return true
+  }
+
+  /** The block of places that is not full joins the others: all that is left of the process is then found by its key. */
+  #doom({ key, uuid, pid, name, seq, open }: ProcessRow, at: number): void {
+    if (open !== '') this.#sql.addPlaces.run(key, Math.floor(seq / BLOCK_FACTS), firstCursor(open), open)
+    this.#sql.dropProcess.run(key)
+    this.#sql.addTombstone.run(uuid, pid, name, at, tombstoneSum({ uuid, pid, name, removed_at: at }), reverse(uuid))
+    this.#sql.addDoomed.run(key)
+  }
+
+  #removeFacts(key: number): void {
+    for (let facts = 0, bytes = 0; facts < PIECE_FACTS && bytes < PIECE_BYTES;) {
+      const place = this.#sql.lastPlace.get(key)
+      if (place === undefined) {
+        this.#sql.dropDoomed.run(key)
+        return
+      }
+      const { block, text, cursors } = placeOf(place)
+      let left = cursors.length
+      while (left > 0 && bytes < PIECE_BYTES) bytes += this.#removeFact(key, cursors[--left] ?? 0)
+      facts += cursors.length - left
+      if (left === 0) this.#sql.dropPlace.run(key, block)
+      else this.#sql.setPlace.run(text.split(',').slice(0, 2 * left).join(','), key, block)
+    }
+  }
+
+  /** The bytes that went with it. */
+  #removeFact(key: number, cursor: number): number {
+    const fact = this.#sql.dropFact.get(cursor, key)
+    if (fact === undefined) return 0 // it was missing before: the tombstone needs it no more than a reader
+    const refs = fact['refs'] === null ? [] : (JSON.parse(String(fact['refs'])) as readonly (readonly [unknown, string])[])
+    return refs.reduce((bytes, [, hash]) => bytes + this.#letGo(Buffer.from(hash, 'hex')), Number(fact['size']))
+  }
+
+  /** One name less for a long text; with the last it goes. */
+  #letGo(hash: Buffer): number {
+    const key = this.#sql.blobThere.get(hash)?.['key']
+    if (typeof key !== 'number' || this.#sql.lessShared.run(key).changes > 0) return 0
+    this.#sql.dropShared.run(key)
+    return Number(this.#sql.dropBlob.get(key)?.['size'] ?? 0)
+  }
+
+  #giveBack(): boolean {
+    const free = this.#freePages()
+    if (free === 0) return false
+    this.#db.exec(`PRAGMA incremental_vacuum(${PIECE_PAGES})`)
+    const left = this.#freePages()
+    return left > 0 && left < free
+  }
+
+  #freePages(): number {
+    return Number(this.#sql.freePages.get()?.['freelist_count'])
+  }
+
+  #transact(work: () => void): void {
+    this.#sql.begin.run()
+    try {
+      work()
+      this.#sql.commit.run()
+    } catch (error) {
+      if (this.#db.isTransaction) this.#sql.rollback.run()
+      throw error
+    }
+  }
+}
+
+function placeOf(row: Readonly<Record<string, unknown>>): { readonly block: number; readonly text: string; readonly cursors: readonly number[] } {
+  const [block, text] = [Number(row['block']), String(row['entries'])]
+  const entries = parseBlock(text, 1)
+  if (entries === undefined) throw damaged({ table: 'places' }, `block ${block} of a removed process is not what was written`)
+  return { block, text, cursors: entries.map(({ cursor }) => cursor) }
+}
