@@ -157,7 +157,7 @@ function addToSteps(steps: Map<number, Draft>, body: FactBody, at: number): void
 
 function startStep(steps: Map<number, Draft>, body: Extract<FactBody, { type: 'model.started' }>, at: number): void {
   const known = steps.get(body.step)
-  if (known) known.attempts += 1
+  if (known) Object.assign(known, { attempts: known.attempts + 1, model: body.model })
   else {
     steps.set(body.step, {
       step: body.step, startedAt: iso(at), finishedAt: null, model: body.model, attempts: 1, text: null, tools: [],
