@@ -16,7 +16,7 @@ interface Format {
 }
 
 const ANTHROPIC: Format = { name: 'anthropic', model: 'anthropic/claude-sonnet-4-5', urlName: 'ANTHROPIC_BASE_URL', urlPath: '', keyName: 'ANTHROPIC_API_KEY' }
-const OPENAI: Format = { name: 'openai', model: 'openai/gpt-4o', urlName: 'OPENAI_BASE_URL', urlPath: '/v1', keyName: 'OPENAI_API_KEY' }
+const OPENAI: Format = { name: 'openai-chat', model: 'openai-chat/gpt-4o', urlName: 'OPENAI_BASE_URL', urlPath: '/v1', keyName: 'OPENAI_API_KEY' }
 
 const MIB = 1024 * 1024
 
@@ -248,9 +248,11 @@ test('anthropic: ends of cached prefixes, the limit of output, and signed thinki
   expect(server.requests[1]?.path).toBe('/v1/messages')
   expect(body).toMatchObject({ max_tokens: 16_384, system: [{ text: 'be brief', cache_control: { type: 'ephemeral' } }] })
   const [user, assistant, result] = messagesOf(1)
-  expect(JSON.stringify(user)).not.toContain('cache_control')
+  expect(user).toMatchObject({ content: [{ text: 'go', cache_control: { type: 'ephemeral' } }] }) // where the prompt ended before
+  expect((body?.['tools'] as readonly unknown[]).map((tool) => 'cache_control' in (tool as object))).toEqual([false, false, false, false, false, false, true])
   expect(assistant).toMatchObject({ content: [{ type: 'thinking', thinking: 'let me see', signature: 'sig-1' }, { type: 'text', text: 'a' }, { type: 'tool_use', id: 'id_1' }] })
   expect(result).toMatchObject({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'id_1', cache_control: { type: 'ephemeral' } }] })
+  expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4) // as many as there may be
 })
 
 test('anthropic: tokens written to the cache are counted apart; a cut call keeps the exact input', async () => {
@@ -276,9 +278,9 @@ test('a provider that cannot be reached is tried again, then named', async () =>
   server = await modelServer([])
   const { url } = server
   await server[Symbol.asyncDispose]()
-  const { kernel, turn } = await bench.run({ spec: { model: 'openai/gpt-4o' }, credentials: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: url } })
+  const { kernel, turn } = await bench.run({ spec: { model: 'openai-chat/gpt-4o' }, credentials: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: url } })
   await turn('go')
   expect(kernel.of('model.failed')).toHaveLength(4)
   expect(kernel.of('model.failed')[0]?.usage).toBeUndefined()
-  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('openai: Cannot connect') }])
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: expect.stringContaining('openai-chat: Cannot connect') }])
 })

@@ -38,6 +38,7 @@ function blocks(answer: ServedAnswer): readonly { readonly start: Json; readonly
 }
 
 function stopReason(answer: ServedAnswer): string {
+  if (answer.stop !== undefined) return answer.stop
   if (answer.finish === 'length') return 'max_tokens'
   if (answer.finish === 'refused') return 'refusal'
   return answer.tools === undefined ? 'end_turn' : 'tool_use'

@@ -31,14 +31,16 @@ function chunk(choices: readonly Json[]): Json {
   return { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'served', choices }
 }
 
-/** `prompt_tokens` counts the cached ones too. */
+/** `prompt_tokens` counts the cached ones too, `completion_tokens` the reasoning. */
 function usageOf(answer: ServedAnswer): Json {
-  const { input, output, cacheRead = 0, cacheWrite = 0 } = answer.usage ?? { input: 10, output: 5 }
+  const { input, output, cacheRead = 0, cacheWrite = 0, reasoning } = answer.usage ?? { input: 10, output: 5 }
   const prompt = input + cacheRead + cacheWrite
-  return { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output, prompt_tokens_details: { cached_tokens: cacheRead } }
+  const reasoned = reasoning === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }
+  return { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output, prompt_tokens_details: { cached_tokens: cacheRead }, ...reasoned, ...answer.usageFields }
 }
 
 function finishReason(answer: ServedAnswer): string {
+  if (answer.stop !== undefined) return answer.stop
   if (answer.finish === 'length') return 'length'
   if (answer.finish === 'refused') return 'content_filter'
   return answer.tools === undefined ? 'stop' : 'tool_calls'

@@ -1,11 +1,14 @@
-// A model provider on this machine: speaks Anthropic's Messages and OpenAI's chat completions, streaming, and plays a list
-// of answers. Can refuse, cut the stream after some bytes, hang, or fail in mid-stream. Records every request.
+// A model provider on this machine: speaks Anthropic's Messages, OpenAI's Responses and chat completions, and Gemini's
+// format, streaming, and plays a list of answers. Can refuse, cut the stream after some bytes, hang, or fail in
+// mid-stream. Records every request.
 // Written after the formats that the providers document; whoever speaks to it speaks to a real HTTP server.
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { anthropicEvents, anthropicError } from './model-server-anthropic.ts'
+import { googleError, googleEvents } from './model-server-google.ts'
 import { openaiError, openaiEvents } from './model-server-openai.ts'
+import { responsesEvents } from './model-server-responses.ts'
 
 export interface ServedTool {
   readonly id?: string
@@ -20,16 +23,28 @@ export interface ServedAnswer {
   readonly thinking?: { readonly text: string; readonly signature: string }
   readonly tools?: readonly ServedTool[]
   /** `input` is without what came from or went to the cache; `null` says nothing about usage */
-  readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number } | null
+  readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number; readonly reasoning?: number } | null
+  /** of chat completions, beside what is documented */
+  readonly usageFields?: Readonly<Record<string, unknown>>
   readonly finish?: 'length' | 'refused'
+  /** the provider's own word for the end, in place of the one that follows */
+  readonly stop?: string
+  /** Responses: a refusal in words */
+  readonly refusal?: string
+  /** Gemini: the prompt itself is refused, for this reason */
+  readonly blocked?: string
   /** an HTTP error instead of a stream */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly error?: { readonly type: string; readonly message: string }
+  /** the body as it is, in place of what would be made of the rest */
+  readonly body?: string
   /** `error` comes inside the stream, after the text */
   readonly midStream?: boolean
   /** the connection is destroyed after so many bytes of the body */
   readonly cutAfterBytes?: number
+  /** the body ends in an orderly way after so many bytes */
+  readonly endAfterBytes?: number
   /** nothing more comes after so many bytes; 0: not even the headers */
   readonly hangAfterBytes?: number
   /** the body is one line of up to so many bytes and never ends by itself */
@@ -56,14 +71,16 @@ export interface ModelServer extends AsyncDisposable {
   received(count: number): Promise<void>
 }
 
-/** Plays the answers in order; a request after the last one gets status 400. */
-export async function modelServer(answers: readonly ServedAnswer[]): Promise<ModelServer> {
+const USED_UP: ServedAnswer = { status: 400, error: { type: 'invalid_request_error', message: 'the script is used up' } }
+
+/** Plays the answers in order, or those that are chosen; a request after the last one gets status 400. */
+export async function modelServer(answers: readonly ServedAnswer[] | ((request: ServedRequest) => ServedAnswer)): Promise<ModelServer> {
   const requests: ServedRequest[] = []
   const waiting: { count: number; resolve: () => void }[] = []
   const server = createServer((request, response) => {
     record(request, response).then(
       (recorded) => {
-        const answer = answers[requests.length] ?? { status: 400, error: { type: 'invalid_request_error', message: 'the script is used up' } }
+        const answer = typeof answers === 'function' ? answers(recorded) : answers[requests.length] ?? USED_UP
         requests.push(recorded)
         for (const { count, resolve } of waiting) if (requests.length >= count) resolve()
         serve(answer, recorded.path, response)
@@ -98,21 +115,38 @@ async function record(request: IncomingMessage, response: ServerResponse): Promi
   return { path: request.url ?? '', headers: request.headers, body, atMs, closed }
 }
 
+interface Format {
+  events(answer: ServedAnswer): string
+  error(error: NonNullable<ServedAnswer['error']>, status: number): unknown
+}
+
+function formatOf(path: string): Format {
+  if (path.endsWith('/messages')) return { events: anthropicEvents, error: anthropicError }
+  if (path.endsWith('/responses')) return { events: responsesEvents, error: openaiError }
+  if (path.includes(':streamGenerateContent')) return { events: googleEvents, error: googleError }
+  return { events: openaiEvents, error: openaiError }
+}
+
 function serve(answer: ServedAnswer, path: string, response: ServerResponse): void {
-  const isAnthropic = path.endsWith('/messages')
+  const { status } = answer
   if (answer.floodBytes !== undefined) return flood(answer, answer.floodBytes, response)
-  if (answer.status !== undefined) {
-    const error = answer.error ?? { type: 'api_error', message: 'failed' }
-    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
-    response.end(JSON.stringify(isAnthropic ? anthropicError(error) : openaiError(error)))
+  if (status !== undefined) {
+    const error = formatOf(path).error(answer.error ?? { type: 'api_error', message: 'failed' }, status)
+    response.writeHead(status, { 'content-type': 'application/json', ...answer.headers })
+    response.end(answer.body ?? JSON.stringify(error))
     return
   }
   if (answer.hangAfterBytes === 0) return
   response.writeHead(200, { 'content-type': 'text/event-stream', ...answer.headers })
-  const body = Buffer.from(isAnthropic ? anthropicEvents(answer) : openaiEvents(answer))
+  const body = bodyOf(answer, path)
   const end = answer.cutAfterBytes ?? answer.hangAfterBytes
-  if (end === undefined) response.end(body)
+  if (end === undefined) response.end(body.subarray(0, answer.endAfterBytes))
   else response.write(body.subarray(0, end), () => { if (answer.cutAfterBytes !== undefined) response.socket?.destroy() })
+}
+
+/** The whole body of a streamed answer. */
+export function bodyOf(answer: ServedAnswer, path: string): Buffer {
+  return Buffer.from(answer.body ?? formatOf(path).events(answer))
 }
 
 function flood(answer: ServedAnswer, bytes: number, response: ServerResponse): void {

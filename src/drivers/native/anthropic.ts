@@ -1,13 +1,14 @@
 // Models that speak Anthropic's Messages format. The package is loaded at first use; key and address are always given to
-// it, so that it never looks at the daemon's own environment. Test: test/e2e/native-models.test.ts.
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+// it, so that it never looks at the daemon's own environment.
+// Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-*.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
-import type { Endpoint } from './models.ts'
+import type { Endpoint, Wire } from './wire.ts'
 
-export async function anthropicModel(endpoint: Endpoint, name: string): Promise<LanguageModelV4> {
+export async function anthropicWire(endpoint: Endpoint, name: string): Promise<Wire> {
   const { createAnthropic } = await import('@ai-sdk/anthropic')
   // A server that wants no key still needs a header's value.
-  return createAnthropic({ baseURL: versioned(endpoint.baseURL), apiKey: endpoint.apiKey ?? 'none', name: `${endpoint.provider}.messages`, fetch: boundedFetch })(name)
+  const provider = createAnthropic({ baseURL: versioned(endpoint.baseURL), apiKey: endpoint.apiKey ?? 'none', fetch: boundedFetch })
+  return { model: provider(name), style: { cachePoints: true, boundThinking: true, strictIds: true, images: 'in-result' }, options: {} }
 }
 
 /** Anthropic's own clients take the address without `/v1`, the package wants it: both are understood. */

@@ -1,18 +1,43 @@
 // `fetch` for the provider packages, which keep an event or an error in memory until it has ended, however long it is:
-// here an event has a largest size, and of an error only the beginning comes through.
-// Test: test/e2e/native-models.test.ts.
+// here an event has a largest size, and of an error only the beginning comes through. They also take any body for a
+// stream: here an answer that is none is an error that says so.
+// Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-errors.test.ts.
 import { CallFailed } from './model.ts'
 
 /** The largest event of a stream, in bytes: a whole answer could come as one. */
 const MAX_EVENT_BYTES = 32 * 1024 * 1024
 /** How much of an error's body is read, in bytes. */
 const MAX_ERROR_BYTES = 64 * 1024
+/** Of an answer that is none, in characters. */
+const MAX_SHOWN_CHARS = 200
 /** An event ends with an empty line; its line end may be torn. */
 const TORN_BYTES = 3
 
 export const boundedFetch: typeof fetch = async (url, init) => {
   const { body, ok, status, statusText, headers } = await fetch(url, init)
+  const type = headers.get('content-type') ?? ''
+  if (ok && /json|html/i.test(type)) return noStream(new Response(body?.pipeThrough(beginning())), { type, headers })
   return new Response(body?.pipeThrough(ok ? eventLimit() : beginning()) ?? null, { status, statusText, headers })
+}
+
+/** Some hosts send an error with status 200; a page comes from another server than was meant. */
+async function noStream(response: Response, { type, headers }: { readonly type: string; readonly headers: Headers }): Promise<Response> {
+  const text = await response.text()
+  if (!/json/i.test(type)) throw new CallFailed(`a page came back, no answer of a model: is the base URL right? (${type})`, { kind: 'not-found' })
+  const status = errorStatus(text)
+  if (status === null) throw new CallFailed(`the answer came as one piece of JSON, not as a stream of events: ${text.slice(0, MAX_SHOWN_CHARS)}`)
+  return new Response(text, { status, headers })
+}
+
+function errorStatus(text: string): number | null {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: { readonly code?: unknown } | string | null }
+    if (error === undefined || error === null) return null
+    const code = typeof error === 'object' ? Number(error.code) : Number.NaN
+    return code >= 400 && code < 600 ? code : 500
+  } catch {
+    return null
+  }
 }
 
 function eventLimit(): TransformStream<Uint8Array, Uint8Array> {

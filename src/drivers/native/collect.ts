@@ -1,10 +1,12 @@
 // Collects the parts of one streamed answer: texts and thinking in their order, tool calls with their input parsed, the
 // usage and the end. What came in so far can be asked at any time, so that a cut stream loses nothing.
-// Test: test/e2e/native-models.test.ts.
+// Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-*.test.ts.
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider'
-import type { AssistantPart, FinishReason } from '../../kernel/facts.ts'
+import type { AssistantPart } from '../../kernel/facts.ts'
+import type { Ending } from './finish.ts'
 import { CallFailed } from './model.ts'
 import type { ModelRequest } from './model.ts'
+import { earlyBuckets } from './usage.ts'
 import type { Buckets } from './usage.ts'
 
 /** More than any answer: a server that streams without end is cut here, in bytes. */
@@ -15,7 +17,7 @@ const MAX_PARTS = 10_000
 const MAX_CALLS = 1_000
 
 /** The key of an input that was no JSON object; no tool has it, so that the call fails its check. */
-const INVALID_INPUT = 'invalid_input'
+export const INVALID_INPUT = 'invalid_input'
 
 interface TextBlock {
   readonly type: 'text' | 'reasoning'
@@ -31,7 +33,7 @@ export class Collector {
   readonly #texts = new Map<string, TextBlock>()
   readonly #callIds = new Set<string>()
   #bytes = 0
-  finish: FinishReason | 'interrupted' | null = null
+  ending: Ending | null = null
   usage: LanguageModelV4Usage | null = null
   /** what the provider counted as input before it began to answer, if it says so */
   early: Buckets | null = null
@@ -50,8 +52,8 @@ export class Collector {
       case 'reasoning-start': case 'reasoning-delta': case 'reasoning-end': return this.#text('reasoning', part)
       case 'tool-input-delta': return this.#grow(part.delta)
       case 'tool-call': return this.#call(part)
-      case 'custom': this.early ??= earlyUsage(part); return
-      case 'finish': this.finish = part.finishReason.unified; this.usage = part.usage; return
+      case 'raw': this.early = earlyBuckets(part.rawValue) ?? this.early; return
+      case 'finish': this.ending = { unified: part.finishReason.unified, raw: part.finishReason.raw ?? null }; this.usage = part.usage; return
       case 'error': throw part.error
       default: return
     }
@@ -126,18 +128,4 @@ function mergeMeta(old: SharedV4ProviderMetadata | undefined, more: SharedV4Prov
   const merged = { ...old }
   for (const [provider, values] of Object.entries(more)) merged[provider] = { ...merged[provider], ...values }
   return merged
-}
-
-/** Anthropic counts the input at the start of the stream; other providers at its end only. */
-function earlyUsage(part: Extract<LanguageModelV4StreamPart, { type: 'custom' }>): Buckets | null {
-  const usage = part.kind === 'anthropic.message_start' ? part.providerMetadata?.['anthropic']?.['usage'] : undefined
-  if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return null
-  const counts: Readonly<Record<string, unknown>> = { ...usage }
-  const count = (name: string): number => (typeof counts[name] === 'number' ? counts[name] : 0)
-  return {
-    inputTokens: count('input_tokens'),
-    outputTokens: 0,
-    cacheReadTokens: count('cache_read_input_tokens'),
-    cacheWriteTokens: count('cache_creation_input_tokens'),
-  }
 }

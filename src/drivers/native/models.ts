@@ -2,11 +2,15 @@
 // Test: test/tables/native-models.test.ts.
 import { KernelError } from '../../kernel/errors.ts'
 import type { Effort } from '../../kernel/types.ts'
-import { anthropicModel } from './anthropic.ts'
+import { anthropicWire } from './anthropic.ts'
+import { googleWire } from './google.ts'
 import type { Model } from './model.ts'
-import { openaiModel } from './openai.ts'
+import { chatWire } from './openai-chat.ts'
+import { openaiWire } from './openai.ts'
+import { windowTokens } from './prices.ts'
 import { scriptModel } from './script.ts'
 import { SdkModel } from './sdk-model.ts'
+import type { Endpoint, Wire } from './wire.ts'
 
 /** A provider of the configuration. */
 export interface ProviderConfig {
@@ -19,13 +23,6 @@ export interface ProviderConfig {
   readonly baseURLEnv?: string
   /** what is known of its models, by name; it wins over the tables */
   readonly models?: Readonly<Record<string, { readonly contextWindow?: number | undefined; readonly maxOutputTokens?: number | undefined }>> | undefined
-}
-
-/** Where a model is called, with its key. */
-export interface Endpoint {
-  readonly provider: string
-  readonly baseURL: string
-  readonly apiKey: string | null
 }
 
 export interface ModelOptions {
@@ -53,10 +50,21 @@ export async function resolveModel(ref: string | null, options: ModelOptions): P
   const [provider, name] = [ref.slice(0, Math.max(0, slash)), ref.slice(slash + 1)]
   const config = findProvider(provider, options)
   if (name === '') throw new KernelError('INVALID', `model ${ref} has no name after the provider`)
-  const endpoint = { provider, baseURL: config.baseURL, apiKey: findKey(config, ref, options) }
-  const isAnthropic = config.kind === 'anthropic'
-  const model = await (isAnthropic ? anthropicModel : openaiModel)(endpoint, name)
-  return new SdkModel({ provider, name, model, cache: isAnthropic, maxOutputTokens: options.maxOutputTokens, idleMs: options.idleMs })
+  const { effort = null, cacheKey = null, idleMs } = options
+  const endpoint: Endpoint = { provider, baseURL: config.baseURL, apiKey: findKey(config, ref, options), effort, cacheKey }
+  const own = config.models?.[name]
+  const window = own?.contextWindow ?? await windowTokens({ provider, model: name })
+  const maxOutputTokens = own?.maxOutputTokens ?? lowered(options.maxOutputTokens, window)
+  return new SdkModel({ provider, name, wire: await WIRES[config.kind](endpoint, name), window, effort, maxOutputTokens, idleMs })
+}
+
+const WIRES: Readonly<Record<ProviderConfig['kind'], (endpoint: Endpoint, name: string) => Promise<Wire>>> = {
+  anthropic: anthropicWire, openai: openaiWire, google: googleWire, 'openai-compatible': chatWire,
+}
+
+/** Half of a small window is left for the question. */
+function lowered(maxOutputTokens: number, window: number | null): number {
+  return window === null ? maxOutputTokens : Math.max(1, Math.min(maxOutputTokens, Math.floor(window / 2)))
 }
 
 function findProvider(name: string, { providers, lookup }: ModelOptions): ProviderConfig {

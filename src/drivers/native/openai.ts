@@ -1,27 +1,15 @@
-// Models that speak OpenAI's chat completions: OpenAI itself and all that copy the format, so also local models. The
-// package is loaded at first use. Test: test/e2e/native-models.test.ts.
-import type { LanguageModelV4 } from '@ai-sdk/provider'
+// Models that speak OpenAI's Responses. Nothing is stored at the provider: reasoning comes back encrypted and goes back
+// with the next call. The package is loaded at first use. Test: test/e2e/native-wire-*.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
-import type { Endpoint } from './models.ts'
+import type { Endpoint, Wire } from './wire.ts'
 
-export async function openaiModel(endpoint: Endpoint, name: string): Promise<LanguageModelV4> {
-  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-  const provider = createOpenAICompatible({
-    name: endpoint.provider,
-    baseURL: endpoint.baseURL,
-    includeUsage: true,
-    fetch: boundedFetch,
-    ...(endpoint.apiKey === null ? {} : { apiKey: endpoint.apiKey }),
-    ...(isOpenAI(endpoint.baseURL) ? { transformRequestBody: renameLimit } : {}),
-  })
-  return provider.chatModel(name)
-}
+/** The package knows which of these think; of all others only the user does, who then asks for an effort. */
+const KNOWN = /^(gpt-|chatgpt|o\d)/
 
-/** OpenAI's reasoning models refuse `max_tokens`; the copies know no other name. */
-function renameLimit({ max_tokens, ...body }: Record<string, unknown>): Record<string, unknown> {
-  return { ...body, max_completion_tokens: max_tokens }
-}
-
-function isOpenAI(baseURL: string): boolean {
-  return URL.parse(baseURL)?.hostname.endsWith('openai.com') ?? false
+export async function openaiWire(endpoint: Endpoint, name: string): Promise<Wire> {
+  const { createOpenAI } = await import('@ai-sdk/openai')
+  const provider = createOpenAI({ baseURL: endpoint.baseURL, apiKey: endpoint.apiKey ?? 'none', fetch: boundedFetch })
+  const force = endpoint.effort !== null && endpoint.effort !== 'none' && !KNOWN.test(name)
+  const openai = { store: false, ...(endpoint.cacheKey === null ? {} : { promptCacheKey: endpoint.cacheKey }), ...(force ? { forceReasoning: true } : {}) }
+  return { model: provider.responses(name), style: { cachePoints: false, boundThinking: false, strictIds: true, images: 'in-result' }, options: { openai } }
 }

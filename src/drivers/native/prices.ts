@@ -1,5 +1,5 @@
-// What tokens cost in USD, from a kept price table that is loaded at first use (it is large). Null is an unknown price,
-// never zero. Test: test/tables/native-usage.test.ts.
+// What tokens cost in USD and how many a model's context holds, from a kept table that is loaded at first use (it is
+// large). Null is what is not known, never zero. Test: test/tables/native-usage.test.ts.
 import type { Buckets } from './usage.ts'
 
 /** Whose price: `provider` and `model` as in `provider/model`. */
@@ -18,4 +18,14 @@ export async function costUsd(priced: Priced, tokens: Buckets): Promise<number |
     output_tokens: tokens.outputTokens,
   }
   return calcPrice(usage, priced.model, { providerId: priced.provider })?.total_price ?? null
+}
+
+/** All of this family take as much, and the table does not say it. */
+const GEMINI = /^gemini-(2\.|[3-9])[\w.-]*-(pro|flash|flash-lite)(-latest|-preview[\w-]*|-\d+)?$/
+const GEMINI_WINDOW_TOKENS = 1_048_576
+
+export async function windowTokens({ provider, model }: Priced): Promise<number | null> {
+  const { calcPrice } = await import('@pydantic/genai-prices')
+  const known = calcPrice({ input_tokens: 1 }, model, { providerId: provider })?.model.context_window
+  return known ?? (provider === 'google' && GEMINI.test(model) ? GEMINI_WINDOW_TOKENS : null)
 }

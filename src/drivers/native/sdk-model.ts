@@ -1,61 +1,87 @@
 // A model behind one of the AI SDK's provider packages, through `doStream` alone: no hidden retries, each call is ours.
-// Owns the end of a hanging stream and the estimate for a call that was cut off.
-// Test: test/e2e/native-models.test.ts.
-import type { LanguageModelV4, LanguageModelV4FunctionTool } from '@ai-sdk/provider'
-import type { FinishReason } from '../../kernel/facts.ts'
-import type { CallUsage } from '../../kernel/types.ts'
+// Owns the end of a hanging stream, the estimate for a call that was cut off, and what a model turned out not to take.
+// Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-*.test.ts.
+import type { Effort, CallUsage } from '../../kernel/types.ts'
 import { Collector } from './collect.ts'
 import { BYTES_PER_TOKEN } from './context.ts'
 import { readFailure } from './failure.ts'
+import { judge } from './finish.ts'
+import { IdleWatch } from './idle-watch.ts'
 import { CallFailed } from './model.ts'
 import type { Answer, Model, ModelRequest } from './model.ts'
 import { costUsd } from './prices.ts'
-import { toPrompt } from './prompt.ts'
-import { toBuckets } from './usage.ts'
+import { toPrompt, withOrigin } from './prompt.ts'
+import type { Optional, Prompt } from './prompt.ts'
+import { reportedCost, toBuckets } from './usage.ts'
 import type { Buckets } from './usage.ts'
+import type { Wire } from './wire.ts'
 
 export interface SdkModelOptions {
   readonly provider: string
   readonly name: string
-  readonly model: LanguageModelV4
-  /** mark the ends of cached prefixes */
-  readonly cache: boolean
+  readonly wire: Wire
+  readonly window: number | null
+  readonly effort: Effort | null
   readonly maxOutputTokens: number
   /** a stream that sends nothing for so long is cut */
   readonly idleMs: number
 }
 
+/** One call that is under way. */
+interface Call {
+  readonly request: ModelRequest
+  readonly prompt: Prompt
+  readonly collector: Collector
+  readonly idle: IdleWatch
+}
+
+/** How a provider says that it does not take something. Looked for in this order. */
+const NOT_TAKEN: readonly (readonly [what: Optional, words: RegExp])[] = [
+  ['reasoning', /signature|different conversation|encrypted[ _]content|reasoning_content|reasoning item/i],
+  ['images', /image|vision|multimodal|mmproj/i],
+  ['effort', /reasoning|thinking|effort|think value/i],
+]
+
 export class SdkModel implements Model {
   readonly ref: string
-  readonly window: number | null = null
+  readonly window: number | null
   readonly #options: SdkModelOptions
+  readonly #without = new Set<Optional>()
 
   constructor(options: SdkModelOptions) {
     this.ref = `${options.provider}/${options.name}`
+    this.window = options.window
     this.#options = options
   }
 
   async call(request: ModelRequest): Promise<Answer> {
     if (request.signal.aborted) throw new CallFailed('interrupted', { kind: 'cut' })
-    const collector = new Collector(request)
-    const idle = new IdleWatch(request.signal, this.#options.idleMs)
+    const call = { request, prompt: this.#prompt(request), collector: new Collector(request), idle: new IdleWatch(request.signal, this.#options.idleMs) }
     try {
-      await this.#stream(request, collector, idle)
-      return await this.#answer(request, collector)
+      await this.#stream(call)
+      return await this.#answer(call)
     } catch (error) {
-      throw await this.#failure(error, request, collector, idle)
+      throw await this.#failure(error, call)
     } finally {
-      idle.end()
+      call.idle.end()
     }
   }
 
-  async #stream(request: ModelRequest, collector: Collector, idle: IdleWatch): Promise<void> {
-    const { stream } = await this.#options.model.doStream({
-      prompt: toPrompt(request.context.messages, { system: request.system, cache: this.#options.cache }),
-      tools: request.offered().map(({ name, description, schema }): LanguageModelV4FunctionTool => ({ type: 'function', name, description, inputSchema: schema })),
-      maxOutputTokens: this.#options.maxOutputTokens,
+  #prompt({ context, system, question, offered }: ModelRequest): Prompt {
+    return toPrompt(context.messages, { ref: this.ref, style: this.#options.wire.style, system, tools: offered(), question, without: this.#without })
+  }
+
+  async #stream({ request, prompt, collector, idle }: Call): Promise<void> {
+    const { wire, effort, maxOutputTokens } = this.#options
+    const { stream } = await wire.model.doStream({
+      prompt: prompt.messages,
+      tools: prompt.tools,
+      ...(request.question === undefined ? {} : { toolChoice: { type: 'none' } }),
+      ...(effort === null || this.#without.has('effort') ? {} : { reasoning: effort }),
+      maxOutputTokens,
       abortSignal: idle.signal,
       includeRawChunks: true, // pings arrive as raw parts only, and show that the stream lives
+      providerOptions: this.#without.has('effort') ? withoutThinking(wire.options) : wire.options,
     })
     for await (const part of stream) {
       idle.touch()
@@ -63,26 +89,43 @@ export class SdkModel implements Model {
     }
   }
 
-  async #answer(request: ModelRequest, collector: Collector): Promise<Answer> {
-    const { finish } = collector
-    if (finish === null || finish === 'interrupted') throw new Error('the stream ended before the answer did')
-    if (finish === 'error') throw new Error('the provider ended the answer with an error')
-    const message = collector.parts()
-    const buckets = toBuckets(collector.usage)
-    const usage = buckets === null ? await this.#estimate(request, collector) : await this.#price(buckets)
-    return { message, usage, finish: asked(finish, message.some((part) => part.type === 'tool-call')) }
+  async #answer({ request, prompt, collector }: Call): Promise<Answer> {
+    const { message, finish } = judge(collector.ending, collector.parts())
+    const usage = await this.#exact(collector) ?? await this.#estimate(request, collector)
+    return { message: message.map((part) => withOrigin(part, prompt.origin)), usage, finish }
   }
 
-  async #failure(error: unknown, request: ModelRequest, collector: Collector, idle: IdleWatch): Promise<CallFailed> {
+  async #failure(error: unknown, call: Call): Promise<CallFailed> {
+    const { request, collector, idle } = call
+    const { provider, idleMs } = this.#options
     const partial = collector.partialText
-    const cut = request.signal.aborted || idle.expired
-    const charged = collector.begun || cut ? await this.#estimate(request, collector) : undefined
-    if (request.signal.aborted) return new CallFailed('interrupted', { kind: 'cut', partial, usage: charged })
-    const refusal = ourRefusal(error)
-    if (refusal !== null) return new CallFailed(refusal.message, { partial, usage: charged })
-    if (idle.expired) return new CallFailed(`${this.#options.provider}: nothing came in for ${this.#options.idleMs} ms`, { kind: 'cut', partial, usage: charged, retryable: true })
+    const isCut = request.signal.aborted || idle.expired
+    const usage = collector.begun || isCut ? await this.#exact(collector) ?? await this.#estimate(request, collector) : undefined
+    if (request.signal.aborted) return new CallFailed('interrupted', { kind: 'cut', partial, usage })
+    if (idle.expired) return new CallFailed(`${provider}: nothing came in for ${idleMs} ms`, { kind: 'cut', partial, usage, retryable: true })
+    const ours = ourRefusal(error)
+    if (ours !== null) return new CallFailed(`${provider}: ${ours.message}`, { kind: ours.kind, retryable: ours.retryable, partial, usage })
     const { message, ...read } = readFailure(error, Date.now())
-    return new CallFailed(`${this.#options.provider}: ${message}`, { ...read, partial, usage: charged })
+    const left = this.#leaveOut(`${message}`, call, read.status)
+    if (left !== null) return new CallFailed(`${provider}: ${message}; asked again without ${left}`, { ...read, partial, usage, retryable: true, retryAfterMs: 0 })
+    return new CallFailed(`${provider}: ${message}`, { ...read, partial, usage })
+  }
+
+  /** What the provider refused is left out of all later calls; nothing is charged for a refusal. */
+  #leaveOut(message: string, { prompt }: Call, status: number | null): Optional | null {
+    if (status === null || status === 401 || status === 403 || status === 429) return null
+    const isSent: Readonly<Record<Optional, boolean>> = { reasoning: prompt.hasReasoning, images: prompt.hasImages, effort: this.#options.effort !== null }
+    const found = NOT_TAKEN.find(([what, words]) => isSent[what] && !this.#without.has(what) && words.test(message))
+    if (found === undefined) return null
+    this.#without.add(found[0])
+    return found[0]
+  }
+
+  async #exact({ usage }: Collector): Promise<CallUsage | null> {
+    const buckets = toBuckets(usage)
+    if (buckets === null) return null
+    const priced = await this.#price(buckets)
+    return priced.costUsd === null ? { ...priced, costUsd: reportedCost(usage) } : priced
   }
 
   async #estimate(request: ModelRequest, collector: Collector): Promise<CallUsage> {
@@ -104,40 +147,7 @@ function ourRefusal(error: unknown): CallFailed | null {
   return error instanceof Error && error.cause instanceof CallFailed ? error.cause : null
 }
 
-/** Some servers say "stop" although they asked for tools. A cut by length stays what it is. */
-function asked(finish: FinishReason, hasCalls: boolean): FinishReason {
-  return hasCalls && (finish === 'stop' || finish === 'other') ? 'tool-calls' : finish
-}
-
-/** Aborts with the request, or when nothing came in for a while. */
-class IdleWatch {
-  readonly #controller = new AbortController()
-  readonly #outer: AbortSignal
-  readonly #timer: NodeJS.Timeout
-  expired = false
-
-  constructor(outer: AbortSignal, idleMs: number) {
-    this.#outer = outer
-    this.#timer = setTimeout(() => {
-      this.expired = true
-      this.#controller.abort()
-    }, idleMs)
-    outer.addEventListener('abort', this.#abort)
-    if (outer.aborted) this.#abort()
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  touch(): void {
-    this.#timer.refresh()
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
-    this.#outer.removeEventListener('abort', this.#abort)
-  }
-
-  readonly #abort = (): void => this.#controller.abort()
+function withoutThinking({ google, openai, ...others }: Wire['options']): Wire['options'] {
+  const { forceReasoning: _, ...rest } = openai ?? {}
+  return { ...others, ...(google === undefined ? {} : { google: {} }), ...(openai === undefined ? {} : { openai: rest }) }
 }

@@ -1,0 +1,32 @@
+// What is particular about a vendor's wire format, as data: how a prompt is shaped for it, and what goes with each call.
+// Owns no call itself. Test: test/tables/native-prompt.test.ts.
+import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { Effort } from '../../kernel/types.ts'
+
+/** Where a model is called, with its key, and what stays the same for all calls of a process. */
+export interface Endpoint {
+  readonly provider: string
+  readonly baseURL: string
+  readonly apiKey: string | null
+  readonly effort: Effort | null
+  /** so that the calls of a process find the same cache */
+  readonly cacheKey: string | null
+}
+
+export interface WireStyle {
+  /** ends of cached prefixes are marked */
+  readonly cachePoints: boolean
+  /** thinking is refused where anything before it has changed since */
+  readonly boundThinking: boolean
+  /** ids of calls may have letters, digits, `_` and `-` only, and at most 64 of them */
+  readonly strictIds: boolean
+  /** where the images of a tool's result go */
+  readonly images: 'in-result' | 'after-results'
+}
+
+export interface Wire {
+  readonly model: LanguageModelV4
+  readonly style: WireStyle
+  /** with each call */
+  readonly options: SharedV4ProviderOptions
+}

@@ -1,0 +1,64 @@
+// The four wire formats for tests at the level of one model call: a model of each that calls a local server, and one
+// question to it. No process and no loop: what a call answers, or how it fails.
+import { resolveModel } from '../../src/drivers/native/models.ts'
+import type { ModelOptions, ProviderConfig } from '../../src/drivers/native/models.ts'
+import type { ContextMessage } from '../../src/drivers/native/context.ts'
+import { CallFailed } from '../../src/drivers/native/model.ts'
+import type { Answer, Model, ModelRequest, OfferedTool } from '../../src/drivers/native/model.ts'
+
+export interface WireFormat {
+  readonly kind: ProviderConfig['kind']
+  /** as the built-in provider is called */
+  readonly provider: string
+  readonly name: string
+  /** of the request; for a body without one */
+  readonly path: string
+  readonly basePath: string
+}
+
+export const WIRES: readonly WireFormat[] = [
+  { kind: 'anthropic', provider: 'anthropic', name: 'claude-sonnet-4-5', path: '/v1/messages', basePath: '' },
+  { kind: 'openai', provider: 'openai', name: 'gpt-5', path: '/v1/responses', basePath: '/v1' },
+  { kind: 'openai-compatible', provider: 'deepseek', name: 'deepseek-chat', path: '/v1/chat/completions', basePath: '/v1' },
+  { kind: 'google', provider: 'google', name: 'gemini-2.5-pro', path: '/v1beta/models/gemini-2.5-pro:streamGenerateContent', basePath: '/v1beta' },
+]
+
+export function wireModel(format: WireFormat, url: string, options: Partial<ModelOptions> & { readonly name?: string } = {}): Promise<Model> {
+  const { name = format.name, ...rest } = options
+  const providers = [{ name: format.provider, kind: format.kind, baseURL: `${url}${format.basePath}`, apiKeyEnv: 'KEY' }]
+  return resolveModel(`${format.provider}/${name}`, { providers, maxOutputTokens: 16_384, idleMs: 20_000, cwd: '/', lookup: () => 'key-1', ...rest })
+}
+
+export const TOOLS: readonly OfferedTool[] = [
+  { name: 'read', description: 'reads a file', schema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } },
+  { name: 'ls', description: 'lists a folder', schema: { type: 'object', properties: {} } },
+]
+
+export interface Question {
+  readonly messages?: readonly ContextMessage[]
+  readonly text?: string
+  readonly question?: string
+  readonly system?: string | null
+  readonly tools?: readonly OfferedTool[]
+  readonly signal?: AbortSignal
+}
+
+export function requestOf({ text = 'go', messages = [{ role: 'user', text }], question, system = 'be brief', tools = TOOLS, signal }: Question = {}): ModelRequest {
+  return {
+    step: 1, attempt: 1, system, offered: () => tools, onText: () => undefined, onReasoning: () => undefined,
+    signal: signal ?? new AbortController().signal,
+    context: { messages, lastResult: '', estimateTokens: () => 7 },
+    ...(question === undefined ? {} : { question }),
+  }
+}
+
+export function askModel(model: Model, question: Question = {}): Promise<Answer> {
+  return model.call(requestOf(question))
+}
+
+/** How a call failed; one that did not is a failure of the test. */
+export async function failureOf(call: Promise<Answer>): Promise<CallFailed> {
+  const outcome = await call.catch((error: unknown) => error)
+  if (outcome instanceof CallFailed) return outcome
+  throw new Error(`expected a failed call, got ${outcome instanceof Error ? outcome.stack : JSON.stringify(outcome)}`)
+}
