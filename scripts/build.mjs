@@ -31,8 +31,8 @@ const common = {
 const besideCli = {
   name: 'beside the command line',
   setup(hooks) {
-    hooks.onResolve({ filter: /config\/config\.ts$|^yaml$/ }, ({ path, kind }) => {
-      return kind === 'dynamic-import' ? { path: path === 'yaml' ? './yaml.cjs' : './config.cjs', external: true } : null
+    hooks.onResolve({ filter: /config\/edit\.ts$/ }, ({ kind }) => {
+      return kind === 'dynamic-import' ? { path: './config.cjs', external: true } : null
     })
   },
 }
@@ -44,7 +44,7 @@ const esm = { format: 'esm', splitting: true, outdir: 'dist' }
 
 const bundles = [
   { entry: 'dist/cli/main.cjs', options: { ...cli, entryPoints: { main: 'src/cli/main.ts' }, plugins: [besideCli] } },
-  { entry: 'dist/cli/config.cjs', options: { ...cli, entryPoints: { config: 'src/config/config.ts', yaml: 'yaml' } } },
+  { entry: 'dist/cli/config.cjs', options: { ...cli, entryPoints: { config: 'src/config/edit.ts' } } },
   { entry: 'dist/daemon.js', options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
   { entry: 'dist/index.js', options: { ...esm, entryPoints: { index: 'src/index.ts' }, chunkNames: 'index-[hash]', packages: 'external' } },
 ]

@@ -259,13 +259,22 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     load: () => import('./verbs/doctor.ts'),
   },
   config: {
-    summary: 'Show the configuration and where it is',
-    usage: ['reeve config show', 'reeve config path'],
-    about: ['`show` prints what is in force in this directory, from defaults, the user and the project. `path` prints where the files are.'],
-    words: ONE,
+    summary: 'Show the configuration, and change it',
+    usage: ['reeve config show [KEY]', 'reeve config path', 'reeve config set KEY VALUE', 'reeve config unset KEY', 'reeve config trust|untrust [DIR]'],
+    about: [
+      '`show` prints what is in force in this directory, each key with the file or the variable that says so; `show KEY` prints one value. `path` prints where the files are.',
+      '`set` and `unset` change the user\'s config.yaml and keep its comments and its order; nothing is written unless the whole file is right. KEY is a key of the file or `mcp.NAME`; VALUE is YAML (`[a, b]`, `{ command: npx }`), and a list of words may be written with commas.',
+      '`trust` lets the files of a directory and of all below it name programs to start (MCP servers). Without DIR it is this directory.',
+    ],
+    words: [1, 3],
     flags: {},
-    exits: '0; 64 usage, or a file that cannot be used',
-    examples: [['reeve config show', 'what is in force'], ['reeve config path', 'where to write it']],
+    exits: '0; 1 a file cannot be written; 64 usage, or a file that cannot be used',
+    examples: [
+      ['reeve config show', 'what is in force'],
+      ['reeve config set defaultModel anthropic/claude-sonnet-5', 'the model of agents that name none'],
+      ['reeve config set fallback openai/gpt-5,ollama/qwen3', 'a list'],
+      ['reeve config trust', 'this project may start its MCP servers'],
+    ],
     load: () => import('./verbs/config.ts'),
   },
   agents: {

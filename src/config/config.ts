@@ -2,8 +2,6 @@
 // Owns every key and its default. A project's file comes with a repository, so it may choose an agent and a model, but
 // nothing that runs programs, moves keys or touches other projects: those keys are the user's alone.
 // Test: test/tables/config.test.ts.
-import { mkdir, realpath, rename, writeFile } from 'node:fs/promises'
-import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { ContainmentKind, Effort, McpServer } from '../kernel/types.ts'
@@ -104,10 +102,10 @@ const userKeys = {
   mcp: serversRule.optional(),
 }
 
-type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
+export type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
 type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
 
-const userFormat: Format<UserFile> = {
+export const USER_FORMAT: Format<UserFile> = {
   schema: z.strictObject(userKeys),
   known: ([key, , part]) => {
     if (key === 'mcp') return SERVER_KEYS
@@ -136,39 +134,36 @@ export interface ConfigSources {
 
 /** Throws AGENT_INVALID with `file:line` for a bad file, and INVALID for a bad variable. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
+  const layers = await readLayers(sources)
   // The servers have secrets in them, and what comes out here is shown.
-  const { mcp: _, ...user }: UserFile = await readFormat(sources.paths.configFile, userFormat)
-  const project = sources.cwd === null ? {} : await readProject(sources.cwd)
-  const said = { ...user, ...project, ...fromEnv(sources.env ?? {}), ...fromFlags(sources.flags ?? {}) }
+  const { mcp: _, ...said }: UserFile = Object.assign({}, ...layers.map((layer) => layer.said), fromFlags(sources.flags ?? {}))
   const providers = said.providers ?? []
   const builtIn = DEFAULTS.providers.filter((one) => !providers.some((own) => own.name === one.name))
   return { ...DEFAULTS, ...defined(said), providers: [...providers, ...builtIn] }
 }
 
+/** What one source says, and in which file or variable. */
+export interface Layer {
+  readonly source: 'user' | 'project' | 'environment'
+  readonly said: UserFile
+  readonly where: (key: string) => string
+}
+
+/** All sources but flags and defaults; a later one wins. Throws as `loadConfig` does. */
+export async function readLayers({ paths, cwd, env = {} }: ConfigSources): Promise<readonly Layer[]> {
+  const user = await readFormat(paths.configFile, USER_FORMAT)
+  const project = cwd === null ? null : await nearest(cwd, 'reeve.yaml')
+  return [
+    { source: 'user', said: user, where: () => paths.configFile },
+    { source: 'project', said: project === null || cwd === null ? {} : await readFormat(project, projectFormat, await trustedOwners(cwd)), where: () => project ?? '' },
+    { source: 'environment', said: fromEnv(env), where: variableOf },
+  ]
+}
+
 /** The user's MCP servers as they are written, with their secrets. Throws as `loadConfig` does. */
 export async function userServers({ configFile }: Paths): Promise<readonly McpServer[]> {
-  const { mcp }: UserFile = await readFormat(configFile, userFormat)
+  const { mcp }: UserFile = await readFormat(configFile, USER_FORMAT)
   return mcp ? serversOf(mcp, placeOf(configFile)) : []
-}
-
-/** Adds a directory to the user's `trusted`, and leaves the rest of the file as it is. False: it was in there. Throws as `loadConfig` does. */
-export async function trustDirectory(where: Paths, dir: string): Promise<boolean> {
-  const { configFile: file } = where
-  const { trusted } = await loadConfig({ paths: where, cwd: null })
-  const real = await realpath(dir)
-  if (trusted.includes(real)) return false
-  const found = await readText(file)
-  const document = parseDocument(found?.text ?? '')
-  document.setIn(['trusted'], document.createNode([...trusted, real]))
-  await mkdir(where.config, { recursive: true, mode: 0o700 })
-  await writeFile(`${file}.new`, document.toString(), { mode: found?.mode ?? 0o600 })
-  await rename(`${file}.new`, file)
-  return true
-}
-
-async function readProject(cwd: string): Promise<ProjectFile> {
-  const file = await nearest(cwd, 'reeve.yaml')
-  return file === null ? {} : readFormat(file, projectFormat, await trustedOwners(cwd))
 }
 
 async function readFormat<T>(file: string, format: Format<T>, trusted?: ReadonlySet<number>): Promise<T | Record<string, never>> {
@@ -194,11 +189,15 @@ function fromEnv(env: Env): UserFile {
     containment: env['REEVE_CONTAINMENT'] || undefined,
     maxProcesses: env['REEVE_MAX_PROCESSES'] ? Number(env['REEVE_MAX_PROCESSES']) : undefined,
   }
-  const result = userFormat.schema.safeParse(given)
+  const result = USER_FORMAT.schema.safeParse(given)
   if (result.success) return defined(result.data)
   const issue = result.error.issues[0]
-  const name = `REEVE_${String(issue?.path[0]).replace(/^default/, '').replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase()}`
-  throw new KernelError('INVALID', `${name}: ${issue?.message}`)
+  throw new KernelError('INVALID', `${variableOf(String(issue?.path[0]))}: ${issue?.message}`)
+}
+
+/** `defaultModel` is REEVE_MODEL. */
+function variableOf(key: string): string {
+  return `REEVE_${key.replace(/^default/, '').replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase()}`
 }
 
 function fromFlags(flags: Flags): Partial<Config> {

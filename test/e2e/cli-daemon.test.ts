@@ -151,23 +151,3 @@ describe('the daemon', () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining(`${home} is open to others`)])
   })
 })
-
-describe('config', () => {
-  test('path says where the files are', async () => {
-    const { code, stdout } = await run('config', 'path', '--json')
-    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ configFile: join(dir.path, 'config.yaml'), socket: join(dir.path, 'reeve.sock') })])
-  })
-
-  test('show is what is in force here', async () => {
-    writeFileSync(join(dir.path, 'config.yaml'), 'defaultModel: anthropic/some\n')
-    expect((await run('config', 'show')).stdout).toContain('defaultModel: anthropic/some\n')
-    const { stdout } = await runCli(dir.path, ['config', 'show', '--json'], { env: { REEVE_MODEL: 'a/b' } })
-    expect((JSON.parse(stdout) as { config: object }).config).toMatchObject({ defaultModel: 'a/b' })
-  })
-
-  test('show names the line of a mistake', async () => {
-    writeFileSync(join(dir.path, 'config.yaml'), '\ncolour: red\n')
-    const { code, stderr } = await run('config', 'show')
-    expect([code, stderr]).toEqual([64, expect.stringContaining(`${join(dir.path, 'config.yaml')}:2`)])
-  })
-})

@@ -4,7 +4,8 @@ import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } fro
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findAgent } from '../../src/config/agents.ts'
-import { loadConfig, trustDirectory } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { trust } from '../../src/config/edit.ts'
 import { parseMcpJson } from '../../src/config/mcp-file.ts'
 import { mcpStarts } from '../../src/config/mcp-start.ts'
 import { mcpServers, mcpVariables } from '../../src/config/mcp.ts'
@@ -183,7 +184,7 @@ describe('at the start', () => {
     expect(await states(servers)).toEqual(['project:untrusted', 'user:ready'])
     expect(await here.starts(servers)).toMatchObject([{ why: `${here.repo}/.mcp.json is not trusted to start programs: reeve config trust ${here.repo}` }, {}])
     expect(await states(await here.servers({ chosen: ['project'] }))).toEqual(['project:ready'])
-    expect(await trustDirectory(here.where, here.repo)).toBe(true)
+    expect(await trust(here.where, here.repo)).toMatchObject({ after: [here.repo] })
     expect(await states(servers)).toEqual(['project:ready', 'user:ready'])
   })
 
@@ -193,7 +194,7 @@ describe('at the start', () => {
     expect(await here.starts(await here.servers({ agent: 'a' }))).toMatchObject([{ state: 'untrusted', why: expect.stringContaining(`reeve config trust ${here.repo}`) }])
     mkdirSync(join(here.root, 'trusted'))
     symlinkSync(here.repo, join(here.root, 'trusted', 'link'))
-    await trustDirectory(here.where, join(here.root, 'trusted'))
+    await trust(here.where, join(here.root, 'trusted'))
     const [server] = await here.servers({ agent: 'a' })
     expect(await here.starts(server ? [{ ...server, source: join(here.root, 'trusted/link/.reeve/agents/a.md') }] : [])).toMatchObject([{ state: 'untrusted' }])
   })
@@ -201,8 +202,8 @@ describe('at the start', () => {
   test('trust is written once, beside what is in the file', async () => {
     await using here = await place()
     here.write('home/config.yaml', '# mine\ndefaultAgent: x # why\n')
-    expect([await trustDirectory(here.where, here.repo), await trustDirectory(here.where, here.repo), await trustDirectory(here.where, here.root)]).toEqual([true, false, true])
-    expect((await loadConfig({ paths: here.where, cwd: null })).trusted).toEqual([here.repo, here.root])
+    expect([await trust(here.where, here.repo), await trust(here.where, here.repo), await trust(here.where, here.root)]).toMatchObject([{ after: [here.repo] }, { already: here.repo }, { after: [here.root] }])
+    expect((await loadConfig({ paths: here.where, cwd: null })).trusted).toEqual([here.root])
     expect(readFileSync(here.where.configFile, 'utf8')).toMatch(/^# mine\ndefaultAgent: x # why\ntrusted:\n/)
   })
 
@@ -243,7 +244,7 @@ describe('at the start', () => {
     const agent = (key: string): string => `---\nmcp: { s: { command: run, env: { ${key}: hunter22 } } }\n---\n`
     here.write('home/agents/a.md', agent('API_KEY'))
     here.write('repo/.mcp.json', { mcpServers: { p: { command: 'run', env: { API_KEY: 'hunter33' } } } })
-    await trustDirectory(here.where, here.repo)
+    await trust(here.where, here.repo)
     const servers = [...(await here.servers({ agent: 'a' })), ...(await here.servers())]
     expect(JSON.stringify(servers)).not.toContain('hunter')
     expect(await here.starts(servers)).toMatchObject([{ reach: { env: { API_KEY: 'hunter22' } } }, { reach: { env: { API_KEY: 'hunter33' } } }])
