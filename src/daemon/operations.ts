@@ -32,6 +32,8 @@ export interface OperationsParts {
 }
 
 const BY: Sender = 'user'
+/** begins the reference of a model that replays a process */
+const REPLAY = 'replay:'
 
 /** How long a resume waits for the last incarnation's release. */
 const RELEASE_MS = 10_000
@@ -135,14 +137,15 @@ export class Operations {
 
   async #agentSpec(body: SpawnBody, config: Config): Promise<Omit<ProcessSpec, 'name' | 'cwd' | 'env' | 'interactive' | 'containment' | 'intent'>> {
     const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
-    const model = body.model ?? agent.model ?? config.defaultModel
+    const chosen = body.model ?? agent.model ?? config.defaultModel
     const effort = body.effort ?? agent.effort ?? config.effort
-    const fallback = body.fallback ?? agent.fallback ?? config.fallback
     if (agent.driver !== 'native') throw new KernelError('AGENT_INVALID', `agent "${agent.name}" wants the driver ${agent.driver}, which is not there yet`)
-    if (model === null) throw new KernelError('INVALID', 'no model: give --model provider/name, or set defaultModel in config.yaml')
+    if (chosen === null) throw new KernelError('INVALID', 'no model: give --model provider/name, or set defaultModel in config.yaml')
     const wrong = wrongTool([...(body.allow ?? []), ...(body.deny ?? [])])
     if (wrong !== null) throw new KernelError('INVALID', wrong)
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
+    const model = await this.#wholeRef(chosen)
+    const fallback = await Promise.all((body.fallback ?? agent.fallback ?? config.fallback).map((ref) => this.#wholeRef(ref)))
     return {
       agent: agent.name,
       driver: agent.driver,
@@ -158,10 +161,20 @@ export class Operations {
     }
   }
 
+  /** What is replayed is named by its whole UUID, so that it stays the same process. Errors: those of `resolve`, INVALID. */
+  async #wholeRef(model: string): Promise<string> {
+    if (!model.startsWith(REPLAY)) return model
+    const { uuid, spec } = await this.#parts.reads.resolve(model.slice(REPLAY.length))
+    if (spec.driver !== 'native') throw new KernelError('INVALID', `${uuid} cannot be replayed: a process of the driver ${spec.driver} has no steps`)
+    return `${REPLAY}${uuid}`
+  }
+
   /** The spec with what a resume says otherwise; null if it says nothing. */
-  async #override({ spec }: Process, body: ResumeBody): Promise<ProcessSpec | null> {
+  async #override({ uuid, spec }: Process, body: ResumeBody): Promise<ProcessSpec | null> {
     if (spec.driver === 'command') checkCommand(body)
-    const { model, effort, limits } = body
+    const { effort, limits } = body
+    const model = body.model === undefined ? undefined : await this.#wholeRef(body.model)
+    if (model === `${REPLAY}${uuid}`) throw new KernelError('INVALID', 'a process cannot replay itself')
     if (model === undefined && effort === undefined && limits === undefined) return null
     const said = { ...spec, ...(effort === undefined ? {} : { effort }), limits: { ...spec.limits, ...limits } }
     if (model === undefined) return said

@@ -6,6 +6,7 @@ import type { FactBody } from '../../kernel/facts.ts'
 import type { NativeAgent } from './agent.ts'
 import type { Model } from './model.ts'
 import type { ModelOptions, ProviderConfig } from './models.ts'
+import type { ReplayPast } from './replay.ts'
 import type { RetryPolicy } from './retry.ts'
 
 export interface NativeOptions {
@@ -35,16 +36,37 @@ async function start(launch: Launch, kernel: KernelPort, options: NativeOptions)
   ])
   const { spec } = launch
   const modelOptions = modelOptionsOf(launch, options)
-  const load = (ref: string | null): Promise<Model> => resolveModel(ref, modelOptions)
+  const replays = await replaysOf(launch, kernel)
+  const load = async (ref: string | null): Promise<Model> => replays.get(ref)?.load() ?? resolveModel(ref, modelOptions)
+  const asked = new LastAsked()
+  const context = await loadContext(watched(launch.history, (body) => {
+    asked.see(body)
+    for (const replay of replays.values()) replay.past.see(body)
+  }))
   const fallback = spec.fallback ?? []
   const model = new Chain(await load(spec.model), fallback.map((ref) => ({ ref, load: () => load(ref) })))
-  const asked = new LastAsked()
-  const context = await loadContext(watched(launch.history, (body) => asked.see(body)))
   await model.goOn(asked)
   const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec), freezer: new Freezer(), retry: options.retry ?? RETRY })
   // Nobody waits for it, as for the word that the agent is up.
   for (const text of keyless(fallback, modelOptions)) kernel.report({ type: 'note', text }).catch(() => undefined)
   return agent
+}
+
+interface ReplayOf {
+  readonly past: ReplayPast
+  load(): Promise<Model>
+}
+
+/** The models of a process that replay another one, by their reference. */
+async function replaysOf(launch: Launch, kernel: KernelPort): Promise<ReadonlyMap<string | null, ReplayOf>> {
+  const { model, fallback = [] } = launch.spec
+  const refs = [model ?? '', ...fallback].filter((ref) => ref.startsWith('replay:'))
+  if (refs.length === 0) return new Map()
+  const { ReplayPast, replayModel } = await import('./replay.ts')
+  return new Map(refs.map((ref) => {
+    const past = new ReplayPast(ref)
+    return [ref, { past, load: () => replayModel({ ref, launch, past, note: (text) => kernel.report({ type: 'note', text }) }) }]
+  }))
 }
 
 function modelOptionsOf({ uuid, spec, credentials }: Launch, options: NativeOptions): ModelOptions {

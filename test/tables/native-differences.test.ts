@@ -1,0 +1,60 @@
+// What a replay tells of two runs that differ, in words.
+import { describe, expect, test } from 'vitest'
+import type { ContextMessage, ToolResult } from '../../src/drivers/native/context.ts'
+import { inputDifferences, inputOf, textDifference, toolDifference } from '../../src/drivers/native/differences.ts'
+
+const LONG = 'x'.repeat(100)
+
+test.each([
+  ['same', 'same', null],
+  [null, null, null],
+  ['', null, "line 1: '' instead of nothing"],
+  [null, 'be brief', "line 1: nothing instead of 'be brief'"],
+  ['a\nb\nc', 'a\nB\nC', "line 2: 'b' instead of 'B'"],
+  ['a\nb', 'a', "line 2: 'b' instead of nothing"],
+  ['a', 'a\n', "line 2: nothing instead of ''"],
+  [`${LONG}one`, `${LONG}two`, `line 1: '…${'x'.repeat(20)}one' instead of '…${'x'.repeat(20)}two'`],
+  [`a${LONG}`, `b${LONG}`, `line 1: 'a${'x'.repeat(79)}…' instead of 'b${'x'.repeat(79)}…'`],
+])('%j against %j', (now, recorded, words) => {
+  expect(textDifference(now, recorded)).toBe(words)
+})
+
+test.each([
+  [['read', 'bash'], ['bash', 'read'], null],
+  [['read'], ['read', 'bash', 'write'], 'the offered tools differ: without bash, write'],
+  [['read', 'mcp__a__b'], ['read'], 'the offered tools differ: with mcp__a__b'],
+  [['ls'], ['glob'], 'the offered tools differ: without glob; with ls'],
+])('tools %j against %j', (now, recorded, words) => {
+  expect(toolDifference(now, recorded)).toBe(words)
+})
+
+const result = (content: string, more: Partial<ToolResult> = {}): ToolResult => ({ callId: 'c', name: 'bash', outcome: 'ok', content, ...more })
+const messages = (...texts: string[]): ContextMessage[] => texts.map((text) => ({ role: 'user', text }))
+
+describe('before a step', () => {
+  test('only what came in after the last answer counts', () => {
+    const context: ContextMessage[] = [...messages('first'), { role: 'assistant', parts: [] }, { role: 'tool', results: [result('out')] }, ...messages('second')]
+    expect(inputOf(context)).toMatchObject({ messages: ['second'], results: [{ callId: 'c', content: 'out', images: 0 }] })
+    expect(inputOf(messages('a', 'b')).messages).toEqual(['a', 'b'])
+  })
+
+  test('results are told of the step whose calls they are of, messages of the step that sees them', () => {
+    const now = inputOf([{ role: 'tool', results: [result('1 passed\n2 passed')] }, ...messages('go', 'on')])
+    const recorded = inputOf([{ role: 'tool', results: [result('1 passed\n3 passed')] }, ...messages('Go')])
+    expect(inputDifferences(5, now, recorded)).toEqual([
+      "step 4: the result of `bash` differs: line 2: '2 passed' instead of '3 passed'",
+      "step 5: the message differs: line 1: 'go' instead of 'Go'",
+      "step 5: a message that was not recorded: 'on'",
+    ])
+    expect(inputDifferences(5, recorded, now).at(-1)).toBe("step 5: a recorded message did not come in: 'on'")
+  })
+
+  test('an outcome goes before a text, and pictures count', () => {
+    const picture = { mediaType: 'image/png', data: '' }
+    const input = (one: ToolResult): ReturnType<typeof inputOf> => inputOf([{ role: 'tool', results: [one] }])
+    expect(inputDifferences(2, input(result('no', { outcome: 'denied' })), input(result('yes')))).toEqual(['step 1: the result of `bash` differs: denied instead of ok'])
+    expect(inputDifferences(2, input(result('')), input(result('', { images: [picture] })))).toEqual(['step 1: the result of `bash` differs: 0 pictures instead of 1'])
+    expect(inputDifferences(2, input(result('same')), input(result('same')))).toEqual([])
+    expect(inputDifferences(2, input(result('same')), input(result('same', { callId: 'other' })))).toEqual([])
+  })
+})
