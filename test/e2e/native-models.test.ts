@@ -249,7 +249,7 @@ test('anthropic: ends of cached prefixes, the limit of output, and signed thinki
   expect(body).toMatchObject({ max_tokens: 16_384, system: [{ text: 'be brief', cache_control: { type: 'ephemeral' } }] })
   const [user, assistant, result] = messagesOf(1)
   expect(user).toMatchObject({ content: [{ text: 'go', cache_control: { type: 'ephemeral' } }] }) // where the prompt ended before
-  expect((body?.['tools'] as readonly unknown[]).map((tool) => 'cache_control' in (tool as object))).toEqual([false, false, false, false, false, false, true])
+  expect((body?.['tools'] as readonly object[] | undefined)?.map((tool) => 'cache_control' in tool)).toEqual([false, false, false, false, false, false, true])
   expect(assistant).toMatchObject({ content: [{ type: 'thinking', thinking: 'let me see', signature: 'sig-1' }, { type: 'text', text: 'a' }, { type: 'tool_use', id: 'id_1' }] })
   expect(result).toMatchObject({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'id_1', cache_control: { type: 'ephemeral' } }] })
   expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4) // as many as there may be

@@ -25,6 +25,14 @@ test.each(REFUSED)('%s is refused: %s', async (ref, code, words) => {
   await expect(resolveModel(ref, options())).rejects.toMatchObject({ code, message: expect.stringContaining(words) })
 })
 
+test('a model knows its window: from the configuration, else from the tables, else not', async () => {
+  const known = { ...OWN, name: 'anthropic', apiKeyEnv: null, models: { 'claude-sonnet-4-5': { contextWindow: 1_000_000 } } }
+  const windowOf = async (ref: string, providers: ModelOptions['providers']): Promise<number | null> => (await resolveModel(ref, { ...options({ OWN_KEY: 'k' }), providers })).window
+  expect(await windowOf('anthropic/claude-sonnet-4-5', [known])).toBe(1_000_000)
+  expect(await windowOf('anthropic/claude-haiku-4-5', [known])).toBe(200_000)
+  expect(await windowOf('own/a', [OWN])).toBeNull()
+})
+
 test('a key that is empty is missing', async () => {
   await expect(resolveModel('openai/x', options({ OPENAI_API_KEY: '' }))).rejects.toMatchObject({ code: 'CREDENTIALS_MISSING', details: { variable: 'OPENAI_API_KEY' } })
 })

@@ -1,6 +1,6 @@
-// Token buckets and prices: every token once, an unknown price never zero.
+// Token buckets, prices and windows: every token once, what is not known never zero.
 import { expect, test } from 'vitest'
-import { costUsd } from '../../src/drivers/native/prices.ts'
+import { costUsd, windowTokens } from '../../src/drivers/native/prices.ts'
 import { toBuckets } from '../../src/drivers/native/usage.ts'
 
 type Counts = readonly [total: number | undefined, noCache: number | undefined, read: number | undefined, write: number | undefined, output: number | undefined]
@@ -38,4 +38,16 @@ test('a provider writes to a cache that the table has no price for: still a numb
 test('an unknown model or provider has no price, also if another provider has a model of that name', async () => {
   expect(await costUsd({ provider: 'openai', model: 'no-such-model' }, tokens)).toBeNull()
   expect(await costUsd({ provider: 'local', model: 'gpt-4o' }, tokens)).toBeNull()
+})
+
+const WINDOWS: readonly (readonly [provider: string, model: string, tokens: number | null])[] = [
+  ['anthropic', 'claude-sonnet-4-5', 200_000],
+  ['openai', 'gpt-4o', 128_000],
+  ['google', 'gemini-2.5-pro', 1_048_576],
+  ['openai', 'no-such-model', null],
+  ['ollama', 'qwen3', null],
+]
+
+test.each(WINDOWS)('%s/%s holds %s tokens', async (provider, model, tokens) => {
+  expect(await windowTokens({ provider, model })).toBe(tokens)
 })

@@ -1,6 +1,6 @@
 // Reads what a provider package threw: why the call failed, whether the same call may succeed later, how long to wait,
 // and what the provider said. Knows the shapes and words of errors, not the packages, so that none is loaded for it.
-// Tests: test/tables/native-retry.test.ts, test/tables/native-failure.test.ts.
+// Tests: test/tables/native-retry.test.ts, test/e2e/native-wire-errors.test.ts.
 import type { FailureKind } from './model.ts'
 import { isRetryableStatus, retryAfterMs } from './retry.ts'
 
@@ -19,7 +19,7 @@ const MAX_BODY_CHARS = 300
 
 /** What providers say, in the order in which it is looked for. Matched against error codes and messages together. */
 const WORDS: readonly (readonly [kind: FailureKind, pattern: RegExp])[] = [
-  ['auth', /insufficient_quota|billing_error|authentication_error|permission_error|invalid_api_key|credit balance is too low|insufficient (balance|credits?)|API key (not valid|expired)|incorrect API key/i],
+  ['auth', /insufficient_quota|billing_error|authentication_error|permission_error|invalid_api_key|credit balance is too low|insufficient (balance|credits?)|enable billing|API key (not valid|expired)|incorrect API key/i],
   // A limit on tokens per minute that one request alone exceeds, of all rate limits.
   ['too-long', /request too large for /i],
   ['rate-limit', /rate_limit|rate limit|too many requests|resource_exhausted|throttl/i],

@@ -1,6 +1,6 @@
 // What the end of an answer means for the loop: whether it stands as it came, in which of our words it ended, or whether
 // it is a failed call. Knows every documented stop reason of the four formats. Pure.
-// Test: test/tables/native-finish.test.ts.
+// Test: test/e2e/native-wire-answers.test.ts.
 import type { AssistantPart, FinishReason } from '../../kernel/facts.ts'
 import { INVALID_INPUT } from './collect.ts'
 import { CallFailed } from './model.ts'

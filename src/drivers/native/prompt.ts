@@ -1,6 +1,6 @@
 // From the context to the prompt of the provider packages. Keeps the order and the texts as they are. What a provider
 // wants back unchanged (signatures, ids of items) goes back to the model that gave it, and to no other. Owns the marks in
-// `meta` that say which model that was. Tests: test/tables/native-prompt.test.ts, test/e2e/native-wire-*.test.ts.
+// `meta` that say which model that was. Test: test/e2e/native-wire-requests.test.ts.
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider'

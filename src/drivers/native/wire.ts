@@ -1,5 +1,5 @@
 // What is particular about a vendor's wire format, as data: how a prompt is shaped for it, and what goes with each call.
-// Owns no call itself. Test: test/tables/native-prompt.test.ts.
+// Owns no call itself. Test: test/e2e/native-wire-requests.test.ts.
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { Effort } from '../../kernel/types.ts'
 

@@ -1,0 +1,166 @@
+// What an answer becomes, in each of the four formats, against a real server: every documented stop reason, parallel
+// calls, and usage with its caches. Each token is counted once.
+import { describe, expect, test } from 'vitest'
+import type { FinishReason } from '../../src/kernel/facts.ts'
+import type { Answer, CallFailed } from '../../src/drivers/native/model.ts'
+import { modelServer } from '../support/model-server.ts'
+import type { ServedAnswer } from '../support/model-server.ts'
+import { askModel, failureOf, wireModel, WIRES } from '../support/wire.ts'
+import type { WireFormat } from '../support/wire.ts'
+
+type Kind = WireFormat['kind']
+
+function formatOf(kind: Kind): WireFormat {
+  const found = WIRES.find((each) => each.kind === kind)
+  if (found === undefined) throw new Error(kind)
+  return found
+}
+
+async function answering(kind: Kind, answer: ServedAnswer, name?: string): Promise<Answer> {
+  await using server = await modelServer(() => answer)
+  const format = formatOf(kind)
+  return await askModel(await wireModel(format, server.url, name === undefined ? {} : { name }))
+}
+
+async function failing(kind: Kind, answer: ServedAnswer): Promise<CallFailed> {
+  await using server = await modelServer(() => answer)
+  return await failureOf(askModel(await wireModel(formatOf(kind), server.url)))
+}
+
+const CALL = [{ id: 'id_1', name: 'read', input: { path: 'a' } }]
+const USAGE = { input: 11, output: 5 }
+
+/** A reason with a text beside it. */
+const STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, finish: FinishReason])[] = [
+  ['anthropic', { stop: 'end_turn' }, 'stop'],
+  ['anthropic', { stop: 'stop_sequence' }, 'stop'],
+  ['anthropic', { stop: 'max_tokens' }, 'length'],
+  ['anthropic', { stop: 'model_context_window_exceeded' }, 'length'],
+  ['anthropic', { stop: 'refusal' }, 'content-filter'],
+  ['anthropic', { stop: 'tool_use', tools: CALL }, 'tool-calls'],
+  ['anthropic', { stop: 'end_turn', tools: CALL }, 'tool-calls'],
+  ['anthropic', { stop: 'pause_turn', tools: CALL }, 'tool-calls'],
+  ['anthropic', { stop: 'one of tomorrow' }, 'other'],
+  ['openai', {}, 'stop'],
+  ['openai', { stop: 'max_output_tokens' }, 'length'],
+  ['openai', { stop: 'content_filter' }, 'content-filter'],
+  ['openai', { refusal: 'I will not' }, 'content-filter'],
+  ['openai', { tools: CALL }, 'tool-calls'],
+  ['openai', { stop: 'one of tomorrow' }, 'other'],
+  ['openai-compatible', { stop: 'stop' }, 'stop'],
+  ['openai-compatible', { stop: 'length' }, 'length'],
+  ['openai-compatible', { stop: 'content_filter' }, 'content-filter'],
+  ['openai-compatible', { stop: 'sensitive' }, 'content-filter'],
+  ['openai-compatible', { stop: 'tool_calls', tools: CALL }, 'tool-calls'],
+  ['openai-compatible', { stop: 'stop', tools: CALL }, 'tool-calls'],
+  ['openai-compatible', { stop: 'function_call', tools: CALL }, 'tool-calls'],
+  ['openai-compatible', { stop: 'tool_calls' }, 'stop'],
+  ['openai-compatible', { stop: 'model_context_window_exceeded' }, 'length'],
+  ['openai-compatible', { stop: 'eos' }, 'other'],
+  ['google', { stop: 'STOP' }, 'stop'],
+  ['google', { stop: 'STOP', tools: CALL }, 'tool-calls'],
+  ['google', { stop: 'MAX_TOKENS' }, 'length'],
+  ['google', { stop: 'OTHER' }, 'other'],
+  ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'IMAGE_SAFETY'].map((stop) => ['google', { stop }, 'content-filter'] as const),
+]
+
+test.each(STOPS)('%s: %j ends as %s', async (kind, answer, finish) => {
+  const got = await answering(kind, { text: 'some text', usage: USAGE, ...answer })
+  expect(got.finish).toBe(finish)
+  expect(got.message[0]).toMatchObject({ type: 'text', text: 'some text' })
+  expect(got.message.filter((part) => part.type === 'tool-call')).toHaveLength(answer.tools?.length ?? 0)
+  expect(got.usage).toMatchObject({ inputTokens: 11, outputTokens: 5 })
+})
+
+/** A reason without a text: the question is asked again, or cannot be. */
+const FAILED_STOPS: readonly (readonly [kind: Kind, answer: ServedAnswer, expected: Partial<CallFailed>])[] = [
+  ['anthropic', { stop: 'pause_turn' }, { kind: 'other', retryable: true }],
+  ['anthropic', { stop: 'model_context_window_exceeded' }, { kind: 'too-long', retryable: false }],
+  ['anthropic', { stop: 'tool_use' }, { kind: 'other', retryable: true }],
+  ['openai-compatible', { stop: 'error' }, { kind: 'overloaded', retryable: true }],
+  ['openai-compatible', { stop: 'abort' }, { kind: 'overloaded', retryable: true }],
+  ['openai-compatible', { stop: 'insufficient_system_resource' }, { kind: 'overloaded', retryable: true }],
+  ['openai-compatible', { stop: 'tool_calls' }, { kind: 'other', retryable: true }],
+  ['openai-compatible', { stop: 'function_call' }, { kind: 'other', retryable: true }],
+  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MISSING_THOUGHT_SIGNATURE', 'MALFORMED_RESPONSE', 'OTHER', 'FINISH_REASON_UNSPECIFIED'].map((stop) => ['google', { stop }, { kind: 'other', retryable: true }] as const),
+]
+
+test.each(FAILED_STOPS)('%s: %j fails, and what it cost is charged', async (kind, answer, expected) => {
+  const failure = await failing(kind, { usage: USAGE, ...answer })
+  expect(failure).toMatchObject({ ...expected, usage: { inputTokens: 11, outputTokens: 5 } })
+  expect(failure.usage?.estimated).toBeUndefined()
+})
+
+test('Gemini refuses a prompt: nothing is answered', async () => {
+  expect(await answering('google', { blocked: 'SAFETY' })).toMatchObject({ message: [], finish: 'content-filter' })
+})
+
+test('a withheld answer asks for no tools', async () => {
+  expect(await answering('anthropic', { text: 'I', tools: CALL, stop: 'refusal' })).toMatchObject({ message: [{ type: 'text', text: 'I' }], finish: 'content-filter' })
+})
+
+describe.each(WIRES)('$kind', ({ kind }) => {
+  test('parallel calls keep their order, with ids that are unique', async () => {
+    const tools = [{ id: 'x', name: 'read', input: { path: '1' } }, { id: 'y', name: 'ls', input: {} }, { id: 'z', name: 'read', input: { path: '2' } }]
+    const { message } = await answering(kind, { tools })
+    expect(message).toMatchObject([{ callId: 'x', input: { path: '1' } }, { callId: 'y', input: {} }, { callId: 'z', input: { path: '2' } }])
+  })
+
+  test('a provider that gives the same id to all its calls, or none', async () => {
+    const same = await answering(kind, { tools: [{ id: 'x', name: 'ls', input: {} }, { id: 'x', name: 'ls', input: {} }] })
+    const none = await answering(kind, { tools: [{ name: 'ls', input: {} }, { name: 'read', input: { path: 'a' } }] })
+    for (const { message } of [same, none]) {
+      const ids = message.map((part) => (part.type === 'tool-call' ? part.callId : ''))
+      expect(new Set(ids).size).toBe(2)
+      expect(ids).not.toContain('')
+    }
+  })
+
+  test('of an answer that was cut by its length, the last call without an input is not made', async () => {
+    const tools = [{ id: 'x', name: 'ls', input: {} }, { id: 'y', name: 'ls', input: '' }]
+    const { message, finish } = await answering(kind, { tools: kind === 'google' ? tools.map((tool) => ({ ...tool, input: {} })) : tools, finish: 'length' })
+    expect(finish).toBe('length')
+    expect(message).toMatchObject([{ callId: 'x', input: {} }, { callId: 'y', input: { invalid_input: '' } }])
+  })
+
+  test('each token is in one bucket; reasoning is output', async () => {
+    const { usage } = await answering(kind, { text: 'x', usage: { input: 100, output: 50, cacheRead: 1_000, reasoning: 20 } })
+    expect(usage).toMatchObject({ inputTokens: 100, outputTokens: 50, cacheReadTokens: 1_000, cacheWriteTokens: 0 })
+    expect(usage.estimated).toBeUndefined()
+    expect(usage.costUsd).toBeGreaterThan(0)
+  })
+})
+
+test.each(['openai', 'openai-compatible', 'google'] as const)('%s: no usage at all is estimated', async (kind) => {
+  expect((await answering(kind, { text: 'some text', usage: null })).usage).toMatchObject({ estimated: true, inputTokens: 7, outputTokens: 3 })
+})
+
+test.each(['anthropic', 'openai'] as const)('%s: tokens that went to the cache are counted apart', async (kind) => {
+  const { usage } = await answering(kind, { text: 'x', usage: { input: 100, output: 50, cacheRead: 1_000, cacheWrite: 300 } })
+  expect(usage).toMatchObject({ inputTokens: 100, outputTokens: 50, cacheReadTokens: 1_000, cacheWriteTokens: 300 })
+})
+
+const FIELDS: readonly (readonly [what: string, fields: object, expected: object])[] = [
+  ['DeepSeek: hits beside the details', { prompt_tokens: 110, prompt_tokens_details: null, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 46 }, { inputTokens: 46, cacheReadTokens: 64, outputTokens: 50 }],
+  ['Moonshot: hits at the top', { prompt_tokens: 110, prompt_tokens_details: undefined, cached_tokens: 64 }, { inputTokens: 46, cacheReadTokens: 64, outputTokens: 50 }],
+  ['OpenRouter: writes in the details', { prompt_tokens: 410, prompt_tokens_details: { cached_tokens: 100, cache_write_tokens: 300 } }, { inputTokens: 10, cacheReadTokens: 100, cacheWriteTokens: 300, outputTokens: 50 }],
+  ['xAI: reasoning beside the completion', { completion_tokens: 30, completion_tokens_details: { reasoning_tokens: 20 }, total_tokens: 150 }, { inputTokens: 100, outputTokens: 50 }],
+  ['OpenAI: reasoning in the completion', { completion_tokens_details: { reasoning_tokens: 20 }, total_tokens: 150 }, { inputTokens: 100, outputTokens: 50 }],
+]
+
+test.each(FIELDS)('%s', async (_, usageFields, expected) => {
+  const { usage } = await answering('openai-compatible', { text: 'x', usage: { input: 100, output: 50 }, usageFields: { ...usageFields } })
+  expect(usage).toMatchObject({ cacheReadTokens: 0, cacheWriteTokens: 0, ...expected })
+})
+
+test('a host that says what a call cost is believed where no price is known', async () => {
+  const unpriced = await answering('openai-compatible', { text: 'x', usageFields: { cost: 0.0123 } }, 'no-such-model')
+  expect(unpriced.usage.costUsd).toBe(0.0123)
+  expect((await answering('openai-compatible', { text: 'x' }, 'no-such-model')).usage.costUsd).toBeNull()
+  expect((await answering('openai-compatible', { text: 'x', usageFields: { cost: 99 } })).usage.costUsd).toBeLessThan(1)
+})
+
+test('a cut stream of Gemini is charged with the input that it counted', async () => {
+  const failure = await failing('google', { text: 'half and more', usage: { input: 50, output: 9, cacheRead: 1_000 }, cutAfterBytes: 400 })
+  expect(failure).toMatchObject({ kind: 'cut', usage: { inputTokens: 50, cacheReadTokens: 1_000, estimated: true } })
+})
