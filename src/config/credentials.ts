@@ -88,16 +88,27 @@ export interface FoundKeys {
   readonly missing: readonly string[]
 }
 
-/** Looks for each name in the sources' order. `keyCommand` runs only for what the others lack. */
+/** Where a key was found. */
+export type KeySource = 'environment' | 'credentials.yaml' | 'keyCommand'
+
+/** Looks for one name in the sources' order; null if none knows it. `keyCommand` runs only for what the others lack. */
+export async function locateKey(one: string, sources: KeySources): Promise<{ readonly value: string; readonly from: KeySource } | null> {
+  const sent = sources.secrets[one]
+  if (sent !== undefined) return { value: sent, from: 'environment' }
+  const kept = (await readCredentials(sources.paths))[one]
+  if (kept !== undefined) return { value: kept, from: 'credentials.yaml' }
+  const told = await fromCommand(one, sources)
+  return told === null ? null : { value: told, from: 'keyCommand' }
+}
+
+/** Looks for each name. */
 export async function findKeys(names: readonly string[], sources: KeySources): Promise<FoundKeys> {
   const values: Record<string, string> = {}
   const missing: string[] = []
-  const absent = names.filter((one) => sources.secrets[one] === undefined)
-  const file = absent.length > 0 ? await readCredentials(sources.paths) : {}
   for (const one of names) {
-    const value = sources.secrets[one] ?? file[one] ?? (await fromCommand(one, sources))
-    if (value === null) missing.push(one)
-    else values[one] = value
+    const found = await locateKey(one, sources)
+    if (found === null) missing.push(one)
+    else values[one] = found.value
   }
   return { values, missing }
 }

@@ -1,6 +1,7 @@
 // Credentials of processes: values in memory only, by process; looked for again where memory has none.
 // Owns the values. Must never put one into a fact, a log or a message. Test: test/e2e/credentials.test.ts.
-import { findKeys, type FoundKeys } from '../config/credentials.ts'
+import { findKeys, locateKey, type FoundKeys, type KeySources } from '../config/credentials.ts'
+import { providerOf } from '../config/model-keys.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
@@ -28,16 +29,20 @@ export class Keys {
     this.#parts = parts
   }
 
-  /** Looks for keys: in what the client sent, in memory, in the user's file, by the user's command. */
-  find(names: readonly string[], secrets: Values): Promise<FoundKeys> {
+  /** Where one key is: in what the client sent, in the user's file, with the user's command. Null if nobody has it. */
+  locate(name: string, sent: Values): ReturnType<typeof locateKey> {
+    return locateKey(name, this.#sources(sent))
+  }
+
+  #sources(secrets: Values): KeySources {
     const { paths, settings } = this.#parts
-    return findKeys(names, { secrets, paths, keyCommand: settings.now.keyCommand, run: (argv) => this.#run(argv) })
+    return { secrets, paths, keyCommand: settings.now.keyCommand, run: (argv) => this.#run(argv) }
   }
 
   /** The keys that a process is to have, remembered; and the names of those that nobody has, of what it cannot begin without. */
   async of({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, sent: Values = {}): Promise<FoundKeys> {
     const names = [...new Set([...spec.credentials, ...this.#optional(spec)])]
-    const { values, missing } = await this.find(names, { ...this.#values.get(uuid), ...sent })
+    const { values, missing } = await findKeys(names, this.#sources({ ...this.#values.get(uuid), ...sent }))
     this.#values.set(uuid, values)
     return { values, missing: missing.filter((name) => spec.credentials.includes(name)) }
   }
@@ -45,7 +50,7 @@ export class Keys {
   /** Keys of models that are asked only when another one cannot answer: without theirs they are passed by. */
   #optional({ fallback = [] }: ProcessSpec): readonly string[] {
     const { providers } = this.#parts.settings.now
-    return fallback.flatMap((ref) => providers.find((one) => ref.startsWith(`${one.name}/`))?.apiKeyEnv ?? [])
+    return fallback.flatMap((ref) => providerOf(ref, providers)?.apiKeyEnv ?? [])
   }
 
   known(uuid: Uuid): Values {

@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { wrongTool } from '../config/agent-file.ts'
 import { findAgent } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
+import { keysOf } from '../config/model-keys.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { SIGNALS } from '../kernel/signals.ts'
 import type { PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../api/views.ts'
@@ -201,21 +202,9 @@ function checkCommand({ agent, model, allow, deny, interactive, limits = {} }: P
 }
 
 /** The names of the keys that the first model needs; a fallback goes without. Errors: INVALID for a provider that nobody configured. */
-function credentialsOf(model: string, fallback: readonly string[], config: Config): readonly string[] {
-  for (const ref of fallback) keyOf(ref, config)
-  return keyOf(model, config)
-}
-
-function keyOf(model: string, config: Config): readonly string[] {
-  if (/^(script|replay):/.test(model)) return []
-  const slash = model.indexOf('/')
-  const name = model.slice(0, Math.max(0, slash))
-  const provider = config.providers.find((one) => one.name === name)
-  if (!provider) {
-    const known = config.providers.map((one) => one.name).join(', ')
-    throw new KernelError('INVALID', `model "${model}" has no known provider; there are ${known}, script:FILE and replay:UUID`)
-  }
-  return provider.apiKeyEnv === null ? [] : [provider.apiKeyEnv]
+function credentialsOf(model: string, fallback: readonly string[], { providers }: Config): readonly string[] {
+  for (const ref of fallback) keysOf(ref, providers)
+  return keysOf(model, providers)
 }
 
 async function checkCwd(cwd: string): Promise<void> {

@@ -1,0 +1,22 @@
+// Which provider a model's reference names, and which key that needs. Owns the reading of a reference, not whether a key is
+// there. Test: test/e2e/agents-usable.test.ts.
+import { KernelError } from '../kernel/errors.ts'
+import type { Provider } from './config.ts'
+
+/** Undefined for a provider that nobody configured; null for a model that is played, which needs none. */
+export function providerOf(model: string, providers: readonly Provider[]): Provider | null | undefined {
+  if (/^(script|replay):/.test(model)) return null
+  const slash = model.indexOf('/')
+  const name = model.slice(0, Math.max(0, slash))
+  return providers.find((one) => one.name === name)
+}
+
+/** The names of the keys that a model needs. Errors: INVALID for a provider that nobody configured. */
+export function keysOf(model: string, providers: readonly Provider[]): readonly string[] {
+  const provider = providerOf(model, providers)
+  if (provider === undefined) {
+    const known = providers.map((one) => one.name).join(', ')
+    throw new KernelError('INVALID', `model "${model}" has no known provider; there are ${known}, script:FILE and replay:PROCESS`)
+  }
+  return provider === null || provider.apiKeyEnv === null ? [] : [provider.apiKeyEnv]
+}
