@@ -3,7 +3,7 @@
 import { clientSocket, paths } from './config/paths.ts'
 import { Client } from './api/client.ts'
 import type {
-  DaemonView, EventView, PauseBody, ProcessView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
+  AgentProblem, AgentView, CheckView, DaemonView, EventView, PauseBody, ProcessView, RemovedView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
 import type { LogLine } from './api/log-lines.ts'
 import type { Signal } from './kernel/types.ts'
@@ -13,18 +13,11 @@ export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Limits, Signal } from './kernel/types.ts'
 export type {
-  DaemonView, EventView, HoldView, PauseBody, ProcessView, ResumeBody, SpawnBody, Status, SteerView, StepView, UsageView,
+  AgentProblem, AgentView, CheckView, DaemonView, EventView, HoldView, PauseBody, ProcessView, RemovedView, ResumeBody, SpawnBody, Status, SteerView, StepView, UsageView,
 } from './api/views.ts'
 
 /** What a wait waits for. */
 export type WaitFor = 'exited' | 'ready' | 'suspended' | 'waiting'
-
-/** An agent that can be run; `unsupported` is what its file asks for and reeve does not do. */
-export interface AgentView { name: string; description: string; driver: string; model: string | null; file: string | null; source: string; unsupported: string[] }
-/** An agent file that cannot be used; line 0 is the file as a whole. */
-export interface AgentProblem { file: string; line: number; message: string }
-/** One thing that `doctor` looks at; that an `optional` one is not ok is no fault. */
-export interface CheckView { name: string; ok: boolean; detail: string; hint?: string; optional?: true }
 
 export interface ConnectOptions {
   /** the directory of configuration and state; default `$REEVE_HOME`, else the XDG directories */
@@ -144,7 +137,12 @@ export class Reeve {
     return this.#client.post(`${at(ref)}/send`, { text } satisfies SendBody)
   }
 
-  /** Events in order, each once. Errors: `CURSOR_EXPIRED`. */
+  /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended, `COLLECTED`. */
+  remove(ref: string): Promise<RemovedView> {
+    return this.#client.delete(at(ref))
+  }
+
+  /** Events in order, each once; of removed processes there are none any more. */
   events(options: EventsOptions = {}): AsyncGenerator<EventView, void> {
     const { process: ref, signal, ...query } = options
     if (ref === undefined) return this.#client.events('/v1/events', { query, signal })

@@ -9,7 +9,7 @@ const HEAD_LINES = 100
 
 export interface WireRequest {
   readonly socketPath: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly body?: string | undefined
   readonly headers?: Readonly<Record<string, string>>

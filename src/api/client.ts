@@ -74,6 +74,10 @@ export class Client {
     return this.#call<T>({ method: 'POST', path, body: JSON.stringify(body), ...options })
   }
 
+  delete<T>(path: string, options: CallOptions = {}): Promise<T> {
+    return this.#call<T>({ method: 'DELETE', path, ...options })
+  }
+
   async #call<T>(call: Pick<WireRequest, 'method' | 'path' | 'body'> & CallOptions): Promise<T> {
     const { again = false, signal } = call
     for (let brokenSince = 0; ; brokenSince ||= Date.now()) {

@@ -47,6 +47,8 @@ export interface ProcessView {
   signals: { mask: Signal[]; pending: Signal[]; handlers: Partial<Record<Signal, Handler>> }
   step: number
   turn: number
+  /** it takes messages after a turn, instead of ending */
+  interactive: boolean
   originUuid: string | null
   originStep: number | null
   resumedFromStep: number | null
@@ -147,6 +149,36 @@ export interface SendBody { text: string }
 
 /** The answer of a signal, a pause or a resume. */
 export interface SteerView { version: 1; affected: number; process: ProcessView; note?: string; childrenGoOn?: number }
+
+/** What is left of a process that was removed. */
+export interface RemovedView { version: 1; uuid: string; pid: number; name: string | null; removedAt: string }
+
+/** An agent that can be run; `unsupported` is what its file asks for and reeve does not do. */
+export interface AgentView {
+  name: string
+  description: string
+  driver: DriverName
+  /** null: the configured default */
+  model: string | null
+  fallback: string[] | null
+  effort: Effort | null
+  /** null: the driver's default set */
+  tools: string[] | null
+  deny: string[]
+  /** names of MCP servers; null: all that are configured */
+  mcp: string[] | null
+  limits: Limits
+  source: 'project' | 'claude' | 'user' | 'built-in'
+  /** null for the built-in ones */
+  file: string | null
+  unsupported: string[]
+}
+
+/** An agent file that cannot be used; line 0 is the file as a whole. */
+export interface AgentProblem { file: string; line: number; message: string }
+
+/** One thing that `doctor` looks at; that an `optional` one is not ok is no fault. */
+export interface CheckView { name: string; ok: boolean; detail: string; hint?: string; optional?: true }
 
 export interface DaemonView {
   version: 1

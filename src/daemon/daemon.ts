@@ -18,6 +18,7 @@ import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations.ts'
+import { Removals } from './removals.ts'
 import { Reach } from './reach.ts'
 import { Reads } from './reads.ts'
 import { Settings } from './settings.ts'
@@ -129,11 +130,12 @@ class RunningDaemon implements Daemon {
       this.stop().catch((error: unknown) => log('stopping failed', error))
     })
     await writeFile(paths.daemonJson, `${JSON.stringify(this.#view())}\n`, { mode: 0o600 })
+    this.#engine.sweeper.sweep()
   }
 
   #routes(): Parameters<typeof addRoutes>[1] {
     const { paths, container, store, clock, settings, log } = this.#ground
-    const { table, feed, keys, pipeline } = this.#engine
+    const { table, feed, keys, pipeline, sweeper } = this.#engine
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
@@ -141,6 +143,7 @@ class RunningDaemon implements Daemon {
       reads, feed, store, paths, cursor, log,
       operations: new Operations({ pipeline, reads, waiter, keys, container, settings, paths, mayStart: () => this.#mayStart() }),
       waiter,
+      removals: new Removals({ reads, store, clock, sweeper }),
       daemon: () => this.#view(),
       doctor: (verify) => examine({ paths, container, store }, verify),
       stop: (drainMs) => {

@@ -9,6 +9,7 @@ import { Feed } from './feed.ts'
 import { Incarnations } from './incarnations.ts'
 import { Keys } from './keys.ts'
 import { Pipeline } from './pipeline.ts'
+import { Sweeper } from './removals.ts'
 import { Table } from './table.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
@@ -34,6 +35,7 @@ export interface Engine {
   readonly keys: Keys
   readonly pipeline: Pipeline
   readonly diskFull: DiskFull
+  readonly sweeper: Sweeper
   /** Takes nothing more, finishes what waits, and ends all that runs without a word to the kernel. */
   close(): Promise<void>
 }
@@ -60,11 +62,13 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
     keep: (input, error) => diskFull.keep(input, error),
   })
   incarnations.connect(pipeline)
+  const sweeper = new Sweeper(store, log)
   return {
-    table, feed, keys, pipeline, diskFull,
+    table, feed, keys, pipeline, diskFull, sweeper,
     close: async () => {
       deadlines.stop()
       diskFull.stop()
+      await sweeper.stop()
       await pipeline.close()
       await incarnations.shutdown()
     },

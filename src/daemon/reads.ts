@@ -39,7 +39,7 @@ export class Reads {
     this.#clock = clock
   }
 
-  /** The process that is meant, dead or alive. Errors: NOT_FOUND, AMBIGUOUS with the candidates, PERMISSION for PID 0. */
+  /** The process that is meant, dead or alive. Errors: NOT_FOUND, COLLECTED, AMBIGUOUS with the candidates, PERMISSION for PID 0. */
   async resolve(ref: string): Promise<Process> {
     if (/^0+$/.test(ref)) throw new KernelError('PERMISSION', 'PID 0 is the kernel itself')
     const live = this.#liveOf(ref)
@@ -47,15 +47,27 @@ export class Reads {
     const found = await this.#store.find(ref)
     if (found.length > 1) throw await this.#ambiguous(ref, found)
     const [uuid] = found
-    if (uuid === undefined) throw new KernelError('NOT_FOUND', `no process "${ref}"`)
+    if (uuid === undefined) throw await this.#nobody(ref)
     return this.get(uuid)
   }
 
-  /** A process by its whole UUID, which no name of another can hide. Errors: NOT_FOUND. */
+  /** A process by its whole UUID, which no name of another can hide. Errors: NOT_FOUND, COLLECTED. */
   async get(uuid: Uuid): Promise<Process> {
-    const process = this.#table.get(uuid) ?? (await this.#store.process(uuid))
-    if (!process) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
+    const process = await this.find(uuid)
+    if (!process) throw await this.#nobody(uuid)
     return process
+  }
+
+  async find(uuid: Uuid): Promise<Process | undefined> {
+    return this.#table.get(uuid) ?? (await this.#store.process(uuid))
+  }
+
+  /** What was removed is told apart from what never was. */
+  async #nobody(ref: string): Promise<KernelError> {
+    const tombstone = await this.#store.tombstone(ref)
+    if (!tombstone) return new KernelError('NOT_FOUND', `no process "${ref}"`)
+    const removedAt = iso(tombstone.removedAt)
+    return new KernelError('COLLECTED', `process ${tombstone.pid} (${tombstone.uuid}) was removed at ${removedAt}`, { ...tombstone, removedAt })
   }
 
   #liveOf(ref: string): Process | undefined {
@@ -122,6 +134,8 @@ export class Reads {
       if (step > after + limit) break
       if (step > after && STEP_FACTS.has(body.type)) facts.push(fact)
     }
+    // Between two pages it may have been removed: then this would be a part that looks like the whole.
+    await this.get(process.uuid)
     return stepsOf(facts)
   }
 

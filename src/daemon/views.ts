@@ -48,6 +48,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   signals: (p) => signalsView(p),
   step: (p) => p.progress.step,
   turn: (p) => p.progress.turn,
+  interactive: ({ spec }) => spec.interactive,
   originUuid: (p) => p.originUuid,
   originStep: (p) => p.originStep,
   resumedFromStep: (p) => p.resumedFromStep,

@@ -1,6 +1,6 @@
 // The statements of the store, prepared once and kept, with the rows that they give.
 // Owns the SQL; who runs it is commit.ts, rows.ts, journal.ts, blobs.ts and verify.ts. Test: test/tables/store.test.ts.
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body'
 const FACT = 'j.cursor, j.process, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
@@ -96,8 +96,22 @@ export function prepareAll(db: DatabaseSync) {
 
     addShared: sql('INSERT INTO shared VALUES (?, ?) ON CONFLICT DO UPDATE SET more = more + excluded.more'),
     lessShared: sql('UPDATE shared SET more = more - 1 WHERE blob = ? AND more > 0'),
-    shared: sql('SELECT more FROM shared WHERE blob = ?'),
 
+    miscounted: sql(`SELECT lower(hex(b.hash)) AS hash, coalesce(u.n, 0) AS named, 1 + coalesce(s.more, 0) AS counted
+      FROM blobs b LEFT JOIN shared s ON s.blob = b.key LEFT JOIN (
+        SELECT json_extract(r.value, '$[1]') AS hash, count(*) AS n FROM journal j, json_each(j.refs) r WHERE j.refs IS NOT NULL GROUP BY 1
+      ) u ON u.hash = lower(hex(b.hash)) WHERE named <> counted LIMIT ?`),
+    journalCount: sql('SELECT count(*) AS n FROM journal'),
+    seqSum: sql('SELECT coalesce(sum(seq), 0) AS n FROM processes'),
+    doomedFacts: sql('SELECT count(*) AS n FROM journal WHERE process IN (SELECT key FROM doomed)'),
+    integrity: sql('PRAGMA integrity_check(100)'),
+    ...prepareRemoval(sql),
+  }
+}
+
+/** Removing processes, and what is remembered of them. */
+function prepareRemoval(sql: (text: string) => StatementSync) {
+  return {
     dropProcess: sql('DELETE FROM processes WHERE key = ?'),
     addTombstone: sql(`INSERT INTO tombstones (${TOMBSTONE}, reversed) VALUES (?, ?, ?, ?, ?, ?)`),
     addDoomed: sql('INSERT INTO doomed VALUES (?)'),
@@ -116,15 +130,6 @@ export function prepareAll(db: DatabaseSync) {
     tombstonesByPrefix: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE uuid >= ? AND uuid < ? LIMIT 1`),
     tombstonesBySuffix: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE reversed >= ? AND reversed < ? LIMIT 1`),
     tombstonesAfter: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE uuid > ? ORDER BY uuid LIMIT ?`),
-
-    miscounted: sql(`SELECT lower(hex(b.hash)) AS hash, coalesce(u.n, 0) AS named, 1 + coalesce(s.more, 0) AS counted
-      FROM blobs b LEFT JOIN shared s ON s.blob = b.key LEFT JOIN (
-        SELECT json_extract(r.value, '$[1]') AS hash, count(*) AS n FROM journal j, json_each(j.refs) r WHERE j.refs IS NOT NULL GROUP BY 1
-      ) u ON u.hash = lower(hex(b.hash)) WHERE named <> counted LIMIT ?`),
-    journalCount: sql('SELECT count(*) AS n FROM journal'),
-    seqSum: sql('SELECT coalesce(sum(seq), 0) AS n FROM processes'),
-    doomedFacts: sql('SELECT count(*) AS n FROM journal WHERE process IN (SELECT key FROM doomed)'),
-    integrity: sql('PRAGMA integrity_check(100)'),
   }
 }
 

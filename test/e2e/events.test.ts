@@ -182,7 +182,7 @@ describe('where a stream begins', () => {
     expect(seqs(await all(`/v1/processes/${uuid}/events?after=0`, { 'last-event-id': String(events[2]?.seq) }))).toEqual(seqs(events).slice(3))
   })
 
-  test.each(['after=-1', 'after=x', 'after=1.5', 'tail=99999', 'follow=yes', 'since=3'])('?%s is INVALID', async (query) => {
+  test.each(['after=-1', 'after=x', 'after=1.5', 'tail=99999', 'follow=yes', 'since=yesterday', 'before=3'])('?%s is INVALID', async (query) => {
     expect(await daemon.raw({ path: `/v1/events?${query}` })).toMatchObject({ status: 400, body: { error: { code: 'INVALID' } } })
   })
 

@@ -182,8 +182,8 @@ describe('events', () => {
   })
 
   test('that are refused are an error at once', async () => {
-    await using daemon = await fakeDaemon(dir.path, { [route]: () => refusal('CURSOR_EXPIRED', 'the oldest is 7') })
-    expect((await rejection(all(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('CURSOR_EXPIRED')
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
+    expect((await rejection(all(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('COLLECTED')
     expect(daemon.requests).toHaveLength(1)
   })
 

@@ -2,7 +2,9 @@
 // Owns the edge: what passes here is trusted inside. Test: test/e2e/api.test.ts.
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
+import { of } from './exact.ts'
 import { isField } from '../views.ts'
+import type { PauseBody, ResumeBody, SendBody, SignalBody, SpawnBody } from '../../api/views.ts'
 
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
@@ -33,52 +35,52 @@ const fields = z.string().max(1_000).transform((names, context) => {
 })
 
 const limits = z.strictObject({
-  maxSteps: z.int().min(1).max(1_000_000).optional(),
-  timeoutMs: ms.min(1).optional(),
-  budgetUsd: z.number().positive().max(1_000_000).optional(),
-  budgetTokens: z.int().positive().optional(),
+  maxSteps: z.int().min(1).max(1_000_000).exactOptional(),
+  timeoutMs: ms.min(1).exactOptional(),
+  budgetUsd: z.number().positive().max(1_000_000).exactOptional(),
+  budgetTokens: z.int().positive().exactOptional(),
 })
 
-export const spawnBody = z.strictObject({
-  intent: z.string().max(MAX_TEXT).optional(),
-  argv: z.array(plain.max(MAX_TEXT)).min(1).max(10_000).optional(),
-  agent: z.string().min(1).max(200).optional(),
-  model: z.string().min(1).max(1_000).optional(),
-  name: z.string().min(1).max(200).optional(),
+export const spawnBody = of<SpawnBody>()(z.strictObject({
+  intent: z.string().max(MAX_TEXT).exactOptional(),
+  argv: z.array(plain.max(MAX_TEXT)).min(1).max(10_000).exactOptional(),
+  agent: z.string().min(1).max(200).exactOptional(),
+  model: z.string().min(1).max(1_000).exactOptional(),
+  name: z.string().min(1).max(200).exactOptional(),
   cwd: dir,
-  parent: z.string().min(1).max(200).optional(),
-  interactive: z.boolean().optional(),
-  allow: words.optional(),
-  deny: words.optional(),
-  containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).optional(),
-  limits: limits.optional(),
-  effort: effortRule.optional(),
-  fallback: fallbackRule.optional(),
-  mcp: words.optional(),
-  env: env.optional(),
-})
+  parent: z.string().min(1).max(200).exactOptional(),
+  interactive: z.boolean().exactOptional(),
+  allow: words.exactOptional(),
+  deny: words.exactOptional(),
+  containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).exactOptional(),
+  limits: limits.exactOptional(),
+  effort: effortRule.exactOptional(),
+  fallback: fallbackRule.exactOptional(),
+  mcp: words.exactOptional(),
+  env: env.exactOptional(),
+}))
 
-export const signalBody = z.strictObject({
+export const signalBody = of<SignalBody>()(z.strictObject({
   signal: z.union([z.string().max(20), z.int().min(1).max(5)]),
-  subtree: z.boolean().optional(),
-  graceMs: ms.optional(),
-})
+  subtree: z.boolean().exactOptional(),
+  graceMs: ms.exactOptional(),
+}))
 
-export const pauseBody = z.strictObject({ subtree: z.boolean().optional(), now: z.boolean().optional() })
+export const pauseBody = of<PauseBody>()(z.strictObject({ subtree: z.boolean().exactOptional(), now: z.boolean().exactOptional() }))
 
-export const resumeBody = z.strictObject({
-  subtree: z.boolean().optional(),
-  only: z.boolean().optional(),
-  message: z.string().min(1).max(MAX_TEXT).optional(),
-  model: z.string().min(1).max(1_000).optional(),
-  effort: effortRule.optional(),
-  limits: limits.optional(),
-  rerun: z.boolean().optional(),
-  env: env.optional(),
-})
+export const resumeBody = of<ResumeBody>()(z.strictObject({
+  subtree: z.boolean().exactOptional(),
+  only: z.boolean().exactOptional(),
+  message: z.string().min(1).max(MAX_TEXT).exactOptional(),
+  model: z.string().min(1).max(1_000).exactOptional(),
+  effort: effortRule.exactOptional(),
+  limits: limits.exactOptional(),
+  rerun: z.boolean().exactOptional(),
+  env: env.exactOptional(),
+}))
 
-export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT) })
-export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).optional() })
+export const sendBody = of<SendBody>()(z.strictObject({ text: z.string().min(1).max(MAX_TEXT) }))
+export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
 
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })

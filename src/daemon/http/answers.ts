@@ -1,0 +1,123 @@
+// What the API answers, as zod schemas: one per view of src/api/views.ts, held to its type in both directions, so that neither
+// can have a field that the other lacks. For the document and for tests alone: no answer goes through them, and they are loaded
+// when the document is asked for. Test: test/e2e/openapi.test.ts.
+import { z } from 'zod'
+import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
+import { of } from './exact.ts'
+import type { LogLine } from '../../api/log-lines.ts'
+import type {
+  AgentProblem, AgentView, CheckView, DaemonView, ErrorBody, EventView, HoldView, ProcessView, RemovedView, SteerView, StepView, UsageView,
+} from '../../api/views.ts'
+
+const time = z.iso.datetime({ offset: true })
+const uuid = z.string().meta({ examples: ['0198c1a2-7b54-7cc3-9d4e-5f60718293a4'] })
+const ms = z.number().min(0)
+const count = z.int().min(0)
+const usd = z.number().min(0)
+const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+const driver = z.enum(['native', 'acp', 'command'])
+const containment = z.enum(['cgroup', 'pidns', 'group'])
+const signal = z.enum(['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'])
+const handler = z.enum(['default', 'ignore', 'message'])
+const status = z.enum([
+  'pending', 'starting', 'ready', 'working', 'waiting', 'suspended', 'stopping', 'zombie', 'completed', 'retired', 'stopped', 'failed', 'interrupted',
+])
+const holdReason = z.enum([
+  'user', 'subtree', 'budget', 'rate-limit', 'loop', 'context-full', 'breaker', 'disk-full', 'credentials', 'supervisor', 'daemon-shutdown', 'daemon-crash',
+])
+
+const hold = of<HoldView>()(z.object({ reason: holdReason, root: uuid.exactOptional(), by: z.string(), at: time })).meta({
+  id: 'HoldView', description: 'Why a process is paused. `root` belongs to `subtree`: the process whose subtree was paused.',
+})
+
+const tokens = { inputTokens: count, outputTokens: count, cacheReadTokens: count, cacheWriteTokens: count }
+const usage = of<UsageView>()(z.object({
+  ...tokens, steps: count, turns: count, messagesSent: count, toolCalls: count, contextTokens: count, costUsd: usd,
+  unpriced: z.boolean().describe('some call had no known price, so `costUsd` is a lower bound'),
+  estimated: z.boolean().describe('some call was cut off and charged by its estimate'),
+  contextWindow: count.nullable(), turnCostUsd: usd.nullable(), cpuTimeMs: ms.nullable(), rssBytes: count.nullable(), updatedAt: time,
+})).meta({ id: 'UsageView', description: 'What a process has used so far, over all its incarnations.' })
+
+const limits = of<ProcessView['limits']>()(z.object({
+  maxSteps: z.int().exactOptional(), timeoutMs: ms.exactOptional(), budgetUsd: usd.exactOptional(), budgetTokens: count.exactOptional(),
+}))
+
+const process = of<ProcessView>()(z.object({
+  uuid, pid: count, ppid: count.describe('0 is the kernel'), parentUuid: uuid.nullable().describe('its parent at the spawn'),
+  name: z.string().nullable(), agent: z.string(), driver, state: z.enum(['created', 'running', 'zombie', 'dead']), status,
+  activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), resumeAt: time.nullable(),
+  intent: z.string(), cwd: z.string(), host: z.string(), containment: containment.nullable(),
+  createdAt: time, startedAt: time.nullable(), pausedAt: time.nullable(), exitedAt: time.nullable(),
+  elapsedMs: ms.describe('active time: it stands still while the process is suspended'),
+  exit: z.object({ code: z.int(), reason: z.string(), signal: signal.exactOptional(), error: z.string().exactOptional() }).nullable(),
+  stopping: z.object({ signal, by: z.string(), at: time }).nullable(),
+  signals: z.object({ mask: z.array(signal), pending: z.array(signal), handlers: z.partialRecord(signal, handler) as z.ZodType<ProcessView['signals']['handlers']> }),
+  step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(),
+  model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
+  role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
+  updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits,
+  capabilities: z.object({ tools: z.array(z.string()).nullable(), deny: z.array(z.string()), mcp: z.array(z.string()) }),
+  children: z.array(uuid), pinned: z.boolean(), note: z.string().nullable(), lastText: z.string().nullable(),
+})).meta({ id: 'ProcessView', description: 'A process as it is now.' })
+
+/** What a list with `fields` gives. */
+const someOfProcess = process.partial().extend({ usage: usage.partial().exactOptional() }).meta({ id: 'ProcessRow', description: 'A process, or the fields of it that were asked for.' })
+
+const step = of<StepView>()(z.object({
+  step: count, startedAt: time, finishedAt: time.nullable(), model: z.string(), attempts: count, text: z.string().nullable(),
+  tools: z.array(z.object({
+    callId: z.string(), name: z.string(), input: z.unknown(), outcome: z.string().nullable(), result: z.string().nullable(), durationMs: ms.nullable(),
+  })),
+  ...tokens, costUsd: usd.nullable(),
+})).meta({ id: 'StepView', description: 'One model call with the tool calls that it asked for.' })
+
+const line = of<LogLine>()(z.object({ at: time, stream: z.enum(['stdout', 'stderr', 'assistant', 'user', 'tool', 'system']), text: z.string() })).meta({ id: 'LogLine' })
+
+const agent = of<AgentView>()(z.object({
+  name: z.string(), description: z.string(), driver, model: z.string().nullable(), fallback: z.array(z.string()).nullable(), effort: effort.nullable(),
+  tools: z.array(z.string()).nullable(), deny: z.array(z.string()), mcp: z.array(z.string()).nullable(), limits,
+  source: z.enum(['project', 'claude', 'user', 'built-in']), file: z.string().nullable(), unsupported: z.array(z.string()),
+})).meta({ id: 'AgentView' })
+const problem = of<AgentProblem>()(z.object({ file: z.string(), line: count, message: z.string() }))
+
+const check = of<CheckView>()(z.object({
+  name: z.string(), ok: z.boolean(), detail: z.string(), hint: z.string().exactOptional(), optional: z.literal(true).exactOptional(),
+})).meta({ id: 'CheckView' })
+
+const version = z.literal(1)
+
+export const answers = {
+  process: z.object({ version, process }),
+  processes: z.object({ version, processes: z.array(someOfProcess) }),
+  steps: z.object({ version, steps: z.array(step) }),
+  logs: z.object({ version, lines: z.array(line), cursor: count.describe('events after it are not in the lines yet') }),
+  waited: z.object({ version, process, timedOut: z.boolean() }),
+  steered: of<SteerView>()(z.object({
+    version, affected: count.describe('how many processes the request reached'), process,
+    note: z.string().exactOptional(), childrenGoOn: count.exactOptional().describe('living children of one that is being ended'),
+  })),
+  sent: z.object({ version, id: z.string(), queueCount: count }),
+  removed: of<RemovedView>()(z.object({ version, uuid, pid: count, name: z.string().nullable(), removedAt: time })),
+  agents: z.object({ version, agents: z.array(agent), errors: z.array(problem) }),
+  daemon: of<DaemonView>()(z.object({
+    version, pid: count, reeve: z.string(), home: z.string(), socket: z.string(), startedAt: time, uptimeMs: ms, containment,
+    processes: z.object({ live: count, suspended: count, max: count }), cursor: count,
+    stopping: z.object({ leftMs: ms, waitsFor: z.array(count).describe('PIDs') }).exactOptional().describe('it drains before it ends'),
+  })),
+  checks: z.object({ version, checks: z.array(check) }),
+  stopping: z.object({ version, stopping: z.literal(true) }),
+  document: z.looseObject({ openapi: z.string() }),
+}
+
+export type Answers = typeof answers
+
+/** One event of a stream. */
+export const eventAnswer = (z.looseObject({
+  version, seq: count.describe('the cursor; 0 for what is not kept'), uuid: z.string(), pid: count, at: time, type: z.string(),
+}) satisfies z.ZodType<EventView>).meta({ id: 'Event', description: 'The envelope of every event. Other fields depend on `type` and `fact`: docs/api.md has them.' })
+
+const codes = Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]
+
+export const errorAnswer = of<ErrorBody>()(z.object({
+  version, error: z.object({ code: z.enum(codes), message: z.string(), hint: z.string(), details: z.record(z.string(), z.unknown()).exactOptional() }),
+})).meta({ id: 'Error', description: 'The codes are one closed set: docs/errors.md has each with its meaning.' })

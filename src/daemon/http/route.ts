@@ -1,0 +1,73 @@
+// What a route is: one row with its words, its schemas and its handler. Registration, the API's document and the test of
+// docs/api.md all read the same rows. Owns the shape and no route. Test: test/e2e/openapi.test.ts.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import type { DaemonView } from '../../api/views.ts'
+import type { Paths } from '../../config/paths.ts'
+import type { ErrorCode } from '../../kernel/errors.ts'
+import type { Store } from '../../store/store.ts'
+import type { Check } from '../doctor.ts'
+import type { Feed } from '../feed.ts'
+import type { Operations } from '../operations.ts'
+import type { Reads } from '../reads.ts'
+import type { Removals } from '../removals.ts'
+import type { Waiter } from '../waiter.ts'
+import type { Answers } from './answers.ts'
+
+/** What handlers work with. */
+export interface RoutesParts {
+  readonly operations: Operations
+  readonly removals: Removals
+  readonly reads: Reads
+  readonly feed: Feed
+  readonly store: Store
+  readonly waiter: Waiter
+  readonly paths: Paths
+  readonly cursor: () => number
+  readonly daemon: () => DaemonView
+  readonly doctor: (verify: boolean) => Promise<readonly Check[]>
+  readonly stop: (drainMs: number | undefined) => void
+  readonly log: (message: string, error: unknown) => void
+}
+
+export interface Asked<Q, B> {
+  /** what stands for `:ref` in the path; empty where there is none */
+  readonly ref: string
+  readonly query: Q
+  readonly body: B
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+interface Words {
+  /** the operation's name in the document */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly summary: string
+  /** errors beyond those that every route has, and those of `:ref` */
+  readonly errors: readonly ErrorCode[]
+  readonly status?: 201 | 202
+  /** a body, for the document */
+  readonly example?: object
+}
+
+export interface Route extends Words {
+  readonly query?: z.ZodType
+  readonly body?: z.ZodType
+  /** the name of the answer's schema; `events` is a stream */
+  readonly answer: keyof Answers | 'events'
+  readonly handle: (parts: RoutesParts, asked: Asked<never, never>) => Promise<unknown>
+}
+
+type Answer<A> = A extends keyof Answers ? z.output<Answers[A]> : void
+
+/** Ties the handler to the schemas of what it takes and gives. */
+export function route<Q extends z.ZodType, B extends z.ZodType, A extends keyof Answers | 'events'>(one: Words & {
+  readonly query?: Q
+  readonly body?: B
+  readonly answer: A
+  readonly handle: (parts: RoutesParts, asked: Asked<z.output<Q>, z.output<B>>) => Promise<Answer<A>>
+}): Route {
+  return one
+}

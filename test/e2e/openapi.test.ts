@@ -1,0 +1,168 @@
+// The API's document: it is sound OpenAPI 3.1, it has every route, and what a real daemon answers is what it says.
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { z } from 'zod'
+import type { EventView, ProcessView } from '../../src/api/views.ts'
+import { answers, errorAnswer, eventAnswer } from '../../src/daemon/http/answers.ts'
+import { ROUTES } from '../../src/daemon/http/routes.ts'
+import { ERRORS } from '../../src/kernel/errors.ts'
+import { testEnv } from '../support/env.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+
+interface Media { schema?: object; example?: unknown }
+interface Operation {
+  operationId: string
+  summary: string
+  parameters?: { in: string; name: string; required?: boolean; schema: object }[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, { description: string; content: Record<string, Media> }>
+}
+interface Document {
+  openapi: string
+  info: { title: string; version: string }
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object> }
+}
+
+let daemon: LocalDaemon
+let document: Document
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+  document = await daemon.client.get<Document>('/v1/openapi.json')
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const operations = (): { path: string; method: string; operation: Operation }[] =>
+  Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })))
+
+/** A check of a part of the document, as its readers would make it. */
+function checker(schema: object): (value: unknown) => string | null {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  ajv.addSchema({ $id: 'document', components: document.components })
+  const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object)
+  return (value) => (validate(value) ? null : ajv.errorsText(validate.errors))
+}
+
+describe('the document', () => {
+  test('has every route with its words, and no other', () => {
+    expect(document.openapi).toBe('3.1.0')
+    const rows = ROUTES.map(({ method, path, id, summary }) => [`${method} ${path.replace(':ref', '{ref}')}`, id, summary])
+    expect(operations().map(({ path, method, operation }) => [`${method.toUpperCase()} ${path}`, operation.operationId, operation.summary]).toSorted()).toEqual(rows.toSorted())
+    expect(new Set(ROUTES.map(({ id }) => id)).size).toBe(ROUTES.length)
+    for (const { summary } of ROUTES) expect(summary).toMatch(/^[A-Z].*\.$/)
+  })
+
+  test('declares what stands in a path, and says of each answer what it is', () => {
+    for (const { path, operation } of operations()) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
+      const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path')
+      expect(inPath.map(({ name, required }) => [name, required]), path).toEqual(named.map((name) => [name, true]))
+      for (const [status, { description, content }] of Object.entries(operation.responses)) {
+        expect(status).toMatch(/^[245]\d\d$/)
+        expect(description).toMatch(/\S/)
+        expect(Object.values(content).every(({ schema }) => schema !== undefined), `${path} ${status}`).toBe(true)
+      }
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '403', '500', '503']))
+    }
+  })
+
+  test('names the codes of every error that it lists, each under its status', () => {
+    for (const { operation } of operations()) {
+      for (const [status, { description }] of Object.entries(operation.responses)) {
+        for (const [, code] of description.matchAll(/`([A-Z_]+)`:/g)) expect([code, ERRORS[code as keyof typeof ERRORS].http]).toEqual([code, Number(status)])
+      }
+    }
+  })
+
+  test('has schemas that a validator takes, whose references lead somewhere, and examples that fit them', () => {
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1] ?? '')
+    expect(new Set(refs)).toEqual(new Set(Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`)))
+    let examples = 0
+    for (const { operation } of operations()) {
+      for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap((one) => Object.values(one?.content ?? {}))) {
+        const check = checker(media.schema ?? {})
+        if (media.example === undefined || typeof media.example === 'string') continue
+        expect(check(media.example), operation.operationId).toBeNull()
+        examples += 1
+      }
+    }
+    expect(examples).toBeGreaterThan(3)
+  })
+
+  test('does not forbid fields that come later', () => {
+    expect(JSON.stringify(document.components)).not.toContain('"additionalProperties":false')
+  })
+})
+
+describe('what the daemon answers', () => {
+  /** Nothing is missing and nothing is undocumented, by the schema and by the document. */
+  function holds(id: string, answer: unknown, schema: z.ZodType): void {
+    expect(schema.parse(answer), id).toEqual(answer)
+    const { operation } = operations().find((one) => one.operation.operationId === id) ?? {}
+    const success = Object.entries(operation?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1]
+    const [media] = Object.values(success?.content ?? {})
+    expect(checker(media?.schema ?? { not: {} })(answer), id).toBeNull()
+  }
+
+  const walked = new Set<string>()
+  async function walk(id: string, ref: string, more: { query?: Record<string, string | number>; body?: object } = {}): Promise<unknown> {
+    const route = ROUTES.find((one) => one.id === id)
+    if (!route || route.answer === 'events') throw new Error(`${id} is no route of answers`)
+    const path = route.path.replace(':ref', ref)
+    const { client } = daemon
+    const ask = { GET: () => client.get(path, more.query), POST: () => client.post(path, more.body ?? {}), DELETE: () => client.delete(path) }
+    const answer: unknown = await ask[route.method]()
+    holds(id, answer, answers[route.answer])
+    walked.add(id)
+    return answer
+  }
+
+  async function follow(id: string, path: string): Promise<void> {
+    const seen: EventView[] = []
+    for await (const event of daemon.client.events(path, { query: { after: 0 } })) seen.push(event)
+    expect(seen.length).toBeGreaterThan(5)
+    for (const event of seen) holds(id, event, eventAnswer)
+    walked.add(id)
+  }
+
+  test('is what it says, over every route', async () => {
+    const script = await daemon.script([{ text: 'I look.', tools: [{ name: 'bash', input: { command: 'echo found' } }] }, { text: 'Done.' }])
+    const body = { cwd: daemon.work, env: testEnv(daemon.work), intent: 'look', model: script, name: 'walker', interactive: true, limits: { maxSteps: 9 } }
+    const { process: { uuid } } = (await walk('spawnProcess', '', { body })) as { process: ProcessView }
+    await walk('waitForProcess', uuid, { query: { for: 'ready' } })
+    await walk('pauseProcess', 'walker', { body: { subtree: true } })
+    await walk('listProcesses', '')
+    await walk('resumeProcess', uuid)
+    await walk('sendMessage', uuid, { body: { text: 'and?' } })
+    await walk('getProcess', uuid)
+    await walk('signalProcess', uuid, { body: { signal: 'SIGKILL' } })
+    await walk('waitForProcess', uuid)
+    await walk('listProcesses', '', { query: { all: 1 } })
+    await walk('listProcesses', '', { query: { all: 1, fields: 'pid,name,usage.costUsd' } })
+    await walk('getSteps', uuid)
+    await walk('getLogs', uuid)
+    await follow('followProcess', `/v1/processes/${uuid}/events`)
+    await follow('followEvents', '/v1/events')
+    await walk('removeProcess', uuid)
+    await walk('listAgents', '', { query: { cwd: daemon.work } })
+    await walk('getDaemon', '')
+    await walk('examine', '', { query: { verify: 1 } })
+    await walk('getDocument', '')
+    await walk('stopDaemon', '')
+    expect([...walked].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
+    await daemon.stop()
+    await daemon.start()
+  }, 120_000)
+
+  test.each([
+    ['GET', '/v1/processes/nobody', 404], ['GET', '/v1/nothing', 404], ['GET', '/v1/processes?limit=x', 400], ['DELETE', '/v1/processes/0', 403], ['POST', '/v1/processes', 403],
+  ])('of %s %s is an error as it is described', async (method, path, status) => {
+    const answer = await daemon.raw({ method, path })
+    expect(answer.status).toBe(status)
+    expect(errorAnswer.parse(answer.body)).toEqual(answer.body)
+  })
+})

@@ -1,0 +1,157 @@
+// Removing a process through the API: who may be removed, what is left, and that it never meets a resume of the same process.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ApiError } from '../../src/api/client.ts'
+import type { EventView, ProcessView, RemovedView } from '../../src/api/views.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+
+let daemon: LocalDaemon
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const remove = (ref: string): Promise<RemovedView> => daemon.client.delete(`/v1/processes/${ref}`)
+
+async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
+  const error: unknown = await promise.then((value) => new Error(`it did not fail: ${JSON.stringify(value)}`), (caught: unknown) => caught)
+  if (error instanceof ApiError) return error
+  throw error
+}
+
+async function ended(name: string): Promise<ProcessView> {
+  const { uuid } = await daemon.play([{ text: 'done' }], { name })
+  return daemon.ended(uuid)
+}
+
+function nameOf(events: readonly EventView[], uuid: string): unknown {
+  return (events.find((event) => event.uuid === uuid && event.type === 'process.spawned')?.['spec'] as { name?: unknown } | undefined)?.name
+}
+
+async function cursors(): Promise<number[]> {
+  const seen: number[] = []
+  for await (const { seq } of daemon.client.events('/v1/events', { query: { after: 0 } })) seen.push(seq)
+  return seen
+}
+
+describe('an ended process', () => {
+  test('is gone, is remembered with the time, and comes back in no list, also after a restart', async () => {
+    const { uuid, pid } = await ended('gone')
+    const other = await ended('stays')
+    const before = Date.now()
+    const removed = await remove('gone')
+    expect(removed).toEqual({ version: 1, uuid, pid, name: 'gone', removedAt: removed.removedAt })
+    expect(Date.parse(removed.removedAt)).toBeGreaterThanOrEqual(before)
+    for (const again of [async () => {}, () => daemon.restart()]) {
+      await again()
+      const { version: _, ...remembered } = removed
+      for (const ref of [uuid, uuid.slice(-8), uuid.slice(0, 18), 'gone', String(pid)]) {
+        const error = await errorOf(daemon.view(ref))
+        expect([ref, error.code, error.details]).toEqual([ref, 'COLLECTED', remembered])
+        expect(error.message).toContain(removed.removedAt)
+      }
+      expect((await errorOf(remove(uuid))).code).toBe('COLLECTED')
+      for (const path of ['steps', 'logs', 'events', 'wait']) expect((await errorOf(daemon.client.get(`/v1/processes/${uuid}/${path}`))).code).toBe('COLLECTED')
+      expect((await errorOf(daemon.resume(uuid))).code).toBe('COLLECTED')
+      const { processes } = await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })
+      expect(processes.map((one) => one.uuid)).toContain(other.uuid)
+      expect(processes.map((one) => one.uuid)).not.toContain(uuid)
+    }
+    expect((await daemon.sh('true')).pid).toBeGreaterThan(other.pid)
+  })
+
+  test('gives its name back', async () => {
+    const first = await ended('again')
+    await remove(first.uuid)
+    const second = await ended('again')
+    expect((await daemon.view('again')).uuid).toBe(second.uuid)
+    expect((await errorOf(daemon.view(first.uuid))).code).toBe('COLLECTED')
+  })
+
+  test('that never was is no such process', async () => {
+    expect((await errorOf(remove('never-was'))).code).toBe('NOT_FOUND')
+    expect((await errorOf(remove('0'))).code).toBe('PERMISSION')
+  })
+})
+
+describe('one that has not ended', () => {
+  test('is refused, running or suspended, and goes on', async () => {
+    const { uuid } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+    await daemon.ready(uuid)
+    for (const step of [async () => {}, () => daemon.pause(uuid)]) {
+      await step()
+      const { code, hint } = await errorOf(remove(uuid))
+      expect([code, hint]).toEqual(['CONFLICT', expect.stringContaining('reeve stop')])
+    }
+    expect((await daemon.view(uuid)).status).toBe('suspended')
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+    expect((await remove(uuid)).uuid).toBe(uuid)
+  })
+})
+
+describe('streams', () => {
+  test('pass over what is gone: nothing breaks, nothing comes twice', async () => {
+    const first = await ended('first')
+    await ended('second')
+    const third = await ended('third')
+    const before = await cursors()
+    const following = new AbortController()
+    const seen: EventView[] = []
+    const follow = (async () => {
+      for await (const event of daemon.client.events('/v1/events', { query: { after: 0, follow: true }, signal: following.signal })) {
+        seen.push(event)
+        if (event['fact'] === 'process.reaped' && nameOf(seen, event.uuid) === 'last') return
+      }
+    })()
+    await remove(first.uuid)
+    await remove(third.uuid)
+    await ended('last')
+    await follow
+    following.abort()
+    const order = seen.map(({ seq }) => seq)
+    expect(order).toEqual([...new Set(order)].toSorted((a, b) => a - b))
+    const after = await cursors()
+    // What is left of the past, and all that is new.
+    expect(order.filter((seq) => after.includes(seq))).toEqual(after)
+    expect(after.length).toBeLessThan(before.length + seen.length)
+    const resumed: number[] = []
+    for await (const { seq } of daemon.client.events('/v1/events', { query: { after: before[3] ?? 0 } })) resumed.push(seq)
+    expect(resumed).toEqual(after.filter((seq) => seq > (before[3] ?? 0)))
+  })
+})
+
+describe('a removal and a resume of one process', () => {
+  test('never meet: one wins, and the other is told', async () => {
+    const outcomes = { resumed: 0, removed: 0 }
+    for (let round = 0; round < 12; round++) {
+      const { uuid } = await daemon.play([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })
+      await daemon.ended(uuid)
+      const resume = (): Promise<unknown> => daemon.resume(uuid, { message: 'again' })
+      const asked = round % 2 === 0 ? [remove(uuid), resume(), remove(uuid), resume()] : [resume(), remove(uuid), resume(), remove(uuid)]
+      const answers = await Promise.allSettled(asked)
+      const codes = answers.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code))
+      const found = await daemon.view(uuid).then(({ state }) => state, (error: ApiError) => error.code)
+      if (found === 'COLLECTED') {
+        outcomes.removed += 1
+        // Whoever came after the removal is told so; who was before it, that it lived.
+        expect(codes.filter((code) => !['ok', 'COLLECTED', 'CONFLICT', 'INVALID'].includes(code)), codes.join()).toEqual([])
+        expect(codes).toContain('ok')
+      } else {
+        outcomes.resumed += 1
+        expect(codes.filter((code) => !['ok', 'CONFLICT', 'INVALID'].includes(code)), codes.join()).toEqual([])
+        await daemon.ended(uuid)
+        expect((await daemon.facts(uuid)).filter((fact) => fact === 'process.resumed').length).toBeGreaterThan(0)
+        await remove(uuid)
+      }
+      expect((await errorOf(daemon.view(uuid))).code).toBe('COLLECTED')
+    }
+    expect(outcomes.resumed).toBeGreaterThan(0)
+    expect(outcomes.removed).toBeGreaterThan(0)
+    const checks = await daemon.client.get<{ checks: { name: string; ok: boolean; detail: string }[] }>('/v1/doctor', { verify: true })
+    expect(checks.checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+  }, 120_000)
+})
