@@ -27,6 +27,23 @@ export async function mcpStarts(spec: Spec, credentials: Values, paths: Paths): 
   return Promise.all(spec.mcp.map((server) => startOf(server, { spec, credentials, paths, trusted })))
 }
 
+/** The variables that those of its servers name that may be used, beyond its recorded environment: they may be keys. */
+export async function mcpVariables({ mcp = [], env }: Omit<Spec, 'cwd'>, paths: Paths): Promise<readonly string[]> {
+  if (mcp.length === 0) return []
+  const { trusted } = await loadConfig({ paths, cwd: null })
+  const names = await Promise.all(mcp.map(async (server) => ((await mayBeUsed(server, paths, trusted)) ? namesIn(server) : [])))
+  return [...new Set(names.flat())].filter((name) => env[name] === undefined)
+}
+
+function namesIn(server: McpServer): readonly string[] {
+  const texts = server.kind === 'http' ? [server.url, ...Object.values(server.headers)] : [...server.argv, ...Object.values(server.env)]
+  return texts.flatMap((text) => (text === null ? [] : variablesIn(text)))
+}
+
+async function mayBeUsed({ named, source }: McpServer, paths: Paths, trusted: readonly string[]): Promise<boolean> {
+  return named === true || isTrusted(source, paths, trusted)
+}
+
 interface Around {
   readonly spec: Spec
   readonly credentials: Values
@@ -37,7 +54,7 @@ interface Around {
 async function startOf(server: McpServer, around: Around): Promise<McpStart> {
   const { name, source, problem } = server
   if (problem !== undefined) return { state: 'failed', name, why: `${source}: ${problem}` }
-  if (server.named !== true && !(await isTrusted(source, around.paths, around.trusted))) {
+  if (!(await mayBeUsed(server, around.paths, around.trusted))) {
     const dir = projectOf(source)
     return { state: 'untrusted', name, why: `${source} is not trusted to start programs: reeve config trust ${dir}` }
   }

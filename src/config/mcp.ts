@@ -33,12 +33,6 @@ export async function mcpServers({ cwd, paths, agent, chosen }: McpWish): Promis
   return [...byName([...own, ...named]).values()].map(sealed)
 }
 
-/** The variables that its servers refer to, beyond those of its recorded environment: they may be keys. */
-export function mcpVariables(servers: readonly McpServer[], env: Readonly<Record<string, string>>): readonly string[] {
-  const texts = servers.flatMap((one) => (one.kind === 'http' ? [one.url, ...Object.values(one.headers)] : [...one.argv, ...Object.values(one.env)]))
-  return [...new Set(texts.flatMap((text) => (text === null ? [] : variablesIn(text))))].filter((one) => env[one] === undefined)
-}
-
 /** The nearest `.mcp.json` above a directory, with its secrets. */
 async function projectServers(cwd: string): Promise<readonly McpServer[]> {
   const file = await nearest(cwd, '.mcp.json')

@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { wrongTool } from '../config/agent-file.ts'
 import { findAgent } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
+import { mcpServers } from '../config/mcp.ts'
 import { keysOf } from '../config/model-keys.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { SIGNALS } from '../kernel/signals.ts'
@@ -147,12 +148,14 @@ export class Operations {
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     const model = await this.#wholeRef(chosen)
     const fallback = await Promise.all((body.fallback ?? agent.fallback ?? config.fallback).map((ref) => this.#wholeRef(ref)))
+    const servers = await mcpServers({ cwd: body.cwd, paths: this.#parts.paths, agent, chosen: body.mcp })
     return {
       agent: agent.name,
       driver: agent.driver,
       model,
       ...(effort === null ? {} : { effort }),
       ...(fallback.length === 0 ? {} : { fallback }),
+      ...(servers.length === 0 ? {} : { mcp: servers }),
       system: agent.system,
       tools: body.allow ?? agent.tools,
       deny: [...agent.deny, ...(body.deny ?? [])],

@@ -2,6 +2,7 @@
 // and resume, so that a provider that was just added is there for the run that names it.
 // Owns no default. Test: test/e2e/restart.test.ts, test/e2e/credentials.test.ts.
 import { loadConfig, type Config, type Flags } from '../config/config.ts'
+import { mcpStarts } from '../config/mcp-start.ts'
 import type { Env, Paths } from '../config/paths.ts'
 import type { NativeOptions } from '../drivers/native/driver.ts'
 
@@ -34,6 +35,9 @@ export class Settings {
   /** Looked at whenever a driver starts. */
   get forNative(): NativeOptions {
     const providers = (): Config['providers'] => this.#now.providers
-    return { get providers() { return providers() } }
+    return {
+      get providers() { return providers() },
+      servers: ({ spec, credentials }) => mcpStarts(spec, credentials, this.#paths),
+    }
   }
 }

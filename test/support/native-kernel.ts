@@ -187,6 +187,7 @@ export class TestKernel implements KernelPort {
     }
   }
 
+      case 'mcp.servers': this.emit(report); return 'ok'
   #settle(report: Extract<Report, { type: 'tool.finished' }>): Ack {
     const call = this.#open.get(report.callId)
     if (call === undefined) return 'late'

@@ -7,8 +7,8 @@ import { findAgent } from '../../src/config/agents.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { trust } from '../../src/config/edit.ts'
 import { parseMcpJson } from '../../src/config/mcp-file.ts'
-import { mcpStarts } from '../../src/config/mcp-start.ts'
-import { mcpServers, mcpVariables } from '../../src/config/mcp.ts'
+import { mcpStarts, mcpVariables } from '../../src/config/mcp-start.ts'
+import { mcpServers } from '../../src/config/mcp.ts'
 import { paths, type Paths } from '../../src/config/paths.ts'
 import { expand, literalOf, variablesIn } from '../../src/config/template.ts'
 import type { McpStart } from '../../src/kernel/mcp.ts'
@@ -167,10 +167,13 @@ describe('what may be recorded', () => {
     expect(await here.servers()).toMatchObject([expected])
   })
 
-  test('the variables that may be keys are those that the environment does not have', async () => {
+  test('the variables that may be keys are those that the environment does not have, of servers that may be used', async () => {
     await using here = await place()
     here.write('repo/.mcp.json', { mcpServers: { a: { command: '${A}', args: ['${B}'], env: { X: '${C}${A}' } }, b: { url: '${D}', headers: { H: '${E:-x}' } } } })
-    expect(mcpVariables(await here.servers(), { B: 'known' })).toEqual(['A', 'C', 'D', 'E'])
+    const mcp = await here.servers()
+    expect(await mcpVariables({ mcp, env: {} }, here.where)).toEqual([])
+    await trust(here.where, here.repo)
+    expect(await mcpVariables({ mcp, env: { B: 'known' } }, here.where)).toEqual(['A', 'C', 'D', 'E'])
   })
 })
 

@@ -16,6 +16,10 @@ export type AgentParts = Omit<Work, 'ending' | 'isPaused' | 'inFlight' | 'runnin
 /** How long calls that have begun may take to end with their agent: a file system that hangs keeps nobody for ever. */
 const LAST_CALLS_MS = 5_000
 
+/** What holds tools has so long to end by itself, and then after SIGTERM. */
+const PATIENT = { stdinMs: 2_000, termMs: 300 } as const
+const IMPATIENT = { stdinMs: 0, termMs: null } as const
+
 export class NativeAgent implements Agent {
   readonly #work: Work
   readonly #ending = new AbortController()
@@ -73,18 +77,28 @@ export class NativeAgent implements Agent {
   /** Waits until its programs have ended; how patiently is the ladder's business. */
   async stop(ladder: Ladder): Promise<void> {
     this.#end()
-    await this.#work.launch.containment.stop(ladder)
+    await this.#work.launch.containment.stop(await this.#closeTools(ladder))
     await this.#tail
     await this.#sayExited()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end()
+    await this.#work.toolbox.close(this.#work.freezer.frozen ? IMPATIENT : PATIENT)
     await this.#work.launch.containment.dispose()
     await this.#tail
     // A write that has begun is not cut off in the middle, and must not end under the next incarnation's eyes.
     const { running } = this.#work
     if (running.size > 0) await Promise.race([Promise.all(running), sleep(LAST_CALLS_MS, undefined, { ref: false })])
+  }
+
+  /** Servers end with their input, so that comes first; half of the grace is for that. */
+  async #closeTools(ladder: Ladder): Promise<Ladder> {
+    const { toolbox, freezer } = this.#work
+    const since = performance.now()
+    const isPatient = ladder.signal !== 'SIGKILL' && !freezer.frozen
+    await toolbox.close(isPatient ? { stdinMs: Math.min(PATIENT.stdinMs, ladder.graceMs / 2), termMs: null } : IMPATIENT)
+    return { ...ladder, graceMs: Math.max(0, ladder.graceMs - (performance.now() - since)) }
   }
 
   #isOpen(id: number): boolean {

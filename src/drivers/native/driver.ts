@@ -3,11 +3,14 @@
 // Tests: test/e2e/native.test.ts and its siblings.
 import type { Driver, KernelPort, Launch } from '../port.ts'
 import type { FactBody } from '../../kernel/facts.ts'
+import type { McpStart } from '../../kernel/mcp.ts'
 import type { NativeAgent } from './agent.ts'
 import type { Model } from './model.ts'
 import type { ModelOptions, ProviderConfig } from './models.ts'
 import type { ReplayPast } from './replay.ts'
 import type { RetryPolicy } from './retry.ts'
+import type { Freezer } from './tools/freezer.ts'
+import type { ToolSource } from './tools/tool.ts'
 
 export interface NativeOptions {
   /** all that there are; looked at whenever an agent starts */
@@ -17,6 +20,8 @@ export interface NativeOptions {
   readonly retry?: RetryPolicy
   /** a stream that sends nothing for so long is cut */
   readonly idleMs?: number
+  /** the MCP servers of a process as they are to be started */
+  readonly servers?: (launch: Launch) => Promise<readonly McpStart[]>
 }
 
 const MAX_OUTPUT_TOKENS = 16_384
@@ -46,7 +51,8 @@ async function start(launch: Launch, kernel: KernelPort, options: NativeOptions)
   const fallback = spec.fallback ?? []
   const model = new Chain(await load(spec.model), fallback.map((ref) => ({ ref, load: () => load(ref) })))
   await model.goOn(asked)
-  const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec), freezer: new Freezer(), retry: options.retry ?? RETRY })
+  const freezer = new Freezer()
+  const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec, await serversOf(launch, kernel, freezer, options)), freezer, retry: options.retry ?? RETRY })
   // Nobody waits for it, as for the word that the agent is up.
   for (const text of keyless(fallback, modelOptions)) kernel.report({ type: 'note', text }).catch(() => undefined)
   return agent
@@ -67,6 +73,14 @@ async function replaysOf(launch: Launch, kernel: KernelPort): Promise<ReadonlyMa
     const past = new ReplayPast(ref)
     return [ref, { past, load: () => replayModel({ ref, launch, past, note: (text) => kernel.report({ type: 'note', text }) }) }]
   }))
+}
+
+/** Nothing of it is started before the first turn. */
+async function serversOf(launch: Launch, kernel: KernelPort, freezer: Freezer, { servers }: NativeOptions): Promise<ToolSource | null> {
+  const { spec, containment } = launch
+  if (servers === undefined || !spec.mcp || spec.mcp.length === 0) return null
+  const { McpServers } = await import('../mcp/servers.ts')
+  return new McpServers({ starts: () => servers(launch), spec, containment, freezer, report: (report) => kernel.report(report) })
 }
 
 function modelOptionsOf({ uuid, spec, credentials }: Launch, options: NativeOptions): ModelOptions {

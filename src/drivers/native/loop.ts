@@ -7,7 +7,7 @@ import type { Asked } from './ask.ts'
 import { runCalls } from './calls.ts'
 import { textOf } from './context.ts'
 import type { ToolCall } from './context.ts'
-import { TurnFailed, TurnOver, say } from './work.ts'
+import { TurnFailed, TurnOver, abortable, say } from './work.ts'
 import type { Turn, Work } from './work.ts'
 
 /** Runs a turn to its end. `open` are calls of the last answer that run again first. Rejects for defects only. */
@@ -25,6 +25,7 @@ export async function runTurn(work: Work, turn: Turn, open: readonly ToolCall[])
 async function takeSteps(work: Work, turn: Turn, open: readonly ToolCall[]): Promise<void> {
   turn.lastText = work.context.lastText
   work.model.begin(turn.id)
+  await abortable(work.toolbox.ready(), turn.signal)
   let unsaid = await runCalls(work, turn, open)
   if (work.context.answered) return sayAll(work, [done(turn)]) // all was there but the word that the turn has ended
   for (;;) {

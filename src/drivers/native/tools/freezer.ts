@@ -5,6 +5,10 @@ export class Freezer {
   readonly #watchers = new Set<(frozen: boolean) => void>()
   #frozen = false
 
+  get frozen(): boolean {
+    return this.#frozen
+  }
+
   set(frozen: boolean): void {
     if (this.#frozen === frozen) return
     this.#frozen = frozen

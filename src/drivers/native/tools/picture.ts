@@ -1,8 +1,15 @@
 // Tells a picture by its first bytes, and its size by its header: the four formats that models look at. Never goes by the
-// file's name, and reads no pixel. Test: test/tables/native-picture.test.ts.
+// file's name, and reads no pixel. Owns which of them may be shown. Test: test/tables/native-picture.test.ts.
+import { ToolError } from './tool.ts'
+import type { ToolOutput } from './tool.ts'
 
 /** Bytes at the beginning of a file that are enough to know its format. */
 export const MAGIC_BYTES = 16
+
+/** As base64 it is 5 MiB then, which is the most that a provider takes: one that is refused would stay in the context. */
+const MAX_PICTURE_BYTES = 3.75 * 1024 * 1024
+/** of a side, in pixels */
+const MAX_PICTURE_SIDE = 8_000
 
 export interface Size {
   readonly width: number
@@ -44,6 +51,26 @@ const FORMATS: readonly PictureFormat[] = [
 /** `head` are the first `MAGIC_BYTES` of a file; null if it is no picture. */
 export function pictureFormat(head: Buffer): PictureFormat | null {
   return FORMATS.find((format) => format.is(head)) ?? null
+}
+
+/** Errors: `ToolError` for one that is too large. */
+export function checkPictureBytes(bytes: number, { mediaType }: PictureFormat): void {
+  if (bytes > MAX_PICTURE_BYTES) throw new ToolError(`this is a picture (${mediaType}) of ${kib(bytes)}; at most ${kib(MAX_PICTURE_BYTES)} can be shown: make a smaller one of it first`)
+}
+
+/** Errors: `ToolError` for one that no model would look at. */
+export function showPicture(data: Buffer, format: PictureFormat): ToolOutput {
+  const { mediaType, size } = format
+  checkPictureBytes(data.length, format)
+  const found = size(data)
+  if (found === null || found.width === 0 || found.height === 0) throw new ToolError(`this begins as a picture (${mediaType}) does, but has no size: it is cut off or damaged`)
+  const words = `${mediaType}, ${found.width} × ${found.height}, ${kib(data.length)}`
+  if (Math.max(found.width, found.height) > MAX_PICTURE_SIDE) throw new ToolError(`${words}: at most ${MAX_PICTURE_SIDE} pixels a side can be shown: make a smaller one of it first`)
+  return { text: words, images: [{ mediaType, data: data.toString('base64') }] }
+}
+
+function kib(bytes: number): string {
+  return `${Math.ceil(bytes / 1024)} KiB`
 }
 
 /** Goes from marker to marker up to the first frame header: SOF0 to SOF15, but for DHT, JPG and DAC, which lie among them. */

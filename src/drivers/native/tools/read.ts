@@ -5,7 +5,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { MAX_RESULT_BYTES } from './clip.ts'
 import { isBinary, openText } from './files.ts'
-import { MAGIC_BYTES, pictureFormat } from './picture.ts'
+import { MAGIC_BYTES, checkPictureBytes, pictureFormat, showPicture } from './picture.ts'
 import type { PictureFormat } from './picture.ts'
 import { ToolError, defineTool } from './tool.ts'
 import type { ToolOutput } from './tool.ts'
@@ -14,11 +14,6 @@ const CHUNK_BYTES = 64 * 1024
 const NEWLINE = 10
 /** Room for the note about what is missing, in bytes. */
 const NOTE_BYTES = 256
-
-/** As base64 it is 5 MiB then, which is the most that a provider takes: one that is refused would stay in the context. */
-const MAX_PICTURE_BYTES = 3.75 * 1024 * 1024
-/** of a side, in pixels */
-const MAX_PICTURE_SIDE = 8_000
 
 interface Slice {
   readonly from: number
@@ -52,19 +47,9 @@ async function formatOf(handle: FileHandle): Promise<PictureFormat | null> {
   return pictureFormat(buffer.subarray(0, bytesRead))
 }
 
-async function readPicture(handle: FileHandle, { mediaType, size }: PictureFormat): Promise<ToolOutput> {
-  const { size: bytes } = await handle.stat()
-  if (bytes > MAX_PICTURE_BYTES) throw new ToolError(`this is a picture (${mediaType}) of ${kib(bytes)}; at most ${kib(MAX_PICTURE_BYTES)} can be shown: make a smaller one of it first`)
-  const data = await handle.readFile()
-  const found = size(data)
-  if (found === null || found.width === 0 || found.height === 0) throw new ToolError(`this begins as a picture (${mediaType}) does, but has no size: it is cut off or damaged`)
-  const words = `${mediaType}, ${found.width} × ${found.height}, ${kib(data.length)}`
-  if (Math.max(found.width, found.height) > MAX_PICTURE_SIDE) throw new ToolError(`${words}: at most ${MAX_PICTURE_SIDE} pixels a side can be shown: make a smaller one of it first`)
-  return { text: words, images: [{ mediaType, data: data.toString('base64') }] }
-}
-
-function kib(bytes: number): string {
-  return `${Math.ceil(bytes / 1024)} KiB`
+async function readPicture(handle: FileHandle, format: PictureFormat): Promise<ToolOutput> {
+  checkPictureBytes((await handle.stat()).size, format)
+  return showPicture(await handle.readFile(), format)
 }
 
 /** Goes through the file chunk by chunk, so that its size does not matter. */

@@ -39,6 +39,22 @@ export interface Tool {
   run(input: unknown, at: ToolContext): Promise<string | ToolOutput>
 }
 
+/** Tools that come and go while the agent runs: those of its MCP servers. */
+export interface ToolSource {
+  /** Resolves when all are there that will be. Never rejects. */
+  ready(): Promise<void>
+  /** the same array as long as they are the same */
+  tools(): readonly Tool[]
+  /** Ends what holds them, as patiently as told. */
+  close(patience: Patience): Promise<void>
+}
+
+/** How long to wait for a program after its input has ended, and after SIGTERM; null: no signal, somebody else sees to that. */
+export interface Patience {
+  readonly stdinMs: number
+  readonly termMs: number | null
+}
+
 interface Definition<Input extends z.ZodType> {
   readonly name: string
   readonly description: string

@@ -5,6 +5,7 @@ import type { ProcessSpec, ToolEffect } from '../../../kernel/types.ts'
 import { INTERRUPTED_CALL } from '../../../kernel/spawning.ts'
 import type { ToolCall } from '../context.ts'
 import type { OfferedTool } from '../model.ts'
+import { isAllowed } from './allowed.ts'
 import { bash } from './bash.ts'
 import { clip } from './clip.ts'
 import { edit } from './edit.ts'
@@ -12,10 +13,11 @@ import { glob } from './glob.ts'
 import { grep } from './grep.ts'
 import { ls } from './ls.ts'
 import { read } from './read.ts'
-import type { Tool, ToolContext, ToolOutput } from './tool.ts'
+import type { Patience, Tool, ToolContext, ToolOutput, ToolSource } from './tool.ts'
 import { write } from './write.ts'
 
 const TOOLS: readonly Tool[] = [read, write, edit, ls, glob, grep, bash]
+const NONE: readonly Tool[] = []
 
 export interface CallEnd {
   readonly outcome: ToolOutcome
@@ -24,27 +26,44 @@ export interface CallEnd {
 }
 
 export class Toolbox {
-  readonly #allowed: readonly Tool[]
-  #offered: readonly OfferedTool[] | undefined
+  readonly #spec: Pick<ProcessSpec, 'tools' | 'deny'>
+  readonly #more: ToolSource | null
+  #known: readonly Tool[] | null = null
+  #tools: readonly Tool[] = []
+  #offered: readonly OfferedTool[] = []
 
-  constructor(spec: Pick<ProcessSpec, 'tools' | 'deny'>) {
-    this.#allowed = TOOLS.filter((tool) => isAllowed(tool.name, spec))
+  /** `more` are tools that come and go. */
+  constructor(spec: Pick<ProcessSpec, 'tools' | 'deny'>, more: ToolSource | null = null) {
+    this.#spec = spec
+    this.#more = more
   }
 
-  /** what the model is told of */
+  /** Resolves when all tools are there that will be. Never rejects. */
+  async ready(): Promise<void> {
+    await this.#more?.ready()
+  }
+
+  async close(patience: Patience): Promise<void> {
+    await this.#more?.close(patience)
+  }
+
+  /** what the model is told of: the same array as long as that is the same */
   offered(): readonly OfferedTool[] {
-    return (this.#offered ??= this.#allowed.map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() })))
+    this.#look()
+    return this.#offered
   }
 
-  /** A name that is no tool does nothing, so it may be repeated. */
+  /** A name that is no tool does nothing, so it may be repeated; one of a server may be a tool again when it is called. */
   effect(name: string): ToolEffect {
-    return TOOLS.find((tool) => tool.name === name)?.effect ?? 'read'
+    this.#look()
+    return this.#tools.find((tool) => tool.name === name)?.effect ?? (isMcp(name) ? 'once' : 'read')
   }
 
   /** Never rejects. */
   async run(call: ToolCall, at: ToolContext): Promise<CallEnd> {
-    const tool = this.#allowed.find((each) => each.name === call.name)
-    if (tool === undefined) return this.#refusal(call.name)
+    this.#look()
+    const tool = this.#tools.find((each) => each.name === call.name)
+    if (tool === undefined || !isAllowed(tool.name, this.#spec)) return this.#refusal(call.name)
     try {
       return okEnd(await tool.run(call.input, at))
     } catch (error) {
@@ -56,19 +75,25 @@ export class Toolbox {
   }
 
   #refusal(name: string): CallEnd {
-    if (TOOLS.some((tool) => tool.name === name)) return { outcome: 'denied', content: `the tool "${name}" is denied to this agent` }
-    const names = this.#allowed.map((tool) => tool.name).join(', ') || 'none'
+    if (this.#tools.some((tool) => tool.name === name)) return { outcome: 'denied', content: `the tool "${name}" is denied to this agent` }
+    const names = this.#offered.map((tool) => tool.name).join(', ') || 'none'
     return { outcome: 'error', content: `there is no tool "${name}"; there are: ${names}` }
   }
+
+  #look(): void {
+    const more = this.#more?.tools() ?? NONE
+    if (more === this.#known) return
+    this.#known = more
+    this.#tools = [...TOOLS, ...more]
+    this.#offered = this.#tools.filter((tool) => isAllowed(tool.name, this.#spec)).map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() }))
+  }
+}
+
+function isMcp(name: string): boolean {
+  return name.startsWith('mcp__')
 }
 
 function okEnd(output: string | ToolOutput): CallEnd {
   const { text, images } = typeof output === 'string' ? { text: output, images: [] } : output
   return { outcome: 'ok', content: clip(text) || '(no output)', ...(images.length > 0 ? { images } : {}) }
-}
-
-/** Agent files write names in either case (`Read`, `read`). */
-function isAllowed(name: string, spec: Pick<ProcessSpec, 'tools' | 'deny'>): boolean {
-  const names = (list: readonly string[]): boolean => list.some((each) => each.toLowerCase() === name)
-  return (spec.tools === null || names(spec.tools)) && !names(spec.deny)
 }

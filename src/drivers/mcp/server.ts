@@ -1,0 +1,269 @@
+// One MCP server of an incarnation: it is started, listed, called, and started again at the next call if it has died, but
+// not for ever. Owns its connection and its tools as the model knows them. Whatever it does, nobody else is held up: each
+// wait has a limit and a signal. Tests: test/e2e/mcp.test.ts, test/processes/mcp-hostile.test.ts.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { McpState } from '../../kernel/facts.ts'
+import type { Containment } from '../contain/contain.ts'
+import { ToolError } from '../native/tools/tool.ts'
+import type { Patience, Tool, ToolContext, ToolOutput } from '../native/tools/tool.ts'
+import type { Freezer } from '../native/tools/freezer.ts'
+import type { Connection, ReadyServer } from './connection.ts'
+import { namedTools, outputOf } from './tools.ts'
+import type { NamedTool } from './tools.ts'
+
+const MAX_RESTARTS = 3
+/** Of what it says on stderr, for the reason why it did not start. */
+const TAIL_CHARS = 500
+/** Of what it says beside its answers, shown with one call. */
+const MAX_HEARD_CHARS = 256 * 1024
+
+export interface ServerParts {
+  readonly start: ReadyServer
+  /** what the names of its tools begin with */
+  readonly prefix: string
+  readonly containment: Containment
+  readonly freezer: Freezer
+  /** aborted when the incarnation ends */
+  readonly ending: AbortSignal
+  /** its tools or its state are others than before */
+  readonly changed: () => void
+}
+
+export class Server {
+  readonly #parts: ServerParts
+  readonly #hide: (text: string) => string
+  readonly #listeners = new Set<(text: string) => void>()
+  #connection: Connection | null = null
+  #opening: Promise<Connection> | null = null
+  #tools: readonly Tool[] = []
+  #state: McpState
+  #restarts = 0
+  #tail = ''
+  #wasUp = false
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+    this.#hide = hiderOf(parts.start.secrets)
+    this.#state = { name: parts.start.name, state: 'failed', detail: 'not started', tools: [] }
+  }
+
+  get state(): McpState {
+    return this.#state
+  }
+
+  /** the same array as long as they are the same */
+  get tools(): readonly Tool[] {
+    return this.#tools
+  }
+
+  /** Resolves when it is up or given up. Never rejects. */
+  async start(): Promise<void> {
+    await this.#open().catch((error: unknown) => this.#failed(wordsOf(error)))
+  }
+
+  /** What is left then is ended by the containment. An attempt to start it has been told before, by `ending`. */
+  async close(patience: Patience): Promise<void> {
+    if (this.#opening !== null) await Promise.race([this.#opening.catch(() => undefined), sleep(patience.stdinMs, undefined, { ref: false })])
+    await this.#connection?.end(patience)
+  }
+
+  #open(): Promise<Connection> {
+    this.#opening ??= this.#connect().finally(() => { this.#opening = null })
+    return this.#opening
+  }
+
+  async #connect(): Promise<Connection> {
+    const { start, containment, freezer, ending } = this.#parts
+    const attempt = new AbortController()
+    const signal = AbortSignal.any([attempt.signal, ending])
+    const disarm = freezer.deadline(start.startMs, () => attempt.abort())
+    this.#tail = ''
+    let connection: Connection | null = null
+    try {
+      const { Connection } = await import('./connection.ts')
+      connection = await Connection.open(start, { containment, signal, heard: (text) => this.#hear(text), changed: () => this.#listAgain() })
+      await this.#list(connection, signal)
+      return this.#up(connection)
+    } catch (error) {
+      await connection?.end({ stdinMs: 0, termMs: 0 })
+      if (attempt.signal.aborted) throw new Error(`it was not ready within ${start.startMs} ms`, { cause: error })
+      throw error
+    } finally {
+      disarm()
+    }
+  }
+
+  #up(connection: Connection): Connection {
+    this.#connection = connection
+    this.#wasUp = true
+    connection.ended.then((how) => this.#ended(connection, how), () => undefined)
+    return connection
+  }
+
+  async #list(connection: Connection, signal: AbortSignal): Promise<void> {
+    const { prefix, start } = this.#parts
+    const { tools, leftOut } = namedTools(await connection.list(signal), prefix)
+    this.#tools = tools.map((tool) => this.#toolOf(tool))
+    const notes = [...start.notes, ...(leftOut > 0 ? [`${leftOut} of its tools cannot be offered`] : [])]
+    const detail = this.#hide([connection.detail, ...notes].join('; '))
+    this.#state = { name: start.name, state: 'up', detail, tools: this.#tools.map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() })) }
+  }
+
+  #listAgain(): void {
+    const connection = this.#connection
+    if (connection === null || connection.over) return
+    const limit = AbortSignal.any([this.#parts.ending, AbortSignal.timeout(this.#parts.start.startMs)])
+    this.#list(connection, limit).then(() => this.#parts.changed(), () => undefined)
+  }
+
+  #ended(connection: Connection, how: string): void {
+    if (this.#connection !== connection || this.#parts.ending.aborted) return
+    this.#connection = null
+    this.#failed(`it has ended: ${how}`)
+    this.#parts.changed()
+  }
+
+  /** Its tools stay on offer if it was up: the next call starts it again. */
+  #failed(why: string): void {
+    const tail = this.#wasUp || this.#tail.trim() === '' ? '' : `: ${this.#tail.trim()}`
+    this.#state = { ...this.#state, state: 'failed', detail: this.#hide(`${why}${tail}`) }
+  }
+
+  #hear(text: string): void {
+    this.#tail = (this.#tail + text.slice(-TAIL_CHARS)).slice(-TAIL_CHARS)
+    for (const listener of this.#listeners) listener(text)
+  }
+
+  #toolOf(tool: NamedTool): Tool {
+    const { name, schema, listed } = tool
+    return {
+      name, description: this.#hide(tool.description),
+      effect: this.#parts.start.effects[listed.name] ?? 'once',
+      schema: () => schema,
+      run: (input, at) => this.#call(tool, input, at),
+    }
+  }
+
+  /** Errors: `ToolError`. */
+  async #call({ listed }: NamedTool, input: unknown, at: ToolContext): Promise<ToolOutput> {
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new ToolError('the input must be an object')
+    const connection = await this.#living(at.signal)
+    using watch = new CallWatch(at, this.#parts.start.callMs)
+    const heard = this.#heardBy(at)
+    this.#listeners.add(heard)
+    try {
+      const progress = (news: Progress): void => watch.word(this.#hide(progressText(news)))
+      return outputOf(await connection.call(listed, input as Record<string, unknown>, { signal: watch.signal, progress }), this.#hide)
+    } catch (error) {
+      throw new ToolError(this.#hide(watch.why ?? (await this.#endOf(connection, error))))
+    } finally {
+      this.#listeners.delete(heard)
+    }
+  }
+
+  async #living(signal: AbortSignal): Promise<Connection> {
+    if (this.#connection !== null && !this.#connection.over) return this.#connection
+    if (this.#opening === null) {
+      if (this.#restarts >= MAX_RESTARTS) throw new ToolError(`not done: the MCP server "${this.#state.name}" has ended, and is not started again after ${MAX_RESTARTS} times; ${this.#state.detail}`)
+      this.#restarts += 1
+    }
+    try {
+      const connection = await unlessAborted(this.#open(), signal)
+      this.#parts.changed()
+      return connection
+    } catch (error) {
+      if (!signal.aborted) this.#failed(wordsOf(error))
+      throw new ToolError(this.#hide(`not done: the MCP server "${this.#state.name}" cannot be started again: ${wordsOf(error)}`))
+    }
+  }
+
+  /** What a call that failed is told: the server's own words, or how the server ended under it. */
+  async #endOf(connection: Connection, error: unknown): Promise<string> {
+    const words = wordsOf(error)
+    if (!connection.over && words !== 'Connection closed') return words
+    return `the MCP server "${this.#state.name}" ended in this call (${await connection.ended}): it may or may not have happened`
+  }
+
+  #heardBy(at: ToolContext): (text: string) => void {
+    let left = MAX_HEARD_CHARS
+    return (text) => {
+      if (left > 0) at.output(this.#hide(text.slice(0, left)))
+      left -= text.length
+    }
+  }
+}
+
+interface Progress {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}
+
+function progressText({ progress, total, message }: Progress): string {
+  const count = total === undefined ? String(progress) : `${progress}/${total}`
+  return `${message === undefined ? '' : `${message.slice(0, 1000)} `}[${count}]\n`
+}
+
+/** Ends a call when it is interrupted, and when the server says nothing of it for too long; both stand still while frozen. */
+class CallWatch implements Disposable {
+  readonly #at: ToolContext
+  readonly #callMs: number
+  readonly #abort = new AbortController()
+  #disarm: () => void
+  /** why the call was ended by us */
+  why: string | null = null
+
+  constructor(at: ToolContext, callMs: number) {
+    this.#at = at
+    this.#callMs = callMs
+    this.#disarm = this.#arm()
+    at.signal.addEventListener('abort', this.#interrupt)
+    if (at.signal.aborted) this.#interrupt()
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  word(text: string): void {
+    this.#disarm()
+    this.#disarm = this.#arm()
+    this.#at.output(text)
+  }
+
+  [Symbol.dispose](): void {
+    this.#disarm()
+    this.#at.signal.removeEventListener('abort', this.#interrupt)
+  }
+
+  #arm(): () => void {
+    return this.#at.freezer.deadline(this.#callMs, () => this.#end(`no word of it for ${this.#callMs} ms, so it was cancelled: it may or may not have happened`))
+  }
+
+  readonly #interrupt = (): void => this.#end('ended by an interruption')
+
+  #end(why: string): void {
+    this.why ??= why
+    this.#abort.abort(why)
+  }
+}
+
+function hiderOf(secrets: readonly string[]): (text: string) => string {
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(new Error('ended by an interruption'))
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

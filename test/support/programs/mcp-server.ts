@@ -1,0 +1,132 @@
+// An MCP server on stdio for tests, which does what its first argument says. It speaks by hand where it misbehaves, and by
+// the newer library where it does not. Its other arguments are a mark by which a test finds it among all programs.
+import { appendFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+const [mode = '', log = ''] = process.argv.slice(2)
+
+const SLOW_STEPS = 1_000
+
+interface Message {
+  readonly id?: number | string
+  readonly method: string
+  readonly params?: { readonly name?: string; readonly arguments?: Record<string, unknown>; readonly _meta?: { readonly progressToken?: number } }
+}
+
+function send(message: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+}
+
+function note(text: string): void {
+  if (log !== '') appendFileSync(log, `${text}\n`)
+}
+
+const tool = (name: string): object => ({ name, description: `does ${name}`, inputSchema: { type: 'object' } })
+const text = (said: string): object => ({ content: [{ type: 'text', text: said }] })
+let extra = 0
+
+/** What the tools do: some of it is not nice. */
+function call({ id, params }: Message): void {
+  const answer = (result: object): void => send({ id, result })
+  const name = params?.name ?? ''
+  note(`call ${name}`)
+  switch (name) {
+    case 'echo': return answer(text(`echo ${JSON.stringify(params?.arguments)}`))
+    case 'env': return answer(text(JSON.stringify(process.env)))
+    case 'die': return process.exit(3)
+    case 'hang': return
+    case 'long-line': return void process.stdout.write('x'.repeat(17 * 1024 * 1024))
+    case 'huge-json': return answer(text('y'.repeat(4 * 1024 * 1024)))
+    case 'flood': return flood(process.stdout)
+    case 'shout': {
+      process.stderr.write('z'.repeat(4 * 1024 * 1024), () => answer(text('shouted')))
+      return
+    }
+    case 'progress': return progress(id, params?._meta?.progressToken ?? 0)
+    case 'ask': {
+      send({ id: 'q1', method: 'elicitation/create', params: { message: 'who are you?', requestedSchema: { type: 'object', properties: {} } } })
+      asked = (reply) => answer(text(JSON.stringify(reply)))
+      return
+    }
+    case 'more': {
+      extra += 1
+      send({ method: 'notifications/tools/list_changed' })
+      return answer(text('more'))
+    }
+    default: return answer(text(`did ${name}`))
+  }
+}
+
+let asked: (reply: unknown) => void = () => undefined
+
+/** Lines that are no messages, as long as somebody reads. */
+function flood(stream: NodeJS.WriteStream): void {
+  const line = `${'n'.repeat(1023)}\n`
+  const write = (): void => {
+    while (stream.write(line));
+    stream.once('drain', write)
+  }
+  write()
+}
+
+/** Says that it goes on until it is cancelled. */
+function progress(id: Message['id'], progressToken: number): void {
+  let step = 0
+  const timer = setInterval(() => {
+    step += 1
+    send({ method: 'notifications/progress', params: { progressToken, progress: step, total: SLOW_STEPS, message: `step ${step}` } })
+    if (step === SLOW_STEPS) done()
+  }, 20)
+  const done = (): void => {
+    clearInterval(timer)
+    send({ id, result: text('all steps') })
+  }
+  cancel = () => {
+    clearInterval(timer)
+    note('cancelled')
+  }
+}
+
+let cancel: () => void = () => undefined
+
+const TOOLS = ['echo', 'env', 'die', 'hang', 'long-line', 'huge-json', 'flood', 'shout', 'progress', 'ask', 'more']
+
+function speak(message: Message): void {
+  const { id, method } = message
+  if (id === 'q1') return asked(message)
+  if (method === 'initialize') return send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'fake', version: '1' } } })
+  if (method === 'tools/list') return list(message)
+  if (method === 'tools/call') return call(message)
+  if (method === 'notifications/cancelled') return cancel()
+  if (id === undefined) return
+  if (mode === 'ends-at-probe') process.exit(7)
+  if (mode !== 'silent-probe') send({ id, error: { code: -32_601, message: `no ${method}` } })
+}
+
+/** In pages of four. */
+function list({ id, params }: Message): void {
+  const all = [...TOOLS, ...Array.from({ length: extra }, (_, index) => `extra-${index + 1}`)]
+  const from = Number((params as { readonly cursor?: string } | undefined)?.cursor ?? 0)
+  const next = from + 4
+  send({ id, result: { tools: all.slice(from, next).map(tool), ...(next < all.length ? { nextCursor: String(next) } : {}) } })
+}
+
+note(`started ${process.pid}`)
+if (mode === 'deaf') {
+  process.on('SIGTERM', () => note('SIGTERM'))
+  setInterval(() => undefined, 60_000)
+}
+if (mode === 'noisy') process.stdout.write('Welcome to npm!\n{"half": \n[1,2]\n\n\u001b[31mred\n')
+if (mode === 'crash') {
+  process.stderr.write(`cannot start: TOKEN=${process.env['TOKEN'] ?? ''}\n`)
+  process.exit(5)
+}
+if (mode === 'hang') setInterval(() => undefined, 60_000)
+else {
+  const lines = createInterface({ input: process.stdin })
+  lines.on('line', (line) => speak(JSON.parse(line) as Message))
+  lines.once('close', () => {
+    note('end of input')
+    if (mode !== 'deaf') process.exit(0)
+  })
+}
