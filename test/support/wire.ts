@@ -19,7 +19,7 @@ export interface WireFormat {
 export const WIRES: readonly WireFormat[] = [
   { kind: 'anthropic', provider: 'anthropic', name: 'claude-sonnet-4-5', path: '/v1/messages', basePath: '' },
   { kind: 'openai', provider: 'openai', name: 'gpt-5', path: '/v1/responses', basePath: '/v1' },
-  { kind: 'openai-compatible', provider: 'deepseek', name: 'deepseek-chat', path: '/v1/chat/completions', basePath: '/v1' },
+  { kind: 'openai-compatible', provider: 'openai-chat', name: 'gpt-4o', path: '/v1/chat/completions', basePath: '/v1' },
   { kind: 'google', provider: 'google', name: 'gemini-2.5-pro', path: '/v1beta/models/gemini-2.5-pro:streamGenerateContent', basePath: '/v1beta' },
 ]
 
