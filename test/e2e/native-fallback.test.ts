@@ -57,21 +57,28 @@ test('when the attempts are used up the next model goes on; the attempts count o
   expect(said?.commit).toBe(note?.commit)
 })
 
-/** Failures after which the same model is not asked again: `goes` says whether another one is. */
-const AT_ONCE: readonly (readonly [words: string, answer: ServedAnswer, goes: boolean])[] = [
-  ['a key that is refused', REFUSED_KEY, true],
-  ['no money', { status: 402, error: { type: 'billing_error', message: 'pay first' } }, true],
-  ['no permission', { status: 403, error: { type: 'permission_error', message: 'not you' } }, true],
-  ['no such model', { status: 404, error: { type: 'not_found_error', message: 'model: big' } }, true],
-  ['a wait of ten minutes', { ...OVERLOADED, status: 429, headers: { 'retry-after': '600' } }, true],
-  ['a context that is too long', { status: 400, error: { type: 'invalid_request_error', message: 'prompt is too long: 200001 tokens > 200000 maximum' } }, false],
+/** Failures after which the same model is not asked again. */
+const AT_ONCE: readonly (readonly [words: string, answer: ServedAnswer])[] = [
+  ['a key that is refused', REFUSED_KEY],
+  ['no money', { status: 402, error: { type: 'billing_error', message: 'pay first' } }],
+  ['no permission', { status: 403, error: { type: 'permission_error', message: 'not you' } }],
+  ['no such model', { status: 404, error: { type: 'not_found_error', message: 'model: big' } }],
+  ['a wait of ten minutes', { ...OVERLOADED, status: 429, headers: { 'retry-after': '600' } }],
 ]
 
-test.each(AT_ONCE)('after %s', async (_, answer, goes) => {
+test.each(AT_ONCE)('after %s', async (_, answer) => {
   const run = await served([answer, { text: 'from the second' }])
   await run.turn('go')
   expect(asked()[0]).toBe('big')
-  expect(run.kernel.of('model.started').map(({ model }) => model).filter((model) => model === SECOND)).toEqual(goes ? [SECOND] : [])
+  expect(run.kernel.of('model.started').map(({ model }) => model).filter((model) => model === SECOND)).toEqual([SECOND])
+})
+
+test('a context that is too long is not shorter for another model', async () => {
+  const run = await served([{ status: 400, error: { type: 'invalid_request_error', message: 'prompt is too long: 200001 tokens > 200000 maximum' } }])
+  await run.send('go')
+  await run.kernel.until(() => run.kernel.of('process.held').length > 0, 'it is held')
+  expect(run.kernel.of('process.held')).toMatchObject([{ hold: { reason: 'context-full' } }])
+  expect(asked()).toEqual(['big'])
 })
 
 test('it stays with the fallback for the rest of the turn, and the next turn begins with the first', async () => {

@@ -2,7 +2,8 @@
 // make no difference, and a loop that is cut anywhere goes on to the same messages.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Context, foldFact, loadContext } from '../../src/drivers/native/context.ts'
+import { Context, foldFact } from '../../src/drivers/native/context.ts'
+import { loadContext } from '../../src/drivers/native/load-context.ts'
 import type { ContextMessage } from '../../src/drivers/native/context.ts'
 import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../src/kernel/facts.ts'
 import { nativeBench } from '../support/native-bench.ts'
@@ -55,7 +56,7 @@ function toFacts(steps: readonly PlannedStep[]): readonly StoredFact[] {
 
 function fold(facts: readonly StoredFact[]): Context {
   const context = new Context()
-  for (const { body } of facts) foldFact(context, body)
+  for (const { body, seq } of facts) foldFact(context, body, seq)
   return context
 }
 
@@ -107,7 +108,7 @@ describe('the fold', () => {
 
   test('pages make no difference', async () => {
     await fc.assert(fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (facts, most) => {
-      const [paged, whole] = await Promise.all([loadContext(pager(facts, most)), loadContext(pager(facts, Number.MAX_SAFE_INTEGER))])
+      const [{ context: paged }, { context: whole }] = await Promise.all([loadContext(pager(facts, most), null), loadContext(pager(facts, Number.MAX_SAFE_INTEGER), null)])
       expect(paged.messages).toEqual(whole.messages)
       expect([paged.bytes, paged.step, paged.openCalls]).toEqual([whole.bytes, whole.step, whole.openCalls])
     }))

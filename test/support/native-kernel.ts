@@ -180,14 +180,33 @@ export class TestKernel implements KernelPort {
         return 'ok'
       }
       case 'model.failed': this.emit(report); return 'ok'
+      case 'compaction.started': return this.#compact(report)
+      case 'compaction.failed':
+        this.emit(report)
+        return report.retryInMs === null ? this.#full() : 'ok'
+      case 'context.compacted': this.emit(report); return 'ok'
       case 'tool.finished': return this.#settle(report)
       case 'turn.ended': this.emit({ ...report, type: 'process.ready' }); return 'ok'
+      case 'mcp.servers': this.emit(report); return 'ok'
       case 'note': this.emit({ type: 'process.note', text: report.text }); return 'ok'
       default: return 'ok'
     }
   }
 
-      case 'mcp.servers': this.emit(report); return 'ok'
+  #compact(report: Extract<Report, { type: 'compaction.started' }>): Ack {
+    if (this.signal.aborted) return 'stop'
+    if (this.#held) return 'held'
+    if (this.of('context.compacted').at(-1)?.step === report.step) return this.#full()
+    this.emit(report)
+    return 'go'
+  }
+
+  #full(): Ack {
+    this.hold()
+    this.emit({ type: 'process.held', hold: { reason: 'context-full', by: 'system', at: 0 }, mono: 0 })
+    return 'held'
+  }
+
   #settle(report: Extract<Report, { type: 'tool.finished' }>): Ack {
     const call = this.#open.get(report.callId)
     if (call === undefined) return 'late'

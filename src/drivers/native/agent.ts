@@ -35,7 +35,7 @@ export class NativeAgent implements Agent {
     parts.kernel.signal.addEventListener('abort', this.#end, { once: true })
     if (parts.kernel.signal.aborted) this.#end()
     // Nobody waits for this to be on disk before it can be stopped: a full disk must not keep it alive.
-    this.#tail = say(this.#work, { type: 'up' }).then(() => undefined, (defect: unknown) => this.#break(defect))
+    this.#tail = say(this.#work, { type: 'up', window: parts.model.window }).then(() => undefined, (defect: unknown) => this.#break(defect))
   }
 
   deliver(message: Message): Promise<void> {

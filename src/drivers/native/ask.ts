@@ -3,6 +3,7 @@
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-fallback.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Report } from '../../kernel/reports.ts'
+import { shorten } from './compact.ts'
 import { CallFailed } from './model.ts'
 import type { Answer, ModelRequest } from './model.ts'
 import { retryDelay } from './retry.ts'
@@ -31,6 +32,10 @@ export async function ask(work: Work, turn: Turn, before: readonly Report[]): Pr
       return { ...answer, step, durationMs: Math.round(performance.now() - since) }
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error
+      if (error.kind === 'too-long' && !turn.signal.aborted) {
+        await shorten(work, turn, failedReport({ step, attempt, failure: error }, 0))
+        continue
+      }
       tries.ofModel += 1
       await retryOrGoOver(work, turn, { step, attempt, failure: error }, tries)
     }

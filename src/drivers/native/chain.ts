@@ -42,6 +42,10 @@ export class Chain implements Model {
     return this.#now.window
   }
 
+  get maxOutputTokens(): number {
+    return this.#now.maxOutputTokens ?? 0
+  }
+
   /** there is one left that may be asked */
   get hasNext(): boolean {
     return this.#next < this.#fallbacks.length

@@ -1,15 +1,16 @@
 // The message context of a native agent: the fold of its facts, and of nothing else. The running loop and a resumed one
 // call the same methods, so that both see the same messages. `messages` never holds a tool call without its result:
-// an answer with calls is kept aside until each call has one. Must never do I/O; the history comes in by pages.
-// Test: test/properties/context.test.ts.
-import type { AssistantPart, FactBody, ImagePart, StoredFact, ToolOutcome } from '../../kernel/facts.ts'
+// an answer with calls is kept aside until each call has one. A message that came from the journal knows its facts, so that
+// a compaction can say which parts of the journal are kept. Must never do I/O: load-context.ts reads.
+// Tests: test/properties/context.test.ts, test/properties/compaction.test.ts.
+import type { AssistantPart, FactBody, ImagePart, ToolOutcome } from '../../kernel/facts.ts'
+import { rangesAfter } from '../../kernel/ranges.ts'
 import { INTERRUPTED_CALL } from '../../kernel/spawning.ts'
-import type { CallUsage } from '../../kernel/types.ts'
-
-/** Facts per page when history is read. */
-const HISTORY_PAGE_FACTS = 500
+import type { CallUsage, Range } from '../../kernel/types.ts'
 /** A rough measure, for estimates of what was not counted by the provider. */
 export const BYTES_PER_TOKEN = 4
+/** No text has fewer tokens than one for so many bytes. */
+const MAX_BYTES_PER_TOKEN = 8
 /** What a picture is counted as, whatever its size: its base64 says nothing about its tokens. */
 const IMAGE_TOKENS = 1_600
 
@@ -28,28 +29,87 @@ export type ContextMessage =
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
   | { readonly role: 'tool'; readonly results: readonly ToolResult[] }
 
+/** Where a message stands in the journal. */
+export interface Origin {
+  /** whoever reads from this fact on gets this message and all after it; null: not so, or not known */
+  readonly start: number | null
+  /** the facts that it is made of; none: a summary, or a message that was not read from a journal */
+  readonly facts: readonly number[]
+}
+
+const NOWHERE: Origin = { start: null, facts: [] }
+
+/** Stands above a summary, so that the model knows what it reads. */
+export const SUMMARY_HEADING = '[The earlier part of this conversation was summed up, as the context was full. Summary:]'
+
+/** What a compaction leaves: `after` are tokens, an estimate. */
+export interface Compacted {
+  readonly step: number
+  readonly summary: string
+  readonly ranges: readonly Range[]
+  readonly after: number
+}
+
 /** An answer that asked for tools, and the results so far. */
 interface OpenAnswer {
+  readonly start: number | null
+  /** the facts of the answer and of the results so far */
+  readonly facts: number[]
   readonly parts: readonly AssistantPart[]
   readonly calls: readonly ToolCall[]
   readonly results: Map<string, ToolResult>
 }
 
 export class Context {
-  readonly #messages: ContextMessage[] = []
-  readonly #queued = new Map<string, string>()
-  readonly #seen = new Set<string>()
-  #waiting: string[] = []
+  #messages: ContextMessage[] = []
+  /** as many as there are messages */
+  #origins: Origin[] = []
+  #queued = new Map<string, Queued>()
+  #seen = new Set<string>()
+  #waiting: Waiting[] = []
   #asking = false
+  /** the fact that began the last model call */
+  #asked: number | null = null
+  /** the fact that began or went on with the turn */
+  #working: number | null = null
   #open: OpenAnswer | null = null
   #lastResult = ''
   #step = 0
   #bytes = 0
   #counted = { bytes: 0, tokens: 0 }
+  #ranges: readonly Range[] | null = null
+  #compactedStep: number | null = null
 
   /** complete messages, in order; valid until the next call of a method */
   get messages(): readonly ContextMessage[] {
     return this.#messages
+  }
+
+  /** where each of the messages stands in the journal */
+  get origins(): readonly Origin[] {
+    return this.#origins
+  }
+
+  /** the parts of the journal that make this context since its last compaction; null: all of it */
+  get ranges(): readonly Range[] | null {
+    return this.#ranges
+  }
+
+  /** the step after which it was compacted last; null: never */
+  get compactedStep(): number | null {
+    return this.#compactedStep
+  }
+
+  /** the fact that began the turn, or went on with it */
+  get workingSeq(): number | null {
+    return this.#working
+  }
+
+  /** tokens for each byte of the messages, as the provider counted them last; a rough measure before it has */
+  tokensPerByte(overheadBytes: number): number {
+    const { bytes, tokens } = this.#counted
+    if (bytes === 0 || tokens === 0) return 1 / BYTES_PER_TOKEN
+    return Math.min(1, Math.max(1 / MAX_BYTES_PER_TOKEN, (tokens - overheadBytes / BYTES_PER_TOKEN) / bytes))
   }
 
   /** calls of the last answer that have no result yet */
@@ -98,25 +158,34 @@ export class Context {
   }
 
   /** a message for the agent is queued; it enters the context when it comes in */
-  queue(id: string, text: string): void {
-    this.#queued.set(id, text)
+  queue(id: string, text: string, seq: number): void {
+    this.#queued.set(id, { text, seq })
   }
 
   /** A message comes in. It waits while a model call or a tool call is open: results must follow their calls. */
-  incoming(id: string, text = this.#queued.get(id)): void {
+  incoming(id: string, text = this.#queued.get(id)?.text, seq: number | null = null): void {
+    const queued = this.#queued.get(id)
     this.#queued.delete(id)
     if (text === undefined || this.#seen.has(id)) return
     this.#seen.add(id)
     this.#bytes += Buffer.byteLength(text)
-    this.#waiting.push(text)
-    if (!this.#asking && this.#open === null) this.#admit()
+    const isFree = !this.#asking && this.#open === null
+    const facts = seq === null || queued === undefined ? [] : [queued.seq, seq]
+    this.#waiting.push({ text, origin: { start: isFree && facts.length > 0 ? seq : null, facts } })
+    if (isFree) this.#admit()
+  }
+
+  /** a turn begins or goes on */
+  working(seq: number): void {
+    this.#working = seq
   }
 
   /** a model call begins: it sees all that is here */
-  asking(): void {
+  asking(seq: number | null = null): void {
     this.settle()
     this.#admit()
     this.#asking = true
+    this.#asked = seq
   }
 
   /** the model call failed or is not known to have ended */
@@ -125,7 +194,7 @@ export class Context {
     if (this.#open === null) this.#admit()
   }
 
-  finished(step: number, message: readonly AssistantPart[], usage: CallUsage): void {
+  finished(step: number, message: readonly AssistantPart[], usage: CallUsage, seq: number | null = null): void {
     this.settle()
     this.#asking = false
     this.#step = step
@@ -133,22 +202,62 @@ export class Context {
     this.#bytes += parts.reduce((sum, part) => sum + partBytes(part), 0)
     if (usage.estimated !== true) this.#count(usage)
     const calls = parts.filter((part) => part.type === 'tool-call')
-    if (calls.length > 0) this.#open = { parts, calls, results: new Map() }
-    else if (parts.length > 0) this.#messages.push({ role: 'assistant', parts })
+    const origin = { start: seq === null ? null : this.#asked, facts: seq === null ? [] : [seq] }
+    if (calls.length > 0) this.#open = { ...origin, parts, calls, results: new Map() }
+    else if (parts.length > 0) this.#push({ role: 'assistant', parts }, origin)
     if (this.#open === null) this.#admit()
   }
 
   /** a tool call ended; one for a call that is not open is ignored */
-  result(result: ToolResult): void {
+  result({ callId, outcome, content: given, images }: ToolResult, seq: number | null = null): void {
     const open = this.#open
-    if (open === null || open.results.has(result.callId)) return
-    const call = open.calls.find((each) => each.callId === result.callId)
+    if (open === null || open.results.has(callId)) return
+    const call = open.calls.find((each) => each.callId === callId)
     if (call === undefined) return
-    const content = result.outcome === 'interrupted' ? sayInterrupted(result.content) : result.content
-    open.results.set(call.callId, { ...result, name: call.name, content })
+    const content = outcome === 'interrupted' ? sayInterrupted(given) : given
+    const result = { callId, name: call.name, outcome, content, ...(images === undefined ? {} : { images }) }
+    open.results.set(callId, result)
+    if (seq !== null) open.facts.push(seq)
     this.#lastResult = content
-    this.#bytes += Buffer.byteLength(content) + (result.images?.length ?? 0) * IMAGE_TOKENS * BYTES_PER_TOKEN
+    this.#bytes += resultBytes(result)
     if (open.results.size === open.calls.length) this.#close(open)
+  }
+
+  /** From here on: the messages whose facts are kept, with the summary after the first one. A summary before it is in the new one. */
+  compacted({ step, summary, ranges, after }: Compacted, seq: number): void {
+    this.unanswered()
+    this.settle()
+    const kept = this.#origins.map(({ facts }) => facts.length > 0 && facts.every((fact) => ranges.some(([first, last]) => first <= fact && fact <= last)))
+    this.#messages = this.#messages.filter((_, index) => kept[index])
+    this.#origins = this.#origins.filter((_, index) => kept[index])
+    const place = this.#messages[0]?.role === 'user' ? 1 : 0
+    this.#messages.splice(place, 0, { role: 'user', text: `${SUMMARY_HEADING}\n\n${summary}` })
+    this.#origins.splice(place, 0, NOWHERE)
+    this.#bytes = this.#messages.reduce((sum, message) => sum + messageBytes(message), 0)
+    this.#counted = { bytes: this.#bytes, tokens: after }
+    this.#lastResult = lastResultOf(this.#messages)
+    this.#step = step
+    this.#compactedStep = step
+    this.#ranges = rangesAfter(ranges, [...this.#queued.values()].map((queued) => queued.seq), seq)
+  }
+
+  /** Becomes as another one is, which is not used any more. */
+  adopt(other: Context): void {
+    this.#messages = other.#messages
+    this.#origins = other.#origins
+    this.#queued = other.#queued
+    this.#seen = other.#seen
+    this.#waiting = other.#waiting
+    this.#asking = other.#asking
+    this.#asked = other.#asked
+    this.#working = other.#working
+    this.#open = other.#open
+    this.#lastResult = other.#lastResult
+    this.#step = other.#step
+    this.#bytes = other.#bytes
+    this.#counted = other.#counted
+    this.#ranges = other.#ranges
+    this.#compactedStep = other.#compactedStep
   }
 
   /** answers each open call with "interrupted" */
@@ -156,16 +265,21 @@ export class Context {
     for (const { callId, name } of this.openCalls) this.result({ callId, name, outcome: 'interrupted', content: INTERRUPTED_CALL })
   }
 
-  #close(open: OpenAnswer): void {
-    const results = open.calls.flatMap((call) => open.results.get(call.callId) ?? [])
-    this.#messages.push({ role: 'assistant', parts: open.parts }, { role: 'tool', results })
+  #close({ start, facts, parts, calls, results }: OpenAnswer): void {
+    this.#push({ role: 'assistant', parts }, { start, facts })
+    this.#push({ role: 'tool', results: calls.flatMap((call) => results.get(call.callId) ?? []) }, { start: null, facts })
     this.#open = null
     if (!this.#asking) this.#admit()
   }
 
   #admit(): void {
-    for (const text of this.#waiting) this.#messages.push({ role: 'user', text })
+    for (const { text, origin } of this.#waiting) this.#push({ role: 'user', text }, origin)
     this.#waiting = []
+  }
+
+  #push(message: ContextMessage, origin: Origin): void {
+    this.#messages.push(message)
+    this.#origins.push(origin)
   }
 
   #count(usage: CallUsage): void {
@@ -174,32 +288,30 @@ export class Context {
   }
 }
 
-/** Folds one fact into the context; facts that say nothing about messages are passed over. */
-export function foldFact(context: Context, body: FactBody): void {
-  switch (body.type) {
-    case 'process.queue': return context.queue(body.id, body.text)
-    case 'process.incoming': return context.incoming(body.id)
-    case 'model.started': return context.asking()
-    case 'model.failed': return context.unanswered()
-    case 'model.finished': return context.finished(body.step, body.message, body.usage)
-    case 'tool.finished': return context.result(body)
-    default: return
-  }
+interface Queued {
+  readonly text: string
+  readonly seq: number
 }
 
-/** Reads the whole history page by page. A model call that was open then is over: its answer is lost. */
-export async function loadContext(history: (afterSeq: number, limit: number) => Promise<readonly StoredFact[]>): Promise<Context> {
-  const context = new Context()
-  let after = 0
-  for (;;) {
-    const page = await history(after, HISTORY_PAGE_FACTS)
-    const last = page.at(-1)
-    if (last === undefined) break
-    for (const fact of page) foldFact(context, fact.body)
-    after = last.seq
+/** A message that came in while it could not be admitted. */
+interface Waiting {
+  readonly text: string
+  readonly origin: Origin
+}
+
+/** Folds one fact into the context; facts that say nothing about messages are passed over. */
+export function foldFact(context: Context, body: FactBody, seq: number): void {
+  switch (body.type) {
+    case 'process.queue': return context.queue(body.id, body.text, seq)
+    case 'process.incoming': return context.incoming(body.id, undefined, seq)
+    case 'process.working': return context.working(seq)
+    case 'model.started': return context.asking(seq)
+    case 'model.failed': return context.unanswered()
+    case 'model.finished': return context.finished(body.step, body.message, body.usage, seq)
+    case 'tool.finished': return context.result(body, seq)
+    case 'context.compacted': return context.compacted(body, seq)
+    default: return
   }
-  context.unanswered()
-  return context
 }
 
 export function textOf(parts: readonly AssistantPart[]): string {
@@ -214,6 +326,24 @@ function isKept(part: AssistantPart): boolean {
 function partBytes(part: AssistantPart): number {
   if (part.type !== 'tool-call') return Buffer.byteLength(part.text)
   return Buffer.byteLength(part.name) + Buffer.byteLength(JSON.stringify(part.input) ?? '')
+}
+
+function resultBytes({ content, images }: ToolResult): number {
+  return Buffer.byteLength(content) + (images?.length ?? 0) * IMAGE_TOKENS * BYTES_PER_TOKEN
+}
+
+/** UTF-8 bytes of a message; a picture counts as the bytes of its tokens. */
+export function messageBytes(message: ContextMessage): number {
+  switch (message.role) {
+    case 'user': return Buffer.byteLength(message.text)
+    case 'assistant': return message.parts.reduce((sum, part) => sum + partBytes(part), 0)
+    case 'tool': return message.results.reduce((sum, result) => sum + resultBytes(result), 0)
+  }
+}
+
+function lastResultOf(messages: readonly ContextMessage[]): string {
+  const last = messages.findLast((message) => message.role === 'tool')
+  return last?.results.at(-1)?.content ?? ''
 }
 
 function sayInterrupted(content: string): string {

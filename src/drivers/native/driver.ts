@@ -37,17 +37,17 @@ export function nativeDriver(options: NativeOptions): Driver {
 /** Errors: those of `resolveModel`, for the first model. */
 async function start(launch: Launch, kernel: KernelPort, options: NativeOptions): Promise<NativeAgent> {
   const [{ NativeAgent }, { resolveModel }, { loadContext }, { RETRY }, { Toolbox }, { Freezer }, { Chain, LastAsked }] = await Promise.all([
-    import('./agent.ts'), import('./models.ts'), import('./context.ts'), import('./retry.ts'), import('./tools/toolbox.ts'), import('./tools/freezer.ts'), import('./chain.ts'),
+    import('./agent.ts'), import('./models.ts'), import('./load-context.ts'), import('./retry.ts'), import('./tools/toolbox.ts'), import('./tools/freezer.ts'), import('./chain.ts'),
   ])
   const { spec } = launch
   const modelOptions = modelOptionsOf(launch, options)
   const replays = await replaysOf(launch, kernel)
   const load = async (ref: string | null): Promise<Model> => replays.get(ref)?.load() ?? resolveModel(ref, modelOptions)
   const asked = new LastAsked()
-  const context = await loadContext(watched(launch.history, (body) => {
+  const { context } = await loadContext(watched(launch.history, (body) => {
     asked.see(body)
     for (const replay of replays.values()) replay.past.see(body)
-  }))
+  }), launch.context)
   const fallback = spec.fallback ?? []
   const model = new Chain(await load(spec.model), fallback.map((ref) => ({ ref, load: () => load(ref) })))
   await model.goOn(asked)

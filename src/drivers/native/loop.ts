@@ -5,6 +5,7 @@ import type { Report } from '../../kernel/reports.ts'
 import { ask } from './ask.ts'
 import type { Asked } from './ask.ts'
 import { runCalls } from './calls.ts'
+import { makeRoom } from './compact.ts'
 import { textOf } from './context.ts'
 import type { ToolCall } from './context.ts'
 import { TurnFailed, TurnOver, abortable, say } from './work.ts'
@@ -24,12 +25,12 @@ export async function runTurn(work: Work, turn: Turn, open: readonly ToolCall[])
 
 async function takeSteps(work: Work, turn: Turn, open: readonly ToolCall[]): Promise<void> {
   turn.lastText = work.context.lastText
-  work.model.begin(turn.id)
   await abortable(work.toolbox.ready(), turn.signal)
+  work.model.begin(turn.id)
   let unsaid = await runCalls(work, turn, open)
   if (work.context.answered) return sayAll(work, [done(turn)]) // all was there but the word that the turn has ended
   for (;;) {
-    const asked = await ask(work, turn, unsaid)
+    const asked = await ask(work, turn, await makeRoom(work, turn, unsaid))
     work.context.finished(asked.step, asked.message, asked.usage)
     const calls = work.context.openCalls
     const finished = finishedReport(work, asked, calls)

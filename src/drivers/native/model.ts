@@ -48,6 +48,8 @@ export interface Model {
   readonly ref: string
   /** tokens that its context holds, with the answer; null if nobody knows */
   readonly window: number | null
+  /** tokens that an answer may have; absent if there is no such limit */
+  readonly maxOutputTokens?: number
   /** Rejects with `CallFailed`, also when `signal` aborts. */
   call(request: ModelRequest): Promise<Answer>
 }

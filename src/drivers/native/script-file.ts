@@ -3,25 +3,43 @@
 import { LineCounter, isNode, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { KernelError } from '../../kernel/errors.ts'
+import type { FailureKind } from './model.ts'
+
+const KINDS = ['too-long', 'auth', 'not-found', 'rate-limit', 'overloaded', 'refused', 'cut', 'other'] as const satisfies readonly FailureKind[]
 
 /** Longest pause of an item, in ms. */
 const MAX_DELAY_MS = 86_400_000
+
+const failure = z.union([
+  z.string(),
+  z.strictObject({ message: z.string(), status: z.int().optional(), retryable: z.boolean().optional(), kind: z.enum(KINDS).optional() }),
+])
 
 const item = z.strictObject({
   text: z.string().optional(),
   tools: z.array(z.strictObject({ name: z.string(), input: z.record(z.string(), z.unknown()).default({}) })).nonempty().optional(),
   usage: z.strictObject({ input: z.int().nonnegative(), output: z.int().nonnegative() }).optional(),
   delay_ms: z.int().nonnegative().max(MAX_DELAY_MS).optional(),
-  error: z.union([
-    z.string(),
-    z.strictObject({ message: z.string(), status: z.int().optional(), retryable: z.boolean().optional() }),
-  ]).optional(),
+  error: failure.optional(),
+  // of the call that sums up what was before this step
+  summary: z.string().optional(),
+  summary_error: failure.optional(),
 })
 
+/** A script may also be the list of its steps alone. */
+const script = z.strictObject({ context_window: z.int().positive().optional(), steps: z.array(item) })
+
 export type ScriptItem = z.output<typeof item>
+export type ScriptError = z.output<typeof failure>
+
+export interface Script {
+  readonly steps: readonly ScriptItem[]
+  /** tokens that a context may have; null: there is no limit, and tokens are not counted */
+  readonly window: number | null
+}
 
 /** Errors: `AGENT_INVALID` with the file and the line of the first mistake. */
-export function parseScript(text: string, file: string): readonly ScriptItem[] {
+export function parseScript(text: string, file: string): Script {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const bad = (what: string, offset: number): KernelError => {
@@ -30,11 +48,14 @@ export function parseScript(text: string, file: string): readonly ScriptItem[] {
   }
   const [mistake] = document.errors
   if (mistake !== undefined) throw bad(mistake.message.split('\n')[0] ?? mistake.code, mistake.pos[0])
-  const result = z.array(item).safeParse(document.toJS())
-  if (result.success) return result.data
+  const value: unknown = document.toJS()
+  const isList = Array.isArray(value) || typeof value !== 'object' || value === null
+  const result = script.safeParse(isList ? { steps: value } : value)
+  if (result.success) return { window: result.data.context_window ?? null, steps: result.data.steps }
   const [issue] = result.error.issues
-  const where = issue?.path.filter((key) => typeof key !== 'symbol') ?? []
-  throw bad(`${where.join('.') || 'a script is a list'}: ${issue?.message}`, offsetOf(document, where))
+  const path = issue?.path.filter((key) => typeof key !== 'symbol') ?? []
+  const where = isList ? path.slice(1) : path
+  throw bad(`${where.join('.') || 'a script is a list, or has one as `steps`'}: ${issue?.message}`, offsetOf(document, where))
 }
 
 /** The place of the node at a path, or of the nearest node above it. */

@@ -1,17 +1,19 @@
 // A model that is played from a YAML file: item n answers the call of step n, so that a resumed process goes on at the
 // right place. For tests, demonstrations and work without a network. Files are parsed once and shared by all agents.
-// An item with `error` fails its first attempt; if it also has text or tools, the next one succeeds, else all fail.
-// Test: test/e2e/native-script.test.ts.
+// An item with `error` fails its first attempt; if it also has text or tools, the next one succeeds, else all fail. A
+// script with a window counts tokens by bytes, and refuses a context that does not fit.
+// Tests: test/e2e/native-script.test.ts, test/e2e/native-compact.test.ts.
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KernelError } from '../../kernel/errors.ts'
 import type { AssistantPart } from '../../kernel/facts.ts'
 import type { CallUsage } from '../../kernel/types.ts'
+import { BYTES_PER_TOKEN, messageBytes } from './context.ts'
 import { CallFailed, NO_USAGE } from './model.ts'
 import type { Answer, Model, ModelRequest } from './model.ts'
 import { isRetryableStatus } from './retry.ts'
-import type { ScriptItem } from './script-file.ts'
+import type { Script, ScriptError, ScriptItem } from './script-file.ts'
 
 const MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 /** Scripts that are kept parsed, in files. */
@@ -20,33 +22,61 @@ const MAX_CACHED_SCRIPTS = 64
 interface Cached {
   readonly mtimeMs: number
   readonly size: number
-  readonly items: Promise<readonly ScriptItem[]>
+  readonly script: Promise<Script>
 }
 
 const cache = new Map<string, Cached>()
 
 /** Errors: `AGENT_INVALID` with the file and the line. */
 export async function scriptModel(ref: string, where: { readonly file: string; readonly cwd: string }): Promise<Model> {
-  const items = await loadScript(path.resolve(where.cwd, where.file))
-  return { ref, window: null, call: (request) => play(items[request.step - 1], request) }
+  const { steps, window } = await loadScript(path.resolve(where.cwd, where.file))
+  const call = async (request: ModelRequest): Promise<Answer> => {
+    const inputTokens = window === null ? null : fitted(request, window)
+    const answer = await (request.question === undefined ? play : sumUp)(steps[request.step - 1], request)
+    return inputTokens === null ? answer : { ...answer, usage: counted(answer, inputTokens) }
+  }
+  return { ref, window, call }
 }
 
-async function loadScript(file: string): Promise<readonly ScriptItem[]> {
+/** Errors: `CallFailed` as of a provider that has counted. */
+function fitted({ system, context, question }: ModelRequest, window: number): number {
+  const tokens = context.estimateTokens(Buffer.byteLength(system ?? '')) + Math.ceil(Buffer.byteLength(question ?? '') / BYTES_PER_TOKEN)
+  if (tokens > window) throw new CallFailed(`the context is too long: ${tokens} tokens of ${window}`, { kind: 'too-long', status: 400 })
+  return tokens
+}
+
+/** What the item says of its usage, or by bytes. */
+function counted({ message, usage }: Answer, inputTokens: number): CallUsage {
+  if (usage.inputTokens + usage.outputTokens > 0) return usage
+  return { ...usage, inputTokens, outputTokens: Math.ceil(messageBytes({ role: 'assistant', parts: message }) / BYTES_PER_TOKEN) }
+}
+
+/** The summary that is asked for before the item's step; the same for the same context. */
+async function sumUp(item: ScriptItem | undefined, request: ModelRequest): Promise<Answer> {
+  const { messages } = request.context
+  const error = item?.summary_error
+  if (error !== undefined && (request.attempt === 1 || item?.summary === undefined)) throw failure(error, item?.summary !== undefined)
+  const bytes = messages.reduce((sum, message) => sum + messageBytes(message), 0)
+  const text = item?.summary ?? `Up to step ${request.step - 1} there were ${messages.length} messages of ${bytes} bytes.`
+  return { message: [{ type: 'text', text }], usage: NO_USAGE, finish: 'stop' }
+}
+
+async function loadScript(file: string): Promise<Script> {
   const { mtimeMs, size } = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new KernelError('AGENT_INVALID', `script ${file} cannot be read: ${error.code ?? error.message}`, { file })
   })
   if (size > MAX_SCRIPT_BYTES) throw new KernelError('AGENT_INVALID', `script ${file} has ${size} bytes, more than ${MAX_SCRIPT_BYTES}`, { file })
   const known = cache.get(file)
-  if (known?.mtimeMs === mtimeMs && known.size === size) return known.items
-  const items = parse(file)
+  if (known?.mtimeMs === mtimeMs && known.size === size) return known.script
+  const script = parse(file)
   cache.delete(file)
-  cache.set(file, { mtimeMs, size, items })
+  cache.set(file, { mtimeMs, size, script })
   const oldest = cache.keys().next()
   if (cache.size > MAX_CACHED_SCRIPTS && oldest.done === false) cache.delete(oldest.value)
-  return items
+  return script
 }
 
-async function parse(file: string): Promise<readonly ScriptItem[]> {
+async function parse(file: string): Promise<Script> {
   const [text, { parseScript }] = await Promise.all([readFile(file, 'utf8'), import('./script-file.ts')])
   return parseScript(text, file)
 }
@@ -73,10 +103,11 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-function failure(error: NonNullable<ScriptItem['error']>, hasAnswer: boolean): CallFailed {
+function failure(error: ScriptError, hasAnswer: boolean): CallFailed {
   if (typeof error === 'string') return new CallFailed(error, { retryable: hasAnswer })
-  const byStatus = error.status === undefined ? hasAnswer : isRetryableStatus(error.status)
-  return new CallFailed(error.message, { status: error.status ?? null, retryable: error.retryable ?? byStatus })
+  const { message, status, kind } = error
+  const byStatus = status === undefined ? hasAnswer : isRetryableStatus(status)
+  return new CallFailed(message, { status: status ?? null, retryable: error.retryable ?? byStatus, ...(kind === undefined ? {} : { kind }) })
 }
 
 function usageOf(item: ScriptItem): CallUsage {

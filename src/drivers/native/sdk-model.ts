@@ -44,6 +44,7 @@ const NOT_TAKEN: readonly (readonly [what: Optional, words: RegExp])[] = [
 
 export class SdkModel implements Model {
   readonly ref: string
+  readonly maxOutputTokens: number
   readonly window: number | null
   readonly #options: SdkModelOptions
   readonly #without = new Set<Optional>()
@@ -51,6 +52,7 @@ export class SdkModel implements Model {
   constructor(options: SdkModelOptions) {
     this.ref = `${options.provider}/${options.name}`
     this.window = options.window
+    this.maxOutputTokens = options.maxOutputTokens
     this.#options = options
   }
 

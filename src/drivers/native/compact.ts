@@ -1,0 +1,199 @@
+// Compaction: when the context no longer fits, the model sums it up, and the work goes on with the summary and the newest
+// messages. The old messages stay in the journal. Owns when that is, and what becomes of a summary that cannot be had;
+// the kernel says whether it may begin. Tests: test/e2e/native-compact.test.ts, test/e2e/context.test.ts.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Report } from '../../kernel/reports.ts'
+import { CLIP_LEVELS, clipContext } from './clip-context.ts'
+import { BYTES_PER_TOKEN, SUMMARY_HEADING, textOf } from './context.ts'
+import type { Context } from './context.ts'
+import { chooseKept } from './keep.ts'
+import type { Kept } from './keep.ts'
+import { catchUp, loadContext } from './load-context.ts'
+import type { Loaded } from './load-context.ts'
+import { CallFailed } from './model.ts'
+import type { Answer } from './model.ts'
+import { retryDelay } from './retry.ts'
+import { TurnOver, gate, say } from './work.ts'
+import type { Turn, Work } from './work.ts'
+
+/** The share of the window, with the room for an answer, from which on the context is full. */
+const FULL_SHARE = 0.85
+/** The answer is given no more than this share of the window. */
+const ANSWER_SHARE = 0.25
+/** What of the window the newest messages may keep, and the most that the last step may. */
+const KEEP_SHARE = 0.2
+const MOST_SHARE = 0.5
+
+const QUESTION = `The context is nearly full. Write a summary of all of the above, from which you can go on with the work without it: it will replace all but the first and the newest messages. Use these headings:
+
+Goal: what the user wants, with every requirement and wish, in the user's own words where they matter.
+Decisions: what was decided, and why.
+State: files that were read, written or changed (exact paths), what is in them that matters, and what runs.
+Tried and failed: what did not work, with the exact errors.
+Next steps: what was being done just now, and what is left to do.
+Names: exact names, identifiers, commands, versions and figures that are needed later.
+
+Be complete and exact, and leave out what nobody needs. Call no tools: answer with the summary alone.`
+
+/** A compaction in preparation. */
+interface Plan {
+  readonly loaded: Loaded
+  /** null: there is nothing that could be left out */
+  readonly kept: Kept | null
+}
+
+interface Attempt {
+  readonly step: number
+  readonly attempt: number
+}
+
+/** Before a question: makes room if the context is full by our own count. `unsaid` is said before; gives what is still to be said. */
+export async function makeRoom(work: Work, turn: Turn, unsaid: readonly Report[]): Promise<readonly Report[]> {
+  if (!isFull(work)) return unsaid
+  for (const report of unsaid) await say(work, report)
+  // What cannot be left out may still fit: the model is asked, and says so if it does not.
+  if ((await prepare(work)).kept !== null) await compact(work, turn, 0)
+  return []
+}
+
+/** After the provider has refused the context as too long, which `failed` says. */
+export async function shorten(work: Work, turn: Turn, failed: Report): Promise<void> {
+  work.context.unanswered()
+  await say(work, failed)
+  turn.signal.throwIfAborted()
+  await compact(work, turn, 1)
+}
+
+/** Never by ourselves where the window is not known, nor twice without a step between. */
+function isFull({ model, context, ...work }: Work): boolean {
+  if (model.window === null || context.compactedStep === context.step) return false
+  return context.estimateTokens(overheadBytes(work)) > fullAt(model)
+}
+
+function fullAt({ window, maxOutputTokens }: Pick<Work['model'], 'window' | 'maxOutputTokens'>): number {
+  if (window === null) return Infinity
+  return FULL_SHARE * window - Math.min(maxOutputTokens, ANSWER_SHARE * window)
+}
+
+function overheadBytes({ launch, toolbox }: Pick<Work, 'launch' | 'toolbox'>): number {
+  return Buffer.byteLength(launch.spec.system ?? '') + Buffer.byteLength(JSON.stringify(toolbox.offered()))
+}
+
+/** Returns when there is room, or when a person wants the model to be asked as it is. */
+async function compact(work: Work, turn: Turn, leastLevel: number): Promise<void> {
+  const plan = await prepare(work)
+  const { step } = work.context
+  let level = leastLevel
+  for (let attempt = 1, tries = 1; ; attempt += 1) {
+    if (!(await begin(work, turn, { step, attempt }))) return
+    try {
+      return await replace(work, turn, plan, { step, attempt, level })
+    } catch (error) {
+      if (!(error instanceof CallFailed)) throw error
+      const isLong = error.kind === 'too-long' && level < CLIP_LEVELS.length - 1
+      const delayMs = isLong || turn.signal.aborted ? 0 : await delayOf(work, error, tries)
+      const ack = await say(work, failedReport({ step, attempt, failure: error }, delayMs))
+      turn.signal.throwIfAborted()
+      if (delayMs === null) return ack === 'held' ? compact(work, turn, leastLevel) : Promise.reject(new TurnOver())
+      if (isLong) level += 1
+      else tries += 1
+      await sleep(delayMs, undefined, { signal: turn.signal })
+    }
+  }
+}
+
+/** Asks the kernel until it says `go`; false if this context was compacted before, and a person wants to go on with it. */
+async function begin(work: Work, turn: Turn, { step, attempt }: Attempt): Promise<boolean> {
+  for (;;) {
+    await gate(work, turn)
+    const ack = await say(work, { type: 'compaction.started', step, attempt, model: work.model.ref })
+    if (ack === 'go') return true
+    if (ack !== 'held') throw new TurnOver()
+    if (work.context.compactedStep !== step) continue
+    await gate(work, turn)
+    return false
+  }
+}
+
+/** The context as the journal has it, which must be the one that we work with. */
+async function prepare(work: Work): Promise<Plan> {
+  const { context, launch, model } = work
+  const loaded = await loadContext(launch.history, context.ranges)
+  const wrong = difference(context, loaded.context)
+  if (wrong !== null) throw new Error(`the context is not what the journal says: ${wrong}`)
+  const overhead = overheadBytes(work)
+  const windowBytes = (model.window ?? context.estimateTokens(overhead)) / context.tokensPerByte(overhead)
+  return { loaded, kept: chooseKept(loaded.context, { keepBytes: KEEP_SHARE * windowBytes, mostBytes: MOST_SHARE * windowBytes, seq: loaded.seq }) }
+}
+
+function difference(live: Context, told: Context): string | null {
+  if (live.step !== told.step) return `step ${live.step}, not ${told.step}`
+  if (live.messages.length !== told.messages.length) return `${live.messages.length} messages, not ${told.messages.length}`
+  const index = live.messages.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(told.messages[at]))
+  return index === -1 ? null : `message ${index}`
+}
+
+/** Errors: `CallFailed`, also for a summary that is none and for a context that stays too large. */
+async function replace(work: Work, turn: Turn, { loaded, kept }: Plan, at: Attempt & { readonly level: number }): Promise<void> {
+  const { context, launch } = work
+  if (kept === null) throw new CallFailed('there is nothing in it that could be summed up')
+  const since = performance.now()
+  const answer = await call(work, turn, at)
+  const summary = textOf(answer.message).trim()
+  if (summary === '' || answer.finish === 'content-filter') throw new CallFailed('the model gave no summary', { usage: answer.usage })
+  const overhead = overheadBytes(work)
+  const before = context.estimateTokens(overhead)
+  const after = tokensAfter(context, overhead, kept.bytes + Buffer.byteLength(`${SUMMARY_HEADING}\n\n${summary}`))
+  const most = Math.min(fullAt(work.model), before - 1)
+  if (after > most) throw new CallFailed(`with the summary it would still take ${after} tokens, and ${Math.floor(most)} is the most`, { usage: answer.usage })
+  const ack = await say(work, {
+    type: 'context.compacted', step: at.step, summary, ranges: kept.ranges, before, after, usage: answer.usage, durationMs: Math.round(performance.now() - since),
+  })
+  if (ack !== 'ok') throw new TurnOver()
+  await catchUp(loaded, launch.history)
+  context.adopt(loaded.context)
+}
+
+/** By what was counted before, less what goes. */
+function tokensAfter(context: Context, overheadBytes: number, bytes: number): number {
+  const left = context.estimateTokens(overheadBytes) - (context.bytes - bytes) * context.tokensPerByte(overheadBytes)
+  return Math.ceil(Math.max(left, (overheadBytes + bytes) / (2 * BYTES_PER_TOKEN)))
+}
+
+async function call(work: Work, turn: Turn, { step, attempt, level }: Attempt & { readonly level: number }): Promise<Answer> {
+  work.inFlight.set('model', `the summary after step ${step}`)
+  try {
+    return await work.model.call({
+      step: step + 1, attempt, system: work.launch.spec.system, context: clipContext(work.context, fitting(work, level)), question: QUESTION, signal: turn.signal,
+      offered: () => work.toolbox.offered(),
+      onText: () => undefined,
+      onReasoning: () => undefined,
+    })
+  } finally {
+    work.inFlight.delete('model')
+  }
+}
+
+/** The level, or a higher one, at which the question fits by our own count. */
+function fitting(work: Work, level: number): number {
+  const { context, model } = work
+  const { window, maxOutputTokens } = model
+  if (window === null) return level
+  const overhead = overheadBytes(work)
+  const most = window - Math.min(maxOutputTokens, ANSWER_SHARE * window) - QUESTION.length / BYTES_PER_TOKEN
+  const found = CLIP_LEVELS.findIndex((_, index) => index >= level && clipContext(context, index).estimateTokens(overhead) <= most)
+  return found === -1 ? CLIP_LEVELS.length - 1 : found
+}
+
+/** A model that cannot answer is followed by the next one, as for a step. */
+async function delayOf(work: Work, failure: CallFailed, tries: number): Promise<number | null> {
+  const delayMs = retryDelay(work.retry, tries, failure, Math.random)
+  if (delayMs !== null || failure.kind === 'too-long' || failure.kind === 'other') return delayMs
+  const { model } = await work.model.succeed(work.context.estimateTokens(0))
+  return model === null ? null : 0
+}
+
+function failedReport({ step, attempt, failure }: Attempt & { readonly failure: CallFailed }, retryInMs: number | null): Report {
+  const { message, usage, status } = failure
+  return { type: 'compaction.failed', step, attempt, error: message, status, retryInMs, ...(usage === undefined ? {} : { usage }) }
+}
