@@ -5,16 +5,21 @@ import { pino } from 'pino'
 import { paths as findPaths, prepareState } from '../config/paths.ts'
 import { ERRORS, KernelError } from '../kernel/errors.ts'
 import { startDaemon } from './daemon.ts'
+import { LogFile } from './log-file.ts'
 import { VERSION } from './version.ts'
+
+/** A terminal that was closed ends nobody. */
+function standardError(): ReturnType<typeof pino.destination> {
+  const destination = pino.destination({ dest: 2, sync: true })
+  destination.on('error', () => {})
+  return destination
+}
 
 async function main(): Promise<void> {
   const where = findPaths()
   prepareState(where)
   const foreground = process.argv.includes('--foreground')
-  const destination = pino.destination({ dest: foreground ? 2 : where.logFile, append: true, mkdir: false, sync: true, mode: 0o600 })
-  // A log that cannot be written (a full disk, a closed terminal) ends nobody.
-  destination.on('error', () => {})
-  const logger = pino({ base: { pid: process.pid } }, destination)
+  const logger = pino({ base: { pid: process.pid } }, foreground ? standardError() : new LogFile(where.logFile))
   const log = (message: string, error: unknown): void => {
     if (error === null) logger.info(message)
     else logger.error({ err: error }, message)
