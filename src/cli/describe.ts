@@ -1,7 +1,7 @@
 // Short sentences about a process, the same wherever a verb says them. Pure. Test: test/tables/cli-views.test.ts.
 import type { ProcessView } from '../api/views.ts'
 import { cost, elapsed, plural, tokens } from './format.ts'
-import { oneLine } from './text.ts'
+import { fit, oneLine } from './text.ts'
 
 /** `PID 5 (docs)`. */
 export function called(view: Pick<ProcessView, 'pid' | 'name'>): string {
@@ -15,6 +15,16 @@ export function spawned(view: ProcessView): string {
 
 export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
+}
+
+/** `suspended by user`, `suspended: budget by system`. */
+export function held({ reason, by }: { readonly reason: string; readonly by: string }): string {
+  return oneLine(reason === 'user' ? `suspended by ${by}` : `suspended: ${reason} by ${by}`)
+}
+
+/** All that keep it from running. */
+export function holders({ holds }: Pick<ProcessView, 'holds'>): string {
+  return holds.map(held).join(', ')
 }
 
 /** `failed: max steps exceeded (exit 1)`; a plain completion needs no reason. */
@@ -31,18 +41,28 @@ export function summary(view: ProcessView): string {
   const parts = [`${called(view)} ${ending(view)}`]
   if (usage.steps > 0) {
     parts.push(plural(usage.steps, 'step'))
-    parts.push(`tokens ${tokens(usage.inputTokens)} in, ${tokens(usage.outputTokens)} out, ${tokens(usage.cacheReadTokens)} cache read, ${tokens(usage.cacheWriteTokens)} cache write`)
+    parts.push(`tokens ${spent(usage)}`)
     parts.push(cost(usage.costUsd, usage.unpriced))
   }
   parts.push(elapsed(view.elapsedMs))
   return parts.join(' | ')
 }
 
-const INPUT_COLUMNS = 100
+/** Where no terminal says how wide it may be. */
+export const INPUT_COLUMNS = 100
 
 /** A tool's input on one line: its first text, else the JSON, cut. */
-export function shortInput(input: unknown): string {
+export function shortInput(input: unknown, columns = INPUT_COLUMNS): string {
   const first = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.values(input)[0] : input
-  const text = oneLine(typeof first === 'string' ? first : (JSON.stringify(input) ?? ''))
-  return text.length > INPUT_COLUMNS ? `${text.slice(0, INPUT_COLUMNS)}...` : text
+  return fit(oneLine(typeof first === 'string' ? first : (JSON.stringify(input) ?? '')), columns, '...')
 }
+
+/** `1.2k in, 300 out, 800 cache read`; no word of a cache that was not used. */
+export function spent({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: TokenCounts): string {
+  const parts = [`${tokens(inputTokens)} in`, `${tokens(outputTokens)} out`]
+  if (cacheReadTokens > 0) parts.push(`${tokens(cacheReadTokens)} cache read`)
+  if (cacheWriteTokens > 0) parts.push(`${tokens(cacheWriteTokens)} cache write`)
+  return parts.join(', ')
+}
+
+type TokenCounts = Pick<ProcessView['usage'], 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>

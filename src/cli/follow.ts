@@ -7,7 +7,7 @@ import type { FactBody } from '../kernel/facts.ts'
 import { called } from './describe.ts'
 import { exitCode, Failure } from './errors.ts'
 import { factOf } from './facts.ts'
-import type { Interrupts, Wish } from './interrupts.ts'
+import type { Wish } from './interrupts.ts'
 import { errorText, type Output } from './output.ts'
 
 /** How a process is shown while it runs. */
@@ -28,33 +28,37 @@ export interface Following {
   readonly reeve: Reeve
   readonly out: Output
   readonly view: View
-  readonly interrupts: Interrupts
+  /** where the person's wishes come from, from now on */
+  readonly interrupts: { pass(handler: (wish: Wish) => void): void }
+  /** the event that was the last to be shown; 0 when none was */
+  readonly after?: number
 }
 
-export async function follow(process: ProcessView, { reeve, out, view, interrupts }: Following): Promise<number> {
+export async function follow(process: ProcessView, following: Following): Promise<number> {
+  const { reeve, out, view, interrupts } = following
   const asked: Promise<void>[] = []
   const leave = new AbortController()
   interrupts.pass((wish) => {
     if (wish === 'detach') leave.abort()
     else asked.push(steer(reeve, out, process.uuid, wish))
   })
-  const code = await untilEnd(reeve, process.uuid, view, leave)
+  const code = await untilEnd(process.uuid, following, leave)
   await Promise.all(asked)
   if (code !== null) {
     await view.end(await reeve.get(process.uuid))
     return code
   }
   if (!leave.signal.aborted) throw new Failure(125, `the events of ${called(process)} ended before it did`)
-  await out.words(`detached: ${called(process)} goes on; \`reeve logs -f ${process.pid}\` shows it`)
+  await out.words(`detached: ${called(process)} goes on; \`reeve attach ${process.pid}\` comes back`)
   return 0
 }
 
 /** The exit code; null if it was left before. */
-async function untilEnd(reeve: Reeve, uuid: string, view: View, leave: AbortController): Promise<number | null> {
+async function untilEnd(uuid: string, { reeve, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
   let code: number | null = null
   let release: NodeJS.Timeout | undefined
   try {
-    for await (const event of reeve.events({ process: uuid, after: 0, follow: true, live: view.live, signal: leave.signal })) {
+    for await (const event of reeve.events({ process: uuid, after, follow: true, live: view.live, signal: leave.signal })) {
       const fact = factOf(event)
       await view.event(event, fact)
       if (fact?.type === 'process.exited') {

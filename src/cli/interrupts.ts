@@ -1,19 +1,22 @@
 // SIGINT and SIGTERM while a process is started and followed. On a terminal the first Ctrl+C asks what is meant and the
-// second stops; without one each means stop, and the next one kill. A reader that went away means stop. Listens from
-// before the start, so that a signal in between is not lost. Must give the terminal back as it was.
+// second stops; without one each means stop, and the next one kill. A reader that went away means stop. Who only looks on
+// (`attach`) leaves instead. Listens from before the start, so that a signal in between is not lost. Must give the terminal
+// back as it was.
 // Test: test/e2e/cli-run.test.ts.
 import { endWithReader, type Output } from './output.ts'
 
 /** What a person can want of the process that is followed. */
 export type Wish = 'detach' | 'interrupt' | 'stop' | 'kill'
 
-const QUESTION = '(d)etach, (i)nterrupt the turn, (s)top? Any other key goes on. '
-const BY_KEY: Readonly<Record<string, Wish>> = { d: 'detach', i: 'interrupt', s: 'stop', '\x03': 'stop' }
+export const QUESTION = '(d)etach, (i)nterrupt the turn, (s)top? Any other key goes on. '
+/** What each key answers. */
+export const BY_KEY: Readonly<Record<string, Wish>> = { d: 'detach', i: 'interrupt', s: 'stop', '\x03': 'stop' }
 /** 128 + SIGINT */
 const INTERRUPTED = 130
 
 export class Interrupts implements Disposable {
   readonly #out: Output
+  readonly #leaves: boolean
   #handler: ((wish: Wish) => void) | undefined
   /** stops that were asked for before there was a process */
   #early = 0
@@ -21,8 +24,9 @@ export class Interrupts implements Disposable {
   #isAsking = false
   #isUnread = false
 
-  constructor(out: Output) {
+  constructor(out: Output, { leaves }: { leaves: boolean }) {
     this.#out = out
+    this.#leaves = leaves
     process.on('SIGINT', this.#interrupted)
     process.on('SIGTERM', this.#stop)
     process.stdout.on('error', this.#unread)
@@ -45,12 +49,13 @@ export class Interrupts implements Disposable {
 
   #interrupted = (): void => {
     const hasTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
-    if (hasTerminal && this.#handler && !this.#isAsking && this.#stops === 0) this.#ask()
+    if (hasTerminal && !this.#leaves && this.#handler && !this.#isAsking && this.#stops === 0) this.#ask()
     else this.#stop()
   }
 
   #stop = (): void => {
-    if (this.#handler) this.#handler(this.#stops++ === 0 ? 'stop' : 'kill')
+    if (this.#leaves) this.#handler?.('detach')
+    else if (this.#handler) this.#handler(this.#stops++ === 0 ? 'stop' : 'kill')
     else if (this.#early++ > 0) process.exit(INTERRUPTED)
   }
 
@@ -63,8 +68,7 @@ export class Interrupts implements Disposable {
 
   #ask(): void {
     this.#isAsking = true
-    this.#out.cut()
-    process.stderr.write(`\n${this.#out.paintWords('bold', QUESTION)}`)
+    this.#out.ask(QUESTION)
     process.stdin.setRawMode(true)
     process.stdin.resume()
     process.stdin.once('data', this.#answer)
@@ -72,7 +76,7 @@ export class Interrupts implements Disposable {
 
   #answer = (keys: Buffer): void => {
     this.#quiet()
-    process.stderr.write('\n')
+    this.#out.answered()
     const meant = BY_KEY[keys.toString('latin1')[0] ?? '']
     if (meant === 'stop') this.#stop()
     else if (meant) this.#handler?.(meant)

@@ -3,25 +3,32 @@
 // Test: test/tables/cli-views.test.ts.
 import type { EventView, ProcessView } from '../api/views.ts'
 import type { AssistantPart, FactBody } from '../kernel/facts.ts'
-import { shortInput, summary } from './describe.ts'
+import { held, INPUT_COLUMNS, shortInput, summary } from './describe.ts'
 import type { View } from './follow.ts'
 import { took } from './format.ts'
 import type { Output } from './output.ts'
-import { oneLine, safe } from './text.ts'
+import { oneLine, safe, width } from './text.ts'
+
+/** `  ` before a tool's name, ` ` behind it, and `  interrupted 12m 34s`. */
+const OUTCOME_COLUMNS = 24
+const INPUT_LEAST = 10
 
 type Fact<T extends FactBody['type']> = FactBody & { type: T }
 
 export class LiveView implements View {
   readonly live: boolean
   readonly #out: Output
+  readonly #intent: boolean
   /** inputs of the calls that are under way */
   readonly #inputs = new Map<string, unknown>()
   /** what is already on the screen of the step that is being written, before `safe` */
   #shown = ''
   #step = 0
 
-  constructor(out: Output) {
+  /** `intent`: show also what it was first asked to do */
+  constructor(out: Output, { intent = false }: { intent?: boolean } = {}) {
     this.#out = out
+    this.#intent = intent
     this.live = out.isTerminal('stdout')
   }
 
@@ -39,19 +46,32 @@ export class LiveView implements View {
     switch (fact.type) {
       case 'model.started': return this.#begin(fact)
       case 'model.finished': return this.#finish(fact)
-      case 'model.failed': return this.#say('yellow', `model call failed: ${fact.error}${fact.retryInMs === null ? '' : `; again in ${took(fact.retryInMs)}`}`)
+      case 'model.failed': return this.#failed(fact)
       case 'tool.started': return this.#out.begin(fact.callId, this.#call(fact))
       case 'tool.finished': return this.#tool(fact)
-      case 'process.held': return this.#say('yellow', `${this.#out.pauseMark} suspended: ${fact.hold.reason} by ${fact.hold.by}`)
+      case 'process.held': return this.#say('yellow', `${this.#out.pauseMark} ${held(fact.hold)}`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
       case 'process.waiting': return this.#say('yellow', `waits for an answer: ${fact.question}`)
       case 'process.error': return this.#say('red', fact.message)
+      case 'process.queue': return this.#message(fact)
       case 'process.note': return this.#say('dim', fact.text)
       case 'process.output': return this.#say('dim', fact.text)
       case 'child.spawned': return this.#say('dim', `child PID ${fact.childPid} spawned`)
       case 'child.exited': return this.#say('dim', `child PID ${fact.childPid} ended: ${fact.reason} (exit ${fact.code})`)
       default: return
     }
+  }
+
+  async #failed({ error, retryInMs }: Fact<'model.failed'>): Promise<void> {
+    if (error === 'interrupted') return this.#say('dim', 'interrupted')
+    await this.#say('yellow', `model call failed: ${error}${retryInMs === null ? '' : `; again in ${took(retryInMs)}`}`)
+  }
+
+  /** What it was first asked to do is known to who started it. */
+  async #message({ id, from, text }: Fact<'process.queue'>): Promise<void> {
+    if (id === 'intent' && !this.#intent) return
+    const sender = from === 'user' ? '' : `(${oneLine(from)}) `
+    await this.#out.words(this.#out.paintWords('cyan', `> ${sender}${safe(text).trim().replaceAll('\n', '\n  ')}`))
   }
 
   async #begin({ step }: Fact<'model.started'>): Promise<void> {
@@ -61,7 +81,7 @@ export class LiveView implements View {
   }
 
   async #delta(step: number, text: string): Promise<void> {
-    if (step !== this.#step) return
+    if (step !== this.#step || !this.live) return
     this.#shown += text
     await this.#out.piece(safe(text))
   }
@@ -79,12 +99,15 @@ export class LiveView implements View {
   /** On a terminal a call is there from its beginning: it may take long. */
   async #tool(fact: Fact<'tool.finished'>): Promise<void> {
     const result = this.#out.paintWords(fact.outcome === 'ok' ? 'green' : 'red', fact.outcome)
-    await this.#out.finish(fact.callId, this.#call(fact), ` ${result} ${took(fact.durationMs)}`)
+    await this.#out.finish(fact.callId, this.#call(fact), `  ${result} ${took(fact.durationMs)}`)
     this.#inputs.delete(fact.callId)
   }
 
   #call({ callId, name }: { readonly callId: string; readonly name: string }): string {
-    return `  ${this.#out.paintWords('cyan', oneLine(name))} ${shortInput(this.#inputs.get(callId))}`
+    const tool = oneLine(name)
+    // The outcome has its place on the same row.
+    const room = this.#out.isTerminal('stderr') ? this.#out.wordColumns - width(tool) - OUTCOME_COLUMNS : INPUT_COLUMNS
+    return `  ${this.#out.paintWords('cyan', tool)} ${shortInput(this.#inputs.get(callId), Math.max(INPUT_LEAST, room))}`
   }
 
   async #say(style: 'dim' | 'yellow' | 'red', text: string): Promise<void> {

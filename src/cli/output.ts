@@ -12,6 +12,15 @@ export interface OutputOptions {
 }
 
 type Env = Readonly<Record<string, string | undefined>>
+
+/** Lines that stay at the bottom of the terminal, below all that is written. */
+export interface Below {
+  /** what to write so that this text comes above them */
+  around(text: string): string
+  ask(question: string): void
+  answered(): void
+}
+
 export type Streams = Readonly<Record<'stdout' | 'stderr', NodeJS.WriteStream>>
 
 export class Output {
@@ -19,6 +28,7 @@ export class Output {
   readonly quiet: boolean
   /** only characters of ASCII of our own */
   readonly ascii: boolean
+  below: Below | null = null
   /** made when first used: each takes its time */
   readonly #streams: Streams
   readonly #color: boolean
@@ -42,9 +52,24 @@ export class Output {
     return columns > 0 ? columns : Infinity
   }
 
+  /** The width of a line of words on a terminal. */
+  get wordColumns(): number {
+    return this.#streams.stderr.columns || 80
+  }
+
   /** Does a person look at it? */
   isTerminal(name: 'stdout' | 'stderr'): boolean {
     return Boolean(this.#streams[name].isTTY)
+  }
+
+  /** May lines at its bottom be redrawn: a person looks at a terminal that can, and wants words? */
+  get isLively(): boolean {
+    return !this.json && !this.quiet && this.isTerminal('stderr') && this.canRedraw
+  }
+
+  /** Is it a terminal that can write where it has written before? */
+  get canRedraw(): boolean {
+    return this.#env['TERM'] !== 'dumb'
   }
 
   /** A line of data. Resolves when it may be followed by more: a slow reader slows the writer. */
@@ -70,7 +95,8 @@ export class Output {
 
   /** A line for people that `finish` ends; for a terminal only. */
   async begin(key: string, text: string): Promise<void> {
-    if (this.quiet || !this.isTerminal('stderr')) return
+    // What is under way stands at the bottom, if anything does.
+    if (this.quiet || this.below || !this.isTerminal('stderr')) return
     await this.raw('stderr', `${this.#gap()}${text}`)
     this.#begun = key
   }
@@ -82,9 +108,16 @@ export class Output {
     await this.raw('stderr', `${end}\n`)
   }
 
-  /** Somebody else has written to the terminal. */
-  cut(): void {
+  /** A question to the person, whose answer is one key; `answered` takes it away. */
+  ask(question: string): void {
     this.#begun = null
+    if (this.below) this.below.ask(question)
+    else this.#streams.stderr.write(`\n${this.paintWords('bold', question)}`)
+  }
+
+  answered(): void {
+    if (this.below) this.below.answered()
+    else this.#streams.stderr.write('\n')
   }
 
   /** Text that is being written without its newline must not be joined with other. */
@@ -99,15 +132,16 @@ export class Output {
   async piece(text: string): Promise<void> {
     if (text === '') return
     if (this.#begun !== null) await this.raw('stderr', this.#gap())
-    this.#midLine = !text.endsWith('\n') && this.isTerminal('stdout')
+    this.#midLine = !/\n(\x1b\[[0-9;:]*m)*$/.test(text) && this.isTerminal('stdout')
     await this.raw('stdout', text)
   }
 
   /** Text as it is. */
   async raw(name: 'stdout' | 'stderr', text: string): Promise<void> {
     const stream = endWithReader(this.#streams[name])
+    const whole = this.below && stream.isTTY ? this.below.around(text) : text
     // One without a reader never drains.
-    if (text === '' || stream.destroyed || stream.write(text)) return
+    if (whole === '' || stream.destroyed || stream.write(whole)) return
     await new Promise<void>((resolve) => {
       const done = (): void => {
         stream.off('drain', done).off('error', done)

@@ -2,7 +2,7 @@
 // To a file or pipe every character passes as it is; a terminal gets only what it may obey. Test: test/e2e/cli-run.test.ts.
 import type { EventView, ProcessView } from '../api/views.ts'
 import type { FactBody } from '../kernel/facts.ts'
-import { called, ending, summary } from './describe.ts'
+import { called, ending, held, summary } from './describe.ts'
 import type { View } from './follow.ts'
 import type { Output } from './output.ts'
 import { TerminalOutput } from './terminal-output.ts'
@@ -24,7 +24,7 @@ export class CommandView implements View {
     if (fact?.type === 'process.exited') this.#endedByItself = fact.exit.cause === 'agent'
     if (fact?.type === 'process.output') await this.#write(fact.stream, fact.text)
     else if (fact?.type === 'process.error') await this.#out.words(safe(fact.message))
-    else if (fact?.type === 'process.held') await this.#out.words(safe(`${this.#out.pauseMark} suspended: ${fact.hold.reason} by ${fact.hold.by}`))
+    else if (fact?.type === 'process.held') await this.#out.words(`${this.#out.pauseMark} ${held(fact.hold)}`)
   }
 
   /** A script has the exit code, and its stderr is the command's; only what the command cannot have said itself is told. */
@@ -37,7 +37,9 @@ export class CommandView implements View {
 
   async #write(name: 'stdout' | 'stderr', text: string): Promise<void> {
     const terminal = this.#terminals[name]
-    await this.#out.raw(name, terminal ? terminal.push(text) : text)
+    const shown = terminal ? terminal.push(text) : text
+    if (name === 'stdout') await this.#out.piece(shown)
+    else await this.#out.raw(name, shown)
   }
 }
 

@@ -56,6 +56,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     usage: ['reeve run [FLAG]... "INTENT"', 'reeve run [FLAG]... -- COMMAND [ARG]...'],
     about: [
       'Starts an agent with an intent, or any command as a process, and follows it to its end. What the agent writes goes to stdout; what it does is told on stderr.',
+      'On a terminal the last rows say what it and its children do. With `--interactive` they have a line to type on, as with `reeve attach`.',
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. It is stopped, too, when nobody reads its output any more (`| head`); it goes on when the terminal is closed.',
       'The environment of this command goes along: what is not a secret is recorded and comes back at a resume, keys stay in the memory of the daemon.',
     ],
@@ -91,21 +92,24 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   ps: {
     summary: 'List the processes',
-    usage: ['reeve ps [-a] [--tree] [--filter KEY=VALUE]...'],
+    usage: ['reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]...'],
     about: [
       'Lists the live processes by PID; with `-a` those that have ended too. COST with a + is a lower bound: some call had no known price.',
       'Filters: status, name, agent, driver, state, parent. Those with the same key are alternatives; different keys must all fit. A status or state of ended processes includes them.',
+      'With `--watch` the table is kept up to date on a screen of its own until q or Ctrl+C; when it does not fit, it says how many more there are. Without a terminal it is printed again after each change; with `--json` each is one line.',
     ],
     words: NONE,
     flags: {
       all: on('also the processes that have ended', 'a'),
       tree: on('children below their parents'),
+      watch: on('keep it up to date', 'w'),
       quiet: on('only the UUIDs', 'q'),
       filter: { kind: 'list', value: 'KEY=VALUE', help: 'only those that fit; may be repeated' },
     },
     exits: '0; 4 the daemon cannot be reached; 64 usage',
     examples: [
       ['reeve ps', 'what is going on'],
+      ['reeve ps -w', 'and what comes'],
       ['reeve ps -a --filter status=failed', 'what went wrong'],
       ['reeve pause $(reeve ps -q --filter agent=default)', 'UUIDs for another command'],
     ],
@@ -160,6 +164,21 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     exits: usual(),
     examples: [['reeve send 5 "also update the changelog"', 'one more thing']],
     load: () => import('./verbs/send.ts'),
+  },
+  attach: {
+    summary: 'Watch a process and talk to it',
+    usage: ['reeve attach P'],
+    about: [
+      'Shows what a process did last, goes on as it happens, and takes messages for it. What is sent while a turn is on is read when the turn has ended. Any number may be attached to the same process.',
+      'On a terminal: Enter sends; a backslash at the end of a line, Alt+Enter or a paste makes several lines; Ctrl+C interrupts the turn that is on, and otherwise asks as `reeve run` does; Ctrl+D or `/detach` leaves the process running; `/pause`, `/resume`, `/stop` and `/help`. A message that begins with a slash is written with two.',
+      'Without a terminal each line of stdin is a message, stdout is what the agent writes from now on (with `--json` its events), and the end of stdin detaches.',
+    ],
+    words: ONE,
+    givesProcessCode: true,
+    flags: {},
+    exits: "0 when it was left running, else the process's own; 125 failure of reeve",
+    examples: [['reeve attach 5', 'watch it and talk to it'], ['echo "also the docs" | reeve attach docs', 'one message'], ['reeve attach --json 5 < /dev/tty', 'events for a program']],
+    load: () => import('./verbs/attach.ts'),
   },
   pause: {
     summary: 'Pause processes',

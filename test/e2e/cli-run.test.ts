@@ -84,7 +84,7 @@ describe('an agent', () => {
     const model = script('talk', '- text: I look.\n  tools: [{ name: ls, input: { path: . } }]\n- text: "Done \\e[2Jnow."\n')
     const result = await run('run', '--model', model, 'look')
     expect([result.code, result.stdout]).toEqual([0, 'I look.\nDone now.\n'])
-    expect(result.stderr).toMatch(/^PID \d+ spawned \(script:.*\)\n {2}ls \. ok \d+ms\nPID \d+ completed \| 2 steps \| /)
+    expect(result.stderr).toMatch(/^PID \d+ spawned \(script:.*\)\n {2}ls \.  ok \d+ms\nPID \d+ completed \| 2 steps \| /)
   })
 
   test('that goes on with a message after its end is the same process with a new PID', async () => {

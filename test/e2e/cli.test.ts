@@ -29,7 +29,7 @@ describe('a command line that cannot be read', () => {
   test.each([
     [['rnu'], 64, 'reeve: no verb "rnu"\n       Did you mean `reeve run`?\n'],
     [['ps', '--tre'], 64, 'reeve: unknown flag --tre\n       Did you mean --tree?\n'],
-    [['ps', 'x'], 64, 'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--filter KEY=VALUE]...\n'],
+    [['ps', 'x'], 64, 'reeve: ps does not take "x"\n       Usage: reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]...\n'],
     [['inspect'], 64, 'reeve: inspect needs more than that\n       Usage: reeve inspect P\n'],
     [['ps', '--filter', 'colour=red'], 64, 'reeve: --filter colour=red is not KEY=VALUE\n       The keys are status, state, name, agent, driver, parent.\n'],
     [['ps', '--filter', 'state=alive'], 64, 'reeve: there is no state "alive"\n       There are created, running, zombie, dead.\n'],
@@ -291,7 +291,7 @@ describe('looking', () => {
       [`GET /v1/processes/${uuid}/steps`]: ({ query }) => ({ json: { version: 1, steps: steps.slice(Number(query.get('after'))).slice(0, Number(query.get('limit'))) } }),
     }
     const result = await reeve(routes, 'steps', '5')
-    expect(result.stdout.split('\n').slice(0, 3)).toEqual(['step 1 | m | 10 in, 5 out | $0.0010 | 2.0s', '  I look.', '  read a ok 3ms'])
+    expect(result.stdout.split('\n').slice(0, 3)).toEqual(['step 1 | m | 10 in, 5 out | $0.0010 | 2.0s', '  I look.', '  read a  ok 3ms'])
     expect(result.stdout).toContain('step 201 |')
     expect((JSON.parse((await reeve(routes, 'steps', '--json', '5')).stdout) as { steps: object[] }).steps).toEqual(steps)
   })
@@ -300,7 +300,7 @@ describe('looking', () => {
     const view = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }], limits: { budgetUsd: 2 }, lastText: 'two\nlines' })
     const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(view) }
     const { stdout } = await reeve(routes, 'inspect', '5')
-    expect(stdout).toContain('status     ⏸ suspended\nholds      budget by system since 2026-01-02T03:04:05.000+00:00\n')
+    expect(stdout).toMatch(/status {5}⏸ suspended\nholds {6}budget by system since 2026-01-0[123] \d\d:\d\d:05, \d+ days ago\n/)
     expect(stdout).toContain('limits     $2\n')
     expect(stdout).toContain('last text  two\n           lines\n')
     expect(stdout).not.toContain('session')

@@ -108,16 +108,16 @@ describe('a run on a terminal', () => {
     const done = (callId: string): EventView => factEvent(4, { type: 'tool.finished', step: 1, callId, name: 'bash', outcome: 'ok', content: '', durationMs: 12 })
     const seen = async (tty: boolean, ...events: EventView[]): Promise<string> => (await played(screen({ tty }), begin(1), finish(1, '', ...calls), ...events)).stderr
     expect(await seen(true, started('a'))).toBe('  step 1\n  bash make a')
-    expect(await seen(true, started('a'), done('a'), started('b'), done('b'))).toBe('  step 1\n  bash make a ok 12ms\n  bash make b ok 12ms\n')
-    expect(await seen(true, started('a'), started('b'), done('a'), done('b'))).toBe('  step 1\n  bash make a\n  bash make b\n  bash make a ok 12ms\n  bash make b ok 12ms\n')
-    expect(await seen(true, started('a'), finish(2, 'Hm'), done('a'))).toBe('  step 1\n  bash make a\n  bash make a ok 12ms\n')
-    expect(await seen(false, started('a'), done('a'))).toBe('  bash make a ok 12ms\n')
+    expect(await seen(true, started('a'), done('a'), started('b'), done('b'))).toBe('  step 1\n  bash make a  ok 12ms\n  bash make b  ok 12ms\n')
+    expect(await seen(true, started('a'), started('b'), done('a'), done('b'))).toBe('  step 1\n  bash make a\n  bash make b\n  bash make a  ok 12ms\n  bash make b  ok 12ms\n')
+    expect(await seen(true, started('a'), finish(2, 'Hm'), done('a'))).toBe('  step 1\n  bash make a\n  bash make a  ok 12ms\n')
+    expect(await seen(false, started('a'), done('a'))).toBe('  bash make a  ok 12ms\n')
   })
 
   test('shows a line for each tool call', async () => {
     const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: 'src/a.ts\x1b[2J' } }
     const done = factEvent(4, { type: 'tool.finished', step: 1, callId: 'c', name: 'read', outcome: 'error', content: '', durationMs: 12 })
-    expect(await played(screen(), begin(1), finish(1, 'I look.', call), done)).toEqual({ stdout: 'I look.\n', stderr: '  read src/a.ts error 12ms\n' })
+    expect(await played(screen(), begin(1), finish(1, 'I look.', call), done)).toEqual({ stdout: 'I look.\n', stderr: '  read src/a.ts  error 12ms\n' })
   })
 
   test('is quiet with -q but for the text', async () => {
@@ -126,6 +126,8 @@ describe('a run on a terminal', () => {
 
   test.each([
     [{ type: 'process.held', hold: { reason: 'budget', by: 'system', at: 0 } }, '⏸ suspended: budget by system'],
+    [{ type: 'process.held', hold: { reason: 'user', by: 'user', at: 0 } }, '⏸ suspended by user'],
+    [{ type: 'model.failed', step: 1, attempt: 1, error: 'interrupted', status: null, retryInMs: null }, 'interrupted'],
     [{ type: 'process.released', holds: [], by: 'user', mono: 0 }, 'goes on (by user)'],
     [{ type: 'process.waiting', question: 'may I?' }, 'waits for an answer: may I?'],
     [{ type: 'process.error', message: 'a\x1b[2Jb' }, 'ab'],
@@ -133,6 +135,27 @@ describe('a run on a terminal', () => {
     [{ type: 'child.exited', child: 'u', childPid: 6, code: 1, reason: 'it broke' }, 'child PID 6 ended: it broke (exit 1)'],
   ])('tells %j', async (fact, text) => {
     expect((await played(screen(), factEvent(1, fact))).stderr).toBe(`  ${text}\n`)
+  })
+})
+
+describe('messages in a run', () => {
+  const seen = async (view: (out: Output) => LiveView, fact: { id: string; from: string; text: string }): Promise<string> => {
+    const to = screen()
+    const event = factEvent(1, { type: 'process.queue', ...fact })
+    await view(to.out).event(event, factOf(event))
+    return to.text().stderr
+  }
+  const started = (out: Output): LiveView => new LiveView(out)
+  const attached = (out: Output): LiveView => new LiveView(out, { intent: true })
+
+  test('are shown to all that look, with nothing raw in them', async () => {
+    expect(await seen(started, { id: 'm1', from: 'user', text: 'one\x1b[2J\ntwo\n' })).toBe('> one\n  two\n')
+    expect(await seen(started, { id: 'm1', from: 'agent:ab', text: 'hm' })).toBe('> (agent:ab) hm\n')
+  })
+
+  test('but for the intent, which only those see that come later', async () => {
+    expect(await seen(started, { id: 'intent', from: 'user', text: 'hello' })).toBe('')
+    expect(await seen(attached, { id: 'intent', from: 'user', text: 'hello' })).toBe('> hello\n')
   })
 })
 
@@ -175,12 +198,13 @@ describe('sentences', () => {
   })
 
   test('about a run', () => {
-    expect(summary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read, 0 cache write | $0.0123 | 4s')
+    expect(summary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read | $0.0123 | 4s')
   })
 
   test('about a tool call', () => {
     expect([shortInput({ path: 'a' }), shortInput({ n: 1 }), shortInput('x'), shortInput(undefined), shortInput([1])]).toEqual(['a', '{"n":1}', 'x', '', '[1]'])
-    expect(shortInput({ command: 'y'.repeat(500) })).toHaveLength(103)
+    expect(shortInput({ command: 'y'.repeat(500) })).toHaveLength(100)
+    expect(shortInput('漢字漢字漢字', 8)).toBe('漢字...')
   })
 
   test('about an error', () => {

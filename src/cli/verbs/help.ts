@@ -6,7 +6,7 @@ import { pad } from '../text.ts'
 import { COMMON, VERBS, type Call, type Verb } from '../verbs.ts'
 
 const GROUPS: readonly (readonly [title: string, verbs: readonly string[]])[] = [
-  ['Run and steer', ['run', 'send', 'pause', 'resume', 'kill', 'stop', 'wait']],
+  ['Run and steer', ['run', 'attach', 'send', 'pause', 'resume', 'kill', 'stop', 'wait']],
   ['Look', ['ps', 'inspect', 'steps', 'logs', 'events', 'agents']],
   ['Around it', ['daemon', 'doctor', 'config', 'help', 'version']],
 ]

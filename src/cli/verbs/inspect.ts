@@ -1,6 +1,6 @@
 // `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
 import type { HoldView, ProcessView } from '../../api/views.ts'
-import { ending } from '../describe.ts'
+import { ending, spent } from '../describe.ts'
 import { cost, elapsed, plural, shortId, size, tokens, when } from '../format.ts'
 import type { Output } from '../output.ts'
 import { pad, safe } from '../text.ts'
@@ -72,7 +72,7 @@ function spending({ usage, subtreeUsage }: ProcessView): Row[] {
   const context = usage.contextTokens > 0 ? tokens(usage.contextTokens) + (contextWindow ? ` of ${tokens(contextWindow)}` : '') : null
   return [
     ['usage', [plural(usage.steps, 'step'), plural(usage.turns, 'turn'), plural(usage.toolCalls, 'tool call')].join(', ')],
-    ['tokens', `${tokens(usage.inputTokens)} in, ${tokens(usage.outputTokens)} out, ${tokens(usage.cacheReadTokens)} cache read, ${tokens(usage.cacheWriteTokens)} cache write`],
+    ['tokens', spent(usage)],
     ['context', context],
     ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}, ${cost(subtreeUsage.costUsd)} with its descendants`],
     ['CPU time', usage.cpuTimeMs === null ? null : elapsed(usage.cpuTimeMs)],

@@ -1,9 +1,11 @@
 // `reeve ps`: the table of processes. Tests: test/tables/cli-views.test.ts, test/e2e/cli.test.ts.
 import type { ProcessView, Status, UsageView } from '../../api/views.ts'
+import type { Reeve } from '../../index.ts'
 import { table, type Column } from '../columns.ts'
 import { UsageError } from '../errors.ts'
 import { cost, elapsed, shortId } from '../format.ts'
 import type { Output } from '../output.ts'
+import { STATUS_COLOURS } from '../status-colours.ts'
 import { oneLine } from '../text.ts'
 import { branches } from '../tree.ts'
 import type { Call } from '../verbs.ts'
@@ -15,14 +17,37 @@ const ENDED: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'sto
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const filters = (args.list('filter') ?? []).map(filterOf)
   const all = args.on('all') || filters.some(({ key, value }) => (key === 'status' || key === 'state') && ENDED.has(value))
-  const asked = reeve.list(out.json ? { all } : { all, fields: args.on('tree') || filters.length > 0 ? [...SHOWN, ...ASKED] : SHOWN })
+  const asTree = args.on('tree')
+  const ask = async (from: Reeve): Promise<Row[]> => {
+    const views = await from.list(out.json ? { all } : { all, fields: asTree || filters.length > 0 ? [...SHOWN, ...ASKED] : SHOWN }) as Row[]
+    return views.filter((view) => fits(view, filters))
+  }
+  if (args.on('watch')) {
+    if (args.on('quiet')) throw new UsageError('--watch and -q do not go together')
+    const { watch } = await import('../live/watch.ts')
+    return await watch({ rows: ask, lines: (rows, maxWidth, sinceMs) => lines(rows.map((row) => later(row, sinceMs)), asTree, out, maxWidth), essence, keep: all && !asTree ? 'last' : 'first' }, reeve, out)
+  }
+  const asked = ask(reeve)
   // The stream is made while the daemon answers.
   const maxWidth = out.columns
-  const processes: Row[] = (await asked as Row[]).filter((view) => fits(view, filters))
+  const processes = await asked
   if (out.json) await out.value({ processes })
-  else if (!args.on('quiet')) await out.line(lines(processes, args.on('tree'), out, maxWidth).join('\n'))
+  else if (!args.on('quiet')) await out.line(lines(processes, asTree, out, maxWidth).join('\n'))
   else if (processes.length > 0) await out.line(processes.map(({ uuid }) => uuid).join('\n'))
   return 0
+}
+
+const RUNNING: ReadonlySet<Status> = new Set(['starting', 'ready', 'working', 'waiting', 'stopping'])
+
+/** A row whose clock has gone on. */
+function later(row: Row, ms: number): Row {
+  return RUNNING.has(row.status) ? { ...row, elapsedMs: row.elapsedMs + ms } : row
+}
+
+/** A row without its clocks. */
+function essence(row: Row): object {
+  const { updatedAt: _, ...usage } = row.usage as Partial<UsageView>
+  return { ...row, usage, elapsedMs: 0, updatedAt: null }
 }
 
 /** What the table needs: a twentieth of the whole, and of the time that it would take. */
@@ -99,12 +124,7 @@ function cells(view: Row, branch: string, out: Output): string[] {
   ]
 }
 
-const COLOURS: Readonly<Partial<Record<Status, 'green' | 'cyan' | 'yellow' | 'red' | 'dim'>>> = {
-  working: 'green', ready: 'cyan', starting: 'cyan', waiting: 'yellow', suspended: 'yellow', stopping: 'yellow',
-  failed: 'red', interrupted: 'red', zombie: 'red', completed: 'dim', retired: 'dim', stopped: 'dim',
-}
-
 function painted(cell: string, status: Status | undefined, out: Output): string {
-  const colour = status && COLOURS[status]
+  const colour = status && STATUS_COLOURS[status]
   return colour ? out.paint(colour, cell) : cell
 }

@@ -25,10 +25,19 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
 }
 
 async function runAndFollow(body: SpawnBody, { args, out, reeve }: Call): Promise<number> {
-  using interrupts = new Interrupts(out)
-  const process = await reeve.spawn(body)
-  await tell(process, out)
-  return await follow(process, { reeve, out, view: await viewFor(args, out), interrupts })
+  using interrupts = new Interrupts(out, { leaves: false })
+  const started = await reeve.spawn(body)
+  await tell(started, out)
+  const view = await viewFor(args, out)
+  if (args.command !== null || !out.isLively) return await follow(started, { reeve, out, view, interrupts })
+  if (body.interactive && process.stdin.isTTY) {
+    interrupts[Symbol.dispose]()
+    const { attachTerminal } = await import('../live/attach.ts')
+    return await attachTerminal(started, { reeve, out, view, from: { after: 0 } })
+  }
+  const { LiveRows } = await import('../live/live-rows.ts')
+  using rows = new LiveRows(started, { out, view })
+  return await follow(started, { reeve, out, view: rows, interrupts })
 }
 
 async function tell(process: ProcessView, out: Output): Promise<void> {

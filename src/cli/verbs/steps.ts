@@ -1,12 +1,15 @@
 // `reeve steps`: each model call with its tool calls. Test: test/e2e/cli.test.ts.
 import type { StepView } from '../../api/views.ts'
-import { shortInput } from '../describe.ts'
-import { cost, plural, took, tokens } from '../format.ts'
+import { INPUT_COLUMNS, shortInput, spent } from '../describe.ts'
+import { cost, plural, took } from '../format.ts'
 import type { Output } from '../output.ts'
-import { oneLine, safe } from '../text.ts'
+import { oneLine, safe, width } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
 const PAGE = 200
+/** Around a tool's name, its input and its outcome. */
+const SPACES = 5
+const INPUT_LEAST = 10
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const { uuid } = await reeve.get(args.words[0] ?? '')
@@ -23,8 +26,7 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
 }
 
 function lines(step: StepView, out: Output): string[] {
-  const spent = step.finishedAt === null ? 'not finished' : `${tokens(step.inputTokens)} in, ${tokens(step.outputTokens)} out`
-  const parts = [`step ${step.step}`, oneLine(step.model), spent]
+  const parts = [`step ${step.step}`, oneLine(step.model), step.finishedAt === null ? 'not finished' : spent(step)]
   if (step.costUsd !== null) parts.push(cost(step.costUsd))
   if (step.finishedAt !== null) parts.push(took(Date.parse(step.finishedAt) - Date.parse(step.startedAt)))
   if (step.attempts > 1) parts.push(plural(step.attempts, 'attempt'))
@@ -35,5 +37,7 @@ function lines(step: StepView, out: Output): string[] {
 function toolLine(tool: StepView['tools'][number], out: Output): string {
   const outcome = tool.outcome ?? 'running'
   const time = tool.durationMs === null ? '' : ` ${took(tool.durationMs)}`
-  return `  ${out.paint('cyan', oneLine(tool.name))} ${shortInput(tool.input)} ${out.paint(outcome === 'ok' ? 'green' : 'red', outcome)}${time}`
+  const name = oneLine(tool.name)
+  const room = out.columns === Infinity ? INPUT_COLUMNS : Math.max(INPUT_LEAST, out.columns - width(name) - outcome.length - time.length - SPACES)
+  return `  ${out.paint('cyan', name)} ${shortInput(tool.input, room)}  ${out.paint(outcome === 'ok' ? 'green' : 'red', outcome)}${time}`
 }
