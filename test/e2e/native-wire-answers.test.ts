@@ -91,6 +91,15 @@ test.each(FAILED_STOPS)('%s: %j fails, and what it cost is charged', async (kind
   expect(failure.usage?.estimated).toBeUndefined()
 })
 
+test('an answer that the window cut before its first word: the context is too long', async () => {
+  await using server = await modelServer([{ finish: 'length', usage: { input: 8_100, output: 80 } }, { finish: 'length', usage: { input: 100, output: 80 } }])
+  const format = formatOf('openai-compatible')
+  const providers = [{ name: format.provider, kind: format.kind, baseURL: `${server.url}/v1`, apiKeyEnv: null, models: { [format.name]: { contextWindow: 8_192 } } }]
+  const model = await wireModel(format, server.url, { providers })
+  expect(await failureOf(askModel(model))).toMatchObject({ kind: 'too-long', retryable: false, usage: { inputTokens: 8_100, outputTokens: 80 } })
+  expect(await askModel(model)).toMatchObject({ message: [], finish: 'length' })
+})
+
 test('Gemini refuses a prompt: nothing is answered', async () => {
   expect(await answering('google', { blocked: 'SAFETY' })).toMatchObject({ message: [], finish: 'content-filter' })
 })

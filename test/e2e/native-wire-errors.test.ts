@@ -181,6 +181,13 @@ test.each(IN_STREAM)('%s: before anything else %j', async (kind, { text: _, ...a
   expect(await failing(format, answer)).toMatchObject({ ...expected, partial: '' })
 })
 
+test('OpenRouter passes on what the host of the model said', async () => {
+  const [format] = WIRES.filter((each) => each.kind === 'openai-compatible')
+  if (format === undefined) throw new Error('no format')
+  const body = JSON.stringify({ error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"maximum context length is 8192 tokens"}}', provider_name: 'X' } } })
+  expect(await failing(format, { status: 400, body })).toMatchObject({ kind: 'too-long', message: expect.stringContaining('8192') })
+})
+
 test('Gemini says in the body how long to wait', async () => {
   const [format] = WIRES.filter((each) => each.kind === 'google')
   if (format === undefined) throw new Error('no format')

@@ -93,6 +93,12 @@ describe('thinking that is bound to what was before it', () => {
     expect(JSON.stringify(body).includes('more thoughts')).toBe(isKept)
   })
 
+  test('thinking that is not shown goes back as it came', async () => {
+    const { answer } = await asked(format, { messages: [USER] }, {}, { ...THOUGHTFUL, redacted: 'sealed' })
+    const { body } = await asked(format, { messages: [USER, { role: 'assistant', parts: answer.message }, resultsOf(answer.message)] })
+    expect(body).toMatchObject({ messages: [{}, { content: [{ type: 'thinking' }, { type: 'redacted_thinking', data: 'sealed' }, { type: 'text' }, {}, {}] }, {}] })
+  })
+
   test('a context that was summed up', async () => {
     const [, ...kept] = await contextOf(format)
     const { body } = await asked(format, { messages: [{ role: 'user', text: 'what was before' }, ...kept] })
@@ -145,6 +151,13 @@ describe.each(WIRES)('$kind', (format) => {
     expect(JSON.stringify(server.requests[1]?.body)).not.toMatch(/effort|budget|thinkingConfig/i)
   })
 
+  test.each([[404, 'No endpoints found that support image input'], [500, 'image input is not supported - hint: provide the mmproj']])('status %i, %s', async (status, message) => {
+    await using server = await modelServer(() => ({ status, error: { type: 'x', message } }))
+    const model = await wireModel(format, server.url)
+    expect(await failureOf(askModel(model, { messages: SEEN }))).toMatchObject({ retryable: true, retryAfterMs: 0, kind: 'other' })
+    expect((await failureOf(askModel(model, { messages: SEEN }))).message).not.toContain('asked again')
+  })
+
   test('what was never sent is not left out: the refusal stands', async () => {
     await using server = await modelServer(() => ({ status: 400, error: { type: 'invalid_request_error', message: 'no thinking, no image, no signature' } }))
     expect(await failureOf(askModel(await wireModel(format, server.url)))).toMatchObject({ retryable: false, kind: 'other' })
@@ -189,6 +202,18 @@ describe.each(WIRES)('$kind', (format) => {
       for (const name of [format.name, 'unheard-of']) expect((await asked(format, {}, { effort, name })).answer.finish).toBe('stop')
     }
   })
+})
+
+test.each(WIRES.filter(({ kind }) => kind === 'openai' || kind === 'google'))('$kind: whose thoughts may not be seen is asked without', async (format) => {
+  const message = 'Your organization must be verified to generate reasoning summaries (includeThoughts).'
+  await using server = await modelServer([{ status: 400, error: { type: 'invalid_request_error', message } }, { text: 'ok' }])
+  const model = await wireModel(format, server.url, { effort: 'low' })
+  expect(await failureOf(askModel(model))).toMatchObject({ retryable: true, message: expect.stringContaining('without thoughts') })
+  await askModel(model)
+  const [first, second] = server.requests.map(({ body }) => JSON.stringify(body))
+  expect(first).toMatch(/"summary":"auto"|"includeThoughts":true/)
+  expect(second).not.toMatch(/summary|includeThoughts/)
+  expect(second).toMatch(/"effort":"low"|thinkingBudget/)
 })
 
 type EffortRow = readonly [kind: WireFormat['kind'], name: string, effort: NonNullable<ModelOptions['effort']>, expected: object]

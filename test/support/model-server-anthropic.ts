@@ -27,6 +27,7 @@ function blocks(answer: ServedAnswer): readonly { readonly start: Json; readonly
     start: { type: 'thinking', thinking: '', signature: '' },
     deltas: [{ type: 'thinking_delta', thinking: answer.thinking.text }, { type: 'signature_delta', signature: answer.thinking.signature }],
   }]
+  const redacted = answer.redacted === undefined ? [] : [{ start: { type: 'redacted_thinking', data: answer.redacted }, deltas: [] }]
   const text = answer.text === undefined ? [] : [{
     start: { type: 'text', text: '' }, deltas: halves(answer.text).map((half) => ({ type: 'text_delta', text: half })),
   }]
@@ -34,7 +35,7 @@ function blocks(answer: ServedAnswer): readonly { readonly start: Json; readonly
     start: { type: 'tool_use', id: tool.id ?? `toolu_${index}`, name: tool.name, input: {} },
     deltas: halves(typeof tool.input === 'string' ? tool.input : JSON.stringify(tool.input)).map((half) => ({ type: 'input_json_delta', partial_json: half })),
   }))
-  return [...thinking, ...text, ...tools]
+  return [...thinking, ...redacted, ...text, ...tools]
 }
 
 function stopReason(answer: ServedAnswer): string {

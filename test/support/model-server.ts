@@ -21,6 +21,8 @@ export interface ServedTool {
 export interface ServedAnswer {
   readonly text?: string
   readonly thinking?: { readonly text: string; readonly signature: string }
+  /** Anthropic: thinking that is not shown */
+  readonly redacted?: string
   readonly tools?: readonly ServedTool[]
   /** `input` is without what came from or went to the cache; `null` says nothing about usage */
   readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number; readonly reasoning?: number } | null
@@ -111,7 +113,7 @@ async function record(request: IncomingMessage, response: ServerResponse): Promi
   const atMs = performance.now()
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>
+  const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Record<string, unknown>
   return { path: request.url ?? '', headers: request.headers, body, atMs, closed }
 }
 

@@ -19,9 +19,9 @@ const ROWS: readonly Row[] = [
 ]
 
 test.each(ROWS)('%s', (_, host, body, expected) => {
-  expect(adaptBody({ ...BODY, ...body }, host, 'uuid-1')).toEqual(expected)
+  expect(adaptBody({ ...BODY, ...body }, `https://${host}/v1`, 'uuid-1')).toEqual(expected)
 })
 
 test('without a process there is no key of a cache', () => {
-  expect(adaptBody(BODY, 'api.openai.com', null)).not.toHaveProperty('prompt_cache_key')
+  expect(adaptBody(BODY, 'https://api.openai.com/v1', null)).not.toHaveProperty('prompt_cache_key')
 })

@@ -37,7 +37,12 @@ test('a provider writes to a cache that the table has no price for: still a numb
 
 test('an unknown model or provider has no price, also if another provider has a model of that name', async () => {
   expect(await costUsd({ provider: 'openai', model: 'no-such-model' }, tokens)).toBeNull()
-  expect(await costUsd({ provider: 'local', model: 'gpt-4o' }, tokens)).toBeNull()
+  for (const provider of ['local', 'my-openai']) expect(await costUsd({ provider, model: 'gpt-4o', baseURL: 'http://127.0.0.1:8000/v1' }, tokens)).toBeNull()
+})
+
+test('a provider with a name of one\'s own has the price of its address', async () => {
+  expect(await costUsd({ provider: 'work', model: 'gpt-4o', baseURL: 'https://api.openai.com/v1' }, tokens)).toBeCloseTo(2.5, 9)
+  expect(await costUsd({ provider: 'openai-chat', model: 'gpt-4o', baseURL: 'http://127.0.0.1:1' }, tokens)).toBeCloseTo(2.5, 9)
 })
 
 const WINDOWS: readonly (readonly [provider: string, model: string, tokens: number | null])[] = [

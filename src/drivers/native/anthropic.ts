@@ -2,17 +2,20 @@
 // it, so that it never looks at the daemon's own environment.
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-*.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
+import { isAt } from './wire.ts'
 import type { Endpoint, Wire } from './wire.ts'
 
 export async function anthropicWire(endpoint: Endpoint, name: string): Promise<Wire> {
   const { createAnthropic } = await import('@ai-sdk/anthropic')
   // A server that wants no key still needs a header's value.
   const provider = createAnthropic({ baseURL: versioned(endpoint.baseURL), apiKey: endpoint.apiKey ?? 'none', fetch: boundedFetch })
-  return { model: provider(name), style: { cachePoints: true, boundThinking: true, strictIds: true, images: 'in-result' }, options: {} }
+  // The others that speak the format refuse what they do not know.
+  const anthropic = { toolStreaming: isAt(endpoint.baseURL, 'anthropic.com') }
+  return { model: provider(name), style: { cachePoints: true, boundThinking: true, strictIds: true, images: 'in-result' }, showsThoughts: false, options: () => ({ anthropic }) }
 }
 
 /** Anthropic's own clients take the address without `/v1`, the package wants it: both are understood. */
-function versioned(baseURL: string): string {
+export function versioned(baseURL: string): string {
   const trimmed = baseURL.replace(/\/+$/, '')
   return trimmed.endsWith('/v1') ? trimmed : `${trimmed}/v1`
 }

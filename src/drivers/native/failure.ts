@@ -110,7 +110,9 @@ function fromError(body: unknown): Said {
   const inner = { ...fieldsOf(outer['response']), ...outer }
   const error = typeof inner['error'] === 'object' && inner['error'] !== null ? fieldsOf(inner['error']) : outer
   const said = error['message'] ?? error['detail']
-  const message = typeof said === 'string' ? said : said === undefined ? null : JSON.stringify(said)
+  // OpenRouter passes on what the model's own host said, as a text.
+  const { raw } = fieldsOf(error['metadata'])
+  const message = [said, raw].flatMap((each) => (each === undefined || each === null ? [] : typeof each === 'string' ? each : JSON.stringify(each))).join(': ')
   return { message: message || null, codes: [error['type'], error['code'], error['status']] }
 }
 

@@ -9,12 +9,17 @@ const THINKS = /^gemini-(2\.5|[3-9])[\w.-]*-?(pro|flash|flash-lite)(-latest|-pre
 export async function googleWire(endpoint: Endpoint, name: string): Promise<Wire> {
   const { createGoogle } = await import('@ai-sdk/google')
   const provider = createGoogle({ baseURL: versioned(endpoint.baseURL), apiKey: endpoint.apiKey ?? 'none', fetch: boundedFetch })
-  const google = THINKS.test(name) && endpoint.effort !== 'none' ? { thinkingConfig: { includeThoughts: true } } : {}
-  return { model: provider(name), style: { cachePoints: false, boundThinking: false, strictIds: true, images: 'in-result' }, options: { google } }
+  const showsThoughts = THINKS.test(name) && endpoint.effort !== 'none'
+  return {
+    model: provider(name),
+    style: { cachePoints: false, boundThinking: false, strictIds: true, images: 'in-result' },
+    showsThoughts,
+    options: (without) => ({ google: showsThoughts && !without.has('thoughts') && !without.has('effort') ? { thinkingConfig: { includeThoughts: true } } : {} }),
+  }
 }
 
 /** Google's own clients take the address without its version, the package wants it: both are understood. */
-function versioned(baseURL: string): string {
+export function versioned(baseURL: string): string {
   const trimmed = baseURL.replace(/\/+$/, '')
   return /\/v\d\w*$/.test(trimmed) ? trimmed : `${trimmed}/v1beta`
 }

@@ -53,9 +53,9 @@ export async function resolveModel(ref: string | null, options: ModelOptions): P
   const { effort = null, cacheKey = null, idleMs } = options
   const endpoint: Endpoint = { provider, baseURL: config.baseURL, apiKey: findKey(config, ref, options), effort, cacheKey }
   const own = config.models?.[name]
-  const window = own?.contextWindow ?? await windowTokens({ provider, model: name })
+  const window = own?.contextWindow ?? await windowTokens({ provider, model: name, baseURL: config.baseURL })
   const maxOutputTokens = own?.maxOutputTokens ?? lowered(options.maxOutputTokens, window)
-  return new SdkModel({ provider, name, wire: await WIRES[config.kind](endpoint, name), window, effort, maxOutputTokens, idleMs })
+  return new SdkModel({ provider, name, baseURL: config.baseURL, wire: await WIRES[config.kind](endpoint, name), window, effort, maxOutputTokens, idleMs })
 }
 
 const WIRES: Readonly<Record<ProviderConfig['kind'], (endpoint: Endpoint, name: string) => Promise<Wire>>> = {

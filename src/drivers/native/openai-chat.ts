@@ -1,28 +1,28 @@
 // Models that speak OpenAI's chat completions: all that copy the format, so also local models. The package is loaded at
 // first use. Owns what the copies differ in. Tests: test/e2e/native-models.test.ts, test/tables/native-chat.test.ts.
 import { boundedFetch } from './bounded-fetch.ts'
+import { isAt } from './wire.ts'
 import type { Endpoint, Wire } from './wire.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
 export async function chatWire(endpoint: Endpoint, name: string): Promise<Wire> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-  const host = URL.parse(endpoint.baseURL)?.hostname ?? ''
   const provider = createOpenAICompatible({
     name: 'chat',
     baseURL: endpoint.baseURL,
     includeUsage: true,
     fetch: boundedFetch,
-    transformRequestBody: (body) => adaptBody(body, host, endpoint.cacheKey),
+    transformRequestBody: (body) => adaptBody(body, endpoint.baseURL, endpoint.cacheKey),
     ...(endpoint.apiKey === null ? {} : { apiKey: endpoint.apiKey }),
   })
-  return { model: provider.chatModel(name), style: { cachePoints: false, boundThinking: false, strictIds: false, images: 'after-results' }, options: {} }
+  return { model: provider.chatModel(name), style: { cachePoints: false, boundThinking: false, strictIds: false, images: 'after-results' }, showsThoughts: false, options: () => ({}) }
 }
 
 /** What a host takes or refuses, and the format leaves open. */
-export function adaptBody(body: Body, host: string, cacheKey: string | null): Body {
-  if (isAt(host, 'openai.com')) return forOpenAI(body, cacheKey)
-  if (isAt(host, 'openrouter.ai')) return forOpenRouter(body)
+export function adaptBody(body: Body, baseURL: string, cacheKey: string | null): Body {
+  if (isAt(baseURL, 'openai.com')) return forOpenAI(body, cacheKey)
+  if (isAt(baseURL, 'openrouter.ai')) return forOpenRouter(body)
   return withEffort(body, COMMON_EFFORT)
 }
 
@@ -43,8 +43,4 @@ const COMMON_EFFORT: Readonly<Record<string, string>> = { minimal: 'low', xhigh:
 function withEffort(body: Body, known: Readonly<Record<string, string>>): Body {
   const asked = body['reasoning_effort']
   return typeof asked === 'string' && asked in known ? { ...body, reasoning_effort: known[asked] } : body
-}
-
-function isAt(host: string, domain: string): boolean {
-  return host === domain || host.endsWith(`.${domain}`)
 }

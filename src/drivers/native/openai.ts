@@ -9,7 +9,17 @@ const KNOWN = /^(gpt-|chatgpt|o\d)/
 export async function openaiWire(endpoint: Endpoint, name: string): Promise<Wire> {
   const { createOpenAI } = await import('@ai-sdk/openai')
   const provider = createOpenAI({ baseURL: endpoint.baseURL, apiKey: endpoint.apiKey ?? 'none', fetch: boundedFetch })
-  const force = endpoint.effort !== null && endpoint.effort !== 'none' && !KNOWN.test(name)
-  const openai = { store: false, ...(endpoint.cacheKey === null ? {} : { promptCacheKey: endpoint.cacheKey }), ...(force ? { forceReasoning: true } : {}) }
-  return { model: provider.responses(name), style: { cachePoints: false, boundThinking: false, strictIds: true, images: 'in-result' }, options: { openai } }
+  const cache = endpoint.cacheKey === null ? {} : { promptCacheKey: endpoint.cacheKey }
+  const isForced = endpoint.effort !== null && endpoint.effort !== 'none' && !KNOWN.test(name)
+  return {
+    model: provider.responses(name),
+    style: { cachePoints: false, boundThinking: false, strictIds: true, images: 'in-result' },
+    showsThoughts: true,
+    options: (without) => ({ openai: {
+      store: false,
+      ...cache,
+      reasoningSummary: without.has('thoughts') || without.has('effort') ? null : 'auto',
+      ...(isForced && !without.has('effort') ? { forceReasoning: true } : {}),
+    } }),
+  }
 }

@@ -6,10 +6,22 @@ import type { Buckets } from './usage.ts'
 export interface Priced {
   readonly provider: string
   readonly model: string
+  /** where it is called: a provider with a name of one's own may be a known one */
+  readonly baseURL?: string
 }
 
+interface Known {
+  readonly price: number
+  readonly window: number | null
+}
+
+/** The table's name for ours. */
+const ALIASES: Readonly<Record<string, string>> = { 'openai-chat': 'openai' }
+/** All of this family take as much, and the table does not say it of each. */
+const GEMINI = /^gemini-(2\.|[3-9])[\w.-]*-(pro|flash|flash-lite)(-latest|-preview[\w-]*|-\d+)?$/
+const GEMINI_WINDOW_TOKENS = 1_048_576
+
 export async function costUsd(priced: Priced, tokens: Buckets): Promise<number | null> {
-  const { calcPrice } = await import('@pydantic/genai-prices')
   // The table's `input_tokens` is the total: cached tokens are parts of it, not beside it.
   const usage = {
     input_tokens: tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens,
@@ -17,15 +29,20 @@ export async function costUsd(priced: Priced, tokens: Buckets): Promise<number |
     cache_write_tokens: tokens.cacheWriteTokens,
     output_tokens: tokens.outputTokens,
   }
-  return calcPrice(usage, priced.model, { providerId: priced.provider })?.total_price ?? null
+  return (await lookUp(priced, usage))?.price ?? null
 }
 
-/** All of this family take as much, and the table does not say it. */
-const GEMINI = /^gemini-(2\.|[3-9])[\w.-]*-(pro|flash|flash-lite)(-latest|-preview[\w-]*|-\d+)?$/
-const GEMINI_WINDOW_TOKENS = 1_048_576
+export async function windowTokens(priced: Priced): Promise<number | null> {
+  const window = (await lookUp(priced, { input_tokens: 1 }))?.window ?? null
+  return window ?? (priced.provider === 'google' && GEMINI.test(priced.model) ? GEMINI_WINDOW_TOKENS : null)
+}
 
-export async function windowTokens({ provider, model }: Priced): Promise<number | null> {
-  const { calcPrice } = await import('@pydantic/genai-prices')
-  const known = calcPrice({ input_tokens: 1 }, model, { providerId: provider })?.model.context_window
-  return known ?? (provider === 'google' && GEMINI.test(model) ? GEMINI_WINDOW_TOKENS : null)
+/** By the provider's name, to the letter: the table itself would take `my-openai` for OpenAI. Else by the address. */
+async function lookUp({ provider, model, baseURL }: Priced, usage: Readonly<Record<string, number>>): Promise<Known | null> {
+  const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
+  const providerId = ALIASES[provider] ?? provider
+  const isKnown = findProvider({ providerId })?.id === providerId
+  if (!isKnown && baseURL === undefined) return null
+  const found = calcPrice(usage, model, isKnown || baseURL === undefined ? { providerId } : { providerApiUrl: baseURL })
+  return found === null ? null : { price: found.total_price, window: found.model.context_window ?? null }
 }

@@ -7,15 +7,12 @@ import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModel
 import type { AssistantPart } from '../../kernel/facts.ts'
 import type { ContextMessage, ToolResult } from './context.ts'
 import type { OfferedTool } from './model.ts'
-import type { WireStyle } from './wire.ts'
+import type { Optional, WireStyle } from './wire.ts'
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]
 type ToolContent = Extract<LanguageModelV4Message, { role: 'tool' }>['content'][number]
 type ToolOutput = Extract<ToolContent, { type: 'tool-result' }>['output']
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'][number]
-
-/** What a model may turn out not to take. */
-export type Optional = 'effort' | 'images' | 'reasoning'
 
 /** Which model gave a part, and what it had before it. */
 export interface Origin {

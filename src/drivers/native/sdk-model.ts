@@ -5,20 +5,22 @@ import type { Effort, CallUsage } from '../../kernel/types.ts'
 import { Collector } from './collect.ts'
 import { BYTES_PER_TOKEN } from './context.ts'
 import { readFailure } from './failure.ts'
+import type { ReadFailure } from './failure.ts'
 import { judge } from './finish.ts'
 import { IdleWatch } from './idle-watch.ts'
 import { CallFailed } from './model.ts'
-import type { Answer, Model, ModelRequest } from './model.ts'
+import type { Answer, FailureKind, Model, ModelRequest } from './model.ts'
 import { costUsd } from './prices.ts'
 import { toPrompt, withOrigin } from './prompt.ts'
-import type { Optional, Prompt } from './prompt.ts'
+import type { Prompt } from './prompt.ts'
 import { reportedCost, toBuckets } from './usage.ts'
 import type { Buckets } from './usage.ts'
-import type { Wire } from './wire.ts'
+import type { Optional, Wire } from './wire.ts'
 
 export interface SdkModelOptions {
   readonly provider: string
   readonly name: string
+  readonly baseURL: string
   readonly wire: Wire
   readonly window: number | null
   readonly effort: Effort | null
@@ -39,8 +41,13 @@ interface Call {
 const NOT_TAKEN: readonly (readonly [what: Optional, words: RegExp])[] = [
   ['reasoning', /signature|different conversation|encrypted[ _]content|reasoning_content|reasoning item/i],
   ['images', /image|vision|multimodal|mmproj/i],
+  ['thoughts', /summar|include_?thoughts/i],
   ['effort', /reasoning|thinking|effort|think value/i],
 ]
+/** Nothing that could be left out cures these. */
+const OTHER_CAUSES: ReadonlySet<FailureKind> = new Set(['too-long', 'auth', 'rate-limit', 'refused', 'cut'])
+/** A window of which so much is used up is full: some servers say no more than that the answer was cut. */
+const FULL_SHARE = 0.99
 
 export class SdkModel implements Model {
   readonly ref: string
@@ -74,16 +81,17 @@ export class SdkModel implements Model {
   }
 
   async #stream({ request, prompt, collector, idle }: Call): Promise<void> {
-    const { wire, effort, maxOutputTokens } = this.#options
+    const { wire, maxOutputTokens } = this.#options
+    const effort = this.#without.has('effort') ? null : this.#options.effort
     const { stream } = await wire.model.doStream({
       prompt: prompt.messages,
       tools: prompt.tools,
       ...(request.question === undefined ? {} : { toolChoice: { type: 'none' } }),
-      ...(effort === null || this.#without.has('effort') ? {} : { reasoning: effort }),
+      ...(effort === null ? {} : { reasoning: effort }),
       maxOutputTokens,
       abortSignal: idle.signal,
       includeRawChunks: true, // pings arrive as raw parts only, and show that the stream lives
-      providerOptions: this.#without.has('effort') ? withoutThinking(wire.options) : wire.options,
+      providerOptions: wire.options(this.#without),
     })
     for await (const part of stream) {
       idle.touch()
@@ -94,6 +102,7 @@ export class SdkModel implements Model {
   async #answer({ request, prompt, collector }: Call): Promise<Answer> {
     const { message, finish } = judge(collector.ending, collector.parts())
     const usage = await this.#exact(collector) ?? await this.#estimate(request, collector)
+    if (finish === 'length' && message.every((part) => part.type === 'reasoning') && this.#isFull(usage)) throw new CallFailed('the context window is full', { kind: 'too-long' })
     return { message: message.map((part) => withOrigin(part, prompt.origin)), usage, finish }
   }
 
@@ -107,20 +116,28 @@ export class SdkModel implements Model {
     if (idle.expired) return new CallFailed(`${provider}: nothing came in for ${idleMs} ms`, { kind: 'cut', partial, usage, retryable: true })
     const ours = ourRefusal(error)
     if (ours !== null) return new CallFailed(`${provider}: ${ours.message}`, { kind: ours.kind, retryable: ours.retryable, partial, usage })
-    const { message, ...read } = readFailure(error, Date.now())
-    const left = this.#leaveOut(`${message}`, call, read.status)
-    if (left !== null) return new CallFailed(`${provider}: ${message}; asked again without ${left}`, { ...read, partial, usage, retryable: true, retryAfterMs: 0 })
-    return new CallFailed(`${provider}: ${message}`, { ...read, partial, usage })
+    const failure = readFailure(error, Date.now())
+    const { message, ...read } = failure
+    const left = OTHER_CAUSES.has(read.kind) ? null : this.#leaveOut(call, failure)
+    if (left === null) return new CallFailed(`${provider}: ${message}`, { ...read, partial, usage })
+    return new CallFailed(`${provider}: ${message}; asked again without ${left}`, { ...read, kind: 'other', partial, usage, retryable: true, retryAfterMs: 0 })
   }
 
   /** What the provider refused is left out of all later calls; nothing is charged for a refusal. */
-  #leaveOut(message: string, { prompt }: Call, status: number | null): Optional | null {
-    if (status === null || status === 401 || status === 403 || status === 429) return null
-    const isSent: Readonly<Record<Optional, boolean>> = { reasoning: prompt.hasReasoning, images: prompt.hasImages, effort: this.#options.effort !== null }
-    const found = NOT_TAKEN.find(([what, words]) => isSent[what] && !this.#without.has(what) && words.test(message))
+  #leaveOut({ prompt }: Call, { message, status, kind }: ReadFailure): Optional | null {
+    if (status === null) return null
+    const { effort, wire } = this.#options
+    const isSent: Readonly<Record<Optional, boolean>> = { reasoning: prompt.hasReasoning, images: prompt.hasImages, thoughts: wire.showsThoughts, effort: effort !== null }
+    // Servers that cannot see say so with any status; all else is refused as a bad request.
+    const isBad = status < 500 && kind === 'other'
+    const found = NOT_TAKEN.find(([what, words]) => isSent[what] && !this.#without.has(what) && (isBad || what === 'images') && words.test(message))
     if (found === undefined) return null
     this.#without.add(found[0])
     return found[0]
+  }
+
+  #isFull({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: CallUsage): boolean {
+    return this.window !== null && inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens >= this.window * FULL_SHARE
   }
 
   async #exact({ usage }: Collector): Promise<CallUsage | null> {
@@ -139,7 +156,8 @@ export class SdkModel implements Model {
   }
 
   async #price(buckets: Buckets): Promise<CallUsage> {
-    return { ...buckets, costUsd: await costUsd({ provider: this.#options.provider, model: this.#options.name }, buckets) }
+    const { provider, name, baseURL } = this.#options
+    return { ...buckets, costUsd: await costUsd({ provider, model: name, baseURL }, buckets) }
   }
 }
 
@@ -147,9 +165,4 @@ export class SdkModel implements Model {
 function ourRefusal(error: unknown): CallFailed | null {
   if (error instanceof CallFailed) return error
   return error instanceof Error && error.cause instanceof CallFailed ? error.cause : null
-}
-
-function withoutThinking({ google, openai, ...others }: Wire['options']): Wire['options'] {
-  const { forceReasoning: _, ...rest } = openai ?? {}
-  return { ...others, ...(google === undefined ? {} : { google: {} }), ...(openai === undefined ? {} : { openai: rest }) }
 }

@@ -24,9 +24,19 @@ export interface WireStyle {
   readonly images: 'in-result' | 'after-results'
 }
 
+/** What a model may turn out not to take: an effort, to show its thoughts, images, and its own reasoning of before. */
+export type Optional = 'effort' | 'thoughts' | 'images' | 'reasoning'
+
 export interface Wire {
   readonly model: LanguageModelV4
   readonly style: WireStyle
-  /** with each call */
-  readonly options: SharedV4ProviderOptions
+  /** it is asked to show what it thinks */
+  readonly showsThoughts: boolean
+  /** what goes with each call */
+  options(without: ReadonlySet<Optional>): SharedV4ProviderOptions
+}
+
+export function isAt(baseURL: string, domain: string): boolean {
+  const host = URL.parse(baseURL)?.hostname ?? ''
+  return host === domain || host.endsWith(`.${domain}`)
 }
