@@ -1,6 +1,7 @@
 // Credentials of processes: values in memory only, by process; looked for again where memory has none.
 // Owns the values. Must never put one into a fact, a log or a message. Test: test/e2e/credentials.test.ts.
 import { findKeys, locateKey, type FoundKeys, type KeySources } from '../config/credentials.ts'
+import { mcpVariables } from '../config/mcp-start.ts'
 import { providerOf } from '../config/model-keys.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
@@ -43,7 +44,7 @@ export class Keys {
   async of({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, sent: Values = {}): Promise<FoundKeys> {
     const names = [...new Set([...spec.credentials, ...this.#optional(spec)])]
     const { values, missing } = await findKeys(names, this.#sources({ ...this.#values.get(uuid), ...sent }))
-    this.#values.set(uuid, values)
+    this.#values.set(uuid, { ...(await this.#forServers(spec, { ...this.#values.get(uuid), ...sent })), ...values })
     return { values, missing: missing.filter((name) => spec.credentials.includes(name)) }
   }
 
@@ -51,6 +52,16 @@ export class Keys {
   #optional({ fallback = [] }: ProcessSpec): readonly string[] {
     const { providers } = this.#parts.settings.now
     return fallback.flatMap((ref) => providerOf(ref, providers)?.apiKeyEnv ?? [])
+  }
+
+  /** What its MCP servers name: one that nobody has keeps that server out, which says so then. */
+  async #forServers(spec: ProcessSpec, known: Values): Promise<Values> {
+    try {
+      const names = await mcpVariables(spec, this.#parts.paths)
+      return (await findKeys(names, this.#sources(known))).values
+    } catch {
+      return {}
+    }
   }
 
   known(uuid: Uuid): Values {

@@ -1,8 +1,11 @@
 // MCP servers of a native agent over stdio: a real one of each revision of the protocol, lists, calls, progress,
 // cancellation, restarts, pauses and ends. Models are played scripts.
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { McpReach } from '../../src/kernel/mcp.ts'
+import { testEnv } from '../support/env.ts'
 import { eventually, livingWith } from '../support/living.ts'
-import { calls, EVERYTHING, withServers } from '../support/mcp.ts'
+import { calls, EVERYTHING, MCP_PROGRAM, modern, withServers } from '../support/mcp.ts'
 import { nativeBench } from '../support/native-bench.ts'
 import type { NativeBench } from '../support/native-bench.ts'
 
@@ -25,4 +28,157 @@ test('a real server of the 2025-11-25 revision: its tools are offered, called, a
   expect(structured).toMatchObject({ outcome: 'ok', content: expect.stringContaining('temperature') })
   expect(wrong).toMatchObject({ outcome: 'error', content: expect.stringMatching(/invalid/i) })
   expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once', 'once'])
+})
+
+test('a server of the 2026-07-28 revision: calls, progress, and a list that grows', async () => {
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: { new: modern('stdio') },
+    script: calls(['mcp__new__echo', { message: 'hi' }], ['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__ask']),
+  })
+  kernel.onFact = (body) => {
+    // The next step is not asked for before the new list is told.
+    if (body.type === 'tool.finished' && body.content === 'more') kernel.hold()
+    if (body.type === 'mcp.servers' && body.servers.some(({ tools }) => tools.some(({ name }) => name === 'mcp__new__extra-1'))) kernel.release()
+  }
+  await turn('go')
+  expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
+  expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
+    ['ok', 'echo hi'], ['ok', 'more'], ['ok', 'extra'], ['error', expect.stringMatching(/elicitation/i)],
+  ])
+})
+
+test('lists come in pages; a list that changed is on offer from the next step on, and told', async () => {
+  const { kernel, turn, server } = await withServers(bench, { servers: { old: 'usual' }, script: calls(['mcp__old__more'], ['mcp__old__extra-1']) })
+  kernel.onFact = (body) => {
+    if (body.type === 'tool.finished' && body.content === 'more') kernel.hold()
+    if (body.type === 'mcp.servers' && kernel.of('mcp.servers').length === 2) kernel.release()
+  }
+  await turn('go')
+  expect(kernel.of('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([11, 12])
+  expect(server('old')?.tools.at(-1)?.name).toBe('mcp__old__extra-1')
+  expect(kernel.of('tool.finished').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+})
+
+test('nothing is started before the first turn, and the first question waits for all servers', async () => {
+  const { kernel, send, noted } = await withServers(bench, { servers: { one: 'usual', two: 'noisy' }, script: '- text: done' })
+  await kernel.until(() => kernel.reports('up').length === 1, 'it is up')
+  expect([noted('one'), noted('two')]).toEqual([[], []])
+  await send('go')
+  await kernel.ended()
+  const types = kernel.facts.map(({ body }) => body.type)
+  expect(types.indexOf('mcp.servers')).toBeLessThan(types.indexOf('model.started'))
+  expect(kernel.of('mcp.servers')).toMatchObject([{ servers: [{ name: 'one', state: 'up' }, { name: 'two', state: 'up' }] }])
+  expect([noted('one').length, noted('two').length]).toEqual([1, 1])
+})
+
+test.each([
+  ['old', 'usual', 'mcp__s__progress', 'cancelled'],
+  ['new', null, 'mcp__s__slow', 'slow is cancelled'],
+])('progress is shown and gives a call of an %s server more time; an interruption cancels it there', async (_, mode, tool, cancelled) => {
+  const { kernel, send, agent, noted } = await withServers(bench, { servers: { s: mode ?? modern('stdio', join(bench.dir, 's.log')) }, more: { callMs: 2_000 }, script: calls([tool]) })
+  await send('go')
+  const shown = (): string => kernel.lives.map((live) => (live.type === 'tool-output' ? live.text : '')).join('')
+  // More steps than fit into the time that one silence may take.
+  await kernel.until(() => shown().includes('step 120 '), 'progress is shown')
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'interrupted', content: expect.stringContaining('may or may not have happened') }])
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  await eventually(() => noted('s').includes(cancelled), 'the server knows')
+})
+
+test('a call without a word has a limit, is cancelled, and the server is used again', async () => {
+  const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, more: { callMs: 300 }, script: calls(['mcp__s__hang'], ['mcp__s__echo']) })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([
+    { outcome: 'error', content: 'no word of it for 300 ms, so it was cancelled: it may or may not have happened' },
+    { outcome: 'ok', content: 'echo {}' },
+  ])
+})
+
+test('a pause that freezes stops the server and the clock of its call', async () => {
+  const { kernel, agent, send } = await withServers(bench, { servers: { s: 'usual' }, more: { callMs: 2_000 }, script: calls(['mcp__s__progress']) })
+  await send('go')
+  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  kernel.hold()
+  await agent.pause(true)
+  await eventually(() => livingWith(bench.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
+  const seen = kernel.lives.length
+  await new Promise((resolve) => setTimeout(resolve, 2_500)) // a timer that ran would have ended the call by then
+  expect(kernel.lives.length - seen).toBeLessThan(10)
+  expect(kernel.of('tool.finished')).toEqual([])
+  kernel.release()
+  await agent.unpause()
+  await kernel.until(() => kernel.lives.length > seen + 10, 'it goes on')
+  await agent.interrupt()
+  await kernel.ended()
+})
+
+test('a server that dies in a call is started again at the next one, three times', async () => {
+  const { kernel, turn, server, noted } = await withServers(bench, {
+    servers: { s: 'usual', other: 'usual' },
+    script: calls(['mcp__s__die'], ['mcp__s__echo', { n: 1 }], ['mcp__s__die'], ['mcp__s__die'], ['mcp__s__die'], ['mcp__s__echo'], ['mcp__other__echo']),
+  })
+  await turn('go')
+  const died = { outcome: 'error', content: 'the MCP server "s" ended in this call (exit code 3): it may or may not have happened' }
+  expect(kernel.of('tool.finished')).toMatchObject([
+    died, { outcome: 'ok', content: 'echo {"n":1}' }, died, died, died,
+    { outcome: 'error', content: 'not done: the MCP server "s" has ended, and is not started again after 3 times; it has ended: exit code 3' },
+    { outcome: 'ok', content: 'echo {}' },
+  ])
+  expect(noted('s').filter((line) => line.startsWith('started')).length).toBe(4)
+  expect(server('s')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 3' })
+  expect(server('other')).toMatchObject({ state: 'up' })
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+})
+
+test('effects are those of the configuration: reads run side by side, all else is done once', async () => {
+  const { kernel, turn } = await withServers(bench, {
+    servers: { s: 'usual' }, more: { effects: { echo: 'read', env: 'idempotent' } },
+    script: JSON.stringify([{ tools: ['echo', 'echo', 'env', 'more', 'gone'].map((name) => ({ name: `mcp__s__${name}`, input: {} })) }, { text: 'done' }]),
+  })
+  await turn('go')
+  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['read', 'read', 'idempotent', 'once', 'once'])
+  expect(kernel.of('tool.finished').at(-1)).toMatchObject({ outcome: 'error', content: expect.stringContaining('there is no tool "mcp__s__gone"') })
+})
+
+test('tools that are not allowed are not offered, and their servers are not started', async () => {
+  const { kernel, turn, server, noted } = await withServers(bench, {
+    servers: { a: 'usual', b: 'usual', c: 'usual' },
+    spec: { tools: ['read', 'mcp__a', 'mcp__b__echo'], deny: ['mcp__a__d*'] },
+    script: calls(['mcp__a__die'], ['mcp__b__env'], ['mcp__b__echo'], ['mcp__c__echo']),
+  })
+  await turn('go')
+  expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content.slice(0, 40)])).toEqual([
+    ['denied', 'the tool "mcp__a__die" is denied to this'], ['denied', 'the tool "mcp__b__env" is denied to this'],
+    ['ok', 'echo {}'], ['error', 'there is no tool "mcp__c__echo"; there a'],
+  ])
+  expect([server('c'), noted('c')]).toEqual([undefined, []])
+})
+
+test('secrets that a server says are not in what is kept', async () => {
+  const secret = 'sk-very-secret-0123456789'
+  const env = (more: object): McpReach => ({ kind: 'stdio', argv: [process.execPath, MCP_PROGRAM, 'usual', '', bench.token], cwd: bench.dir, env: { ...testEnv(bench.dir), TOKEN: secret, ...more } })
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: { s: env({}), broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', bench.token] } as McpReach },
+    more: { secrets: [secret] }, script: calls(['mcp__s__env']),
+  })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: expect.stringContaining('"TOKEN":"[secret]"') }])
+  expect(server('broken')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 5: cannot start: TOKEN=[secret]' })
+  expect(JSON.stringify([kernel.facts, kernel.lives])).not.toContain(secret)
+})
+
+test('what a server asks of a person is declined', async () => {
+  const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, script: calls(['mcp__s__ask']) })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: expect.stringContaining('elicitation/create is declined: nobody is here to answer') }])
+})
+
+test('at the end a server has its input closed first, and time to end by itself', async () => {
+  const { turn, agent, noted } = await withServers(bench, { servers: { s: 'usual' }, script: '- text: done' })
+  await turn('go')
+  await agent[Symbol.asyncDispose]()
+  expect(noted('s').at(-1)).toBe('end of input')
+  expect(livingWith(bench.token)).toEqual([])
 })

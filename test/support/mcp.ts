@@ -19,10 +19,12 @@ export interface ServedRun extends Run {
 export interface Served extends RunOptions {
   /** by name: a mode of mcp-server.ts, or a whole command line, or an address */
   readonly servers: Readonly<Record<string, string | readonly string[] | McpReach>>
-  readonly more?: Partial<Ready>
+  /** for all of them, or by name */
+  readonly more?: Partial<Ready> | ((name: string) => Partial<Ready>)
 }
 
-const PROGRAM = fileURLToPath(new URL('programs/mcp-server.ts', import.meta.url))
+export const MCP_PROGRAM = fileURLToPath(new URL('programs/mcp-server.ts', import.meta.url))
+const MODERN = fileURLToPath(new URL('programs/mcp-modern.ts', import.meta.url))
 export const EVERYTHING = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
 /** On a slow machine a server may take long to start: only tests of that limit set another. */
@@ -32,7 +34,7 @@ const CALL_MS = 25_000
 export async function withServers(bench: NativeBench, { servers, more, ...options }: Served): Promise<ServedRun> {
   const logOf = (name: string): string => join(bench.dir, `${name}.log`)
   const starts = Object.entries(servers).map(([name, how]): McpStart => ({
-    state: 'ready', name, effects: {}, startMs: START_MS, callMs: CALL_MS, notes: [], secrets: [], ...more,
+    state: 'ready', name, effects: {}, startMs: START_MS, callMs: CALL_MS, notes: [], secrets: [], ...(typeof more === 'function' ? more(name) : more),
     reach: reachOf(how, { dir: bench.dir, log: logOf(name), token: bench.token }),
   }))
   const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
@@ -46,8 +48,13 @@ export async function withServers(bench: NativeBench, { servers, more, ...option
 
 function reachOf(how: Served['servers'][string], { dir, log, token }: { readonly dir: string; readonly log: string; readonly token: string }): McpReach {
   if (typeof how === 'object' && 'kind' in how) return how
-  const argv = typeof how === 'string' ? [process.execPath, PROGRAM, how, log, token] : [...how, token]
+  const argv = typeof how === 'string' ? [process.execPath, MCP_PROGRAM, how, log, token] : [...how, token]
   return { kind: 'stdio', argv, cwd: dir, env: testEnv(dir) }
+}
+
+/** The command line of a server of the newer revision. */
+export function modern(how: 'stdio' | 'http', log = ''): readonly string[] {
+  return [process.execPath, MODERN, how, log]
 }
 
 /** A script that makes these calls, one per step, and then says how the last one ended. */

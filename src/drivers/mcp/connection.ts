@@ -29,7 +29,7 @@ interface CallOptions {
 /** Time limits are ours, as the library's go on while the agent is frozen. This is the longest that a timer can wait. */
 const NEVER_MS = 2 ** 31 - 1
 const LISTEN_MS = 5_000
-const NOT_FOUND = 404
+const FORGOTTEN = [400, 404]
 const WANTS_A_KEY = [401, 403]
 const SPEAKS_OTHERWISE = [400, 404, 405, 406]
 
@@ -106,7 +106,11 @@ export class Connection {
     try {
       return await this.#client.callTool({ name: tool.name, arguments: input }, { signal, timeout: NEVER_MS, onprogress: progress, toolDefinition: tool })
     } catch (error) {
-      if (error instanceof SdkHttpError && error.status === NOT_FOUND) this.#lost.resolve('it does not know the session any more')
+      if (this.#hasForgotten(error)) {
+        this.#over = true
+        this.#lost.resolve('it does not know the session any more')
+        throw new SessionLost()
+      }
       throw error instanceof ProtocolError ? error : new Error(reasonOf(error), { cause: error })
     }
   }
@@ -115,6 +119,12 @@ export class Connection {
     this.#over = true
     await this.#transport.end(patience)
     this.#lost.resolve('closed')
+  }
+
+  /** 404 is what the protocol says; many servers say 400. Either way the call was not looked at. */
+  #hasForgotten(error: unknown): boolean {
+    const { sessionId } = this.#transport instanceof HttpTransport ? this.#transport : {}
+    return sessionId !== undefined && error instanceof SdkHttpError && FORGOTTEN.includes(error.status)
   }
 
   #watchList(): void {
@@ -132,8 +142,15 @@ export class Connection {
   }
 }
 
-function newClient({ startMs }: ReadyServer, mode: 'auto' | 'legacy'): Client {
-  const versionNegotiation = { mode, probe: { timeoutMs: Math.ceil(startMs / 2) } }
+/** The call was not done, as the server knows nothing of its session: a new one can be begun. */
+class SessionLost extends Error {
+  override name = 'SessionLost'
+}
+
+function newClient({ startMs, reach }: ReadyServer, mode: 'auto' | 'legacy'): Client {
+  // A program that says nothing to the newer revision's question may be an old one: then half of the time is for the old way.
+  const timeoutMs = reach.kind === 'http' ? NEVER_MS : Math.ceil(startMs / 2)
+  const versionNegotiation = { mode, probe: { timeoutMs } }
   const client = new Client({ name: 'reeve', version: '1' }, { capabilities: {}, versionNegotiation })
   client.fallbackRequestHandler = ({ method }) => Promise.reject(new ProtocolError(-32_601, `${method} is declined: nobody is here to answer`))
   return client

@@ -125,11 +125,14 @@ export class Server {
 
   /** Its tools stay on offer if it was up: the next call starts it again. */
   #failed(why: string): void {
-    const tail = this.#wasUp || this.#tail.trim() === '' ? '' : `: ${this.#tail.trim()}`
+    const lastLine = this.#wasUp ? undefined : this.#tail.trimEnd().split('\n').at(-1)
+    const tail = lastLine ? `: ${lastLine}` : ''
     this.#state = { ...this.#state, state: 'failed', detail: this.#hide(`${why}${tail}`) }
   }
 
-  #hear(text: string): void {
+  /** Hidden before it is cut: half a secret is not found any more. */
+  #hear(said: string): void {
+    const text = this.#hide(said)
     this.#tail = (this.#tail + text.slice(-TAIL_CHARS)).slice(-TAIL_CHARS)
     for (const listener of this.#listeners) listener(text)
   }
@@ -145,16 +148,23 @@ export class Server {
   }
 
   /** Errors: `ToolError`. */
-  async #call({ listed }: NamedTool, input: unknown, at: ToolContext): Promise<ToolOutput> {
+  async #call(tool: NamedTool, input: unknown, at: ToolContext): Promise<ToolOutput> {
     if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new ToolError('the input must be an object')
+    const asked = input as Record<string, unknown>
+    return (await this.#ask(tool, asked, at)) ?? (await this.#ask(tool, asked, at)) ?? lost()
+  }
+
+  /** null: it was not done, and a new session is to be begun. */
+  async #ask({ listed }: NamedTool, input: Record<string, unknown>, at: ToolContext): Promise<ToolOutput | null> {
     const connection = await this.#living(at.signal)
     using watch = new CallWatch(at, this.#parts.start.callMs)
     const heard = this.#heardBy(at)
     this.#listeners.add(heard)
     try {
       const progress = (news: Progress): void => watch.word(this.#hide(progressText(news)))
-      return outputOf(await connection.call(listed, input as Record<string, unknown>, { signal: watch.signal, progress }), this.#hide)
+      return outputOf(await connection.call(listed, input, { signal: watch.signal, progress }), this.#hide)
     } catch (error) {
+      if (watch.why === null && isLost(error)) return null
       throw new ToolError(this.#hide(watch.why ?? (await this.#endOf(connection, error))))
     } finally {
       this.#listeners.delete(heard)
@@ -187,10 +197,19 @@ export class Server {
   #heardBy(at: ToolContext): (text: string) => void {
     let left = MAX_HEARD_CHARS
     return (text) => {
-      if (left > 0) at.output(this.#hide(text.slice(0, left)))
+      if (left > 0) at.output(text.slice(0, left))
       left -= text.length
     }
   }
+}
+
+/** By its name: the class is of a file that is loaded when the first server starts. */
+function isLost(error: unknown): boolean {
+  return error instanceof Error && error.name === 'SessionLost'
+}
+
+function lost(): never {
+  throw new ToolError('not done: the server does not know the session that it has just begun')
 }
 
 interface Progress {

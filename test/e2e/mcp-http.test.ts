@@ -1,0 +1,176 @@
+// MCP servers of a native agent over HTTP: real ones of both revisions, sessions that end and that are lost, headers,
+// cancellation, and addresses at which there is no such server.
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { McpReach } from '../../src/kernel/mcp.ts'
+import { testEnv } from '../support/env.ts'
+import { eventually } from '../support/living.ts'
+import { calls, EVERYTHING, modern, withServers } from '../support/mcp.ts'
+import { nativeBench } from '../support/native-bench.ts'
+import type { NativeBench } from '../support/native-bench.ts'
+
+let bench: NativeBench
+const children: ChildProcess[] = []
+const servers: Server[] = []
+
+beforeEach(async () => { bench = await nativeBench() })
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+  for (const child of children.splice(0)) await end(child)
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}
+
+interface Started {
+  readonly child: ChildProcess
+  /** all that it has said */
+  said(): string
+}
+
+/** Starts a server as a person would, and waits until it says that it listens. */
+async function start(argv: readonly string[], env: Readonly<Record<string, string>>, word: string): Promise<Started> {
+  const [program = '', ...args] = argv
+  const child = spawn(program, [...args, bench.token], { env: testEnv(bench.dir, env), stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { text += chunk.toString() })
+  await eventually(() => text.includes(word), word)
+  return { child, said: () => text }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A server that answers as told. */
+async function answering(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<McpReach> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  servers.push(server)
+  await once(server, 'listening')
+  return http(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
+}
+
+function http(url: string, headers: Readonly<Record<string, string>> = {}): McpReach {
+  return { kind: 'http', url, headers }
+}
+
+test('a real server of the 2025-11-25 revision; its session is closed at the end', async () => {
+  const port = await freePort()
+  const every = await start([process.execPath, EVERYTHING, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const { kernel, turn, server, agent } = await withServers(bench, { servers: { every: http(`http://127.0.0.1:${port}/mcp`) }, script: calls(['mcp__every__echo', { message: 'hello' }], ['mcp__every__get-tiny-image']) })
+  await turn('go')
+  expect(server('every')).toMatchObject({ state: 'up', detail: expect.stringMatching(/\(2025-11-25\)$/) })
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'Echo: hello' }, { outcome: 'ok', images: [{ mediaType: 'image/png' }] }])
+  expect(every.said()).not.toContain('session termination')
+  await agent[Symbol.asyncDispose]()
+  await eventually(() => every.said().includes('Received session termination request'), 'the session is closed')
+})
+
+test('a session that a server has forgotten is begun anew by the next call', async () => {
+  const port = await freePort()
+  const begin = (): Promise<Started> => start([process.execPath, EVERYTHING, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const first = await begin()
+  const echo = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
+  const { kernel, turn } = await withServers(bench, { servers: { every: http(`http://127.0.0.1:${port}/mcp`) }, script: calls(echo('one'), echo('two'), echo('three')) })
+  kernel.onFact = (body) => { if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold() }
+  const over = turn('go')
+  await kernel.until(() => kernel.drained > 0, 'it waits after the first call')
+  await end(first.child)
+  await begin()
+  kernel.onFact = () => undefined
+  kernel.release()
+  await over
+  expect(kernel.of('tool.finished').map(({ content }) => content)).toEqual(['Echo: one', 'Echo: two', 'Echo: three'])
+})
+
+test('a server of the 2026-07-28 revision, with headers; a list that grows; a call that is cancelled', async () => {
+  const log = `${bench.dir}/new.log`
+  const started = await start(modern('http', log), {}, 'at http')
+  const url = /at (\S+)/.exec(started.said())?.[1] ?? ''
+  const { kernel, send, agent, noted, server } = await withServers(bench, { servers: { new: http(url, { 'X-Key': 'opensesame' }) }, script: calls(['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__slow']) })
+  kernel.onFact = (body) => {
+    if (body.type === 'tool.finished' && body.content === 'more') kernel.hold()
+    if (body.type === 'mcp.servers' && body.servers[0]?.tools.some(({ name }) => name === 'mcp__new__extra-1')) kernel.release()
+  }
+  await send('go')
+  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output' && live.text.includes('step 3')), 'the call goes on')
+  expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
+  expect(kernel.of('tool.finished')).toMatchObject([{ content: 'more' }, { content: 'extra' }])
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('tool.finished').at(-1)).toMatchObject({ outcome: 'interrupted' })
+  await eventually(() => noted('new').includes('slow is cancelled'), 'the server knows')
+  expect(noted('new').filter((line) => line.startsWith('POST ') && !line.endsWith(' opensesame'))).toEqual([])
+})
+
+test('a server that dies in a call ends the call, not the agent', async () => {
+  const started = await start(modern('http', `${bench.dir}/new.log`), {}, 'at http')
+  const url = /at (\S+)/.exec(started.said())?.[1] ?? ''
+  const { kernel, send } = await withServers(bench, { servers: { new: http(url) }, script: calls(['mcp__new__slow'], ['mcp__new__echo', { message: 'x' }]) })
+  await send('go')
+  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  await end(started.child)
+  await kernel.ended()
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'error', content: 'the connection ended before the answer' }, { outcome: 'error', content: expect.stringMatching(/ECONNREFUSED/) }])
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+})
+
+const json = (response: ServerResponse, value: object): void => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(value))
+}
+
+test.each<[string, (request: IncomingMessage, response: ServerResponse) => void, string | RegExp]>([
+  ['an old server of SSE alone', (request, response) => {
+    if (request.method === 'POST') response.writeHead(405).end('Method Not Allowed')
+    else response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /messages\n\n')
+  }, 'it answers 405: the address is wrong, or it is an old server that speaks SSE alone, which is not supported'],
+  ['one that wants a key', (_, response) => void response.writeHead(401).end(), 'it answers 401: a key is missing in its headers or wrong (OAuth is not supported)'],
+  ['one that is broken', (_, response) => void response.writeHead(500).end('oops'), 'it answers 500'],
+  ['a page', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'), /content type: text\/html/],
+  ['one that says nothing', () => undefined, 'it was not ready within 1000 ms'],
+  ['one that never comes to an end', (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const more = (): void => { if (!response.destroyed) response.write(`"${'x'.repeat(1024 * 1024)}`, more) }
+    more()
+  }, /longer than|aborted|terminated/],
+  ['one that has no tools', (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
+      const { id, method } = (chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {}) as { readonly id?: number; readonly method?: string }
+      if (method === 'initialize') json(response, { jsonrpc: '2.0', id, result: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'bare', version: '0' } } })
+      else if (method === 'server/discover') json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } })
+      else response.writeHead(id === undefined && method !== undefined ? 202 : 405).end()
+    })
+  }, 'bare 0 (2025-06-18)'],
+])('%s holds up nobody, and says why', async (_, answer, detail) => {
+  const { kernel, turn, server } = await withServers(bench, { servers: { bad: await answering(answer) }, more: { startMs: detail === 'it was not ready within 1000 ms' ? 1_000 : 25_000 }, script: '- text: done' })
+  await turn('go')
+  expect(server('bad')?.detail).toEqual(typeof detail === 'string' ? detail : expect.stringMatching(detail))
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+})
+
+test('nobody at the address', async () => {
+  const { turn, server } = await withServers(bench, { servers: { bad: http(`http://127.0.0.1:${await freePort()}/`) }, script: '- text: done' })
+  await turn('go')
+  expect(server('bad')).toMatchObject({ state: 'failed', detail: expect.stringMatching(/ECONNREFUSED/) })
+})

@@ -1,0 +1,63 @@
+// An MCP server of the newer revision, made with its own library; arguments: `stdio` or `http`, a file for notes, a mark.
+// Over HTTP it says its address on its output.
+import { appendFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { z } from 'zod'
+
+const [how = '', log = ''] = process.argv.slice(2)
+const extras: string[] = []
+let listChanged = (): void => undefined
+
+function note(text: string): void {
+  if (log !== '') appendFileSync(log, `${text}\n`)
+}
+
+const say = (text: string): { content: { type: 'text'; text: string }[] } => ({ content: [{ type: 'text', text }] })
+
+function make(): McpServer {
+  const server = new McpServer({ name: 'modern', version: '2' }, { capabilities: { tools: { listChanged: true } } })
+  server.registerTool('echo', { description: 'says it again', inputSchema: z.object({ message: z.string() }) }, ({ message }) => say(`echo ${message}`))
+  server.registerTool('more', {}, () => {
+    extras.push(`extra-${extras.length + 1}`)
+    if (how === 'stdio') server.registerTool(extras.at(-1) ?? '', {}, () => say('extra'))
+    listChanged()
+    return say('more')
+  })
+  server.registerTool('slow', {}, async ({ mcpReq }) => {
+    note('slow begins')
+    mcpReq.signal.addEventListener('abort', () => note('slow is cancelled'))
+    const progressToken = mcpReq._meta?.progressToken ?? 0
+    for (let step = 1; step <= 1_000 && !mcpReq.signal.aborted; step += 1) {
+      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: step, message: `step ${step}` } })
+      await sleep(20)
+    }
+    return say('all steps')
+  })
+  server.registerTool('ask', {}, () => inputRequired({ inputRequests: { who: inputRequired.elicit({ message: 'who are you?', requestedSchema: { type: 'object', properties: {} } }) } }))
+  for (const name of extras) server.registerTool(name, {}, () => say('extra'))
+  return server
+}
+
+if (how === 'stdio') serveStdio(make, { legacy: 'reject' })
+else {
+  const handler = createMcpHandler(make, { legacy: 'reject' })
+  listChanged = () => handler.notify.toolsChanged()
+  const server = createServer((incoming, outgoing) => {
+    note(`${incoming.method} ${String(incoming.headers['mcp-method'])} ${String(incoming.headers['x-key'])}`)
+    const gone = new AbortController()
+    outgoing.once('close', () => gone.abort())
+    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming) as globalThis.ReadableStream, duplex: 'half' } as const : {}
+    handler.fetch(new Request(`http://127.0.0.1${incoming.url}`, { method: incoming.method ?? 'GET', headers: incoming.headers as Record<string, string>, signal: gone.signal, ...body })).then((response) => {
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+      if (response.body === null) outgoing.end()
+      else Readable.fromWeb(response.body as ReadableStream).on('error', () => outgoing.destroy()).pipe(outgoing)
+    }, () => outgoing.destroy())
+  })
+  server.listen(0, '127.0.0.1', () => console.log(`at http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`))
+}
