@@ -132,6 +132,13 @@ describe.each(WIRES)('$kind', (format) => {
     expect(await failing(format, answer)).toMatchObject(expected)
   })
 
+  test('a redirection is not followed: the key would go along', async () => {
+    await using other = await modelServer([{ text: 'ok' }])
+    const failure = await failing(format, { status: 307, headers: { location: `${other.url}${format.path}` }, body: '' })
+    expect(failure).toMatchObject({ kind: 'not-found', retryable: false, message: expect.stringContaining(other.url) })
+    expect(other.requests).toEqual([])
+  })
+
   test('comments and pings between events change nothing', async () => {
     const { bodyOf } = await import('../support/model-server.ts')
     const body = bodyOf({ text: 'hi' }, format.path).toString().replaceAll(/(\r?\n)\1/g, '$1$1: ping$1$1')

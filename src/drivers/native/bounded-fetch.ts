@@ -14,7 +14,9 @@ const MAX_SHOWN_CHARS = 200
 const TORN_BYTES = 3
 
 export const boundedFetch: typeof fetch = async (url, init) => {
-  const { body, ok, status, statusText, headers } = await fetch(url, init)
+  // A key in a header of the vendor's own would go along to wherever it leads.
+  const { body, ok, status, statusText, headers } = await fetch(url, { ...init, redirect: 'manual' })
+  if (status >= 300 && status < 400) throw new CallFailed(`${status}: the base URL leads elsewhere, to ${headers.get('location') ?? 'nowhere'}`, { kind: 'not-found' })
   const type = headers.get('content-type') ?? ''
   if (ok && /json|html/i.test(type)) return noStream(new Response(body?.pipeThrough(beginning())), { type, headers })
   return new Response(body?.pipeThrough(ok ? eventLimit() : beginning()) ?? null, { status, statusText, headers })
