@@ -1,9 +1,9 @@
 // The library: `connect()` gives the daemon's processes the names that the API has. The command line uses it, nothing else.
 // Must stay light to load: no schema library, no server, no store. Test: test/tables/cli-client.test.ts.
 import { clientSocket, paths } from './config/paths.ts'
-import { Client } from './api/client.ts'
+import { ApiError, Client } from './api/client.ts'
 import type {
-  AgentProblem, AgentView, CheckView, DaemonView, EventView, PauseBody, ProcessView, RemovedView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
+  AgentsView, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
 import type { LogLine } from './api/log-lines.ts'
 import type { Signal } from './kernel/types.ts'
@@ -11,9 +11,9 @@ import type { Signal } from './kernel/types.ts'
 export { ApiError } from './api/client.ts'
 export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
-export type { Limits, Signal } from './kernel/types.ts'
+export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
-  AgentProblem, AgentView, CheckView, DaemonView, EventView, HoldView, PauseBody, ProcessView, RemovedView, ResumeBody, SpawnBody, Status, SteerView, StepView, UsageView,
+  AgentProblem, AgentsView, AgentView, CheckView, DaemonView, EventView, HoldView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
 } from './api/views.ts'
 
 /** What a wait waits for. */
@@ -30,7 +30,31 @@ export interface ConnectOptions {
   readonly onStart?: (started: Promise<void>) => unknown
 }
 
-export interface EventsOptions {
+/**
+ * Every call takes a `signal`: when it aborts, the call rejects with its reason. A request that changes something may have been
+ * done all the same: look before you ask again.
+ */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What processes have used together. Tokens, and USD. */
+export interface UsageSum {
+  /** how many processes were added up */
+  readonly processes: number
+  readonly steps: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly costUsd: number
+  /** some call had no known price, so `costUsd` is a lower bound */
+  readonly unpriced: boolean
+  /** some call was cut off and charged by its estimate */
+  readonly estimated: boolean
+}
+
+export interface EventsOptions extends CallOptions {
   /** events of one process: PID, name or UUID (part); absent: of all */
   readonly process?: string
   /** begin after this `seq`; absent: from the beginning, but with `follow` and no `process` from now on */
@@ -43,7 +67,6 @@ export interface EventsOptions {
   readonly follow?: boolean
   /** also what is not kept: text while it is written (`live.text`), output of tools */
   readonly live?: boolean
-  readonly signal?: AbortSignal
 }
 
 /** The longest wait of one request, in ms; `wait` asks again until its own time is over. */
@@ -51,6 +74,8 @@ const POLL_MS = 60_000
 
 /** How long a check of the whole store may take, in ms. */
 const VERIFY_MS = 3_600_000
+/** How long the user's command may take to give keys. */
+const KEYS_MS = 60_000
 
 /** Makes a client of the daemon of this home. Connects at the first call, and starts the daemon then if none answers. */
 export function connect(options: ConnectOptions = {}): Reeve {
@@ -68,115 +93,192 @@ export function connect(options: ConnectOptions = {}): Reeve {
 
 /**
  * The processes of one daemon. `ref` is a PID, an exact name, or a part (the first or last 4 digits or more) of a UUID.
- * Every call rejects with `ApiError`, whose `code` is one of the closed table in docs/errors.md.
+ * Every call rejects with `ApiError`, whose `code` is one of the closed table in docs/errors.md: calls with a `ref` with
+ * `NOT_FOUND`, `AMBIGUOUS` or `COLLECTED` (it was removed), and every call with `UNAVAILABLE` when no daemon answers.
  */
-export class Reeve {
+export class Reeve implements AsyncDisposable {
   readonly #client: Client
+  /** made with the first call that lasts */
+  #closing: AbortController | null = null
 
   constructor(client: Client) {
     this.#client = client
   }
 
-  /** Starts a process. `cwd` and `env` are this program's unless given. Errors: `INVALID`, `AGENT_INVALID`, `COMMAND_NOT_FOUND`, `NOT_RUNNABLE`, `CREDENTIALS_MISSING`, `CONFLICT`, `RESOURCE_EXHAUSTED`. */
-  async spawn(body: Omit<SpawnBody, 'cwd'> & { cwd?: string }): Promise<ProcessView> {
+  /**
+   * Starts a process; resolves when that is on disk, and before it has done anything. `intent` is for an agent, `argv` is a plain
+   * command. `cwd` and `env` are this program's unless given; what looks like a secret in `env` is kept in memory, never written.
+   * Errors: `INVALID`, `AGENT_INVALID`, `CREDENTIALS_MISSING`, `CONFLICT` (the name is taken), `RESOURCE_EXHAUSTED`, `DISK_FULL`.
+   * That a command cannot be found or run is its exit, with the code 127 or 126.
+   */
+  async spawn(body: Omit<SpawnBody, 'cwd'> & { cwd?: string }, options: CallOptions = {}): Promise<ProcessView> {
     const whole: SpawnBody = { cwd: process.cwd(), env: clientEnv(), ...body }
-    return (await this.#client.post<{ process: ProcessView }>('/v1/processes', whole)).process
+    return (await this.#client.post<{ process: ProcessView }>('/v1/processes', whole, options)).process
   }
 
-  /** One process, dead or alive. Errors: `NOT_FOUND`, `AMBIGUOUS`, `COLLECTED`. */
-  async get(ref: string): Promise<ProcessView> {
-    return (await this.#client.get<{ process: ProcessView }>(at(ref))).process
+  /** One process, dead or alive. */
+  async get(ref: string, options: CallOptions = {}): Promise<ProcessView> {
+    return (await this.#client.get<{ process: ProcessView }>(at(ref), {}, options)).process
   }
 
-  /** The dead (with `all`: the `limit` newest of them, oldest first), then the live by PID. `fields` are all, unless some are named; with parts of `usage` it has these alone. */
-  async list<K extends keyof ProcessView = keyof ProcessView>(options: { all?: boolean; limit?: number; fields?: readonly (K | UsageField)[] } = {}): Promise<Pick<ProcessView, K>[]> {
-    const { fields, ...query } = options
-    const answer = await this.#client.get<{ processes: Pick<ProcessView, K>[] }>('/v1/processes', { ...query, fields: fields?.join(',') })
+  /**
+   * The dead (with `all`: the `limit` newest of them, 10,000 at most, oldest first), then the live by PID. `fields` are all, unless
+   * some are named, which is much cheaper; with parts of `usage` it has these alone.
+   */
+  async list<K extends keyof ProcessView = keyof ProcessView>(options: CallOptions & { all?: boolean; limit?: number; fields?: readonly (K | UsageField)[] } = {}): Promise<Pick<ProcessView, K>[]> {
+    const { fields, signal, ...query } = options
+    const answer = await this.#client.get<{ processes: Pick<ProcessView, K>[] }>('/v1/processes', { ...query, fields: fields?.join(',') }, { signal })
     return answer.processes
   }
 
-  /** How many processes there are, and how many there may be. */
-  async count(): Promise<DaemonView['processes']> {
-    return (await this.daemon()).processes
+  /** How many processes live (`suspended` of them are paused), and how many may be active at a time. */
+  async count(options: CallOptions = {}): Promise<DaemonView['processes']> {
+    return (await this.daemon(options)).processes
   }
 
-  /** Waits until the process is as asked (default: has exited), or has ended, or `timeoutMs` is over (default: never). */
-  async wait(ref: string, options: { for?: WaitFor; timeoutMs?: number; signal?: AbortSignal } = {}): Promise<{ process: ProcessView; timedOut: boolean }> {
+  /**
+   * Waits until the process is as asked (default: has exited), or has ended and cannot be so any more, or `timeoutMs` is over
+   * (default: never; then `timedOut` is true). It waits on through a restart of the daemon.
+   */
+  async wait(ref: string, options: CallOptions & { for?: WaitFor; timeoutMs?: number } = {}): Promise<{ process: ProcessView; timedOut: boolean }> {
     const deadline = performance.now() + (options.timeoutMs ?? Infinity)
+    const signal = this.#whileOpen(options.signal)
     for (;;) {
       const left = Math.max(0, deadline - performance.now())
       const timeoutMs = Math.ceil(Math.min(POLL_MS, left))
       const query = { for: options.for ?? 'exited', timeoutMs }
-      const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${at(ref)}/wait`, query, { signal: options.signal, extraMs: timeoutMs, again: true })
+      const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${at(ref)}/wait`, query, { signal, extraMs: timeoutMs, again: true })
       if (!answer.timedOut || left <= POLL_MS) return { process: answer.process, timedOut: answer.timedOut }
     }
   }
 
-  /** Sends a signal. The answer says how many it reached. Errors: `NOT_FOUND` also for what has ended, `PERMISSION`. */
-  signal(ref: string, signal: Signal, options: { graceMs?: number } = {}): Promise<SteerView> {
-    return this.#client.post(`${at(ref)}/signal`, { signal, ...options } satisfies SignalBody)
+  /**
+   * Sends a signal. `graceMs` is how long SIGTERM waits before it kills (default 10,000). `affected` says how many it reached.
+   * Errors: `NOT_FOUND` also for what has ended, `PERMISSION`.
+   */
+  signal(ref: string, signal: Signal, options: CallOptions & { graceMs?: number } = {}): Promise<SteerView> {
+    const { signal: aborting, ...more } = options
+    return this.#client.post(`${at(ref)}/signal`, { signal, ...more } satisfies SignalBody, { signal: aborting })
   }
 
-  /** Sends a signal to a process and all its living descendants. */
-  signalTree(ref: string, signal: Signal, options: { graceMs?: number } = {}): Promise<SteerView> {
-    return this.#client.post(`${at(ref)}/signal`, { signal, subtree: true, ...options } satisfies SignalBody)
+  /** Sends a signal to a process and all its living descendants; none that is being born at that moment escapes it. */
+  signalTree(ref: string, signal: Signal, options: CallOptions & { graceMs?: number } = {}): Promise<SteerView> {
+    const { signal: aborting, ...more } = options
+    return this.#client.post(`${at(ref)}/signal`, { signal, subtree: true, ...more } satisfies SignalBody, { signal: aborting })
   }
 
-  /** Adds the hold `user` (`subtree` with it): softly at the next boundary, or at once with `now`. */
-  pause(ref: string, options: PauseBody = {}): Promise<SteerView> {
-    return this.#client.post(`${at(ref)}/pause`, options)
+  /** Adds the hold `user` (`subtree`: to all its living descendants as well): softly at the next boundary, or at once with `now`. */
+  pause(ref: string, options: CallOptions & PauseBody = {}): Promise<SteerView> {
+    const { signal, ...body } = options
+    return this.#client.post(`${at(ref)}/pause`, body satisfies PauseBody, { signal })
   }
 
-  /** Wakes a suspended process, or begins a new incarnation of one that has ended. Errors: `NOT_RESUMABLE`, `INVALID`. */
-  resume(ref: string, options: ResumeBody = {}): Promise<SteerView> {
-    return this.#client.post(`${at(ref)}/resume`, { env: clientEnv(), ...options } satisfies ResumeBody)
+  /**
+   * Wakes a suspended process and the chain above it (`only`: just it; `subtree`: also what was paused with it), or begins a new
+   * incarnation of one that has ended, with `message` and overrides. Errors: `NOT_RESUMABLE` (a plain command needs `rerun`),
+   * `INVALID`, `CONFLICT`, `RESOURCE_EXHAUSTED`, `DISK_FULL`.
+   */
+  resume(ref: string, options: CallOptions & ResumeBody = {}): Promise<SteerView> {
+    const { signal, ...body } = options
+    return this.#client.post(`${at(ref)}/resume`, { env: clientEnv(), ...body } satisfies ResumeBody, { signal })
   }
 
-  /** Queues a message for the process; it is delivered as a turn of its own. */
-  send(ref: string, text: string): Promise<{ id: string; queueCount: number }> {
-    return this.#client.post(`${at(ref)}/send`, { text } satisfies SendBody)
+  /** Queues a message for the process; it is delivered as a turn of its own. Errors: `NOT_FOUND` for what has ended, `RESOURCE_EXHAUSTED`. */
+  send(ref: string, text: string, options: CallOptions = {}): Promise<{ id: string; queueCount: number }> {
+    return this.#client.post(`${at(ref)}/send`, { text } satisfies SendBody, options)
   }
 
-  /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended, `COLLECTED`. */
-  remove(ref: string): Promise<RemovedView> {
-    return this.#client.delete(at(ref))
+  /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended. */
+  remove(ref: string, options: CallOptions = {}): Promise<RemovedView> {
+    return this.#client.delete(at(ref), options)
   }
 
-  /** Events in order, each once; of removed processes there are none any more. */
+  /**
+   * Events in order, each once, until the present, or with `follow` until the process has ended or the signal aborts: then the
+   * iteration ends without an error. Broken connections and restarts of the daemon are bridged for 30 s.
+   */
   events(options: EventsOptions = {}): AsyncGenerator<EventView, void> {
     const { process: ref, signal, ...query } = options
-    if (ref === undefined) return this.#client.events('/v1/events', { query, signal })
-    return this.#client.events(`${at(ref)}/events`, { query, signal, isLast: (event) => event['fact'] === 'process.reaped' })
+    const until = this.#whileOpen(signal)
+    if (ref === undefined) return this.#client.events('/v1/events', { query, signal: until })
+    return this.#client.events(`${at(ref)}/events`, { query, signal: until, isLast: (event) => event['fact'] === 'process.reaped' })
   }
 
-  /** A page of the steps, oldest first, after the step `after`. */
-  async steps(ref: string, options: { after?: number; limit?: number } = {}): Promise<StepView[]> {
-    return (await this.#client.get<{ steps: StepView[] }>(`${at(ref)}/steps`, { ...options })).steps
+  /** A page of the steps (`limit`: 100, at most 1,000), oldest first, after the step `after`. */
+  async steps(ref: string, options: CallOptions & { after?: number; limit?: number } = {}): Promise<StepView[]> {
+    const { signal, ...query } = options
+    return (await this.#client.get<{ steps: StepView[] }>(`${at(ref)}/steps`, query, { signal })).steps
   }
 
-  /** The last lines that it said and printed (since a time: wall ms, or ISO 8601); events after `cursor` are not in them yet. */
-  logs(ref: string, options: { tail?: number; since?: number | string } = {}): Promise<{ lines: LogLine[]; cursor: number }> {
-    return this.#client.get(`${at(ref)}/logs`, { ...options })
+  /** The last lines (`tail`: 100, at most 10,000) that it said and printed, since a time (wall ms, or ISO 8601); events after `cursor` are not in them yet. */
+  logs(ref: string, options: CallOptions & { tail?: number; since?: number | string } = {}): Promise<{ lines: LogLine[]; cursor: number }> {
+    const { signal, ...query } = options
+    return this.#client.get(`${at(ref)}/logs`, query, { signal })
   }
 
-  /** The agents that can be run from a directory (default: this program's), and the files that cannot. */
-  agents(cwd = process.cwd()): Promise<{ agents: AgentView[]; errors: AgentProblem[] }> {
-    return this.#client.get('/v1/agents', { cwd })
+  /** What a process and all that descend from it have used, the ended ones too; without `ref` all processes. Of the dead the 10,000 newest count. */
+  async usage(ref?: string, options: CallOptions = {}): Promise<UsageSum> {
+    const root = ref === undefined ? null : (await this.get(ref, options)).uuid
+    return sumOf(root, await this.list({ all: true, fields: ['uuid', 'parentUuid', 'usage'], ...options }))
   }
 
-  daemon(): Promise<DaemonView> {
-    return this.#client.get('/v1/daemon')
+  /** The agents that there are for a directory (default: this program's), whether each could run with this program's keys, and the files that cannot be used. */
+  async agents(cwd = process.cwd(), options: CallOptions = {}): Promise<AgentsView> {
+    const answer = await this.#client.get<AgentsView>('/v1/agents', { cwd, model: process.env['REEVE_MODEL'] || undefined }, options)
+    return (await import('./api/own-keys.ts')).withOwnKeys(answer, process.env)
   }
 
-  /** What the daemon finds about its surroundings; `verify` also checks the whole store. */
-  async doctor(options: { verify?: boolean } = {}): Promise<CheckView[]> {
-    const answer = await this.#client.get<{ checks: CheckView[] }>('/v1/doctor', { ...options }, options.verify ? { extraMs: VERIFY_MS } : {})
-    return answer.checks
+  /** The daemon itself: its version, its home, its place in the order of all facts. */
+  daemon(options: CallOptions = {}): Promise<DaemonView> {
+    return this.#client.get('/v1/daemon', {}, options)
+  }
+
+  /** What the daemon finds about its surroundings; `verify` also checks the whole store, which may take long. */
+  async doctor(options: CallOptions & { verify?: boolean } = {}): Promise<CheckView[]> {
+    const { signal, verify } = options
+    return (await this.#client.get<{ checks: CheckView[] }>('/v1/doctor', { verify }, { signal, ...(verify ? { extraMs: VERIFY_MS } : {}) })).checks
+  }
+
+  /** Whether models can be called: asks the providers, those whose key is there (or in this program's environment) and those that need none, for their models. Errors: `AGENT_INVALID`. */
+  async doctorModels(options: CallOptions = {}): Promise<ProviderCheckView[]> {
+    const answer = await this.#client.post<{ providers: ProviderCheckView[] }>('/v1/doctor/models', { env: clientEnv() } satisfies DoctorModelsBody, { ...options, extraMs: KEYS_MS })
+    return answer.providers
   }
 
   /** Asks the daemon to drain (for `drainMs` at most, default 10 s) and end; it has not ended yet when this resolves. A second time can only shorten the drain. */
-  async stopDaemon(options: { drainMs?: number } = {}): Promise<void> {
-    await this.#client.post('/v1/daemon/stop', options)
+  async stopDaemon(options: CallOptions & { drainMs?: number } = {}): Promise<void> {
+    const { signal, ...body } = options
+    await this.#client.post('/v1/daemon/stop', body, { signal })
+  }
+
+  /** Ends the streams and the waits of this client: iterations end, waits reject with `UNAVAILABLE`. Processes go on, and so does the daemon. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= new AbortController()
+    this.#closing.abort(new ApiError('UNAVAILABLE', 'this client was closed'))
+  }
+
+  #whileOpen(signal: AbortSignal | undefined): AbortSignal {
+    this.#closing ??= new AbortController()
+    return signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal
+  }
+}
+
+/** Adds up what descends from `root` (null: everything). */
+function sumOf(root: string | null, processes: readonly Pick<ProcessView, 'uuid' | 'parentUuid' | 'usage'>[]): UsageSum {
+  const children = Map.groupBy(processes, ({ parentUuid }) => parentUuid)
+  const wanted = processes.filter(({ uuid }) => root === null || uuid === root)
+  if (root !== null) for (const { uuid } of wanted) wanted.push(...(children.get(uuid) ?? []))
+  const add = (field: 'steps' | 'costUsd' | `${'input' | 'output' | 'cacheRead' | 'cacheWrite'}Tokens`): number => wanted.reduce((sum, { usage }) => sum + usage[field], 0)
+  return {
+    processes: wanted.length,
+    steps: add('steps'),
+    inputTokens: add('inputTokens'),
+    outputTokens: add('outputTokens'),
+    cacheReadTokens: add('cacheReadTokens'),
+    cacheWriteTokens: add('cacheWriteTokens'),
+    costUsd: add('costUsd'),
+    unpriced: wanted.some(({ usage }) => usage.unpriced),
+    estimated: wanted.some(({ usage }) => usage.estimated),
   }
 }
 

@@ -160,6 +160,13 @@ export interface AgentView {
   driver: DriverName
   /** null: the configured default */
   model: string | null
+  /** the model that it would have here; null if none is configured */
+  usesModel: string | null
+  /** the names of the keys that this model needs */
+  needs: string[]
+  /** it could run, as far as one can see without starting it; else `reason` says what is in the way */
+  usable: boolean
+  reason: string | null
   fallback: string[] | null
   effort: Effort | null
   /** null: the driver's default set */
@@ -174,11 +181,37 @@ export interface AgentView {
   unsupported: string[]
 }
 
+/** Where a key is. `keyCommand`: the user's command is there for it, and was not asked. */
+export type KeyState = 'environment' | 'credentials.yaml' | 'keyCommand' | 'missing'
+
+/** The agents, and where the keys are that they need. The daemon knows of no client's environment: the library adds its own. */
+export interface AgentsView { version: 1; agents: AgentView[]; errors: AgentProblem[]; keys: Record<string, KeyState> }
+
 /** An agent file that cannot be used; line 0 is the file as a whole. */
 export interface AgentProblem { file: string; line: number; message: string }
 
 /** One thing that `doctor` looks at; that an `optional` one is not ok is no fault. */
 export interface CheckView { name: string; ok: boolean; detail: string; hint?: string; optional?: true }
+
+/** A provider of models, asked for its list of them. That an `optional` one is not ok is no fault. */
+export interface ProviderCheckView {
+  name: string
+  kind: 'anthropic' | 'openai' | 'google' | 'openai-compatible'
+  baseURL: string
+  /** null: it wants none */
+  key: { name: string; from: KeyState } | null
+  ok: boolean
+  detail: string
+  /** how many it has; null if that is not known */
+  models: number | null
+  optional?: true
+}
+
+/** POST /v1/doctor/models. */
+export interface DoctorModelsBody {
+  /** the client's environment: its keys are used for this request alone */
+  env?: Record<string, string>
+}
 
 export interface DaemonView {
   version: 1

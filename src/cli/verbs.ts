@@ -66,7 +66,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     flags: {
       detach: on('print the UUID and return at once', 'd'),
       agent: text('NAME', 'the agent to run (see `reeve agents`)'),
-      model: text('PROVIDER/NAME', 'the model, or script:FILE for one that is played from a file'),
+      model: text('PROVIDER/NAME', 'the model; script:FILE plays one from a file, replay:P what process P was answered'),
       effort: text('LEVEL', 'how hard a reasoning model thinks: none, minimal, low, medium, high, xhigh or max'),
       fallback: list('PROVIDER/NAME', 'models that are asked when the first cannot answer, in order'),
       name: text('NAME', 'a name for the process; not all digits'),
@@ -269,12 +269,12 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   doctor: {
     summary: 'Check the surroundings and the store',
-    usage: ['reeve doctor [--verify]'],
-    about: ['Says what works here and what does not, and what to do about it: directories, configuration, keys, containment, and with `--verify` the store. A `no` is no fault: something else does its work.'],
+    usage: ['reeve doctor [--verify] [--models]'],
+    about: ['Says what works here and what does not, and what to do about it: directories, configuration, keys, containment, and with `--verify` the store. A `no` is no fault: something else does its work.', 'With `--models` it asks the providers of models for what they have: those whose key is in this environment, in credentials.yaml or with `keyCommand`, and those on this machine that need none. Nothing else goes to the network.'],
     words: NONE,
-    flags: { verify: on('also check the whole store for damage') },
+    flags: { verify: on('also check the whole store for damage'), models: on('also ask the providers of models whether they can be used') },
     exits: '0; 1 a check failed; 4 the daemon cannot be reached; 64 usage',
-    examples: [['reeve doctor', 'what is wrong'], ['reeve doctor --verify', 'and read the whole store']],
+    examples: [['reeve doctor', 'what is wrong'], ['reeve doctor --verify', 'and read the whole store'], ['reeve doctor --models', 'which keys work']],
     load: () => import('./verbs/doctor.ts'),
   },
   config: {
@@ -299,7 +299,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   agents: {
     summary: 'List the agents that can be run here',
     usage: ['reeve agents'],
-    about: ['Lists the agents of the project, of the user and the built-in ones. An agent is a Markdown file with a front matter; one that cannot be used is told with the place of its error.'],
+    about: ['Lists the agents of the project, of the user and the built-in ones. READY says whether one could run now: it has a model, and the key for it is in this environment, in credentials.yaml or with `keyCommand`; else the reason follows. An agent is a Markdown file with a front matter; one that cannot be used is told with the place of its error.'],
     words: NONE,
     flags: {},
     exits: '0; 4 the daemon cannot be reached; 64 usage',

@@ -12,7 +12,9 @@ import { acquireLock } from '../store/lock.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import { bootAll } from './boot.ts'
 import { systemClock, type Clock } from './clock.ts'
+import { agentsView } from './agents-view.ts'
 import { examine } from './doctor.ts'
+import { checkModels } from './models-check.ts'
 import { Drain, DRAIN_MS } from './drain.ts'
 import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { addRoutes } from './http/routes.ts'
@@ -140,12 +142,14 @@ class RunningDaemon implements Daemon {
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
     return {
-      reads, feed, store, paths, cursor, log,
+      reads, feed, store, cursor, log,
       operations: new Operations({ pipeline, reads, waiter, keys, container, settings, paths, mayStart: () => this.#mayStart() }),
       waiter,
       removals: new Removals({ reads, store, clock, sweeper }),
       daemon: () => this.#view(),
+      agents: (query) => agentsView(query, { paths, settings }),
       doctor: (verify) => examine({ paths, container, store }, verify),
+      checkModels: (env) => checkModels(env, { paths, keys }),
       stop: (drainMs) => {
         this.stop(drainMs).catch((error: unknown) => log('stopping failed', error))
       },

@@ -316,10 +316,24 @@ describe('looking', () => {
     expect([result.code, result.stdout, result.requests[0]?.query.get('verify')]).toEqual([1, 'ok    node: v24\nFAIL  store: damaged\n      restore it\n', '1'])
   })
 
+  test('doctor --models shows each provider, and what is optional is no fault', async () => {
+    const provider = (name: string, more: object): object => ({ name, kind: 'openai', baseURL: 'http://x/v1', key: { name: 'A_KEY', from: 'environment' }, ok: true, detail: '3 models', models: 3, ...more })
+    const providers = [provider('first', {}), provider('second', { ok: false, optional: true, key: { name: 'B_KEY', from: 'missing' }, detail: 'B_KEY is not set' }), provider('local', { key: null })]
+    const routes = { 'GET /v1/doctor': (): FakeAnswer => ({ json: { version: 1, checks: [] } }), 'POST /v1/doctor/models': (): FakeAnswer => ({ json: { version: 1, providers } }) }
+    const fine = await reeve(routes, 'doctor', '--models')
+    expect([fine.code, fine.stdout.split('\n')]).toEqual([0, [
+      '', '    PROVIDER  KEY          ANSWER', 'ok  first     environment  3 models', 'no  second    missing      B_KEY is not set', 'ok  local     not needed   3 models', '',
+    ]])
+    providers.push(provider('third', { ok: false, detail: 'the key is refused (401)' }))
+    const result = await reeve(routes, 'doctor', '--models', '--json')
+    expect(result.code).toBe(1)
+    expect(JSON.parse(result.stdout)).toMatchObject({ checks: [], providers: [{ name: 'first' }, { name: 'second' }, { name: 'local' }, { name: 'third' }] })
+  })
+
   test('agents names files that cannot be used on stderr', async () => {
-    const agents = [{ name: 'reviewer', driver: 'native', model: null, description: 'reviews', file: '/a.md', source: 'user', unsupported: ['mcp is not there'] }]
-    const result = await reeve({ 'GET /v1/agents': () => ({ json: { version: 1, agents, errors: [{ file: '/b.md', line: 3, message: 'bad' }] } }) }, 'agents')
-    expect(result.stdout).toBe('NAME      DRIVER  MODEL  DESCRIPTION  FILE\nreviewer  native  -      reviews      /a.md\n')
+    const agents = [{ name: 'reviewer', driver: 'native', model: null, usesModel: 'ollama/x', needs: [], usable: true, reason: null, description: 'reviews', file: '/a.md', source: 'user', unsupported: ['mcp is not there'] }]
+    const result = await reeve({ 'GET /v1/agents': () => ({ json: { version: 1, agents, errors: [{ file: '/b.md', line: 3, message: 'bad' }], keys: {} } }) }, 'agents')
+    expect(result.stdout).toBe('NAME      READY  MODEL     SOURCE  DESCRIPTION  FILE\nreviewer  yes    ollama/x  user    reviews      /a.md\n')
     expect(result.stderr).toBe('reviewer: mcp is not there\n/b.md:3: bad\n')
   })
 })

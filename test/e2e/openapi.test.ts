@@ -151,6 +151,7 @@ describe('what the daemon answers', () => {
     await walk('listAgents', '', { query: { cwd: daemon.work } })
     await walk('getDaemon', '')
     await walk('examine', '', { query: { verify: 1 } })
+    await walk('checkModels', '', { body: {} })
     await walk('getDocument', '')
     await walk('stopDaemon', '')
     expect([...walked].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())

@@ -6,7 +6,7 @@ import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentView, CheckView, DaemonView, ErrorBody, EventView, HoldView, ProcessView, RemovedView, SteerView, StepView, UsageView,
+  AgentProblem, AgentsView, AgentView, CheckView, DaemonView, ErrorBody, EventView, HoldView, ProcessView, ProviderCheckView, RemovedView, SteerView, StepView, UsageView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -74,7 +74,10 @@ const step = of<StepView>()(z.object({
 const line = of<LogLine>()(z.object({ at: time, stream: z.enum(['stdout', 'stderr', 'assistant', 'user', 'tool', 'system']), text: z.string() })).meta({ id: 'LogLine' })
 
 const agent = of<AgentView>()(z.object({
-  name: z.string(), description: z.string(), driver, model: z.string().nullable(), fallback: z.array(z.string()).nullable(), effort: effort.nullable(),
+  name: z.string(), description: z.string(), driver, model: z.string().nullable(),
+  usesModel: z.string().nullable().describe('the model that it would have here'), needs: z.array(z.string()).describe('the names of the keys that this model needs'),
+  usable: z.boolean().describe('it could run, as far as the daemon can see'), reason: z.string().nullable().describe('why not'),
+  fallback: z.array(z.string()).nullable(), effort: effort.nullable(),
   tools: z.array(z.string()).nullable(), deny: z.array(z.string()), mcp: z.array(z.string()).nullable(), limits,
   source: z.enum(['project', 'claude', 'user', 'built-in']), file: z.string().nullable(), unsupported: z.array(z.string()),
 })).meta({ id: 'AgentView' })
@@ -83,6 +86,13 @@ const problem = of<AgentProblem>()(z.object({ file: z.string(), line: count, mes
 const check = of<CheckView>()(z.object({
   name: z.string(), ok: z.boolean(), detail: z.string(), hint: z.string().exactOptional(), optional: z.literal(true).exactOptional(),
 })).meta({ id: 'CheckView' })
+
+const keyState = z.enum(['environment', 'credentials.yaml', 'keyCommand', 'missing'])
+const provider = of<ProviderCheckView>()(z.object({
+  name: z.string(), kind: z.enum(['anthropic', 'openai', 'google', 'openai-compatible']), baseURL: z.string(),
+  key: z.object({ name: z.string(), from: keyState }).nullable(), ok: z.boolean(), detail: z.string(), models: count.nullable(),
+  optional: z.literal(true).exactOptional(),
+})).meta({ id: 'ProviderCheckView' })
 
 const version = z.literal(1)
 
@@ -98,13 +108,14 @@ export const answers = {
   })),
   sent: z.object({ version, id: z.string(), queueCount: count }),
   removed: of<RemovedView>()(z.object({ version, uuid, pid: count, name: z.string().nullable(), removedAt: time })),
-  agents: z.object({ version, agents: z.array(agent), errors: z.array(problem) }),
+  agents: of<AgentsView>()(z.object({ version, agents: z.array(agent), errors: z.array(problem), keys: z.record(z.string(), keyState) })),
   daemon: of<DaemonView>()(z.object({
     version, pid: count, reeve: z.string(), home: z.string(), socket: z.string(), startedAt: time, uptimeMs: ms, containment,
     processes: z.object({ live: count, suspended: count, max: count }), cursor: count,
     stopping: z.object({ leftMs: ms, waitsFor: z.array(count).describe('PIDs') }).exactOptional().describe('it drains before it ends'),
   })),
   checks: z.object({ version, checks: z.array(check) }),
+  providers: z.object({ version, providers: z.array(provider) }),
   stopping: z.object({ version, stopping: z.literal(true) }),
   document: z.looseObject({ openapi: z.string() }),
 }

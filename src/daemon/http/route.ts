@@ -2,10 +2,10 @@
 // docs/api.md all read the same rows. Owns the shape and no route. Test: test/e2e/openapi.test.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import type { DaemonView } from '../../api/views.ts'
-import type { Paths } from '../../config/paths.ts'
+import type { AgentsView, DaemonView, ProviderCheckView } from '../../api/views.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
+import type { AgentsQuery } from '../agents-view.ts'
 import type { Check } from '../doctor.ts'
 import type { Feed } from '../feed.ts'
 import type { Operations } from '../operations.ts'
@@ -22,10 +22,11 @@ export interface RoutesParts {
   readonly feed: Feed
   readonly store: Store
   readonly waiter: Waiter
-  readonly paths: Paths
+  readonly agents: (query: AgentsQuery) => Promise<AgentsView>
   readonly cursor: () => number
   readonly daemon: () => DaemonView
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
+  readonly checkModels: (env: Readonly<Record<string, string>>) => Promise<ProviderCheckView[]>
   readonly stop: (drainMs: number | undefined) => void
   readonly log: (message: string, error: unknown) => void
 }

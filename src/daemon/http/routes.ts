@@ -1,12 +1,9 @@
 // The API's routes, one row each: what it takes, one operation or read, what it gives. docs/api.md describes them for people,
 // openapi.ts for programs; both are held to these rows. Test: test/e2e/api.test.ts, test/e2e/events.test.ts, test/e2e/openapi.test.ts.
-import { findAgents } from '../../config/agents.ts'
 import { route, type Route, type RoutesParts } from './route.ts'
 import { goneSignal, stream } from './stream.ts'
 import * as schemas from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
-import type { AgentView } from '../../api/views.ts'
-import type { Agent } from '../../config/agent-file.ts'
 
 const READS: readonly Route[] = [
   route({
@@ -91,11 +88,13 @@ const DAEMON: readonly Route[] = [
     handle: async ({ doctor }, { query }) => ({ version: 1, checks: [...(await doctor(query.verify ?? false))] }),
   }),
   route({
-    id: 'listAgents', method: 'GET', path: '/v1/agents', summary: 'The agents that can be run from a directory, and the files that cannot be used.', query: schemas.agentsQuery, answer: 'agents', errors: [],
-    handle: async ({ paths }, { query }) => {
-      const { agents, errors } = await findAgents(query.cwd, paths)
-      return { version: 1, agents: agents.map(agentView), errors: [...errors] }
-    },
+    id: 'listAgents', method: 'GET', path: '/v1/agents', summary: 'The agents that there are for a directory, whether each could run, and the files that cannot be used.', query: schemas.agentsQuery, answer: 'agents', errors: [],
+    handle: ({ agents }, { query }) => agents(query),
+  }),
+  route({
+    id: 'checkModels', method: 'POST', path: '/v1/doctor/models', summary: 'Asks the providers of models, those whose key is there and those without one, for their models.', body: schemas.doctorModelsBody, answer: 'providers',
+    errors: ['AGENT_INVALID'], example: { env: { ANTHROPIC_API_KEY: 'sk-…' } },
+    handle: async ({ checkModels }, { body }) => ({ version: 1, providers: await checkModels(body.env ?? {}) }),
   }),
   route({
     id: 'stopDaemon', method: 'POST', path: '/v1/daemon/stop', summary: 'Asks the daemon to drain and end; it answers before it does.', body: schemas.stopBody, answer: 'stopping', status: 202, errors: [],
@@ -124,14 +123,5 @@ export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
         return answer
       },
     })
-  }
-}
-
-/** Without its prompt; of the servers their names. */
-function agentView({ system: _, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): AgentView {
-  return {
-    ...agent,
-    tools: tools && [...tools], deny: [...deny], fallback: fallback && [...fallback], unsupported: [...unsupported],
-    mcp: mcp && [...mcp.names, ...mcp.own.map(({ name }) => name)],
   }
 }

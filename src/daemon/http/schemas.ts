@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
-import type { PauseBody, ResumeBody, SendBody, SignalBody, SpawnBody } from '../../api/views.ts'
+import type { DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SpawnBody } from '../../api/views.ts'
 
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
@@ -80,6 +80,7 @@ export const resumeBody = of<ResumeBody>()(z.strictObject({
 }))
 
 export const sendBody = of<SendBody>()(z.strictObject({ text: z.string().min(1).max(MAX_TEXT) }))
+export const doctorModelsBody = of<DoctorModelsBody>()(z.strictObject({ env: env.exactOptional() }))
 export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
 
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
@@ -97,5 +98,5 @@ export const waitQuery = z.strictObject({
   for: z.enum(['exited', 'ready', 'suspended', 'waiting']).default('exited'),
   timeoutMs: count(60_000).default(60_000),
 })
-export const agentsQuery = z.strictObject({ cwd: dir })
+export const agentsQuery = z.strictObject({ cwd: dir, model: z.string().min(1).max(1_000).optional() })
 export const doctorQuery = z.strictObject({ verify: flag.optional() })

@@ -1,0 +1,81 @@
+// Whether agents could run here, and why not: as the daemon sees it, and as the command line shows it with its own keys.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { AgentsView } from '../../src/api/views.ts'
+import { runCli } from '../support/cli.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+
+let daemon: LocalDaemon
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+  await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const agent = (name: string, front: string): Promise<void> => writeFile(join(daemon.work, '.reeve/agents', `${name}.md`), `---\ndescription: ${name} does things\n${front}\n---\nDo.\n`)
+const asked = (query: Readonly<Record<string, string>> = {}): Promise<AgentsView> => daemon.client.get('/v1/agents', { cwd: daemon.work, ...query })
+const told = ({ agents }: AgentsView): Record<string, unknown> => Object.fromEntries(agents.map(({ name, usable, usesModel, needs, reason }) => [name, [usable, usesModel, needs, reason]]))
+
+test('each agent says which model it would have, what that needs, and what is in the way', async () => {
+  await agent('keyed', 'model: anthropic/claude-x')
+  await agent('local', 'model: ollama/small')
+  await agent('played', 'model: "script:x.yaml"')
+  await agent('lost', 'model: nobody/x')
+  await agent('other', 'driver: acp')
+  expect(told(await asked())).toEqual({
+    default: [false, null, [], 'no model is configured'],
+    keyed: [false, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], 'ANTHROPIC_API_KEY is not set'],
+    local: [true, 'ollama/small', [], null],
+    played: [true, 'script:x.yaml', [], null],
+    lost: [false, 'nobody/x', [], expect.stringContaining('"nobody/x" has no known provider')],
+    other: [false, null, [], 'the driver acp is not there yet'],
+  })
+})
+
+test('keys are looked for in the user\'s file, and a command is believed without being asked', async () => {
+  await agent('keyed', 'model: anthropic/claude-x')
+  await writeFile(daemon.paths.credentialsFile, 'ANTHROPIC_API_KEY: sk-of-a-test\n', { mode: 0o600 })
+  const kept = await asked()
+  expect(kept.keys).toEqual({ ANTHROPIC_API_KEY: 'credentials.yaml' })
+  expect(told(kept)['keyed']).toEqual([true, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], null])
+  expect(JSON.stringify(kept)).not.toContain('sk-of-a-test')
+  await writeFile(daemon.paths.credentialsFile, 'OTHER: x\n', { mode: 0o600 })
+  await writeFile(daemon.paths.configFile, `defaultModel: openai/x\nkeyCommand: [sh, -c, 'touch ${join(daemon.work, 'asked')}']\n`)
+  const commanded = await asked()
+  expect(commanded.keys).toEqual({ ANTHROPIC_API_KEY: 'keyCommand', OPENAI_API_KEY: 'keyCommand' })
+  expect(told(commanded)['default']).toEqual([true, 'openai/x', ['OPENAI_API_KEY'], null])
+  await expect(mkdir(join(daemon.work, 'asked'))).resolves.toBeUndefined() // nobody has made it
+})
+
+test('a model for those that name none, and a configuration that cannot be read', async () => {
+  await agent('keyed', 'model: anthropic/claude-x')
+  expect(told(await asked({ model: 'ollama/small' }))).toMatchObject({ default: [true, 'ollama/small', [], null], keyed: [false, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], 'ANTHROPIC_API_KEY is not set'] })
+  await writeFile(daemon.paths.configFile, 'defaultMode: x\n')
+  expect(told(await asked())['default']).toEqual([false, null, [], expect.stringContaining('config.yaml:1: unknown key `defaultMode`')])
+})
+
+test('the command line counts its own keys, and fits into 80 columns', async () => {
+  await agent('reviewer-of-many-things', 'model: anthropic/claude-sonnet-5')
+  await agent('second', 'model: anthropic/claude-sonnet-5')
+  const run = (env: Readonly<Record<string, string>>, ...args: string[]): ReturnType<typeof runCli> => runCli(daemon.home, ['agents', ...args], { cwd: daemon.work, env: { COLUMNS: '80', ...env } })
+  const without = await run({})
+  expect(without.code).toBe(0)
+  expect(without.stdout.split('\n').slice(0, 4)).toEqual([
+    'NAME                     READY  MODEL                      SOURCE    DESCRIPTION',
+    'default                  no     -                          built-in  Built-in c…',
+    'reviewer-of-many-things  no     anthropic/claude-sonnet-5  project   reviewer-o…',
+    'second                   no     anthropic/claude-sonnet-5  project   second doe…',
+  ])
+  expect(without.stderr).toContain('not ready: default: no model is configured')
+  expect(without.stderr).toContain('not ready: reviewer-of-many-things, second: ANTHROPIC_API_KEY is not set')
+  const withKey = await run({ ANTHROPIC_API_KEY: 'of this shell', REEVE_MODEL: 'ollama/small' }, '--json')
+  const json = JSON.parse(withKey.stdout) as AgentsView
+  expect(json.keys).toEqual({ ANTHROPIC_API_KEY: 'environment' })
+  expect(json.agents.map(({ usable }) => usable)).toEqual([true, true, true])
+  expect(withKey.stdout).not.toContain('of this shell')
+})

@@ -1,0 +1,26 @@
+// What a client's own environment adds to the daemon's list of agents.
+import { expect, test } from 'vitest'
+import { withOwnKeys } from '../../src/api/own-keys.ts'
+import type { AgentsView, AgentView, KeyState } from '../../src/api/views.ts'
+
+const agent = (name: string, needs: string[], reason: string | null): AgentView => ({
+  name, description: '', driver: 'native', model: null, usesModel: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {},
+  source: 'user', file: null, unsupported: [], needs, usable: reason === null, reason,
+})
+
+const answer = (agents: AgentView[], keys: Record<string, KeyState>): AgentsView => ({ version: 1, agents, errors: [], keys })
+
+test.each([
+  ['its key is in the environment', agent('a', ['K'], 'K is not set'), { K: 'v' }, true],
+  ['its key is empty there', agent('a', ['K'], 'K is not set'), { K: '' }, false],
+  ['its key is nowhere', agent('a', ['K'], 'K is not set'), { OTHER: 'v' }, false],
+  ['something else is in its way', agent('a', [], 'no model is configured'), { K: 'v' }, false],
+  ['nothing was in its way', agent('a', ['FILE'], null), {}, true],
+])('%s', (_, one, env, usable) => {
+  const found = withOwnKeys(answer([one], { K: 'missing', FILE: 'credentials.yaml' }), env)
+  expect(found.agents[0]).toMatchObject({ usable, reason: usable ? null : one.reason })
+})
+
+test('the environment comes first, as at a run', () => {
+  expect(withOwnKeys(answer([], { A: 'missing', B: 'keyCommand', C: 'missing' }), { A: 'v', B: 'v' }).keys).toEqual({ A: 'environment', B: 'environment', C: 'missing' })
+})
