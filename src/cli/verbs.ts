@@ -79,6 +79,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       parent: text('P', 'make it a child of this process'),
       allow: list('TOOL', 'the tools that it may use; repeat it, or use commas'),
       deny: list('TOOL', 'tools that it may not use'),
+      mcp: list('NAME', 'the MCP servers that it may use, of those that are configured, whatever its agent says; none: no server'),
       containment: text('KIND', 'what owns its programs: auto, cgroup, pidns or group'),
     },
     exits: "the process's own: 143 where it was stopped, 1 where its time or steps are over, 126 command not runnable, 127 command not found; 125 failure of reeve",

@@ -197,9 +197,9 @@ function commandSpec(body: SpawnBody, secrets: readonly string[]): Omit<ProcessS
 }
 
 /** What only agents have would hold nothing here: a budget, say, of a program that calls its models by itself. */
-function checkCommand({ agent, model, allow, deny, interactive, limits = {} }: Partial<Omit<SpawnBody, 'argv'>>): void {
+function checkCommand({ agent, model, allow, deny, mcp, interactive, limits = {} }: Partial<Omit<SpawnBody, 'argv'>>): void {
   const { maxSteps, budgetUsd, budgetTokens } = limits
-  const given = Object.entries({ agent, model, allow, deny, interactive: interactive || undefined, maxSteps, budgetUsd, budgetTokens })
+  const given = Object.entries({ agent, model, allow, deny, mcp, interactive: interactive || undefined, maxSteps, budgetUsd, budgetTokens })
   const wrong = given.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (wrong.length > 0) throw new KernelError('INVALID', `a plain command has no ${wrong.join(', ')}: reeve cannot hold it to them`)
 }

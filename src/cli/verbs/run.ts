@@ -73,6 +73,7 @@ function bodyOf(args: Args): SpawnBody {
     interactive: args.on('interactive') || undefined,
     allow: args.list('allow'),
     deny: args.list('deny'),
+    mcp: args.list('mcp'),
     containment: containmentOf(args.text('containment')),
     limits: limitsOf(args),
     env: process.env as Record<string, string>,

@@ -1,0 +1,140 @@
+// MCP servers through the whole daemon: configured, trusted or not, named for one run, with secrets that are kept nowhere,
+// back after a resume, and gone after `kill -9` of the daemon.
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdir, realpath, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { trust } from '../../src/config/edit.ts'
+import type { EventView, ProcessView } from '../../src/api/views.ts'
+import type { McpState } from '../../src/kernel/facts.ts'
+import { DaemonHome } from '../support/daemon.ts'
+import { testEnv } from '../support/env.ts'
+import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { MCP_PROGRAM } from '../support/mcp.ts'
+
+const token = newToken()
+const server = (mode = 'usual'): { command: string; args: string[] } => ({ command: process.execPath, args: [MCP_PROGRAM, mode, '', token] })
+
+afterEach(() => {
+  const left = livingWith(token)
+  killLeft(token)
+  expect(left).toEqual([])
+})
+
+const isServers = (event: EventView): boolean => event['fact'] === 'mcp.servers'
+
+async function states(local: LocalDaemon, ref: string): Promise<string[]> {
+  const events = (await local.history(ref)).filter(isServers)
+  return (events.at(-1)?.['servers'] as readonly McpState[] | undefined ?? []).map(({ name, state }) => `${name}:${state}`)
+}
+
+async function put(file: string, value: string | object): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+const ECHO = { tools: [{ name: 'mcp__user__echo', input: { n: 1 } }] }
+
+test("the user's servers are there; a project's are told of and not started until it is trusted", async () => {
+  await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
+  await put(join(local.work, '.mcp.json'), { mcpServers: { project: server() } })
+  const process = await local.play([ECHO, { text: 'done' }])
+  await local.ended(process.uuid)
+  expect(await states(local, process.uuid)).toEqual(['user:up', 'project:untrusted'])
+  expect((await local.view(process.uuid)).capabilities.mcp).toEqual(['project', 'user'])
+  const told = await local.event(process.uuid, (event) => event['fact'] === 'process.note')
+  expect(told['text']).toBe(`MCP server project is not used: ${local.work}/.mcp.json is not trusted to start programs: reeve config trust ${local.work}`)
+  const named = await local.play([{ text: 'done' }], { mcp: ['project'] })
+  await local.ended(named.uuid)
+  expect(await states(local, named.uuid)).toEqual(['project:up'])
+  await trust(local.paths, await realpath(local.work))
+  const trusted = await local.play([{ text: 'done' }])
+  await local.ended(trusted.uuid)
+  expect((await states(local, trusted.uuid)).toSorted()).toEqual(['project:up', 'user:up'])
+  expect(local.errors).toEqual([])
+})
+
+test('an agent file names its servers; none and unknown ones are as they are said', async () => {
+  await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server(), other: server() } }) })
+  await put(join(local.work, '.reeve/agents/one.md'), '---\nmcp: [user]\ntools: mcp__user__echo\n---\n')
+  const one = await local.play([ECHO, { tools: [{ name: 'mcp__user__env', input: {} }] }, { text: '{{ lastResult }}' }], { agent: 'one' })
+  await local.ended(one.uuid)
+  expect(await states(local, one.uuid)).toEqual(['user:up'])
+  const none = await local.play([{ text: 'done' }], { mcp: ['none'] })
+  await local.ended(none.uuid)
+  expect(await local.facts(none.uuid)).not.toContain('mcp.servers')
+  await expect(local.play([], { mcp: ['gone'] })).rejects.toThrow('there is no MCP server "gone"; there are user, other')
+  await expect(local.sh('true', { mcp: ['user'] })).rejects.toThrow('a plain command has no mcp')
+})
+
+/** All that the daemon has written, as bytes. */
+function written(dir: string): string {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile() && one.name !== 'config.yaml')
+    .map((one) => readFileSync(join(one.parentPath, one.name), 'latin1')).join('\n')
+}
+
+test('secrets reach the server and are kept nowhere; a missing one keeps the server out and not the process', async () => {
+  const [sent, literal] = ['ghp_sent_0123456789abcdef', 'hunter2-literal-password']
+  const config = { mcp: { user: { ...server(), env: { GH_TOKEN: '${GH_TOKEN}', DB_PASSWORD: literal } }, gone: { ...server(), env: { X: '${NOT_THERE}' } }, seen: { ...server(), args: [MCP_PROGRAM, 'usual', '', token, '${GH_TOKEN}'] } } }
+  await using local = await LocalDaemon.start({ config: JSON.stringify(config) })
+  const process = await local.play([
+    { tools: [{ name: 'mcp__user__env', input: {} }] }, { text: 'done' },
+  ], { env: testEnv(local.work, { GH_TOKEN: sent }) })
+  const ended = await local.ended(process.uuid)
+  expect(ended).toMatchObject({ status: 'completed' })
+  const result = await local.event(process.uuid, (event) => event['fact'] === 'tool.finished')
+  expect(result['content']).toMatch(/"DB_PASSWORD":"\[secret\]".*|"GH_TOKEN":"\[secret\]"/)
+  const servers = (await local.history(process.uuid)).findLast(isServers)?.['servers'] as readonly McpState[]
+  expect(servers).toMatchObject([
+    { name: 'user', state: 'up' },
+    { name: 'gone', state: 'failed', detail: 'it needs the variable NOT_THERE, which is not set' },
+    { name: 'seen', state: 'failed', detail: 'its arguments name GH_TOKEN, which is a secret: other programs could see it; put it into env' },
+  ])
+  await local.stop()
+  expect(written(local.home)).toContain('NOT_THERE') // what was recorded is really looked at
+  expect(written(local.home)).not.toContain(sent)
+  expect(written(local.home)).not.toContain(literal)
+  expect(JSON.stringify([local.logged, local.errors])).not.toMatch(/ghp_sent|hunter2/)
+  await local.start()
+})
+
+test('servers come back with a resume, and their effects decide what is done with a call that was cut off', async () => {
+  await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: { ...server(), effects: { echo: 'read' } } } }) })
+  const process = await local.play([{ text: 'one' }, ECHO, { text: '{{ lastResult }}' }], { interactive: true, intent: 'go' })
+  await local.ready(process.uuid)
+  await local.signal(process.uuid, 'SIGKILL')
+  await local.ended(process.uuid)
+  expect(livingWith(token)).toEqual([])
+  await local.resume(process.uuid, { message: 'again' })
+  await local.ready(process.uuid)
+  const history = await local.history(process.uuid)
+  expect(history.filter(isServers).length).toBe(2)
+  expect(history.findLast((event) => event['fact'] === 'tool.started')).toMatchObject({ name: 'mcp__user__echo', effect: 'read' })
+  expect(history.findLast((event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'ok', content: 'echo {"n":1}' })
+})
+
+test('a call is cancelled by SIGINT, and the process goes on', async () => {
+  await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
+  const process = await local.play([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: 'done' }], { interactive: true, intent: 'go' })
+  await local.event(process.uuid, (event) => event['fact'] === 'tool.started')
+  await local.signal(process.uuid, 'SIGINT')
+  await local.ready(process.uuid)
+  expect(await local.event(process.uuid, (event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'interrupted' })
+  await local.send(process.uuid, 'go on')
+  const ready = await local.untilSo(process.uuid, (view: ProcessView) => view.turn === 2 && view.status === 'ready')
+  expect(ready.turn).toBe(2)
+})
+
+test('`kill -9` of the daemon leaves no server, however deaf', async () => {
+  await using home = await DaemonHome.make()
+  await home.start()
+  await put(home.where.configFile, JSON.stringify({ mcp: { deaf: server('deaf'), polite: server() } }))
+  const process = await home.spawn({ model: home.script([{ tools: [{ name: 'mcp__polite__hang', input: {} }] }]) })
+  await home.until(process.uuid, (view) => view.step === 1)
+  await eventually(() => livingWith(token).length === 2, 'both servers run')
+  await home.kill()
+  await home.nothingLeft()
+  expect(livingWith(token)).toEqual([])
+})
