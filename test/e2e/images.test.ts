@@ -1,9 +1,11 @@
-// A picture that a tool read: the journal and the model have it, and people see words. Through a real daemon.
+// A picture that a tool read: the journal and the model have it, also after a resume, and people see words. Through a daemon.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StepView } from '../../src/api/views.ts'
+import { testEnv } from '../support/env.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
+import { modelServer } from '../support/model-server.ts'
 import { png } from '../support/png.ts'
 
 const PICTURE = png(64, 48)
@@ -32,4 +34,22 @@ test('events tell of a picture, logs and steps have its words, and nothing that 
   const { lines } = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`)
   expect(lines.map(({ text }) => text)).toContain(`read ok: ${WORDS}`)
   expect(JSON.stringify([steps, lines])).not.toContain(DATA)
+})
+
+test('the model is shown the picture, and is shown it again after a restart of the daemon', async () => {
+  await using server = await modelServer([{ tools: [{ id: 'id_1', name: 'read', input: { path: 'shot.png' } }] }, { text: 'a picture' }, { text: 'still there' }])
+  await writeFile(daemon.paths.configFile, `providers: [{ name: served, kind: anthropic, baseURL: "${server.url}", apiKeyEnv: SERVED_API_KEY }]\n`)
+  const env = testEnv(daemon.work, { SERVED_API_KEY: 'key-for-tests' })
+  const { uuid } = await daemon.spawn({ model: 'served/eyes', interactive: true, intent: 'look', env })
+  await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+  await daemon.restart()
+  await daemon.resume(uuid, { env })
+  await daemon.send(uuid, 'again')
+  await daemon.untilSo(uuid, (view) => view.turn === 2 && view.status === 'ready')
+  const shown = server.requests.map(({ body }) => JSON.stringify(body).includes(DATA))
+  expect(shown).toEqual([false, true, true])
+  expect(server.requests[1]?.body['messages']).toMatchObject([
+    { role: 'user' }, { role: 'assistant' },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'id_1', content: [{ type: 'text', text: WORDS }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } }] }] },
+  ])
 })

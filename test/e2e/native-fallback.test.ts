@@ -118,6 +118,14 @@ describe('a fallback that cannot be used is passed by', () => {
   })
 })
 
+test('a fallback whose context is too small for what there is already is passed by', async () => {
+  const run = await served([{ text: 'so far', usage: { input: 600, output: 5 } }, REFUSED_KEY], { spec: { fallback: [THIRD] } })
+  await run.turn('go')
+  await run.turn('more')
+  expect(run.kernel.of('process.ready').at(-1)?.error).toMatch(/third\/tiny is passed by: its context holds 200 tokens, and there are about \d+$/)
+  expect(asked()).toEqual(['big', 'big'])
+})
+
 test('an interruption hands nothing over', async () => {
   const run = await served([{ text: 'never all of it', hangAfterBytes: 300 }, { text: 'no' }])
   await run.send('go')

@@ -134,6 +134,18 @@ describe('what is replayed', () => {
     await expect(daemon.resume(first.uuid, { model: `replay:${first.uuid}` })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('itself') })
   })
 
+  test('that was removed meanwhile is missed at the next start', async () => {
+    const first = await recorded([{ text: 'one' }, { text: 'two' }])
+    const { uuid } = await daemon.spawn({ model: `replay:${first.uuid}`, interactive: true, intent: 'a' })
+    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+    await daemon.raw({ method: 'DELETE', path: `/v1/processes/${first.uuid}` })
+    await daemon.resume(uuid, { message: 'and now' })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'failed', exit: { code: 1, reason: expect.stringContaining(`process ${first.uuid}, which is to be replayed, was removed`) } })
+    await expect(daemon.spawn({ model: `replay:${first.uuid}` })).rejects.toMatchObject({ code: 'COLLECTED' })
+  })
+
   test('may still be running: the steps that are there are replayed', async () => {
     const live = await daemon.play([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
     await daemon.untilSo(live.uuid, (view) => view.turn === 1 && view.status === 'ready')

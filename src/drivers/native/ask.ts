@@ -108,12 +108,11 @@ function delayOf(work: Work, failure: CallFailed, triesOfModel: number): number 
   return delayMs !== null && delayMs > MAX_WAIT_MS && work.model.hasNext ? null : delayMs
 }
 
-/** Another model does not make a context shorter: one that is too long is not its business. */
+/** The next model, or the end of the turn. A context that is too long is not its business: another model would not make it shorter. */
 async function goOver(work: Work, turn: Turn, failed: Failed, tries: Tries): Promise<void> {
   const { failure } = failed
   const from = work.model.ref
-  const ends = turn.signal.aborted || failure.kind === 'too-long'
-  const { model, passed } = ends ? { model: null, passed: [] } : await work.model.succeed(work.context.estimateTokens(0))
+  const { model, passed } = turn.signal.aborted ? { model: null, passed: [] } : await work.model.succeed(work.context.estimateTokens(0))
   const words = [...passed, ...(model === null ? [] : [`${model} goes on`])].join('; ')
   const note: Report = { type: 'note', text: `${from} failed (${brief(failure.message)}): ${words}` }
   // Said in one go, so that both are there or neither.

@@ -9,6 +9,7 @@ import { inputDifferences, inputOf, textDifference, toolDifference } from './dif
 import { CallFailed, NO_USAGE } from './model.ts'
 import type { Answer, Model, ModelRequest } from './model.ts'
 import { Recording } from './recording.ts'
+import { isAllowed } from './tools/allowed.ts'
 import { Toolbox } from './tools/toolbox.ts'
 import { abortable } from './work.ts'
 
@@ -129,8 +130,9 @@ class Replay implements Model {
   }
 
   async #toolsAt(step: number): Promise<readonly string[]> {
-    const own = new Toolbox(this.#recording.spec).offered().map(({ name }) => name)
-    return [...own, ...(await this.#recording.mcpTools(step))]
+    const { spec } = this.#recording
+    const own = new Toolbox(spec).offered().map(({ name }) => name)
+    return [...own, ...(await this.#recording.mcpTools(step)).filter((name) => isAllowed(name, spec))]
   }
 
   /** Each counts once, and so many are told. */
