@@ -18,7 +18,7 @@ export class Interrupts implements Disposable {
   readonly #out: Output
   readonly #leaves: boolean
   #handler: ((wish: Wish) => void) | undefined
-  /** stops that were asked for before there was a process */
+  /** stops that were asked for before anybody could be told */
   #early = 0
   #stops = 0
   #isAsking = false
@@ -54,9 +54,9 @@ export class Interrupts implements Disposable {
   }
 
   #stop = (): void => {
-    if (this.#leaves) this.#handler?.('detach')
-    else if (this.#handler) this.#handler(this.#stops++ === 0 ? 'stop' : 'kill')
-    else if (this.#early++ > 0) process.exit(INTERRUPTED)
+    if (!this.#handler) {
+      if (this.#early++ > 0) process.exit(INTERRUPTED)
+    } else this.#handler(this.#leaves ? 'detach' : this.#stops++ === 0 ? 'stop' : 'kill')
   }
 
   /** Nobody reads what it says: a program would get SIGPIPE. */

@@ -23,6 +23,8 @@ export interface AttachOptions {
 export async function attachTerminal(process: ProcessView, { reeve, out, view, from }: AttachOptions): Promise<number> {
   using interrupts = new Interrupts(out, { leaves: true })
   const typed = new Console()
+  // Before anything is shown: what is typed on it must not be echoed by the terminal.
+  using _keyboard = new Keyboard(typed.key, typed.gone)
   using rows = new LiveRows(process, { out, view, typed })
   typed.attach({ reeve, out, uuid: process.uuid, process: () => rows.process, redraw: rows.redraw })
   const after = await past(reeve, process.uuid, from, rows)
@@ -33,10 +35,7 @@ export async function attachTerminal(process: ProcessView, { reeve, out, view, f
     return now.exit?.code ?? 0
   }
   if (now.status === 'suspended') await out.words(out.paintWords('yellow', `  ${out.pauseMark} ${holders(now)}; /resume lets it go on`))
-  let leave = (): void => {}
-  using _keyboard = new Keyboard(typed.key, () => leave())
   const pass = (handler: (wish: Wish) => void): void => {
-    leave = () => handler('detach')
     typed.pass(handler)
     interrupts.pass(handler)
   }

@@ -29,7 +29,9 @@ export interface Attached {
 export class Console implements Typed {
   readonly #editor = new LineEditor()
   #attached: Attached | undefined
-  #handler: (wish: Wish) => void = () => {}
+  #handler: ((wish: Wish) => void) | undefined
+  /** what was wished for before anybody could be told */
+  #early: Wish | undefined
   #isAsking = false
   /** the turn that was interrupted: it is not asked to end twice without a question */
   #interrupted = -1
@@ -41,6 +43,15 @@ export class Console implements Typed {
 
   pass(handler: (wish: Wish) => void): void {
     this.#handler = handler
+    if (this.#early) handler(this.#early)
+  }
+
+  /** The terminal has no more keys to give. */
+  gone = (): void => this.#wish('detach')
+
+  #wish = (wish: Wish): void => {
+    if (this.#handler) this.#handler(wish)
+    else this.#early = wish
   }
 
   /** Resolves when all that was typed has been dealt with. */
@@ -55,7 +66,7 @@ export class Console implements Typed {
   key = (key: Key): void => {
     if (this.#isAsking) this.#answer(key)
     else if (key.ctrl && key.name === 'c') this.#interrupt()
-    else if (key.ctrl && key.name === 'd' && this.#editor.text === '') this.#handler('detach')
+    else if (key.ctrl && key.name === 'd' && this.#editor.text === '') this.#wish('detach')
     else if (key.ctrl && key.name === 'l') this.#attached?.redraw()
     else {
       const line = this.#editor.key(key)
@@ -71,7 +82,7 @@ export class Console implements Typed {
     if (!isBusy && this.#editor.text !== '') return this.#editor.clear()
     if (!process || !isBusy || !process.interactive || this.#interrupted === process.turn) return this.#ask()
     this.#interrupted = process.turn
-    this.#handler('interrupt')
+    this.#wish('interrupt')
   }
 
   #ask(): void {
@@ -83,7 +94,7 @@ export class Console implements Typed {
     this.#isAsking = false
     this.#attached?.out.answered()
     const wish = BY_KEY[(key.sequence ?? '')[0] ?? '']
-    if (wish) this.#handler(wish)
+    if (wish) this.#wish(wish)
   }
 
   async #sent(line: string): Promise<void> {
@@ -100,7 +111,7 @@ export class Console implements Typed {
 
   async #command(line: string, attached: Attached): Promise<void> {
     const command = Object.hasOwn(COMMANDS, line) ? COMMANDS[line] : undefined
-    if (command) return command(attached, this.#handler)
+    if (command) return command(attached, this.#wish)
     const near = nearest(line, Object.keys(COMMANDS))
     await attached.out.words(safe(`no command ${line}; ${near ? `did you mean ${near}?` : '/help lists them'}`))
   }

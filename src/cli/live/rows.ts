@@ -36,7 +36,7 @@ export function stateRow(seen: Seen, doing: (columns: number) => string, now: nu
   const room = look.columns - 1
   const head = `${mark(view, look)} ${view.status}`
   const parts = [...partsOf(view), { text: elapsed(elapsedNow(seen, now)), keep: 9, at: 0 }].filter(({ text }) => text !== '').sort((a, b) => a.at - b.at)
-  const least = width(doing(DOING_COLUMNS))
+  const least = width(doing(Math.min(DOING_COLUMNS, Math.floor(room / 2))))
   const wanted = least === 0 ? 0 : least + GAP.length
   const taken = (): number => width(head) + parts.reduce((sum, { text }) => sum + GAP.length + width(text), 0)
   while (parts.length > 0 && taken() + wanted > room) parts.splice(parts.indexOf(parts.reduce((least, part) => (part.keep < least.keep ? part : least))), 1)
