@@ -64,7 +64,7 @@ export class LiveView implements View {
 
   async #failed({ error, retryInMs }: Fact<'model.failed'>): Promise<void> {
     if (error === 'interrupted') return this.#say('dim', 'interrupted')
-    await this.#say('yellow', `model call failed: ${error}${retryInMs === null ? '' : `; again in ${took(retryInMs)}`}`)
+    await this.#say('yellow', `model call failed: ${error}${retryInMs === null || retryInMs === 0 ? '' : `; again in ${took(retryInMs)}`}`)
   }
 
   /** What it was first asked to do is known to who started it. */

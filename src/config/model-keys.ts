@@ -3,9 +3,14 @@
 import { KernelError } from '../kernel/errors.ts'
 import type { Provider } from './config.ts'
 
+/** A script or a replay: no provider, no key, no cost. */
+export function isPlayed(model: string): boolean {
+  return /^(script|replay):/.test(model)
+}
+
 /** Undefined for a provider that nobody configured; null for a model that is played, which needs none. */
 export function providerOf(model: string, providers: readonly Provider[]): Provider | null | undefined {
-  if (/^(script|replay):/.test(model)) return null
+  if (isPlayed(model)) return null
   const slash = model.indexOf('/')
   const name = model.slice(0, Math.max(0, slash))
   return providers.find((one) => one.name === name)

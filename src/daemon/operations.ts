@@ -3,11 +3,11 @@
 // Test: test/e2e/api.test.ts.
 import { stat } from 'node:fs/promises'
 import { v7 as uuidv7 } from 'uuid'
-import { wrongTool } from '../config/agent-file.ts'
+import { wrongTool, type Agent } from '../config/agent-file.ts'
 import { findAgent } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { mcpServers } from '../config/mcp.ts'
-import { keysOf } from '../config/model-keys.ts'
+import { isPlayed, keysOf } from '../config/model-keys.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { SIGNALS } from '../kernel/signals.ts'
 import type { PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../api/views.ts'
@@ -147,7 +147,7 @@ export class Operations {
     if (wrong !== null) throw new KernelError('INVALID', wrong)
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     const model = await this.#wholeRef(chosen)
-    const fallback = await Promise.all((body.fallback ?? agent.fallback ?? config.fallback).map((ref) => this.#wholeRef(ref)))
+    const fallback = await Promise.all((body.fallback ?? fallbackOf(chosen, agent, config)).map((ref) => this.#wholeRef(ref)))
     const servers = await mcpServers({ cwd: body.cwd, paths: this.#parts.paths, agent, chosen: body.mcp })
     return {
       agent: agent.name,
@@ -183,7 +183,7 @@ export class Operations {
     const said = { ...spec, ...(effort === undefined ? {} : { effort }), limits: { ...spec.limits, ...limits } }
     if (model === undefined) return said
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
-    return { ...said, model, credentials: credentialsOf(model, [], config) }
+    return { ...said, model, credentials: credentialsOf(model, [], config), ...(isPlayed(model) ? { fallback: [] } : {}) }
   }
 }
 
@@ -202,6 +202,12 @@ function checkCommand({ agent, model, allow, deny, mcp, interactive, limits = {}
   const given = Object.entries({ agent, model, allow, deny, mcp, interactive: interactive || undefined, maxSteps, budgetUsd, budgetTokens })
   const wrong = given.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (wrong.length > 0) throw new KernelError('INVALID', `a plain command has no ${wrong.join(', ')}: reeve cannot hold it to them`)
+}
+
+/** What stands in for a model that is paid for does not stand in for one that is played: that costs nothing, and is to go on costing nothing. */
+function fallbackOf(model: string, agent: Agent, config: Config): readonly string[] {
+  if (isPlayed(model) && model !== agent.model) return []
+  return agent.fallback ?? (isPlayed(model) ? [] : config.fallback)
 }
 
 /** The names of the keys that the first model needs; a fallback goes without. Errors: INVALID for a provider that nobody configured. */

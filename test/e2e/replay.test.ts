@@ -125,6 +125,22 @@ describe('what is replayed', () => {
     })
   })
 
+  test('is not followed by a model that is paid for, unless that is asked for', async () => {
+    await writeFile(daemon.paths.configFile, 'fallback: [ollama/paid]\n')
+    await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
+    await writeFile(join(daemon.work, '.reeve/agents/own.md'), '---\nfallback: [ollama/own]\nmodel: "script:none.yaml"\n---\n')
+    const failed = await recorded([{ error: 'the model fell over' }])
+    expect(failed.fallback).toEqual([])
+    expect(await replay(failed, { agent: 'own' })).toMatchObject({ view: { status: 'failed', fallback: [], exit: { reason: 'the model fell over' } } })
+    const fallback = await daemon.script([{ text: 'from the script' }])
+    expect(await replay(failed, { fallback: [fallback] })).toMatchObject({ view: { status: 'completed', lastText: 'from the script', fallback: [fallback] } })
+    const kept = await daemon.spawn({ agent: 'own' })
+    expect(kept.fallback).toEqual(['ollama/own'])
+    await daemon.ended(kept.uuid)
+    await daemon.resume(kept.uuid, { model: `replay:${failed.uuid}` })
+    expect(await daemon.ended(kept.uuid)).toMatchObject({ model: `replay:${failed.uuid}`, fallback: [] })
+  })
+
   test('must be there, must have steps, and is not oneself', async () => {
     await expect(daemon.spawn({ model: 'replay:nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     const command = await daemon.sh('true')
