@@ -9,7 +9,19 @@ export interface LogLine {
 }
 
 /** The facts that have lines. */
-export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.exited']
+export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.exited', 'context.compacted', 'compaction.failed']
+
+type Body<T extends FactBody['type']> = Extract<FactBody, { type: T }>
+
+/** What a tool gave. One that gave pictures and no words gave something all the same. */
+export function resultText({ content, images = [] }: Body<'tool.finished'>): string {
+  return content === '' ? images.map(({ mediaType }) => `[${mediaType}]`).join(' ') : content
+}
+
+export function compactionText(body: Body<'context.compacted' | 'compaction.failed'>): string {
+  if (body.type === 'compaction.failed') return `the context could not be compacted: ${body.error}`
+  return `the context was compacted: ${body.before} tokens became about ${body.after}`
+}
 
 export function logLines(at: string, body: FactBody): LogLine[] {
   const lines = (stream: LogLine['stream'], text: string): LogLine[] => text.replace(/\n$/, '').split('\n').map((part) => ({ at, stream, text: part }))
@@ -20,7 +32,9 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'process.note': return lines('system', body.text)
     case 'process.exited': return lines('system', `ended: ${body.exit.reason} (${body.exit.code})`)
     case 'model.failed': return lines('system', `model call failed: ${body.error}`)
-    case 'tool.finished': return lines('tool', `${body.name} ${body.outcome}: ${body.content}`)
+    case 'tool.finished': return lines('tool', `${body.name} ${body.outcome}: ${resultText(body)}`)
+    case 'context.compacted':
+    case 'compaction.failed': return lines('system', compactionText(body))
     case 'model.finished':
       return body.message.flatMap((part) => {
         if (part.type === 'tool-call') return lines('tool', `${part.name} ${JSON.stringify(part.input)}`)

@@ -91,6 +91,8 @@ export interface StepView {
   cacheReadTokens: number
   cacheWriteTokens: number
   costUsd: number | null
+  /** what happened to the context after it, in words */
+  notes: string[]
 }
 
 /** One event: the envelope of every fact that is seen from outside. Other fields depend on `type`. */

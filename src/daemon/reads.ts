@@ -177,4 +177,4 @@ export class Reads {
   }
 }
 
-const STEP_FACTS: ReadonlySet<string> = new Set(['model.started', 'model.finished', 'model.failed', 'tool.finished'])
+const STEP_FACTS: ReadonlySet<string> = new Set(['model.started', 'model.finished', 'model.failed', 'tool.finished', 'context.compacted', 'compaction.failed'])

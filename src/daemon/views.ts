@@ -2,6 +2,7 @@
 // Test: test/tables/views.test.ts, test/e2e/api.test.ts.
 import { hostname } from 'node:os'
 import { statusOf } from '../kernel/status.ts'
+import { compactionText, resultText } from '../api/log-lines.ts'
 import { iso, isoOrNull } from './times.ts'
 import type { ProcessView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
@@ -154,6 +155,7 @@ function addToSteps(steps: Map<number, Draft>, body: FactBody, at: number): void
   if (body.type === 'model.started') startStep(steps, body, at)
   else if (body.type === 'model.finished') finishModel(steps.get(body.step), body, at)
   else if (body.type === 'tool.finished') finishTool(steps.get(body.step), body, at)
+  else if (body.type === 'context.compacted' || body.type === 'compaction.failed') steps.get(body.step)?.notes.push(compactionText(body))
 }
 
 function startStep(steps: Map<number, Draft>, body: Extract<FactBody, { type: 'model.started' }>, at: number): void {
@@ -162,7 +164,7 @@ function startStep(steps: Map<number, Draft>, body: Extract<FactBody, { type: 'm
   else {
     steps.set(body.step, {
       step: body.step, startedAt: iso(at), finishedAt: null, model: body.model, attempts: 1, text: null, tools: [],
-      inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null,
+      inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null, notes: [],
     })
   }
 }
@@ -181,6 +183,6 @@ function finishModel(step: Draft | undefined, body: Extract<FactBody, { type: 'm
 function finishTool(step: Draft | undefined, body: Extract<FactBody, { type: 'tool.finished' }>, at: number): void {
   const tool = step?.tools.find((other) => other.callId === body.callId)
   if (!step || !tool) return
-  Object.assign(tool, { outcome: body.outcome, result: body.content, durationMs: body.durationMs })
+  Object.assign(tool, { outcome: body.outcome, result: resultText(body), durationMs: body.durationMs })
   if (step.tools.every((other) => other.outcome !== null)) step.finishedAt = iso(at)
 }

@@ -284,6 +284,7 @@ describe('looking', () => {
     const step = (n: number) => ({
       step: n, startedAt: '2026-01-02T03:04:05.000+00:00', finishedAt: '2026-01-02T03:04:07.000+00:00', model: 'm', attempts: 1, text: 'I look.', inputTokens: 10, outputTokens: 5,
       cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.001, tools: [{ callId: 'c', name: 'read', input: { path: 'a' }, outcome: 'ok', result: 'x', durationMs: 3 }],
+      notes: n === 1 ? ['the context was compacted'] : [],
     })
     const steps = Array.from({ length: 201 }, (_, i) => step(i + 1))
     const routes: FakeRoutes = {
@@ -291,7 +292,7 @@ describe('looking', () => {
       [`GET /v1/processes/${uuid}/steps`]: ({ query }) => ({ json: { version: 1, steps: steps.slice(Number(query.get('after'))).slice(0, Number(query.get('limit'))) } }),
     }
     const result = await reeve(routes, 'steps', '5')
-    expect(result.stdout.split('\n').slice(0, 3)).toEqual(['step 1 | m | 10 in, 5 out | $0.0010 | 2.0s', '  I look.', '  read a  ok 3ms'])
+    expect(result.stdout.split('\n').slice(0, 4)).toEqual(['step 1 | m | 10 in, 5 out | $0.0010 | 2.0s', '  I look.', '  read a  ok 3ms', '  the context was compacted'])
     expect(result.stdout).toContain('step 201 |')
     expect((JSON.parse((await reeve(routes, 'steps', '--json', '5')).stdout) as { steps: object[] }).steps).toEqual(steps)
   })

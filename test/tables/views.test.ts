@@ -97,3 +97,17 @@ test('a step whose call is open has no text and no cost yet; facts of a step tha
   expect(stepsOf(factsOf([...CALLS.slice(0, 1)]))).toMatchObject([{ step: 1, attempts: 1, text: null, costUsd: null, finishedAt: null, tools: [] }])
   expect(stepsOf(factsOf([FIRST_END]))).toEqual([])
 })
+
+test('a step says what became of the context after it, and of a picture without words that it was there', () => {
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null }
+  const [step] = stepsOf(factsOf([
+    ...CALLS, FIRST_END, { ...SECOND_END, content: '', images: [{ mediaType: 'image/png', data: 'AAAA' }] },
+    { type: 'compaction.started', step: 1, attempt: 1, model: 'a/b' },
+    { type: 'compaction.failed', step: 1, attempt: 1, error: 'overloaded', status: 529, retryInMs: 5 },
+    { type: 'context.compacted', step: 1, summary: 'so far', ranges: [[1, 2]], before: 180_000, after: 20_000, usage, durationMs: 9 },
+  ]))
+  expect(step).toMatchObject({
+    tools: [{ result: '[image/png]' }, { result: 'no' }],
+    notes: ['the context could not be compacted: overloaded', 'the context was compacted: 180000 tokens became about 20000'],
+  })
+})

@@ -31,7 +31,7 @@ function lines(step: StepView, out: Output): string[] {
   if (step.finishedAt !== null) parts.push(took(Date.parse(step.finishedAt) - Date.parse(step.startedAt)))
   if (step.attempts > 1) parts.push(plural(step.attempts, 'attempt'))
   const text = step.text ? safe(step.text).trimEnd().split('\n').map((line) => `  ${line}`) : []
-  return [out.paint('bold', parts.join(' | ')), ...text, ...step.tools.map((tool) => toolLine(tool, out))]
+  return [out.paint('bold', parts.join(' | ')), ...text, ...step.tools.map((tool) => toolLine(tool, out)), ...step.notes.map((note) => out.paint('dim', `  ${oneLine(note)}`))]
 }
 
 function toolLine(tool: StepView['tools'][number], out: Output): string {

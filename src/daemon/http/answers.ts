@@ -68,7 +68,7 @@ const step = of<StepView>()(z.object({
   tools: z.array(z.object({
     callId: z.string(), name: z.string(), input: z.unknown(), outcome: z.string().nullable(), result: z.string().nullable(), durationMs: ms.nullable(),
   })),
-  ...tokens, costUsd: usd.nullable(),
+  ...tokens, costUsd: usd.nullable(), notes: z.array(z.string()).describe('what happened to the context after it'),
 })).meta({ id: 'StepView', description: 'One model call with the tool calls that it asked for.' })
 
 const line = of<LogLine>()(z.object({ at: time, stream: z.enum(['stdout', 'stderr', 'assistant', 'user', 'tool', 'system']), text: z.string() })).meta({ id: 'LogLine' })
