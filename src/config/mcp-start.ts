@@ -1,6 +1,7 @@
 // MCP servers at the start of an incarnation: which may be used, with every value filled in. What is missing or not
 // trusted keeps that one server out, never the process. The result holds secrets and must never be recorded.
 // Test: test/tables/config-mcp.test.ts, test/e2e/mcp-config.test.ts.
+import { dirname, join } from 'node:path'
 import { KernelError } from '../kernel/errors.ts'
 import type { McpReach, McpStart } from '../kernel/mcp.ts'
 import type { McpServer, ProcessSpec } from '../kernel/types.ts'
@@ -129,7 +130,8 @@ async function withSecrets(server: McpServer, around: Around): Promise<McpServer
 async function readAgain(source: string, { spec, paths }: Around): Promise<readonly McpServer[]> {
   if (source === paths.configFile) return userServers(paths)
   if (!source.endsWith('.md')) return readMcpJson(source, spec.cwd)
-  const found = await readText(source, source.startsWith(paths.agentsDir) ? undefined : await trustedOwners(spec.cwd))
-  const parsed = found && parseAgent(found.text, source, source.includes('.claude') ? 'claude' : 'project')
+  const dir = dirname(source)
+  const found = await readText(source, dir === paths.agentsDir ? undefined : await trustedOwners(spec.cwd))
+  const parsed = found && parseAgent(found.text, source, dir.endsWith(join('.claude', 'agents')) ? 'claude' : 'project')
   return parsed?.ok ? (parsed.value.mcp?.own ?? []) : []
 }

@@ -29,6 +29,9 @@ interface CallOptions {
 /** Time limits are ours, as the library's go on while the agent is frozen. This is the longest that a timer can wait. */
 const NEVER_MS = 2 ** 31 - 1
 const LISTEN_MS = 5_000
+const MAX_PAGES = 64
+/** More would be of no use to a model; each is sent to it at every step. */
+const MAX_TOOLS = 1_000
 const FORGOTTEN = [400, 404]
 const WANTS_A_KEY = [401, 403]
 const SPEAKS_OTHERWISE = [400, 404, 405, 406]
@@ -40,6 +43,7 @@ export class Connection {
   readonly #transport: StdioTransport | HttpTransport
   readonly #changed: () => void
   #listening = false
+  #hasListened = false
   #over = false
   #lost = Promise.withResolvers<string>()
 
@@ -95,9 +99,19 @@ export class Connection {
     }
   }
 
+  /** All pages, but for what no agent could use; of each tool what is needed. */
   async list(signal: AbortSignal): Promise<readonly Listed[]> {
-    if (!this.#client.getServerCapabilities()?.tools) return []
-    return (await this.#client.listTools(undefined, { signal, timeout: NEVER_MS, cacheMode: 'refresh' })).tools
+    const tools: Listed[] = []
+    if (!this.#client.getServerCapabilities()?.tools) return tools
+    let cursor: string | undefined
+    for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
+      const params = cursor === undefined ? {} : { cursor }
+      const listed = await this.#client.request({ method: 'tools/list', params }, { signal, timeout: NEVER_MS })
+      tools.push(...listed.tools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema })))
+      cursor = listed.nextCursor
+      if (cursor === undefined) break
+    }
+    return tools
   }
 
   /** Errors: what the server or the connection says. */
@@ -137,7 +151,11 @@ export class Connection {
     if (this.#listening || this.#client.getProtocolEra() !== 'modern' || !this.#client.getServerCapabilities()?.tools?.listChanged) return
     this.#listening = true
     this.#client.listen({ toolsListChanged: true }, { timeout: LISTEN_MS })
-      .then((subscription) => subscription.closed)
+      .then((subscription) => {
+        if (this.#hasListened) this.#changed() // it may have, while nobody listened
+        this.#hasListened = true
+        return subscription.closed
+      })
       .then(() => { this.#listening = false }, () => undefined)
   }
 }

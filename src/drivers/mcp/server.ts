@@ -7,11 +7,16 @@ import type { Containment } from '../contain/contain.ts'
 import { ToolError } from '../native/tools/tool.ts'
 import type { Patience, Tool, ToolContext, ToolOutput } from '../native/tools/tool.ts'
 import type { Freezer } from '../native/tools/freezer.ts'
+import { abortable } from '../native/work.ts'
+import { CallWatch, progressText } from './call-watch.ts'
+import type { Progress } from './call-watch.ts'
 import type { Connection, ReadyServer } from './connection.ts'
 import { namedTools, outputOf } from './tools.ts'
 import type { NamedTool } from './tools.ts'
 
 const MAX_RESTARTS = 3
+/** Lists that are asked for in the life of an agent: each new one is recorded. */
+const MAX_LISTS = 200
 /** Of what it says on stderr, for the reason why it did not start. */
 const TAIL_CHARS = 500
 /** Of what it says beside its answers, shown with one call. */
@@ -40,6 +45,9 @@ export class Server {
   #restarts = 0
   #tail = ''
   #wasUp = false
+  #stale = false
+  #listing = false
+  #lists = 0
 
   constructor(parts: ServerParts) {
     this.#parts = parts
@@ -102,6 +110,7 @@ export class Server {
 
   async #list(connection: Connection, signal: AbortSignal): Promise<void> {
     const { prefix, start } = this.#parts
+    this.#lists += 1
     const { tools, leftOut } = namedTools(await connection.list(signal), prefix)
     this.#tools = tools.map((tool) => this.#toolOf(tool))
     const notes = [...start.notes, ...(leftOut > 0 ? [`${leftOut} of its tools cannot be offered`] : [])]
@@ -109,11 +118,20 @@ export class Server {
     this.#state = { name: start.name, state: 'up', detail, tools: this.#tools.map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() })) }
   }
 
+  /** One list at a time; what is told meanwhile is looked at after it. */
   #listAgain(): void {
-    const connection = this.#connection
-    if (connection === null || connection.over) return
-    const limit = AbortSignal.any([this.#parts.ending, AbortSignal.timeout(this.#parts.start.startMs)])
-    this.#list(connection, limit).then(() => this.#parts.changed(), () => undefined)
+    this.#stale = true
+    if (this.#listing || this.#connection === null) return
+    this.#listing = true
+    this.#listWhileStale(this.#connection).catch(() => undefined).finally(() => { this.#listing = false })
+  }
+
+  async #listWhileStale(connection: Connection): Promise<void> {
+    while (this.#stale && !connection.over && this.#lists < MAX_LISTS) {
+      this.#stale = false
+      await this.#list(connection, AbortSignal.any([this.#parts.ending, AbortSignal.timeout(this.#parts.start.startMs)]))
+      this.#parts.changed()
+    }
   }
 
   #ended(connection: Connection, how: string): void {
@@ -178,7 +196,7 @@ export class Server {
       this.#restarts += 1
     }
     try {
-      const connection = await unlessAborted(this.#open(), signal)
+      const connection = await abortable(this.#open(), signal)
       this.#parts.changed()
       return connection
     } catch (error) {
@@ -212,77 +230,10 @@ function lost(): never {
   throw new ToolError('not done: the server does not know the session that it has just begun')
 }
 
-interface Progress {
-  readonly progress: number
-  readonly total?: number | undefined
-  readonly message?: string | undefined
-}
-
-function progressText({ progress, total, message }: Progress): string {
-  const count = total === undefined ? String(progress) : `${progress}/${total}`
-  return `${message === undefined ? '' : `${message.slice(0, 1000)} `}[${count}]\n`
-}
-
-/** Ends a call when it is interrupted, and when the server says nothing of it for too long; both stand still while frozen. */
-class CallWatch implements Disposable {
-  readonly #at: ToolContext
-  readonly #callMs: number
-  readonly #abort = new AbortController()
-  #disarm: () => void
-  /** why the call was ended by us */
-  why: string | null = null
-
-  constructor(at: ToolContext, callMs: number) {
-    this.#at = at
-    this.#callMs = callMs
-    this.#disarm = this.#arm()
-    at.signal.addEventListener('abort', this.#interrupt)
-    if (at.signal.aborted) this.#interrupt()
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal
-  }
-
-  word(text: string): void {
-    this.#disarm()
-    this.#disarm = this.#arm()
-    this.#at.output(text)
-  }
-
-  [Symbol.dispose](): void {
-    this.#disarm()
-    this.#at.signal.removeEventListener('abort', this.#interrupt)
-  }
-
-  #arm(): () => void {
-    return this.#at.freezer.deadline(this.#callMs, () => this.#end(`no word of it for ${this.#callMs} ms, so it was cancelled: it may or may not have happened`))
-  }
-
-  readonly #interrupt = (): void => this.#end('ended by an interruption')
-
-  #end(why: string): void {
-    this.why ??= why
-    this.#abort.abort(why)
-  }
-}
-
 function hiderOf(secrets: readonly string[]): (text: string) => string {
   return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
 }
 
 function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(new Error('ended by an interruption'))
-  signal.addEventListener('abort', abort)
-  if (signal.aborted) abort()
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }

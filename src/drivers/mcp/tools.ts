@@ -15,7 +15,8 @@ const MAX_SERVER_CHARS = 32
 const HASH_CHARS = 6
 const MAX_DESCRIPTION_CHARS = 4_096
 const MAX_SCHEMA_BYTES = 64 * 1024
-const MAX_TOOLS = 500
+/** Of all tools of a server, in characters of JSON: it is recorded whenever the list changes, and sent at every step. */
+const MAX_LIST_CHARS = 1024 * 1024
 const MAX_PICTURES = 10
 
 /** One tool of a server, under the name that the model knows. */
@@ -35,13 +36,13 @@ export function prefixOf(server: string, taken: ReadonlySet<string>): string {
 /** The tools that can be offered, in the server's order, and how many cannot. */
 export function namedTools(listed: readonly Listed[], prefix: string): { readonly tools: readonly NamedTool[]; readonly leftOut: number } {
   const tools = new Map<string, NamedTool>()
-  for (const tool of listed.slice(0, MAX_TOOLS)) {
+  let left = MAX_LIST_CHARS
+  for (const tool of listed) {
     const schema = schemaOf(tool.inputSchema)
-    if (schema === null) continue
+    left -= schema === null ? 0 : JSON.stringify(schema).length + tool.name.length
+    if (schema === null || left < 0) continue
     const name = unique(`${prefix}__${tool.name.replaceAll(/[^A-Za-z0-9_-]+/g, '_')}`, MAX_NAME_CHARS, (one) => tools.has(one))
-    // What it says about its output is not kept: a result that does not fit is still what happened.
-    const { outputSchema: _, ...rest } = tool
-    tools.set(name, { name, description: (tool.description ?? '').slice(0, MAX_DESCRIPTION_CHARS), schema, listed: rest })
+    tools.set(name, { name, description: (tool.description ?? '').slice(0, MAX_DESCRIPTION_CHARS), schema, listed: tool })
   }
   return { tools: [...tools.values()], leftOut: listed.length - tools.size }
 }
