@@ -11,6 +11,7 @@ import { parseYaml, type Format } from './yaml.ts'
 /** The most bytes of an environment, names and values together: it is recorded with the process. */
 export const MAX_ENV_BYTES = 512 * 1024
 const MAX_CREDENTIALS = 200
+const NO_KEYS: ReadonlySet<string> = new Set()
 
 export interface SplitEnv {
   /** is recorded in the journal and comes back at a resume */
@@ -32,15 +33,18 @@ const DROPPED = new Set([
   'LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES', 'NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC', 'INVOCATION_ID', 'JOURNAL_STREAM',
 ])
 
-/** A command expects its whole environment, so all that does not look like a secret is recorded. Throws INVALID if it is too big. */
-export function splitEnv(env: Env): SplitEnv {
+/**
+ * A command expects its whole environment, so all that does not look like a secret is recorded, and is none of the `keys`: the
+ * names under which the configuration has them. Throws INVALID if it is too big.
+ */
+export function splitEnv(env: Env, keys: ReadonlySet<string> = NO_KEYS): SplitEnv {
   const recorded: Record<string, string> = {}
   const secrets: Record<string, string> = {}
   let bytes = 0
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || DROPPED.has(name)) continue
     bytes += Buffer.byteLength(name) + Buffer.byteLength(value)
-    const into = looksSecret(name, value) ? secrets : recorded
+    const into = looksSecret(name, value) || (keys.has(name) && value !== '') ? secrets : recorded
     into[name] = value
   }
   if (bytes > MAX_ENV_BYTES) throw new KernelError('INVALID', `the environment has ${bytes} bytes; at most ${MAX_ENV_BYTES} can be recorded`)

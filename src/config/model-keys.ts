@@ -16,6 +16,11 @@ export function providerOf(model: string, providers: readonly Provider[]): Provi
   return providers.find((one) => one.name === name)
 }
 
+/** The names of all keys that the configuration speaks of: whatever they are called, they are secrets. */
+export function keyNames(providers: readonly Provider[]): ReadonlySet<string> {
+  return new Set(providers.flatMap((one) => one.apiKeyEnv ?? []))
+}
+
 /** The names of the keys that a model needs. Errors: INVALID for a provider that nobody configured. */
 export function keysOf(model: string, providers: readonly Provider[]): readonly string[] {
   const provider = providerOf(model, providers)

@@ -3,6 +3,7 @@
 // Test: test/e2e/doctor-models.test.ts.
 import { loadConfig, type Provider } from '../config/config.ts'
 import { splitEnv } from '../config/credentials.ts'
+import { keyNames } from '../config/model-keys.ts'
 import type { ProviderCheckView } from '../api/views.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Keys } from './keys.ts'
@@ -15,7 +16,7 @@ export interface ModelsCheckParts {
 /** Side by side; `env` is the client's environment. Errors: those of a configuration that cannot be read. */
 export async function checkModels(env: Readonly<Record<string, string>>, { paths, keys }: ModelsCheckParts): Promise<ProviderCheckView[]> {
   const { providers } = await loadConfig({ paths, cwd: null, env: {} })
-  const { secrets, recorded } = splitEnv(env)
+  const { secrets, recorded } = splitEnv(env, keyNames(providers))
   const asked = new Map<string, ReturnType<Keys['locate']>>()
   // A key that two providers share is looked for once: the user's command may ask the user.
   const locate = (name: string): ReturnType<Keys['locate']> => {

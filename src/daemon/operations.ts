@@ -7,7 +7,7 @@ import { wrongTool, type Agent } from '../config/agent-file.ts'
 import { findAgent } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { mcpServers } from '../config/mcp.ts'
-import { isPlayed, keysOf } from '../config/model-keys.ts'
+import { isPlayed, keyNames, keysOf } from '../config/model-keys.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { SIGNALS } from '../kernel/signals.ts'
 import type { PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../api/views.ts'
@@ -50,11 +50,10 @@ export class Operations {
   async spawn(body: SpawnBody): Promise<ProcessView> {
     const { pipeline, keys, reads, mayStart } = this.#parts
     mayStart()
-    const env = splitEnv(body.env ?? {})
-    const spec = await this.#spec(body, env.recorded, Object.keys(env.secrets))
+    const { spec, secrets } = await this.#spec(body)
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
     const uuid = uuidv7()
-    const found = await keys.of({ uuid, spec }, env.secrets)
+    const found = await keys.of({ uuid, spec }, secrets)
     if (found.missing.length > 0 && spec.driver !== 'command') {
       keys.forget(uuid)
       throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, { missing: found.missing })
@@ -82,12 +81,13 @@ export class Operations {
   }
 
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {
-    const { reads, pipeline, keys, mayStart } = this.#parts
+    const { reads, pipeline, keys, settings, mayStart } = this.#parts
     mayStart()
     const process = await this.#released(await reads.resolve(ref))
     const { uuid } = process
     const spec = await this.#override(process, body)
-    const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, body.env ? splitEnv(body.env).secrets : {})
+    const { secrets } = splitEnv(body.env ?? {}, keyNames(settings.now.providers))
+    const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, secrets)
     const frozen = process.life.state === 'dead' ? process : null
     const message = body.message === undefined ? null : { id: uuidv7(), text: body.message }
     const { subtree = false, only = false, rerun = false } = body
@@ -126,15 +126,16 @@ export class Operations {
     return { version: 1, affected, process: view, ...(childrenGoOn > 0 ? { childrenGoOn } : {}), ...(note === null ? {} : { note }) }
   }
 
-  async #spec(body: SpawnBody, env: Readonly<Record<string, string>>, secrets: readonly string[]): Promise<ProcessSpec> {
+  async #spec(body: SpawnBody): Promise<{ readonly spec: ProcessSpec; readonly secrets: Readonly<Record<string, string>> }> {
     await checkCwd(body.cwd)
     const { settings, container } = this.#parts
     const flags = { ...(body.agent === undefined ? {} : { agent: body.agent }), ...(body.model === undefined ? {} : { model: body.model }), ...(body.containment === undefined ? {} : { containment: body.containment }), ...(body.effort === undefined ? {} : { effort: body.effort }), ...(body.fallback === undefined ? {} : { fallback: body.fallback }) }
-    const config = await settings.of(body.cwd, env, flags)
+    const config = await settings.of(body.cwd, body.env ?? {}, flags)
+    const { recorded: env, secrets } = splitEnv(body.env ?? {}, keyNames(config.providers))
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
-    if (body.argv) return { ...shared, ...commandSpec(body, secrets) }
-    return { ...shared, ...(await this.#agentSpec(body, config)) }
+    const own = body.argv ? commandSpec(body, Object.keys(secrets)) : await this.#agentSpec(body, config)
+    return { spec: { ...shared, ...own }, secrets }
   }
 
   async #agentSpec(body: SpawnBody, config: Config): Promise<Omit<ProcessSpec, 'name' | 'cwd' | 'env' | 'interactive' | 'containment' | 'intent'>> {

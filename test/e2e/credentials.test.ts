@@ -111,6 +111,17 @@ describe('the key of a model', () => {
     await expectUnseen(uuid)
   })
 
+  test('is a secret whatever it is called: also of a fallback, and of a process that does not use it', async () => {
+    const plain = secret.replace('value-', '')
+    await writeFile(daemon.paths.configFile, `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1", apiKeyEnv: SERVED_ACCOUNT }]\n`)
+    const { uuid } = await run({ env: env({ SERVED_ACCOUNT: plain }) })
+    expect((await daemon.ended(uuid)).status).toBe('completed')
+    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${plain}`)
+    await daemon.ended((await daemon.play([{ text: 'x' }], { env: env({ SERVED_ACCOUNT: plain }), fallback: ['served/small'] })).uuid)
+    expect((await daemon.ended((await daemon.sh('test "$SERVED_ACCOUNT"', { env: env({ SERVED_ACCOUNT: plain }) })).uuid)).status).toBe('completed')
+    expect(await filesWith(plain)).toEqual([])
+  })
+
   test('that nobody has is CREDENTIALS_MISSING, and says which', async () => {
     await expect(run()).rejects.toMatchObject({ code: 'CREDENTIALS_MISSING', message: expect.stringContaining('SERVED_API_KEY'), details: { missing: ['SERVED_API_KEY'] } })
     expect(server.requests).toEqual([])

@@ -42,6 +42,7 @@ describe('an environment is split', () => {
 
   test('an empty secret is not missed later', () => {
     expect(splitEnv({ API_KEY: '' }).secrets).toEqual({})
+    expect(splitEnv({ ACCOUNT: 'x', OTHER: '' }, new Set(['ACCOUNT', 'OTHER']))).toEqual({ recorded: { OTHER: '' }, secrets: { ACCOUNT: 'x' } })
   })
 
   test('it is bounded', () => {
