@@ -31,7 +31,7 @@ const common = {
 const besideCli = {
   name: 'beside the command line',
   setup(hooks) {
-    hooks.onResolve({ filter: /config\/edit\.ts$/ }, ({ kind }) => {
+    hooks.onResolve({ filter: /config\/(edit|choices)\.ts$/ }, ({ kind }) => {
       return kind === 'dynamic-import' ? { path: './config.cjs', external: true } : null
     })
   },
@@ -44,7 +44,7 @@ const esm = { format: 'esm', splitting: true, outdir: 'dist' }
 
 const bundles = [
   { entry: 'dist/cli/main.cjs', options: { ...cli, entryPoints: { main: 'src/cli/main.ts' }, plugins: [besideCli] } },
-  { entry: 'dist/cli/config.cjs', options: { ...cli, entryPoints: { config: 'src/config/edit.ts' } } },
+  { entry: 'dist/cli/config.cjs', options: { ...cli, outdir: undefined, outfile: 'dist/cli/config.cjs', stdin: { contents: "export * from './src/config/edit.ts'; export * from './src/config/choices.ts'", resolveDir: root } } },
   { entry: 'dist/daemon.js', options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
   { entry: 'dist/index.js', options: { ...esm, entryPoints: { index: 'src/index.ts' }, chunkNames: 'index-[hash]', packages: 'external' } },
 ]

@@ -2,7 +2,7 @@
 // Test: test/tables/cli-verbs.test.ts holds the pages to the table.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { flagRows } from '../src/cli/verbs/help.ts'
+import { flagRows } from '../src/cli/manual.ts'
 import { COMMON, VERBS, type Verb } from '../src/cli/verbs.ts'
 
 const dir = fileURLToPath(new URL('../docs/verbs/', import.meta.url))

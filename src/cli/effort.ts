@@ -2,7 +2,7 @@
 import type { Effort } from '../kernel/types.ts'
 import { UsageError } from './errors.ts'
 
-const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+export const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 export function effortOf(text: string | undefined): Effort | undefined {
   const level = EFFORTS.find((each) => each === text)

@@ -9,6 +9,9 @@ const BY_NAME: Readonly<Record<string, Signal>> = {
   INT: 'SIGINT', KILL: 'SIGKILL', TERM: 'SIGTERM', PAUSE: 'SIGPAUSE', STOP: 'SIGPAUSE', RESUME: 'SIGRESUME', CONT: 'SIGRESUME',
 }
 
+/** Each with its number, for people. */
+export const SIGNALS = Object.entries(BY_NUMBER).map(([number, name]) => [name, number] as const)
+
 export function signalOf(text: string): Signal {
   const signal = BY_NUMBER[text] ?? BY_NAME[text.toUpperCase().replace(/^SIG/, '')]
   if (signal) return signal

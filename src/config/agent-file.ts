@@ -36,7 +36,7 @@ export interface Agent {
   readonly unsupported: readonly string[]
 }
 
-const TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash'] as const
+export const TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash'] as const
 
 /** Claude Code's tools, by reeve's names. */
 const CLAUDE_TOOLS: Readonly<Record<string, string>> = {

@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest'
 import { verbPage } from '../../scripts/docs-verbs.ts'
 import { parse } from '../../src/cli/args.ts'
 import { COMMON, VERBS } from '../../src/cli/verbs.ts'
-import { verbHelp } from '../../src/cli/verbs/help.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const rows = Object.entries(VERBS)
@@ -39,10 +38,6 @@ describe.each(rows)('%s', (name, verb) => {
 
   test('has a page that says what the table says', () => {
     expect(readFileSync(at(`docs/verbs/${name}.md`), 'utf8')).toBe(verbPage(name, verb))
-  })
-
-  test('has help that fits a terminal', () => {
-    for (const line of verbHelp(name, verb).split('\n')) expect(line.length, line).toBeLessThanOrEqual(125)
   })
 })
 

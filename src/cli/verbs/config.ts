@@ -49,6 +49,18 @@ function edit(): Promise<Edit> {
   return import('../../config/edit.ts')
 }
 
+/** For completion: what may stand for a word of this kind, with a word about it. */
+export async function choices(kind: 'PROVIDER/NAME' | 'AGENT' | 'TOOL' | 'KEY'): Promise<readonly (readonly [string, string])[]> {
+  const { agentChoices, keyChoices, modelChoices, toolChoices } = await import('../../config/choices.ts')
+  const place = { paths: paths(), cwd: process.cwd(), env: process.env }
+  switch (kind) {
+    case 'PROVIDER/NAME': return modelChoices(place)
+    case 'AGENT': return agentChoices(place)
+    case 'TOOL': return toolChoices()
+    case 'KEY': return keyChoices(place)
+  }
+}
+
 async function showPaths(out: Out): Promise<void> {
   const { configFile, credentialsFile, agentsDir, state, socket, logFile } = paths()
   const named = { configFile, credentialsFile, agentsDir, state, socket, logFile }

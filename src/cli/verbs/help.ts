@@ -1,75 +1,73 @@
-// `reeve help`, from the table of verbs. Test: test/tables/cli-verbs.test.ts.
+// `reeve help`: all verbs on one screen, a verb's page from the table of verbs, or a topic. It uses no pager: `reeve help run | less`.
+// Test: test/tables/cli-help.test.ts.
 import { nearest } from '../../config/nearest.ts'
-import type { Flag, Flags } from '../args.ts'
 import { UsageError } from '../errors.ts'
+import { topicPage, verbPage } from '../manual.ts'
 import { pad } from '../text.ts'
 import { COMMON, VERBS, type Call, type Verb } from '../verbs.ts'
+import type { Topic } from '../topics.ts'
 
-const GROUPS: readonly (readonly [title: string, verbs: readonly string[]])[] = [
-  ['Run and steer', ['run', 'attach', 'send', 'pause', 'resume', 'kill', 'stop', 'wait']],
-  ['Look', ['ps', 'inspect', 'steps', 'logs', 'events', 'agents']],
-  ['Around it', ['daemon', 'doctor', 'config', 'help', 'version']],
+/** All verbs, each with what it does in a few words. */
+export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<string, string>>])[] = [
+  ['Talk', { run: 'start a process', attach: 'watch it, talk to it', send: 'send it a message' }],
+  ['Look', { ps: 'list the processes', inspect: 'all about one', steps: 'its model calls', logs: 'what it said', events: 'what happened', agents: 'what can be run' }],
+  ['Steer', { pause: 'hold it', resume: 'let it go on', stop: 'end it, with time', kill: 'end it; send a signal', wait: 'until it is so', rm: 'remove what has ended' }],
+  ['Around', { daemon: 'start, stop, look', doctor: 'what works here', config: 'show and change it', completion: 'for your shell', help: 'this', version: 'which one this is' }],
 ]
 
+const NARROWEST = 40
+const WIDEST = 100
+/** Where nobody says how wide it is. */
+const USUAL = 80
+
 export async function run({ args, out }: Call): Promise<number> {
+  const { TOPICS } = await import('../topics.ts')
   const name = args.words[0]
-  if (name !== undefined && !Object.hasOwn(VERBS, name)) {
-    const near = nearest(name, Object.keys(VERBS))
-    throw new UsageError(`no verb "${name}"`, near && `Did you mean \`reeve help ${near}\`?`)
+  if (name === undefined) {
+    if (out.json) await out.value({ verbs: Object.entries(VERBS).map(([each, row]) => asData(each, row)), topics: Object.entries(TOPICS).map(([each, { summary }]) => ({ name: each, summary })) })
+    else await out.line(overview(Object.keys(TOPICS), (text) => out.paint('bold', text)))
+    return 0
   }
-  const verb = name === undefined ? undefined : VERBS[name]
-  if (out.json) await out.value(verb ? asData(name!, verb) : { verbs: Object.entries(VERBS).map(([each, row]) => asData(each, row)) })
-  else await out.line(verb ? verbHelp(name!, verb) : overview())
+  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
+  const topic = Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined
+  if (!verb && !topic) throw unknown(name, [...Object.keys(VERBS), ...Object.keys(TOPICS)])
+  const columns = Number.isFinite(out.columns) ? Math.max(NARROWEST, Math.min(out.columns, WIDEST)) : USUAL
+  const layout = { columns, heading: (text: string) => out.paint('bold', text) }
+  if (out.json) await out.value(verb ? asData(name, verb) : { name, ...topic })
+  else if (verb) await out.line(verbPage(name, verb, seeAlso(name, TOPICS), layout))
+  else if (topic) await out.line(topicPage(name, topic, layout))
   return 0
 }
 
-function overview(): string {
-  const groups = GROUPS.map(([title, names]) => `${title}:\n${rows(names.map((name) => [name, VERBS[name]?.summary ?? '']))}`)
+function unknown(name: string, known: readonly string[]): UsageError {
+  const near = nearest(name, known)
+  return new UsageError(`no verb and no topic "${name}"`, near ? `Did you mean \`reeve help ${near}\`?` : '`reeve help` lists all verbs and topics.')
+}
+
+/** The verbs of its group, and the topics where it matters. */
+export function seeAlso(name: string, topics: Readonly<Record<string, Topic>>): string[] {
+  const group = GROUPS.find(([, verbs]) => name in verbs)?.[1] ?? {}
+  const about = Object.keys(topics).filter((topic) => topics[topic]?.verbs.includes(name))
+  return [...Object.keys(group).filter((verb) => verb !== name && verb !== 'help' && verb !== 'version'), ...about]
+}
+
+/** On one screen of 24 rows and 80 columns: two verbs on a line. */
+export function overview(topics: readonly string[], heading: (text: string) => string): string {
+  const groups = GROUPS.flatMap(([title, verbs]) => {
+    const cells = Object.entries(verbs).map(([name, what]) => `${pad(name, 11)}${what}`)
+    const rows = Math.ceil(cells.length / 2)
+    return Array.from({ length: rows }, (_, row) => `${row === 0 ? heading(pad(title, 8)) : ' '.repeat(8)}${pad(cells[row] ?? '', 36)}${cells[row + rows] ?? ''}`.trimEnd())
+  })
   return [
-    'reeve runs AI agents as processes: list them, pause them, kill them, resume them.',
-    'Usage: reeve VERB [FLAG]... [WORD]...',
+    'reeve runs AI agents as processes: list, pause, kill and resume them.',
+    'Usage: reeve VERB [FLAG]... [WORD]...   `reeve help VERB` tells all about one.',
+    '',
     ...groups,
-    'P is a PID, a name, or the first or last 4 digits (or more) of an ID. `reeve help VERB` tells more.',
-  ].join('\n\n')
-}
-
-export function verbHelp(name: string, verb: Verb): string {
-  return [
-    `reeve ${name}: ${verb.summary}`,
-    `Usage:\n${verb.usage.map((usage) => `  ${usage}`).join('\n')}`,
-    ...verb.about.map((paragraph) => wrapped(paragraph)),
-    `Flags:\n${rows(flagRows({ ...COMMON, ...verb.flags }))}`,
-    wrapped(`Exit codes: ${verb.exits}.`),
-    `Examples:\n${rows(verb.examples)}`,
-  ].join('\n\n')
-}
-
-/** `-d, --detach` and `--name NAME` with their help; a verb's own flags first. */
-export function flagRows(flags: Flags): [string, string][] {
-  const own = Object.entries(flags).filter(([name]) => !(name in COMMON))
-  const common = Object.entries(flags).filter(([name]) => name in COMMON)
-  return [...own, ...common].map(([name, flag]) => [flagText(name, flag), flag.help])
-}
-
-function flagText(name: string, flag: Flag): string {
-  return `${flag.short ? `-${flag.short}, ` : ''}--${name}${flag.value ? ` ${flag.value}` : ''}`
-}
-
-function rows(pairs: readonly (readonly [string, string])[]): string {
-  const longest = Math.min(40, Math.max(...pairs.map(([left]) => left.length)))
-  return pairs.map(([left, right]) => (left.length > longest ? `  ${left}\n  ${pad('', longest)}  ${right}` : `  ${pad(left, longest)}  ${right}`)).join('\n')
-}
-
-const WRAP_COLUMNS = 100
-
-function wrapped(paragraph: string): string {
-  const lines = ['']
-  for (const word of paragraph.split(' ')) {
-    const line = lines.at(-1) ?? ''
-    if (line !== '' && line.length + word.length >= WRAP_COLUMNS) lines.push(word)
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
-  }
-  return lines.join('\n')
+    '',
+    'P in a usage is a PID, a name, or 4 digits (or more) of an ID, from either end.',
+    `Topics: ${topics.slice(0, 5).join(', ')},`,
+    `        ${topics.slice(5).join(', ')}   (\`reeve help TOPIC\`)`,
+  ].join('\n')
 }
 
 function asData(name: string, verb: Verb): object {

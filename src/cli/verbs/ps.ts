@@ -10,8 +10,8 @@ import { oneLine } from '../text.ts'
 import { branches } from '../tree.ts'
 import type { Call } from '../verbs.ts'
 
-const STATUSES: readonly string[] = ['pending', 'starting', 'ready', 'working', 'waiting', 'suspended', 'stopping', 'zombie', 'completed', 'retired', 'stopped', 'failed', 'interrupted'] satisfies Status[]
-const STATES: readonly string[] = ['created', 'running', 'zombie', 'dead'] satisfies ProcessView['state'][]
+export const STATUSES: readonly string[] = ['pending', 'starting', 'ready', 'working', 'waiting', 'suspended', 'stopping', 'zombie', 'completed', 'retired', 'stopped', 'failed', 'interrupted'] satisfies Status[]
+export const STATES: readonly string[] = ['created', 'running', 'zombie', 'dead'] satisfies ProcessView['state'][]
 const ENDED: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'stopped', 'failed', 'interrupted'])
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
@@ -62,7 +62,7 @@ export interface Row extends Pick<ProcessView, Exclude<(typeof SHOWN)[number], `
 interface Filter { key: FilterKey; value: string }
 type FilterKey = keyof typeof FILTERS
 
-const FILTERS = {
+export const FILTERS = {
   status: (view: Row, value: string) => view.status === value,
   state: (view: Row, value: string) => view.state === value,
   name: (view: Row, value: string) => view.name === value,

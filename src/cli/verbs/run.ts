@@ -12,7 +12,7 @@ import type { Output } from '../output.ts'
 import { oneLine } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
-const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
+export const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const body = bodyOf(args)

@@ -6,7 +6,7 @@ import { called, ending, hasEnded } from '../describe.ts'
 import { UsageError } from '../errors.ts'
 import type { Call } from '../verbs.ts'
 
-const WAITABLE: readonly string[] = ['exited', 'ready', 'suspended', 'waiting'] satisfies WaitFor[]
+export const WAITABLE: readonly string[] = ['exited', 'ready', 'suspended', 'waiting'] satisfies WaitFor[]
 const TIMED_OUT = 124
 const NEVER = 125
 

@@ -1,0 +1,165 @@
+// What may stand where the cursor is: verbs, flags, values and live names, for the shells' completion. Everything comes from
+// the table of verbs, the configuration and a daemon that runs; none is started, and none is waited for long.
+// Test: test/tables/completion.test.ts, test/e2e/completion.test.ts.
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { ProcessView } from '../api/views.ts'
+import { connect } from '../index.ts'
+import type { Flag, Flags } from './args.ts'
+import { EFFORTS } from './effort.ts'
+import { SIGNALS } from './signals.ts'
+import { oneLine } from './text.ts'
+import { isLiteral, nextWords } from './usage.ts'
+import { COMMON, VERBS, type Verb } from './verbs.ts'
+
+/** A word with what it means. One that ends with `/`, `=` or `:` is not whole yet. */
+export type Candidate = readonly [word: string, about: string]
+
+export interface Completion {
+  readonly words: readonly Candidate[]
+  /** `dirs`: the shell completes a directory; a number: a command line of its own begins behind so many words */
+  readonly shell?: 'dirs' | number
+}
+
+/** How long a daemon may take to say which processes there are. */
+const PATIENCE_MS = 800
+/** Ended processes that are offered, the newest. */
+const MAX_ENDED = 50
+
+/** `words` is the command line after `reeve` up to the cursor; its last word may be empty. */
+export async function complete(words: readonly string[]): Promise<Completion> {
+  const before = words.slice(0, -1)
+  const current = words.at(-1) ?? ''
+  const at = before.findIndex((word) => !word.startsWith('-'))
+  if (at < 0) return fitting(current, current.startsWith('-') ? flagWords(COMMON, before) : verbs())
+  const name = before[at] ?? ''
+  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
+  if (!verb) return { words: [] }
+  const end = verb.takesCommand ? before.indexOf('--') : -1
+  if (end >= 0) return { words: [], shell: end + 1 }
+  const typed = [...before.slice(0, at), ...before.slice(at + 1)]
+  return ofVerb(name, verb, typed, current)
+}
+
+async function ofVerb(name: string, verb: Verb, before: readonly string[], current: string): Promise<Completion> {
+  // Its own stand first.
+  const flags = { ...verb.flags, ...COMMON, ...verb.flags }
+  const open = openFlag(flags, before.at(-1))
+  if (open) return valueOf(open, current, '')
+  const [, inline = '', value = ''] = /^(--[\w-]+=)(.*)$/s.exec(current) ?? []
+  const named = flags[inline.slice(2, -1)]
+  if (named && named.kind !== 'on') return valueOf(named, value, inline)
+  if (current.startsWith('-')) return fitting(current, flagWords(flags, before))
+  const words = before.filter((word, index) => !word.startsWith('-') && !openFlag(flags, before[index - 1]))
+  const kinds = nextWords(verb.usage, words)
+  const all = await Promise.all(kinds.map((kind) => (isLiteral(kind) ? [[kind, ''] as const] : ofKind(kind, name, words))))
+  if (kinds.includes('DIR')) return { words: fitting(current, all.flat()).words, shell: 'dirs' }
+  return fitting(current, all.flat())
+}
+
+/** The flag whose value is awaited behind this word. */
+function openFlag(flags: Flags, word: string | undefined): Flag | undefined {
+  if (word === undefined) return undefined
+  const flag = word.startsWith('--') ? flags[word.slice(2)] : Object.values(flags).find(({ short }) => short !== undefined && new RegExp(`^-\\w*${short}$`).test(word))
+  return flag && flag.kind !== 'on' ? flag : undefined
+}
+
+async function valueOf(flag: Flag, current: string, lead: string): Promise<Completion> {
+  if (flag.value === 'DIR') return { words: [], shell: 'dirs' }
+  const { words } = fitting(current, await valuesOf(flag.value ?? '', current))
+  return { words: words.map(([word, about]) => [lead + word, about]) }
+}
+
+async function valuesOf(kind: string, current: string): Promise<readonly Candidate[]> {
+  if (kind === 'KEY=VALUE') return filters(current)
+  if (kind === 'PROVIDER/NAME' && current.startsWith('script:')) return scripts(current)
+  if (kind === 'PROVIDER/NAME' && current.startsWith('replay:')) return (await processes('')).map(([word, about]) => [`replay:${word}`, about])
+  return ofKind(kind, '', [])
+}
+
+function fitting(current: string, words: readonly Candidate[]): Completion {
+  return { words: words.filter(([word]) => word.startsWith(current)).map(([word, about]) => [word, oneLine(about)]) }
+}
+
+function verbs(): Candidate[] {
+  return Object.entries(VERBS).map(([name, { summary }]) => [name, summary])
+}
+
+/** Those that are not there yet; what may be repeated is offered again. */
+function flagWords(flags: Flags, before: readonly string[]): Candidate[] {
+  const isThere = (name: string): boolean => before.some((word) => word === `--${name}` || word.startsWith(`--${name}=`))
+  return Object.entries(flags).filter(([name, { kind }]) => kind === 'list' || !isThere(name)).map(([name, { help }]) => [`--${name}`, help])
+}
+
+/** What a word of this kind may be; none if it is anybody's guess. */
+async function ofKind(kind: string, verb: string, words: readonly string[]): Promise<readonly Candidate[]> {
+  switch (kind) {
+    case 'P': return (await processes(verb)).filter(([word]) => !words.includes(word))
+    case 'VERB': return verbs()
+    case 'TOPIC': return Object.entries((await import('./topics.ts')).TOPICS).map(([name, { summary }]) => [name, summary])
+    case 'SIGNAL': return SIGNALS.map(([name, number]) => [name, number])
+    case 'LEVEL': return EFFORTS.map((level) => [level, ''])
+    case 'KIND': return (await import('./verbs/run.ts')).CONTAINMENTS.map((one) => [one, ''])
+    case 'WHAT': return (await import('./verbs/wait.ts')).WAITABLE.map((one) => [one, ''])
+    case 'VALUE': return ofKind(KIND_OF_KEY[words.at(-1) ?? ''] ?? '', verb, [])
+    case 'PROVIDER/NAME':
+    case 'AGENT':
+    case 'TOOL':
+    case 'KEY': return (await import('./verbs/config.ts')).choices(kind)
+    default: return []
+  }
+}
+
+/** What the values of keys of the configuration are. */
+const KIND_OF_KEY: Readonly<Record<string, string>> = { defaultModel: 'PROVIDER/NAME', fallback: 'PROVIDER/NAME', defaultAgent: 'AGENT', effort: 'LEVEL', containment: 'KIND' }
+
+type Row = Pick<ProcessView, 'pid' | 'name' | 'agent' | 'status' | 'state' | 'uuid'>
+
+/** Which processes a verb can do something about; all, unless it is said. */
+const CONCERNED: Readonly<Record<string, (row: Row) => boolean>> = {
+  rm: ({ state }) => state === 'dead',
+  resume: ({ state, status }) => state === 'dead' || status === 'suspended',
+  ...Object.fromEntries(['attach', 'send', 'pause', 'kill', 'stop', 'wait'].map((verb) => [verb, ({ state }: Row) => state === 'created' || state === 'running'])),
+}
+
+/** Each by its name and by its PID. */
+async function processes(verb: string): Promise<Candidate[]> {
+  const isConcerned = CONCERNED[verb] ?? (() => true)
+  const rows = (await listed()).filter(isConcerned).toReversed()
+  return [
+    ...rows.flatMap(({ pid, name, status }): Candidate[] => (name === null ? [] : [[oneLine(name), `PID ${pid}, ${status}`]])),
+    ...rows.map(({ pid, name, agent, status }): Candidate => [String(pid), `${name ?? agent}, ${status}`]),
+  ]
+}
+
+/** None where no daemon answers in time. */
+async function listed(): Promise<Row[]> {
+  const asked = connect({ start: false }).list({ all: true, limit: MAX_ENDED, fields: ['pid', 'name', 'agent', 'status', 'state', 'uuid'] })
+  const late = new Promise<Row[]>((resolve) => setTimeout(() => resolve([]), PATIENCE_MS).unref())
+  return Promise.race([asked.catch(() => []), late])
+}
+
+/** `status=failed`: first the key, then what is there. */
+async function filters(current: string): Promise<Candidate[]> {
+  const { FILTERS, STATES, STATUSES } = await import('./verbs/ps.ts')
+  const [key = '', value] = current.split('=')
+  if (value === undefined) return Object.keys(FILTERS).map((one) => [`${one}=`, ''])
+  const rows = key === 'status' || key === 'state' ? [] : await listed()
+  const values: Readonly<Record<string, readonly string[]>> = {
+    status: STATUSES, state: STATES, name: rows.flatMap(({ name }) => name ?? []), agent: rows.map(({ agent }) => agent), parent: rows.map(({ pid }) => String(pid)),
+  }
+  return [...new Set(values[key] ?? [])].map((one) => [`${key}=${one}`, ''])
+}
+
+/** Directories and scripts below what is typed of a path. */
+function scripts(current: string): Candidate[] {
+  const typed = current.slice('script:'.length)
+  const dir = typed.endsWith('/') ? typed : typed.includes('/') ? `${dirname(typed)}/`.replace('//', '/') : ''
+  const shown = typed.slice(dir.length).startsWith('.')
+  const entries = readdirSync(dir || '.', { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return entries.flatMap((entry): Candidate[] => {
+    const word = `script:${dir}${entry.name}${entry.isDirectory() ? '/' : ''}`
+    const fits = word.startsWith(current) && (shown || !entry.name.startsWith('.'))
+    return fits && (entry.isDirectory() || /\.(ya?ml|json)$/.test(entry.name)) ? [[word, '']] : []
+  })
+}

@@ -1,0 +1,50 @@
+// `reeve rm`: removes ended processes with their history. Asks a person who names many; a script has named them on purpose.
+// Test: test/e2e/cli-rm.test.ts.
+import { ApiError } from '../../api/client.ts'
+import { called, hasEnded } from '../describe.ts'
+import { forEach, type Done } from '../each.ts'
+import { end } from '../end.ts'
+import { safe } from '../text.ts'
+import type { Call } from '../verbs.ts'
+
+/** More than so many are asked about. */
+const MANY = 10
+const GRACE_MS = 300
+
+export async function run(call: Call): Promise<number> {
+  const { args, out } = call
+  const force = args.on('force')
+  if (args.words.length > MANY && !force && process.stdin.isTTY && out.isTerminal('stderr') && !(await agreed(args.words.length))) {
+    await out.words('nothing was removed')
+    return 1
+  }
+  return forEach(call, (ref) => (force ? endAndRemove(call, ref) : remove(call, ref)))
+}
+
+async function endAndRemove(call: Call, ref: string): Promise<Done> {
+  const view = await call.reeve.get(ref)
+  if (!hasEnded(view)) await end(call.reeve, view.uuid, { signal: 'SIGTERM', graceMs: GRACE_MS, subtree: false })
+  return remove(call, view.uuid)
+}
+
+async function remove({ reeve }: Call, ref: string): Promise<Done> {
+  try {
+    const { version: _, ...removed } = await reeve.remove(ref)
+    return { words: safe(`${called(removed)} was removed`), fields: removed }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
+    throw new ApiError('CONFLICT', error.message, { hint: `End it first with \`reeve stop ${ref}\`, or remove it with \`reeve rm --force ${ref}\`.`, ...(error.details ? { details: error.details } : {}) })
+  }
+}
+
+async function agreed(count: number): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises')
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    // Who closes the terminal or presses Ctrl+D has not said yes.
+    const closed = new Promise<string>((resolve) => prompt.once('close', () => resolve('')))
+    return /^y(es)?$/i.test((await Promise.race([prompt.question(`Remove ${count} processes with their history? [y/N] `), closed])).trim())
+  } finally {
+    prompt.close()
+  }
+}
