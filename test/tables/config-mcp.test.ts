@@ -13,6 +13,7 @@ import { paths, type Paths } from '../../src/config/paths.ts'
 import { expand, literalOf, variablesIn } from '../../src/config/template.ts'
 import type { McpStart } from '../../src/kernel/mcp.ts'
 import type { McpServer } from '../../src/kernel/types.ts'
+import { ROOT } from '../support/source.ts'
 import { tempDir } from '../support/tmp.ts'
 
 const FILE = '/repo/.mcp.json'
@@ -254,4 +255,17 @@ describe('at the start', () => {
     here.write('home/agents/a.md', agent('OTHER'))
     expect(await here.starts(servers.slice(0, 1))).toEqual([{ state: 'failed', name: 's', why: `its API_KEY was in ${join(here.where.agentsDir, 'a.md')}, and is not there any more` }])
   })
+})
+
+test('what docs/mcp.md shows can be used as it stands', async () => {
+  await using here = await place()
+  const page = readFileSync(join(ROOT, 'docs/mcp.md'), 'utf8')
+  const blocks = [...page.matchAll(/```(json|yaml)\n(.*?)```/gs)].map(([, kind, text]) => ({ kind, text: text ?? '' }))
+  expect(blocks.map(({ kind }) => kind)).toEqual(['json', 'yaml'])
+  here.write('repo/.mcp.json', blocks[0]?.text ?? '')
+  here.write('home/config.yaml', '')
+  expect(await here.servers()).toMatchObject([{ name: 'files', kind: 'stdio' }, { name: 'issues', kind: 'http' }])
+  here.write('repo/.mcp.json', '{}')
+  here.write('home/config.yaml', blocks[1]?.text ?? '')
+  expect(await here.servers()).toMatchObject([{ name: 'files', startMs: 10_000, callMs: 120_000, effects: { list_files: 'read' } }, { name: 'issues' }])
 })
