@@ -26,7 +26,7 @@ export function keysOf(model: string, providers: readonly Provider[]): readonly 
   const provider = providerOf(model, providers)
   if (provider === undefined) {
     const known = providers.map((one) => one.name).join(', ')
-    throw new KernelError('INVALID', `model "${model}" has no known provider; there are ${known}, script:FILE and replay:PROCESS`)
+    throw new KernelError('INVALID', `model "${model}" has no known provider; there are ${known}, script:FILE and replay:UUID`)
   }
   return provider === null || provider.apiKeyEnv === null ? [] : [provider.apiKeyEnv]
 }
