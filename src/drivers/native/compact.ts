@@ -122,7 +122,7 @@ async function prepare(work: Work): Promise<Plan> {
   const wrong = difference(context, loaded.context)
   if (wrong !== null) throw new Error(`the context is not what the journal says: ${wrong}`)
   const overhead = overheadBytes(work)
-  const windowBytes = (model.window ?? context.estimateTokens(overhead)) / context.tokensPerByte(overhead)
+  const windowBytes = model.window === null ? context.bytes : model.window / context.tokensPerByte(overhead)
   return { loaded, kept: chooseKept(loaded.context, { keepBytes: KEEP_SHARE * windowBytes, mostBytes: MOST_SHARE * windowBytes, seq: loaded.seq }) }
 }
 
@@ -143,9 +143,9 @@ async function replace(work: Work, turn: Turn, { loaded, kept }: Plan, at: Attem
   if (summary === '' || answer.finish === 'content-filter') throw new CallFailed('the model gave no summary', { usage: answer.usage })
   const overhead = overheadBytes(work)
   const before = context.estimateTokens(overhead)
-  const after = tokensAfter(context, overhead, kept.bytes + Buffer.byteLength(`${SUMMARY_HEADING}\n\n${summary}`))
-  const most = Math.min(fullAt(work.model), before - 1)
-  if (after > most) throw new CallFailed(`with the summary it would still take ${after} tokens, and ${Math.floor(most)} is the most`, { usage: answer.usage })
+  const bytes = kept.bytes + Buffer.byteLength(`${SUMMARY_HEADING}\n\n${summary}`)
+  const after = tokensAfter(context, overhead, bytes)
+  if (after > fullAt(work.model) || bytes >= context.bytes) throw new CallFailed(`with the summary it would still take ${after} tokens, after ${before}`, { usage: answer.usage })
   const ack = await say(work, {
     type: 'context.compacted', step: at.step, summary, ranges: kept.ranges, before, after, usage: answer.usage, durationMs: Math.round(performance.now() - since),
   })

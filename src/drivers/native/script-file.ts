@@ -24,6 +24,7 @@ const item = z.strictObject({
   // of the call that sums up what was before this step
   summary: z.string().optional(),
   summary_error: failure.optional(),
+  summary_delay_ms: z.int().nonnegative().max(MAX_DELAY_MS).optional(),
 })
 
 /** A script may also be the list of its steps alone. */

@@ -39,8 +39,9 @@ export async function scriptModel(ref: string, where: { readonly file: string; r
 }
 
 /** Errors: `CallFailed` as of a provider that has counted. */
-function fitted({ system, context, question }: ModelRequest, window: number): number {
-  const tokens = context.estimateTokens(Buffer.byteLength(system ?? '')) + Math.ceil(Buffer.byteLength(question ?? '') / BYTES_PER_TOKEN)
+function fitted({ system, context, question, offered }: ModelRequest, window: number): number {
+  const overheadBytes = Buffer.byteLength(system ?? '') + Buffer.byteLength(JSON.stringify(offered()))
+  const tokens = context.estimateTokens(overheadBytes) + Math.ceil(Buffer.byteLength(question ?? '') / BYTES_PER_TOKEN)
   if (tokens > window) throw new CallFailed(`the context is too long: ${tokens} tokens of ${window}`, { kind: 'too-long', status: 400 })
   return tokens
 }
@@ -54,6 +55,7 @@ function counted({ message, usage }: Answer, inputTokens: number): CallUsage {
 /** The summary that is asked for before the item's step; the same for the same context. */
 async function sumUp(item: ScriptItem | undefined, request: ModelRequest): Promise<Answer> {
   const { messages } = request.context
+  if (item?.summary_delay_ms !== undefined) await wait(item.summary_delay_ms, request.signal)
   const error = item?.summary_error
   if (error !== undefined && (request.attempt === 1 || item?.summary === undefined)) throw failure(error, item?.summary !== undefined)
   const bytes = messages.reduce((sum, message) => sum + messageBytes(message), 0)
