@@ -63,9 +63,22 @@ export function ago(ms: number): string {
 /** A time on the clock of who reads it, and how long ago: `2026-11-20 13:36:55, 3 min ago`. */
 export function when(iso: string, now: number): string {
   const at = new Date(iso)
-  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-')
-  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')
-  return `${date} ${time}, ${ago(now - at.getTime())}`
+  return `${dateOf(at)} ${timeOf(at)}, ${ago(now - at.getTime())}`
+}
+
+/** A time on the clock of who reads it: `13:36:55`, with the date when it is of another day. */
+export function clock(iso: string, now: number): string {
+  const at = new Date(iso)
+  const date = dateOf(at)
+  return date === dateOf(new Date(now)) ? timeOf(at) : `${date} ${timeOf(at)}`
+}
+
+function dateOf(at: Date): string {
+  return [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-')
+}
+
+function timeOf(at: Date): string {
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')
 }
 
 /** The last 8 digits of a UUID: the first ones of a v7 are its time. */

@@ -1,6 +1,6 @@
 // Numbers as people read them: what each format gives at its edges.
 import { describe, expect, test } from 'vitest'
-import { ago, cost, elapsed, plural, shortId, size, tokens, took, when } from '../../src/cli/format.ts'
+import { ago, clock, cost, elapsed, plural, shortId, size, tokens, took, when } from '../../src/cli/format.ts'
 
 const S = 1000
 const MIN = 60 * S
@@ -30,6 +30,11 @@ describe('other formats', () => {
   test('a time on the clock of who reads it', () => {
     const at = new Date(2026, 0, 2, 3, 4, 5)
     expect(when(at.toISOString(), at.getTime() + 3 * MIN)).toBe('2026-01-02 03:04:05, 3 min ago')
+  })
+
+  test('a time of today and of another day', () => {
+    const at = new Date(2026, 0, 2, 3, 4, 5)
+    expect([clock(at.toISOString(), at.getTime() + 3 * H), clock(at.toISOString(), at.getTime() + DAY)]).toEqual(['03:04:05', '2026-01-02 03:04:05'])
   })
 
   test('names and counts', () => {

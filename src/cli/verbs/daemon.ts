@@ -9,7 +9,7 @@ import { paths } from '../../config/paths.ts'
 import { connect, type Reeve } from '../../index.ts'
 import { hasEnded } from '../describe.ts'
 import { Failure, UsageError } from '../errors.ts'
-import { elapsed, plural } from '../format.ts'
+import { elapsed, plural, when } from '../format.ts'
 import { LogFile, readable } from '../log-file.ts'
 import type { Output } from '../output.ts'
 import { patiently } from '../patience.ts'
@@ -133,7 +133,7 @@ async function show(view: DaemonView, out: Output, more: object = {}): Promise<n
     return 0
   }
   const { live, suspended, max } = view.processes
-  await out.line(`reeve ${view.reeve} runs as PID ${view.pid} since ${view.startedAt} (${elapsed(view.uptimeMs)})`)
+  await out.line(`reeve ${view.reeve} runs as PID ${view.pid} since ${when(view.startedAt, Date.now())}`)
   await out.line(`home         ${view.home}`)
   await out.line(`socket       ${view.socket}`)
   await out.line(`containment  ${view.containment}`)

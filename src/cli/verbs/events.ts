@@ -1,6 +1,7 @@
 // `reeve events`: what happened, of one process or of all. Test: test/e2e/cli.test.ts.
 import type { EventView } from '../../api/views.ts'
 import { sinceOf } from '../since.ts'
+import { clock } from '../format.ts'
 import { fit, oneLine, pad } from '../text.ts'
 import type { Output } from '../output.ts'
 import type { Call } from '../verbs.ts'
@@ -33,7 +34,7 @@ function line(event: EventView, out: Output): string {
   const fields = Object.entries(event).filter(([key, value]) => !ENVELOPE.has(key) && value !== null)
   const values = fields.map(([key, value]) => `${key}=${short(value)}`)
   const type = event['fact'] === event.type || event['fact'] === undefined ? event.type : `${event.type} (${String(event['fact'])})`
-  const head = `${pad(String(event.seq), 6, 'right')} ${oneLine(event.at)} PID ${event.pid} ${oneLine(type)} `
+  const head = `${pad(String(event.seq), 6, 'right')} ${clock(event.at, Date.now())} PID ${event.pid} ${oneLine(type)} `
   return fit(head + values.join(' '), out.columns, out.ellipsis).trimEnd()
 }
 

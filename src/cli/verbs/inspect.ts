@@ -69,12 +69,13 @@ function holdText({ reason, root, by, at }: HoldView, now: number): string {
 
 function spending({ usage, subtreeUsage }: ProcessView): Row[] {
   const { contextWindow } = usage
+  const withKids = subtreeUsage.costUsd > usage.costUsd ? `, ${cost(subtreeUsage.costUsd)} with its descendants` : ''
   const context = usage.contextTokens > 0 ? tokens(usage.contextTokens) + (contextWindow ? ` of ${tokens(contextWindow)}` : '') : null
   return [
     ['usage', [plural(usage.steps, 'step'), plural(usage.turns, 'turn'), plural(usage.toolCalls, 'tool call')].join(', ')],
     ['tokens', spent(usage)],
     ['context', context],
-    ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}, ${cost(subtreeUsage.costUsd)} with its descendants`],
+    ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}${withKids}`],
     ['CPU time', usage.cpuTimeMs === null ? null : elapsed(usage.cpuTimeMs)],
     ['memory', usage.rssBytes === null ? null : size(usage.rssBytes)],
   ]
