@@ -53,9 +53,9 @@ const usual = (one?: string): string => `0; ${one ? `1 ${one}; ` : ''}3 no such 
 export const VERBS: Readonly<Record<string, Verb>> = {
   run: {
     summary: 'Start a process and follow it',
-    usage: ['reeve run [FLAG]... "INTENT"', 'reeve run [FLAG]... -- COMMAND [ARG]...'],
+    usage: ['reeve run [FLAG]... "INTENT"', 'reeve run [FLAG]... -', 'reeve run [FLAG]... -- COMMAND [ARG]...'],
     about: [
-      'Starts an agent with an intent, or any command as a process, and follows it to its end. What the agent writes goes to stdout; what it does is told on stderr.',
+      'Starts an agent with an intent, or any command as a process, and follows it to its end. What the agent writes goes to stdout; what it does is told on stderr. With `-` the intent is read from stdin.',
       'On a terminal the last rows say what it and its children do. With `--interactive` they have a line to type on, as with `reeve attach`.',
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. It is stopped, too, when nobody reads its output any more (`| head`); it goes on when the terminal is closed.',
       'The environment of this command goes along: what is not a secret is recorded and comes back at a resume, keys stay in the memory of the daemon.',
@@ -65,6 +65,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     givesProcessCode: true,
     flags: {
       detach: on('print the UUID and return at once', 'd'),
+      'intent-file': text('FILE', 'read the intent from a file, or from stdin with -'),
       agent: text('AGENT', 'the agent to run (see `reeve agents`)'),
       model: text('PROVIDER/NAME', 'the model; script:FILE plays one from a file, replay:P what process P was answered'),
       effort: text('LEVEL', 'how hard a reasoning model thinks: none, minimal, low, medium, high, xhigh or max'),
@@ -87,6 +88,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve run "fix the failing test"', 'the default agent, followed'],
       ['reeve run -d --name docs --budget-usd 2 "write the manual"', 'in the background, with a budget'],
       ['reeve run --agent reviewer --model anthropic/claude-sonnet-4-5 "review the last commit"', 'an agent and a model'],
+      ['git diff | reeve run --agent reviewer -', 'an intent from stdin'],
       ['reeve run --timeout 10m -- npm test', 'any command, with a time limit'],
     ],
     load: () => import('./verbs/run.ts'),
@@ -239,7 +241,6 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve stop 5', 'and `reeve resume 5` later']],
     load: () => import('./verbs/stop.ts'),
   },
-  wait: {
   rm: {
     summary: 'Remove ended processes with their history',
     usage: ['reeve rm [-f] P...'],
@@ -253,6 +254,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve rm 5 docs', 'both'], ['reeve rm $(reeve ps -aq --filter status=completed)', 'all that ended well']],
     load: () => import('./verbs/rm.ts'),
   },
+  wait: {
     summary: 'Wait for processes',
     usage: ['reeve wait [--for exited|ready|suspended|waiting] [--any] [--timeout D] P...'],
     about: ['Waits until all (with `--any`: one) of the processes have exited, or are as asked, and prints a line for each. The exit code is that of the process; of several, the first that is not 0.'],
@@ -320,7 +322,6 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve agents', 'names for `reeve run --agent`']],
     load: () => import('./verbs/agents.ts'),
   },
-  help: {
   completion: {
     summary: 'Complete words on the command line of a shell',
     usage: ['reeve completion bash|zsh|fish'],
@@ -338,13 +339,14 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve completion bash', 'the script'], ['reeve completion -- logs --ta', 'what would be completed']],
     load: () => import('./verbs/completion.ts'),
   },
+  help: {
     summary: 'Show help about a verb or a topic',
     usage: ['reeve help [VERB | TOPIC]'],
     about: ['Shows all verbs on one screen, or all about one. `reeve VERB --help` is the same. Topics tell a concept: how processes are named, models, limits, exit codes and more. Nothing is paged: `reeve help run | less`.'],
     words: [0, 1],
     flags: {},
-    exits: '0; 64 no such verb',
-    examples: [['reeve help run', 'all about run']],
+    exits: '0; 64 no such verb or topic',
+    examples: [['reeve help run', 'all about run'], ['reeve help models', 'which model is asked, and with which key']],
     load: () => import('./verbs/help.ts'),
   },
   version: {

@@ -7,6 +7,7 @@ import { spawned } from '../describe.ts'
 import { effortOf } from '../effort.ts'
 import { UsageError } from '../errors.ts'
 import { follow, type View } from '../follow.ts'
+import { intentOf } from '../intent.ts'
 import { Interrupts } from '../interrupts.ts'
 import type { Output } from '../output.ts'
 import { oneLine } from '../text.ts'
@@ -15,7 +16,7 @@ import type { Call } from '../verbs.ts'
 export const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
-  const body = bodyOf(args)
+  const body = bodyOf(args, await intentOf(args, args.text('intent-file')))
   if (!args.on('detach')) return runAndFollow(body, { args, out, reeve })
   const process = await reeve.spawn(body)
   await tell(process, out)
@@ -52,8 +53,7 @@ async function viewFor(args: Args, out: Output): Promise<View> {
 }
 
 /** What is asked of the daemon. Nothing is decided here that the daemon can decide. */
-function bodyOf(args: Args): SpawnBody {
-  const [intent] = args.words
+function bodyOf(args: Args, intent: string | undefined): SpawnBody {
   const { command } = args
   if (command?.length === 0) throw new UsageError('there is no command after --')
   if (command && intent !== undefined) throw new UsageError(`an intent ("${intent}") and a command do not go together`)
