@@ -13,11 +13,11 @@ import type { ProcessRow, Statements } from './statements.ts'
 import { tombstoneSum } from './sums.ts'
 
 /** Facts that one piece removes at most, and the bytes after which it ends. */
-export const PIECE_FACTS = 256
-const PIECE_BYTES = 1_048_576
+export const PIECE_FACTS = 64
+const PIECE_BYTES = 262_144
 
 /** Pages of 16 KiB that one piece gives back at most. */
-const PIECE_PAGES = 32
+const PIECE_PAGES = 8
 
 export class Remover {
   readonly #db: DatabaseSync
