@@ -132,6 +132,27 @@ describe.each(WIRES)('$kind', (format) => {
     expect(await failing(format, answer)).toMatchObject(expected)
   })
 
+  test('a stream that hangs is cut after the idle time, one that was interrupted at once; no connection stays', async () => {
+    await using server = await modelServer(({ body }) => ({ text: 'never all of it', hangAfterBytes: JSON.stringify(body).includes('silent') ? 0 : 800 }))
+    const impatient = await wireModel(format, server.url, { idleMs: 100 })
+    for (const text of ['silent', 'half']) {
+      expect(await failureOf(askModel(impatient, { text }))).toMatchObject({ kind: 'cut', retryable: true, usage: { estimated: true }, message: `${format.provider}: nothing came in for 100 ms` })
+    }
+    const abort = new AbortController()
+    const before = server.requests.length
+    const call = failureOf(askModel(await wireModel(format, server.url), { signal: abort.signal }))
+    await server.received(before + 1)
+    abort.abort()
+    expect(await call).toMatchObject({ kind: 'cut', retryable: false, message: 'interrupted', usage: { estimated: true } })
+    await Promise.all(server.requests.map(({ closed }) => closed))
+  })
+
+  test('an event without end is cut before it fills the memory', async () => {
+    await using server = await modelServer([{ floodBytes: 200 * 1024 * 1024 }])
+    expect(await failureOf(askModel(await wireModel(format, server.url)))).toMatchObject({ kind: 'other', retryable: false, message: expect.stringContaining('larger than') })
+    expect(server.sentBytes).toBeLessThan(100 * 1024 * 1024)
+  })
+
   test('a redirection is not followed: the key would go along', async () => {
     await using other = await modelServer([{ text: 'ok' }])
     const failure = await failing(format, { status: 307, headers: { location: `${other.url}${format.path}` }, body: '' })

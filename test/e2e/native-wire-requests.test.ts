@@ -181,6 +181,14 @@ describe.each(WIRES)('$kind', (format) => {
     expect(JSON.stringify(list.at(-1))).toContain('sum it up')
   })
 
+  test('a schema goes as it is, but for its draft', async () => {
+    const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: { a: { anyOf: [{ type: 'string' }, { type: 'null' }] }, b: { $ref: '#/$defs/q' } }, $defs: { q: { const: 7 } }, required: ['a'] }
+    const { $schema: _, ...rest } = schema
+    const text = JSON.stringify((await asked(format, { tools: [{ name: 'mcp__x__y', description: 'd', schema }] })).body)
+    expect(text).toContain(JSON.stringify(rest).slice(1, -1))
+    expect(text).not.toContain('$schema')
+  })
+
   test('the limit of output is sent, as the configuration knows the model, else lowered for a small window', async () => {
     const limits = /"(max_tokens|max_output_tokens|maxOutputTokens)":(\d+)/
     const provider = { name: format.provider, kind: format.kind, apiKeyEnv: null }

@@ -46,7 +46,8 @@ const MAX_ID_CHARS = 64
 const PREFIX_CHARS = 16
 
 export function toPrompt(messages: readonly ContextMessage[], options: PromptOptions): Prompt {
-  const tools = options.tools.map(({ name, description, schema }): LanguageModelV4FunctionTool => ({ type: 'function', name, description, inputSchema: schema }))
+  // Which draft a schema is of says nothing to a model, and some providers refuse the key.
+  const tools = options.tools.map(({ name, description, schema: { $schema: _, ...inputSchema } }): LanguageModelV4FunctionTool => ({ type: 'function', name, description, inputSchema }))
   const shaping = new Shaping(options)
   const shaped = messages.flatMap((message) => shaping.message(message))
   const { hasImages, hasReasoning } = shaping
