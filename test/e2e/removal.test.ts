@@ -1,7 +1,11 @@
 // Removing a process through the API: who may be removed, what is left, and that it never meets a resume of the same process.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/api/client.ts'
 import type { EventView, ProcessView, RemovedView } from '../../src/api/views.ts'
+import { DaemonHome } from '../support/daemon.ts'
+import { eventually } from '../support/living.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -153,5 +157,29 @@ describe('a removal and a resume of one process', () => {
     expect(outcomes.removed).toBeGreaterThan(0)
     const checks = await daemon.client.get<{ checks: { name: string; ok: boolean; detail: string }[] }>('/v1/doctor', { verify: true })
     expect(checks.checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+  }, 120_000)
+})
+
+describe('a daemon that is killed in the middle of a removal', () => {
+  test('has removed the process, and the next one clears away what is left', async () => {
+    await using home = await DaemonHome.make()
+    await home.start()
+    const kept = await home.spawn({ argv: ['sh', '-c', 'echo kept'] })
+    // Some ten megabytes: more than one piece, and enough to be seen in the size of the file.
+    const { uuid } = await home.spawn({ argv: ['sh', '-c', 'i=0; while [ $i -lt 60 ]; do head -c 60000 /dev/urandom | od -An -tx1 -w4000; i=$((i + 1)); done'] })
+    await home.ended(uuid)
+    await home.ended(kept.uuid)
+    const sizeOf = (): number => statSync(join(home.where.state, 'store.db')).size
+    const before = sizeOf()
+    expect(before).toBeGreaterThan(5_000_000)
+    expect(await home.client.delete(`/v1/processes/${uuid}`)).toMatchObject({ uuid })
+    await home.kill()
+    await home.start()
+    expect(await home.view(uuid).catch((error: ApiError) => error.code)).toBe('COLLECTED')
+    expect((await home.view(kept.uuid)).status).toBe('completed')
+    await eventually(() => sizeOf() < before / 4, 'the room is given back')
+    const { checks } = await home.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true }, { extraMs: 60_000 })
+    expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+    expect((await home.stop()).code).toBe(0)
   }, 120_000)
 })

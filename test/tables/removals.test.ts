@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { KernelError } from '../../src/kernel/errors.ts'
 import { Removals, Sweeper } from '../../src/daemon/removals.ts'
 import type { Process } from '../../src/kernel/types.ts'
-import { Scribe, endOf, specOf } from '../support/store-facts.ts'
+import { Reads } from '../../src/daemon/reads.ts'
+import { Table } from '../../src/daemon/table.ts'
+import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../support/store-facts.ts'
+import { testStore } from '../support/store-open.ts'
 import { HandClock } from '../support/clock.ts'
 
 const dead = (uuid: string): Process => {
@@ -35,6 +38,26 @@ describe('the door', () => {
     first.resolve()
     expect((await Promise.allSettled(visits)).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
     expect(said).toEqual(['one in', 'one out', 'two in', 'two out'])
+  })
+})
+
+describe('a reader that is on its way', () => {
+  test('is told that the process went, and gets no part that looks like the whole', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const uuid = uuidOf(1)
+    await at.store.commit(scribe.spawn(uuid))
+    const STEPS = 300
+    for (let step = 1; step <= STEPS; step++) await at.store.commit(scribe.write(uuid, { type: 'model.started', step, attempt: 1, model: 'a/b' }, ...modelFinished(step, 'text')))
+    await at.store.commit(scribe.write(uuid, ...endOf()))
+    const [reads, clock] = [new Reads(new Table(10), at.store, new HandClock()), new HandClock()]
+    const removals = new Removals({ reads, store: at.store, clock, sweeper: { sweep: () => {} } })
+    expect(await reads.steps(await reads.get(uuid), 0, 1_000)).toHaveLength(STEPS)
+    const process = await reads.get(uuid)
+    const reading = reads.steps(process, 0, 1_000)
+    const removing = removals.remove(uuid)
+    await expect(reading).rejects.toMatchObject({ code: 'COLLECTED' })
+    await removing
   })
 })
 
