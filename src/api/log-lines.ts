@@ -18,9 +18,14 @@ export function resultText({ content, images = [] }: Body<'tool.finished'>): str
   return content === '' ? images.map(({ mediaType }) => `[${mediaType}]`).join(' ') : content
 }
 
+/** `182,004` */
+function count(tokens: number): string {
+  return tokens.toLocaleString('en')
+}
+
 export function compactionText(body: Body<'context.compacted' | 'compaction.failed'>): string {
   if (body.type === 'compaction.failed') return `the context could not be compacted: ${body.error}`
-  return `the context was compacted: ${body.before} tokens became about ${body.after}`
+  return `context compacted: ${count(body.before)} -> ${count(body.after)} tokens`
 }
 
 export function logLines(at: string, body: FactBody): LogLine[] {

@@ -5,7 +5,7 @@ import type { EventView, ProcessView } from '../api/views.ts'
 import type { AssistantPart, FactBody } from '../kernel/facts.ts'
 import { held, INPUT_COLUMNS, shortInput, summary } from './describe.ts'
 import type { View } from './follow.ts'
-import { took } from './format.ts'
+import { tokens, took } from './format.ts'
 import type { Output } from './output.ts'
 import { oneLine, safe, width } from './text.ts'
 
@@ -50,6 +50,9 @@ export class LiveView implements View {
       case 'tool.started': return this.#out.begin(fact.callId, this.#call(fact))
       case 'tool.finished': return this.#tool(fact)
       case 'process.held': return this.#say('yellow', `${this.#out.pauseMark} ${held(fact.hold)}`)
+      case 'context.compacted': return this.#say('dim', `context compacted: ${tokens(fact.before)} ${this.#out.arrow} ${tokens(fact.after)} tokens`)
+      case 'compaction.failed': return this.#failed({ ...fact, what: 'the context could not be summed up' })
+      case 'limit.warned': return this.#say('yellow', `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % are used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
       case 'process.waiting': return this.#say('yellow', `waits for an answer: ${fact.question}`)
       case 'process.error': return this.#say('red', fact.message)
@@ -62,9 +65,9 @@ export class LiveView implements View {
     }
   }
 
-  async #failed({ error, retryInMs }: Fact<'model.failed'>): Promise<void> {
+  async #failed({ error, retryInMs, what = 'model call failed' }: { readonly error: string; readonly retryInMs: number | null; readonly what?: string }): Promise<void> {
     if (error === 'interrupted') return this.#say('dim', 'interrupted')
-    await this.#say('yellow', `model call failed: ${error}${retryInMs === null || retryInMs === 0 ? '' : `; again in ${took(retryInMs)}`}`)
+    await this.#say('yellow', `${what}: ${error}${retryInMs === null || retryInMs === 0 ? '' : `; again in ${took(retryInMs)}`}`)
   }
 
   /** What it was first asked to do is known to who started it. */

@@ -160,6 +160,10 @@ export class Output {
   }
 
   /** Marks a suspended process. */
+  get arrow(): string {
+    return this.ascii ? '->' : '→'
+  }
+
   get pauseMark(): string {
     return this.ascii ? '[P]' : '⏸'
   }

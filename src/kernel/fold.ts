@@ -102,8 +102,10 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
   'context.window': (p, b) => ({ ...p, context: { ...contextOf(p), window: b.tokens } }),
   'compaction.started': (p) => ({ ...p, context: { ...contextOf(p), compacting: true } }),
   'compaction.failed': (p, b) => ({ ...p, ...notCompacting(p), note: brief(`compaction failed: ${b.error}`), usage: b.usage ? spend(p.usage, b.usage) : p.usage }),
+  // What was said of a full context is no longer so.
   'context.compacted': (p, b, f) => ({
     ...p,
+    note: null,
     context: { ...contextOf(p), compactedStep: b.step, compacting: false, ranges: rangesAfter(b.ranges, p.queue.map(({ seq }) => seq), f.seq) },
     usage: { ...spend(p.usage, b.usage), contextTokens: b.after },
   }),

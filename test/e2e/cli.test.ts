@@ -298,11 +298,12 @@ describe('looking', () => {
   })
 
   test('inspect shows what there is, and all of it as JSON', async () => {
-    const view = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }], limits: { budgetUsd: 2 }, lastText: 'two\nlines' })
+    const view = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }], limits: { budgetUsd: 2 }, lastText: 'two\nlines', usage: { ...processView().usage, contextTokens: 81_204, contextWindow: 200_000 } })
     const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(view) }
     const { stdout } = await reeve(routes, 'inspect', '5')
     expect(stdout).toMatch(/status {5}⏸ suspended\nholds {6}budget by system since 2026-01-0[123] \d\d:\d\d:05, \d+ days ago\n/)
     expect(stdout).toContain('limits     $2\n')
+    expect(stdout).toContain('context    81,204 of 200,000 tokens (41 %)\n')
     expect(stdout).toContain('last text  two\n           lines\n')
     expect(stdout).not.toContain('session')
     expect(JSON.parse((await reeve(routes, 'inspect', '--json', '5')).stdout)).toEqual({ version: 1, ...view })

@@ -108,6 +108,6 @@ test('a step says what became of the context after it, and of a picture without 
   ]))
   expect(step).toMatchObject({
     tools: [{ result: '[image/png]' }, { result: 'no' }],
-    notes: ['the context could not be compacted: overloaded', 'the context was compacted: 180000 tokens became about 20000'],
+    notes: ['the context could not be compacted: overloaded', 'context compacted: 180,000 -> 20,000 tokens'],
   })
 })

@@ -68,17 +68,22 @@ function holdText({ reason, root, by, at }: HoldView, now: number): string {
 }
 
 function spending({ usage, subtreeUsage }: ProcessView): Row[] {
-  const { contextWindow } = usage
   const withKids = subtreeUsage.costUsd > usage.costUsd ? `, ${cost(subtreeUsage.costUsd)} with its descendants` : ''
-  const context = usage.contextTokens > 0 ? tokens(usage.contextTokens) + (contextWindow ? ` of ${tokens(contextWindow)}` : '') : null
   return [
     ['usage', [plural(usage.steps, 'step'), plural(usage.turns, 'turn'), plural(usage.toolCalls, 'tool call')].join(', ')],
     ['tokens', spent(usage)],
-    ['context', context],
+    ['context', contextText(usage)],
     ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}${withKids}`],
     ['CPU time', usage.cpuTimeMs === null ? null : elapsed(usage.cpuTimeMs)],
     ['memory', usage.rssBytes === null ? null : size(usage.rssBytes)],
   ]
+}
+
+/** `81,204 of 200,000 tokens (41 %)`: exact, as it is what the model may still take in. */
+function contextText({ contextTokens, contextWindow }: ProcessView['usage']): string | null {
+  if (contextTokens === 0) return null
+  const used = contextTokens.toLocaleString('en')
+  return contextWindow === null ? `${used} tokens` : `${used} of ${contextWindow.toLocaleString('en')} tokens (${Math.round((100 * contextTokens) / contextWindow)} %)`
 }
 
 function rules({ limits, capabilities, pinned }: ProcessView): Row[] {
