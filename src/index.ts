@@ -153,7 +153,7 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Sends a signal. `graceMs` is how long SIGTERM waits before it kills (default 10,000). `affected` says how many it reached.
+   * Sends a signal. `graceMs` is how long SIGTERM leaves it to end by itself before it is killed (default 300). `affected` says how many it reached.
    * Errors: `NOT_FOUND` also for what has ended, `PERMISSION`.
    */
   signal(ref: string, signal: Signal, options: CallOptions & { graceMs?: number } = {}): Promise<SteerView> {

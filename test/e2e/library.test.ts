@@ -35,8 +35,10 @@ afterAll(async () => {
 /** A folder with the package as npm would install it, the types of Node, and all programs. */
 async function unpacked(): Promise<TempDir> {
   const dir = await tempDir()
-  await run('npm', ['pack', '--ignore-scripts', '--offline', '--pack-destination', dir.path], { cwd: ROOT })
-  const [tarball] = readdirSync(dir.path)
+  // npm's cache and logs go with the folder.
+  const env = { ...testEnv(dir.path), PATH: process.env['PATH'], npm_config_cache: join(dir.path, 'npm') }
+  await run('npm', ['pack', '--ignore-scripts', '--offline', '--pack-destination', dir.path], { cwd: ROOT, env })
+  const tarball = readdirSync(dir.path).find((name) => name.endsWith('.tgz'))
   mkdirSync(join(dir.path, 'node_modules'))
   await run('tar', ['-xzf', join(dir.path, tarball ?? ''), '-C', join(dir.path, 'node_modules')])
   cpSync(join(dir.path, 'node_modules/package'), join(dir.path, 'node_modules/reeve'), { recursive: true })
