@@ -147,6 +147,7 @@ test.each<[string, (request: IncomingMessage, response: ServerResponse) => void,
   ['one that wants a key', (_, response) => void response.writeHead(401).end(), 'it answers 401: a key is missing in its headers or wrong (OAuth is not supported)'],
   ['one that is broken', (_, response) => void response.writeHead(500).end('oops'), 'it answers 500'],
   ['a page', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'), /content type: text\/html/],
+  ['a way to another place', (_, response) => void response.writeHead(307, { location: 'http://127.0.0.2:9/mcp' }).end(), /it answers 307: it points to another place/],
   ['one that says nothing', () => undefined, 'it was not ready within 1000 ms'],
   ['one that never comes to an end', (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })

@@ -87,6 +87,19 @@ test.each([
   await eventually(() => noted('s').includes(cancelled), 'the server knows')
 })
 
+test('an interruption does not wait for servers that are still starting; they are waited for by the next turn', async () => {
+  const { kernel, send, agent, turn, noted, server } = await withServers(bench, { servers: { s: 'hang', t: 'usual' }, more: (name) => (name === 's' ? { startMs: 4_000 } : {}), script: '- text: done' })
+  await send('go')
+  await eventually(() => noted('s').length > 0 && noted('t').length > 0, 'they start')
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  expect([kernel.of('mcp.servers'), kernel.of('model.started')]).toEqual([[], []])
+  await turn('again')
+  expect([server('s')?.state, server('t')?.state]).toEqual(['failed', 'up'])
+  expect(kernel.of('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
+})
+
 test('a call without a word has a limit, is cancelled, and the server is used again', async () => {
   const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, more: { callMs: 300 }, script: calls(['mcp__s__hang'], ['mcp__s__echo']) })
   await turn('go')

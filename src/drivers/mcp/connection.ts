@@ -190,5 +190,6 @@ function reasonOf(error: unknown): string {
 function httpReason(status: number): string {
   if (WANTS_A_KEY.includes(status)) return `it answers ${status}: a key is missing in its headers or wrong (OAuth is not supported)`
   if (SPEAKS_OTHERWISE.includes(status)) return `it answers ${status}: the address is wrong, or it is an old server that speaks SSE alone, which is not supported`
+  if (status >= 300 && status < 400) return `it answers ${status}: it points to another place, which is not followed; write that address`
   return `it answers ${status}`
 }
