@@ -180,7 +180,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     givesProcessCode: true,
     flags: {},
     exits: "0 when it was left running, else the process's own; 125 failure of reeve",
-    examples: [['reeve attach 5', 'watch it and talk to it'], ['echo "also the docs" | reeve attach docs', 'one message'], ['reeve attach --json 5 < /dev/tty', 'events for a program']],
+    examples: [['reeve attach 5', 'watch it and talk to it'], ['echo "also the docs" | reeve attach docs', 'one message'], ['reeve attach --json 5 < messages.txt', 'for a program']],
     load: () => import('./verbs/attach.ts'),
   },
   pause: {
