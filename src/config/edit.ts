@@ -3,13 +3,14 @@
 // a secret: of MCP servers only their names and programs come out. Test: test/tables/config-edit.test.ts.
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { isMap, isNode, parse, parseDocument, stringify, type Document } from 'yaml'
 import { KernelError } from '../kernel/errors.ts'
 import { DEFAULTS, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
 import { problemError, readText } from './files.ts'
 import { nearest } from './nearest.ts'
 import type { Paths } from './paths.ts'
+import { isIn } from './trust.ts'
 import { parseYaml } from './yaml.ts'
 
 /** A key with the value that is in force. */
@@ -119,10 +120,6 @@ export async function untrust(where: Paths, dir: string): Promise<Change> {
 async function trustedOf(where: Paths): Promise<readonly string[]> {
   const [user] = await readLayers({ paths: where, cwd: null })
   return user?.said.trusted ?? []
-}
-
-function isIn(path: string, dir: string): boolean {
-  return path === dir || !/^\.\.(\/|$)/.test(relative(dir, path))
 }
 
 /** Deeper keys are left to an editor: what they mean depends on what stands around them. */

@@ -11,7 +11,7 @@ import { readText, trustedOwners } from './files.ts'
 import { readMcpJson } from './mcp.ts'
 import type { Paths } from './paths.ts'
 import { expand, MissingVariable, variablesIn } from './template.ts'
-import { isTrusted, projectOf } from './trust.ts'
+import { isIn, isTrusted, projectOf } from './trust.ts'
 
 const START_MS = 10_000
 const CALL_MS = 120_000
@@ -56,8 +56,7 @@ async function startOf(server: McpServer, around: Around): Promise<McpStart> {
   const { name, source, problem } = server
   if (problem !== undefined) return { state: 'failed', name, why: `${source}: ${problem}` }
   if (!(await mayBeUsed(server, around.paths, around.trusted))) {
-    const dir = projectOf(source)
-    return { state: 'untrusted', name, why: `${source} is not trusted to start programs: reeve config trust ${dir}` }
+    return { state: 'untrusted', name, why: `${source} is not trusted to start programs: ${adviceFor(projectOf(source), around.spec.env['HOME'])}` }
   }
   try {
     return await readyOf(server, around)
@@ -65,6 +64,12 @@ async function startOf(server: McpServer, around: Around): Promise<McpStart> {
     if (error instanceof MissingVariable || error instanceof KernelError) return { state: 'failed', name, why: error.message }
     throw error
   }
+}
+
+/** Who trusts a home trusts every repository below it. */
+function adviceFor(dir: string, home: string | undefined): string {
+  const isTooMuch = home !== undefined && isIn(home, dir)
+  return isTooMuch ? `write it into config.yaml, or name it with --mcp (to trust all of ${dir} would be too much)` : `reeve config trust ${dir}`
 }
 
 async function readyOf(server: McpServer, around: Around): Promise<McpStart> {

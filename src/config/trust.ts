@@ -2,7 +2,7 @@
 // Owns what "in" means: real paths, so that a link out of a trusted directory is not trusted.
 // Test: test/tables/config-mcp.test.ts.
 import { realpath } from 'node:fs/promises'
-import { dirname, join, relative, isAbsolute, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import type { Paths } from './paths.ts'
 
 const AGENT_FOLDERS = [join('.reeve', 'agents'), join('.claude', 'agents')]
@@ -26,7 +26,7 @@ function realOf(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }
 
-function isIn(path: string, dir: string): boolean {
-  const way = relative(dir, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+/** `path` is `dir`, or below it; both as they are, whatever links there are. */
+export function isIn(path: string, dir: string): boolean {
+  return path === dir || !/^\.\.(\/|$)/.test(relative(dir, path))
 }

@@ -39,7 +39,7 @@ const ECHO = { tools: [{ name: 'mcp__user__echo', input: { n: 1 } }] }
 test("the user's servers are there; a project's are told of and not started until it is trusted", async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
   await put(join(local.work, '.mcp.json'), { mcpServers: { project: server() } })
-  const process = await local.play([ECHO, { text: 'done' }])
+  const process = await local.play([ECHO, { text: 'done' }], { env: testEnv(local.home) })
   await local.ended(process.uuid)
   expect(await states(local, process.uuid)).toEqual(['user:up', 'project:untrusted'])
   expect((await local.view(process.uuid)).capabilities.mcp).toEqual(['project', 'user'])

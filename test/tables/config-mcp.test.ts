@@ -192,6 +192,15 @@ describe('at the start', () => {
     expect(await states(servers)).toEqual(['project:ready', 'user:ready'])
   })
 
+  test('nobody is told to trust a whole home', async () => {
+    await using here = await place()
+    here.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
+    const told = async (home: string): Promise<unknown> => (await here.starts(await here.servers(), {}, { HOME: home })).map((one) => 'why' in one && one.why.split(': ')[1])
+    expect(await told(join(here.root, 'elsewhere'))).toEqual([`reeve config trust ${here.repo}`])
+    const tooMuch = `write it into config.yaml, or name it with --mcp (to trust all of ${here.repo} would be too much)`
+    expect([await told(here.repo), await told(join(here.repo, 'me'))]).toEqual([[tooMuch], [tooMuch]])
+  })
+
   test('an agent file of a project is no better than its .mcp.json; a link into a trusted directory is not in it', async () => {
     await using here = await place()
     here.write('repo/.reeve/agents/a.md', '---\nmcp: { own: { command: o } }\n---\n')
