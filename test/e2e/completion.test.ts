@@ -107,10 +107,13 @@ describe.runIf(isThere('fish'))('fish', () => {
   })
 })
 
+/** How long a shell may take to show something. */
+const SHOW_MS = 25_000
+
 describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
-  /** Types into a zsh on a terminal until all texts were seen, one after the other. */
+  /** Types into a zsh on a terminal until all texts were seen, one after the other. Ctrl+L makes it write the whole line. */
   async function zsh(steps: readonly (readonly [keys: string, seen: string])[]): Promise<void> {
-    const child = spawn('script', ['-qfec', 'stty rows 24 cols 100; exec zsh -f -i', '/dev/null'], { cwd: daemon.work, env: { ...env, TERM: 'xterm', PS1: 'READY> ' }, stdio: ['pipe', 'pipe', 'ignore'] })
+    const child = spawn('script', ['-qfec', 'stty rows 24 cols 100; exec zsh -f -i', '/dev/null'], { cwd: daemon.work, env: { ...env, TERM: 'xterm' }, stdio: ['pipe', 'pipe', 'ignore'] })
     let written = ''
     let seen = 0
     const more: (() => void)[] = []
@@ -126,27 +129,34 @@ describe.runIf(isThere('zsh') && HAS_TERMINAL)('zsh', () => {
         resolve()
       }
       more.push(look)
-      child.on('close', () => reject(new Error(`zsh ended without ${JSON.stringify(text)}: ${JSON.stringify(written)}`)))
+      const failed = (how: string) => (): void => reject(new Error(`zsh ${how} ${JSON.stringify(text)}: ${JSON.stringify(written)}`))
+      child.on('close', failed('ended without'))
+      setTimeout(failed('never showed'), SHOW_MS).unref()
       look()
     })
-    await sees('READY> ')
-    for (const [keys, text] of steps) {
-      child.stdin.write(keys)
-      await sees(text)
+    const closed = new Promise((resolve) => child.on('close', resolve))
+    try {
+      // Ctrl+U takes away what is on the line; at Ctrl+C the terminal would forget what is typed behind it.
+      for (const [keys, text] of steps) {
+        child.stdin.write(`\x15${keys}`)
+        await sees(text)
+      }
+      child.stdin.write('\x15exit\n')
+      await closed
+    } finally {
+      child.kill('SIGKILL')
     }
-    child.stdin.write('\x03exit\n')
-    await new Promise((resolve) => child.on('close', resolve))
   }
 
-  const LOAD = ['autoload -Uz compinit; compinit -u -D; source <(reeve completion zsh); echo LO""ADED\n', 'LOADED'] as const
+  const LOAD = ['PROMPT="READY> "; autoload -Uz compinit; compinit -u -D; source <(reeve completion zsh); echo LO""ADED\n', 'LOADED'] as const
 
   test('a verb, a name, a value and a path are completed on the line', async () => {
     await zsh([LOAD,
       ['reeve conf\tpath\n', `socket          ${join(daemon.home, 'reeve.sock')}`],
-      ['reeve kill d\t\x15echo\n', 'docs'],
-      ['echo x; reeve run --model=local/b\t', 'local/big'], ['\x03', 'READY> '],
-      ['reeve run --cwd pl\t', 'plays'], ['\x03', 'READY> '],
-      ['reeve run -- ls pla\t', 'plays'],
+      ['reeve kill d\t\x0c', 'reeve kill docs'],
+      ['reeve run --model=local/b\t\x0c', '--model=local/big'],
+      ['reeve run --cwd pl\t\x0c', '--cwd plays'],
+      ['reeve run -- ls pla\t\x0c', '-- ls plays'],
     ])
   }, 60_000)
 
