@@ -258,7 +258,7 @@ describe('looking', () => {
     const lines = [{ at: '', stream: 'stdout', text: '\x1b[2Jhello' }, { at: '', stream: 'tool', text: 'read a' }]
     const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(endedView(0)), [`GET /v1/processes/${uuid}/logs`]: () => ({ json: { version: 1, lines, cursor: 4 } }) }
     const result = await reeve(routes, 'logs', '-f', '--tail', '2', '5')
-    expect([result.code, result.stdout, result.requests[1]?.query.get('tail')]).toEqual([0, 'hello\nread a\n', '2'])
+    expect([result.code, result.stdout, result.requests[1]?.query.get('tail')]).toEqual([0, 'hello\n  read a\n', '2'])
     expect(JSON.parse((await reeve(routes, 'logs', '--json', '5')).stdout)).toEqual({ version: 1, lines })
   })
 

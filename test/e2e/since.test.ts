@@ -67,7 +67,7 @@ test('what is no time is refused', async () => {
 test('the command line shows it with its times', async () => {
   const at = edge(900)
   const { code, stdout } = await runCli(daemon.home, ['logs', '-t', '--since', sent[at]!.at.replace('+00:00', 'Z'), 'long'])
-  expect([code, stdout.trimEnd().split('\n')]).toEqual([0, sent.slice(at).map((event) => `${event.at} ${String(event['text'])}`)])
+  expect([code, stdout.trimEnd().split('\n')]).toEqual([0, sent.slice(at).map((event) => `${event.at} > ${String(event['text'])}`)])
   const events = await runCli(daemon.home, ['events', '--since', '9d', '--tail', '1', '--json', 'long'])
   expect(JSON.parse(events.stdout)).toMatchObject({ text: sent.at(-1)?.['text'] })
 })

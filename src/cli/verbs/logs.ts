@@ -29,6 +29,9 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
 
 const STYLES = { stdout: null, stderr: null, assistant: null, user: 'cyan', tool: 'dim', system: 'yellow' } as const
 
+/** So that who said what can be told without colours, too. */
+const MARKS = { stdout: '', stderr: '', assistant: '', user: '> ', tool: '  ', system: '' } as const
+
 interface Shown {
   readonly out: Output
   readonly withTime: boolean
@@ -37,7 +40,7 @@ interface Shown {
 async function show(line: LogLine, { out, withTime }: Shown): Promise<void> {
   if (out.json) return out.record({ version: 1, ...line })
   const style = STYLES[line.stream]
-  const text = safe(line.text)
+  const text = MARKS[line.stream] + safe(line.text)
   const time = withTime ? `${out.paint('dim', safe(line.at))} ` : ''
   await out.line(time + (style ? out.paint(style, text) : text))
 }
