@@ -24,8 +24,6 @@ export class LiveView implements View {
   /** what is already on the screen of the step that is being written, before `safe` */
   #shown = ''
   #step = 0
-  /** what was said of MCP servers that are not used */
-  #missing: readonly string[] = []
 
   /** `intent`: show also what it was first asked to do */
   constructor(out: Output, { intent = false }: { intent?: boolean } = {}) {
@@ -61,7 +59,6 @@ export class LiveView implements View {
       case 'process.queue': return this.#message(fact)
       case 'process.note': return this.#say('dim', fact.text)
       case 'process.output': return this.#say('dim', fact.text)
-      case 'mcp.servers': return this.#servers(fact)
       case 'child.spawned': return this.#say('dim', `child PID ${fact.childPid} spawned`)
       case 'child.exited': return this.#say('dim', `child PID ${fact.childPid} ended: ${fact.reason} (exit ${fact.code})`)
       default: return
@@ -71,13 +68,6 @@ export class LiveView implements View {
   async #failed({ error, retryInMs, what = 'model call failed' }: { readonly error: string; readonly retryInMs: number | null; readonly what?: string }): Promise<void> {
     if (error === 'interrupted') return this.#say('dim', 'interrupted')
     await this.#say('yellow', `${what}: ${error}${retryInMs === null || retryInMs === 0 ? '' : `; again in ${took(retryInMs)}`}`)
-  }
-
-  /** Those that are up go without saying, and so does what was said before. */
-  async #servers({ servers }: Fact<'mcp.servers'>): Promise<void> {
-    const missing = servers.filter(({ state }) => state !== 'up').map(({ name, state, detail }) => `MCP server ${oneLine(name)} is not used (${state}): ${oneLine(detail)}`)
-    for (const text of missing) if (!this.#missing.includes(text)) await this.#say('yellow', text)
-    this.#missing = missing
   }
 
   /** What it was first asked to do is known to who started it. */

@@ -132,7 +132,6 @@ describe('a run on a terminal', () => {
     [{ type: 'context.compacted', step: 9, summary: 'secret', ranges: [[1, 2]], before: 182_004, after: 23_950, usage: {}, durationMs: 1 }, 'context compacted: 182k → 23.9k tokens'],
     [{ type: 'compaction.failed', step: 9, attempt: 1, error: 'overloaded', status: 529, retryInMs: 1_200 }, 'the context could not be summed up: overloaded; again in 1.2s'],
     [{ type: 'limit.warned', limit: 'context', used: 162_100, of: 200_000 }, 'context: 81 % are used (162k of 200k tokens)'],
-    [{ type: 'mcp.servers', servers: [{ name: 'a', state: 'up', detail: 'x', tools: [] }, { name: 'b', state: 'untrusted', detail: 'not\x1b[2J yet', tools: [] }] }, 'MCP server b is not used (untrusted): not yet'],
     [{ type: 'process.waiting', question: 'may I?' }, 'waits for an answer: may I?'],
     [{ type: 'process.error', message: 'a\x1b[2Jb' }, 'ab'],
     [{ type: 'child.spawned', child: 'u', childPid: 6 }, 'child PID 6 spawned'],

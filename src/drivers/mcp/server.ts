@@ -18,7 +18,8 @@ const MAX_RESTARTS = 3
 /** Lists that are asked for in the life of an agent: each new one is recorded. */
 const MAX_LISTS = 200
 /** Of what it says on stderr, for the reason why it did not start. */
-const TAIL_CHARS = 500
+const TAIL_CHARS = 4_000
+const MAX_LINE_CHARS = 300
 /** Of what it says beside its answers, shown with one call. */
 const MAX_HEARD_CHARS = 256 * 1024
 
@@ -143,8 +144,8 @@ export class Server {
 
   /** Its tools stay on offer if it was up: the next call starts it again. */
   #failed(why: string): void {
-    const lastLine = this.#wasUp ? undefined : this.#tail.trimEnd().split('\n').at(-1)
-    const tail = lastLine ? `: ${lastLine}` : ''
+    const said = this.#wasUp ? undefined : tellingLine(this.#tail)
+    const tail = said ? `: ${said}` : ''
     this.#state = { ...this.#state, state: 'failed', detail: this.#hide(`${why}${tail}`) }
   }
 
@@ -228,6 +229,13 @@ function isLost(error: unknown): boolean {
 
 function lost(): never {
   throw new ToolError('not done: the server does not know the session that it has just begun')
+}
+
+/** The last line that sounds like a reason, else the last one. */
+function tellingLine(text: string): string | undefined {
+  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  const reason = lines.findLast((line) => /error\b|cannot|can't|not found|no such|denied|failed|invalid|missing|required/i.test(line))
+  return (reason ?? lines.at(-1))?.slice(0, MAX_LINE_CHARS)
 }
 
 function hiderOf(secrets: readonly string[]): (text: string) => string {
