@@ -1,9 +1,11 @@
 // What works here and what does not, each with the way out. Owns the list of checks; changes nothing.
-// Test: test/e2e/api.test.ts.
+// Tests: test/e2e/api.test.ts, test/e2e/containment.test.ts.
+import { readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { loadConfig } from '../config/config.ts'
 import { readCredentials } from '../config/credentials.ts'
 import type { Paths } from '../config/paths.ts'
+import { adviceOn } from '../drivers/contain/advice.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Store } from '../store/store.ts'
 
@@ -16,10 +18,11 @@ export interface Check {
   readonly optional?: true
 }
 
-const KIND_HINTS = {
-  cgroup: 'run as root, or where a cgroup v2 directory is delegated to you',
-  pidns: 'user namespaces are needed',
-  group: 'this should always work',
+/** What each kind does not hold, of what it might be expected to. */
+const KIND_LIMITS = {
+  cgroup: 'holds all that its agents start',
+  pidns: process.geteuid?.() === 0 ? 'holds all that its agents start' : 'holds all that its agents start; `sudo` and rootless containers do not work inside',
+  group: 'what leaves its group, clears its environment and loses its parent is not held',
 } as const
 
 export async function examine(parts: { readonly paths: Paths; readonly container: Container; readonly store: Store }, verify: boolean): Promise<Check[]> {
@@ -27,12 +30,26 @@ export async function examine(parts: { readonly paths: Paths; readonly container
   const checks: Check[] = [{ name: 'node', ok: true, detail: process.version }, await stateCheck(paths)]
   checks.push(await fileCheck('configuration', paths.configFile, () => loadConfig({ paths, cwd: null, env: {} })))
   checks.push(await fileCheck('keys', paths.credentialsFile, () => readCredentials(paths)))
-  for (const { kind, ok, detail } of container.probes) {
-    checks.push({ name: `containment ${kind}`, ok, detail, ...(ok ? {} : { hint: KIND_HINTS[kind] }), ...(kind === 'group' ? {} : { optional: true }) })
-  }
-  checks.push({ name: 'containment in use', ok: true, detail: container.kind === 'group' ? `${container.kind}: what leaves its group and clears its environment is not held` : container.kind })
+  checks.push(...containmentChecks(container))
   if (verify) checks.push(await storeCheck(store))
   return checks
+}
+
+/** Each kind: whether it works here, or why not and how to get it; and the one that is in use. */
+function containmentChecks({ probes, kind: used }: Container): Check[] {
+  const rows = probes.map((probe): Check => {
+    const { kind, ok, detail } = probe
+    return { name: `containment ${kind}`, ok, detail, ...(ok ? {} : { hint: adviceOn(probe, readSetting) }), ...(kind === 'group' ? {} : { optional: true }) }
+  })
+  return [...rows, { name: 'containment in use', ok: true, detail: `${used}: ${KIND_LIMITS[used]}` }]
+}
+
+function readSetting(name: string): string | null {
+  try {
+    return readFileSync(`/proc/sys/${name}`, 'latin1')
+  } catch {
+    return null
+  }
 }
 
 async function stateCheck(paths: Paths): Promise<Check> {

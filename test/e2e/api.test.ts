@@ -108,7 +108,6 @@ describe('spawn', () => {
     ['a provider that nobody configured', { intent: 'x', model: 'none/gpt' }, 'INVALID', /none\/gpt.*anthropic/],
     ['a model whose key is not there', { intent: 'x', model: 'nokey/small' }, 'CREDENTIALS_MISSING', /NO_SUCH_KEY/],
     ['nothing to do', { model: 'script:x.yaml' }, 'INVALID', /intent/],
-    ['a containment that does not work here', { argv: ['true'], containment: 'pidns' }, 'INVALID', /pidns/],
     ['a parent that is not there', { argv: ['true'], parent: 'no-such' }, 'NOT_FOUND', /no-such/],
     ['an environment that is too large', { argv: ['true'], env: Object.fromEntries([1, 2, 3].map((n) => [`BIG_${n}`, 'x'.repeat(200_000)])) }, 'INVALID', /environment/],
   ])('%s is refused and leaves no row', async (_name, more, code, message) => {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -57,6 +57,22 @@ function guardianOf(pid: number): Living | null {
   return livingWith('reeve-guardian').find(({ ppid }) => ppid === pid) ?? null
 }
 
+/** Who reads the lifelines of the namespaces that the daemon's program is in; nobody for the other kinds. */
+function readersOf({ handle }: Fixture): number[] {
+  const inside = namespaceOf(handle.pid, 'pid_for_children')
+  const inits = livingWith('reeve-init').filter(({ pid }) => namespaceOf(pid, 'pid') === inside)
+  return inits.filter(({ ppid }) => inits.some(({ pid }) => pid === ppid)).map(({ pid }) => pid)
+}
+
+// Those of other tests come and go.
+function namespaceOf(pid: number, file: 'pid' | 'pid_for_children'): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/${file}`)
+  } catch {
+    return null
+  }
+}
+
 describe.each(kinds)('%s', (kind) => {
   test('after kill -9 of the daemon nothing of the torture tree lives, nor the guardian', async () => {
     await using daemon = await startDaemon(kind)
@@ -94,6 +110,8 @@ describe.each(kinds)('%s', (kind) => {
     await using daemon = await startDaemon(kind)
     const guardian = await eventually(() => guardianOf(daemon.process.pid))
     process.kill(guardian.pid, 'SIGSTOP')
+    // A namespace would still end by itself: the one who reads its lifeline is made deaf.
+    for (const pid of readersOf(daemon)) process.kill(pid, 'SIGSTOP')
     await kill9(daemon.process)
     process.kill(guardian.pid, 'SIGKILL')
     expect(sleepersWith(daemon.token).length).toBeGreaterThanOrEqual(TORTURE_SLEEPERS)

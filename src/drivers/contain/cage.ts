@@ -1,18 +1,23 @@
-// What a kind of containment must be able to do; cgroup.ts and group.ts are the two. All of it is synchronous and looks
-// at the system as it is now, so that nothing is decided on an old look. What waits is in ladder.ts and containment.ts.
+// What a kind of containment must be able to do; cgroup.ts, pidns.ts and group.ts are the three. All but `prepare` is
+// synchronous and looks at the system as it is now, so that nothing is decided on an old look. What waits is in ladder.ts and containment.ts.
 import type { OsHandle } from '../../kernel/types.ts'
+import type { OsSignal } from './handle.ts'
 import type { Waiting } from './ladder.ts'
 
 export interface Cage {
   readonly waiting: Waiting
   /** looking costs next to nothing, so it is done at each end of a program; else only at each poll, together with others */
   readonly cheapLooks: boolean
-  /** makes what is needed and says what to run, so that the program is inside from its first instruction */
-  enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]]
+  /** makes what takes time to be made; right before each `enter` */
+  prepare(): Promise<void>
+  /** makes what is needed and says what to run, so that the program is inside, in `cwd`, from its first instruction */
+  enter(argv: readonly [string, ...string[]], cwd: string): readonly [string, ...string[]]
   /** a program was spawned just now */
   admit(handle: OsHandle): void
   /** it has ended; its children may live on */
   ended(handle: OsHandle): void
+  /** signals the group of the program that this handle is of, after its identity was checked; false if it was stale or gone */
+  signalProgram(handle: OsHandle, signal: OsSignal): boolean
   /** PIDs of living members, zombies left out */
   members(): readonly number[]
   isEmpty(): boolean

@@ -6,7 +6,8 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, watch, writeFileSync }
 import { join, relative } from 'node:path'
 import type { OsHandle } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
-import { handleOf, signalOne } from './handle.ts'
+import { handleOf, signalGroup, signalOne } from './handle.ts'
+import type { OsSignal } from './handle.ts'
 import { isZombie, readRow } from './proc.ts'
 
 /** cgroup.events tells by inotify; this is for a system that has run out of watches. */
@@ -25,6 +26,10 @@ export class CgroupCage implements Cage {
     this.#dir = dir
   }
 
+  prepare(): Promise<void> {
+    return Promise.resolve()
+  }
+
   enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     return ['/bin/sh', '-c', ENTER, join(this.#dir, 'cgroup.procs'), ...argv]
@@ -33,6 +38,10 @@ export class CgroupCage implements Cage {
   admit(): void {}
 
   ended(): void {}
+
+  signalProgram(handle: OsHandle, signal: OsSignal): boolean {
+    return signalGroup(handle, signal) === 'sent'
+  }
 
   members(): readonly number[] {
     return pidsBelow(this.#dir).filter((pid) => {

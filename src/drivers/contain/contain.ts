@@ -1,5 +1,5 @@
 // Containment: what owns the programs of one incarnation. The only folder that spawns or signals.
-// Owns the contract of all kinds; cgroup.ts and group.ts keep it. Tests: test/processes/contain*.test.ts.
+// Owns the contract of all kinds; cgroup.ts, pidns.ts and group.ts keep it. Tests: test/processes/contain*.test.ts.
 import type { ContainmentIntent, ContainmentKind, OsHandle } from '../../kernel/types.ts'
 import type { Readable, Writable } from 'node:stream'
 
@@ -62,11 +62,18 @@ export interface Containment {
   dispose(): Promise<StopResult>
 }
 
+/** Whether a kind works here, or the reason why not. */
+export interface Probe {
+  readonly kind: ContainmentKind
+  readonly ok: boolean
+  readonly detail: string
+}
+
 /** Makes containments of the strongest kind that works here, and ends what a dead daemon left. */
 export interface Container extends AsyncDisposable {
   readonly kind: ContainmentKind
-  /** what was tried at start, for `doctor`: each kind with `ok` or the reason why not */
-  readonly probes: readonly { readonly kind: ContainmentKind; readonly ok: boolean; readonly detail: string }[]
+  /** what was tried at start, the strongest kind first */
+  readonly probes: readonly Probe[]
   /** the intent for an incarnation: pure, so that it can be recorded before anything is made */
   plan(uuid: string, pid: number, kind: ContainmentKind | 'auto'): ContainmentIntent
   /** makes what the intent says */

@@ -11,10 +11,12 @@ import type { Container, Containment, StopResult } from './contain.ts'
 import { OwnedContainment } from './containment.ts'
 import { GroupCage } from './group.ts'
 import { Guardian } from './guardian.ts'
+import { Namespaces } from './namespaces.ts'
+import { PidnsCage } from './pidns.ts'
 import { bootId } from './proc.ts'
 import { daemonTag, homeTag, markerOf } from './marker.ts'
 import { FifoPool } from './pipes.ts'
-import { complaintOf, findOwnCgroup } from './probe.ts'
+import { findOwnCgroup, probeAll } from './probe.ts'
 import { recoverLeftovers } from './recover.ts'
 
 export interface ContainerOptions {
@@ -37,11 +39,13 @@ export async function openContainer({ stateDir, daemonId, log }: ContainerOption
   const dir = cgroups === null ? null : join(cgroups, tag)
   // The guardian comes first: from here on we may be killed at any moment.
   const guardian = new Guardian({ cgroupDir: dir, daemonTag: tag, log })
-  const complaint = dir === null ? 'no cgroup v2 is mounted' : await complaintOf(dir)
-  const probes = [{ kind: 'cgroup', ok: complaint === null, detail: complaint ?? `${cgroups}` }, { kind: 'group', ok: true, detail: 'needs nothing' }] as const
-  const cgroupDir = complaint === null ? dir : null
+  const boot = bootId()
+  const markerFor = (uuid: string) => markerOf({ uuid, pid: '0', daemon: tag, boot })
+  const { probes, tools } = await probeAll({ cgroupDir: dir, markerFor })
+  const cgroupDir = probes.some(({ kind, ok }) => kind === 'cgroup' && ok) ? dir : null
   if (cgroupDir === null && cgroups !== null) removeCgroup(cgroups)
-  return new OwnedContainer({ tag, cgroupDir, probes, pool: new FifoPool(join(home, `${PIPES}${tag}`)), guardian, log })
+  const namespaces = tools === null ? null : new Namespaces(tools, markerFor('init'))
+  return new OwnedContainer({ tag, cgroupDir, probes, namespaces, pool: new FifoPool(join(home, `${PIPES}${tag}`)), guardian, log })
 }
 
 const PIPES = 'pipes-'
@@ -50,6 +54,8 @@ interface Parts {
   readonly tag: string
   readonly cgroupDir: string | null
   readonly probes: Container['probes']
+  /** null if they do not work here */
+  readonly namespaces: Namespaces | null
   readonly pool: FifoPool
   readonly guardian: Guardian
   readonly log: (message: string) => void
@@ -63,7 +69,8 @@ class OwnedContainer implements Container {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.kind = parts.cgroupDir === null ? 'group' : 'cgroup'
+    // The strongest is the first.
+    this.kind = parts.probes.find(({ ok }) => ok)?.kind ?? 'group'
     this.probes = parts.probes
   }
 
@@ -88,9 +95,10 @@ class OwnedContainer implements Container {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { guardian, pool, cgroupDir, log } = this.#parts
+    const { guardian, pool, cgroupDir, namespaces, log } = this.#parts
     const results = await Promise.all([...this.#open].map((containment) => containment.dispose()))
     const survivors = results.flatMap((result) => result.survivors)
+    await namespaces?.[Symbol.asyncDispose]()
     // Before the guardian is let go of: if we die from here on, nobody comes after us to remove them.
     if (cgroupDir !== null) removeCgroup(dirname(cgroupDir))
     if (survivors.length === 0) await guardian[Symbol.asyncDispose]()
@@ -102,7 +110,9 @@ class OwnedContainer implements Container {
   }
 
   #cageOf(intent: ContainmentIntent): Cage {
-    return intent.path === null ? new GroupCage(intent.marker, this.#parts.guardian) : new CgroupCage(intent.path)
+    const { namespaces, guardian } = this.#parts
+    if (intent.kind === 'pidns' && namespaces !== null) return new PidnsCage(namespaces)
+    return intent.path === null ? new GroupCage(intent.marker, guardian) : new CgroupCage(intent.path)
   }
 }
 

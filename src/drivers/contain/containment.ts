@@ -54,12 +54,16 @@ export class OwnedContainment implements Containment {
     const [stdout, stderr, stdin = null] = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
     if (stdout === undefined || stderr === undefined) throw new KernelError('INTERNAL', 'The pool gave too few pipes')
     // What enters a frozen cgroup stands still by itself, but the first program makes the cgroup, and a group has no such thing.
-    while (this.#frozen && !this.#closed) await this.#thawed.promise
+    await this.#cage.prepare()
+    while (this.#frozen && !this.#closed) {
+      await this.#thawed.promise
+      await this.#cage.prepare()
+    }
     this.#assertOpen()
     this.#used = true
-    const argv = this.#cage.enter([program, ...request.argv.slice(1)])
+    const argv = this.#cage.enter([program, ...request.argv.slice(1)], request.cwd)
     const env = { ...request.env, ...environmentOf(this.intent.marker), TMPDIR: this.#tmpDir }
-    const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, (handle) => this.#cage.admit(handle))
+    const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, this.#cage)
     return this.#own(started)
   }
 

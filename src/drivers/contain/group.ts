@@ -7,8 +7,9 @@ import type { OsHandle } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
 import { groupHasMembers, liveness, signalGroup, signalOne } from './handle.ts'
 import type { OsSignal } from './handle.ts'
-import { census, isStopped, isZombie, readRow } from './proc.ts'
+import { census, isZombie } from './proc.ts'
 import type { MarkedRow } from './proc.ts'
+import { Still } from './still.ts'
 
 /** Nothing tells us that a foreign process has ended: we look. */
 const POLL_MS = 10
@@ -30,16 +31,23 @@ export class GroupCage implements Cage {
   /** members as last seen, by PID */
   #known = new Map<number, OsHandle>()
   readonly #told = new Set<OsHandle>()
-  /** stopped by us, by PID */
-  readonly #stopped = new Map<number, OsHandle>()
+  readonly #still = new Still(() => this.#scan())
 
   constructor(marker: string, witness: Witness) {
     this.#marker = marker
     this.#witness = witness
   }
 
+  prepare(): Promise<void> {
+    return Promise.resolve()
+  }
+
   enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
     return argv
+  }
+
+  signalProgram(handle: OsHandle, signal: OsSignal): boolean {
+    return signalGroup(handle, signal) === 'sent'
   }
 
   admit(handle: OsHandle): void {
@@ -92,37 +100,24 @@ export class GroupCage implements Cage {
       if (!this.#groups.has(handle.pgid) || killed.has(handle.pgid)) continue
       if (signalGroup(handle, 'SIGKILL') === 'sent') killed.add(handle.pgid)
     }
-    this.#signalEach(members, 'SIGKILL')
+    for (const handle of members) signalOne(handle, 'SIGKILL')
   }
 
   freeze(): void {
-    for (const handle of this.#scan()) {
-      if (standsStill(handle) || signalOne(handle, 'SIGSTOP') !== 'sent') continue
-      this.#stopped.set(handle.pid, handle)
-    }
+    this.#still.stop()
   }
 
-  // Those that are born meanwhile are stopped at the next look. One that waits in the kernel (for the child that it made
-  // by vfork and that we stopped, say) has the signal before it and runs no instruction of its own any more.
   isFrozen(): boolean {
-    if (this.#scan().every((handle) => standsStill(handle) || (this.#stopped.has(handle.pid) && isInKernel(handle)))) return true
-    this.freeze()
-    return false
+    return this.#still.allStopped()
   }
 
-  // What had been stopped before us stays so.
   thaw(): void {
-    this.#signalEach([...this.#stopped.values()], 'SIGCONT')
-    this.#stopped.clear()
+    this.#still.goOn()
   }
 
   remove(): boolean {
     for (const handle of [...this.#told]) this.#forget(handle)
     return true
-  }
-
-  #signalEach(handles: readonly OsHandle[], signal: OsSignal): void {
-    for (const handle of handles) signalOne(handle, signal)
   }
 
   #tell(handle: OsHandle): void {
@@ -171,13 +166,4 @@ function withDescendants(seeds: readonly MarkedRow[], rows: readonly MarkedRow[]
     for (const child of children.get(parent.pid) ?? []) found.set(child.pid, child)
   }
   return [...found.values()]
-}
-
-function standsStill(handle: OsHandle): boolean {
-  const row = readRow(handle.pid)
-  return row === null || row.startTime !== handle.startTime || isZombie(row) || isStopped(row)
-}
-
-function isInKernel(handle: OsHandle): boolean {
-  return readRow(handle.pid)?.state === 'D'
 }

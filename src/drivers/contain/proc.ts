@@ -2,7 +2,7 @@
 // Reads only, never signals. On Linux it is /proc; elsewhere `ps` (ps.ts). Reads are synchronous: an identity that is
 // looked up before a signal must not grow old across an await.
 // Tests: test/processes/contain-handle.test.ts.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { psCensus, psRow } from './ps.ts'
 
 /** The name of the environment variable that names the incarnation a program belongs to. */
@@ -39,6 +39,25 @@ export function readRow(pid: number): ProcRow | null {
   if (!LINUX) return psRow(pid)
   const stat = readOrNull(`/proc/${pid}/stat`)
   return stat === null ? null : parseStat(pid, stat)
+}
+
+/** The children of all its threads, in the order of their birth; none if it is gone. Exact for the first and for a lone last one. */
+export function childrenOf(pid: number): number[] {
+  return listOrNone(`/proc/${pid}/task`).flatMap((task) => (readOrNull(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number))
+}
+
+/** Names the PID namespace that it is in, or the one that its children are born into; null if it is gone or may not be seen. */
+export function pidNamespaceOf(pid: number, whose: 'own' | 'children'): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/${whose === 'own' ? 'pid' : 'pid_for_children'}`)
+  } catch {
+    return null
+  }
+}
+
+/** Whether it is the init of a PID namespace below ours: number 1 there, another one here. */
+export function isInit(pid: number): boolean {
+  return pid > 1 && /^NSpid:.*\s1$/m.test(readOrNull(`/proc/${pid}/status`) ?? '')
 }
 
 let shared: readonly MarkedRow[] | null = null
@@ -84,6 +103,14 @@ function environMarker(pid: number): string | null {
   const value = environ.slice(at + MARKER.length + 1)
   const end = value.indexOf('\0')
   return end < 0 ? value : value.slice(0, end)
+}
+
+function listOrNone(dir: string): string[] {
+  try {
+    return readdirSync(dir)
+  } catch {
+    return []
+  }
 }
 
 // A process may end between any two reads (ENOENT, ESRCH) or belong to somebody else (EACCES): it is not there for us.

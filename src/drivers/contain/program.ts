@@ -7,8 +7,9 @@ import { closeSync, openSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { KernelError } from '../../kernel/errors.ts'
 import type { OsHandle } from '../../kernel/types.ts'
+import type { Cage } from './cage.ts'
 import type { Program, ProgramExit } from './contain.ts'
-import { handleOf, signalGroup } from './handle.ts'
+import { handleOf } from './handle.ts'
 import type { OsSignal } from './handle.ts'
 import { openInward, openOutward, readerOf, writerOf } from './pipes.ts'
 import type { PipeEnds } from './pipes.ts'
@@ -22,6 +23,8 @@ export interface StartOrder {
   readonly fifos: { readonly stdout: string; readonly stderr: string; readonly stdin: string | null }
 }
 
+type Keeper = Pick<Cage, 'admit' | 'signalProgram'>
+
 export class OwnedProgram implements Program {
   readonly handle: OsHandle
   readonly stdout: FifoReader
@@ -29,10 +32,12 @@ export class OwnedProgram implements Program {
   readonly stdin: Writable | null
   readonly exited: Promise<ProgramExit>
   readonly #onEnd = new Set<() => void>()
+  readonly #cage: Keeper
   #ended = false
 
-  constructor(child: ChildProcess, handle: OsHandle, pipes: Pipes) {
+  constructor(child: ChildProcess, handle: OsHandle, pipes: Pipes, cage: Keeper) {
     this.handle = handle
+    this.#cage = cage
     this.stdout = readerOf(pipes.stdout)
     this.stderr = readerOf(pipes.stderr)
     this.stdin = pipes.stdin === null ? null : writerOf(pipes.stdin)
@@ -65,7 +70,7 @@ export class OwnedProgram implements Program {
   }
 
   signal(signal: OsSignal): boolean {
-    return !this.#ended && signalGroup(this.handle, signal) === 'sent'
+    return !this.#ended && this.#cage.signalProgram(this.handle, signal)
   }
 
   /** Gives back the descriptors; what was written so far can still be read. */
@@ -82,8 +87,8 @@ interface Pipes {
   readonly stderr: PipeEnds
 }
 
-/** Spawns without waiting for anything: `admitted` hears of the handle in the same turn. */
-export async function startProgram(order: StartOrder, admitted: (handle: OsHandle) => void): Promise<OwnedProgram> {
+/** Spawns without waiting for anything: the cage hears of the handle in the same turn. */
+export async function startProgram(order: StartOrder, cage: Keeper): Promise<OwnedProgram> {
   const pipes = openPipes(order.fifos)
   const child = spawnOn(order, pipes)
   const handle = child.pid === undefined ? null : handleOf(child.pid)
@@ -91,8 +96,8 @@ export async function startProgram(order: StartOrder, admitted: (handle: OsHandl
     closeEnds(pipes, 'ours')
     throw await spawnError(child, order.argv[0])
   }
-  admitted(handle)
-  return new OwnedProgram(child, handle, pipes)
+  cage.admit(handle)
+  return new OwnedProgram(child, handle, pipes, cage)
 }
 
 function openPipes({ stdout, stderr, stdin }: StartOrder['fifos']): Pipes {

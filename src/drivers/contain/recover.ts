@@ -11,7 +11,7 @@ import { GroupCage } from './group.ts'
 import { liveness } from './handle.ts'
 import { climb, until } from './ladder.ts'
 import { partsOf } from './marker.ts'
-import { bootId, census, isZombie } from './proc.ts'
+import { bootId, census, isInit, isZombie, pidNamespaceOf } from './proc.ts'
 import { decideRecovery } from './recovery.ts'
 import type { Found } from './recovery.ts'
 
@@ -24,6 +24,7 @@ export async function recoverLeftovers(intent: ContainmentIntent, handle: OsHand
   if (decision.group || decision.marked) {
     const group = new GroupCage(intent.marker, { tell: () => {}, forget: () => {} })
     if (decision.group && handle !== null) group.admit(handle)
+    if (decision.namespace) for (const init of initsOf(intent.marker, handle)) group.admit(init)
     cages.push(group)
   }
   const results = await Promise.all(cages.map(killAll))
@@ -42,6 +43,16 @@ function look(intent: ContainmentIntent, handle: OsHandle | null): Found {
     handle: handle === null ? 'none' : sameBoot ? liveness(handle) : 'gone',
     marked: sameBoot && census().some((row) => row.marker === intent.marker && row.pid !== process.pid && !isZombie(row)),
   }
+}
+
+// Whoever is in a namespace of the incarnation's own, or waits outside for one who is, leads to its init. What lives inside is
+// the init's and dies with it, also what cleared its environment. The lifeline and the guardian have failed before.
+function initsOf(marker: string, handle: OsHandle | null): readonly OsHandle[] {
+  const rows = census().filter((row) => !isZombie(row) && row.pid !== process.pid)
+  const ours = rows.filter((row) => row.marker === marker || (row.pid === handle?.pid && row.startTime === handle.startTime))
+  const namespaces = new Set(ours.map((row) => pidNamespaceOf(row.pid, 'children')))
+  for (const shared of [null, pidNamespaceOf(process.pid, 'own')]) namespaces.delete(shared)
+  return rows.filter((row) => isInit(row.pid) && namespaces.has(pidNamespaceOf(row.pid, 'own'))).map(({ pid, startTime, pgid }) => ({ pid, startTime, pgid }))
 }
 
 // A record that names any other directory is damaged: that directory is not touched.

@@ -21,6 +21,8 @@ export interface Decision {
   readonly group: boolean
   /** kill the marked members one by one */
   readonly marked: boolean
+  /** kill the inits of the PID namespaces in which such a one lives, and with them all that is inside */
+  readonly namespace: boolean
   /** what to call it if nobody had to be killed */
   readonly idle: Extract<StopOutcome, 'gone' | 'stale' | 'unowned'>
 }
@@ -34,6 +36,7 @@ export function decideRecovery(found: Found): Decision {
     cgroup: inCgroup && found.dir === 'there',
     group: found.handle === 'alive',
     marked: found.marked,
+    namespace: found.kind === 'pidns' && (found.marked || found.handle === 'alive'),
     idle: inCgroup ? 'gone' : IDLE_BY_HANDLE[found.handle],
   }
 }

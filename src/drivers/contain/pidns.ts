@@ -1,0 +1,153 @@
+// Containment by a PID namespace: everything that an incarnation ever starts is in it, and its end is one signal to its init.
+// A program enters through `nsenter`, which stays outside as our child, starts it in a session of its own, waits for it and
+// ends as it ended; this proxy is what the handle names. Signals go past it, to the program's own group, by host PIDs with
+// start times. Must never let a program run anywhere but inside. Tests: test/processes/contain*.test.ts.
+import type { OsHandle } from '../../kernel/types.ts'
+import type { Cage } from './cage.ts'
+import { handleOf, liveness, signalGroup, signalOne } from './handle.ts'
+import type { OsSignal } from './handle.ts'
+import type { Namespace } from './namespace.ts'
+import type { Namespaces } from './namespaces.ts'
+import { childrenOf, isZombie, readRow } from './proc.ts'
+import { standsStill, Still } from './still.ts'
+
+/** The end of the namespace is told at once; the end of one member is not, so we look. */
+const POLL_MS = 10
+
+export class PidnsCage implements Cage {
+  readonly cheapLooks = true
+  readonly waiting = { pollMs: POLL_MS, watch: (wake: () => void) => this.#namespace?.onEnd(wake) ?? (() => {}) }
+  readonly #namespaces: Namespaces
+  readonly #proxies = new Map<number, OsHandle>()
+  readonly #still = new Still(() => this.#toStop())
+  #namespace: Namespace | null = null
+  #preparing: Promise<void> | null = null
+  #closed = false
+
+  constructor(namespaces: Namespaces) {
+    this.#namespaces = namespaces
+  }
+
+  /** Programs of one incarnation share one namespace; after a kill the next program gets a new one. */
+  async prepare(): Promise<void> {
+    if (this.#namespace?.ended === false) return
+    this.#preparing ??= this.#take().finally(() => { this.#preparing = null })
+    await this.#preparing
+  }
+
+  enter(argv: readonly [string, ...string[]], cwd: string): readonly [string, ...string[]] {
+    if (this.#namespace === null) throw new Error('nothing was prepared')
+    return this.#namespace.entering(argv, cwd)
+  }
+
+  admit(proxy: OsHandle): void {
+    this.#proxies.set(proxy.pid, proxy)
+  }
+
+  ended(proxy: OsHandle): void {
+    this.#proxies.delete(proxy.pid)
+  }
+
+  // The proxy stops itself when its program is stopped, and wakes it when it is woken: it must be awake to see the end.
+  // Until it has made its program it is all that there is of it.
+  signalProgram(proxy: OsHandle, signal: OsSignal): boolean {
+    const program = programOf(proxy)
+    if (program === null) return signalGroup(proxy, signal) === 'sent'
+    const sent = signalGroup(program, signal) === 'sent'
+    if (signal === 'SIGCONT' || signal === 'SIGKILL') signalOne(proxy, 'SIGCONT')
+    return sent
+  }
+
+  members(): readonly number[] {
+    return this.#scan().map((handle) => handle.pid)
+  }
+
+  // Orphans become children of the init: with no proxy alive, nobody can be anywhere else.
+  isEmpty(): boolean {
+    if (this.#proxies.size > 0) return false
+    return this.#namespace === null || this.#namespace.ended || this.#namespace.isBare
+  }
+
+  signalMembers(signal: 'SIGTERM' | 'SIGINT'): void {
+    for (const handle of this.#scan()) {
+      signalOne(handle, signal)
+      signalOne(handle, 'SIGCONT')
+    }
+    this.#wakeProxies()
+  }
+
+  // Members are not reaped while their proxy is stopped, and the init does not end before they are.
+  kill(): void {
+    this.#namespace?.kill()
+    this.#wakeProxies()
+  }
+
+  freeze(): void {
+    this.#still.stop()
+  }
+
+  // Twice: a list of children is exact only if none of them ended while it was read.
+  isFrozen(): boolean {
+    const before = this.#toStop().length
+    return this.#still.allStopped() && this.#still.allStopped() && this.#toStop().length === before
+  }
+
+  thaw(): void {
+    this.#still.goOn()
+  }
+
+  remove(): boolean {
+    this.#closed = true
+    if (this.#namespace === null || this.#namespace.ended) return true
+    this.#namespace.kill()
+    return false
+  }
+
+  async #take(): Promise<void> {
+    const taken = await this.#namespaces.take()
+    if (this.#closed) this.#namespaces.giveBack(taken)
+    else this.#namespace = taken
+  }
+
+  #wakeProxies(): void {
+    for (const proxy of this.#proxies.values()) signalOne(proxy, 'SIGCONT')
+  }
+
+  // A proxy that sees its program stopped would stop itself, at a moment of its own, and it would do so after our thaw: so
+  // proxies are stopped first, and their programs once they stand still.
+  #toStop(): readonly OsHandle[] {
+    const proxies = [...this.#proxies.values()]
+    return proxies.every(standsStill) ? [...proxies, ...this.#scan()] : proxies
+  }
+
+  /** All living members, parents before their children; the init's are looked for last, as who loses his parent goes there. */
+  #scan(): readonly OsHandle[] {
+    const found = new Map<number, OsHandle>()
+    for (const proxy of this.#proxies.values()) {
+      const children = childrenOf(proxy.pid)
+      if (children.length === 0) addLiving(found, proxy.pid)
+      for (const child of children) addTree(found, child)
+    }
+    for (const orphan of this.#namespace?.ended === false ? this.#namespace.orphans() : []) addTree(found, orphan)
+    return [...found.values()]
+  }
+}
+
+/** The program that the proxy has made; null if there is none yet, or none any more. */
+function programOf(proxy: OsHandle): OsHandle | null {
+  const [pid] = liveness(proxy) === 'alive' ? childrenOf(proxy.pid) : []
+  const program = pid === undefined ? null : handleOf(pid)
+  // Asked again: while it is the child of one that lives, its number is its own.
+  return program !== null && childrenOf(proxy.pid).includes(program.pid) ? program : null
+}
+
+function addTree(found: Map<number, OsHandle>, pid: number): void {
+  if (found.has(pid)) return
+  addLiving(found, pid)
+  for (const child of childrenOf(pid)) addTree(found, child)
+}
+
+function addLiving(found: Map<number, OsHandle>, pid: number): void {
+  const row = readRow(pid)
+  if (row !== null && !isZombie(row)) found.set(pid, { pid, startTime: row.startTime, pgid: row.pgid })
+}

@@ -1,0 +1,50 @@
+// The kinds of containment as a user of the daemon meets them: chosen, shown, refused with the reason, explained by doctor.
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Check } from '../../src/daemon/doctor.ts'
+import { workingKinds } from '../support/contained.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { tempDir } from '../support/tmp.ts'
+
+const kinds = await workingKinds()
+afterEach(() => { vi.unstubAllEnvs() })
+
+async function checksOf(daemon: LocalDaemon): Promise<Check[]> {
+  return (await daemon.client.get<{ checks: Check[] }>('/v1/doctor')).checks.filter(({ name }) => name.startsWith('containment '))
+}
+
+/** A folder with an `unshare` that fails in these words, first in PATH. */
+async function withBroken(words: string): Promise<AsyncDisposable> {
+  const dir = await tempDir()
+  await writeFile(join(dir.path, 'unshare'), `#!/bin/sh\necho "unshare: ${words}" >&2\nexit 1\n`)
+  await chmod(join(dir.path, 'unshare'), 0o755)
+  vi.stubEnv('PATH', `${dir.path}:${process.env['PATH'] ?? ''}`)
+  return dir
+}
+
+describe.each(kinds)('%s', (kind) => {
+  test('is what a process is run in when it is asked for, and its view says so', async () => {
+    await using daemon = await LocalDaemon.start()
+    const { uuid } = await daemon.sh('exit 3', { containment: kind })
+    expect(await daemon.ended(uuid)).toMatchObject({ containment: kind, exit: { code: 3 } })
+  })
+})
+
+test('doctor has a row for each kind, the strongest first, and says what is in use', async () => {
+  await using daemon = await LocalDaemon.start()
+  const checks = await checksOf(daemon)
+  expect(checks.map(({ name }) => name)).toEqual(['containment cgroup', 'containment pidns', 'containment group', 'containment in use'])
+  expect(checks.filter(({ ok }) => ok).map(({ name }) => name.split(' ')[1])).toEqual([...kinds, 'in'])
+  for (const { ok, hint } of checks) expect(hint === undefined).toBe(ok)
+  expect(checks.at(-1)?.detail).toMatch(new RegExp(`^${kinds[0]}: `))
+})
+
+test('a kind that does not work here is refused with the reason, leaves no row, and doctor says what to do', async () => {
+  await using _ = await withBroken('mount /proc failed: Operation not permitted')
+  await using daemon = await LocalDaemon.start()
+  await expect(daemon.sh('true', { containment: 'pidns' })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringMatching(/pidns does not work here: unshare: mount \/proc failed/) })
+  expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toEqual([])
+  const [, pidns] = await checksOf(daemon)
+  expect(pidns).toMatchObject({ ok: false, optional: true, detail: 'unshare: mount /proc failed: Operation not permitted', hint: expect.stringContaining('systempaths=unconfined') })
+})
