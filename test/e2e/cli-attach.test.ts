@@ -39,7 +39,7 @@ function script(name: string, yaml: string): string {
   return `script:${file}`
 }
 
-const until = (file: string): string => `echo begun ${file}; while [ ! -e ${file} ]; do sleep 0.05; done; echo over`
+const until = (file: string): string => `while [ ! -e ${file} ]; do echo begun ${file}; sleep 0.05; done; echo over`
 const go = (file: string): void => writeFileSync(join(dir.path, file), '')
 
 const CHAT = `
@@ -64,7 +64,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await first.sees(/Hello\.\n● ready .*\n>$/)
     expect(first.text).not.toContain('> begin')
     first.type('do it\r')
-    await first.sees(/> do it\n {2}step 2\nI work\.\n● working .*bash echo begun.*: begun talk-go\n>/)
+    await first.sees(/> do it\n {2}step 2\nI work\.\n● working .*bash while.*: begun talk-go\n>/)
     first.type('then\\\rthis\r')
     await first.sees(/> then\n {2}this\n {2}queued \(1 message\)/)
     go('talk-go')

@@ -30,9 +30,9 @@ function terminal(args: readonly string[], options: TerminalOptions = {}): Termi
   return made
 }
 
-/** `run` of an agent whose tool prints a line and then waits for NAME-go. */
+/** `run` of an agent whose tool prints lines until there is NAME-go: who looks late sees them, too. */
 function waiting(name: string, flags: readonly string[] = [], options: TerminalOptions = {}): Terminal {
-  const command = `printf 'one\\ntwo \\033[31mred'; while [ ! -e ${name}-go ]; do sleep 0.05; done`
+  const command = `while [ ! -e ${name}-go ]; do printf 'one\\ntwo \\033[31mred\\n'; sleep 0.05; done`
   const file = join(dir.path, `${name}.yaml`)
   writeFileSync(file, `- text: I look.\n  tools: [{ name: bash, input: { command: ${JSON.stringify(command)} } }]\n  usage: { input: 12000, output: 300 }\n- text: Done.\n`)
   return terminal(['run', '--name', name, ...flags, '--model', `script:${file}`, 'look'], options)
@@ -41,10 +41,10 @@ function waiting(name: string, flags: readonly string[] = [], options: TerminalO
 describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
   test('say what it does, stay below what it says, and are gone at the end', async () => {
     const seen = waiting('rows')
-    await seen.sees(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash printf.* \d+s.*: two red$/)
+    await seen.sees(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash while.* \d+s.*: two red$/)
     go('rows')
     expect(await seen.done).toBe(0)
-    expect(seen.text).toMatch(/I look\.\n {2}bash printf.* {2}ok \d.*\n {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/)
+    expect(seen.text).toMatch(/I look\.\n {2}bash while.* {2}ok \d.*\n {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/)
     expect(seen.text).not.toContain('●')
     // Nothing raw of the tool's, and nothing that hides the cursor or takes the screen.
     expect(seen.raw).not.toMatch(/\x1b\[\?|\x1b\[31mred/)

@@ -175,6 +175,7 @@ describe('what a process does', () => {
     [80, [asked, answered, call('a'), call('b')], 'bash make a and all that goes with it 12s (+1)'],
     [80, [asked, answered, call('a'), call('b'), done], 'bash make b and all that goes with it 12s'],
     [80, [asked, answered, call('a'), live('live.tool-output', { callId: 'a', text: 'one\n\x1b[31mtw' }), live('live.tool-output', { callId: 'a', text: 'o\n' })], 'bash make a and all that goes with it 12s: two'],
+    [80, [live('live.tool-output', { callId: 'a', text: 'early' }), asked, answered, call('a')], 'bash make a and all that goes with it 12s: early'],
     [30, [asked, answered, call('a'), live('live.tool-output', { callId: 'a', text: 'a long line of output' })], 'bash make a … 12s: a long lin…'],
     [80, [factEvent(1, { type: 'compaction.started', step: 1, attempt: 1, model: 'm' })], 'sums up the context 12s'],
     [80, [asked, factEvent(2, { type: 'process.ready', turn: 1 })], ''],

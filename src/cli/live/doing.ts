@@ -9,9 +9,10 @@ import { fit, oneLine, width } from '../text.ts'
 interface Call {
   readonly text: string
   readonly since: number
-  output: string
 }
 
+/** Calls whose output is kept. */
+const MAX_OUTPUTS = 32
 /** Characters at the end of a tool's output in which its last line is looked for. */
 const OUTPUT_END = 400
 
@@ -19,6 +20,8 @@ export class Doing {
   /** the calls that are under way, the oldest first: their ends are told in order */
   readonly #calls = new Map<string, Call>()
   readonly #inputs = new Map<string, unknown>()
+  /** the end of what each call printed; who comes late may see it before the call */
+  readonly #outputs = new Map<string, string>()
   #model: { readonly text: string; readonly since: number } | null = null
 
   event(event: EventView, fact: FactBody | undefined, now: number): void {
@@ -30,11 +33,11 @@ export class Doing {
 
   /** In words, with its time, in at most so many columns: the words are cut before the time is. Empty while nothing is on. */
   text(now: number, columns: number, ellipsis: string): string {
-    const [call] = this.#calls.values()
-    const on = call ?? this.#model
+    const [first] = this.#calls
+    const on = first?.[1] ?? this.#model
     if (!on) return ''
     const time = ` ${elapsed(now - on.since)}${this.#calls.size > 1 ? ` (+${this.#calls.size - 1})` : ''}`
-    const said = call ? lastLine(call.output) : ''
+    const said = first ? lastLine(this.#outputs.get(first[0]) ?? '') : ''
     const output = said === '' ? '' : fit(`: ${said}`, Math.max(0, Math.floor((columns - time.length) / 2)), ellipsis)
     return fit(fit(on.text, Math.max(1, columns - time.length - width(output)), ellipsis) + time + output, columns, ellipsis)
   }
@@ -51,17 +54,19 @@ export class Doing {
         break
       case 'context.compacted': this.#model = null; break
       case 'tool.started':
-        this.#calls.set(fact.callId, { text: `${oneLine(fact.name)} ${shortInput(this.#inputs.get(fact.callId))}`.trim(), since: now, output: '' })
+        this.#calls.set(fact.callId, { text: `${oneLine(fact.name)} ${shortInput(this.#inputs.get(fact.callId))}`.trim(), since: now })
         break
       case 'tool.finished':
         this.#calls.delete(fact.callId)
         this.#inputs.delete(fact.callId)
+        this.#outputs.delete(fact.callId)
         break
       case 'process.ready':
       case 'process.exited':
         this.#model = null
         this.#calls.clear()
         this.#inputs.clear()
+        this.#outputs.clear()
         break
       default:
     }
@@ -72,8 +77,9 @@ export class Doing {
   }
 
   #output(callId: string, text: string): void {
-    const call = this.#calls.get(callId)
-    if (call) call.output = (call.output + text).slice(-OUTPUT_END)
+    this.#outputs.set(callId, ((this.#outputs.get(callId) ?? '') + text).slice(-OUTPUT_END))
+    const oldest = this.#outputs.keys().next()
+    if (this.#outputs.size > MAX_OUTPUTS && oldest.done === false) this.#outputs.delete(oldest.value)
   }
 }
 
