@@ -141,7 +141,6 @@ describe('sweeping', () => {
     const before = size()
     expect(before).toBeGreaterThan(20_000_000)
     expect(await sweepAll(at.store)).toBeGreaterThan(20)
-    await at.close()
     expect(size()).toBeLessThan(500_000)
   })
 
