@@ -92,7 +92,11 @@ function checked(token: Token & { kind: 'option' }, flag: Flag): string {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value`)
     return ''
   }
-  if (value === undefined || value === '' || (!token.inlineValue && /^-./.test(value))) throw new UsageError(`${rawName} needs a value`)
+  if (value === undefined || value === '') throw new UsageError(`${rawName} needs a value`)
+  const isText = flag.kind === 'text' || flag.kind === 'list'
+  if (isText && !token.inlineValue && /^-./.test(value)) {
+    throw new UsageError(`${rawName} needs a value, and "${value}" looks like a flag`, `A value that begins with a dash is written --${token.name}=${value}.`)
+  }
   if (flag.kind === 'duration' && parseDuration(value) === null) {
     throw new UsageError(`${rawName}: "${value}" is no duration`, 'Write it with its unit, as in 300ms, 10s, 5m or 2h.')
   }

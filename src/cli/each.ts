@@ -2,6 +2,7 @@
 // exit code. Test: test/e2e/cli.test.ts.
 import { ApiError } from '../api/client.ts'
 import { exitCode } from './errors.ts'
+import { told } from './hints.ts'
 import { errorText } from './output.ts'
 import type { Call } from './verbs.ts'
 
@@ -24,9 +25,9 @@ export async function forEach({ args, out }: Call, act: (ref: string) => Promise
       exit ||= done.exit ?? 0
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      const { code, message, hint } = error
+      const { code, message, hint } = told(error)
       results.push({ ref, error: { code, message, hint } })
-      if (!out.json) await out.raw('stderr', `${errorText(error, false)}\n`)
+      if (!out.json) await out.raw('stderr', `${errorText({ message, hint }, false)}\n`)
       exit ||= exitCode(error, false)
       if (code === 'UNAVAILABLE') break
     }

@@ -14,7 +14,8 @@ async function main(argv: readonly string[]): Promise<number> {
     if (!verb) throw new UsageError(`no verb "${name}"`, didYouMean(name))
     return await runVerb(name, verb, parse(rest, { ...COMMON, ...verb.flags }, verb.takesCommand === true))
   } catch (error) {
-    endWithReader(process.stderr).write(`${errorText(error, isJson(rest, verb))}\n`)
+    const { told } = await import('./hints.ts')
+    endWithReader(process.stderr).write(`${errorText(told(error, verb && name), isJson(rest, verb))}\n`)
     return exitCode(error, verb?.givesProcessCode === true)
   }
 }

@@ -184,16 +184,12 @@ export function endWithReader(stream: NodeJS.WriteStream): NodeJS.WriteStream {
 
 /** An error, for people: what, and what can be done. With `--json` the error's body, still on stderr. */
 export function errorText(error: unknown, json: boolean): string {
-  const { message, code, hint, details } = withoutDirectory(error) ?? error as { message: string; code?: string; hint?: string; details?: Record<string, unknown> }
+  const { message, code, hint, details } = error as { message: string; code?: string; hint?: string; details?: Record<string, unknown> }
   if (json) return JSON.stringify({ version: 1, error: { code: code ?? 'INVALID', message, hint: hint ?? '', ...(details ? { details } : {}) } })
   return safe(hint ? `reeve: ${message}\n       ${hint}` : `reeve: ${message}`)
 }
 
-/** Node's own words for a working directory that was removed help nobody. */
-function withoutDirectory(error: unknown): { message: string; hint: string; code?: never; details?: never } | undefined {
-  if ((error as NodeJS.ErrnoException).syscall !== 'uv_cwd') return undefined
-  return { message: 'the working directory is not there any more', hint: 'Change to another one.' }
-}
+
 
 function styled(style: Style, text: string): string {
   return `\x1b[${STYLES[style]}m${text}\x1b[0m`

@@ -15,6 +15,6 @@ export const SIGNALS = Object.entries(BY_NUMBER).map(([number, name]) => [name, 
 export function signalOf(text: string): Signal {
   const signal = BY_NUMBER[text] ?? BY_NAME[text.toUpperCase().replace(/^SIG/, '')]
   if (signal) return signal
-  const near = nearest(text.toUpperCase(), Object.values(BY_NUMBER))
-  throw new UsageError(`no signal "${text}"`, near ? `Did you mean ${near}?` : 'There are SIGTERM (15), SIGKILL (9), SIGINT (2), SIGPAUSE (19) and SIGRESUME (18).')
+  const near = nearest(text.replace(/^sig/i, ''), Object.keys(BY_NAME))
+  throw new UsageError(`no signal "${text}"`, near ? `Did you mean ${BY_NAME[near]}?` : 'There are SIGTERM (15), SIGKILL (9), SIGINT (2), SIGPAUSE (19) and SIGRESUME (18).')
 }

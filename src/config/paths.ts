@@ -2,7 +2,7 @@
 // The command line loads this at every start: it must import nothing but node:path, node:os and node:fs.
 // `paths` only computes; `prepareState` makes the directories, and `checkSocketDir` guards the one that others could have made.
 // Test: test/tables/config-paths.test.ts.
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { homedir, tmpdir, userInfo } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 
@@ -53,12 +53,25 @@ export function clientSocket(where: Paths): string {
 
 /** Makes the state directory and the socket's, both 0700. Throws if one of them is there and not ours alone. */
 export function prepareState(where: Paths): void {
-  mkdirSync(where.state, { recursive: true, mode: 0o700 })
+  makeDir(where.state)
   closeState(where.state)
   const dir = dirname(where.socket)
   if (dir === where.state) return
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  makeDir(dir)
   checkSocketDir(where.socket)
+}
+
+/** With those above it. Node's own way of that never ends where a directory is there and nothing can be made in it, as in /proc. */
+function makeDir(dir: string): void {
+  try {
+    mkdirSync(dir, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && statSync(dir).isDirectory()) return
+    if (code !== 'ENOENT' || existsSync(dirname(dir))) throw error
+    makeDir(dirname(dir))
+    mkdirSync(dir, { mode: 0o700 })
+  }
 }
 
 /** Throws unless the socket's directory is a real one, ours, and closed to others: in /tmp anybody could have made it. */

@@ -34,15 +34,15 @@ describe('a command line that cannot be read', () => {
     [['ps', '--filter', 'colour=red'], 64, 'reeve: --filter colour=red is not KEY=VALUE\n       The keys are status, state, name, agent, driver, parent.\n'],
     [['ps', '--filter', 'state=alive'], 64, 'reeve: there is no state "alive"\n       There are created, running, zombie, dead.\n'],
     [['ps', '--filter', 'status=complete'], 64, 'reeve: there is no status "complete"\n       There are pending, starting, ready, working, waiting, suspended, stopping, zombie, completed, retired, stopped, failed, interrupted.\n'],
-    [['kill', '-s', 'TREM', '5'], 64, 'reeve: no signal "TREM"\n       There are SIGTERM (15), SIGKILL (9), SIGINT (2), SIGPAUSE (19) and SIGRESUME (18).\n'],
-    [['kill', '-s', 'KILL', '--grace', '1s', '5'], 64, 'reeve: SIGKILL has no grace\n'],
-    [['wait', '--for', 'godot', '5'], 125, 'reeve: --for godot: there is exited, ready, suspended, waiting\n'],
+    [['kill', '-s', 'TREM', '5'], 64, 'reeve: no signal "TREM"\n       Did you mean SIGTERM?\n'],
+    [['kill', '-s', 'KILL', '--grace', '1s', '5'], 64, 'reeve: SIGKILL has no grace\n       See `reeve help kill`.\n'],
+    [['wait', '--for', 'godot', '5'], 125, 'reeve: --for godot: there is exited, ready, suspended, waiting\n       See `reeve help wait`.\n'],
     [['run'], 125, 'reeve: what is it to do?\n       Give an intent in quotes, a command after --, or --interactive.\n'],
-    [['run', 'x', '--', 'ls'], 125, 'reeve: an intent ("x") and a command do not go together\n'],
-    [['run', '--'], 125, 'reeve: there is no command after --\n'],
-    [['run', '--containment', 'jail', 'x'], 125, 'reeve: --containment jail: there is auto, cgroup, pidns, group\n'],
+    [['run', 'x', '--', 'ls'], 125, 'reeve: an intent ("x") and a command do not go together\n       See `reeve help run`.\n'],
+    [['run', '--'], 125, 'reeve: there is no command after --\n       See `reeve help run`.\n'],
+    [['run', '--containment', 'jail', 'x'], 125, 'reeve: --containment jail: there is auto, cgroup, pidns, group\n       See `reeve help run`.\n'],
     [['daemon', 'statsu'], 64, 'reeve: daemon statsu: there is start, stop, restart, status, logs, run\n       Did you mean `reeve daemon status`?\n'],
-    [['help', 'pss'], 64, 'reeve: no verb "pss"\n       Did you mean `reeve help ps`?\n'],
+    [['help', 'pss'], 64, 'reeve: no verb and no topic "pss"\n       Did you mean `reeve help ps`?\n'],
   ])('%j exits %d and asks the daemon nothing', async (args, code, stderr) => {
     const result = await reeve({}, ...args)
     expect([result.code, result.stdout, result.stderr, result.requests]).toEqual([code, '', stderr, []])
@@ -59,7 +59,7 @@ describe('a command line that cannot be read', () => {
 
   test('is an object with --json', async () => {
     const result = await reeve({}, 'ps', '--json', '--wrong')
-    expect([result.code, JSON.parse(result.stderr)]).toEqual([64, { version: 1, error: { code: 'INVALID', message: 'unknown flag --wrong', hint: '' } }])
+    expect([result.code, JSON.parse(result.stderr)]).toEqual([64, { version: 1, error: { code: 'INVALID', message: 'unknown flag --wrong', hint: 'See `reeve help ps`.' } }])
   })
 })
 

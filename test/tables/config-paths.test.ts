@@ -113,3 +113,7 @@ describe('the guard of the socket directory', () => {
     expect(() => checkSocketDir(join(uid === 0 ? dir.path : '/', 's'))).toThrow(/another user/)
   })
 })
+
+test.runIf(process.platform === 'linux')('where nothing can be made, that is said at once', () => {
+  expect(() => prepareState(paths({ REEVE_HOME: '/proc/reeve/deep' }))).toThrow(/ENOENT/)
+})

@@ -1,0 +1,80 @@
+// The next step for an error: the table of errors has one for each code, and here stand those that depend on what was asked.
+// Every error that a verb ends with goes through this. Test: test/tables/cli-hints.test.ts.
+import { ERRORS, type ErrorCode } from '../kernel/errors.ts'
+import { Failure, UsageError } from './errors.ts'
+import { shortId } from './format.ts'
+
+export interface Told {
+  readonly message: string
+  readonly code?: string
+  readonly hint: string
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** What is told of an error; `verb` is the one that was asked, if it is known. */
+export function told(error: unknown, verb?: string): Told {
+  const { message, code, hint = '', details, cause } = withoutDirectory(error) ?? error as { message: string; code?: string; hint?: string; details?: Readonly<Record<string, unknown>>; cause?: unknown }
+  const better = hintFor({ error, message, code, hint, details, cause }, verb)
+  return { message, hint: better ?? hint, ...(code === undefined ? {} : { code }), ...(details === undefined ? {} : { details }) }
+}
+
+/** Node's own words for a working directory that was removed help nobody. */
+function withoutDirectory(error: unknown): { message: string; hint: string; code?: never; details?: never; cause?: never } | undefined {
+  if ((error as NodeJS.ErrnoException).syscall !== 'uv_cwd') return undefined
+  return { message: 'the working directory is not there any more', hint: 'Change to another one.' }
+}
+
+interface Known {
+  readonly error: unknown
+  readonly message: string
+  readonly code: string | undefined
+  readonly hint: string
+  readonly details: Readonly<Record<string, unknown>> | undefined
+  readonly cause: unknown
+}
+
+function hintFor(known: Known, verb: string | undefined): string | null {
+  const { error, code, hint, cause } = known
+  const help = verb === undefined ? '`reeve help` lists all verbs.' : `See \`reeve help ${verb}\`.`
+  if (error instanceof UsageError) return hint === '' ? help : null
+  // A hint of somebody who knew more is left alone.
+  if (code !== undefined && Object.hasOwn(ERRORS, code) && hint !== ERRORS[code as ErrorCode].hint) return null
+  switch (code) {
+    case 'NOT_FOUND': return hasEnded(known.message)
+    case 'INVALID': return forInvalid(known.message, help)
+    case 'AGENT_INVALID': return forFile(known.details)
+    case 'PERMISSION': return known.message.startsWith('PID 0') ? 'It stands for the daemon: `reeve daemon status` shows that.' : null
+    case 'UNAVAILABLE': return isUnusable(cause) ? 'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME chooses another one.' : null
+    default: return hint === '' ? forUnknown(error) : null
+  }
+}
+
+/** What nobody has foreseen: the system refused something, or it is our fault. */
+function forUnknown(error: unknown): string | null {
+  if (error instanceof Failure) return null
+  return (error as NodeJS.ErrnoException).syscall === undefined ? 'This is a defect of reeve: please report it, with what you typed.' : '`reeve doctor` looks at what reeve needs, `reeve config path` names its files.'
+}
+
+function hasEnded(message: string): string | null {
+  const uuid = /^process ([0-9a-f-]{36}) has ended$/.exec(message)?.[1]
+  return uuid === undefined ? null : `\`reeve inspect ${shortId(uuid)}\` says how it ended; \`reeve resume ${shortId(uuid)}\` goes on with it.`
+}
+
+function forInvalid(message: string, help: string): string {
+  if (message.startsWith('no model')) return '`reeve config set defaultModel PROVIDER/NAME` sets one for good; `reeve help models` says more.'
+  if (message.startsWith('model ')) return '`reeve help models` says how a model is named; `reeve config show providers` lists the providers.'
+  if (message.startsWith('REEVE_')) return 'Correct that variable of the environment, or unset it.'
+  return help
+}
+
+/** A file with a mistake has a line; else there is no such agent, or what it wants is not there. */
+function forFile(details: Known['details']): string | null {
+  const file = details?.['file']
+  if (typeof file !== 'string') return '`reeve agents` lists those that can be run here.'
+  if (/\/(config|reeve)\.yaml$/.test(file)) return 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'
+  return file.endsWith('.md') ? 'Correct the file; `reeve help agent-files` says what stands where.' : null
+}
+
+function isUnusable(cause: unknown): boolean {
+  return ['ENOTDIR', 'EACCES', 'EPERM', 'ENOTSOCK', 'EROFS'].includes(String((cause as NodeJS.ErrnoException | undefined)?.code))
+}

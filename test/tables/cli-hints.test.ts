@@ -1,0 +1,52 @@
+// Every error of the command line names the next step: those of the table of errors, those of a usage, and what nobody foresaw.
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../src/api/client.ts'
+import { Failure, UsageError } from '../../src/cli/errors.ts'
+import { told } from '../../src/cli/hints.ts'
+import { ERRORS, KernelError, type ErrorCode } from '../../src/kernel/errors.ts'
+
+const UUID = '01960000-0000-7000-8000-0000deadbeef'
+
+/** An error of the system. */
+function system(code: string, syscall: string): Error {
+  return Object.assign(new Error(`${code}: it was refused, ${syscall}`), { code, syscall })
+}
+
+test.each<[string, Error, string | undefined, string]>([
+  ['a usage without a hint', new UsageError('--effort x: there is low'), 'run', 'See `reeve help run`.'],
+  ['a usage with one', new UsageError('no', 'Do this.'), 'run', 'Do this.'],
+  ['a usage of no verb', new UsageError('no'), undefined, '`reeve help` lists all verbs.'],
+  ['a failure that is said as it is', new Failure(1, 'it has not ended', 'Wait.'), 'daemon', 'Wait.'],
+  ['a value that may not be', new ApiError('INVALID', '/nope is not a directory'), 'run', 'See `reeve help run`.'],
+  ['no model', new ApiError('INVALID', 'no model: give --model provider/name'), 'run', '`reeve config set defaultModel PROVIDER/NAME` sets one for good; `reeve help models` says more.'],
+  ['an unknown model', new ApiError('INVALID', 'model "x" has no known provider'), 'run', '`reeve help models` says how a model is named; `reeve config show providers` lists the providers.'],
+  ['a variable', new KernelError('INVALID', 'REEVE_MODEL: expected provider/name'), 'config', 'Correct that variable of the environment, or unset it.'],
+  ['a hint of somebody who knew more', new ApiError('CONFLICT', 'process 5 has not ended', { hint: 'End it first.' }), 'rm', 'End it first.'],
+  ['no such process', new ApiError('NOT_FOUND', 'no process "x"'), 'kill', ERRORS.NOT_FOUND.hint],
+  ['one that has ended', new ApiError('NOT_FOUND', `process ${UUID} has ended`), 'kill', '`reeve inspect deadbeef` says how it ended; `reeve resume deadbeef` goes on with it.'],
+  ['PID 0', new ApiError('PERMISSION', 'PID 0 is the kernel itself'), 'kill', 'It stands for the daemon: `reeve daemon status` shows that.'],
+  ['no such agent', new ApiError('AGENT_INVALID', 'there is no agent `x`'), 'run', '`reeve agents` lists those that can be run here.'],
+  ['a bad configuration', new KernelError('AGENT_INVALID', 'x', { file: '/h/config.yaml', line: 2 }), 'config', 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'],
+  ['a bad agent file', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/.reeve/agents/a.md', line: 2 } }), 'run', 'Correct the file; `reeve help agent-files` says what stands where.'],
+  ['a home that is a file', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ENOTDIR', 'connect') }), 'ps', 'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME chooses another one.'],
+  ['a daemon that does not answer', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ECONNREFUSED', 'connect') }), 'ps', ERRORS.UNAVAILABLE.hint],
+  ['a working directory that is gone', system('ENOENT', 'uv_cwd'), 'ps', 'Change to another one.'],
+  ['what the system refuses', system('EACCES', 'open'), 'config', '`reeve doctor` looks at what reeve needs, `reeve config path` names its files.'],
+  ['a defect', new TypeError('x is undefined'), 'ps', 'This is a defect of reeve: please report it, with what you typed.'],
+])('%s', (_what, error, verb, hint) => {
+  expect(told(error, verb).hint).toBe(hint)
+})
+
+describe('each code of the table', () => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('%s', (code) => {
+    for (const error of [new ApiError(code, 'what'), new KernelError(code, 'what')]) {
+      const said = told(error, 'run')
+      expect(said).toMatchObject({ code, message: 'what' })
+      expect(said.hint).toMatch(/^.{10,}\.$/)
+    }
+  })
+})
+
+test('details and the code go along, for programs', () => {
+  expect(told(new ApiError('AMBIGUOUS', 'which', { details: { candidates: [] } }), 'kill')).toEqual({ message: 'which', code: 'AMBIGUOUS', hint: ERRORS.AMBIGUOUS.hint, details: { candidates: [] } })
+})
