@@ -9,6 +9,7 @@ const NAMES = new Set([
   'process.spawned', 'process.output', 'process.status', 'process.incoming', 'process.error', 'process.queue', 'process.ready', 'process.working',
   'process.drained', 'process.exited', 'process.reaped', 'signal.sent', 'step.started', 'step.finished', 'tool.started', 'tool.finished',
   'checkpoint.written', 'checkpoint.failed', 'child.spawned', 'child.exited', 'child.suspended', 'child.resumed',
+  'context.window', 'compaction.started', 'compaction.failed', 'context.compacted', 'limit.warned', 'mcp.servers',
 ])
 /** facts of a kind that no life by chance has */
 const NOT_LIVED = ['process.waiting']
