@@ -1,5 +1,6 @@
 // `reeve config`: what is in force here and who says so, and the user's file changed key by key. Reads and writes the files
 // itself, so that it works without a daemon. Test: test/e2e/cli-config.test.ts.
+import type * as Editing from '../../config/edit.ts'
 import { nearest } from '../../config/nearest.ts'
 import { paths } from '../../config/paths.ts'
 import { Failure, UsageError } from '../errors.ts'
@@ -41,7 +42,7 @@ export async function check(): Promise<void> {
   await (await edit()).explain({ paths: paths(), cwd: null, env: process.env })
 }
 
-type Edit = typeof import('../../config/edit.ts')
+type Edit = typeof Editing
 type Out = Call['out']
 
 /** Comes with packages, so it is loaded for this alone. */
