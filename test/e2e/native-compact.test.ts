@@ -165,6 +165,19 @@ describe.each(WORDINGS)('after %s has refused it as too long', (_, model, error)
   })
 })
 
+test('a fallback gives the summary that the first model cannot give, and goes on', async () => {
+  const tool = (id: string): ServedAnswer => ({ tools: [{ id, name: 'read', input: { path: 'big.txt' } }] })
+  const tooLong: ServedAnswer = { status: 400, error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8 maximum' } }
+  server = await modelServer([...['t0', 't1', 't2'].map(tool), tooLong, { status: 401, error: { type: 'authentication_error', message: 'bad key' } }, { text: 'IN SHORT' }, { text: 'done' }])
+  const providers = ['first', 'second'].map((name) => ({ name, kind: 'openai-compatible' as const, baseURL: `${server?.url}/v1`, apiKeyEnv: null }))
+  const run = await bench.run({ spec: { model: 'first/big', fallback: ['second/small'] }, native: { providers } })
+  await run.turn('go')
+  expect(server.requests.map(({ body }) => body['model'])).toEqual(['big', 'big', 'big', 'big', 'big', 'small', 'small'])
+  expect(run.kernel.of('compaction.failed')).toMatchObject([{ status: 401, retryInMs: 0 }])
+  expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(['first/big could not sum the context up: second/small goes on'])
+  expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+})
+
 describe('a summary that cannot be had', () => {
   const GIVEN_UP: readonly (readonly [words: string, item: object, error: string])[] = [
     ['an error that is final', { summary_error: { message: 'bad key', status: 401 } }, 'bad key'],

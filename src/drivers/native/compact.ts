@@ -91,8 +91,8 @@ async function compact(work: Work, turn: Turn, leastLevel: number): Promise<void
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error
       const isLong = error.kind === 'too-long' && level < CLIP_LEVELS.length - 1
-      const delayMs = isLong || turn.signal.aborted ? 0 : await delayOf(work, error, tries)
-      const ack = await say(work, failedReport({ step, attempt, failure: error }, delayMs))
+      const { delayMs, notes } = isLong || turn.signal.aborted ? { delayMs: 0, notes: [] } : await nextTry(work, error, tries)
+      const [ack] = await Promise.all([failedReport({ step, attempt, failure: error }, delayMs), ...notes].map((report) => say(work, report)))
       turn.signal.throwIfAborted()
       if (delayMs === null) return ack === 'held' ? compact(work, turn, leastLevel) : Promise.reject(new TurnOver())
       if (isLong) level += 1
@@ -185,12 +185,21 @@ function fitting(work: Work, level: number): number {
   return found === -1 ? CLIP_LEVELS.length - 1 : found
 }
 
+interface NextTry {
+  /** null: there is none */
+  readonly delayMs: number | null
+  readonly notes: readonly Report[]
+}
+
 /** A model that cannot answer is followed by the next one, as for a step. */
-async function delayOf(work: Work, failure: CallFailed, tries: number): Promise<number | null> {
+async function nextTry(work: Work, failure: CallFailed, tries: number): Promise<NextTry> {
   const delayMs = retryDelay(work.retry, tries, failure, Math.random)
-  if (delayMs !== null || failure.kind === 'too-long' || failure.kind === 'other') return delayMs
-  const { model } = await work.model.succeed(work.context.estimateTokens(0))
-  return model === null ? null : 0
+  if (delayMs !== null || failure.kind === 'too-long' || failure.kind === 'other') return { delayMs, notes: [] }
+  const from = work.model.ref
+  const { model, passed } = await work.model.succeed(work.context.estimateTokens(0))
+  const words = [...passed, ...(model === null ? [] : [`${model} goes on`])].join('; ')
+  const notes: Report[] = words === '' ? [] : [{ type: 'note', text: `${from} could not sum the context up: ${words}` }]
+  return { delayMs: model === null ? null : 0, notes }
 }
 
 function failedReport({ step, attempt, failure }: Attempt & { readonly failure: CallFailed }, retryInMs: number | null): Report {
