@@ -27,13 +27,14 @@ const common = {
   logLevel: 'warning',
 }
 
-// The command line is CommonJS and one file per start: ESM in chunks took 8 ms more. What needs packages lies beside it.
+// The command line is CommonJS and one file per start: ESM in chunks took 8 ms more. What needs packages lies beside it, and
+// long texts that few starts show. Only what knows nothing of the rest can lie there: it would have a copy of its own.
 const besideCli = {
   name: 'beside the command line',
   setup(hooks) {
-    hooks.onResolve({ filter: /config\/(edit|choices)\.ts$/ }, ({ kind }) => {
-      return kind === 'dynamic-import' ? { path: './config.cjs', external: true } : null
-    })
+    const beside = (filter, path) => hooks.onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path, external: true } : null))
+    beside(/config\/(edit|choices)\.ts$/, './config.cjs')
+    beside(/\/(topics|completion-scripts)\.ts$/, './texts.cjs')
   },
 }
 const cli = { format: 'cjs', outExtension: { '.js': '.cjs' }, outdir: 'dist/cli', define: { 'import.meta.dirname': '__dirname' } }
@@ -42,9 +43,15 @@ const cli = { format: 'cjs', outExtension: { '.js': '.cjs' }, outdir: 'dist/cli'
 const banner = { js: "import{createRequire as reeveRequire}from'node:module';const require=reeveRequire(import.meta.url);" }
 const esm = { format: 'esm', splitting: true, outdir: 'dist' }
 
+function besideBundle(outfile, ...files) {
+  const stdin = { contents: files.map((file) => `export * from './${file}'`).join('\n'), resolveDir: root }
+  return { entry: outfile, options: { ...cli, outdir: undefined, outfile, stdin } }
+}
+
 const bundles = [
   { entry: 'dist/cli/main.cjs', options: { ...cli, entryPoints: { main: 'src/cli/main.ts' }, plugins: [besideCli] } },
-  { entry: 'dist/cli/config.cjs', options: { ...cli, outdir: undefined, outfile: 'dist/cli/config.cjs', stdin: { contents: "export * from './src/config/edit.ts'; export * from './src/config/choices.ts'", resolveDir: root } } },
+  besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/choices.ts'),
+  besideBundle('dist/cli/texts.cjs', 'src/cli/topics.ts', 'src/cli/completion-scripts.ts'),
   { entry: 'dist/daemon.js', options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
   { entry: 'dist/index.js', options: { ...esm, entryPoints: { index: 'src/index.ts' }, chunkNames: 'index-[hash]', packages: 'external' } },
 ]
