@@ -5,15 +5,15 @@ import { fit, oneLine } from './text.ts'
 
 /** How long nothing is said, and how often it is said anew. */
 const EVERY_MS = 1000
+const USUAL_COLUMNS = 80
 const CLEAR = '\r\x1b[K'
 
 /** Waits for the work; `say` is asked each second what for. */
 export async function patiently<T>(out: Output, say: () => string, work: Promise<T>, everyMs = EVERY_MS): Promise<T> {
   if (out.quiet || out.json || !out.isTerminal('stderr') || process.env['TERM'] === 'dumb') return work
-  const columns = process.stderr.columns || 80
   const written: Promise<void>[] = []
   const timer = setInterval(() => {
-    written.push(out.raw('stderr', CLEAR + out.paintWords('dim', fit(oneLine(say()), columns - 1, out.ellipsis))))
+    written.push(out.raw('stderr', CLEAR + out.paintWords('dim', fit(oneLine(say()), (process.stderr.columns || USUAL_COLUMNS) - 1, out.ellipsis))))
   }, everyMs)
   try {
     return await work

@@ -4,7 +4,7 @@ import type * as Editing from '../../config/edit.ts'
 import { nearest } from '../../config/nearest.ts'
 import { paths } from '../../config/paths.ts'
 import { Failure, UsageError } from '../errors.ts'
-import { safe } from '../text.ts'
+import { fit, safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
 interface Action {
@@ -81,7 +81,8 @@ async function showAll(out: Out): Promise<void> {
   for (const { key, value, source, where } of entries) {
     const [first = '', ...more] = safe(lineOf(key, value)).split('\n')
     await out.line(`${first.padEnd(COMMENT_COLUMN)} ${out.paint(source === 'default' ? 'dim' : 'cyan', `# ${safe(where)}`)}`)
-    for (const line of more) await out.line(line)
+    // `show KEY` has them whole.
+    for (const line of more) await out.line(fit(line, out.columns, out.ellipsis))
   }
 }
 

@@ -95,7 +95,7 @@ async function ended(reeve: Reeve, pid: number, drainMs: number, seen: (view: Da
 
 function waiting(stopping: DaemonView['stopping']): string {
   if (!stopping || stopping.waitsFor.length === 0) return 'the daemon is ending'
-  return `waiting for what is in flight: PID ${stopping.waitsFor.join(', ')}; at most ${elapsed(stopping.leftMs)} (\`reeve daemon stop --now\` cuts it short)`
+  return `waiting for PID ${stopping.waitsFor.join(', ')}; at most ${elapsed(stopping.leftMs)} (\`reeve daemon stop --now\` cuts it short)`
 }
 
 /** A command has no session: suspended or not, it does not survive the daemon. */
