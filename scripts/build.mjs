@@ -76,8 +76,13 @@ function checkCli(metafile, files) {
   if (packages.length > 0) throw new Error(`the command line loads packages at its start: ${packages.slice(0, 3).join(', ')}`)
 }
 
-/** The first line of the command line's file is a sum of the rest, by which `bin/reeve` keeps what V8 made of it. */
-function named(contents) {
+/**
+ * The first line of the command line's file is a sum of the rest, by which `bin/reeve` keeps what V8 made of it. What is CommonJS
+ * is required: a vm.Script can import nothing without a warning.
+ */
+function named(bundled) {
+  const contents = Buffer.from(Buffer.from(bundled).toString('latin1').replaceAll(/\bimport\(("(?:\.\/\w+\.cjs|node:[\w/]+)")\)/g, 'Promise.resolve(require($1))'), 'latin1')
+  if (contents.toString('latin1').split(/\bimport\(/).length > 2) throw new Error('the command line may import one file dynamically, the daemon: bin/reeve runs it as a vm.Script')
   if (contents.some((byte) => byte > 0x7f)) throw new Error('the command line is not ASCII, and bin/reeve reads it as such')
   const sum = createHash('sha256').update(contents).digest('hex').slice(0, 16)
   return Buffer.concat([Buffer.from(`// ${sum}\n`), contents])

@@ -227,6 +227,17 @@ describe('the build', () => {
     expect(readdirSync(dir.path), 'no daemon was started for that').toEqual(['.cache'])
   })
 
+  test('what lies beside it is found without a warning, also by what `ps` left', async () => {
+    await using dir = await tempDir()
+    const run = (...args: string[]): SpawnSyncReturns<string> => spawnSync(join(root, 'bin/reeve'), args, { encoding: 'utf8', env: testEnv(dir.path) })
+    try {
+      expect(run('ps')).toMatchObject({ status: 0 })
+      for (const args of [['config', 'show'], ['help', 'models']]) expect(run(...args)).toMatchObject({ stderr: '', status: 0 })
+    } finally {
+      run('daemon', 'stop')
+    }
+  })
+
   test('the library and its types are usable from a package that depends on it', async () => {
     await using dir = await tempDir()
     mkdirSync(join(dir.path, 'node_modules'))
