@@ -118,5 +118,7 @@ class OwnedContainer implements Container {
 
 async function removeOldPipes(home: string): Promise<void> {
   const names = await readdir(home)
-  await Promise.all(names.filter((name) => name.startsWith(PIPES)).map((name) => rm(join(home, name), { recursive: true, force: true })))
+  // A killed daemon's `mkfifo` may still be at work in there.
+  const again = { maxRetries: 10, retryDelay: 20 }
+  await Promise.all(names.filter((name) => name.startsWith(PIPES)).map((name) => rm(join(home, name), { recursive: true, force: true, ...again })))
 }

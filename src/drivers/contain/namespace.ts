@@ -95,6 +95,11 @@ export class Namespace {
     return this.#ended && liveness(this.init) !== 'alive'
   }
 
+  /** programs can enter it; not if somebody inside has killed the reader of its lifeline */
+  get isOpen(): boolean {
+    return !this.#ended && childrenOf(this.init.pid)[0] === this.#reader
+  }
+
   /** no member but the init and its reader, which is its first child, so that it hides nobody */
   get isBare(): boolean {
     const children = childrenOf(this.init.pid)
@@ -129,6 +134,14 @@ export class Namespace {
   kill(): void {
     if (!this.#ended) this.#outside.ref()
     signalOne(this.init, 'SIGKILL')
+  }
+
+  /** Kills it and resolves when nobody is left. */
+  async close(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.onEnd(resolve)
+    this.kill()
+    await promise
   }
 
   #end(): void {

@@ -22,7 +22,7 @@ export class Namespaces implements AsyncDisposable {
     const spare = this.#spare
     this.#spare = null
     const stored = await spare
-    const taken = stored === null || stored.ended ? await this.#make() : stored
+    const taken = stored === null || !stored.isOpen ? await this.#make() : stored
     // Later: first the program that this one is for is started.
     setImmediate(() => this.#store())
     return taken
@@ -37,7 +37,7 @@ export class Namespaces implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#making)
-    await Promise.all([...this.#living].map(endOf))
+    await Promise.all([...this.#living].map((namespace) => namespace.close()))
   }
 
   #store(): void {
@@ -56,11 +56,4 @@ export class Namespaces implements AsyncDisposable {
       this.#making.delete(making)
     }
   }
-}
-
-async function endOf(namespace: Namespace): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  namespace.onEnd(resolve)
-  namespace.kill()
-  await promise
 }

@@ -8,11 +8,13 @@ import { handleOf, liveness, signalGroup, signalOne } from './handle.ts'
 import type { OsSignal } from './handle.ts'
 import type { Namespace } from './namespace.ts'
 import type { Namespaces } from './namespaces.ts'
-import { childrenOf, isZombie, readRow } from './proc.ts'
+import { childrenOf, isStopped, isZombie, readRow } from './proc.ts'
 import { standsStill, Still } from './still.ts'
 
 /** The end of the namespace is told at once; the end of one member is not, so we look. */
 const POLL_MS = 10
+/** How long the end of a program may stay unseen that had stopped itself and that somebody else has woken. */
+const WAKE_MS = 1_000
 
 export class PidnsCage implements Cage {
   readonly cheapLooks = true
@@ -23,6 +25,7 @@ export class PidnsCage implements Cage {
   #namespace: Namespace | null = null
   #preparing: Promise<void> | null = null
   #closed = false
+  #waking: NodeJS.Timeout | null = null
 
   constructor(namespaces: Namespaces) {
     this.#namespaces = namespaces
@@ -30,7 +33,7 @@ export class PidnsCage implements Cage {
 
   /** Programs of one incarnation share one namespace; after a kill the next program gets a new one. */
   async prepare(): Promise<void> {
-    if (this.#namespace?.ended === false) return
+    if (this.#namespace?.isOpen === true) return
     this.#preparing ??= this.#take().finally(() => { this.#preparing = null })
     await this.#preparing
   }
@@ -42,10 +45,14 @@ export class PidnsCage implements Cage {
 
   admit(proxy: OsHandle): void {
     this.#proxies.set(proxy.pid, proxy)
+    this.#waking ??= setInterval(() => this.#wakeForgotten(), WAKE_MS).unref()
   }
 
   ended(proxy: OsHandle): void {
     this.#proxies.delete(proxy.pid)
+    if (this.#proxies.size > 0 || this.#waking === null) return
+    clearInterval(this.#waking)
+    this.#waking = null
   }
 
   // The proxy stops itself when its program is stopped, and wakes it when it is woken: it must be awake to see the end.
@@ -104,6 +111,7 @@ export class PidnsCage implements Cage {
   }
 
   async #take(): Promise<void> {
+    await this.#namespace?.close()
     const taken = await this.#namespaces.take()
     if (this.#closed) this.#namespaces.giveBack(taken)
     else this.#namespace = taken
@@ -111,6 +119,15 @@ export class PidnsCage implements Cage {
 
   #wakeProxies(): void {
     for (const proxy of this.#proxies.values()) signalOne(proxy, 'SIGCONT')
+  }
+
+  // A proxy stops itself with its program, and nobody tells it when that one goes on, or has ended.
+  #wakeForgotten(): void {
+    if (this.#still.holds) return
+    for (const proxy of this.#proxies.values()) {
+      const program = standsStill(proxy) ? readRow(childrenOf(proxy.pid)[0] ?? 0) : null
+      if (program !== null && !isStopped(program)) signalOne(proxy, 'SIGCONT')
+    }
   }
 
   // A proxy that sees its program stopped would stop itself, at a moment of its own, and it would do so after our thaw: so

@@ -14,6 +14,11 @@ export class Still {
     this.#members = members
   }
 
+  /** someone stands still because of us */
+  get holds(): boolean {
+    return this.#stopped.size > 0
+  }
+
   stop(): void {
     for (const handle of this.#members()) {
       if (standsStill(handle) || signalOne(handle, 'SIGSTOP') !== 'sent') continue

@@ -11,5 +11,5 @@ setsid sh -c "trap '' TERM; sleep 3600.$n & wait" &
 sh -c 'kill -STOP $$' sh "3600.$n" &
 env -i sleep "3600.$n" &
 if [ "$3" = all ]; then ( env -i setsid sleep "3600.$n" & ); fi
-echo planted
+echo planted > /dev/stdout
 if [ "$2" = stay ]; then wait; fi
