@@ -6,7 +6,7 @@ import { Incarnation } from './incarnation.ts'
 import type { Container, Containment } from '../drivers/contain/contain.ts'
 import type { Driver, Message } from '../drivers/port.ts'
 import type { Effect } from '../kernel/effects.ts'
-import type { ContainmentIntent, DriverName, Pid, Process, Uuid } from '../kernel/types.ts'
+import type { ContainmentIntent, DriverName, Pid, Process, Sender, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Feed } from './feed.ts'
@@ -53,6 +53,7 @@ export class Incarnations {
       case 'driver.start': return this.#start(effect)
       case 'driver.deliver': return this.#deliver(effect)
       case 'driver.proceed': return this.#of(effect)?.ask('proceed', (agent) => agent.proceed(effect.turn))
+      case 'driver.answer': return this.#of(effect)?.ask('answer', (agent) => agent.answer?.({ id: effect.id, option: effect.option, text: effect.text }) ?? Promise.resolve())
       case 'driver.interrupt': return this.#of(effect)?.ask('interrupt', (agent) => agent.interrupt())
       case 'driver.pause': return this.#of(effect)?.ask('pause', (agent) => agent.pause(effect.freeze))
       case 'driver.unpause': return this.#of(effect)?.unpause()
@@ -148,6 +149,10 @@ export class Incarnations {
       uuid, pid, spec, intent, tmpDir,
       credentials: keys.known(uuid),
       step: progress.step,
+      turn: progress.turn,
+      sessionId: process.sessionId,
+      resumed: process.sessionId !== null,
+      message: () => this.#messageFor(process),
       openCalls: progress.openCalls,
       context: process.context?.ranges ?? null,
       history: (afterSeq, limit) => store.facts(uuid, afterSeq, limit),
@@ -155,11 +160,21 @@ export class Incarnations {
     }
   }
 
+  async #messageFor({ uuid, queue }: Process): Promise<string | null> {
+    const [next] = queue
+    return next ? (await this.#queued(uuid, next.seq)).text : null
+  }
+
+  async #queued(uuid: Uuid, seq: number): Promise<{ readonly from: Sender; readonly text: string }> {
+    const [fact] = await this.#parts.store.facts(uuid, seq - 1, 1)
+    if (fact?.body.type !== 'process.queue') throw new Error(`no message at ${seq}`)
+    return fact.body
+  }
+
   #deliver({ uuid, pid, message: id, seq, turn }: EffectOf<'driver.deliver'>): void {
     const fetch = async (): Promise<Message> => {
-      const [fact] = await this.#parts.store.facts(uuid, seq - 1, 1)
-      if (fact?.body.type !== 'process.queue') throw new Error(`no message at ${seq}`)
-      return { id, from: fact.body.from, text: fact.body.text, turn }
+      const { from, text } = await this.#queued(uuid, seq)
+      return { id, from, text, turn }
     }
     this.#of({ uuid, pid })?.askWith('deliver', fetch, (agent, message) => agent.deliver(message))
   }

@@ -21,6 +21,14 @@ export interface Launch {
   /** where the work stands at the start: the next step, and calls to run again (`read`, `idempotent`) before it */
   readonly step: number
   readonly openCalls: readonly OpenCall[]
+  /** the last turn that was begun; a command that takes no messages begins the next one by itself */
+  readonly turn: number
+  /** the agent's own name for what it goes on with; null for an agent that begins anew */
+  readonly sessionId: string | null
+  /** it goes on with `sessionId` */
+  readonly resumed: boolean
+  /** what an agent that takes no messages is to be told by its command line, in place of what it was started with (`resume --message`); null: nothing new */
+  message(): Promise<string | null>
   /** pages through the process's facts, oldest first, from `afterSeq` (exclusive); an empty page is the end */
   history(afterSeq: number, limit: number): Promise<readonly StoredFact[]>
   /** the same of another process: for a model that replays it. An unknown one has no facts */
@@ -62,6 +70,8 @@ export interface Agent extends AsyncDisposable {
   proceed(turn: number): Promise<void>
   /** ends the turn that is on; the agent then reports `turn.ended` with outcome `interrupted` */
   interrupt(): Promise<void>
+  /** what a person said to an ask that it reported as `waiting` */
+  answer?(answer: { readonly id: string; readonly option: string | null; readonly text: string | null }): Promise<void>
   /** a hold was added. `now`: freeze as a whole. Reports `drained` or `frozen` when it is so */
   pause(now: boolean): Promise<void>
   /** the last hold is gone */
@@ -70,14 +80,7 @@ export interface Agent extends AsyncDisposable {
   stop(ladder: Ladder): Promise<void>
 }
 
-/** What a driver can do with an ended process of its own. */
-export interface DriverCapabilities {
-  readonly resume: 'context' | 'session' | 'rerun'
-  readonly fork: 'any-step' | 'end' | 'no'
-  readonly softPause: boolean
-}
-
+/** What each driver can do stands in src/kernel/capabilities.ts, as the kernel decides by it. */
 export interface Driver {
-  readonly capabilities: DriverCapabilities
   start(launch: Launch, kernel: KernelPort): Promise<Agent>
 }

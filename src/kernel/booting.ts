@@ -1,9 +1,9 @@
 // What a daemon's start makes of each row that the last daemon left: by this time nothing of it runs any more.
 // Owns the recovery of states: a wish to stop is fulfilled, a suspended process comes back as a placeholder with a new
 // PID, what ran is interrupted. Nothing else comes back on its own. Test: test/tables/booting.test.ts.
+import { goesOnFrom, isExternal } from './capabilities.ts'
 import { INTERRUPTED } from './exit.ts'
 import { awaitEnd, orphan, reap } from './release.ts'
-import { RESUMABLE } from './resuming.ts'
 import { closeCalls } from './spawning.ts'
 import type { InputOf } from './inputs.ts'
 import type { ExitStatus, Process } from './types.ts'
@@ -25,10 +25,10 @@ function bootRunning(work: Work, process: Process, survivors: readonly number[])
   const { life } = process
   if (life.state !== 'running') return
   if (life.stopping) return end(work, process, life.stopping.exit, survivors)
-  const comesBack = life.holds.length > 0 && (RESUMABLE[process.spec.driver] !== 'rerun' || process.clock.startedAt === null)
+  const comesBack = life.holds.length > 0 && (goesOnFrom(process) !== 'rerun' || process.clock.startedAt === null)
   if (!comesBack) return end(work, process, INTERRUPTED, survivors)
   // Drained, it waited before its next call: what is open has not begun, and is run when it goes on.
-  if (!life.drained || life.midway) closeCalls(work, process.uuid)
+  if (!life.drained || life.midway || isExternal(process.spec)) closeCalls(work, process.uuid)
   work.emit(process.uuid, { type: 'process.rehydrated', pid: work.takePid() })
   if (survivors.length > 0) tellSurvivors(work, process, survivors)
 }

@@ -15,7 +15,8 @@ type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
 export const WARN_SHARE = 0.8
 
 export function compactionStarted(work: Work, process: Process, report: ReportOf<'compaction.started'>): Ack {
-  const { uuid, life, context } = process
+  const { uuid, life, context, spec } = process
+  if (spec.driver !== 'native') throw new KernelError('INVALID', 'the context of this agent is its own')
   if (life.state !== 'running' || life.stopping) return 'stop'
   if (life.holds.length > 0) return 'held'
   if (!isBetweenSteps(process, report.step) || context?.compacting === true) {

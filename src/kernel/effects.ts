@@ -19,6 +19,7 @@ export type Effect =
   | { readonly type: 'driver.start'; readonly uuid: Uuid; readonly pid: Pid }
   | { readonly type: 'driver.deliver'; readonly uuid: Uuid; readonly pid: Pid; readonly message: string; readonly seq: number; readonly turn: number }
   | { readonly type: 'driver.proceed'; readonly uuid: Uuid; readonly pid: Pid; readonly turn: number }
+  | { readonly type: 'driver.answer'; readonly uuid: Uuid; readonly pid: Pid; readonly id: string; readonly option: string | null; readonly text: string | null }
   | { readonly type: 'driver.interrupt'; readonly uuid: Uuid; readonly pid: Pid }
   | { readonly type: 'driver.pause'; readonly uuid: Uuid; readonly pid: Pid; readonly freeze: boolean }
   | { readonly type: 'driver.unpause'; readonly uuid: Uuid; readonly pid: Pid }

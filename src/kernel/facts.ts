@@ -2,7 +2,7 @@
 // Owns the stored format: a field may be added, none may change its meaning. Bodies (messages, results) stand here once.
 // Test: test/properties/fold.test.ts, test/tables/events.test.ts.
 import type {
-  CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec, Range, Sender,
+  Ask, CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec, Range, Sender,
   Signal, Stopping, ToolEffect, Uuid,
 } from './types.ts'
 
@@ -52,12 +52,14 @@ export type FactBody =
   | { readonly type: 'process.handle'; readonly handle: OsHandle | null; readonly sessionId?: string }
   | { readonly type: 'process.ready'; readonly turn: number; readonly outcome?: 'ok' | 'error' | 'interrupted'; readonly result?: string; readonly error?: string }
   | { readonly type: 'process.working'; readonly turn: number; readonly message: string | null }
-  | { readonly type: 'process.waiting'; readonly question: string }
+  | { readonly type: 'process.waiting'; readonly question: string; readonly ask?: Ask }
+  | { readonly type: 'process.answered'; readonly id: string; readonly option: string | null; readonly text: string | null; readonly by: Sender }
+  | { readonly type: 'process.unasked'; readonly id: string }
   | { readonly type: 'process.stopping'; readonly stopping: Stopping }
   | { readonly type: 'process.exited'; readonly exit: ExitStatus; readonly mono: number; readonly elapsedMs?: number }
   | { readonly type: 'process.reaped' }
   | { readonly type: 'process.reparented'; readonly parent: Uuid | null }
-  | { readonly type: 'process.resumed'; readonly pid: Pid; readonly by: Sender; readonly spec?: ProcessSpec; readonly fromStep: number }
+  | { readonly type: 'process.resumed'; readonly pid: Pid; readonly by: Sender; readonly spec?: ProcessSpec; readonly fromStep: number; readonly rerun?: true }
   | { readonly type: 'process.rehydrated'; readonly pid: Pid }
   // holds
   | { readonly type: 'process.held'; readonly hold: Hold; readonly mono: number }
@@ -82,6 +84,8 @@ export type FactBody =
   | { readonly type: 'model.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly partial?: string; readonly usage?: CallUsage }
   | { readonly type: 'tool.started'; readonly step: number; readonly callId: string; readonly name: string; readonly effect: ToolEffect }
   | { readonly type: 'tool.finished'; readonly step: number; readonly callId: string; readonly name: string; readonly outcome: ToolOutcome; readonly content: string; readonly durationMs: number; readonly images?: readonly ImagePart[] }
+  /** what an agent used, as a delta, where its `model.finished` could not say it */
+  | { readonly type: 'usage.reported'; readonly usage: CallUsage; readonly contextTokens?: number; readonly window?: number }
   // context
   | { readonly type: 'context.window'; readonly tokens: number | null }
   | { readonly type: 'compaction.started'; readonly step: number; readonly attempt: number; readonly model: string }

@@ -7,7 +7,7 @@ import { incarnate, transition } from './lifecycle.ts'
 import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS } from './signals.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
-import type { CallUsage, Clock, ContextState, Hold, Life, Process, Progress, Usage } from './types.ts'
+import type { CallUsage, Clock, ContextState, Hold, Life, PendingAsk, Process, Progress, Usage } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 type Row<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
@@ -20,6 +20,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     ...p,
     life: transition(p.life, { type: 'start', attached: b.attached }),
     ...notCompacting(p),
+    ...notAsking(p),
     containment: b.containment,
     clock: { ...p.clock, startedAt: b.attached ? f.at : null, elapsedMs: 0, since: b.mono, sinceAt: f.at, pausedAt: null, exitedAt: null, pausedMono: null },
   }),
@@ -33,6 +34,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
   'process.ready': (p, b) => ({
     ...running(p, { activity: 'ready' }),
     ...notCompacting(p),
+    ...notAsking(p),
     progress: { ...p.progress, turnOpen: b.turn === p.progress.turn && b.outcome === undefined && p.progress.turnOpen },
   }),
   'process.working': (p, b) => ({
@@ -40,10 +42,17 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     progress: { ...p.progress, turn: b.turn, turnOpen: true },
     usage: b.turn > p.progress.turn ? { ...p.usage, turns: p.usage.turns + 1 } : p.usage,
   }),
-  'process.waiting': (p, b) => ({ ...running(p, { activity: 'waiting' }), note: b.question }),
+  'process.waiting': (p, b) => ({
+    ...running(p, { activity: 'waiting' }),
+    ...(b.ask ? { asks: [...(p.asks ?? []), b.ask] } : { note: b.question }),
+  }),
+  // Nobody is told before a pause is over: until then the answer stands with its ask.
+  'process.answered': (p, { id, option, text, by }) => asked(p, (ask) => (ask.id !== id ? [ask] : isHeld(p) ? [{ ...ask, answer: { option, text, by } }] : [])),
+  'process.unasked': (p, b) => asked(p, (ask) => (ask.id === b.id ? [] : [ask])),
   'process.stopping': (p, b) => running(p, { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
     ...p,
+    ...notAsking(p),
     life: transition(p.life, { type: 'terminate', exit: b.exit }),
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
   }),
@@ -57,6 +66,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     signals: NO_SIGNALS,
     handle: null,
     note: null,
+    ...(b.rerun ? { sessionId: null } : {}),
     resumedFromStep: b.fromStep,
     clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
@@ -65,6 +75,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     pid: b.pid,
     handle: null,
     containment: null,
+    ...notAsking(p),
     signals: { ...p.signals, pending: p.signals.pending.map((x) => (x.dueMono === null ? x : { ...x, dueMono: 0 })) },
     clock: { ...p.clock, since: null, sinceAt: null, pausedMono: null },
   }),
@@ -91,6 +102,11 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     ...p,
     progress: { ...p.progress, modelOpen: false, attempt: 0, ...whole(b), lastText: lastText(b.message) ?? p.progress.lastText },
     usage: charge(p.usage, b.usage),
+  }),
+  'usage.reported': (p, b) => ({
+    ...p,
+    usage: { ...spend(p.usage, b.usage), ...(b.contextTokens === undefined ? {} : { contextTokens: b.contextTokens }) },
+    ...(b.window === undefined ? {} : { context: { ...contextOf(p), window: b.window } }),
   }),
   'model.failed': (p, b) => ({ ...p, progress: { ...p.progress, modelOpen: false }, usage: b.usage ? charge(p.usage, b.usage) : p.usage }),
   'tool.started': (p, b) => ({
@@ -185,7 +201,24 @@ function released(process: Process, gone: readonly Hold[], mono: number, at: num
   if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a release on ${process.uuid}, which is ${process.life.state}`)
   const holds = process.life.holds.filter((hold) => !gone.some((other) => sameHold(hold, other)))
   if (holds.length > 0) return running(process, { holds })
-  return { ...running(process, { holds, drained: false, midway: false }), clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono, sinceAt: at } }
+  const told = process.asks ? asked(process, (ask) => (ask.answer ? [] : [ask])) : process
+  return { ...running(told, { holds, drained: false, midway: false }), clock: { ...process.clock, pausedAt: null, pausedMono: null, since: mono, sinceAt: at } }
+}
+
+function isHeld({ life }: Process): boolean {
+  return life.state === 'running' && life.holds.length > 0
+}
+
+/** Nobody waits for an answer any more. */
+function notAsking({ asks }: Process): { readonly asks?: readonly PendingAsk[] } {
+  return asks && asks.length > 0 ? { asks: [] } : {}
+}
+
+/** What becomes of its asks; when none is open any more it works again. */
+function asked(process: Process, change: (ask: PendingAsk) => readonly PendingAsk[]): Process {
+  const asks = (process.asks ?? []).flatMap(change)
+  const answered = process.life.state === 'running' && process.life.activity === 'waiting' && asks.every((ask) => ask.answer)
+  return { ...process, ...(answered ? running(process, { activity: 'working' }) : {}), asks }
 }
 
 function stopClock(clock: Clock, mono: number): Clock {
@@ -213,7 +246,9 @@ function notCompacting({ context }: Process): { readonly context?: ContextState 
 
 /** What a call of the loop costs, and how full it shows the context to be. */
 function charge(usage: Usage, call: CallUsage): Usage {
-  return { ...spend(usage, call), contextTokens: call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens + call.outputTokens }
+  const contextTokens = call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens + call.outputTokens
+  // An agent of others may say later what it used.
+  return { ...spend(usage, call), contextTokens: contextTokens === 0 ? usage.contextTokens : contextTokens }
 }
 
 function spend(usage: Usage, call: CallUsage): Usage {

@@ -18,6 +18,8 @@ export type InputBody =
   | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly freeze: boolean })
   | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
+  /** `id` null: the only ask that is open */
+  | (Request & { readonly type: 'answer'; readonly uuid: Uuid; readonly id: string | null; readonly option: string | null; readonly text: string | null })
   | (Request & { readonly type: 'mask'; readonly uuid: Uuid; readonly mask: readonly Signal[] })
   | (Request & { readonly type: 'handle'; readonly uuid: Uuid; readonly signal: Signal; readonly handler: Handler })
   /** the kernel's own holds, for one process or all that live; `release` says that the cause is gone */

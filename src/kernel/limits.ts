@@ -1,16 +1,24 @@
-// Budgets of one process: what it has used against what it may use, asked before each call.
-// Owns the hold `budget`. Test: test/tables/reporting.test.ts.
+// Budgets of one process: what it has used against what it may use, asked before each call, or after each report of an
+// agent that others wrote. Owns the hold `budget`. Test: test/tables/reporting.test.ts.
+import { isExternal } from './capabilities.ts'
 import { hold } from './pausing.ts'
-import type { Limits, Process, Usage } from './types.ts'
+import type { Limits, Process, Usage, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
-/** True if the budget is used up: the process is then held, with the figures as its note. */
-export function heldByBudget(work: Work, process: Process): boolean {
+/** True if the budget is used up: the process is then held, with the figures as its note. `freeze`: at once, in the middle of what it does. */
+export function heldByBudget(work: Work, process: Process, freeze = false): boolean {
   const spent = overBudget(process.usage, process.spec.limits)
   if (spent === null) return false
-  hold(work, process.uuid, { reason: 'budget', by: 'system', at: work.now.wall }, false)
+  hold(work, process.uuid, { reason: 'budget', by: 'system', at: work.now.wall }, freeze)
   work.emit(process.uuid, { type: 'process.note', text: spent })
   return true
+}
+
+/** After a report of an agent that asks nobody before it calls its model: what it does next would be paid for too, so it is frozen. */
+export function holdIfOverBudget(work: Work, uuid: Uuid): void {
+  const process = work.need(uuid)
+  if (!isExternal(process.spec) || process.life.state !== 'running' || process.life.stopping) return
+  if (!process.life.holds.some(({ reason }) => reason === 'budget')) heldByBudget(work, process, true)
 }
 
 function overBudget(usage: Usage, limits: Limits): string | null {

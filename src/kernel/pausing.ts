@@ -1,11 +1,12 @@
 // Pausing and waking one process: what a hold and its removal mean for the driver and for the family.
 // Owns when a turn begins (`settle`), which is the only place that starts one. Test: test/tables/pausing.test.ts.
+import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { COMPLETED } from './exit.ts'
 import { sameHold } from './holds.ts'
 import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors } from './tree.ts'
-import type { Hold, PendingSignal, Process, Sender, Uuid } from './types.ts'
+import type { Hold, PendingAsk, PendingSignal, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** Adds a hold to a running process; the same hold twice is one. True if it is new. */
@@ -26,7 +27,21 @@ function pauseDriver(work: Work, process: Process, freeze: boolean, first: boole
   if (life.state !== 'running' || !life.attached || !(first || freeze)) return
   const idle = life.activity === 'ready'
   if (idle && !life.drained) work.emit(process.uuid, { type: 'process.drained', inFlight: null })
-  work.effect({ type: 'driver.pause', uuid: process.uuid, pid: process.pid, freeze: freeze || process.spec.driver === 'command' })
+  const { softPause } = CAPABILITIES[process.spec.driver]
+  work.effect({ type: 'driver.pause', uuid: process.uuid, pid: process.pid, freeze: freeze || !softPause || hasNothingToDrain(process) })
+}
+
+/** An agent of others that waits for a message or an answer gets none while it is held: it is frozen, so that it burns nothing. */
+function hasNothingToDrain({ spec, life }: Process): boolean {
+  return isExternal(spec) && life.state === 'running' && (life.activity === 'ready' || life.activity === 'waiting')
+}
+
+/** It came to a boundary while it is held: it is drained, and one of others is frozen. */
+export function freezeDrained(work: Work, process: Process): void {
+  const { life, uuid, pid } = process
+  if (life.state !== 'running' || life.holds.length === 0 || life.drained) return
+  if (life.activity === 'ready') work.emit(uuid, { type: 'process.drained', inFlight: null })
+  if (hasNothingToDrain(process)) work.effect({ type: 'driver.pause', uuid, pid, freeze: true })
 }
 
 /** The hold that a SIGPAUSE adds: of the process itself, or of the subtree that was meant. */
@@ -42,7 +57,7 @@ export function release(work: Work, uuid: Uuid, by: Sender, which: (hold: Hold) 
   const gone = process.life.holds.filter(which)
   if (gone.length === 0) return tookBack
   const after = work.emit(uuid, { type: 'process.released', holds: gone, by, mono: work.now.mono })
-  if (after.life.state === 'running' && after.life.holds.length === 0) wake(work, after, by)
+  if (after.life.state === 'running' && after.life.holds.length === 0) wake(work, after, by, process.asks)
   return true
 }
 
@@ -54,7 +69,7 @@ function takeBack(work: Work, uuid: Uuid, which: (hold: Hold) => boolean): boole
   return true
 }
 
-function wake(work: Work, process: Process, by: Sender): void {
+function wake(work: Work, process: Process, by: Sender, asks: Process['asks'] = []): void {
   tellAncestors(work, process, { suspended: false, by })
   if (process.life.state !== 'running' || process.life.stopping) return
   if (!process.life.attached) {
@@ -62,7 +77,15 @@ function wake(work: Work, process: Process, by: Sender): void {
     return
   }
   work.effect({ type: 'driver.unpause', uuid: process.uuid, pid: process.pid })
+  tellAnswers(work, process, asks)
   settle(work, process.uuid)
+}
+
+/** What a person answered while it was held. */
+function tellAnswers(work: Work, { uuid, pid }: Process, asks: readonly PendingAsk[]): void {
+  for (const { id, answer } of asks) {
+    if (answer) work.effect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
+  }
 }
 
 type FamilyNews = { readonly suspended: true; readonly reason: string; readonly by: Sender } | { readonly suspended: false; readonly by: Sender }
@@ -79,6 +102,8 @@ export function settle(work: Work, uuid: Uuid): void {
   const process = work.need(uuid)
   const { life, progress, queue } = process
   if (life.state !== 'running' || life.activity !== 'ready' || !life.attached || life.stopping || life.holds.length > 0) return
+  // A command ends by itself, also after its turn.
+  if (!CAPABILITIES[process.spec.driver].messages) return
   if (progress.turnOpen) {
     work.emit(uuid, { type: 'process.working', turn: progress.turn, message: null })
     work.effect({ type: 'driver.proceed', uuid, pid: process.pid, turn: progress.turn })

@@ -4,14 +4,16 @@
 import { KernelError } from './errors.ts'
 import { MAX_STEPS, failed, naturalExit } from './exit.ts'
 import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } from './compacting.ts'
-import { heldByBudget } from './limits.ts'
-import { settle } from './pausing.ts'
+import { unasked, waiting } from './asking.ts'
+import { CAPABILITIES, isExternal } from './capabilities.ts'
+import { heldByBudget, holdIfOverBudget } from './limits.ts'
+import { freezeDrained, settle } from './pausing.ts'
 import { terminate } from './release.ts'
 import { closeCall, closeModelCall } from './spawning.ts'
 import { isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { Ack, Report } from './reports.ts'
-import type { Process } from './types.ts'
+import type { CallUsage, Process } from './types.ts'
 import type { Work } from './work.ts'
 
 type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
@@ -33,6 +35,10 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   'mcp.servers': (work, process, { servers }) => said(work, process, { type: 'mcp.servers', servers }),
   'turn.ended': turnEnded,
   output: (work, process, { stream, text }) => said(work, process, { type: 'process.output', stream, text }),
+  waiting,
+  unasked,
+  usage: usageReported,
+  session: (work, process, { sessionId }) => (sessionId === process.sessionId ? 'ok' : said(work, process, { type: 'process.handle', handle: process.handle, sessionId })),
   drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
   frozen: (work, process, { inFlight }) => (isSuspended(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
   note: (work, process, { text }) => said(work, process, { type: 'process.note', text }),
@@ -65,22 +71,31 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
   if (report.handle || report.sessionId !== undefined) {
     work.emit(uuid, { type: 'process.handle', handle: report.handle ?? null, ...(report.sessionId === undefined ? {} : { sessionId: report.sessionId }) })
   }
-  if (process.spec.driver === 'command') {
-    work.emit(uuid, { type: 'process.working', turn: process.progress.turn + 1, message: null })
-    return 'ok'
-  }
+  if (!CAPABILITIES[process.spec.driver].messages) return beginCommand(work, process)
   if (report.window !== undefined && report.window !== (process.context?.window ?? null)) {
     work.emit(uuid, { type: 'context.window', tokens: report.window })
     warnOfContext(work, process)
   }
-  work.emit(uuid, { type: 'process.ready', turn: process.progress.turn })
-  if (isPausing(work.need(uuid))) work.emit(uuid, { type: 'process.drained', inFlight: null })
+  // A session that begins knows nothing of a turn that an earlier one left open.
+  const lost = isExternal(process.spec) && process.progress.turnOpen && process.sessionId === null
+  work.emit(uuid, { type: 'process.ready', turn: process.progress.turn, ...(lost ? { outcome: 'interrupted' } : {}) })
+  freezeDrained(work, work.need(uuid))
   settle(work, uuid)
+  return 'ok'
+}
+
+/** It was told by its command line what to do. */
+function beginCommand(work: Work, { uuid, progress, queue }: Process): Ack {
+  const turn = progress.turn + 1
+  const message = queue[0] ?? null
+  if (message) work.emit(uuid, { type: 'process.incoming', id: message.id, from: message.from, turn, queuedAt: message.seq })
+  work.emit(uuid, { type: 'process.working', turn, message: message?.id ?? null })
   return 'ok'
 }
 
 /** The only place where a model call may begin. */
 function modelStarted(work: Work, process: Process, report: ReportOf<'model.started'>): Ack {
+  if (isExternal(process.spec)) return modelObserved(work, process, report)
   const { life, progress, spec } = process
   if (life.state !== 'running' || life.stopping) return 'stop'
   if (life.holds.length > 0) return 'held'
@@ -95,6 +110,19 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
   return 'go'
 }
 
+/** It has begun, whatever anybody wanted: what the agent left open before it is closed. */
+function modelObserved(work: Work, process: Process, { step, attempt, model }: ReportOf<'model.started'>): Ack {
+  const { uuid, spec } = process
+  closeModelCall(work, uuid)
+  for (const call of process.progress.openCalls) closeCall(work, uuid, call)
+  const { progress } = work.need(uuid)
+  const next = progress.wholeStep === progress.step ? progress.step + 1 : progress.step
+  if (step !== next) throw new KernelError('INVALID', `step ${step} cannot begin: the next one is ${next}`)
+  if (spec.limits.maxSteps !== undefined && step > spec.limits.maxSteps) return endByLimit(work, work.need(uuid))
+  work.emit(uuid, { type: 'model.started', step, attempt, model })
+  return 'ok'
+}
+
 function endByLimit(work: Work, process: Process): Ack {
   terminate(work, process, MAX_STEPS)
   return 'stop'
@@ -106,11 +134,24 @@ function modelFinished(work: Work, process: Process, report: ReportOf<'model.fin
   const { step, message, usage, finish, durationMs } = report
   work.emit(uuid, { type: 'model.finished', step, message, usage, finish, durationMs })
   for (const call of report.calls) work.emit(uuid, { type: 'tool.started', step, ...call })
-  if (usage.costUsd === null && !process.usage.unpriced && process.spec.limits.budgetUsd !== undefined) {
-    work.emit(uuid, { type: 'process.note', text: 'budget: the price of this model is not known, so that its calls do not count; a budget of tokens would hold' })
-  }
+  warnOfPrice(work, process, usage)
   warnOfContext(work, process)
   checkpointIfDue(work, process)
+  holdIfOverBudget(work, uuid)
+  return 'ok'
+}
+
+function warnOfPrice(work: Work, { uuid, usage, spec }: Process, call: CallUsage): void {
+  if (call.costUsd !== null || usage.unpriced || spec.limits.budgetUsd === undefined) return
+  work.emit(uuid, { type: 'process.note', text: 'budget: the price of this model is not known, so that its calls do not count; a budget of tokens would hold' })
+}
+
+function usageReported(work: Work, process: Process, { usage, contextTokens, window }: ReportOf<'usage'>): Ack {
+  const context = { ...(contextTokens === undefined ? {} : { contextTokens }), ...(window === undefined ? {} : { window }) }
+  work.emit(process.uuid, { type: 'usage.reported', usage, ...context })
+  warnOfPrice(work, process, usage)
+  warnOfContext(work, process)
+  holdIfOverBudget(work, process.uuid)
   return 'ok'
 }
 
@@ -145,14 +186,13 @@ function turnEnded(work: Work, process: Process, report: ReportOf<'turn.ended'>)
   closeModelCall(work, uuid)
   for (const call of progress.openCalls) closeCall(work, uuid, call)
   if (report.outcome === 'error') work.emit(uuid, { type: 'process.error', message: report.error ?? 'the turn failed' })
-  if (report.outcome === 'error' && !spec.interactive) {
+  if (report.outcome === 'error' && !spec.interactive && CAPABILITIES[spec.driver].messages) {
     terminate(work, work.need(uuid), failed(report.error ?? 'the turn failed'))
     return 'ok'
   }
   const { turn, outcome, result, error } = report
   work.emit(uuid, { type: 'process.ready', turn, outcome, ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }) })
-  const ready = work.need(uuid)
-  if (isPausing(ready)) work.emit(uuid, { type: 'process.drained', inFlight: null })
+  freezeDrained(work, work.need(uuid))
   settle(work, uuid)
   return 'ok'
 }

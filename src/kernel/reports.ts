@@ -1,7 +1,8 @@
 // What drivers may say to the kernel: a closed union. A report names no state; the kernel decides what it means.
+// Of agents that others wrote, `model.started` and what follows are observations: they have happened, and are never refused.
 // A report of an old incarnation or an old turn is ignored. Test: test/tables/reporting.test.ts.
 import type { AssistantPart, FinishReason, ImagePart, McpState, ToolOutcome } from './facts.ts'
-import type { CallUsage, OsHandle, Range, ToolEffect } from './types.ts'
+import type { Ask, CallUsage, OsHandle, Range, ToolEffect } from './types.ts'
 
 /** A tool call that a finished model call asked for; `effect` was looked up by the driver. */
 export interface AskedCall {
@@ -27,6 +28,14 @@ export type Report =
   /** the agent is ready again; `turn` is the turn that ended */
   | { readonly type: 'turn.ended'; readonly turn: number; readonly outcome: 'ok' | 'error' | 'interrupted'; readonly result?: string; readonly error?: string }
   | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
+  /** waits for a person */
+  | { readonly type: 'waiting'; readonly ask: Ask }
+  /** the agent no longer wants to know */
+  | { readonly type: 'unasked'; readonly id: string }
+  /** what was used since the last one, where `model.finished` did not say it (then its usage is all zero, its cost too); `window` and `contextTokens` are of the context as it is now */
+  | { readonly type: 'usage'; readonly usage: CallUsage; readonly contextTokens?: number; readonly window?: number }
+  /** the agent's name for what it can go on with */
+  | { readonly type: 'session'; readonly sessionId: string }
   /** paused, and blocked at a boundary: nothing is in flight */
   | { readonly type: 'drained' }
   /** paused by freezing; what was in flight, in words */

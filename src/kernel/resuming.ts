@@ -2,21 +2,15 @@
 // Owns which holds a person's word removes, and what each driver can go on from. No state transition happens here:
 // a new incarnation begins at `created`. Test: test/tables/resuming.test.ts.
 import { KernelError } from './errors.ts'
+import { CAPABILITIES, goesOnFrom, isPlainCommand } from './capabilities.ts'
 import { isPersonHold, mayRelease } from './holds.ts'
 import { release } from './pausing.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
 import { livingAncestors, livingSubtree } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { DriverName, Hold, Process, Sender } from './types.ts'
+import type { Hold, Process, Sender } from './types.ts'
 import type { Work } from './work.ts'
-
-/** What an ended process of each driver can go on from. */
-export const RESUMABLE: Readonly<Record<DriverName, 'context' | 'session' | 'rerun'>> = {
-  native: 'context',
-  acp: 'session',
-  command: 'rerun',
-}
 
 type Resume = InputOf<'resume'>
 
@@ -24,10 +18,20 @@ export function resume(work: Work, input: Resume): void {
   const process = work.get(input.uuid) ?? input.frozen
   if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
   if (process.life.state === 'running' && process.life.stopping) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
-  if (input.message && process.spec.driver === 'command') throw new KernelError('INVALID', 'a plain command takes no messages')
+  if (input.message) checkTakesMessage(process, input)
   if (isSuspended(process)) wakeUp(work, process, input)
   else if (isLiving(process)) alreadyRuns(work, process, input)
   else reincarnate(work, process, input)
+}
+
+/** A command is told by its command line, once: when it goes on with its session. */
+function checkTakesMessage(process: Process, { rerun }: Resume): void {
+  const { spec, life } = process
+  if (CAPABILITIES[spec.driver].messages) return
+  if (isPlainCommand(spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
+  if (life.state === 'running' && life.attached) throw new KernelError('INVALID', `process ${process.pid} takes no message before it has ended`)
+  if (rerun || goesOnFrom(process) === 'rerun') throw new KernelError('INVALID', `process ${process.pid} takes a message only where it goes on with its session`)
+  if (process.queue.length > 0) throw new KernelError('INVALID', `process ${process.pid} has a message for its next start already`)
 }
 
 function alreadyRuns(work: Work, process: Process, input: Resume): void {
@@ -71,8 +75,10 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   const pid = work.takePid()
   const { uuid } = process
   const fromStep = process.progress.wholeStep
-  work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(input.spec ? { spec: input.spec } : {}) })
+  const anew = input.rerun && process.spec.driver !== 'native'
+  work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(input.spec ? { spec: input.spec } : {}), ...(anew ? { rerun: true } : {}) })
   findParent(work, process)
+  if (anew) askAgain(work, work.need(uuid))
   if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text })
   done(work, input, process, 1, null)
   work.effect({ type: 'start', uuid, pid })
@@ -80,8 +86,15 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
 
 function checkResumable(process: Process, input: Resume): void {
   if (wasStoppedByPerson(process) && input.by !== 'user') throw new KernelError('PERMISSION', `process ${process.pid} was stopped by a person`)
-  if (RESUMABLE[process.spec.driver] !== 'rerun' || input.rerun) return
-  throw new KernelError('NOT_RESUMABLE', `a ${process.spec.driver} has no session to go on with; it can be run again with --rerun`)
+  if (input.rerun || goesOnFrom(process) !== 'rerun') return
+  const who = isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} told no session`
+  throw new KernelError('NOT_RESUMABLE', `${who} to go on with; it can be run again with --rerun`)
+}
+
+/** A session that begins is told again what this process is for. */
+function askAgain(work: Work, { uuid, spec, queue }: Process): void {
+  if (!CAPABILITIES[spec.driver].messages || spec.intent === '' || queue.some(({ id }) => id === 'intent')) return
+  enqueue(work, uuid, { id: 'intent', from: 'user', text: spec.intent })
 }
 
 function wasStoppedByPerson({ life }: Process): boolean {

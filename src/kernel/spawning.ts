@@ -2,6 +2,7 @@
 // Owns the checks before a row exists, and how work that was cut off is closed before a driver goes on with it.
 // Test: test/tables/spawning.test.ts.
 import { KernelError } from './errors.ts'
+import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { hold, inheritedHolds } from './pausing.ts'
 import type { InputOf } from './inputs.ts'
 import type { ContainmentIntent, Hold, Process, Sender, Uuid } from './types.ts'
@@ -22,7 +23,7 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   if (depth > MAX_DEPTH) throw new KernelError('RESOURCE_EXHAUSTED', `processes may be nested ${MAX_DEPTH} deep`)
   const pid = work.takePid()
   work.emit(uuid, { type: 'process.spawned', pid, spec, parentUuid: input.parent, depth, by: input.by })
-  if (spec.driver !== 'command' && spec.intent !== '') {
+  if (CAPABILITIES[spec.driver].messages && spec.intent !== '') {
     work.emit(uuid, { type: 'process.queue', id: 'intent', from: input.by, text: spec.intent })
   }
   if (parent) work.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
@@ -96,10 +97,11 @@ function closeOpenWork(work: Work, uuid: Uuid): void {
   closeCalls(work, uuid)
 }
 
-/** Nobody knows whether they happened: only those that may run twice stay open. */
+/** Nobody knows whether they happened: only those that may run twice, and that we run, stay open. */
 export function closeCalls(work: Work, uuid: Uuid): void {
-  for (const call of work.need(uuid).progress.openCalls) {
-    if (call.effect === 'once') closeCall(work, uuid, call)
+  const { progress, spec } = work.need(uuid)
+  for (const call of progress.openCalls) {
+    if (call.effect === 'once' || isExternal(spec)) closeCall(work, uuid, call)
   }
 }
 

@@ -1,7 +1,9 @@
 // The kernel's one entry: step(view, input) → { changes, effects }. Synchronous, pure, copies no table.
 // Owns the switch over inputs. An operating error becomes a `refuse` effect and changes nothing.
 // Tests: test/properties/kernel.test.ts, test/simulation.
+import { answer } from './asking.ts'
 import { boot } from './booting.ts'
+import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
 import { freezeAt, timeoutAt } from './deadline.ts'
 import { KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
@@ -41,6 +43,7 @@ function decide(work: Work, input: Input): void {
     case 'signal': return signal(work, input)
     case 'resume': return resume(work, input)
     case 'send': return send(work, input)
+    case 'answer': return answer(work, input)
     case 'mask': return mask(work, input)
     case 'handle': return handle(work, input)
     case 'hold': return holdAll(work, input)
@@ -56,7 +59,8 @@ function decide(work: Work, input: Input): void {
 function send(work: Work, input: InputOf<'send'>): void {
   const process = work.get(input.uuid)
   if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? input.uuid} has ended`)
-  if (process.spec.driver === 'command') throw new KernelError('INVALID', 'a plain command takes no messages')
+  if (isPlainCommand(process.spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
+  if (!CAPABILITIES[process.spec.driver].messages) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: when it has ended, resume it with one`)
   enqueue(work, input.uuid, { id: input.id, from: input.by, text: input.text })
   settle(work, input.uuid)
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: input.uuid, affected: 1, childrenGoOn: 0, note: null } })

@@ -57,6 +57,47 @@ export type McpServer = {
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string | null>> }
 )
 
+/** One way to answer an ask. `choice` is one of several that nobody has sorted into yes and no. */
+export interface AskOption {
+  readonly id: string
+  readonly name: string
+  readonly kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | 'choice'
+}
+
+/** What an agent wants to know of a person before it goes on. */
+export interface Ask {
+  /** unique among what the process asks */
+  readonly id: string
+  readonly kind: 'permission' | 'question'
+  readonly text: string
+  /** none: it is answered by a text */
+  readonly options: readonly AskOption[]
+  /** the tool call that it is about */
+  readonly callId: string | null
+  /** wall time in ms */
+  readonly at: number
+}
+
+export interface Answer {
+  readonly option: string | null
+  readonly text: string | null
+  readonly by: Sender
+}
+
+/** An ask of a process; its answer stands here while it waits for the end of a pause. */
+export type PendingAsk = Ask & { readonly answer?: Answer }
+
+type Permission = 'ask' | 'allow' | 'deny'
+
+/** What an agent of others may do without asking a person. `tools`: by the kind, the title or the name of a tool. */
+export interface Permissions {
+  readonly default: Permission
+  readonly tools?: Readonly<Record<string, Permission>>
+}
+
+/** The JSON lines that the command driver understands. */
+export type OutputFormat = 'claude' | 'codex' | 'gemini' | 'opencode'
+
 /** What was asked for at spawn. Recorded once; a resume with overrides records a new one. */
 export interface ProcessSpec {
   readonly name: string | null
@@ -78,8 +119,14 @@ export interface ProcessSpec {
   /** names of the tools that it may use; null is the driver's default set */
   readonly tools: readonly string[] | null
   readonly deny: readonly string[]
-  /** for the command driver */
+  /** the command line of the drivers `command` and `acp` */
   readonly argv: readonly string[] | null
+  /** of a command that is an agent: how it says what it does */
+  readonly format?: OutputFormat
+  /** for drivers that are asked; absent: `ask` for everything */
+  readonly permissions?: Permissions
+  /** the session mode of an agent that speaks ACP */
+  readonly mode?: string
   /** what of the client's environment comes back at a resume; never a secret */
   readonly env: Readonly<Record<string, string>>
   /** the names of the credentials it uses; values are never recorded */
@@ -299,6 +346,8 @@ export interface Process {
   /** absent: nothing is known, all of the journal is shown */
   readonly context?: ContextState
   readonly sessionId: string | null
+  /** what it asks; absent: nothing */
+  readonly asks?: readonly PendingAsk[]
   /** short word for the table: the last warning or note */
   readonly note: string | null
   readonly originUuid: Uuid | null

@@ -23,12 +23,12 @@ const LAYOUT = complete({
   'process.handle': [4, 'handle', 'sessionId?'],
   'process.ready': [5, 'turn', 'outcome?', 'result?', 'error?'],
   'process.working': [6, 'turn', 'message'],
-  'process.waiting': [7, 'question'],
+  'process.waiting': [7, 'question', 'ask?'],
   'process.stopping': [8, 'stopping'],
   'process.exited': [9, 'exit', 'mono', 'elapsedMs?'],
   'process.reaped': [10],
   'process.reparented': [11, 'parent'],
-  'process.resumed': [12, 'pid', 'by', 'spec?', 'fromStep'],
+  'process.resumed': [12, 'pid', 'by', 'spec?', 'fromStep', 'rerun?'],
   'process.rehydrated': [13, 'pid'],
   'process.held': [14, 'hold', 'mono'],
   'process.released': [15, 'holds', 'by', 'mono'],
@@ -61,6 +61,9 @@ const LAYOUT = complete({
   'context.compacted': [42, 'step', 'summary', 'ranges', 'before', 'after', 'usage', 'durationMs'],
   'limit.warned': [43, 'limit', 'used', 'of'],
   'mcp.servers': [44, 'servers'],
+  'process.answered': [45, 'id', 'option', 'text', 'by'],
+  'process.unasked': [46, 'id'],
+  'usage.reported': [47, 'usage', 'contextTokens?', 'window?'],
 })
 
 interface Column {

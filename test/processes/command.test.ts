@@ -50,7 +50,7 @@ async function launchOf(contained: Contained, argv: readonly string[] | null, ch
   const spec = specOf({ driver: 'command', argv, cwd: contained.dir, env: testEnv(contained.dir), ...changes })
   return {
     uuid: UUID, pid: 1, spec, containment, intent: containment.intent, tmpDir: contained.dir,
-    credentials: { MY_KEY: 'secret' }, step: 1, openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: async () => [],
+    credentials: { MY_KEY: 'secret' }, step: 1, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: async () => [],
   }
 }
 

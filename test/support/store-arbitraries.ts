@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import type { Arbitrary } from 'fast-check'
 import type { AssistantPart, FactBody, FactType } from '../../src/kernel/facts.ts'
-import type { CallUsage, ContainmentIntent, ExitStatus, Hold, OpenCall, PendingSignal, ProcessSpec, Sender, Signal } from '../../src/kernel/types.ts'
+import type { Ask, CallUsage, ContainmentIntent, ExitStatus, Hold, OpenCall, PendingSignal, ProcessSpec, Sender, Signal } from '../../src/kernel/types.ts'
 import { specOf, uuidOf } from './store-facts.ts'
 
 const number = fc.nat()
@@ -22,6 +22,10 @@ const json = fc.letrec((tie) => ({
 const usage: Arbitrary<CallUsage> = fc.record({
   inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number,
   costUsd: fc.option(fc.double({ min: 0, max: 100, noNaN: true }).map(Math.abs)),
+})
+const ask: Arbitrary<Ask> = fc.record({
+  id: shortText, kind: fc.constantFrom('permission', 'question'), text, callId: fc.option(shortText), at: number,
+  options: fc.array(fc.record({ id: shortText, name: text, kind: fc.constantFrom('allow_once', 'reject_always', 'choice') }), { maxLength: 3 }),
 })
 const exit: Arbitrary<ExitStatus> = fc.record({ code: fc.nat(255), reason: text, cause: fc.constantFrom('agent', 'person', 'parent', 'limit', 'daemon') })
 const hold: Arbitrary<Hold> = fc.record({ reason: fc.constantFrom('user', 'budget', 'disk-full'), by: sender, at: number })
@@ -46,12 +50,14 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'process.handle': [{ handle: fc.option(fc.record({ pid: number, startTime: shortText, pgid: number })), sessionId: text }, ['sessionId']],
   'process.ready': [{ turn: number, outcome: fc.constantFrom('ok', 'error', 'interrupted'), result: text, error: text }, ['outcome', 'result', 'error']],
   'process.working': [{ turn: number, message: fc.option(text) }],
-  'process.waiting': [{ question: text }],
+  'process.waiting': [{ question: text, ask }, ['ask']],
+  'process.answered': [{ id: shortText, option: fc.option(shortText), text: fc.option(text), by: sender }],
+  'process.unasked': [{ id: shortText }],
   'process.stopping': [{ stopping: fc.record({ signal, by: sender, at: number, graceMs: number, exit }) }],
   'process.exited': [{ exit, mono: number, elapsedMs: number }, ['elapsedMs']],
   'process.reaped': [{}],
   'process.reparented': [{ parent: fc.option(uuid) }],
-  'process.resumed': [{ pid: number, by: sender, spec, fromStep: number }, ['spec']],
+  'process.resumed': [{ pid: number, by: sender, spec, fromStep: number, rerun: fc.constant(true as const) }, ['spec', 'rerun']],
   'process.rehydrated': [{ pid: number }],
   'process.held': [{ hold, mono: number }],
   'process.released': [{ holds: fc.array(hold, { maxLength: 2 }), by: sender, mono: number }],
@@ -81,6 +87,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'compaction.failed': [{ step: number, attempt: number, error: text, status: fc.option(number), retryInMs: fc.option(number), usage }, ['usage']],
   'context.compacted': [{ step: number, summary: text, ranges: fc.array(fc.tuple(number, number), { maxLength: 3 }), before: number, after: number, usage, durationMs: number }],
   'limit.warned': [{ limit: fc.constant('context'), used: number, of: number }],
+  'usage.reported': [{ usage, contextTokens: number, window: number }, ['contextTokens', 'window']],
   'mcp.servers': [{ servers: fc.array(fc.record({ name: shortText, state: fc.constantFrom('up', 'failed', 'untrusted'), detail: text, tools: fc.array(fc.record({ name: shortText, description: text, schema: fc.constant({ type: 'object' }) }), { maxLength: 2 }) }), { maxLength: 2 }) }],
   'child.spawned': [{ child: uuid, childPid: number }],
   'child.exited': [{ child: uuid, childPid: number, code: fc.nat(255), reason: text }],

@@ -37,6 +37,12 @@ describe.each(['native', 'acp', 'command'])('a %s that was', (driver) => {
 
   test('suspended while it worked', () => {
     const suspended = bootOf('.live a DRIVER\n.signal SIGPAUSE a', driver, '')
+    if (driver === 'native') expect(suspended).toMatchObject({ status: 'suspended', pid: 2 })
+    else expect(suspended).toMatchObject({ status: 'interrupted', pid: 1 })
+  })
+
+  test('suspended while it worked, and had told its session', () => {
+    const suspended = bootOf('.live a DRIVER\n.report a session s1\n.signal SIGPAUSE a', driver, '')
     if (driver === 'command') expect(suspended).toMatchObject({ status: 'interrupted', pid: 1 })
     else expect(suspended).toMatchObject({ status: 'suspended', pid: 2 })
   })

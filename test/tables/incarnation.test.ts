@@ -37,7 +37,7 @@ class Stage {
     const containment = this.containment()
     this.incarnation = new Incarnation({
       driver: driver ?? this.#driver(),
-      launch: { uuid: uuidOf(1), pid: 1, spec: specOf({ driver: 'command', argv: ['x'] }), intent: INTENT, tmpDir: this.tmpDir, credentials: {}, step: 0, openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]) },
+      launch: { uuid: uuidOf(1), pid: 1, spec: specOf({ driver: 'command', argv: ['x'] }), intent: INTENT, tmpDir: this.tmpDir, credentials: {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]) },
       open: () => (openError ? Promise.reject(openError) : Promise.resolve(containment)),
       report: (report) => this.#report(report),
       isHeld: () => this.held,
@@ -70,7 +70,6 @@ class Stage {
       [Symbol.asyncDispose]: note('end'),
     }
     return {
-      capabilities: { resume: 'rerun', fork: 'no', softPause: false },
       start: async (_launch, port) => {
         this.port = port
         await this.starting.promise
@@ -108,7 +107,7 @@ test.each<[string, Error, string, boolean]>([
   ['a containment that does not work', new KernelError('INVALID', 'x'), 'report exited 1', false],
   ['a defect', new Error('x'), 'report exited 1', true],
 ])('%s is an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
-  const driver: Driver = { capabilities: { resume: 'rerun', fork: 'no', softPause: false }, start: () => Promise.reject(error) }
+  const driver: Driver = { start: () => Promise.reject(error) }
   for (const make of [() => new Stage(driver), () => new Stage(undefined, error)]) {
     const stage = make()
     stage.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
@@ -180,7 +179,7 @@ test('the command driver tries to end what survives once, and does not wait for 
   const handle = { pid: 1, startTime: '1', pgid: 1 }
   const program: Program = { handle, stdout: new PassThrough(), stderr: new PassThrough(), stdin: null, exited: new Promise(() => undefined), signal: () => true }
   const port: KernelPort = { report: () => Promise.resolve('ok'), clear: () => Promise.resolve(), live: () => undefined, signal: new AbortController().signal }
-  const launch = { uuid: uuidOf(2), pid: 2, spec: specOf({ driver: 'command', argv: ['x'] }), containment: stage.containment(program), intent: INTENT, tmpDir: stage.tmpDir, credentials: {}, step: 0, openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]) }
+  const launch = { uuid: uuidOf(2), pid: 2, spec: specOf({ driver: 'command', argv: ['x'] }), containment: stage.containment(program), intent: INTENT, tmpDir: stage.tmpDir, credentials: {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]) }
   const agent = await commandDriver.start(launch, port)
   stage.results = [{ outcome: 'survived', survivors: [9] }]
   await agent[Symbol.asyncDispose]()

@@ -21,7 +21,6 @@ export const commandDriver = commandWith({ keptBytes: KEPT_BYTES })
 
 export function commandWith(options: CommandOptions): Driver {
   return {
-    capabilities: { resume: 'rerun', fork: 'no', softPause: false },
     start: (launch, kernel) => startCommand(launch, kernel, options),
   }
 }

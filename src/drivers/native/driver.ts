@@ -29,7 +29,6 @@ const IDLE_MS = 300_000
 
 export function nativeDriver(options: NativeOptions): Driver {
   return {
-    capabilities: { resume: 'context', fork: 'any-step', softPause: true },
     start: (launch, kernel) => start(launch, kernel, options),
   }
 }

@@ -16,6 +16,7 @@ export function difference(row: Process | undefined, p: Proc): string | null {
     ['turn', progress.turn, p.turn], ['open turn', progress.turnOpen, p.turnOpen], ['queue', row.queue.length, p.queue],
     ['calls', progress.openCalls.length, p.calls.length], ['pending', row.signals.pending.length, p.pending.length],
     ['tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens], ['context', row.usage.contextTokens, p.context],
+    ['session', row.sessionId !== null, p.session], ['asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join()],
     ['window', row.context?.window ?? null, p.window], ['compacting', row.context?.compacting ?? false, p.compacting], ['compacted step', row.context?.compactedStep ?? null, p.compactedStep],
   ]
   if (life.state === 'running') {
@@ -28,6 +29,10 @@ export function difference(row: Process | undefined, p: Proc): string | null {
   for (const [index, pending] of p.pending.entries()) pairs.push(['pending', row.signals.pending[index]?.signal, pending.signal], ['due', row.signals.pending[index]?.dueMono, pending.due])
   const wrong = pairs.find(([, found, expected]) => found !== expected)
   return wrong ? `${p.uuid}: ${wrong[0]} is ${String(wrong[1])}, should be ${String(wrong[2])}` : null
+}
+
+function asksOf({ asks = [] }: Process): string {
+  return asks.map(({ id, answer }) => `${id}${answer ? '!' : ''}`).join()
 }
 
 function holdOf(hold: { readonly reason: string; readonly root?: string; readonly by: string } | undefined): string {

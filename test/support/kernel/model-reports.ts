@@ -54,6 +54,7 @@ export class ModelReports {
     if (p.state !== 'running' || p.holds.length === 0) return
     p.holds = p.holds.filter((hold) => !which(hold))
     if (p.holds.length > 0) return
+    p.asks = p.asks.filter((ask) => !ask.answered)
     Object.assign(p, { drained: false, midway: false, since: this.now, pausedAt: null })
     this.settle(p)
   }
@@ -65,7 +66,7 @@ export class ModelReports {
 
   /** An agent that is ready goes on, begins the next message's turn, or is done. */
   settle(p: Proc): void {
-    if (p.state !== 'running' || !p.attached || p.stopping || p.holds.length > 0 || p.activity !== 'ready') return
+    if (p.state !== 'running' || !p.attached || p.stopping || p.holds.length > 0 || p.activity !== 'ready' || p.driver === 'command') return
     if (p.turnOpen) p.activity = 'working'
     else if (p.queue > 0) {
       p.queue -= 1
@@ -78,7 +79,7 @@ export class ModelReports {
     if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null, compacting: false })
     this.stopClock(p)
     this.orphan(p)
-    Object.assign(p, { exit: p.stopping ?? exit, stopping: null, state: p.attached ? 'zombie' : 'dead' })
+    Object.assign(p, { exit: p.stopping ?? exit, stopping: null, asks: [], state: p.attached ? 'zombie' : 'dead' })
   }
 
   orphan(p: Proc): void {
@@ -96,7 +97,7 @@ export class ModelReports {
     const p = this.all.get(uuid)
     if (!p || p.state !== 'running' || p.pid !== pid || !p.attached) return 'late'
     switch (said.type) {
-      case 'up': return this.#up(p, said.window)
+      case 'up': return this.#up(p, said)
       case 'model.started': return this.#ask(p, said.step)
       case 'model.finished': return this.#answered(p, said)
       case 'model.failed':
@@ -117,6 +118,21 @@ export class ModelReports {
       case 'exited':
         this.finish(p, exitOf(said.code))
         return 'ok'
+      case 'waiting': return this.#waits(p, said.ask)
+      case 'unasked':
+        if (!p.asks.some((ask) => ask.id === said.id)) return 'late'
+        p.asks = p.asks.filter((ask) => ask.id !== said.id)
+        this.worksAgain(p)
+        return 'ok'
+      case 'session':
+        p.session = true
+        return 'ok'
+      case 'usage':
+        p.tokens += said.usage.inputTokens + said.usage.outputTokens
+        p.context = said.contextTokens ?? p.context
+        p.window = said.window ?? p.window
+        this.#spent(p)
+        return 'ok'
       case 'compaction.started': return this.#compact(p, said.step)
       case 'compaction.failed': return this.#uncompacted(p, said)
       case 'context.compacted': return this.#compacted(p, said)
@@ -126,25 +142,47 @@ export class ModelReports {
     }
   }
 
-  #up(p: Proc, window: number | null | undefined): string {
+  #waits(p: Proc, { id, options }: Extract<Report, { type: 'waiting' }>['ask']): string {
+    if ((p.activity !== 'working' && p.activity !== 'waiting') || p.asks.some((ask) => ask.id === id)) return 'late'
+    p.asks.push({ id, options: options.map((option) => option.id), answered: false })
+    p.activity = 'waiting'
+    return 'ok'
+  }
+
+  worksAgain(p: Proc): void {
+    if (p.activity === 'waiting' && p.asks.every((ask) => ask.answered)) p.activity = 'working'
+  }
+
+  /** Nobody was asked before the call: what is over its budget is held after it. */
+  #spent(p: Proc): void {
+    const held = p.holds.some((hold) => hold.reason === 'budget')
+    if (p.external && !p.stopping && !held && p.tokens >= p.budgetTokens) this.addHold(p, { reason: 'budget', root: null, by: 'system' }, true)
+  }
+
+  #up(p: Proc, { window, sessionId }: Extract<Report, { type: 'up' }>): string {
     if (p.activity !== 'starting') return 'late'
+    const began = p.session
+    p.session ||= sessionId !== undefined
     if (window !== undefined && p.driver !== 'command') p.window = window
     if (p.driver === 'command') {
       p.turn += 1
+      p.queue = Math.max(0, p.queue - 1)
       Object.assign(p, { turnOpen: true, activity: 'working' })
       return 'ok'
     }
+    if (p.external && !began) p.turnOpen = false
     this.#ready(p)
     return 'ok'
   }
 
   #ready(p: Proc): void {
-    Object.assign(p, { activity: 'ready', compacting: false })
+    Object.assign(p, { activity: 'ready', compacting: false, asks: [] })
     if (p.holds.length > 0) this.drain(p)
     this.settle(p)
   }
 
   #ask(p: Proc, step: number): string {
+    if (p.external) return this.#seen(p, step)
     if (p.stopping) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
@@ -157,6 +195,20 @@ export class ModelReports {
     return 'go'
   }
 
+  /** It has happened already. */
+  #seen(p: Proc, step: number): string {
+    const whole = p.calls.length > 0 && !p.modelOpen ? p.step : p.whole
+    if (step !== (whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
+    p.modelOpen = false
+    this.closeCalls(p, () => true)
+    if (step > p.maxSteps) {
+      this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
+      return 'stop'
+    }
+    Object.assign(p, { step, modelOpen: true })
+    return 'ok'
+  }
+
   #hold(p: Proc, reason: string): string {
     this.addHold(p, { reason, root: null, by: 'system' }, false)
     return 'held'
@@ -164,6 +216,7 @@ export class ModelReports {
 
   /** Between two steps, once after each. */
   #compact(p: Proc, step: number): string {
+    if (p.driver !== 'native') return 'INVALID'
     if (p.stopping) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
@@ -192,10 +245,12 @@ export class ModelReports {
   #answered(p: Proc, said: Extract<Report, { type: 'model.finished' }>): string {
     if (!p.modelOpen || p.step !== said.step) return 'INVALID'
     p.modelOpen = false
-    p.context = said.usage.inputTokens + said.usage.outputTokens
-    p.tokens += p.context
+    const tokens = said.usage.inputTokens + said.usage.outputTokens
+    if (tokens > 0) p.context = tokens
+    p.tokens += tokens
     p.calls = said.calls.map(({ callId, effect }) => ({ id: callId, effect }))
     if (p.calls.length === 0) p.whole = p.step
+    this.#spent(p)
     return 'ok'
   }
 
@@ -203,7 +258,7 @@ export class ModelReports {
     if (!p.turnOpen || p.turn !== said.turn) return 'late'
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (said.outcome === 'error' && !p.interactive) {
+    if (said.outcome === 'error' && !p.interactive && p.driver !== 'command') {
       this.finish(p, { code: 1, reason: 'the turn failed', cause: 'agent' })
       return 'ok'
     }

@@ -14,6 +14,10 @@ export interface Proc {
   parent: string | null
   lineage: string | null
   driver: string
+  /** an agent that others wrote */
+  external: boolean
+  session: boolean
+  asks: { id: string; options: string[]; answered: boolean }[]
   interactive: boolean
   name: string | null
   maxSteps: number
@@ -23,6 +27,7 @@ export interface Proc {
   attached: boolean
   /** attached once in this incarnation */
   began: boolean
+  hasIntent: boolean
   drained: boolean
   /** frozen with something in flight */
   midway: boolean
@@ -93,6 +98,7 @@ export class Model extends ModelReports {
       case 'signal': this.#signal(input); return null
       case 'resume': this.#resume(input); return null
       case 'send': this.#send(input); return null
+      case 'answer': this.#answer(input); return null
       case 'mask': this.#mask(input); return null
       case 'handle': this.#handle(input); return null
       case 'hold': this.#each(input.uuid, (p) => this.#systemHold(p, input.reason)); return null
@@ -126,9 +132,9 @@ export class Model extends ModelReports {
     if (there && there.state !== 'dead') refuse('CONFLICT')
     this.lastPid += 1
     this.all.set(uuid, {
-      uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, interactive: spec.interactive, name: spec.name,
+      uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, external: spec.driver === 'acp' || spec.format !== undefined, session: false, asks: [], interactive: spec.interactive, name: spec.name,
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
-      activity: 'starting', attached: false, began: false, drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
+      activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
       turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? 1 : 0,
       step: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
     })
@@ -160,8 +166,8 @@ export class Model extends ModelReports {
   }
 
   #begin(p: Proc): void {
-    Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false })
-    this.closeCalls(p, (call) => call.effect === 'once')
+    Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false, asks: [] })
+    this.closeCalls(p, (call) => p.external || call.effect === 'once')
   }
 
   #beginHeld(p: Proc, own: Proc['holds']): void {
@@ -243,7 +249,7 @@ export class Model extends ModelReports {
   #resume(input: Input<'resume'>): void {
     const p = this.all.get(input.uuid) ?? refuse('NOT_FOUND')
     if (p.stopping && p.state === 'running') refuse('INVALID')
-    if (input.message && p.driver === 'command') refuse('INVALID')
+    if (input.message && p.driver === 'command') this.#tellable(p, input.rerun)
     if (!this.lives(p)) return this.#again(p, input)
     const suspended = p.state === 'running' && p.holds.length > 0
     if (input.spec || (input.message && !suspended)) refuse('INVALID')
@@ -256,7 +262,7 @@ export class Model extends ModelReports {
 
   #again(p: Proc, input: Input<'resume'>): void {
     if (p.exit?.cause === 'person' && input.by !== 'user') refuse('PERMISSION')
-    if (p.driver === 'command' && !input.rerun) refuse('NOT_RESUMABLE')
+    if (this.#onlyAnew(p) && !input.rerun) refuse('NOT_RESUMABLE')
     if (p.state === 'zombie') refuse('CONFLICT')
     this.#room()
     const name = input.spec ? input.spec.name : p.name
@@ -267,6 +273,34 @@ export class Model extends ModelReports {
       pid: this.lastPid, state: 'created', name, parent: lineage && this.lives(lineage) ? lineage.uuid : null, exit: null, stopping: null, holds: [],
       attached: false, began: false, mask: [], handlers: new Map(), pending: [], elapsed: 0, since: null, pausedAt: null, queue: p.queue + (input.message ? 1 : 0),
     })
+    if (!input.rerun || p.driver === 'native') return
+    p.session = false
+    // Told again what it is for, unless that still waits.
+    if (p.driver === 'acp' && p.hasIntent && p.turn > 0) p.queue += 1
+  }
+
+  /** Nothing that it could go on from. */
+  #onlyAnew(p: Proc): boolean {
+    if (p.driver === 'native' || (p.external && p.session)) return false
+    return p.driver === 'command' || p.turn > 0
+  }
+
+  /** A command hears of a message at its next start only, if that goes on with its session. */
+  #tellable(p: Proc, rerun: boolean): void {
+    const runs = p.state === 'running' && p.attached
+    if (!p.external || runs || rerun || this.#onlyAnew(p) || p.queue > 0) refuse('INVALID')
+  }
+
+  #answer({ uuid, by, id, option, text }: Input<'answer'>): void {
+    const p = this.#living(uuid)
+    if (by.startsWith('agent:')) refuse('PERMISSION')
+    if (p.stopping) refuse('INVALID')
+    const open = p.asks.filter((ask) => !ask.answered)
+    const ask = (id === null ? open.length === 1 && open[0] : open.find((one) => one.id === id)) || refuse('INVALID')
+    if (ask.options.length === 0 ? option !== null || text === null : option === null || !ask.options.includes(option)) refuse('INVALID')
+    if (p.holds.length > 0) ask.answered = true
+    else p.asks = p.asks.filter((one) => one !== ask)
+    this.worksAgain(p)
   }
 
   #send({ uuid }: Input<'send'>): void {
@@ -312,14 +346,15 @@ export class Model extends ModelReports {
   #boot({ uuid, survivors }: Input<'boot'>): void {
     const p = this.all.get(uuid)
     if (!p || p.state === 'dead') return
-    if (p.state === 'running' && !p.stopping && p.holds.length > 0 && (p.driver !== 'command' || !p.began)) {
+    if (p.state === 'running' && !p.stopping && p.holds.length > 0 && (!this.#onlyAnew(p) || !p.began)) {
       this.lastPid += 1
-      if (!p.drained || p.midway) this.closeCalls(p, (call) => call.effect === 'once')
-      Object.assign(p, { pid: this.lastPid, attached: false, activity: 'starting', drained: true, midway: false, since: null, pausedAt: null })
+      if (!p.drained || p.midway || p.external) this.closeCalls(p, (call) => p.external || call.effect === 'once')
+      Object.assign(p, { pid: this.lastPid, attached: false, activity: 'starting', drained: true, midway: false, since: null, pausedAt: null, asks: [] })
       p.pending = p.pending.map((one) => ({ ...one, due: one.due === null ? null : 0 }))
       return
     }
     if (this.lives(p)) {
+      p.asks = []
       if (p.state === 'created') p.compacting = false
       if (p.since !== null) p.elapsed = null
       p.since = null

@@ -2,7 +2,7 @@
 // seeded generator or from a property's shrinking arrays; the same numbers on the same kernel give the same input.
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { DriverName, HoldReason, Process, ProcessSpec, Sender, Signal, Uuid } from '../../../src/kernel/types.ts'
+import type { HoldReason, Process, ProcessSpec, Sender, Signal, Uuid } from '../../../src/kernel/types.ts'
 import { FAR } from './model-reports.ts'
 import { kernelSpec } from './world.ts'
 import type { World } from './world.ts'
@@ -28,7 +28,7 @@ export type Event = InputBody | { readonly type: 'wind'; readonly ms: number } |
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
 const REASONS: readonly HoldReason[] = ['disk-full', 'daemon-shutdown', 'credentials', 'loop']
 const WINDOWS = [null, 16, 18, 100]
-const DRIVERS: readonly DriverName[] = ['native', 'native', 'acp', 'command']
+const DRIVERS: readonly Omit<ProcessSpec, Exclude<keyof ProcessSpec, 'driver' | 'format'>>[] = [{ driver: 'native' }, { driver: 'native' }, { driver: 'acp' }, { driver: 'acp' }, { driver: 'command' }, { driver: 'command', format: 'claude' }]
 
 export class Chance {
   readonly #world: World
@@ -46,6 +46,7 @@ export class Chance {
     if (kind < 15) return this.#start(pick)
     if (kind < 21) return this.#signal(pick)
     if (kind < 27) return this.#resume(pick)
+    if (kind === 27 && pick(2) === 0) return this.#answered(pick)
     if (kind < 30) return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
     if (kind < 32) return { type: 'mask', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), mask: some(pick, SIGNALS) }
     if (kind < 33) return { type: 'handle', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), signal: one(pick, SIGNALS), handler: one(pick, ['default', 'ignore', 'message'] as const) }
@@ -73,8 +74,20 @@ export class Chance {
   #spec(pick: Pick): ProcessSpec {
     const limits = { ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}), ...(pick(6) === 0 ? { timeoutMs: one(pick, [40, 500, 20_000]) } : {}), ...(pick(8) === 0 ? { budgetTokens: 40 } : {}) }
     return kernelSpec({
-      driver: one(pick, DRIVERS), interactive: pick(2) === 0, name: pick(4) === 0 ? one(pick, ['x', 'y']) : null, intent: pick(8) === 0 ? '' : 'work', limits,
+      ...one(pick, DRIVERS), interactive: pick(2) === 0, name: pick(4) === 0 ? one(pick, ['x', 'y']) : null, intent: pick(8) === 0 ? '' : 'work', limits,
     })
+  }
+
+  /** Mostly of one that asks, mostly a good answer. */
+  #answered(pick: Pick): InputBody {
+    const uuid = this.#such(pick, ({ asks = [] }) => asks.length > 0)
+    const asks = this.#world.row(uuid)?.asks ?? []
+    const ask = asks[pick(Math.max(1, asks.length))]
+    const option = ask && ask.options.length > 0 && pick(6) > 0 ? 'yes' : null
+    return {
+      type: 'answer', reply: this.#reply(), by: pick(4) === 0 ? this.#by(pick) : 'user', uuid, id: pick(3) === 0 ? null : (ask?.id ?? 'none'),
+      option: pick(12) === 0 ? 'maybe' : option, text: option === null && pick(4) > 0 ? 'forty-two' : null,
+    }
   }
 
   #checkpoint(pick: Pick): InputBody {
@@ -125,9 +138,10 @@ export class Chance {
     const seq = row?.seq ?? 1
     const progress = row?.progress ?? { step: 0, wholeStep: 0, turn: 0, openCalls: [], modelOpen: false, turnOpen: false }
     const starting = row?.life.state === 'running' && row.life.activity === 'starting'
-    if (starting && pick(3) > 0) return { type: 'up', ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(pick(2) === 0 ? { window: one(pick, WINDOWS) } : {}) }
+    if (starting && pick(3) > 0) return { type: 'up', ...(pick(2) === 0 ? { sessionId: 's1' } : {}), ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(pick(2) === 0 ? { window: one(pick, WINDOWS) } : {}) }
     const off = pick(12) === 0 ? 1 : 0
     if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + off)
+    if (row && row.spec.driver !== 'native' && pick(4) === 0) return this.#outside(pick, row)
     if (row?.context?.compacting === true && pick(2) === 0) return this.#summed(pick, progress.wholeStep + off, seq)
     switch (pick(19)) {
       case 0:
@@ -148,6 +162,20 @@ export class Chance {
       case 16: return { type: 'compaction.started', step: progress.wholeStep + off, attempt: 1, model: 'm' }
       case 17: return this.#summed(pick, progress.wholeStep + off, seq)
       default: return pick(6) === 0 ? { type: 'exited', code: pick(3) === 0 ? null : pick(3), osSignal: null } : { type: 'note', text: 'note' }
+    }
+  }
+
+  /** What agents that others wrote say. */
+  #outside(pick: Pick, { asks = [] }: Process): Report {
+    const usage = { inputTokens: pick(20), outputTokens: pick(4), cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: pick(4) === 0 ? null : 0.1 }
+    switch (pick(6)) {
+      case 0: return { type: 'session', sessionId: 's2' }
+      case 1: return { type: 'usage', usage, ...(pick(2) === 0 ? { contextTokens: pick(30) } : {}), ...(pick(2) === 0 ? { window: 20 } : {}) }
+      case 2: return { type: 'unasked', id: asks[pick(3)]?.id ?? 'none' }
+      default: {
+        const options = pick(3) === 0 ? [] : [{ id: 'yes', name: 'Yes', kind: 'allow_once' as const }, { id: 'no', name: 'No', kind: 'reject_once' as const }]
+        return { type: 'waiting', ask: { id: `q${pick(4)}`, kind: 'permission', text: 'run npm test?', options, callId: null, at: 1 } }
+      }
     }
   }
 

@@ -3,7 +3,7 @@
 // A line that begins with `.` is played and not printed. `live a` is spawn, start and up in one.
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { CallUsage, DriverName, Handler, HoldReason, Limits, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+import type { Ask, CallUsage, DriverName, Handler, HoldReason, Limits, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
 import { kernelSpec } from './world.ts'
 import type { World } from './world.ts'
 
@@ -39,6 +39,7 @@ const READERS: Readonly<Record<string, Read>> = {
     spec: line.options.has('model') || line.options.has('named') ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line) }) : null,
   }),
   send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
+  answer: (line, _, reply) => ({ type: 'answer', reply, by: by(line), uuid: word(line, 1), id: line.options.get('id') ?? null, option: line.words[2] ?? null, text: line.options.get('text') ?? null }),
   mask: (line, _, reply) => ({ type: 'mask', reply, by: by(line), uuid: word(line, 1), mask: line.words.slice(2) as Signal[] }),
   handle: (line, _, reply) => ({ type: 'handle', reply, by: by(line), uuid: word(line, 1), signal: word(line, 2) as Signal, handler: word(line, 3) as Handler }),
   hold: (line) => ({ type: 'hold', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
@@ -61,7 +62,11 @@ function reportOf(line: Line): Report {
   const what = word(line, 2)
   const step = Number(line.words[3] ?? 0)
   switch (what) {
-    case 'up': return { type: 'up', ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(line.options.has('window') ? { window: number(line, 'window') } : {}) }
+    case 'up': return { type: 'up', ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(line.options.has('window') ? { window: number(line, 'window') } : {}), ...session(line) }
+    case 'session': return { type: 'session', sessionId: word(line, 3) }
+    case 'asks': return { type: 'waiting', ask: askOf(line) }
+    case 'unasked': return { type: 'unasked', id: word(line, 3) }
+    case 'usage': return { type: 'usage', usage: usageOf(line), ...(line.options.has('context') ? { contextTokens: number(line, 'context') ?? 0 } : {}), ...(line.options.has('window') ? { window: number(line, 'window') ?? 0 } : {}) }
     case 'compacting': return { type: 'compaction.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml' }
     case 'compacted': return compactedOf(line, step)
     case 'uncompacted': return { type: 'compaction.failed', step, attempt: number(line, 'attempt') ?? 1, error: 'overloaded', status: 529, retryInMs: number(line, 'again'), ...(line.options.has('tokens') ? { usage: usageOf(line) } : {}) }
@@ -77,6 +82,17 @@ function reportOf(line: Line): Report {
     case 'exited': return exitOf(line)
     default: throw new Error(`no such report: ${what}`)
   }
+}
+
+function session(line: Line): { sessionId?: string } {
+  const sessionId = line.options.get('session')
+  return sessionId === undefined ? {} : { sessionId }
+}
+
+/** `asks q1 options=yes,no` · `asks q2` wants a text */
+function askOf(line: Line): Ask {
+  const options = list(line, 'options').map((id) => ({ id, name: id, kind: id === 'yes' ? 'allow_once' as const : 'reject_once' as const }))
+  return { id: word(line, 3), kind: options.length > 0 ? 'permission' : 'question', text: 'run make?', options, callId: null, at: 0 }
 }
 
 /** `answer 1 calls=c1:once,c2:read cost=2|unknown tokens=100` */
@@ -120,7 +136,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
   }
   return kernelSpec({
     driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
-    intent: line.options.get('intent') ?? 'work', argv: driver === 'command' ? ['make'] : null,
+    intent: line.options.get('intent') ?? 'work', ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null,
   })
 }
 

@@ -91,6 +91,11 @@ function detail(body: FactBody): string {
     case 'signal.unpended': return body.signal
     case 'signal.masked': return body.mask.join(' ')
     case 'signal.handled': return `${body.signal} ${body.handler}`
+    case 'process.handle': return body.sessionId ?? ''
+    case 'process.waiting': return body.ask?.id ?? body.question
+    case 'process.answered': return `${body.id} ${body.option ?? body.text} by ${body.by}`
+    case 'process.unasked': return body.id
+    case 'usage.reported': return `${body.usage.inputTokens} tokens`
     case 'process.queue': return body.id
     case 'process.incoming': return `${body.id} turn ${body.turn}`
     case 'process.error': return body.message

@@ -11,6 +11,7 @@ interface Watched {
   pid: number
   state: 'created' | 'running' | 'zombie' | 'dead'
   command: boolean
+  external: boolean
   attached: boolean
   holds: Set<string>
   stopping: boolean
@@ -35,7 +36,7 @@ function must(holds: boolean, rule: string): asserts holds {
 
 const ONLY_RUNNING = new Set<Fact['body']['type']>([
   'process.attached', 'process.handle', 'process.ready', 'process.working', 'process.stopping', 'process.exited', 'process.held', 'process.released',
-  'process.drained', 'process.frozen', 'process.incoming', 'process.output', 'model.started', 'model.finished', 'process.rehydrated', 'compaction.started', 'compaction.failed', 'context.compacted', 'context.window',
+  'process.drained', 'process.frozen', 'process.waiting', 'process.answered', 'process.unasked', 'usage.reported', 'process.incoming', 'process.output', 'model.started', 'model.finished', 'process.rehydrated', 'compaction.started', 'compaction.failed', 'context.compacted', 'context.window',
 ])
 
 export class Watch {
@@ -73,7 +74,7 @@ export class Watch {
     if (body.type === 'process.spawned') {
       must(!this.#all.has(uuid) && seq === 1, 'a process is spawned once, by its first fact')
       this.#all.set(uuid, {
-        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', attached: false, holds: new Set(), stopping: false,
+        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false,
         turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
       })
     }
@@ -178,7 +179,7 @@ export class Watch {
         if (body.outcome !== undefined) Object.assign(known, { turnOpen: false, busy: false })
         return
       case 'model.started':
-        must(known.holds.size === 0 && !known.stopping, 'no model call begins while it is held or stops')
+        must(known.external || (known.holds.size === 0 && !known.stopping), 'no model call begins while it is held or stops')
         must(!known.modelOpen && known.calls.size === 0 && !known.compacting, 'a step begins when the one before is whole')
         known.modelOpen = true
         return

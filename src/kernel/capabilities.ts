@@ -1,0 +1,37 @@
+// What the drivers can do: the one table that pausing, resuming and a daemon's start go by.
+// Owns the line between our own agents, agents that others wrote (they report what has already happened, and have a
+// session of their own) and plain commands. Test: test/tables/external.test.ts.
+import type { DriverName, Process, ProcessSpec } from './types.ts'
+
+interface DriverCapabilities {
+  /** takes messages while it runs, and has a turn for each */
+  readonly messages: boolean
+  /** has a boundary to stop at; else each pause freezes it */
+  readonly softPause: boolean
+}
+
+export const CAPABILITIES: Readonly<Record<DriverName, DriverCapabilities>> = {
+  native: { messages: true, softPause: true },
+  acp: { messages: true, softPause: true },
+  command: { messages: false, softPause: false },
+}
+
+type Kind = Pick<ProcessSpec, 'driver' | 'format'>
+
+/** An agent that others wrote: what it reports has happened, whatever holds and budgets there are. */
+export function isExternal({ driver, format }: Kind): boolean {
+  return driver === 'acp' || (driver === 'command' && format !== undefined)
+}
+
+export function isPlainCommand({ driver, format }: Kind): boolean {
+  return driver === 'command' && format === undefined
+}
+
+/** What an ended process goes on from. `rerun`: from nothing; it can only be run again, from its beginning. */
+export function goesOnFrom({ spec, sessionId, progress }: Pick<Process, 'spec' | 'sessionId' | 'progress'>): 'context' | 'session' | 'rerun' {
+  if (spec.driver === 'native') return 'context'
+  if (isPlainCommand(spec)) return 'rerun'
+  // Nothing was asked of it yet: what waits is delivered to a session that begins.
+  const untouched = CAPABILITIES[spec.driver].messages && progress.turn === 0
+  return sessionId !== null || untouched ? 'session' : 'rerun'
+}
