@@ -7,13 +7,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessView } from '../../src/api/views.ts'
 import type { StoredFact } from '../../src/kernel/facts.ts'
+import { workingKinds } from './contained.ts'
 import { DaemonHome, type Form, type Item } from './daemon.ts'
 import { checkStore, type Checked } from './journal-check.ts'
 import { Witness } from './witness.ts'
 
 const AGENTS = 5
-/** Some agents have the weakest containment, the others the strongest that works. */
-const IN_GROUPS = 2
+/** The containment of each agent: all kinds that work here, mixed. */
+const KINDS = await workingKinds()
 /** How far apart the beginning and the kill may be at most, in ms, by what the daemon is doing. */
 const MOMENTS = { boot: 400, resume: 60, work: 350, stop: 120 } as const
 
@@ -91,7 +92,7 @@ class Life {
     for (let agent = 0; agent < AGENTS; agent++) {
       const cwd = join(this.#home.work, String(agent))
       mkdirSync(cwd)
-      const process = await this.#home.spawn({ name: `agent-${agent}`, model, cwd, containment: agent < IN_GROUPS ? 'group' : 'auto' })
+      const process = await this.#home.spawn({ name: `agent-${agent}`, model, cwd, containment: KINDS[agent % KINDS.length] ?? 'auto' })
       this.#uuids.push(process.uuid)
       this.#lastPid = Math.max(this.#lastPid, process.pid)
     }

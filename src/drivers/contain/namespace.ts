@@ -62,7 +62,8 @@ export class Namespace {
   readonly init: OsHandle
   readonly #outside: ChildProcess
   readonly #tools: Tools
-  readonly #files: Files
+  /** null once it is over: whoever closes the last of them takes the mounts down, and that may take its time */
+  #files: Files | null
   readonly #reader: number
   readonly #onEnd = new Set<() => void>()
   #ended = false
@@ -97,7 +98,7 @@ export class Namespace {
 
   /** programs can enter it; not if somebody inside has killed the reader of its lifeline */
   get isOpen(): boolean {
-    return !this.#ended && childrenOf(this.init.pid)[0] === this.#reader
+    return this.#files !== null && childrenOf(this.init.pid)[0] === this.#reader
   }
 
   /** no member but the init and its reader, which is its first child, so that it hides nobody */
@@ -116,7 +117,7 @@ export class Namespace {
    * The namespaces are named by files that we hold open: a PID could be another's by now.
    */
   entering(argv: readonly [string, ...string[]], cwd: string): readonly [string, ...string[]] {
-    if (this.#ended) throw new Error('the namespace has ended')
+    if (this.#files === null) throw new Error('the namespace has ended')
     const { user, pid, mnt } = this.#files
     const file = (fd: number) => `/proc/${process.pid}/fd/${fd}`
     const users = user === null ? [] : [`--user=${file(user)}`, '--preserve-credentials']
@@ -130,9 +131,10 @@ export class Namespace {
     return () => { this.#onEnd.delete(hear) }
   }
 
-  /** From here on its end is waited for. */
+  /** From here on it cannot be entered, and its end is waited for. */
   kill(): void {
     if (!this.#ended) this.#outside.ref()
+    this.#closeFiles()
     signalOne(this.init, 'SIGKILL')
   }
 
@@ -147,9 +149,14 @@ export class Namespace {
   #end(): void {
     this.#ended = true
     this.#outside.stdin?.destroy()
-    closeAll(this.#files)
+    this.#closeFiles()
     for (const hear of this.#onEnd) hear()
     this.#onEnd.clear()
+  }
+
+  #closeFiles(): void {
+    if (this.#files !== null) closeAll(this.#files)
+    this.#files = null
   }
 }
 
