@@ -3,6 +3,7 @@
 // Test: test/e2e/restart.test.ts.
 import { pino } from 'pino'
 import { paths as findPaths, prepareState } from '../config/paths.ts'
+import { enterScope } from '../drivers/contain/scope.ts'
 import { ERRORS, KernelError } from '../kernel/errors.ts'
 import { startDaemon } from './daemon.ts'
 import { LogFile } from './log-file.ts'
@@ -16,6 +17,7 @@ function standardError(): ReturnType<typeof pino.destination> {
 }
 
 async function main(): Promise<void> {
+  enterScope()
   const where = findPaths()
   prepareState(where)
   const foreground = process.argv.includes('--foreground')

@@ -1,0 +1,76 @@
+// The delegated scope of an ordinary user's daemon, with a `systemd-run` that is a few lines of sh: what systemd itself makes of
+// the call is not shown here, as no user manager runs where this was written.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { wantsScope } from '../../src/drivers/contain/scope.ts'
+import type { ScopeParts } from '../../src/drivers/contain/scope.ts'
+import { testEnv } from '../support/env.ts'
+import { tempDir } from '../support/tmp.ts'
+
+const SCOPED = fileURLToPath(new URL('../support/programs/scoped.ts', import.meta.url))
+const LINUX = process.platform === 'linux'
+const EXECS = 'while [ "$1" != -- ]; do shift; done; shift; VIA=scope exec "$@"'
+
+interface Seen {
+  /** the PID that the program was started with */
+  readonly started: number | undefined
+  readonly said: { readonly pid: number; readonly args: readonly string[]; readonly via: string | null }
+  readonly stderr: string
+  /** each call of `systemd-run` */
+  readonly calls: readonly string[]
+}
+
+async function run(systemdRun: string | null): Promise<Seen> {
+  await using dir = await tempDir()
+  const calls = join(dir.path, 'calls')
+  await writeFile(calls, '')
+  const fake = join(dir.path, 'systemd-run')
+  await writeFile(fake, `#!/bin/sh\necho "$*" >> ${calls}\n${systemdRun ?? ''}\n`)
+  if (systemdRun !== null) await chmod(fake, 0o755)
+  // Nothing else is on this PATH, so that the system's own `systemd-run` is not met.
+  const env = { ...testEnv(dir.path), PATH: systemdRun === null ? '/nowhere' : `${dir.path}:/usr/bin:/bin`, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' }
+  const child = spawn(process.execPath, [SCOPED, 'a b', '--foreground'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [said, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { started: child.pid, said: JSON.parse(said) as Seen['said'], stderr, calls: (await readFile(calls, 'utf8')).trim().split('\n').filter(Boolean) }
+}
+
+describe.runIf(LINUX)('the scope', () => {
+  test('the same program goes on in it, with its PID and its words, after a trial', async () => {
+    const { started, said, stderr, calls } = await run(EXECS)
+    expect(said).toEqual({ pid: started, args: ['a b', '--foreground'], via: 'scope' })
+    expect(stderr).toBe('')
+    expect(calls).toHaveLength(2)
+    for (const call of calls) expect(call).toMatch(/^--user --scope --quiet --collect -p Delegate=yes -- /)
+    expect(calls[0]).toMatch(/-- true$/)
+  })
+
+  test('where the trial fails it stays where it is', async () => {
+    const { said, calls } = await run('exit 1')
+    expect(said.via).toBe(null)
+    expect(calls).toHaveLength(1)
+  })
+
+  test('where there is no systemd-run it stays where it is', async () => {
+    expect((await run(null)).said.via).toBe(null)
+  })
+})
+
+const BUS = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus' }
+const FIT: ScopeParts = { env: BUS, isRoot: false, hasCgroup: false, lingers: true }
+
+test.each<[string, Partial<ScopeParts>, boolean]>([
+  ['a bus, linger and no cgroup', {}, LINUX],
+  ['root', { isRoot: true }, false],
+  ['who has a cgroup', { hasCgroup: true }, false],
+  ['without linger the scope would end with the login', { lingers: false }, false],
+  ['who is in one already', { env: { ...BUS, REEVE_SCOPED: '1' } }, false],
+  ['no bus', { env: {} }, false],
+  ['no bus where it would be', { env: { XDG_RUNTIME_DIR: '/nowhere' } }, false],
+])('%s', (_, parts, wanted) => {
+  expect(wantsScope({ ...FIT, ...parts })).toBe(wanted)
+})
