@@ -1,0 +1,156 @@
+// Makes docs/screens/*.svg: the command line as it is, photographed in tmux at 80 and 200 columns, offline.
+// Each screen is a list of lines that are typed and a text that is waited for; colours are kept. Needs tmux and a build.
+// Run it with `node scripts/screens.ts [NAME]...`; look at what it made before it is committed.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const OUT = join(ROOT, 'docs/screens')
+const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-screens-'))
+const SHOP = join(SCRATCH, 'shop')
+const SOCKET = join(SCRATCH, 'tmux')
+const LIMIT_MS = 30_000
+
+interface Screen {
+  readonly name: string
+  readonly columns: number
+  readonly rows: number
+  /** typed one after another; the next one when `until` of the one before is on the screen */
+  readonly typed: readonly { readonly line: string; readonly until: RegExp }[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const FIXER = `- text: I look at the tests first.
+  tools: [{ name: ls, input: { path: . } }, { name: read, input: { path: price.js } }]
+  usage: { input: 2140, output: 96 }
+  delay_ms: 700
+- text: The discount is taken off twice. I repair that.
+  tools: [{ name: edit, input: { path: price.js, old_text: 'price - off - off', new_text: 'price - off' } }]
+  usage: { input: 2410, output: 143 }
+  delay_ms: 900
+- tools: [{ name: bash, input: { command: 'node price.js && sleep 2' } }]
+  usage: { input: 2650, output: 51 }
+  delay_ms: 500
+- text: "Done: price.js takes the discount off once, and prints 90."
+  usage: { input: 2788, output: 40 }
+`
+const TALKER = `- text: I am ready. What is it about?
+  usage: { input: 900, output: 12 }
+- text: Then I would begin with the tests.
+  usage: { input: 960, output: 20 }
+`
+const SLEEPER = `- tools: [{ name: bash, input: { command: sleep 300 } }]
+  usage: { input: 1200, output: 30 }
+`
+
+const START = [
+  { line: 'reeve run -d --name writer --model script:sleeper.yaml "write the manual" 2>/dev/null', until: /[0-9a-f-]{36}/ },
+  { line: 'reeve run -d --name helper --parent writer --model script:sleeper.yaml "collect the flags" 2>/dev/null', until: /[0-9a-f-]{36}[^]*[0-9a-f-]{36}/ },
+  { line: 'reeve run -d --name build -- sleep 900 2>/dev/null; clear', until: /\$ $/ },
+]
+
+const SCREENS: readonly Screen[] = [
+  { name: 'run', columns: 80, rows: 16, typed: [{ line: 'reeve run --model script:fixer.yaml "repair the discount"', until: /sleep 2[^]*\d+s/ }] },
+  { name: 'run-wide', columns: 200, rows: 16, typed: [{ line: 'reeve run --model script:fixer.yaml "repair the discount"', until: /exit 0|completed/ }] },
+  { name: 'ps', columns: 80, rows: 10, typed: [...START, { line: 'clear; reeve pause --subtree writer 2>/dev/null; reeve ps --tree', until: /build[^]*\$ $/ }] },
+  { name: 'inspect', columns: 80, rows: 30, typed: [{ line: 'clear; reeve inspect writer', until: /\$ $/ }] },
+  { name: 'help', columns: 80, rows: 30, typed: [{ line: 'clear; reeve help', until: /\$ $/ }] },
+  { name: 'attach', columns: 80, rows: 14, typed: [
+    { line: 'clear; reeve run -d --interactive --name talker --model script:talker.yaml hello 2>/dev/null; reeve attach talker', until: /ready/ },
+    { line: 'the prices are wrong', until: /step 2 {2}1\.9k/ },
+  ] },
+]
+
+function sh(command: string, args: readonly string[]): string {
+  const run = spawnSync(command, args, { encoding: 'utf8', cwd: SHOP })
+  if (run.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${run.stderr || run.error?.message}`)
+  return run.stdout
+}
+
+const tmux = (...args: string[]): string => sh('tmux', ['-S', SOCKET, '-f', '/dev/null', ...args])
+
+async function photograph({ name, columns, rows, typed, env = {} }: Screen): Promise<void> {
+  const vars = { REEVE_HOME: join(SCRATCH, 'home'), PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}`, PS1: '$ ', LANG: 'C.UTF-8', ...env }
+  const assigned = Object.entries(vars).map(([key, value]) => `${key}=${value}`)
+  tmux('new-session', '-d', '-s', name, '-x', String(columns), '-y', String(rows), '-c', SHOP, 'env', ...assigned, 'sh')
+  for (const { line, until } of typed) {
+    tmux('send-keys', '-t', name, line, 'Enter')
+    await shown(name, until)
+  }
+  const shot = tmux('capture-pane', '-e', '-p', '-t', name).replace(/\n+$/, '').replaceAll(SCRATCH, '/home/me').replaceAll(hostname(), 'box')
+  writeFileSync(join(OUT, `${name}.svg`), toSvg(shot, columns, name))
+  console.log(`screens: ${name}.svg`)
+}
+
+async function shown(name: string, until: RegExp): Promise<void> {
+  const deadline = performance.now() + LIMIT_MS
+  for (;;) {
+    const text = tmux('capture-pane', '-p', '-t', name)
+    if (until.test(text.trimEnd() + (text.trimEnd().endsWith('$') ? ' ' : ''))) return
+    if (performance.now() > deadline) throw new Error(`${name}: ${String(until)} is not on the screen:\n${text}`)
+    await delay(100)
+  }
+}
+
+const COLOURS: Readonly<Record<number, string>> = { 31: '#f85149', 32: '#3fb950', 33: '#d29922', 34: '#58a6ff', 35: '#bc8cff', 36: '#39c5cf', 90: '#8b949e' }
+const [TEXT, DIM, BACK] = ['#c9d1d9', '#8b949e', '#0d1117']
+const [CHAR_PX, LINE_PX, MARGIN_PX] = [8.4, 19, 16]
+
+interface Style { colour: string; bold: boolean; inverse: boolean }
+
+function toSvg(screen: string, columns: number, label: string): string {
+  const lines = screen.split('\n')
+  const [width, height] = [Math.ceil(columns * CHAR_PX) + 2 * MARGIN_PX, lines.length * LINE_PX + 2 * MARGIN_PX]
+  const style: Style = { colour: TEXT, bold: false, inverse: false }
+  const body = lines.map((line, index) => `<text x="${MARGIN_PX}" y="${MARGIN_PX + 14 + index * LINE_PX}">${spans(line, style)}</text>`)
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="reeve ${label} in a terminal">`,
+    `<rect width="${width}" height="${height}" rx="8" fill="${BACK}"/>`,
+    '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">', ...body, '</g>', '</svg>', '',
+  ].join('\n')
+}
+
+function spans(line: string, style: Style): string {
+  return line.split(/(\x1b\[[\d;]*m)/).map((part) => {
+    const codes = /^\x1b\[([\d;]*)m$/.exec(part)?.[1]
+    if (codes === undefined) return part === '' ? '' : span(part, style)
+    for (const code of codes.split(';').map(Number)) apply(code, style)
+    return ''
+  }).join('')
+}
+
+function span(text: string, { colour, bold, inverse }: Style): string {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  return `<tspan fill="${inverse ? '#e6edf3' : colour}"${bold || inverse ? ' font-weight="bold"' : ''}>${escaped}</tspan>`
+}
+
+function apply(code: number, style: Style): void {
+  if (code === 0) Object.assign(style, { colour: TEXT, bold: false, inverse: false })
+  else if (code === 1) style.bold = true
+  else if (code === 2) style.colour = DIM
+  else if (code === 7) style.inverse = true
+  else if (code === 22) Object.assign(style, { bold: false, colour: style.colour === DIM ? TEXT : style.colour })
+  else if (code === 27) style.inverse = false
+  else if (code === 39) style.colour = TEXT
+  else style.colour = COLOURS[code] ?? style.colour
+}
+
+function furnish(): void {
+  mkdirSync(SHOP)
+  mkdirSync(OUT, { recursive: true })
+  const files = { 'price.js': 'const [price, off] = [100, 10]\nconsole.log(price - off - off)\n', 'fixer.yaml': FIXER, 'talker.yaml': TALKER, 'sleeper.yaml': SLEEPER }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(SHOP, name), text)
+}
+
+furnish()
+try {
+  const wanted = process.argv.slice(2)
+  for (const screen of SCREENS) if (wanted.length === 0 || wanted.includes(screen.name)) await photograph(screen)
+} finally {
+  spawnSync('tmux', ['-S', SOCKET, 'kill-server'])
+  spawnSync(join(ROOT, 'bin/reeve'), ['daemon', 'stop'], { env: { ...process.env, REEVE_HOME: join(SCRATCH, 'home') } })
+  rmSync(SCRATCH, { recursive: true, force: true })
+}
