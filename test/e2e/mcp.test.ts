@@ -54,9 +54,22 @@ test('lists come in pages; a list that changed is on offer from the next step on
     if (body.type === 'mcp.servers' && kernel.of('mcp.servers').length === 2) kernel.release()
   }
   await turn('go')
-  expect(kernel.of('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([11, 12])
-  expect(server('old')?.tools.at(-1)?.name).toBe('mcp__old__extra-1')
+  expect(kernel.of('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([12, 13])
+  expect(server('old')?.tools.map(({ name }) => name)).toContain('mcp__old__extra-1')
   expect(kernel.of('tool.finished').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+})
+
+test('a list that changes while it is read for the first time is read again', async () => {
+  const { kernel, turn, server } = await withServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
+  await turn('go')
+  await kernel.until(() => server('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is told')
+})
+
+test('no name of a tool makes its call one that may be repeated', async () => {
+  const { kernel, turn, server } = await withServers(bench, { servers: { s: 'odd-names' }, script: calls(['mcp__s__constructor'], ['mcp__s__toString'], ['mcp__s____proto__']) })
+  await turn('go')
+  expect(server('s')?.tools.map(({ name }) => name)).toEqual(['mcp__s____proto__', 'mcp__s__constructor', 'mcp__s__toString'])
+  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once'])
 })
 
 test('nothing is started before the first turn, and the first question waits for all servers', async () => {
@@ -127,19 +140,19 @@ test('a pause that freezes stops the server and the clock of its call', async ()
   await kernel.ended()
 })
 
-test('a server that dies in a call is started again at the next one, three times', async () => {
+test('a server that dies in a call is started again at the next one, three times in a row', async () => {
   const { kernel, turn, server, noted } = await withServers(bench, {
     servers: { s: 'usual', other: 'usual' },
-    script: calls(['mcp__s__die'], ['mcp__s__echo', { n: 1 }], ['mcp__s__die'], ['mcp__s__die'], ['mcp__s__die'], ['mcp__s__echo'], ['mcp__other__echo']),
+    script: calls(['mcp__s__die'], ['mcp__s__echo', { n: 1 }], ['mcp__s__die'], ['mcp__s__die'], ['mcp__s__die'], ['mcp__s__die'], ['mcp__s__echo'], ['mcp__other__echo']),
   })
   await turn('go')
   const died = { outcome: 'error', content: 'the MCP server "s" ended in this call (exit code 3): it may or may not have happened' }
   expect(kernel.of('tool.finished')).toMatchObject([
-    died, { outcome: 'ok', content: 'echo {"n":1}' }, died, died, died,
+    died, { outcome: 'ok', content: 'echo {"n":1}' }, died, died, died, died,
     { outcome: 'error', content: 'not done: the MCP server "s" has ended, and is not started again after 3 times; it has ended: exit code 3' },
     { outcome: 'ok', content: 'echo {}' },
   ])
-  expect(noted('s').filter((line) => line.startsWith('started')).length).toBe(4)
+  expect(noted('s').filter((line) => line.startsWith('started')).length).toBe(5)
   expect(server('s')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 3' })
   expect(server('other')).toMatchObject({ state: 'up' })
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])

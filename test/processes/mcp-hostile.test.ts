@@ -47,6 +47,7 @@ describe('in a call', () => {
   test.each([
     ['long-line', ended('it wrote a line of more than 16 MiB')],
     ['flood', ended('it wrote more than 64 MiB that nobody asked for')],
+    ['answers', ended('it wrote more than 64 MiB that nobody asked for')],
     ['die', ended('exit code 3')],
     ['huge-json', { outcome: 'ok', content: expect.stringMatching(/^y+\n\[… \d+ bytes are left out here …\]\ny+$/) }],
     ['shout', { outcome: 'ok', content: 'shouted' }],

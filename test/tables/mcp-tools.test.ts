@@ -23,10 +23,15 @@ describe('names', () => {
   test('of tools: what every provider takes, each once', () => {
     const names = ['plain', 'with.dot', 'with dot', 'ü', 'x'.repeat(200), `${'x'.repeat(200)}y`, 'a__b']
     const { tools } = namedTools(names.map((name) => listed(name)), 'mcp__s')
-    expect(tools.map(({ listed: one }) => one.name)).toEqual(names)
+    expect(tools.map(({ listed: one }) => one.name)).toEqual(names.toSorted())
     expect(tools.filter(({ name }) => !PROVIDERS_TAKE.test(name))).toEqual([])
     expect(new Set(tools.map(({ name }) => name)).size).toBe(names.length)
-    expect(tools.slice(0, 2).map(({ name }) => name)).toEqual(['mcp__s__plain', 'mcp__s__with_dot'])
+    expect(tools.slice(1, 3).map(({ name }) => name)).toEqual(['mcp__s__plain', 'mcp__s__with_dot'])
+  })
+
+  test('are the same in whatever order a server lists its tools', () => {
+    const named = (...names: readonly string[]): unknown => namedTools(names.map((name) => listed(name)), 'mcp__s').tools.map(({ name, listed: one }) => [name, one.name])
+    expect(named('b', 'with.dot', 'with dot', 'a')).toEqual(named('a', 'with dot', 'b', 'with.dot'))
   })
 })
 

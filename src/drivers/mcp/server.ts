@@ -11,9 +11,10 @@ import { abortable } from '../native/work.ts'
 import { CallWatch, progressText } from './call-watch.ts'
 import type { Progress } from './call-watch.ts'
 import type { Connection, ReadyServer } from './connection.ts'
-import { namedTools, outputOf } from './tools.ts'
+import { effectOf, namedTools, outputOf } from './tools.ts'
 import type { NamedTool } from './tools.ts'
 
+/** Starts in a row after which no call was answered. */
 const MAX_RESTARTS = 3
 /** Lists that are asked for in the life of an agent: each new one is recorded. */
 const MAX_LISTS = 200
@@ -87,9 +88,11 @@ export class Server {
     const signal = AbortSignal.any([attempt.signal, ending])
     const disarm = freezer.deadline(start.startMs, () => attempt.abort())
     this.#tail = ''
+    this.#stale = false
     let connection: Connection | null = null
     try {
       const { Connection } = await import('./connection.ts')
+      signal.throwIfAborted()
       connection = await Connection.open(start, { containment, signal, heard: (text) => this.#hear(text), changed: () => this.#listAgain() })
       await this.#list(connection, signal)
       return this.#up(connection)
@@ -106,6 +109,7 @@ export class Server {
     this.#connection = connection
     this.#wasUp = true
     connection.ended.then((how) => this.#ended(connection, how), () => undefined)
+    if (this.#stale) this.#listAgain() // it said so while it was listed for the first time
     return connection
   }
 
@@ -160,7 +164,7 @@ export class Server {
     const { name, schema, listed } = tool
     return {
       name, description: this.#hide(tool.description),
-      effect: this.#parts.start.effects[listed.name] ?? 'once',
+      effect: effectOf(listed.name, this.#parts.start.effects),
       schema: () => schema,
       run: (input, at) => this.#call(tool, input, at),
     }
@@ -181,7 +185,9 @@ export class Server {
     this.#listeners.add(heard)
     try {
       const progress = (news: Progress): void => watch.word(this.#hide(progressText(news)))
-      return outputOf(await connection.call(listed, input, { signal: watch.signal, progress }), this.#hide)
+      const result = await connection.call(listed, input, { signal: watch.signal, progress })
+      this.#restarts = 0
+      return outputOf(result, this.#hide)
     } catch (error) {
       if (watch.why === null && isLost(error)) return null
       throw new ToolError(this.#hide(watch.why ?? (await this.#endOf(connection, error))))

@@ -4,7 +4,7 @@
 // Tests: test/processes/mcp-hostile.test.ts, test/e2e/mcp.test.ts.
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJSONRPCResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client'
+import { isJSONRPCRequest, isJSONRPCResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { Program, ProgramExit } from '../contain/contain.ts'
 import type { Patience } from '../native/tools/tool.ts'
@@ -36,6 +36,8 @@ export class StdioTransport implements Transport {
   readonly ended: Promise<string>
   readonly #program: Program
   readonly #heard: (text: string) => void
+  /** the ids of requests that it has not answered */
+  readonly #asked = new Set<unknown>()
   #parts: Buffer[] = []
   #partBytes = 0
   #unaskedBytes = 0
@@ -67,6 +69,7 @@ export class StdioTransport implements Transport {
     const { stdin } = this.#program
     if (this.#closed || stdin === null) return Promise.reject(new Error('the server has ended'))
     if (stdin.writableLength > MAX_UNREAD_BYTES) this.#fail('it does not read its input')
+    if (isJSONRPCRequest(message)) this.#asked.add(message.id)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()))
     return promise
@@ -153,7 +156,7 @@ export class StdioTransport implements Transport {
   #line(line: string): void {
     const message = messageOf(line)
     if (message === null) return line.trim() === '' ? undefined : this.#heard(`${line}\n`)
-    if (isJSONRPCResponse(message)) this.#askedAgain(performance.now())
+    if (isJSONRPCResponse(message) && this.#asked.delete(message.id)) this.#askedAgain(performance.now())
     this.onmessage?.(message)
   }
 }

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
 import type { ImagePart } from '../../kernel/facts.ts'
+import type { ToolEffect } from '../../kernel/types.ts'
 import { MAGIC_BYTES, pictureFormat, showPicture } from '../native/tools/picture.ts'
 import { ToolError } from '../native/tools/tool.ts'
 import type { ToolOutput } from '../native/tools/tool.ts'
@@ -33,16 +34,25 @@ export function prefixOf(server: string, taken: ReadonlySet<string>): string {
   return unique(`mcp__${clean}`, MAX_SERVER_CHARS, (name) => taken.has(name))
 }
 
-/** The tools that can be offered, in the server's order, and how many cannot. */
+/** What may become of a call that was cut off: as the configuration says, under the server's own name of the tool. */
+export function effectOf(name: string, effects: Readonly<Record<string, ToolEffect>>): ToolEffect {
+  return Object.hasOwn(effects, name) ? effects[name] ?? 'once' : 'once'
+}
+
+/**
+ * The tools that can be offered, and how many cannot. They are in the order of their names: many servers list theirs in another one
+ * each time, and then neither a name that had to be changed would mean the same tool, nor would a prompt be the same for a cache.
+ */
 export function namedTools(listed: readonly Listed[], prefix: string): { readonly tools: readonly NamedTool[]; readonly leftOut: number } {
   const tools = new Map<string, NamedTool>()
   let left = MAX_LIST_CHARS
-  for (const tool of listed) {
+  for (const tool of listed.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const schema = schemaOf(tool.inputSchema)
-    left -= schema === null ? 0 : JSON.stringify(schema).length + tool.name.length
+    const description = (tool.description ?? '').slice(0, MAX_DESCRIPTION_CHARS)
+    left -= schema === null ? 0 : JSON.stringify(schema).length + tool.name.length + description.length
     if (schema === null || left < 0) continue
     const name = unique(`${prefix}__${tool.name.replaceAll(/[^A-Za-z0-9_-]+/g, '_')}`, MAX_NAME_CHARS, (one) => tools.has(one))
-    tools.set(name, { name, description: (tool.description ?? '').slice(0, MAX_DESCRIPTION_CHARS), schema, listed: tool })
+    tools.set(name, { name, description, schema, listed: tool })
   }
   return { tools: [...tools.values()], leftOut: listed.length - tools.size }
 }

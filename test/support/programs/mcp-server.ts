@@ -37,7 +37,8 @@ function call({ id, params }: Message): void {
     case 'hang': return
     case 'long-line': return void process.stdout.write('x'.repeat(17 * 1024 * 1024))
     case 'huge-json': return answer(text('y'.repeat(4 * 1024 * 1024)))
-    case 'flood': return flood(process.stdout)
+    case 'flood': return flood(process.stdout, 'n'.repeat(1023))
+    case 'answers': return flood(process.stdout, JSON.stringify({ jsonrpc: '2.0', id: 'nobody asked', result: text('n'.repeat(256 * 1024)) }))
     case 'shout': {
       process.stderr.write('z'.repeat(4 * 1024 * 1024), () => answer(text('shouted')))
       return
@@ -59,11 +60,10 @@ function call({ id, params }: Message): void {
 
 let asked: (reply: unknown) => void = () => undefined
 
-/** Lines that are no messages, as long as somebody reads. */
-function flood(stream: NodeJS.WriteStream): void {
-  const line = `${'n'.repeat(1023)}\n`
+/** The same line, as long as somebody reads. */
+function flood(stream: NodeJS.WriteStream, line: string): void {
   const write = (): void => {
-    while (stream.write(line));
+    while (stream.write(`${line}\n`));
     stream.once('drain', write)
   }
   write()
@@ -89,7 +89,8 @@ function progress(id: Message['id'], progressToken: number): void {
 
 let cancel: () => void = () => undefined
 
-const TOOLS = ['echo', 'env', 'die', 'hang', 'long-line', 'huge-json', 'flood', 'shout', 'progress', 'ask', 'more']
+const ALL = ['echo', 'env', 'die', 'hang', 'long-line', 'huge-json', 'flood', 'answers', 'shout', 'progress', 'ask', 'more']
+const TOOLS = mode === 'odd-names' ? ['constructor', 'toString', '__proto__'] : ALL
 
 function speak(message: Message): void {
   const { id, method } = message
@@ -108,6 +109,10 @@ function list({ id, params }: Message): void {
   const all = [...TOOLS, ...Array.from({ length: extra }, (_, index) => `extra-${index + 1}`)]
   const from = Number((params as { readonly cursor?: string } | undefined)?.cursor ?? 0)
   const next = from + 4
+  if (mode === 'grows-at-once' && extra === 0 && next >= all.length) {
+    extra = 1
+    send({ method: 'notifications/tools/list_changed' })
+  }
   send({ id, result: { tools: all.slice(from, next).map(tool), ...(next < all.length ? { nextCursor: String(next) } : {}) } })
 }
 
