@@ -3,6 +3,7 @@
 import { StreamableHTTPClientTransport, isJSONRPCRequest } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import type { McpReach } from '../../kernel/mcp.ts'
+import { limitBytes, limitEvents } from '../event-limit.ts'
 import type { Patience } from '../native/tools/tool.ts'
 
 /** The longest answer, or event of a stream, in bytes. */
@@ -47,14 +48,5 @@ async function limitedFetch(url: string | URL, init?: RequestInit): Promise<Resp
 
 /** Of a stream only what has come since the last event counts. */
 function limit(type: string): TransformStream<Uint8Array, Uint8Array> {
-  const isStream = type.startsWith('text/event-stream')
-  let bytes = 0
-  return new TransformStream({
-    transform(chunk, controller) {
-      const end = isStream ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).lastIndexOf('\n\n') : -1
-      bytes = end < 0 ? bytes + chunk.length : chunk.length - end
-      if (bytes > MAX_MESSAGE_BYTES) controller.error(new Error(`an answer is longer than ${MAX_MESSAGE_BYTES} bytes`))
-      else controller.enqueue(chunk)
-    },
-  })
+  return (type.startsWith('text/event-stream') ? limitEvents : limitBytes)(MAX_MESSAGE_BYTES, () => new Error(`an answer is longer than ${MAX_MESSAGE_BYTES} bytes`))
 }

@@ -2,6 +2,7 @@
 // here an event has a largest size, and of an error only the beginning comes through. They also take any body for a
 // stream: here an answer that is none is an error that says so.
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-errors.test.ts.
+import { limitEvents } from '../event-limit.ts'
 import { CallFailed } from './model.ts'
 
 /** The largest event of a stream, in bytes: a whole answer could come as one. */
@@ -10,8 +11,6 @@ const MAX_EVENT_BYTES = 32 * 1024 * 1024
 const MAX_ERROR_BYTES = 64 * 1024
 /** Of an answer that is none, in characters. */
 const MAX_SHOWN_CHARS = 200
-/** An event ends with an empty line; its line end may be torn. */
-const TORN_BYTES = 3
 
 export const boundedFetch: typeof fetch = async (url, init) => {
   // A key in a header of the vendor's own would go along to wherever it leads.
@@ -19,7 +18,7 @@ export const boundedFetch: typeof fetch = async (url, init) => {
   if (status >= 300 && status < 400) throw new CallFailed(`${status}: the base URL leads elsewhere, to ${headers.get('location') ?? 'nowhere'}`, { kind: 'not-found' })
   const type = headers.get('content-type') ?? ''
   if (ok && /json|html/i.test(type)) return noStream(new Response(body?.pipeThrough(beginning())), { type, headers })
-  return new Response(body?.pipeThrough(ok ? eventLimit() : beginning()) ?? null, { status, statusText, headers })
+  return new Response(body?.pipeThrough(ok ? limitEvents(MAX_EVENT_BYTES, tooLong) : beginning()) ?? null, { status, statusText, headers })
 }
 
 /** Some hosts send an error with status 200; a page comes from another server than was meant. */
@@ -42,19 +41,8 @@ function errorStatus(text: string): number | null {
   }
 }
 
-function eventLimit(): TransformStream<Uint8Array, Uint8Array> {
-  let torn: Uint8Array = new Uint8Array()
-  let open = 0
-  return new TransformStream({
-    transform(chunk, controller) {
-      const bytes = Buffer.concat([torn, chunk])
-      const end = Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\n\r\n'))
-      open = end < 0 ? open + chunk.length : bytes.length - end
-      torn = bytes.subarray(-TORN_BYTES)
-      if (open > MAX_EVENT_BYTES) controller.error(new CallFailed(`an event of the answer is larger than ${MAX_EVENT_BYTES} bytes`))
-      else controller.enqueue(chunk)
-    },
-  })
+function tooLong(): CallFailed {
+  return new CallFailed(`an event of the answer is larger than ${MAX_EVENT_BYTES} bytes`)
 }
 
 function beginning(): TransformStream<Uint8Array, Uint8Array> {
