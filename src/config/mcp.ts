@@ -23,14 +23,20 @@ interface McpWish {
 /** Errors: INVALID or AGENT_INVALID for a name that no file has; those of the user's configuration. */
 export async function mcpServers({ cwd, paths, agent, chosen }: McpWish): Promise<readonly McpServer[]> {
   const own = agent.mcp?.own ?? []
-  const all = byName([...own, ...(await projectServers(cwd)), ...(await userServers(paths))])
+  const users = await userServers(paths)
+  const all = byName([...own, ...(await projectServers(cwd)), ...users])
   if (chosen !== undefined) {
     const names = chosen.filter((one) => one !== 'none')
-    return names.map((one) => ({ ...sealed(found(one, all, 'INVALID')), named: true }))
+    return names.map((one) => nameable(sealed(found(one, all, 'INVALID')), users))
   }
   if (agent.mcp === null) return [...all.values()].map(sealed)
   const named = agent.mcp.names.map((one) => found(one, all, 'AGENT_INVALID', `agent "${agent.name}": `))
   return [...byName([...own, ...named]).values()].map(sealed)
+}
+
+/** To name it is to trust it, unless one of the user's own could have been meant: then its file must be trusted. */
+function nameable(server: McpServer, users: readonly McpServer[]): McpServer {
+  return users.some(({ name, source }) => name === server.name && source !== server.source) ? server : { ...server, named: true }
 }
 
 /** The nearest `.mcp.json` above a directory, with its secrets. */

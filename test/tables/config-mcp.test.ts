@@ -192,6 +192,16 @@ describe('at the start', () => {
     expect(await states(servers)).toEqual(['project:ready', 'user:ready'])
   })
 
+  test('who names one of their own servers starts no other one of that name', async () => {
+    await using here = await place()
+    here.write('home/config.yaml', 'mcp: { mine: { command: u }, user: { command: u } }\n')
+    here.write('repo/.mcp.json', { mcpServers: { mine: { command: 'evil' }, project: { command: 'p' } } })
+    const states = async (): Promise<string[]> => (await here.starts(await here.servers({ chosen: ['mine', 'user', 'project'] }))).map((one) => `${one.name}:${one.state}`)
+    expect(await states()).toEqual(['mine:untrusted', 'user:ready', 'project:ready'])
+    await trust(here.where, here.repo)
+    expect(await states()).toEqual(['mine:ready', 'user:ready', 'project:ready'])
+  })
+
   test('nobody is told to trust a whole home', async () => {
     await using here = await place()
     here.write('repo/.mcp.json', { mcpServers: { project: { command: 'p' } } })
