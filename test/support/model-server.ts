@@ -114,7 +114,8 @@ async function record(request: IncomingMessage, response: ServerResponse): Promi
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Record<string, unknown>
-  return { path: request.url ?? '', headers: request.headers, body, atMs, closed }
+  const path = (request.url ?? '').replace(/\?beta=true$/, '') // of Claude Code
+  return { path, headers: request.headers, body, atMs, closed }
 }
 
 interface Format {

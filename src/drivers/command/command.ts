@@ -1,13 +1,25 @@
-// The driver for any argv: starts it in the containment, carries its output to the kernel and says how it ended.
+// The driver for any argv: starts it in the containment, carries its output to the kernel and says how it ended. Of an
+// agent whose JSON lines are known (`format`) the output becomes steps, calls and usage, and it goes on with its session.
 // Owns nothing of the operating system itself: all that it starts or signals goes through the containment.
-// Must never say `exited` before all that was written is acknowledged. Test: test/processes/command.test.ts.
+// Must never say `exited` before all that was written is acknowledged. Tests: test/processes/command*.test.ts.
 import { KernelError } from '../../kernel/errors.ts'
 import type { Containment, Ladder, Program } from '../contain/contain.ts'
+import type { Report } from '../../kernel/reports.ts'
+import type { ProcessSpec } from '../../kernel/types.ts'
 import type { Agent, Driver, KernelPort, Launch, Message } from '../port.ts'
+import { openAgentOutput } from './agent-output.ts'
+import type { AgentOutput } from './agent-output.ts'
+import { spokenBy } from './formats/formats.ts'
+import type { Spoken } from './formats/formats.ts'
+import { Kept } from './kept.ts'
+import { JsonLineCutter } from './lines.ts'
 import { pump } from './pump.ts'
 
 /** How much of the command line is shown as what was in flight. */
 const IN_FLIGHT_CHARS = 200
+
+/** What an agent is told that goes on with its session, if nobody has anything else to say. */
+const GO_ON = 'Go on where you were interrupted.'
 
 const MIB = 1024 * 1024
 /** Most of its output that one incarnation has in the journal: a server that complains for a night must not fill the disk. */
@@ -25,41 +37,58 @@ export function commandWith(options: CommandOptions): Driver {
   }
 }
 
-async function startCommand(launch: Launch, kernel: KernelPort, options: CommandOptions): Promise<Agent> {
+async function startCommand(launch: Launch, kernel: KernelPort, { keptBytes }: CommandOptions): Promise<Agent> {
   const { spec, containment, credentials } = launch
   if (spec.argv === null) throw new KernelError('INVALID', 'A command process needs a command line')
+  const spoken = spec.format === undefined ? null : spokenBy(ownArgv(spec.argv, spec), spec.format)
+  const argv = spoken === null ? spec.argv : await agentArgv(launch, spoken)
   const program = await containment.spawn({
-    argv: spec.argv,
+    argv,
     cwd: spec.cwd,
     env: { ...spec.env, ...credentials },
+    // A known agent waits for the end of a pipe that nobody closes, some for ever.
     stdin: spec.interactive ? 'pipe' : 'null',
   })
-  return new CommandAgent({ program, containment, kernel, argv: spec.argv, ...options })
+  return new CommandAgent({ program, launch, kernel, argv, spoken, keptBytes })
+}
+
+/** Of an agent that a file describes the command line ends with what it is asked: each takes that in a way of its own. */
+function ownArgv(argv: readonly string[], { agent, intent }: ProcessSpec): readonly string[] {
+  return agent !== 'command' && intent !== '' && argv.at(-1) === intent ? argv.slice(0, -1) : argv
+}
+
+async function agentArgv({ spec, sessionId, resumed, message }: Launch, { format, command }: Spoken): Promise<readonly string[]> {
+  if (resumed && sessionId !== null) return [...command.program, ...format.resume(command, sessionId, (await message()) ?? GO_ON)]
+  const isTold = spec.agent === 'command' || spec.intent === ''
+  return [...command.program, ...(isTold ? command.args : format.ask(command, spec.intent))]
 }
 
 interface CommandParts extends CommandOptions {
   readonly program: Program
-  readonly containment: Containment
+  readonly launch: Launch
   readonly kernel: KernelPort
   readonly argv: readonly string[]
+  readonly spoken: Spoken | null
 }
 
 class CommandAgent implements Agent {
   readonly #program: Program
   readonly #containment: Containment
   readonly #kernel: KernelPort
+  readonly #launch: Launch
+  readonly #spoken: Spoken | null
   readonly #inFlight: string
-  readonly #keptBytes: number
-  #outputBytes = 0
-  #toldFull = false
+  readonly #kept: Kept
   readonly #life: Promise<void>
   #paused = false
   #over = false
 
-  constructor({ program, containment, kernel, argv, keptBytes }: CommandParts) {
-    this.#keptBytes = keptBytes
+  constructor({ program, launch, kernel, argv, spoken, keptBytes }: CommandParts) {
+    this.#kept = new Kept(keptBytes)
     this.#program = program
-    this.#containment = containment
+    this.#launch = launch
+    this.#spoken = spoken
+    this.#containment = launch.containment
     this.#kernel = kernel
     this.#inFlight = `command: ${argv.join(' ')}`.slice(0, IN_FLIGHT_CHARS)
     this.#life = this.#live()
@@ -114,7 +143,13 @@ class CommandAgent implements Agent {
     } catch (error) {
       return this.#giveUp(error)
     }
-    const keep = (stream: 'stdout' | 'stderr') => (text: string) => this.#keep(stream, text)
+    if (this.#spoken === null) await this.#carry()
+    else await this.#follow(this.#spoken).catch((error: unknown) => this.#giveUp(error))
+  }
+
+  /** What it writes is output, and nothing else is known of it. */
+  async #carry(): Promise<void> {
+    const keep = (stream: 'stdout' | 'stderr') => (text: string) => this.#say([{ type: 'output', stream, text }])
     const outputs = [pump(this.#program.stdout, keep('stdout')), pump(this.#program.stderr, keep('stderr'))]
     const { code, signal } = await this.#program.exited
     this.#over = true
@@ -122,13 +157,24 @@ class CommandAgent implements Agent {
     await this.#kernel.report({ type: 'exited', code, osSignal: signal }).catch(() => 'late')
   }
 
-  async #keep(stream: 'stdout' | 'stderr', text: string): Promise<void> {
-    if (this.#outputBytes >= this.#keptBytes) return
-    this.#outputBytes += Buffer.byteLength(text)
-    await this.#kernel.report({ type: 'output', stream, text })
-    if (this.#outputBytes < this.#keptBytes || this.#toldFull) return
-    this.#toldFull = true
-    await this.#kernel.report({ type: 'note', text: `its output is more than ${this.#keptBytes / MIB} MiB: no more of it is kept` })
+  /** What it writes says what it does. */
+  async #follow(spoken: Spoken): Promise<void> {
+    const output: AgentOutput = await openAgentOutput({ spoken, launch: this.#launch, say: (reports) => this.#say(reports) })
+    if (this.#launch.spec.agent === 'command') await this.#say([{ type: 'note', text: `its lines are read as those of ${spoken.format.title}` }]).catch(() => 'late')
+    const complain = (text: string): Promise<void> => {
+      output.complain(text)
+      return this.#say([{ type: 'output', stream: 'stderr', text }])
+    }
+    const outputs = [pump(this.#program.stdout, (text) => output.take(text), new JsonLineCutter()), pump(this.#program.stderr, complain)]
+    const exit = await this.#program.exited
+    this.#over = true
+    await Promise.all(outputs)
+    await output.end(exit).catch(() => 'late')
+  }
+
+  /** Reports of one go share a commit. */
+  async #say(reports: readonly Report[]): Promise<void> {
+    await Promise.all(reports.flatMap((report) => this.#kept.of(report)).map((report) => this.#kernel.report(report)))
   }
 
   /** That it runs cannot be recorded, so it shall not. */

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { LineCutter } from './lines.ts'
+import type { Cutter } from './lines.ts'
 
 /** Whole lines wait this long for company. */
 const COALESCE_MS = 50
@@ -13,8 +14,8 @@ const PARTIAL_MS = 500
 const REPORT_BYTES = 32 * 1024
 
 /** Resolves when the stream has ended and all of it is acknowledged. Once `deliver` rejects it is not called again. */
-export async function pump(stream: Readable, deliver: (text: string) => Promise<unknown>): Promise<void> {
-  const batch = new Batch()
+export async function pump(stream: Readable, deliver: (text: string) => Promise<unknown>, cutter: Cutter = new LineCutter()): Promise<void> {
+  const batch = new Batch(cutter)
   const chunks: AsyncIterator<Buffer> = stream.iterator()
   let heard = true
   const tell = async (text: string) => {
@@ -35,9 +36,13 @@ export async function pump(stream: Readable, deliver: (text: string) => Promise<
 
 /** Text that waits to be reported, and since when. */
 class Batch {
-  readonly #cutter = new LineCutter()
+  readonly #cutter: Cutter
   #lines = ''
   #since = performance.now()
+
+  constructor(cutter: Cutter) {
+    this.#cutter = cutter
+  }
 
   add(chunk: Buffer): void {
     if (this.#lines === '') this.#since = performance.now()

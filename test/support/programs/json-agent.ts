@@ -1,0 +1,68 @@
+// An agent that plays what a real one wrote: `json-agent.ts FILE [ARG…]`. FILE is JSON: a list of things to do, in order.
+// It does not look at its arguments, but writes them to FILE.args, so that a test sees how it was called.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+
+export type Played =
+  /** a line of JSON */
+  | { readonly line: unknown }
+  /** as it is, to stdout or stderr */
+  | { readonly raw: string; readonly to?: 'stdout' | 'stderr' }
+  /** bytes that are no text, base64 */
+  | { readonly bytes: string }
+  /** `count` times the same line */
+  | { readonly repeat: string; readonly count: number }
+  /** waits until the file is there */
+  | { readonly until: string }
+  /** a child in a session of its own, which keeps stdout open */
+  | { readonly leave: string }
+  | { readonly hang: true }
+  | { readonly exit: number }
+  | { readonly signal: 'SIGKILL' | 'SIGTERM' }
+
+function write(text: string | Buffer, to: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
+  return new Promise((resolve) => process[to].write(text, () => resolve()))
+}
+
+async function fileIsThere(path: string): Promise<void> {
+  if (existsSync(path)) return
+  await new Promise<void>((resolve) => {
+    const watcher = watch(dirname(path), (_event, name) => {
+      if (name !== basename(path) || !existsSync(path)) return
+      watcher.close()
+      resolve()
+    })
+    if (existsSync(path)) {
+      watcher.close()
+      resolve()
+    }
+  })
+}
+
+async function play(one: Played): Promise<void> {
+  if ('line' in one) return write(`${JSON.stringify(one.line)}\n`)
+  if ('raw' in one) return write(one.raw, one.to)
+  if ('bytes' in one) return write(Buffer.from(one.bytes, 'base64'))
+  if ('repeat' in one) {
+    for (let at = 0; at < one.count; at++) await write(one.repeat)
+    return
+  }
+  if ('until' in one) return fileIsThere(one.until)
+  if ('leave' in one) {
+    spawn('sleep', [one.leave], { detached: true, stdio: 'inherit' }).unref()
+    return
+  }
+  if ('hang' in one) return new Promise(() => setInterval(() => undefined, 60_000))
+  if ('signal' in one) {
+    process.kill(process.pid, one.signal)
+    return new Promise(() => setInterval(() => undefined, 60_000))
+  }
+  process.exit(one.exit)
+}
+
+if (import.meta.main) {
+  const [file = '', ...args] = process.argv.slice(2)
+  writeFileSync(`${file}.args`, JSON.stringify(args))
+  for (const one of JSON.parse(readFileSync(file, 'utf8')) as Played[]) await play(one)
+}
