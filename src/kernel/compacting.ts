@@ -2,9 +2,11 @@
 // Owns the hold `context-full`, and the warning before it. A compaction is asked for between two steps, as a model call
 // is, and never twice without a step between. Test: test/tables/compacting.test.ts.
 import { KernelError } from './errors.ts'
+import { MAX_STEPS } from './exit.ts'
 import { heldByBudget } from './limits.ts'
 import { hold } from './pausing.ts'
 import { areRanges } from './ranges.ts'
+import { terminate } from './release.ts'
 import type { Ack, Report } from './reports.ts'
 import type { Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -24,6 +26,11 @@ export function compactionStarted(work: Work, process: Process, report: ReportOf
   }
   if (context?.compactedStep === report.step) {
     return full(work, process, 'it was compacted and is still too large; a model with a larger window could go on: stop it, then resume it with --model')
+  }
+  // A step that may not be taken needs no room: the summary would be paid for in vain.
+  if (spec.limits.maxSteps !== undefined && report.step >= spec.limits.maxSteps) {
+    terminate(work, process, MAX_STEPS)
+    return 'stop'
   }
   if (heldByBudget(work, process)) return 'held'
   work.emit(uuid, report)

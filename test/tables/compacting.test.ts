@@ -43,6 +43,22 @@ describe('from the question to the new context', () => {
     expect(player.world.row('a')?.usage.contextTokens).toBe(11)
   })
 
+  test('after the last step that is allowed nothing is summed up: the process ends', () => {
+    expect(play(`
+      ${ONE_STEP.replace('.live a', '.live a maxSteps=1')}
+      report a compacting 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > report a compacting 1
+      a.11 process.exited 1 max steps exceeded (limit)
+        -> release cancel a#1
+        -> release await a#1
+        -> ack stop
+        == a zombie
+      "
+    `)
+  })
+
   test('an attempt that failed is made again', () => {
     expect(play(`
       ${ONE_STEP}

@@ -221,6 +221,10 @@ export class ModelReports {
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
     if (p.compactedStep === step) return this.#hold(p, 'context-full')
+    if (step >= p.maxSteps) {
+      this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
+      return 'stop'
+    }
     if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
     p.compacting = true
     return 'go'
