@@ -1,5 +1,6 @@
 // What decides and performs in a running daemon, wired together: table, pipeline, incarnations, feed, keys, deadlines.
 // Owns the wiring and the end of it; decides nothing. Test: test/e2e/restart.test.ts.
+import { acpDriver } from '../drivers/acp/driver.ts'
 import { nativeDriver } from '../drivers/native/driver.ts'
 import { commandDriver } from '../drivers/command/command.ts'
 import { v7 as uuidv7 } from 'uuid'
@@ -46,7 +47,8 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   table.apply(loaded.processes, loaded.counters.pid)
   const feed = new Feed(store, () => clock.now().wall)
   const keys = new Keys({ paths, container, settings, uuid: uuidv7, tmpDir })
-  const drivers = { native: nativeDriver(settings.forNative), command: commandDriver }
+  const { forNative } = settings
+  const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandDriver }
   const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))

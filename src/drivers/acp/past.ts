@@ -1,0 +1,67 @@
+// What of a process's journal counts when its agent goes on: the step it stands at, what its session has cost, and the
+// turn that was cut off. Read once, in pages. Test: test/processes/acp-session.test.ts.
+import type { FactBody } from '../../kernel/facts.ts'
+import type { Launch } from '../port.ts'
+
+const PAGE_FACTS = 1_000
+const CUT_OFF = 'Your last turn was cut off. What was running then may or may not have happened: look before you do it again. Go on with the task.'
+
+export interface Past {
+  /** the last step that is whole */
+  readonly step: number
+  /** the costs that its session told before */
+  readonly chargedUsd: number
+  /** what the agent is told to go on with the last turn: its messages again if it had not begun on them */
+  readonly goOn: string
+}
+
+export async function readPast({ history }: Pick<Launch, 'history'>): Promise<Past> {
+  const reading = new Reading()
+  for (let page = await history(0, PAGE_FACTS); page.length > 0; page = await history(page.at(-1)?.seq ?? 0, PAGE_FACTS)) {
+    for (const { body } of page) reading.see(body)
+  }
+  return reading.past()
+}
+
+class Reading {
+  readonly #queued = new Map<string, string>()
+  #messages: string[] = []
+  #turn = 0
+  #began = false
+  #step = 0
+  #isWhole = true
+  #chargedUsd = 0
+
+  see(body: FactBody): void {
+    switch (body.type) {
+      case 'process.queue': this.#queued.set(body.id, body.text); return
+      case 'process.incoming': return this.#incoming(body.id, body.turn)
+      case 'model.started':
+        this.#step = body.step
+        this.#isWhole = false
+        this.#began = true
+        return
+      case 'model.finished': this.#isWhole = true; return
+      case 'usage.reported': this.#chargedUsd += body.usage.costUsd ?? 0; return
+      // It is run again, with a session that begins.
+      case 'process.resumed': if (body.rerun) this.#chargedUsd = 0; return
+      default: return
+    }
+  }
+
+  past(): Past {
+    return {
+      step: this.#isWhole ? this.#step : this.#step - 1,
+      chargedUsd: this.#chargedUsd,
+      goOn: this.#began || this.#messages.length === 0 ? CUT_OFF : this.#messages.join('\n\n'),
+    }
+  }
+
+  #incoming(id: string, turn: number): void {
+    if (turn !== this.#turn) this.#messages = []
+    this.#turn = turn
+    this.#began = false
+    this.#messages.push(this.#queued.get(id) ?? '')
+    this.#queued.delete(id)
+  }
+}

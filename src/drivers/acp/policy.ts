@@ -1,0 +1,49 @@
+// May it? What an agent asks permission for, by the process's permissions and denied tools. What was denied is denied
+// whatever is allowed; else the most particular word counts: of the title, the tool's name, its kind, the default.
+// Pure. Test: test/processes/acp-asks.test.ts.
+import type { ProcessSpec } from '../../kernel/types.ts'
+import { isAllowed } from '../native/tools/allowed.ts'
+
+export type Verdict = 'allow' | 'deny' | 'ask'
+
+export type Rules = Pick<ProcessSpec, 'permissions' | 'deny' | 'tools'>
+
+/** What is to be decided on, by the names that an agent gives it. */
+export interface Asked {
+  readonly title: string | null
+  readonly name: string | null
+  readonly kind: string | null
+}
+
+/** Kinds of the protocol by the names that reeve has for its own tools. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  read: ['read'],
+  edit: ['edit', 'write'],
+  delete: ['write'],
+  move: ['write'],
+  search: ['grep', 'glob', 'ls'],
+  execute: ['bash'],
+}
+
+export function verdictOn(asked: Asked, rules: Rules): Verdict {
+  const names = namesOf(asked)
+  if (names.some((name) => !isAllowed(name, { tools: null, deny: rules.deny }))) return 'deny'
+  if (rules.tools !== null && !names.some((name) => isAllowed(name, { tools: rules.tools, deny: [] }))) return 'deny'
+  const { permissions } = rules
+  const listed = Object.entries(permissions?.tools ?? {})
+  for (const name of names) {
+    const found = listed.find(([key]) => key.toLowerCase() === name.toLowerCase())
+    if (found) return found[1]
+  }
+  return permissions?.default ?? 'ask'
+}
+
+/** Whether a kind is out of the question: then it is not even offered. */
+export function isDenied(kind: string, rules: Rules): boolean {
+  return verdictOn({ title: null, name: null, kind }, rules) === 'deny'
+}
+
+/** The most particular first. */
+function namesOf({ title, name, kind }: Asked): readonly string[] {
+  return [title, name, kind, ...(kind === null ? [] : (NAMES[kind] ?? []))].filter((each): each is string => each !== null && each !== '')
+}

@@ -1,0 +1,41 @@
+// What an agent's work costs. Agents tell the session's total, also after a resume; the kernel is told what came on top,
+// so that nothing is added twice. Tokens come with the end of a turn, for that turn. Pure. Test: test/processes/acp.test.ts.
+import type { CallUsage } from '../../kernel/types.ts'
+import type { Prompted } from './wire.ts'
+
+export const NO_USAGE: CallUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+
+export class Costs {
+  #total: number
+  #isTold = false
+
+  /** `charged`: what this session has cost before, as it was recorded */
+  constructor(charged: number) {
+    this.#total = charged
+  }
+
+  /** The total of a session that was only just opened again: nothing of it is new. */
+  opened(total: number): void {
+    this.#isTold = true
+    this.#total = total
+  }
+
+  /** What is new in a total. One that fell was counted anew from nothing. */
+  delta(total: number): number {
+    this.#isTold = true
+    const delta = total >= this.#total ? total - this.#total : total
+    this.#total = total
+    return delta
+  }
+
+  /** The tokens of a turn. Their price is unknown, unless the agent tells it by itself. */
+  tokens(told: NonNullable<Prompted['usage']>): CallUsage {
+    return {
+      inputTokens: told.inputTokens,
+      outputTokens: told.outputTokens,
+      cacheReadTokens: told.cachedReadTokens,
+      cacheWriteTokens: told.cachedWriteTokens,
+      costUsd: this.#isTold ? 0 : null,
+    }
+  }
+}

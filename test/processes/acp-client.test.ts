@@ -1,0 +1,79 @@
+// What an agent that speaks ACP does through its client: files in its working directory and not elsewhere, commands in its
+// containment, and neither where it is denied.
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { acpBench } from '../support/acp-bench.ts'
+import type { AcpBench } from '../support/acp-bench.ts'
+import { livingWith } from '../support/living.ts'
+
+let bench: AcpBench
+let work: string
+
+beforeEach(async () => {
+  bench = await acpBench()
+  work = join(bench.dir, 'work')
+  mkdirSync(work)
+  writeFileSync(join(work, 'in.txt'), 'inside')
+  writeFileSync(join(bench.dir, 'out.txt'), 'outside')
+  symlinkSync(bench.dir, join(work, 'link'))
+})
+afterEach(async () => { await bench[Symbol.asyncDispose]() })
+
+describe('files', () => {
+  test.each([
+    ['in the working directory', 'in.txt', 'inside'],
+    ['that are not there', 'none.txt', /^error: Resource not found/],
+    ['above it', '../out.txt', /^error: Invalid params: .*outside of the working directory/],
+    ['behind a link', 'link/out.txt', /^error: Invalid params: .*outside of the working directory/],
+  ])('%s are read or not', async (_, file, expected) => {
+    const run = await bench.start({ spec: { cwd: work } })
+    expect((await run.turn(`read ${work}/${file}`)).result).toMatch(expected)
+  })
+
+  test('elsewhere are read where a rule allows it', async () => {
+    const run = await bench.start({ spec: { cwd: work, permissions: { default: 'ask', tools: { read: 'allow' } } } })
+    expect((await run.turn(`read ${bench.dir}/out.txt`)).result).toBe('outside')
+  })
+
+  test('are written, with their directories', async () => {
+    const run = await bench.start({ spec: { cwd: work } })
+    expect((await run.turn(`write ${work}/deep/new.txt\nwrite ${work}/link/new.txt`)).result).toMatch(/^wroteerror: .*outside/)
+    expect(readFileSync(join(work, 'deep/new.txt'), 'utf8')).toBe('written')
+  })
+
+  test.each([[{ deny: ['write'] }], [{ deny: ['edit'] }], [{ permissions: { default: 'deny' as const } }]])('are not written where that is denied (%j)', async (spec) => {
+    const run = await bench.start({ spec: { cwd: work, ...spec } })
+    expect((await run.turn(`write ${work}/in.txt`)).result).toMatch(/^error: .*may not be written here/)
+    expect(readFileSync(join(work, 'in.txt'), 'utf8')).toBe('inside')
+  })
+})
+
+describe('commands', () => {
+  test('run in the working directory; what they print is the result of their call', async () => {
+    const run = await bench.start({ spec: { cwd: work } })
+    const { result } = await run.turn('run pwd; ls in.txt; exit 3')
+    expect(result).toBe(`3 false ${work}\nin.txt`)
+    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome: 'error', content: `${work}\nin.txt\n` }])
+  })
+
+  test('print more than is kept', async () => {
+    const run = await bench.start({ spec: { cwd: work } })
+    expect((await run.turn('run seq 1 100; echo end')).result).toMatch(/^0 true (\d+\s)+end$/)
+  })
+
+  test('that leave something behind leave nothing in the end', async () => {
+    const run = await bench.start({ spec: { cwd: work } })
+    await run.turn(`run setsid sh -c 'exec sleep 600 ${bench.token}' </dev/null >/dev/null 2>&1 & echo ok`)
+    expect(livingWith(bench.token).some(({ argv }) => argv[0] === 'sleep')).toBe(true)
+    await run.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
+    expect(livingWith(bench.token)).toEqual([])
+  })
+
+  test('are refused where they are denied, and where they are not there', async () => {
+    const denied = await bench.start({ spec: { cwd: work, deny: ['bash'] } })
+    expect((await denied.turn('run ls')).result).toMatch(/^error: .*Method not found/)
+    const other = await bench.start({ spec: { cwd: work } })
+    expect((await other.turn('run no-such-command')).result).toMatch(/^error: .*no-such-command/)
+  })
+})

@@ -1,0 +1,196 @@
+// Agents that speak ACP: turns and what is recorded of them, usage, interruption, and what is left at each end: nothing.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { acpBench } from '../support/acp-bench.ts'
+import type { AcpBench, AcpRun } from '../support/acp-bench.ts'
+import { eventually, livingWith } from '../support/living.ts'
+
+let bench: AcpBench
+
+beforeEach(async () => { bench = await acpBench() })
+afterEach(async () => { await bench[Symbol.asyncDispose]() })
+
+const STEPS = new Set(['model.started', 'model.finished', 'tool.started', 'tool.finished'])
+
+/** Steps in short words, in order. */
+function stepsOf({ kernel }: AcpRun): string[] {
+  return kernel.facts.map(({ body }) => body).flatMap((body) => {
+    if (!STEPS.has(body.type)) return []
+    switch (body.type) {
+      case 'model.started': return [`step ${body.step}`]
+      case 'model.finished': return body.message.map((part) => (part.type === 'tool-call' ? `call ${part.name} ${JSON.stringify(part.input)}` : `${part.type} ${part.text}`))
+      case 'tool.started': return [`started ${body.name}`]
+      case 'tool.finished': return [`${body.outcome}: ${body.content}`]
+      default: return []
+    }
+  })
+}
+
+describe('a turn', () => {
+  test('becomes steps: text, thoughts, calls with their results, and the result of the turn', async () => {
+    const run = await bench.start()
+    expect(await run.turn('think hm\nsay let me \nsay look\ntool execute ls -l\nsay done')).toMatchObject({ outcome: 'ok', result: 'done' })
+    expect(stepsOf(run)).toEqual([
+      'step 1', 'reasoning hm', 'text let me look', 'call execute {"command":"ls -l"}', 'started execute', 'ok: so far\ndone: ls -l',
+      'step 2', 'text done',
+    ])
+    expect(run.kernel.reports('model.finished').map(({ report }) => [report.step, report.finish])).toEqual([[1, 'tool-calls'], [2, 'stop']])
+    expect(run.kernel.lives.filter(({ type }) => type === 'text' || type === 'reasoning')).toEqual([
+      { type: 'reasoning', step: 1, text: 'hm' }, { type: 'text', step: 1, text: 'let me ' }, { type: 'text', step: 1, text: 'look' }, { type: 'text', step: 2, text: 'done' },
+    ])
+  })
+
+  test('shows what a call shows while it runs, each piece once', async () => {
+    const run = await bench.start()
+    const go = join(bench.dir, 'go')
+    await run.up()
+    await run.send(`open long\nwait ${go}\ntool execute ls`)
+    await run.kernel.until(() => run.kernel.of('tool.started').length === 1, 'the call has begun while it runs')
+    writeFileSync(go, '')
+    await run.kernel.ended()
+    // The agent never said how the first one ended: it is closed with the turn, and the next one is a step of its own.
+    expect(stepsOf(run)).toEqual([
+      'step 1', 'call execute {"command":"long"}', 'started execute', 'interrupted: ',
+      'step 2', 'call execute {"command":"ls"}', 'started execute', 'ok: so far\ndone: ls',
+    ])
+  })
+
+  test('two calls of one message are one step, whatever order their results have', async () => {
+    const run = await bench.start()
+    await run.turn('pair\nfails fetch x\nedit /tmp/f')
+    expect(run.kernel.of('model.finished').map(({ message }) => message.length)).toEqual([2, 1, 1])
+    expect(run.kernel.of('tool.finished').map(({ step, outcome, content }) => [step, outcome, content])).toEqual([
+      [1, 'ok', 'seen'], [1, 'ok', 'seen'], [2, 'error', 'so far\ndone: x'], [3, 'ok', '--- /tmp/f\n+++ /tmp/f\n-old\n+new'],
+    ])
+  })
+
+  test('what happens below a call that runs is the next step, so that each is whole before the next', async () => {
+    const run = await bench.start()
+    await run.turn('below')
+    expect(stepsOf(run)).toEqual([
+      'step 1', 'call think {"prompt":"x"}', 'started think', 'ok: outer done',
+      'step 2', 'call read {"path":"y"}', 'started read', 'ok: inner done',
+    ])
+  })
+
+  test('plans are noted when they change, and what is said on stderr is kept', async () => {
+    const run = await bench.start()
+    await run.turn('plan a,b\nplan a,b\nplan a\ncomplain oh dear')
+    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(['plan: [ ] a; [ ] b', 'plan: [ ] a'])
+    await run.kernel.until(() => run.kernel.reports('output').some(({ report }) => report.text.includes('oh dear')), 'its stderr is kept')
+  })
+
+  test.each([
+    ['stop max_tokens', { outcome: 'ok' }],
+    ['stop refusal', { outcome: 'error', error: 'the model refused to go on' }],
+    ['stop max_turn_requests', { outcome: 'error', error: 'the agent came to its own limit of model calls in a turn' }],
+    ['stop cancelled', { outcome: 'interrupted' }],
+    ['error', { outcome: 'error', error: 'Internal error: the provider is down' }],
+  ])('that ends by `%s`', async (how, expected) => {
+    const run = await bench.start()
+    expect(await run.turn(`say so\n${how}`)).toMatchObject(expected)
+    expect(stepsOf(run)).toEqual(['step 1', 'text so'])
+    expect(await run.turn('say again')).toMatchObject({ outcome: 'ok', result: 'again' })
+  })
+})
+
+describe('usage', () => {
+  test('costs are told as totals and reported as what is new; tokens come with the turn', async () => {
+    const run = await bench.start({ as: ['tokens'] })
+    await run.turn('usage 1000 200000 0.25\nusage 1500 200000 0.5')
+    await run.turn('usage 1500 200000 0')
+    expect(run.kernel.reports('usage').map(({ report: { usage, contextTokens, window } }) => [usage.costUsd, usage.inputTokens, usage.cacheReadTokens, contextTokens, window])).toEqual([
+      [0.25, 0, 0, 1000, 200_000], [0.5, 0, 0, 1500, 200_000], [0, 100, 50, undefined, undefined],
+      [0, 0, 0, 1500, 200_000], [0, 100, 50, undefined, undefined],
+    ])
+  })
+
+  test('without a word of costs the price is unknown', async () => {
+    const run = await bench.start({ as: ['tokens'] })
+    await run.turn('say x')
+    expect(run.kernel.reports('usage').map(({ report }) => report.usage.costUsd)).toEqual([null])
+  })
+})
+
+describe('an interruption', () => {
+  test('ends the turn, and the next one goes on', async () => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('say working\nslow')
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.interrupt()
+    await run.kernel.ended()
+    expect(run.kernel.reports('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
+    expect(stepsOf(run)).toEqual(['step 1', 'text working'])
+    expect(await run.turn('say next')).toMatchObject({ outcome: 'ok', result: 'next' })
+  })
+
+  test('of an agent that does not listen lets go of the turn', async () => {
+    const run = await bench.start({ cancelMs: 50 })
+    await run.up()
+    await run.send('say working\nhang')
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.interrupt()
+    await run.kernel.ended()
+    expect(run.kernel.reports('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
+    expect(run.kernel.of('process.note').at(-1)?.text).toContain('did not end its turn in time')
+  })
+})
+
+describe('an end', () => {
+  test('by a stop in a turn: it is cancelled, its session closed, its input ended, and nothing is left', async () => {
+    const run = await bench.start({ as: ['close'] })
+    await run.up()
+    await run.send(`start-child ${bench.token}\nsay working\nslow`)
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.stop({ signal: 'SIGTERM', graceMs: 10_000 })
+    expect(await run.exited()).toEqual({ type: 'exited', code: 0, osSignal: null })
+    expect(run.noted().slice(-3)).toEqual(['cancel', 'close', 'end of input'])
+    expect(run.kernel.reports('turn.ended')).toMatchObject([{ report: { outcome: 'interrupted' } }])
+    expect(livingWith(bench.token)).toEqual([])
+  })
+
+  test.each<['SIGTERM' | 'SIGKILL', number]>([['SIGTERM', 400], ['SIGKILL', 0]])('by %s of one that is deaf, does not end with its input and has left a child', async (signal, graceMs) => {
+    const run = await bench.start({ as: ['deaf', 'no-eof'] })
+    await run.up()
+    await run.send(`start-child ${bench.token}\nsay working\nhang`)
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.stop({ signal, graceMs })
+    expect(await run.exited()).toMatchObject({ osSignal: 'SIGKILL' })
+    expect(livingWith(bench.token)).toEqual([])
+  })
+
+  test('after its work: disposing lets it end by itself, and takes what it left', async () => {
+    const run = await bench.start({ as: ['close'] })
+    await run.turn(`start-child ${bench.token}`)
+    run.kernel.cancel()
+    await run.agent[Symbol.asyncDispose]()
+    expect(run.noted().slice(-2)).toEqual(['close', 'end of input'])
+    expect(livingWith(bench.token)).toEqual([])
+  })
+
+  test.each([
+    ['crash 3', 'the agent ended in its turn: exit code 3: it broke: no more ink', 3],
+    ['crash 0', 'the agent ended in its turn: exit code 0: it broke: no more ink', 0],
+    ['close-output', 'the agent ended in its turn: it has closed its output', null],
+  ])('in its turn by `%s` is told, with what it said before', async (how, error, code) => {
+    const run = await bench.start()
+    await run.up()
+    await run.send(`start-child ${bench.token}\nsay half\n${how}`)
+    expect(await run.exited()).toMatchObject({ error, code })
+    expect(stepsOf(run)).toEqual(['step 1', 'text half'])
+    await run.agent[Symbol.asyncDispose]()
+    expect(livingWith(bench.token)).toEqual([])
+  })
+
+  test('in a turn fails all that it asked', async () => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('ask execute rm x')
+    await run.asked()
+    for (const { argv, pid } of livingWith(bench.token)) if (argv[0] === process.execPath) process.kill(pid, 'SIGKILL')
+    expect(await run.exited()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
+    await eventually(() => run.kernel.reports('unasked').length === 1, 'nobody is asked any more')
+  })
+})

@@ -1,0 +1,301 @@
+// A coding agent for tests that speaks the Agent Client Protocol, on the library's agent side. Its options are its
+// arguments (`word` or `word=value`); what it does in a turn is what the prompt says, line by line. Its sessions lie in
+// `sessions=DIR`, so that the next one can go on with them. An argument without a meaning is a mark for a test.
+import { appendFileSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { Readable, Writable } from 'node:stream'
+import { RequestError, agent, methods, ndJsonStream } from '@agentclientprotocol/sdk/unstable'
+import type { AgentContext, NewSessionRequest, RequestPermissionResponse, SessionUpdate, StopReason, ToolCallContent, ToolKind } from '@agentclientprotocol/sdk/unstable'
+
+const options = new Map(process.argv.slice(2).map((word): [string, string] => {
+  const at = word.indexOf('=')
+  return at < 0 ? [word, ''] : [word.slice(0, at), word.slice(at + 1)]
+}))
+const has = (word: string): boolean => options.has(word)
+const log = options.get('log')
+const note = (line: string): void => { if (log) appendFileSync(log, `${line}\n`) }
+
+interface Kept { readonly prompts: string[]; cost: number }
+
+const fileOf = (id: string): string => join(options.get('sessions') ?? '.', `session-${id}.json`)
+const kept = (id: string): Kept => JSON.parse(readFileSync(fileOf(id), 'utf8')) as Kept
+
+let cancelled = Promise.withResolvers<void>()
+let isCancelled = false
+let calls = 0
+let model = 'one'
+
+interface Turn {
+  readonly client: AgentContext
+  readonly sessionId: string
+  readonly say: (update: SessionUpdate) => Promise<void>
+}
+
+/** What it can be told to do in a turn. The first one that gives a word ends it with that. */
+const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopReason | 'error' | void>>> = {
+  say: ({ say }, text) => say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }),
+  think: ({ say }, text) => say({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } }),
+  plan: ({ say }, text) => say({ sessionUpdate: 'plan', entries: text.split(',').map((content) => ({ content, priority: 'low', status: 'pending' })) }),
+  usage: ({ say, sessionId }, text) => {
+    const [used = 0, size = 0, cost = 0] = text.split(' ').map(Number)
+    const session = kept(sessionId)
+    session.cost += cost
+    writeFileSync(fileOf(sessionId), JSON.stringify(session))
+    return say({ sessionUpdate: 'usage_update', used, size, cost: { amount: session.cost, currency: 'USD' } })
+  },
+  tool: async (turn, rest) => { await tool(turn, rest, 'completed') },
+  fails: async (turn, rest) => { await tool(turn, rest, 'failed') },
+  pair: ({ say }) => both(say),
+  open: async ({ say }, title) => { await say({ sessionUpdate: 'tool_call', toolCallId: id(), title, kind: 'execute', status: 'in_progress', rawInput: { command: title } }) },
+  below: async ({ say }) => {
+    const [outer, inner] = [id(), id()]
+    await say({ sessionUpdate: 'tool_call', toolCallId: outer, title: 'task', kind: 'think', status: 'in_progress', rawInput: { prompt: 'x' } })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await say({ sessionUpdate: 'tool_call', toolCallId: inner, title: 'inner', kind: 'read', status: 'in_progress', rawInput: { path: 'y' } })
+    await say({ sessionUpdate: 'tool_call_update', toolCallId: inner, status: 'completed', content: text('inner done') })
+    await say({ sessionUpdate: 'tool_call_update', toolCallId: outer, status: 'completed', content: text('outer done') })
+  },
+  edit: async ({ say }, path) => {
+    const toolCallId = id()
+    await say({ sessionUpdate: 'tool_call', toolCallId, title: `Edit ${path}`, kind: 'edit', status: 'pending', rawInput: { path } })
+    await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', content: [{ type: 'diff', path, oldText: 'old\n', newText: 'new\n' }] })
+  },
+  ask: async (turn, rest) => { await ask(turn, rest) },
+  'ask-twice': async (turn, rest) => { await Promise.all([ask(turn, `${rest} 1`), ask(turn, `${rest} 2`)]) },
+  'ask-and-go': (turn, rest) => {
+    const controller = new AbortController()
+    const asked = turn.client.request(methods.client.session.requestPermission, { sessionId: turn.sessionId, toolCall: { toolCallId: id(), title: rest }, options: OPTIONS }, { cancellationSignal: controller.signal })
+    setTimeout(() => controller.abort(), Number(options.get('withdraw') ?? 100))
+    return asked.then(() => undefined, () => undefined)
+  },
+  elicit: async (turn, rest) => {
+    const schema = JSON.parse(rest) as Record<string, never>
+    const answer = await turn.client.request(methods.client.elicitation.create, { sessionId: turn.sessionId, mode: 'form', message: 'Which?', requestedSchema: { type: 'object', properties: schema } })
+    await turn.say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: JSON.stringify(answer) } })
+  },
+  read: (turn, path) => answered(turn, turn.client.request(methods.client.fs.readTextFile, { sessionId: turn.sessionId, path }).then(({ content }) => content)),
+  write: (turn, path) => answered(turn, turn.client.request(methods.client.fs.writeTextFile, { sessionId: turn.sessionId, path, content: 'written' }).then(() => 'wrote')),
+  run: (turn, command) => answered(turn, terminal(turn, command)),
+  'start-child': async (_, token) => {
+    spawn('setsid', ['sh', '-c', `exec sleep 600 ${token}`], { stdio: 'ignore', detached: true }).unref()
+    await Promise.resolve()
+  },
+  slow: async () => {
+    await cancelled.promise
+    return 'cancelled'
+  },
+  wait: async (_, path) => {
+    while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10))
+  },
+  hang: () => new Promise(() => undefined),
+  crash: async (_, code) => {
+    process.stderr.write('it broke: no more ink\n')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    process.exit(Number(code))
+  },
+  'close-output': () => {
+    closeSync(1)
+    return new Promise(() => undefined)
+  },
+  garbage: async ({ say }) => {
+    process.stdout.write('Welcome!\n\u001b[31mred\n{"half":\n[1,2]\n{"jsonrpc":"2.0","id":99,"result":{}}\n{"jsonrpc":"2.0","id":{},"result":{}}\n\u0000\n"\u2028"\n')
+    process.stdout.write('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"not ours"}}}}\n')
+    await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'a\u2028b' } })
+  },
+  'long-line': () => {
+    process.stdout.write('x'.repeat(17 * 1024 * 1024))
+    return new Promise(() => undefined)
+  },
+  noise: () => {
+    process.stdout.write(`${'n'.repeat(1_000)}\n`.repeat(10_000))
+    return new Promise(() => undefined)
+  },
+  flood: async ({ say }) => {
+    for (let index = 0; index < 20_000; index += 1) await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${index} ${'f'.repeat(100)}\n` } })
+  },
+  stop: (_, reason) => Promise.resolve(reason as StopReason),
+  error: () => Promise.resolve('error'),
+  complain: async (_, text) => { process.stderr.write(`${text}\n`); await Promise.resolve() },
+}
+
+const OPTIONS = [
+  { optionId: 'yes', name: 'Allow', kind: 'allow_once' as const },
+  { optionId: 'always', name: 'Always', kind: 'allow_always' as const },
+  { optionId: 'no', name: 'Reject', kind: 'reject_once' as const },
+]
+
+function id(): string {
+  return `call-${process.pid}-${(calls += 1)}`
+}
+
+function text(words: string): ToolCallContent[] {
+  return [{ type: 'content', content: { type: 'text', text: words } }]
+}
+
+async function tool({ say }: Turn, rest: string, status: 'completed' | 'failed'): Promise<void> {
+  const [kind = 'execute', ...words] = rest.split(' ')
+  const toolCallId = id()
+  const command = words.join(' ')
+  await say({ sessionUpdate: 'tool_call', toolCallId, title: command, kind: kind as ToolKind, status: 'pending', rawInput: {} })
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress', rawInput: { command } })
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, content: text('so far') })
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, status, content: text(`so far\ndone: ${command}`) })
+}
+
+/** Two calls of one message. */
+async function both(say: Turn['say']): Promise<void> {
+  const [one, two] = [id(), id()]
+  for (const toolCallId of [one, two]) await say({ sessionUpdate: 'tool_call', toolCallId, title: toolCallId, name: 'look', kind: 'read', status: 'in_progress', rawInput: { toolCallId } })
+  for (const toolCallId of [two, one]) await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', rawOutput: 'seen' })
+}
+
+async function ask({ client, sessionId, say }: Turn, rest: string): Promise<void> {
+  const [kind = 'execute', ...words] = rest.split(' ')
+  const toolCallId = id()
+  const toolCall = { toolCallId, title: words.join(' '), kind: kind as ToolKind, rawInput: { command: words.join(' ') } }
+  await say({ sessionUpdate: 'tool_call', status: 'pending', ...toolCall })
+  const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, { sessionId, toolCall, options: OPTIONS })
+  const word = outcome.outcome === 'selected' ? outcome.optionId : 'cancelled'
+  note(`answer: ${word}`)
+  const may = word === 'yes' || word === 'always'
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, status: may ? 'completed' : 'failed', content: text(`answer: ${word}`) })
+}
+
+async function answered({ say }: Turn, work: Promise<string>): Promise<void> {
+  const words = await work.catch((error: unknown) => `error: ${(error as Error).message}`)
+  await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: words } })
+}
+
+async function terminal({ client, sessionId, say }: Turn, command: string): Promise<string> {
+  await using handle = await client.createTerminal({ sessionId, command, outputByteLimit: 100 })
+  const toolCallId = id()
+  await say({ sessionUpdate: 'tool_call', toolCallId, title: command, kind: 'execute', status: 'in_progress', content: [{ type: 'terminal', terminalId: handle.id }], rawInput: { command } })
+  const { exitCode } = await handle.waitForExit()
+  const { output, truncated } = await handle.currentOutput()
+  await say({ sessionUpdate: 'tool_call_update', toolCallId, status: exitCode === 0 ? 'completed' : 'failed' })
+  return `${exitCode} ${truncated} ${output.trim()}`
+}
+
+const can = (word: string): { [word]?: object } => (has(word) ? { [word]: {} } : {})
+
+function sessionState(): object {
+  return {
+    ...(has('modes') ? { modes: { currentModeId: 'default', availableModes: [{ id: 'default', name: 'Default' }, { id: 'plan', name: 'Plan' }] } } : {}),
+    ...(has('models') ? { configOptions: modelOptions() } : {}),
+  }
+}
+
+function modelOptions() {
+  return [{ id: 'model', name: 'Model', category: 'model', type: 'select' as const, currentValue: model, options: [{ value: 'one', name: 'One' }, { value: 'two', name: 'Two' }] }]
+}
+
+function needLogin(): void {
+  if (has('auth')) throw RequestError.authRequired()
+}
+
+function opened(params: Pick<NewSessionRequest, 'cwd' | 'mcpServers' | 'systemPrompt'>, how: string): void {
+  note(`${how} ${JSON.stringify({ cwd: params.cwd, mcpServers: params.mcpServers, systemPrompt: params.systemPrompt })}`)
+  if (has('no-session')) throw new Error('no session today')
+}
+
+async function replay(client: AgentContext, sessionId: string): Promise<void> {
+  const { prompts, cost } = kept(sessionId)
+  const say = (update: SessionUpdate): Promise<void> => client.notify(methods.client.session.update, { sessionId, update })
+  for (const words of prompts) {
+    await say({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text: words } })
+    await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `replayed: ${words}` } })
+    await say({ sessionUpdate: 'tool_call', toolCallId: 'old', title: 'old', status: 'completed' })
+  }
+  await say({ sessionUpdate: 'usage_update', used: 1, size: 100, cost: { amount: cost, currency: 'USD' } })
+}
+
+async function prompt(turn: Turn, words: string): Promise<{ stopReason: StopReason; usage?: { totalTokens: number; inputTokens: number; outputTokens: number; cachedReadTokens: number } }> {
+  isCancelled = false
+  cancelled = Promise.withResolvers()
+  note(`prompt ${JSON.stringify(words)}`)
+  const session = kept(turn.sessionId)
+  session.prompts.push(words)
+  writeFileSync(fileOf(turn.sessionId), JSON.stringify(session))
+  const usage = has('tokens') ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } } : {}
+  for (const line of words.split('\n')) {
+    const at = line.indexOf(' ')
+    const verb = VERBS[at < 0 ? line : line.slice(0, at)]
+    const end = await verb?.(turn, at < 0 ? '' : line.slice(at + 1))
+    if (end === 'error') throw RequestError.internalError({ details: 'the provider is down' })
+    if (end) return { stopReason: end, ...usage }
+    if (isCancelled) return { stopReason: 'cancelled', ...usage }
+  }
+  return { stopReason: 'end_turn', ...usage }
+}
+
+function speak(): void {
+  const app = agent({ name: 'fake' })
+  app.onRequest(methods.agent.initialize, ({ params }) => {
+    note(`initialize ${JSON.stringify(params.clientCapabilities)}`)
+    return {
+      protocolVersion: has('old') ? 0 : 1,
+      agentInfo: { name: 'fake', version: '1' },
+      authMethods: [{ id: 'login', name: 'Log in', description: 'run fake login' }],
+      agentCapabilities: {
+        loadSession: has('load'),
+        mcpCapabilities: { http: has('http') },
+        sessionCapabilities: { ...can('resume'), ...can('close'), ...can('fork'), ...can('systemPrompt') },
+      },
+    }
+  })
+  app.onRequest(methods.agent.session.new, ({ params }) => {
+    needLogin()
+    opened(params, 'new')
+    const sessionId = `s${process.pid}`
+    writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: [], cost: 0 } satisfies Kept))
+    return { sessionId, ...sessionState() }
+  })
+  app.onRequest(methods.agent.session.load, async ({ params, client }) => {
+    opened(params, 'load')
+    await replay(client, params.sessionId)
+    return sessionState()
+  })
+  app.onRequest(methods.agent.session.resume, ({ params }) => {
+    opened({ ...params, mcpServers: params.mcpServers ?? [] }, 'resume')
+    return sessionState()
+  })
+  app.onRequest(methods.agent.session.close, () => {
+    note('close')
+    return {}
+  })
+  app.onRequest(methods.agent.session.setMode, ({ params }) => {
+    note(`mode ${params.modeId}`)
+    return {}
+  })
+  app.onRequest(methods.agent.session.setConfigOption, ({ params }) => {
+    note(`${params.configId} ${String(params.value)}`)
+    model = String(params.value)
+    return { configOptions: modelOptions() }
+  })
+  app.onNotification(methods.agent.session.cancel, () => {
+    note('cancel')
+    isCancelled = true
+    cancelled.resolve()
+  })
+  app.onRequest(methods.agent.session.prompt, ({ params, client }) => {
+    const say = (update: SessionUpdate): Promise<void> => client.notify(methods.client.session.update, { sessionId: params.sessionId, update })
+    const words = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    return prompt({ client, sessionId: params.sessionId, say }, words)
+  })
+  app.connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>))
+}
+
+note(`started ${process.pid} key=${process.env['AGENT_KEY'] ?? ''}`)
+if (has('deaf')) process.on('SIGTERM', () => note('SIGTERM'))
+if (has('dies')) {
+  process.stderr.write('cannot start: no licence\n')
+  process.exit(5)
+}
+if (has('silent')) process.stdin.resume()
+else speak()
+process.stdin.once('end', () => {
+  note('end of input')
+  if (has('no-eof')) setInterval(() => undefined, 60_000)
+  else process.exit(0)
+})
