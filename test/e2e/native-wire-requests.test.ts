@@ -55,6 +55,23 @@ function checkIds(body: Body, kind: WireFormat['kind']): void {
   if (kind !== 'openai-compatible') for (const id of calls) expect(id).toMatch(/^[\w-]{1,64}$/)
 }
 
+test.each(WIRES)('$kind: half a character, as a cut text may end with, is not sent: a provider would refuse each later call', async (format) => {
+  const half = 'cut here \ud83d'
+  const messages: readonly ContextMessage[] = [
+    { role: 'user', text: half },
+    { role: 'assistant', parts: [{ type: 'text', text: half }, { type: 'tool-call', callId: 'c1', name: 'read', input: { path: half, list: [{ [half]: half }] } }] },
+    { role: 'tool', results: [{ callId: 'c1', name: 'read', outcome: 'error', content: half }] },
+    { role: 'user', text: 'whole \u{1f600}, and a text that looks so: \\ud83d' },
+  ]
+  const { body } = await asked(format, { messages, system: half, question: half, tools: [{ name: 'read', description: half, schema: { type: 'object', properties: { [half]: { type: 'string' } } } }] })
+  const text = JSON.stringify(body)
+  // Whole characters are written as they are, halves alone as escapes.
+  expect(text.replaceAll(String.raw`\\ud83d`, '').match(/\\ud[89a-f]../gi)).toBeNull()
+  expect(text).toContain(String.raw`looks so: \\ud83d`)
+  expect(text).toContain('whole \u{1f600}')
+  expect(text).toContain('cut here \ufffd')
+})
+
 describe.each(WIRES)('from $kind', (from) => {
   test.each(WIRES)('to $kind: the context is well formed', async (to) => {
     const messages = await contextOf(from)

@@ -1,6 +1,6 @@
 // `fetch` for the provider packages, which keep an event or an error in memory until it has ended, however long it is:
 // here an event has a largest size, and of an error only the beginning comes through. They also take any body for a
-// stream: here an answer that is none is an error that says so.
+// stream: here an answer that is none is an error that says so. Half a character in a request is none.
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-errors.test.ts.
 import { limitEvents } from '../event-limit.ts'
 import { CallFailed } from './model.ts'
@@ -14,11 +14,20 @@ const MAX_SHOWN_CHARS = 200
 
 export const boundedFetch: typeof fetch = async (url, init) => {
   // A key in a header of the vendor's own would go along to wherever it leads.
-  const { body, ok, status, statusText, headers } = await fetch(url, { ...init, redirect: 'manual' })
+  const { body, ok, status, statusText, headers } = await fetch(url, { ...init, ...(typeof init?.body === 'string' ? { body: withoutHalves(init.body) } : {}), redirect: 'manual' })
   if (status >= 300 && status < 400) throw new CallFailed(`${status}: the base URL leads elsewhere, to ${headers.get('location') ?? 'nowhere'}`, { kind: 'not-found' })
   const type = headers.get('content-type') ?? ''
   if (ok && /json|html/i.test(type)) return noStream(new Response(body?.pipeThrough(beginning())), { type, headers })
   return new Response(body?.pipeThrough(ok ? limitEvents(MAX_EVENT_BYTES, tooLong) : beginning()) ?? null, { status, statusText, headers })
+}
+
+/**
+ * A text that was cut may end with half a character, which JSON writes as an escape, and a provider refuses: the context would
+ * be refused at each later call. What else is escaped is passed over, so that no backslash of a text is taken for the mark.
+ */
+function withoutHalves(json: string): string {
+  if (!json.includes(String.raw`\ud`)) return json
+  return json.replaceAll(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (escape, half: string | undefined) => (half === undefined ? escape : '\ufffd'))
 }
 
 /** Some hosts send an error with status 200; a page comes from another server than was meant. */
