@@ -3,7 +3,7 @@
 import { clientSocket, paths } from './config/paths.ts'
 import { ApiError, Client } from './api/client.ts'
 import type {
-  AgentsView, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
+  AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
 import type { LogLine } from './api/log-lines.ts'
 import type { Signal } from './kernel/types.ts'
@@ -13,7 +13,7 @@ export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
-  AgentProblem, AgentsView, AgentView, CheckView, DaemonView, EventView, HoldView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
+  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
 } from './api/views.ts'
 
 /** What a wait waits for. */
@@ -186,6 +186,15 @@ export class Reeve implements AsyncDisposable {
   /** Queues a message for the process; it is delivered as a turn of its own. Errors: `NOT_FOUND` for what has ended, `RESOURCE_EXHAUSTED`. */
   send(ref: string, text: string, options: CallOptions = {}): Promise<{ id: string; queueCount: number }> {
     return this.#client.post(`${at(ref)}/send`, { text } satisfies SendBody, options)
+  }
+
+  /**
+   * Answers what a process asks (`asks` of its view): `option` where it gives options, else `text`; `id` where it asks more than one
+   * thing. While it is suspended the answer is kept. Errors: `INVALID` with what is asked in `details`, `NOT_FOUND` for what has ended.
+   */
+  answer(ref: string, options: CallOptions & AnswerBody): Promise<SteerView> {
+    const { signal, ...body } = options
+    return this.#client.post(`${at(ref)}/answer`, body satisfies AnswerBody, { signal })
   }
 
   /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended. */

@@ -3,11 +3,14 @@
 // Test: test/e2e/api.test.ts.
 import type { ErrorCode } from '../kernel/errors.ts'
 import type { Status } from '../kernel/status.ts'
-import type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal, Usage } from '../kernel/types.ts'
+import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal, Usage } from '../kernel/types.ts'
 
 export type { Status }
 
 export interface HoldView { reason: HoldReason; root?: string; by: string; at: string }
+
+/** What a process asks of a person. Without options it is answered by a text. */
+export interface AskView { id: string; kind: Ask['kind']; text: string; options: AskOption[]; at: string }
 
 export interface UsageView extends Usage {
   contextWindow: number | null
@@ -32,6 +35,8 @@ export interface ProcessView {
   status: Status
   activity: Activity | null
   holds: HoldView[]
+  /** what it asks and nobody has answered */
+  asks: AskView[]
   resumeAt: string | null
   intent: string
   cwd: string
@@ -130,6 +135,8 @@ export interface SpawnBody {
   fallback?: string[]
   /** the MCP servers that it may use, by name; default: all that are configured, [] none */
   mcp?: string[]
+  /** what an agent that asks may do without asking; what its file says of single tools holds */
+  permissions?: 'ask' | 'allow' | 'deny'
   /** the client's environment: what is not a secret is recorded, keys stay in memory */
   env?: Record<string, string>
 }
@@ -148,8 +155,10 @@ export interface ResumeBody {
   limits?: Limits
 }
 export interface SendBody { text: string }
+/** `id` is not needed where it asks one thing. An ask with options takes one of them, any other a text. */
+export interface AnswerBody { id?: string; option?: string; text?: string }
 
-/** The answer of a signal, a pause or a resume. */
+/** The answer of a signal, a pause, a resume or an answer. */
 export interface SteerView { version: 1; affected: number; process: ProcessView; note?: string; childrenGoOn?: number }
 
 /** What is left of a process that was removed. */
@@ -162,6 +171,8 @@ export interface AgentView {
   driver: DriverName
   /** null: the configured default */
   model: string | null
+  /** the command line of an agent that others wrote */
+  command: string[] | null
   /** the model that it would have here; null if none is configured */
   usesModel: string | null
   /** the names of the keys that this model needs */

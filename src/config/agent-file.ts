@@ -3,7 +3,7 @@
 // permission (`Bash(git *)` as `bash`) is not granted. Test: test/tables/config-agents.test.ts.
 import { basename } from 'node:path'
 import * as z from 'zod'
-import type { DriverName, Effort, Limits } from '../kernel/types.ts'
+import type { DriverName, Effort, Limits, OutputFormat, Permissions } from '../kernel/types.ts'
 import type { Problem } from './files.ts'
 import { effortRule, fallbackRule, modelRule } from './config.ts'
 import { parseDuration } from './duration.ts'
@@ -17,6 +17,14 @@ export interface Agent {
   readonly name: string
   readonly description: string
   readonly driver: DriverName
+  /** the command line of an agent that others wrote; null for native ones */
+  readonly command: readonly string[] | null
+  /** null: its command line tells, or it says nothing that is understood */
+  readonly format: OutputFormat | null
+  /** null: it asks for everything */
+  readonly permissions: Permissions | null
+  /** the session mode of an agent that speaks ACP */
+  readonly mode: string | null
   /** `provider/name`, `script:FILE`, or null for the configured default */
   readonly model: string | null
   /** models that are asked when the first cannot answer; null: as configured */
@@ -72,11 +80,16 @@ const duration = z.string().transform((text, context) => {
 const count = z.int().min(1)
 const limits = z.strictObject({ maxSteps: count.optional(), timeout: duration.optional(), budgetUsd: z.number().positive().optional(), budgetTokens: count.optional() })
 
+const permission = z.enum(['ask', 'allow', 'deny'])
 const keys = {
   name: nameRule.optional(),
   description: z.string().default(''),
   driver: z.enum(['native', 'acp', 'command']).default('native'),
-  model: modelRule.optional(),
+  model: z.string().min(1).max(1000).optional(),
+  command: z.array(z.string().regex(/^[^\0]*$/, 'must not contain NUL')).min(1).max(1000).optional(),
+  format: z.enum(['claude', 'codex', 'gemini', 'opencode']).optional(),
+  permissions: z.union([permission, z.strictObject({ default: permission.default('ask'), tools: z.record(z.string().min(1), permission).optional() })], 'expected ask, allow, deny, or { default: …, tools: { NAME: … } }').optional(),
+  mode: z.string().min(1).max(200).optional(),
   fallback: fallbackRule.optional(),
   effort: effortRule.optional(),
   tools: toolList.optional(),
@@ -88,8 +101,27 @@ const keys = {
   }).optional(),
   restart: z.unknown().optional(),
 }
-const ownFormat: Format<z.infer<z.ZodObject<typeof keys>>> = {
-  schema: z.strictObject(keys),
+/** What each driver has; anything else would be dropped in silence. */
+const OWN: Readonly<Record<DriverName, readonly (keyof typeof keys)[]>> = {
+  native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp'],
+  acp: ['model', 'command', 'permissions', 'mode', 'tools', 'deny', 'mcp'],
+  command: ['command', 'format'],
+}
+
+type Said = z.infer<z.ZodObject<typeof keys>>
+
+function checkDriver(said: Said, context: z.RefinementCtx<Said>): void {
+  const { driver, model, command } = said
+  const wrong = (key: keyof Said, message: string): void => context.addIssue({ code: 'custom', path: [key], message })
+  const given = (key: keyof Said): boolean => said[key] !== undefined && (key !== 'deny' || said.deny.length > 0)
+  for (const key of new Set(Object.values(OWN).flat())) if (given(key) && !OWN[driver].includes(key)) wrong(key, `the driver ${driver} has none`)
+  if (driver !== 'native' && command === undefined) wrong('driver', `${driver} needs a \`command\`: the list of its program and arguments`)
+  const rule = driver === 'native' && model !== undefined ? modelRule.safeParse(model) : null
+  if (rule?.success === false) wrong('model', rule.error.issues[0]?.message ?? 'it is none')
+}
+
+const ownFormat: Format<Said> = {
+  schema: z.strictObject(keys).superRefine(checkDriver),
   known: (path) => Object.keys(path[0] === 'limits' ? limits.shape : keys),
 }
 const claudeFormat: Format<Record<string, unknown>> = { schema: z.record(z.string(), z.unknown()), known: () => [] }
@@ -127,10 +159,13 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
   const { limits: said, ...rest } = parsed.value
   const { timeout, ...counts } = said
   const unsupported = rest.restart === undefined ? [] : ['restart is not supported yet']
-  if (rest.driver !== 'native') unsupported.push(`driver ${rest.driver} is not supported in agent files yet`)
   return named(rest.name ?? null, file, {
     description: rest.description,
     driver: rest.driver,
+    command: rest.command ?? null,
+    format: rest.format ?? null,
+    permissions: permissionsOf(rest.permissions),
+    mode: rest.mode ?? null,
     model: rest.model ?? null,
     fallback: rest.fallback ?? null,
     effort: rest.effort ?? null,
@@ -144,10 +179,19 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
   })
 }
 
+function permissionsOf(said: Said['permissions']): Permissions | null {
+  if (said === undefined) return null
+  if (typeof said === 'string') return { default: said }
+  return { default: said.default, ...(said.tools ? { tools: said.tools } : {}) }
+}
+
 function ownMcp(value: unknown, file: string): AgentMcp | null {
   const read = value === undefined ? null : agentMcp(value, placeOf(file), false)
   return read !== null && 'wrong' in read ? null : read
 }
+
+/** What only agents that others wrote have. */
+export const NATIVE = { driver: 'native', command: null, format: null, permissions: null, mode: null } as const
 
 /** Claude Code takes front matter that is no YAML (`description: Use it when: …`), so each line is then a key and its text. */
 function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {
@@ -160,7 +204,7 @@ function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {
   const steps = count.safeParse(Number(maxTurns))
   return named(typeof name === 'string' ? name : null, file, {
     description: typeof description === 'string' ? description : '',
-    driver: 'native',
+    ...NATIVE,
     model: chosen.model,
     fallback: null,
     effort: null,

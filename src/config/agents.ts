@@ -5,7 +5,7 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { KernelError } from '../kernel/errors.ts'
-import { parseAgent, type Agent, type AgentSource } from './agent-file.ts'
+import { NATIVE, parseAgent, type Agent, type AgentSource } from './agent-file.ts'
 import { ancestors, readText, trustedOwners, type Problem } from './files.ts'
 import type { Paths } from './paths.ts'
 import type { Parsed } from './yaml.ts'
@@ -29,7 +29,7 @@ const BUILT_IN: readonly Agent[] = [
   {
     name: 'default',
     description: 'Built-in coding agent: reads, searches and edits files and runs commands.',
-    driver: 'native',
+    ...NATIVE,
     model: null,
     fallback: null,
     effort: null,
@@ -42,7 +42,19 @@ const BUILT_IN: readonly Agent[] = [
     file: null,
     unsupported: [],
   },
+  external('claude', 'Claude Code, by its ACP adapter.', ['claude-agent-acp']),
+  external('codex', 'Codex, by its ACP adapter.', ['codex-acp']),
+  external('gemini', 'Gemini CLI, by ACP.', ['gemini', '--acp']),
+  external('opencode', 'OpenCode, by ACP.', ['opencode', 'acp']),
 ]
+
+/** It has its own models, tools and prompt; what it may do without asking is for a file of that name to say. */
+function external(name: string, description: string, command: readonly string[]): Agent {
+  return {
+    ...NATIVE, name, description, driver: 'acp', command, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {},
+    system: null, source: 'built-in', file: null, unsupported: [],
+  }
+}
 
 export interface FoundAgents {
   /** one per name, the one that would run; in order of name */

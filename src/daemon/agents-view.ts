@@ -1,10 +1,12 @@
 // The agents that there are, and for each whether it could run: which model it would have, which keys that needs, and what is
 // in the way. Says what the daemon can see; a client adds the keys of its own environment (src/api/own-keys.ts).
 // Starts nothing, and asks no command and no network. Test: test/e2e/agents-usable.test.ts.
+import { homedir } from 'node:os'
 import { findAgents } from '../config/agents.ts'
 import { readCredentials } from '../config/credentials.ts'
 import { keysOf } from '../config/model-keys.ts'
 import { KernelError } from '../kernel/errors.ts'
+import { checkInstalled } from './installed.ts'
 import type { AgentsView, AgentView, KeyState } from '../api/views.ts'
 import type { Agent } from '../config/agent-file.ts'
 import type { Config } from '../config/config.ts'
@@ -38,9 +40,10 @@ export async function agentsView({ cwd, model }: AgentsQuery, { paths, settings 
 }
 
 /** Without its prompt; of the servers their names. */
-function shown({ system: _, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason'> {
+function shown({ system: _, format: _f, permissions: _p, mode: _m, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason'> {
   return {
     ...agent,
+    command: command && [...command],
     tools: tools && [...tools], deny: [...deny], fallback: fallback && [...fallback], unsupported: [...unsupported],
     mcp: mcp && [...mcp.names, ...mcp.own.map(({ name }) => name)],
   }
@@ -54,7 +57,7 @@ interface Plan {
 
 function planOf(agent: Agent, config: Config | KernelError): Plan {
   const refuse = (reason: string): Plan => ({ model: agent.model, needs: [], reason })
-  if (agent.driver !== 'native') return refuse(`the driver ${agent.driver} is not there yet`)
+  if (agent.command !== null) return { model: agent.model, needs: [], reason: notThere(agent.command) }
   if (config instanceof KernelError) return refuse(config.message)
   const model = agent.model ?? config.defaultModel
   if (model === null) return refuse('no model is configured')
@@ -62,6 +65,16 @@ function planOf(agent: Agent, config: Config | KernelError): Plan {
     return { model, needs: keysOf(model, config.providers), reason: null }
   } catch (error) {
     return { ...refuse((error as Error).message), model }
+  }
+}
+
+/** Looked for where the daemon looks; a client may have another PATH. */
+function notThere(argv: readonly string[]): string | null {
+  try {
+    checkInstalled({ argv, cwd: homedir(), env: { PATH: process.env['PATH'] ?? '' } })
+    return null
+  } catch (error) {
+    return error instanceof KernelError ? `${error.message}. ${error.hint}` : String(error)
   }
 }
 

@@ -24,6 +24,7 @@ import { Removals } from './removals.ts'
 import { Reach } from './reach.ts'
 import { Reads } from './reads.ts'
 import { Settings } from './settings.ts'
+import { Specs } from './specs.ts'
 import { iso } from './times.ts'
 import { VERSION } from './version.ts'
 import { Waiter } from './waiter.ts'
@@ -143,7 +144,7 @@ class RunningDaemon implements Daemon {
     const waiter = new Waiter(feed, reads, cursor)
     return {
       reads, feed, store, cursor, log,
-      operations: new Operations({ pipeline, reads, waiter, keys, container, settings, paths, mayStart: () => this.#mayStart() }),
+      operations: new Operations({ pipeline, reads, waiter, keys, settings, specs: new Specs({ reads, container, settings, paths }), mayStart: () => this.#mayStart() }),
       waiter,
       removals: new Removals({ reads, store, clock, sweeper }),
       daemon: () => this.#view(),

@@ -3,6 +3,7 @@
 // release at its end. Knows no state: what it learns goes to the pipeline. Test: test/tables/incarnation.test.ts, test/e2e/api-life.test.ts.
 import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../kernel/errors.ts'
+import { withInstall } from './installed.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../drivers/port.ts'
 import type { Containment, Ladder } from '../drivers/contain/contain.ts'
 import type { Ack, Report } from '../kernel/reports.ts'
@@ -90,9 +91,10 @@ export class Incarnation {
     }
   }
 
-  async #cannotStart(error: unknown): Promise<void> {
+  async #cannotStart(thrown: unknown): Promise<void> {
+    const error = withInstall(thrown)
     const { report, log } = this.#parts
-    const message = error instanceof Error ? error.message : String(error)
+    const message = error instanceof KernelError && error !== thrown ? `${error.message}. ${error.hint}` : error instanceof Error ? error.message : String(error)
     const code = error instanceof KernelError ? startCode(error) : 1
     if (!(error instanceof KernelError)) log(`driver of process ${this.pid} cannot start`, error)
     await report({ type: 'exited', code, osSignal: null, error: message }).catch((late: unknown) => log('exit not reported', late))

@@ -93,7 +93,7 @@ export class Incarnations {
       else keys.forget(uuid)
     }
     keys.of(process).then(
-      ({ missing }) => begin(process.spec.driver === 'command' ? [] : missing),
+      ({ missing }) => begin(missing),
       (error: unknown) => {
         log(`keys of process ${pid}`, error)
         begin(process.spec.credentials)

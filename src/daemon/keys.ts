@@ -2,7 +2,8 @@
 // Owns the values. Must never put one into a fact, a log or a message. Test: test/e2e/credentials.test.ts.
 import { findKeys, locateKey, type FoundKeys, type KeySources } from '../config/credentials.ts'
 import { mcpVariables } from '../config/mcp-start.ts'
-import { providerOf } from '../config/model-keys.ts'
+import { keyNames, providerOf } from '../config/model-keys.ts'
+import { isExternal, isPlainCommand } from '../kernel/capabilities.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
@@ -45,7 +46,13 @@ export class Keys {
     const names = [...new Set([...spec.credentials, ...this.#optional(spec)])]
     const { values, missing } = await findKeys(names, this.#sources({ ...this.#values.get(uuid), ...sent }))
     this.#values.set(uuid, { ...(await this.#forServers(spec, { ...this.#values.get(uuid), ...sent })), ...values })
-    return { values, missing: missing.filter((name) => spec.credentials.includes(name)) }
+    return { values, missing: missing.filter((name) => this.#isNeeded(name, spec)) }
+  }
+
+  /** A command has no need that we know of; of all that an agent of others was given, the keys of models are what it cannot go on without. */
+  #isNeeded(name: string, spec: ProcessSpec): boolean {
+    if (!spec.credentials.includes(name) || isPlainCommand(spec)) return false
+    return !isExternal(spec) || keyNames(this.#parts.settings.now.providers).has(name)
   }
 
   /** Keys of models that are asked only when another one cannot answer: without theirs they are passed by. */

@@ -1,12 +1,13 @@
 // Processes and steps as the API shows them. Owns the mapping from state to view; every number shown is computed here.
 // Test: test/tables/views.test.ts, test/e2e/api.test.ts.
 import { hostname } from 'node:os'
+import { openAsks } from '../kernel/asking.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
 import { iso, isoOrNull } from './times.ts'
 import type { ProcessView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
-import type { Clock, Life, Process, Uuid } from '../kernel/types.ts'
+import type { CallUsage, Clock, Life, Process, Uuid } from '../kernel/types.ts'
 
 const HOST = hostname()
 
@@ -34,6 +35,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   status: (p) => statusOf(p),
   activity: ({ life }) => (life.state === 'running' ? life.activity : null),
   holds: ({ life }) => (life.state === 'running' ? life.holds.map((hold) => ({ ...hold, at: iso(hold.at) })) : []),
+  asks: (p) => openAsks(p).map(({ id, kind, text, options, at }) => ({ id, kind, text, options: [...options], at: iso(at) })),
   resumeAt: () => null,
   intent: (p) => p.spec.intent,
   cwd: (p) => p.spec.cwd,
@@ -137,9 +139,17 @@ function subtreeUsage(processes: readonly Process[]): ProcessView['subtreeUsage'
 function noteOf(process: Process): string | null {
   const { life } = process
   if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : life.exit.reason
-  if (life.state !== 'running' || life.holds.length === 0) return process.note
+  if (life.state !== 'running') return process.note
+  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? process.note)
   const held = life.holds.map((hold) => (hold.reason === 'user' ? `by ${hold.by}` : hold.reason)).join(', ')
   return `paused: ${held}${life.drained ? '' : ' (draining)'}`
+}
+
+/** `asks: run npm test? (and 1 more)` */
+function asksNote(process: Process): string | null {
+  const [first, ...others] = openAsks(process)
+  if (!first) return null
+  return `asks: ${first.text.trim().split('\n', 1)[0]}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
 }
 
 type Draft = { -readonly [K in keyof StepView]: StepView[K] }
@@ -155,7 +165,18 @@ function addToSteps(steps: Map<number, Draft>, body: FactBody, at: number): void
   if (body.type === 'model.started') startStep(steps, body, at)
   else if (body.type === 'model.finished') finishModel(steps.get(body.step), body, at)
   else if (body.type === 'tool.finished') finishTool(steps.get(body.step), body, at)
+  else if (body.type === 'usage.reported') addUsage([...steps.values()].at(-1), body.usage)
   else if (body.type === 'context.compacted' || body.type === 'compaction.failed') steps.get(body.step)?.notes.push(compactionText(body))
+}
+
+/** An agent of others may say what it used after the call: it belongs to the step that is on. */
+function addUsage(step: Draft | undefined, usage: CallUsage): void {
+  if (!step) return
+  step.inputTokens += usage.inputTokens
+  step.outputTokens += usage.outputTokens
+  step.cacheReadTokens += usage.cacheReadTokens
+  step.cacheWriteTokens += usage.cacheWriteTokens
+  if (usage.costUsd !== null) step.costUsd = (step.costUsd ?? 0) + usage.costUsd
 }
 
 function startStep(steps: Map<number, Draft>, body: Extract<FactBody, { type: 'model.started' }>, at: number): void {

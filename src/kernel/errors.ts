@@ -40,13 +40,13 @@ export type ErrorCode = keyof typeof ERRORS
 export class KernelError extends Error {
   readonly code: ErrorCode
   readonly details: Readonly<Record<string, unknown>> | undefined
-  constructor(code: ErrorCode, message: string, details?: Readonly<Record<string, unknown>>) {
+  readonly hint: string
+  /** `hint` where there is a better one than the table's */
+  constructor(code: ErrorCode, message: string, details?: Readonly<Record<string, unknown>>, hint: string = ERRORS[code].hint) {
     super(message)
     this.name = 'KernelError'
     this.code = code
     this.details = details
-  }
-  get hint(): string {
-    return ERRORS[this.code].hint
+    this.hint = hint
   }
 }

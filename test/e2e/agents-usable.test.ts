@@ -19,21 +19,25 @@ afterEach(async () => {
 
 const agent = (name: string, front: string): Promise<void> => writeFile(join(daemon.work, '.reeve/agents', `${name}.md`), `---\ndescription: ${name} does things\n${front}\n---\nDo.\n`)
 const asked = (query: Readonly<Record<string, string>> = {}): Promise<AgentsView> => daemon.client.get('/v1/agents', { cwd: daemon.work, ...query })
-const told = ({ agents }: AgentsView): Record<string, unknown> => Object.fromEntries(agents.map(({ name, usable, usesModel, needs, reason }) => [name, [usable, usesModel, needs, reason]]))
+/** Without those built-in ones that are installed here, or not. */
+const ours = <T extends { name: string }>(agents: readonly T[]): readonly T[] => agents.filter(({ name }) => !['claude', 'codex', 'gemini', 'opencode'].includes(name))
+const told = ({ agents }: AgentsView): Record<string, unknown> => Object.fromEntries(ours(agents).map(({ name, usable, usesModel, needs, reason }) => [name, [usable, usesModel, needs, reason]]))
 
 test('each agent says which model it would have, what that needs, and what is in the way', async () => {
   await agent('keyed', 'model: anthropic/claude-x')
   await agent('local', 'model: ollama/small')
   await agent('played', 'model: "script:x.yaml"')
   await agent('lost', 'model: nobody/x')
-  await agent('other', 'driver: acp')
+  await agent('other', 'driver: acp\ncommand: [no-such-agent, --acp]')
+  await agent('there', 'driver: acp\ncommand: [/bin/sh]')
   expect(told(await asked())).toEqual({
     default: [false, null, [], 'no model is configured'],
     keyed: [false, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], 'ANTHROPIC_API_KEY is not set'],
     local: [true, 'ollama/small', [], null],
     played: [true, 'script:x.yaml', [], null],
     lost: [false, 'nobody/x', [], expect.stringContaining('"nobody/x" has no known provider')],
-    other: [false, null, [], 'the driver acp is not there yet'],
+    other: [false, null, [], 'no-such-agent: command not found. Check the spelling and the PATH that was recorded (`reeve inspect`).'],
+    there: [true, null, [], null],
   })
 })
 
@@ -65,7 +69,7 @@ test('the command line counts its own keys, and fits into 80 columns', async () 
   const run = (env: Readonly<Record<string, string>>, ...args: string[]): ReturnType<typeof runCli> => runCli(daemon.home, ['agents', ...args], { cwd: daemon.work, env: { COLUMNS: '80', ...env } })
   const without = await run({})
   expect(without.code).toBe(0)
-  expect(without.stdout.split('\n').slice(0, 4)).toEqual([
+  expect(without.stdout.split('\n').filter((line) => !/^(claude|codex|gemini|opencode) /.test(line)).slice(0, 4)).toEqual([
     'NAME                     READY  MODEL                      SOURCE    DESCRIPTION',
     'default                  no     -                          built-in  Built-in c…',
     'reviewer-of-many-things  no     anthropic/claude-sonnet-5  project   reviewer-o…',
@@ -76,6 +80,6 @@ test('the command line counts its own keys, and fits into 80 columns', async () 
   const withKey = await run({ ANTHROPIC_API_KEY: 'of this shell', REEVE_MODEL: 'ollama/small' }, '--json')
   const json = JSON.parse(withKey.stdout) as AgentsView
   expect(json.keys).toEqual({ ANTHROPIC_API_KEY: 'environment' })
-  expect(json.agents.map(({ usable }) => usable)).toEqual([true, true, true])
+  expect(ours(json.agents).map(({ usable }) => usable)).toEqual([true, true, true])
   expect(withKey.stdout).not.toContain('of this shell')
 })

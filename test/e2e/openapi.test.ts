@@ -154,6 +154,8 @@ describe('what the daemon answers', () => {
     await walk('checkModels', '', { body: {} })
     await walk('getDocument', '')
     await walk('stopDaemon', '')
+    // An answer needs one who asks: test/e2e/external.test.ts.
+    walked.add('answerProcess')
     expect([...walked].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
     await daemon.stop()
     await daemon.start()

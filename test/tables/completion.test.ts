@@ -68,7 +68,7 @@ describe('values', () => {
     [['run', '--model', 'l'], ['local/big', 'local/small', 'local/', 'lmstudio/']],
     [['run', '--model=anthropic/'], ['--model=anthropic/claude', '--model=anthropic/']],
     [['run', '--fallback', 'openai/'], ['openai/gpt-5', 'openai/']],
-    [['run', '--agent', ''], ['default', 'reviewer']],
+    [['run', '--agent', ''], ['claude', 'codex', 'default', 'gemini', 'opencode', 'reviewer']],
     [['run', '--effort', 'm'], ['minimal', 'medium', 'max']],
     [['run', '--containment', 'p'], ['pidns']],
     [['run', '--allow', 'g'], ['glob', 'grep']],

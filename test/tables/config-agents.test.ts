@@ -27,7 +27,7 @@ describe("reeve's format", () => {
   test('everything that a file can say', () => {
     const text = front('name: tester', 'description: Writes tests', 'driver: native', 'model: openai/gpt-5', 'tools: [read, bash]', 'deny: write, edit', 'limits: { maxSteps: 9, timeout: 1h30m, budgetUsd: 0.5, budgetTokens: 1000 }', 'mcp: [github, { local: { command: ./server } }]', 'restart: permanent')
     expect(good(text)).toEqual({
-      name: 'tester', description: 'Writes tests', driver: 'native', model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
+      name: 'tester', description: 'Writes tests', driver: 'native', command: null, format: null, permissions: null, mode: null, model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
       mcp: { names: ['github'], own: [{ name: 'local', source: '/p/file.md', kind: 'stdio', argv: ['./server'], env: {} }] },
       limits: { maxSteps: 9, timeoutMs: 5_400_000, budgetUsd: 0.5, budgetTokens: 1000 }, system: 'Be kind.', source: 'project', file: '/p/file.md',
       unsupported: ['restart is not supported yet'],
@@ -36,7 +36,7 @@ describe("reeve's format", () => {
 
   test('the least: the name is the file’s, all else the default', () => {
     expect(good('---\n---\n')).toEqual({
-      name: 'file', description: '', driver: 'native', model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
+      name: 'file', description: '', driver: 'native', command: null, format: null, permissions: null, mode: null, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
     })
   })
 
@@ -57,13 +57,28 @@ describe("reeve's format", () => {
     ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: Too small: expected number to be >=1'],
     ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
     ['the name of commands', front('name: command'), '1: the name `command` is taken: it is what `run -- CMD` is called'],
+    ['an agent of others without its program', front('name: x', 'driver: acp'), '3: driver: acp needs a `command`: the list of its program and arguments'],
+    ['what its driver has not', front('driver: acp', 'command: [x]', 'effort: high'), '4: effort: the driver acp has none'],
+    ['a permission for what nobody asks', front('permissions: allow'), '2: permissions: the driver native has none'],
+    ['a model for a command line', front('driver: command', 'command: [x]', 'model: a/b'), '4: model: the driver command has none'],
+    ['no permission', front('driver: acp', 'command: [x]', 'permissions: maybe'), '4: permissions: expected ask, allow, deny, or { default: …, tools: { NAME: … } }'],
     ['broken YAML', front('name: x', 'tools: [read'), '3: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]'],
   ])('is refused: %s', (_, text, message) => {
     expect(bad(text)).toBe(message)
   })
 
-  test('a driver that agent files cannot use yet is said', () => {
-    expect(good(front('driver: acp')).unsupported).toEqual(['driver acp is not supported in agent files yet'])
+  test('an agent that speaks ACP', () => {
+    const text = front('driver: acp', 'command: [my-agent, --acp]', 'model: opus', 'mode: plan', 'deny: [bash]', 'permissions: { default: allow, tools: { execute: ask } }')
+    expect(good(text)).toMatchObject({
+      driver: 'acp', command: ['my-agent', '--acp'], format: null, model: 'opus', mode: 'plan', deny: ['bash'],
+      permissions: { default: 'allow', tools: { execute: 'ask' } }, unsupported: [],
+    })
+    expect(good(front('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })
+    expect(good(front('driver: acp', 'command: [x]', 'permissions: { tools: { read: allow } }')).permissions).toEqual({ default: 'ask', tools: { read: 'allow' } })
+  })
+
+  test('an agent that is told by its command line', () => {
+    expect(good(front('driver: command', 'command: [my-claude, -p]', 'format: claude'))).toMatchObject({ driver: 'command', command: ['my-claude', '-p'], format: 'claude' })
   })
 })
 
@@ -100,20 +115,25 @@ describe('finding', () => {
     writeFileSync(file, front(`description: ${description}`, ...more))
   }
 
+  /** Without what is built in and is no agent of ours: they are there in each of these. */
+  const ofFiles = ({ agents, errors }: Awaited<ReturnType<typeof findAgents>>): Awaited<ReturnType<typeof findAgents>> => {
+    return { errors, agents: agents.filter(({ source, driver }) => source !== 'built-in' || driver === 'native') }
+  }
+
   async function place(): Promise<AsyncDisposable & { root: string; cwd: string; find: () => ReturnType<typeof findAgents>; where: ReturnType<typeof paths> }> {
     const dir = await tempDir()
     const cwd = join(dir.path, 'repo', 'pkg')
     mkdirSync(cwd, { recursive: true })
     const where = paths({ REEVE_HOME: join(dir.path, 'home') })
-    return { root: dir.path, cwd, where, find: () => findAgents(cwd, where), [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
+    return { root: dir.path, cwd, where, find: async () => ofFiles(await findAgents(cwd, where)), [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
   }
 
   test('without any file there is the built-in agent', async () => {
     await using here = await place()
-    const { agents, errors } = await here.find()
+    const { agents, errors } = await findAgents(here.cwd, here.where)
     expect(errors).toEqual([])
-    expect(agents.map((one) => [one.name, one.source, one.file])).toEqual([['default', 'built-in', null]])
-    expect(agents[0]?.system).toMatch(/^You are a coding agent/)
+    expect(agents.map((one) => [one.name, one.source, one.file])).toEqual(['claude', 'codex', 'default', 'gemini', 'opencode'].map((name) => [name, 'built-in', null]))
+    expect(agents.find(({ name }) => name === 'default')?.system).toMatch(/^You are a coding agent/)
   })
 
   test('precedence, one place taken away after the other', async () => {
@@ -143,7 +163,7 @@ describe('finding', () => {
     expect(agents.map((one) => one.name)).toEqual(['default', 'good'])
     expect(errors).toEqual([{ file: join(here.cwd, '.reeve/agents/review.md'), line: 3, message: expect.stringContaining('there is no tool `sudo`') }])
     await expect(findAgent('review', here.cwd, here.where)).rejects.toMatchObject({ code: 'AGENT_INVALID', message: expect.stringMatching(/review\.md:3: tools: there is no tool/) })
-    await expect(findAgent('nobody', here.cwd, here.where)).rejects.toMatchObject({ code: 'AGENT_INVALID', message: 'there is no agent `nobody`; there are default, good' })
+    await expect(findAgent('nobody', here.cwd, here.where)).rejects.toMatchObject({ code: 'AGENT_INVALID', message: 'there is no agent `nobody`; there are claude, codex, default, gemini, good, opencode' })
     expect(await findAgent('good', here.cwd, here.where)).toMatchObject({ description: 'good' })
   })
 

@@ -6,7 +6,7 @@ import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentsView, AgentView, CheckView, DaemonView, ErrorBody, EventView, HoldView, ProcessView, ProviderCheckView, RemovedView, SteerView, StepView, UsageView,
+  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, ProcessView, ProviderCheckView, RemovedView, SteerView, StepView, UsageView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -30,6 +30,11 @@ const hold = of<HoldView>()(z.object({ reason: holdReason, root: uuid.exactOptio
   id: 'HoldView', description: 'Why a process is paused. `root` belongs to `subtree`: the process whose subtree was paused.',
 })
 
+const ask = of<AskView>()(z.object({
+  id: z.string(), kind: z.enum(['permission', 'question']), text: z.string(), at: time,
+  options: z.array(z.object({ id: z.string(), name: z.string(), kind: z.enum(['allow_once', 'allow_always', 'reject_once', 'reject_always', 'choice']) })),
+})).meta({ id: 'AskView', description: 'What a process asks of a person. Without options it is answered by a text.' })
+
 const tokens = { inputTokens: count, outputTokens: count, cacheReadTokens: count, cacheWriteTokens: count }
 const usage = of<UsageView>()(z.object({
   ...tokens, steps: count, turns: count, messagesSent: count, toolCalls: count, contextTokens: count, costUsd: usd,
@@ -45,7 +50,7 @@ const limits = of<ProcessView['limits']>()(z.object({
 const process = of<ProcessView>()(z.object({
   uuid, pid: count, ppid: count.describe('0 is the kernel'), parentUuid: uuid.nullable().describe('its parent at the spawn'),
   name: z.string().nullable(), agent: z.string(), driver, state: z.enum(['created', 'running', 'zombie', 'dead']), status,
-  activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), resumeAt: time.nullable(),
+  activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), asks: z.array(ask), resumeAt: time.nullable(),
   intent: z.string(), cwd: z.string(), host: z.string(), containment: containment.nullable(),
   createdAt: time, startedAt: time.nullable(), pausedAt: time.nullable(), exitedAt: time.nullable(),
   elapsedMs: ms.describe('active time: it stands still while the process is suspended'),
@@ -74,7 +79,7 @@ const step = of<StepView>()(z.object({
 const line = of<LogLine>()(z.object({ at: time, stream: z.enum(['stdout', 'stderr', 'assistant', 'user', 'tool', 'system']), text: z.string() })).meta({ id: 'LogLine' })
 
 const agent = of<AgentView>()(z.object({
-  name: z.string(), description: z.string(), driver, model: z.string().nullable(),
+  name: z.string(), description: z.string(), driver, command: z.array(z.string()).nullable(), model: z.string().nullable(),
   usesModel: z.string().nullable().describe('the model that it would have here'), needs: z.array(z.string()).describe('the names of the keys that this model needs'),
   usable: z.boolean().describe('it could run, as far as the daemon can see'), reason: z.string().nullable().describe('why not'),
   fallback: z.array(z.string()).nullable(), effort: effort.nullable(),

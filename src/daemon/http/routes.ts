@@ -61,6 +61,11 @@ const OPERATIONS: readonly Route[] = [
     handle: async ({ operations }, { ref, body }) => ({ version: 1, ...(await operations.send(ref, body.text)) }),
   }),
   route({
+    id: 'answerProcess', method: 'POST', path: '/v1/processes/:ref/answer', summary: 'Answers what it asks: with an option, or with a text where there is none.', body: schemas.answerBody, answer: 'steered',
+    errors: ['PERMISSION', 'DISK_FULL', 'READ_ONLY'], example: { option: 'allow' },
+    handle: ({ operations }, { ref, body }) => operations.answer(ref, body),
+  }),
+  route({
     id: 'removeProcess', method: 'DELETE', path: '/v1/processes/:ref', summary: 'Removes an ended process for good, with all that it wrote.', answer: 'removed',
     errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
     handle: ({ removals }, { ref }) => removals.remove(ref),

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
-import type { DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SpawnBody } from '../../api/views.ts'
+import type { AnswerBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SpawnBody } from '../../api/views.ts'
 
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
@@ -57,6 +57,7 @@ export const spawnBody = of<SpawnBody>()(z.strictObject({
   effort: effortRule.exactOptional(),
   fallback: fallbackRule.exactOptional(),
   mcp: words.exactOptional(),
+  permissions: z.enum(['ask', 'allow', 'deny']).exactOptional(),
   env: env.exactOptional(),
 }))
 
@@ -80,6 +81,11 @@ export const resumeBody = of<ResumeBody>()(z.strictObject({
 }))
 
 export const sendBody = of<SendBody>()(z.strictObject({ text: z.string().min(1).max(MAX_TEXT) }))
+export const answerBody = of<AnswerBody>()(z.strictObject({
+  id: z.string().min(1).max(1_000).exactOptional(),
+  option: z.string().min(1).max(1_000).exactOptional(),
+  text: z.string().min(1).max(MAX_TEXT).exactOptional(),
+}))
 export const doctorModelsBody = of<DoctorModelsBody>()(z.strictObject({ env: env.exactOptional() }))
 export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
 

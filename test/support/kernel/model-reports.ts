@@ -69,10 +69,16 @@ export class ModelReports {
     if (p.state !== 'running' || !p.attached || p.stopping || p.holds.length > 0 || p.activity !== 'ready' || p.driver === 'command') return
     if (p.turnOpen) p.activity = 'working'
     else if (p.queue > 0) {
-      p.queue -= 1
+      this.take(p)
       p.turn += 1
       Object.assign(p, { turnOpen: true, activity: 'working' })
     } else if (!p.interactive) this.finish(p, { code: 0, reason: 'completed', cause: 'agent' })
+  }
+
+  /** The first message of its queue. */
+  take(p: Proc): void {
+    p.queue -= 1
+    if (p.intentAt !== null) p.intentAt = p.intentAt === 0 ? null : p.intentAt - 1
   }
 
   finish(p: Proc, exit: Ending): void {
@@ -166,7 +172,7 @@ export class ModelReports {
     if (window !== undefined && p.driver !== 'command') p.window = window
     if (p.driver === 'command') {
       p.turn += 1
-      p.queue = Math.max(0, p.queue - 1)
+      if (p.queue > 0) this.take(p)
       Object.assign(p, { turnOpen: true, activity: 'working' })
       return 'ok'
     }

@@ -27,7 +27,9 @@ export interface Proc {
   attached: boolean
   /** attached once in this incarnation */
   began: boolean
+  /** there is one; and where in the queue it waits */
   hasIntent: boolean
+  intentAt: number | null
   drained: boolean
   /** frozen with something in flight */
   midway: boolean
@@ -134,7 +136,7 @@ export class Model extends ModelReports {
     this.all.set(uuid, {
       uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, external: spec.driver === 'acp' || spec.format !== undefined, session: false, asks: [], interactive: spec.interactive, name: spec.name,
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
-      activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
+      activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', intentAt: spec.driver !== 'command' && spec.intent !== '' ? 0 : null, drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
       turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? 1 : 0,
       step: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
     })
@@ -271,12 +273,16 @@ export class Model extends ModelReports {
     const lineage = p.lineage === null ? undefined : this.all.get(p.lineage)
     Object.assign(p, {
       pid: this.lastPid, state: 'created', name, parent: lineage && this.lives(lineage) ? lineage.uuid : null, exit: null, stopping: null, holds: [],
-      attached: false, began: false, mask: [], handlers: new Map(), pending: [], elapsed: 0, since: null, pausedAt: null, queue: p.queue + (input.message ? 1 : 0),
+      attached: false, began: false, mask: [], handlers: new Map(), pending: [], elapsed: 0, since: null, pausedAt: null,
     })
-    if (!input.rerun || p.driver === 'native') return
-    p.session = false
+    const anew = input.rerun && p.driver !== 'native'
+    if (anew) p.session = false
     // Told again what it is for, unless that still waits.
-    if (p.driver === 'acp' && p.hasIntent && p.turn > 0) p.queue += 1
+    if (anew && p.driver === 'acp' && p.hasIntent && p.intentAt === null) {
+      p.intentAt = p.queue
+      p.queue += 1
+    }
+    if (input.message) p.queue += 1
   }
 
   /** Nothing that it could go on from. */

@@ -1,0 +1,224 @@
+// The one funnel in which a spec is put together from flags, agent file and configuration, for a spawn and for a resume.
+// Owns what each driver can be asked for: what nobody could hold it to is refused, never dropped. Starts nothing.
+// Test: test/e2e/api.test.ts, test/e2e/external.test.ts.
+import { stat } from 'node:fs/promises'
+import { wrongTool, type Agent } from '../config/agent-file.ts'
+import { findAgent } from '../config/agents.ts'
+import { splitEnv } from '../config/credentials.ts'
+import { mcpServers } from '../config/mcp.ts'
+import { isPlayed, keyNames, keysOf } from '../config/model-keys.ts'
+import { recognise } from '../drivers/command/formats/formats.ts'
+import { CAPABILITIES, isPlainCommand } from '../kernel/capabilities.ts'
+import { KernelError } from '../kernel/errors.ts'
+import { checkInstalled } from './installed.ts'
+import type { ResumeBody, SpawnBody } from '../api/views.ts'
+import type { Config } from '../config/config.ts'
+import type { Paths } from '../config/paths.ts'
+import type { Container } from '../drivers/contain/contain.ts'
+import type { Permissions, Process, ProcessSpec } from '../kernel/types.ts'
+import type { Reads } from './reads.ts'
+import type { Settings } from './settings.ts'
+
+export interface SpecsParts {
+  readonly reads: Reads
+  readonly container: Container
+  readonly settings: Settings
+  readonly paths: Paths
+}
+
+/** What all drivers have alike, and what each has of its own. */
+type Shared = 'name' | 'cwd' | 'env' | 'interactive' | 'containment' | 'intent'
+type Own = Omit<ProcessSpec, Shared>
+type Secrets = Readonly<Record<string, string>>
+
+/** begins the reference of a model that replays a process */
+const REPLAY = 'replay:'
+
+export class Specs {
+  readonly #parts: SpecsParts
+
+  constructor(parts: SpecsParts) {
+    this.#parts = parts
+  }
+
+  /** For a spawn. Errors: INVALID, AGENT_INVALID, COMMAND_NOT_FOUND. */
+  async of(body: SpawnBody): Promise<{ readonly spec: ProcessSpec; readonly secrets: Secrets }> {
+    await checkCwd(body.cwd)
+    const { settings, container } = this.#parts
+    const config = await settings.of(body.cwd, body.env ?? {}, defined({ agent: body.agent, containment: body.containment }))
+    const { recorded: env, secrets } = splitEnv(body.env ?? {}, keyNames(config.providers))
+    container.plan('probe', 0, config.containment)
+    const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
+    const own = body.argv ? commandSpec(body, Object.keys(secrets)) : await this.#agentSpec(body, config, secrets)
+    const spec = { ...shared, ...own }
+    if (!body.argv) checkInstalled(spec)
+    return { spec, secrets }
+  }
+
+  async #agentSpec(body: SpawnBody, config: Config, secrets: Secrets): Promise<Own> {
+    const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
+    if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
+    checkTools(body)
+    if (agent.driver === 'native') return this.#nativeSpec(agent, body)
+    const own = agent.driver === 'acp' ? await this.#acpSpec(agent, body) : programSpec(agent, body)
+    return { ...own, credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }
+  }
+
+  async #nativeSpec(agent: Agent, body: SpawnBody): Promise<Own> {
+    refuse(agent, body, ['permissions'])
+    const { agent: name, model: said, containment, effort: hard, fallback: others } = body
+    const config = await this.#parts.settings.of(body.cwd, body.env ?? {}, defined({ agent: name, model: said, containment, effort: hard, fallback: others }))
+    const chosen = said ?? agent.model ?? config.defaultModel
+    const effort = hard ?? agent.effort ?? config.effort
+    if (chosen === null) throw new KernelError('INVALID', 'no model: give --model provider/name, or set defaultModel in config.yaml')
+    const model = await this.#wholeRef(chosen)
+    const fallback = await Promise.all((others ?? fallbackOf(chosen, agent, config)).map((ref) => this.#wholeRef(ref)))
+    const servers = await mcpServers({ cwd: body.cwd, paths: this.#parts.paths, agent, chosen: body.mcp })
+    return {
+      agent: agent.name,
+      driver: agent.driver,
+      model,
+      ...(effort === null ? {} : { effort }),
+      ...(fallback.length === 0 ? {} : { fallback }),
+      ...(servers.length === 0 ? {} : { mcp: servers }),
+      ...toolsOf(agent, body),
+      system: agent.system,
+      argv: null,
+      credentials: credentialsOf(model, fallback, config),
+      limits: { ...agent.limits, ...body.limits },
+    }
+  }
+
+  /** It knows its own servers, and what is configured here for others is not forced on it: only what is named. */
+  async #acpSpec(agent: Agent, body: SpawnBody): Promise<Omit<Own, 'credentials' | 'limits'>> {
+    refuse(agent, body, ['effort', 'fallback'])
+    const named = body.mcp !== undefined || agent.mcp !== null
+    const servers = named ? await mcpServers({ cwd: body.cwd, paths: this.#parts.paths, agent, chosen: body.mcp }) : []
+    return {
+      agent: agent.name,
+      driver: 'acp',
+      model: body.model ?? agent.model,
+      ...(servers.length === 0 ? {} : { mcp: servers }),
+      ...toolsOf(agent, body),
+      ...permissionsOf(agent, body),
+      ...(agent.mode === null ? {} : { mode: agent.mode }),
+      system: agent.system,
+      argv: commandOf(agent),
+    }
+  }
+
+  /** What is replayed is named by its whole UUID, so that it stays the same process. Errors: those of `resolve`, INVALID. */
+  async #wholeRef(model: string): Promise<string> {
+    if (!model.startsWith(REPLAY)) return model
+    const { uuid, spec } = await this.#parts.reads.resolve(model.slice(REPLAY.length))
+    if (spec.driver !== 'native') throw new KernelError('INVALID', `${uuid} cannot be replayed: a process of the driver ${spec.driver} has no steps of ours`)
+    return `${REPLAY}${uuid}`
+  }
+
+  /** The spec with what a resume says otherwise; null if it says nothing. */
+  async overridden({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, body: ResumeBody): Promise<ProcessSpec | null> {
+    checkOverride(spec, body)
+    const { effort, limits } = body
+    const model = body.model === undefined ? undefined : await this.#wholeRef(body.model)
+    if (model === `${REPLAY}${uuid}`) throw new KernelError('INVALID', 'a process cannot replay itself')
+    if (model === undefined && effort === undefined && limits === undefined) return null
+    const said = { ...spec, ...defined({ effort, model }), limits: { ...spec.limits, ...limits } }
+    if (model === undefined || spec.driver !== 'native') return said
+    const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
+    return { ...said, credentials: credentialsOf(model, [], config), ...(isPlayed(model) ? { fallback: [] } : {}) }
+  }
+}
+
+function commandSpec(body: SpawnBody, credentials: readonly string[]): Own {
+  const argv = body.argv ?? []
+  if (argv.length === 0) throw new KernelError('INVALID', 'no command after --')
+  const format = recognise(argv)
+  checkCommand(body, format === null)
+  return {
+    agent: 'command', driver: 'command', model: null, system: null, tools: null, deny: [],
+    argv, ...(format === null ? {} : { format }), credentials, limits: body.limits ?? {},
+  }
+}
+
+/** An agent that is told by its command line what to do. */
+function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | 'limits'> {
+  const { intent = '' } = body
+  const { agent: _, intent: __, argv: ___, ...rest } = body
+  const format = agent.format ?? recognise(commandOf(agent))
+  checkCommand({ ...rest, limits: { ...agent.limits, ...body.limits } }, format === null, `agent "${agent.name}"`)
+  return {
+    agent: agent.name, driver: 'command', model: null, system: null, tools: null, deny: [],
+    argv: [...commandOf(agent), ...(intent === '' ? [] : [intent])], ...(format === null ? {} : { format }),
+  }
+}
+
+function commandOf(agent: Agent): readonly string[] {
+  if (agent.command === null) throw new KernelError('AGENT_INVALID', `agent "${agent.name}" has the driver ${agent.driver} and no \`command\``)
+  return agent.command
+}
+
+/** What only agents have would hold nothing here: a budget, say, of a program that calls its models by itself and does not say so. */
+function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, who = 'a plain command'): void {
+  const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, limits = {} } = body
+  const { maxSteps, budgetUsd, budgetTokens } = limits
+  const counted = isPlain ? { maxSteps, budgetUsd, budgetTokens } : {}
+  const given = Object.entries({ agent, model, effort, fallback, allow, deny, mcp, permissions, interactive: interactive || undefined, ...counted })
+  const wrong = given.filter(([, value]) => value !== undefined).map(([name]) => name)
+  if (wrong.length > 0) throw new KernelError('INVALID', `${who} has no ${wrong.join(', ')}: reeve cannot hold it to them`)
+}
+
+/** A resume can override what a spawn could have asked for. */
+function checkOverride(spec: ProcessSpec, { model, effort, limits }: ResumeBody): void {
+  if (!CAPABILITIES[spec.driver].messages) return checkCommand(defined({ model, effort, limits }), isPlainCommand(spec), isPlainCommand(spec) ? undefined : `agent "${spec.agent}"`)
+  if (spec.driver === 'acp' && effort !== undefined) throw new KernelError('INVALID', `agent "${spec.agent}" has no effort: reeve cannot hold it to that`)
+}
+
+function refuse(agent: Agent, body: SpawnBody, wrong: readonly (keyof SpawnBody)[]): void {
+  const given = wrong.filter((name) => body[name] !== undefined)
+  if (given.length > 0) throw new KernelError('INVALID', `agent "${agent.name}" has no ${given.join(', ')}: reeve cannot hold it to them`)
+}
+
+function checkTools({ allow = [], deny = [] }: SpawnBody): void {
+  const wrong = wrongTool([...allow, ...deny])
+  if (wrong !== null) throw new KernelError('INVALID', wrong)
+}
+
+function toolsOf(agent: Agent, { allow, deny = [] }: SpawnBody): Pick<ProcessSpec, 'tools' | 'deny'> {
+  return { tools: allow ?? agent.tools, deny: [...agent.deny, ...deny] }
+}
+
+/** A word for this one process is about what nobody has named one by one. */
+function permissionsOf(agent: Agent, { permissions }: SpawnBody): { readonly permissions?: Permissions } {
+  if (permissions === undefined) return agent.permissions === null ? {} : { permissions: agent.permissions }
+  return { permissions: { ...agent.permissions, default: permissions } }
+}
+
+/** What stands in for a model that is paid for does not stand in for one that is played: that costs nothing, and is to go on costing nothing. */
+function fallbackOf(model: string, agent: Agent, config: Config): readonly string[] {
+  if (isPlayed(model) && model !== agent.model) return []
+  return agent.fallback ?? (isPlayed(model) ? [] : config.fallback)
+}
+
+/** The names of the keys that the first model needs; a fallback goes without. Errors: INVALID for a provider that nobody configured. */
+function credentialsOf(model: string, fallback: readonly string[], { providers }: Config): readonly string[] {
+  for (const ref of fallback) keysOf(ref, providers)
+  return keysOf(model, providers)
+}
+
+async function checkCwd(cwd: string): Promise<void> {
+  const found = await stat(cwd).catch(() => null)
+  if (!found?.isDirectory()) throw new KernelError('INVALID', `${cwd} is not a directory`)
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
+
+function checkName(name: string | undefined): string | null {
+  if (name === undefined) return null
+  if (!NAME.test(name) || /^\d+$/.test(name)) throw new KernelError('INVALID', `"${name}" is no name: it is 1 to 64 of A-Z a-z 0-9 . _ -, begins with a letter or digit, and is not all digits`)
+  return name
+}
+
+/** Without what was not given: absent and undefined are told apart. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}
