@@ -153,6 +153,13 @@ describe.each(WIRES)('$kind', (format) => {
     expect(server.sentBytes).toBeLessThan(100 * 1024 * 1024)
   })
 
+  test('a key that the provider repeats is not in what is told', async () => {
+    const key = 'one-key-of-a-person'
+    await using server = await modelServer([{ status: 401, error: { type: 'authentication_error', message: `bad key ${key}; ${key} is not known` } }])
+    const failure = await failureOf(askModel(await wireModel(format, server.url, { lookup: () => key })))
+    expect(failure.message).toBe(`${format.provider}: 401 bad key [secret]; [secret] is not known`)
+  })
+
   test('a redirection is not followed: the key would go along', async () => {
     await using other = await modelServer([{ text: 'ok' }])
     const failure = await failing(format, { status: 307, headers: { location: `${other.url}${format.path}` }, body: '' })

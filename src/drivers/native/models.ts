@@ -55,7 +55,7 @@ export async function resolveModel(ref: string | null, options: ModelOptions): P
   const own = config.models?.[name]
   const window = own?.contextWindow ?? await windowTokens({ provider, model: name, baseURL: config.baseURL })
   const maxOutputTokens = own?.maxOutputTokens ?? lowered(options.maxOutputTokens, window)
-  return new SdkModel({ provider, name, baseURL: config.baseURL, wire: await WIRES[config.kind](endpoint, name), window, effort, maxOutputTokens, idleMs })
+  return new SdkModel({ provider, name, baseURL: config.baseURL, secret: endpoint.apiKey, wire: await WIRES[config.kind](endpoint, name), window, effort, maxOutputTokens, idleMs })
 }
 
 const WIRES: Readonly<Record<ProviderConfig['kind'], (endpoint: Endpoint, name: string) => Promise<Wire>>> = {

@@ -21,6 +21,8 @@ export interface SdkModelOptions {
   readonly provider: string
   readonly name: string
   readonly baseURL: string
+  /** the key; what a provider says of a call has it no more */
+  readonly secret: string | null
   readonly wire: Wire
   readonly window: number | null
   readonly effort: Effort | null
@@ -48,6 +50,8 @@ const NOT_TAKEN: readonly (readonly [what: Optional, words: RegExp])[] = [
 const OTHER_CAUSES: ReadonlySet<FailureKind> = new Set(['too-long', 'auth', 'rate-limit', 'refused', 'cut'])
 /** A window of which so much is used up is full: some servers say no more than that the answer was cut. */
 const FULL_SHARE = 0.99
+/** Shorter ones are placeholders of local servers, and may be any word. */
+const LEAST_SECRET_CHARS = 8
 
 export class SdkModel implements Model {
   readonly ref: string
@@ -117,10 +121,17 @@ export class SdkModel implements Model {
     const ours = ourRefusal(error)
     if (ours !== null) return new CallFailed(`${provider}: ${ours.message}`, { kind: ours.kind, retryable: ours.retryable, partial, usage })
     const failure = readFailure(error, Date.now())
-    const { message, ...read } = failure
+    const { message: said, ...read } = failure
+    const message = this.#hide(said)
     const left = OTHER_CAUSES.has(read.kind) ? null : this.#leaveOut(call, failure)
     if (left === null) return new CallFailed(`${provider}: ${message}`, { ...read, partial, usage })
     return new CallFailed(`${provider}: ${message}; asked again without ${left}`, { ...read, kind: 'other', partial, usage, retryable: true, retryAfterMs: 0 })
+  }
+
+  /** Some servers repeat the key that they refuse, and what failed is journaled, shown and told to other models. */
+  #hide(text: string): string {
+    const { secret } = this.#options
+    return secret === null || secret.length < LEAST_SECRET_CHARS ? text : text.replaceAll(secret, '[secret]')
   }
 
   /** What the provider refused is left out of all later calls; nothing is charged for a refusal. */
