@@ -4,65 +4,16 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commandDriver, commandWith } from '../../src/drivers/command/command.ts'
 import { LineCutter, MAX_LINE_BYTES } from '../../src/drivers/command/lines.ts'
-import type { Agent, KernelPort, Launch } from '../../src/drivers/port.ts'
-import type { Ack, Report } from '../../src/kernel/reports.ts'
-import type { ProcessSpec } from '../../src/kernel/types.ts'
-import { newContained, UUID, workingKinds } from '../support/contained.ts'
-import type { Contained } from '../support/contained.ts'
-import { testEnv } from '../support/env.ts'
+import { launchOf, Recorder, run } from '../support/command.ts'
+import { newContained, workingKinds } from '../support/contained.ts'
 import { eventually, livingWith, readLiving } from '../support/living.ts'
-import { specOf } from '../support/store-facts.ts'
 
 const kinds = await workingKinds()
 const KIB = 1024
 
-class Recorder implements KernelPort {
-  readonly reports: Report[] = []
-  readonly signal = new AbortController().signal
-  /** each report waits for this */
-  gate: Promise<unknown> = Promise.resolve()
-  deaf = false
-  refused: Report['type'] | null = null
-  async report(report: Report): Promise<Ack> {
-    if (this.deaf) throw new Error('the process is gone')
-    if (report.type === this.refused) throw new Error('the store is damaged')
-    this.reports.push(report)
-    await this.gate
-    return 'ok'
-  }
-  async clear(): Promise<void> {}
-  live(): void {}
-  text(stream: 'stdout' | 'stderr'): string {
-    return this.reports.map((report) => (report.type === 'output' && report.stream === stream ? report.text : '')).join('')
-  }
-  find<T extends Report['type']>(type: T): Extract<Report, { type: T }> | null {
-    return (this.reports.find((report) => report.type === type) as Extract<Report, { type: T }> | undefined) ?? null
-  }
-}
-
 /** bytes that a process has written in its life */
 function writtenBy(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
-}
-
-async function launchOf(contained: Contained, argv: readonly string[] | null, changes: Partial<ProcessSpec> = {}): Promise<Launch> {
-  const containment = await contained.open(changes.containment === 'cgroup' ? 'cgroup' : 'group')
-  const spec = specOf({ driver: 'command', argv, cwd: contained.dir, env: testEnv(contained.dir), ...changes })
-  return {
-    uuid: UUID, pid: 1, spec, containment, intent: containment.intent, tmpDir: contained.dir,
-    credentials: { MY_KEY: 'secret' }, step: 1, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: async () => [],
-  }
-}
-
-interface Running extends AsyncDisposable {
-  readonly agent: Agent
-  readonly kernel: Recorder
-}
-
-async function run(contained: Contained, argv: readonly string[], changes: Partial<ProcessSpec> = {}): Promise<Running> {
-  const kernel = new Recorder()
-  const agent = await commandDriver.start(await launchOf(contained, argv, changes), kernel)
-  return { agent, kernel, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() }
 }
 
 describe.each(kinds)('%s', (containment) => {

@@ -1,0 +1,78 @@
+// The command driver with real programs in a containment of their own; the kernel is a recorder that acknowledges when it
+// is told to.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { commandDriver } from '../../src/drivers/command/command.ts'
+import type { Agent, KernelPort, Launch } from '../../src/drivers/port.ts'
+import type { Ack, Report } from '../../src/kernel/reports.ts'
+import type { ProcessSpec } from '../../src/kernel/types.ts'
+import { UUID } from './contained.ts'
+import type { Contained } from './contained.ts'
+import { testEnv } from './env.ts'
+import type { Played } from './programs/json-agent.ts'
+import { ROOT } from './source.ts'
+import { specOf } from './store-facts.ts'
+
+export class Recorder implements KernelPort {
+  readonly reports: Report[] = []
+  readonly signal = new AbortController().signal
+  /** each report waits for this */
+  gate: Promise<unknown> = Promise.resolve()
+  deaf = false
+  refused: Report['type'] | null = null
+  async report(report: Report): Promise<Ack> {
+    if (this.deaf) throw new Error('the process is gone')
+    if (report.type === this.refused) throw new Error('the store is damaged')
+    this.reports.push(report)
+    await this.gate
+    return 'ok'
+  }
+  async clear(): Promise<void> {}
+  live(): void {}
+  text(stream: 'stdout' | 'stderr'): string {
+    return this.reports.map((report) => (report.type === 'output' && report.stream === stream ? report.text : '')).join('')
+  }
+  find<T extends Report['type']>(type: T): Extract<Report, { type: T }> | null {
+    return this.all(type)[0] ?? null
+  }
+  all<T extends Report['type']>(type: T): Extract<Report, { type: T }>[] {
+    return this.reports.filter((report): report is Extract<Report, { type: T }> => report.type === type)
+  }
+}
+
+export async function launchOf(contained: Contained, argv: readonly string[] | null, changes: Partial<ProcessSpec> = {}, more: Partial<Launch> = {}): Promise<Launch> {
+  const kind = changes.containment ?? 'group'
+  const containment = await contained.open(kind === 'auto' ? 'group' : kind)
+  const spec = specOf({ driver: 'command', agent: 'command', argv, cwd: contained.dir, env: testEnv(contained.dir), ...changes })
+  return {
+    uuid: UUID, pid: 1, spec, containment, intent: containment.intent, tmpDir: contained.dir,
+    credentials: { MY_KEY: 'secret' }, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null,
+    historyOf: () => Promise.resolve([]), history: async () => [], ...more,
+  }
+}
+
+export interface Running extends AsyncDisposable {
+  readonly agent: Agent
+  readonly kernel: Recorder
+}
+
+export async function run(contained: Contained, argv: readonly string[], changes: Partial<ProcessSpec> = {}, more: Partial<Launch> = {}): Promise<Running> {
+  const kernel = new Recorder()
+  const agent = await commandDriver.start(await launchOf(contained, argv, changes, more), kernel)
+  return { agent, kernel, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() }
+}
+
+/** Writes what is played, and gives the command line that plays it. */
+export async function playing(dir: string, items: readonly Played[], name = 'played.json'): Promise<string[]> {
+  const file = join(dir, name)
+  await writeFile(file, JSON.stringify(items))
+  return [process.execPath, join(ROOT, 'test/support/programs/json-agent.ts'), file]
+}
+
+/** The same as a program of its own name: gives its path. */
+export async function programThatPlays(dir: string, name: string, items: readonly Played[]): Promise<string> {
+  const argv = await playing(dir, items)
+  const file = join(dir, name)
+  await writeFile(file, `#!/bin/sh\nexec ${argv.map((arg) => `'${arg}'`).join(' ')} "$@"\n`, { mode: 0o755 })
+  return file
+}
