@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ContextMessage, ToolResult } from '../../src/drivers/native/context.ts'
 import { inputDifferences, inputOf, textDifference, toolDifference } from '../../src/drivers/native/differences.ts'
+import { ReplayPast } from '../../src/drivers/native/replay.ts'
 
 const LONG = 'x'.repeat(100)
 
@@ -57,4 +58,10 @@ describe('before a step', () => {
     expect(inputDifferences(2, input(result('same')), input(result('same')))).toEqual([])
     expect(inputDifferences(2, input(result('same')), input(result('same', { callId: 'other' })))).toEqual([])
   })
+})
+
+test('what an earlier incarnation has told: its differences, and no other note that names the replay', () => {
+  const past = new ReplayPast('replay:0198c1a2')
+  for (const text of ['replay: step 1: a message that was not recorded', 'replay:0198c1a2 failed (busy): script:b.yaml goes on', 'budget: 9 of 9 tokens are used']) past.see({ type: 'process.note', text })
+  expect([...past.told]).toEqual(['step 1: a message that was not recorded'])
 })

@@ -14,6 +14,8 @@ import { Toolbox } from './tools/toolbox.ts'
 import { abortable } from './work.ts'
 
 const REPLAY = 'replay:'
+/** What a note of a difference begins with; without the blank it is the name of a model. */
+const TELLS = `${REPLAY} `
 
 /** Differences that are told one by one. */
 const MAX_TOLD = 50
@@ -33,7 +35,7 @@ export class ReplayPast {
   see(body: FactBody): void {
     if (body.type === 'model.started') this.#model = body.model
     if (body.type === 'model.finished' && this.#model === this.#ref) this.answered += 1
-    if (body.type === 'process.note' && body.text.startsWith(REPLAY)) this.told.add(body.text.slice(REPLAY.length + 1))
+    if (body.type === 'process.note' && body.text.startsWith(TELLS)) this.told.add(body.text.slice(TELLS.length))
     if (body.type === 'process.resumed' && body.spec !== undefined && !this.#isOf(body.spec)) this.#forget()
   }
 
@@ -151,7 +153,7 @@ class Replay implements Model {
   async #say(request: ModelRequest, texts: readonly string[]): Promise<void> {
     const fresh = texts.filter((text) => !this.#told.has(text))
     for (const text of fresh) this.#told.add(text)
-    await abortable(Promise.all(fresh.map((text) => this.#note(`${REPLAY} ${text}`))), request.signal)
+    await abortable(Promise.all(fresh.map((text) => this.#note(`${TELLS}${text}`))), request.signal)
   }
 }
 
