@@ -14,10 +14,10 @@ async function checksOf(daemon: LocalDaemon): Promise<Check[]> {
   return (await daemon.client.get<{ checks: Check[] }>('/v1/doctor')).checks.filter(({ name }) => name.startsWith('containment '))
 }
 
-/** A folder with an `unshare` that fails in these words, first in PATH. */
-async function withBroken(words: string): Promise<AsyncDisposable> {
+/** A folder with an `unshare` that does this instead, first in PATH. */
+async function withUnshare(script: string): Promise<AsyncDisposable> {
   const dir = await tempDir()
-  await writeFile(join(dir.path, 'unshare'), `#!/bin/sh\necho "unshare: ${words}" >&2\nexit 1\n`)
+  await writeFile(join(dir.path, 'unshare'), `#!/bin/sh\n${script}\n`)
   await chmod(join(dir.path, 'unshare'), 0o755)
   vi.stubEnv('PATH', `${dir.path}:${process.env['PATH'] ?? ''}`)
   return dir
@@ -41,10 +41,17 @@ test('doctor has a row for each kind, the strongest first, and says what is in u
 })
 
 test('a kind that does not work here is refused with the reason, leaves no row, and doctor says what to do', async () => {
-  await using _ = await withBroken('mount /proc failed: Operation not permitted')
+  await using _ = await withUnshare('echo "unshare: mount /proc failed: Operation not permitted" >&2; exit 1')
   await using daemon = await LocalDaemon.start()
   await expect(daemon.sh('true', { containment: 'pidns' })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringMatching(/pidns does not work here: unshare: mount \/proc failed/) })
   expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toEqual([])
   const [, pidns] = await checksOf(daemon)
   expect(pidns).toMatchObject({ ok: false, optional: true, detail: 'unshare: mount /proc failed: Operation not permitted', hint: expect.stringContaining('systempaths=unconfined') })
+})
+
+test('a kind that hangs when it is tried holds up the start for a while only', async () => {
+  await using _ = await withUnshare('exec sleep 3600')
+  await using daemon = await LocalDaemon.start()
+  const [, pidns] = await checksOf(daemon)
+  expect(pidns).toMatchObject({ ok: false, detail: 'no namespace was there after 2 s' })
 })

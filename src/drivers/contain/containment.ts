@@ -138,8 +138,8 @@ export class OwnedContainment implements Containment {
       },
       askMembers: (signal) => cage.signalMembers(signal),
       kill: () => {
-        for (const program of this.#programs) program.signal('SIGKILL')
         cage.kill()
+        for (const program of this.#programs) program.signal('SIGKILL')
       },
       members: () => cage.members(),
       waiting: this.#waiting(),

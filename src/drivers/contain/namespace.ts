@@ -11,8 +11,6 @@ import type { OsHandle } from '../../kernel/types.ts'
 import { handleOf, liveness, signalOne } from './handle.ts'
 import { childrenOf, MARKER } from './proc.ts'
 
-/** What is not up after this time never will be. */
-const UP_MS = 10_000
 const MAX_WORDS = 2_000
 /** Where an administrator's programs are, if the daemon's PATH does not say so. */
 const MORE_DIRS = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/bin', '/bin']
@@ -78,10 +76,10 @@ export class Namespace {
   }
 
   /** Resolves when it can be entered. Errors: one that says why it cannot be made. `marker` is in its init's environment. */
-  static async make(tools: Tools, marker: string): Promise<Namespace> {
+  static async make(tools: Tools, marker: string, upMs: number): Promise<Namespace> {
     const outside = spawnInit(tools, marker)
     try {
-      await up(outside)
+      await up(outside, upMs)
       // In one turn: until we have reaped `unshare`, nobody else can have become its child.
       return new Namespace(outside, tools, lookInside(outside))
     } catch (error) {
@@ -94,6 +92,11 @@ export class Namespace {
   /** Nobody is left in it, and nobody can enter it. Whoever kills `unshare` alone has the init killed by the kernel, soon. */
   get ended(): boolean {
     return this.#ended && liveness(this.init) !== 'alive'
+  }
+
+  /** it was killed, or has ended */
+  get isClosed(): boolean {
+    return this.#files === null
   }
 
   /** programs can enter it; not if somebody inside has killed the reader of its lifeline */
@@ -186,11 +189,11 @@ function spawnInit({ unshare }: Tools, marker: string): ChildProcess {
 }
 
 /** Resolves when the init has said so; rejects with the words of `unshare` if it ends instead. */
-async function up(child: ChildProcess): Promise<void> {
+async function up(child: ChildProcess, upMs: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const words: string[] = []
   const complain = () => reject(new Error(words.join('').trim().slice(0, MAX_WORDS) || 'unshare ended without a word'))
-  const tooLate = setTimeout(() => reject(new Error(`no namespace was there after ${UP_MS / 1_000} s`)), UP_MS)
+  const tooLate = setTimeout(() => reject(new Error(`no namespace was there after ${upMs / 1_000} s`)), upMs)
   child.stdout?.once('data', () => resolve())
   child.stderr?.on('data', (chunk: Buffer) => { words.push(chunk.toString()) })
   child.once('error', reject)

@@ -4,17 +4,22 @@
 import { Namespace } from './namespace.ts'
 import type { Tools } from './namespace.ts'
 
+/** What is not up after this time never will be. */
+const UP_MS = 10_000
+
 export class Namespaces implements AsyncDisposable {
   readonly #tools: Tools
   readonly #marker: string
+  readonly #upMs: number
   readonly #living = new Set<Namespace>()
   readonly #making = new Set<Promise<Namespace>>()
   #spare: Promise<Namespace | null> | null = null
   #closed = false
 
   /** `marker` goes into the environment of each init: by it the guardian finds those whose lifeline fails. */
-  constructor(tools: Tools, marker: string) {
+  constructor(tools: Tools, marker: string, upMs = UP_MS) {
     this.#tools = tools
+    this.#upMs = upMs
     this.#marker = marker
   }
 
@@ -45,7 +50,7 @@ export class Namespaces implements AsyncDisposable {
   }
 
   async #make(): Promise<Namespace> {
-    const making = Namespace.make(this.#tools, this.#marker)
+    const making = Namespace.make(this.#tools, this.#marker, this.#upMs)
     this.#making.add(making)
     try {
       const made = await making

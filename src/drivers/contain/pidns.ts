@@ -11,8 +11,8 @@ import type { Namespaces } from './namespaces.ts'
 import { childrenOf, isStopped, isZombie, readRow } from './proc.ts'
 import { standsStill, Still } from './still.ts'
 
-/** The end of the namespace is told at once; the end of one member is not, so we look. */
-const POLL_MS = 10
+/** The ends of programs and of the namespace are told at once; that of an orphan is not, so we look. */
+const POLL_MS = 50
 /** How long the end of a program may stay unseen that had stopped itself and that somebody else has woken. */
 const WAKE_MS = 1_000
 
@@ -58,6 +58,8 @@ export class PidnsCage implements Cage {
   // The proxy stops itself when its program is stopped, and wakes it when it is woken: it must be awake to see the end.
   // Until it has made its program it is all that there is of it.
   signalProgram(proxy: OsHandle, signal: OsSignal): boolean {
+    // All are being killed by the kernel; a proxy that is not inside yet cannot get in.
+    if (signal === 'SIGKILL' && this.#namespace?.isClosed === true) return true
     const program = programOf(proxy)
     if (program === null) return signalGroup(proxy, signal) === 'sent'
     const sent = signalGroup(program, signal) === 'sent'

@@ -85,7 +85,7 @@ async function complaintOfCgroup(dir: string, marker: string): Promise<string | 
 }
 
 async function complaintOfPidns(tools: Tools, marker: string): Promise<string | null> {
-  await using namespaces = new Namespaces(tools, marker)
+  await using namespaces = new Namespaces(tools, marker, PROBE_MS)
   return await complaintOf(new PidnsCage(namespaces), marker)
 }
 
@@ -105,12 +105,15 @@ async function tryOut(cage: Cage, marker: string): Promise<void> {
     if (!(await until(done, deadline - performance.now(), { ...cage.waiting, pollMs: PROBE_POLL_MS }))) throw new Error(complaint)
   }
   await cage.prepare()
-  const trial = startTrial(cage, marker)
+  const trial = startTrial(cage, marker, Math.max(1, deadline - performance.now()))
   try {
     if (!(await trial.up)) throw new Error(trial.words() || 'a program could not be put into it')
     cage.freeze()
     await expect(() => cage.isFrozen(), 'what is in it could not be frozen')
     await expect(() => isKilled(cage, trial), 'what is in it could not be killed')
+  } catch (error) {
+    cage.kill()
+    throw error
   } finally {
     trial.letGo()
     cage.thaw()
@@ -136,11 +139,11 @@ interface Trial {
   letGo(): void
 }
 
-function startTrial(cage: Cage, marker: string): Trial {
+function startTrial(cage: Cage, marker: string, upMs: number): Trial {
   const [program, ...args] = cage.enter(TRIAL, '/')
   const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', [MARKER]: marker }
   const child = spawn(program, args, { cwd: '/', detached: true, env, stdio: ['pipe', 'pipe', 'pipe'] })
-  const signal = AbortSignal.timeout(PROBE_MS)
+  const signal = AbortSignal.timeout(upMs)
   const happens = (emitter: EventEmitter, event: string) => once(emitter, event, { signal }).then(() => true, () => false)
   const up = Promise.race([happens(child.stdout, 'data'), happens(child, 'close').then(() => false)])
   const words: string[] = []
