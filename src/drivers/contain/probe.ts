@@ -105,7 +105,7 @@ async function tryOut(cage: Cage, marker: string): Promise<void> {
     if (!(await until(done, deadline - performance.now(), { ...cage.waiting, pollMs: PROBE_POLL_MS }))) throw new Error(complaint)
   }
   await cage.prepare()
-  const trial = startTrial(cage, marker, Math.max(1, deadline - performance.now()))
+  const trial = startTrial(cage, marker, Math.max(1, Math.ceil(deadline - performance.now())))
   try {
     if (!(await trial.up)) throw new Error(trial.words() || 'a program could not be put into it')
     cage.freeze()
