@@ -55,6 +55,15 @@ test("the user's servers are there; a project's are told of and not started unti
   expect(local.errors).toEqual([])
 })
 
+test('servers that are missing for the same reason are told of together', async () => {
+  await using local = await LocalDaemon.start()
+  await put(join(local.work, '.mcp.json'), { mcpServers: { one: server(), two: server() } })
+  const process = await local.play([{ text: 'done' }])
+  await local.ended(process.uuid)
+  const told = await local.event(process.uuid, (event) => event['fact'] === 'process.note')
+  expect(told['text']).toBe(`MCP servers one, two are not used: ${local.work}/.mcp.json is not trusted to start programs: reeve config trust ${local.work}`)
+})
+
 test('an agent file names its servers; none and unknown ones are as they are said', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server(), other: server() } }) })
   await put(join(local.work, '.reeve/agents/one.md'), '---\nmcp: [user]\ntools: mcp__user__echo\n---\n')

@@ -67,7 +67,7 @@ export class McpServers implements ToolSource {
     await Promise.all(Array.from({ length: MAX_AT_ONCE }, startSome))
     await this.#changed()
     const missing = this.#states().filter((one) => one.state !== 'up')
-    if (missing.length > 0) await this.#note(missing.map(({ name, detail }) => `MCP server ${name} is not used: ${detail}`).join('; '))
+    if (missing.length > 0) await this.#note(notUsed(missing))
   }
 
   #sort(starts: readonly McpStart[]): void {
@@ -112,4 +112,12 @@ export class McpServers implements ToolSource {
   async #note(text: string): Promise<void> {
     await this.#parts.report({ type: 'note', text }).catch(() => undefined)
   }
+}
+
+/** All servers of a file are missing for the same reason when it is not trusted: that is said once. */
+function notUsed(missing: readonly McpState[]): string {
+  return [...Map.groupBy(missing, ({ detail }) => detail)].map(([detail, servers]) => {
+    const names = servers.map(({ name }) => name).join(', ')
+    return `MCP ${servers.length === 1 ? `server ${names} is` : `servers ${names} are`} not used: ${detail}`
+  }).join('; ')
 }
