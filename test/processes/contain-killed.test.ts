@@ -1,10 +1,11 @@
 // A daemon that is killed between any two steps of a spawn leaves nothing running; and the next one, which recovers by what was
 // recorded until then, neither finds anything nor takes anything for its own. The moments are turns of the event loop: the
-// pipes, the namespace, the fork and the handle each take some. For each kind, for its first program and for a later one.
+// pipes, the namespace, the fork and the handle each take some. For each kind, for its
+// first program, for a later one, and for one that has to wait because all is frozen.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -37,8 +38,22 @@ async function killedAfter(turns: number, args: readonly string[]): Promise<Reco
   return { intent, handle: lines.find(({ handle }) => handle !== undefined)?.handle ?? null }
 }
 
-describe.each(kinds.flatMap((kind) => [[kind, 'first'], [kind, 'later']] as const))('%s, the %s program', (kind, when) => {
-  test.each(MOMENTS)('kill -9 after %i turns leaves nothing', async (turns) => {
+/** Who carries the marker, also where no argument tells: a proxy, say. */
+function environsWith(marker: string): string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && environOf(name).includes(marker))
+}
+
+function environOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+describe.each(kinds.flatMap((kind) => [[kind, 'first'], [kind, 'later'], [kind, 'frozen']] as const))('%s, %s', (kind, when) => {
+  // Nothing begins while it is frozen: one moment is like another.
+  test.each(when === 'frozen' ? [300] : MOMENTS)('kill -9 after %i turns leaves nothing', async (turns) => {
     await using dir = await tempDir()
     const token = newToken()
     await using _ = { [Symbol.asyncDispose]: () => Promise.resolve(killLeft(token)) }
@@ -47,6 +62,7 @@ describe.each(kinds.flatMap((kind) => [[kind, 'first'], [kind, 'later']] as cons
     const { survivors } = await next.recover(intent, handle)
     expect(survivors).toEqual([])
     await eventually(() => livingWith(token).length === 0, 'nobody is left')
+    expect(environsWith(intent.marker)).toEqual([])
     await eventually(() => intent.path === null || !existsSync(dirname(intent.path)), 'no cgroup is left')
     expect((await readdir(dir.path)).filter((name) => name.startsWith('pipes')).length).toBeLessThanOrEqual(1)
     expect(['gone', 'unowned']).toContain((await next.recover(intent, handle)).outcome)

@@ -1,5 +1,5 @@
 // A small daemon that kills itself in the middle of a spawn. Arguments: stateDir, kind, token, turns of the event loop to live
-// on after the spawn has begun, `first` or `later` (a program of the incarnation runs already).
+// on after the spawn has begun, `first`, `later` (a program of the incarnation runs already) or `frozen` (and it stands still).
 // Says in JSON lines what a real daemon would have recorded by then.
 import { setImmediate } from 'node:timers/promises'
 import { writeSync } from 'node:fs'
@@ -21,7 +21,8 @@ const spawn = async () => {
   record({ handle: program.handle })
   return program
 }
-if (when === 'later') await announced(await spawn(), 'up')
+if (when !== 'first') await announced(await spawn(), 'up')
+if (when === 'frozen') await containment.freeze()
 spawn().catch((error: unknown) => console.error(error))
 for (let turn = 0; turn < Number(turns); turn++) await setImmediate()
 process.kill(process.pid, 'SIGKILL')
