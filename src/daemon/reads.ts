@@ -12,8 +12,10 @@ import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Table } from './table.ts'
 
-/** dead rows per page, and facts per page */
+/** dead rows per page */
 const PAGE = 500
+/** Facts per page: one may have long texts and pictures, and of most of it little is shown. */
+const PAGE_FACTS = 32
 /** dead rows that a list gives at most */
 const MAX_DEAD = 10_000
 /** lines that `logs` gives at most */
@@ -132,7 +134,7 @@ export class Reads {
       const { body } = fact
       const step = 'step' in body ? body.step : 0
       if (step > after + limit) break
-      if (step > after && STEP_FACTS.has(body.type)) facts.push(fact)
+      if (step > after && STEP_FACTS.has(body.type)) facts.push(withoutPictures(fact))
     }
     // Between two pages it may have been removed: then this would be a part that looks like the whole.
     await this.get(process.uuid)
@@ -141,9 +143,9 @@ export class Reads {
 
   async *#facts(uuid: Uuid): AsyncGenerator<StoredFact> {
     for (let after = 0; ; ) {
-      const page = await this.#store.facts(uuid, after, PAGE)
+      const page = await this.#store.facts(uuid, after, PAGE_FACTS)
       yield* page
-      if (page.length < PAGE) return
+      if (page.length < PAGE_FACTS) return
       after = page.at(-1)?.seq ?? after
     }
   }
@@ -151,16 +153,26 @@ export class Reads {
   /** The last lines of what a process said and did (since a wall time); what has lines after `cursor` is not among them. */
   async logs(process: Process, tail: number, since: number | null = null): Promise<{ lines: LogLine[]; cursor: number }> {
     const wanted = Math.min(tail, MAX_LINES)
-    const facts = await this.#lastFacts(process.uuid, Math.max(1, wanted), since)
-    const lines = facts.filter(({ at }) => since === null || at >= since).flatMap(({ at, body }) => logLines(iso(at), body))
-    return { lines: lines.slice(Math.max(0, lines.length - wanted)), cursor: facts.at(-1)?.cursor ?? 0 }
+    let lines: LogLine[] = []
+    let cursor = 0
+    for await (const page of this.#lastPages(process.uuid)) {
+      cursor ||= page.at(-1)?.cursor ?? 0
+      const before = page.filter(({ at }) => since === null || at >= since).flatMap(({ at, body }) => logLines(iso(at), body))
+      lines = [...before, ...lines]
+      if (lines.length >= wanted || (page[0]?.at ?? 0) < (since ?? 0)) break
+    }
+    // Between two pages it may have been removed: then this would be a part that looks like the whole.
+    await this.get(process.uuid)
+    return { lines: lines.slice(Math.max(0, lines.length - wanted)), cursor }
   }
 
-  /** The last facts that have lines; of a long history no more is read than it takes to come before `since`. */
-  async #lastFacts(uuid: Uuid, most: number, since: number | null): Promise<readonly StoredFact[]> {
-    for (let limit = since === null ? most : Math.min(most, PAGE); ; limit = Math.min(most, limit * 4)) {
-      const facts = await this.#store.tail(uuid, limit, LOG_FACTS)
-      if (limit === most || facts.length < limit || (facts[0]?.at ?? 0) < (since ?? 0)) return facts
+  /** The facts that have lines, from the end, in pages that are in order. */
+  async *#lastPages(uuid: Uuid): AsyncGenerator<readonly StoredFact[]> {
+    for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
+      const page = await this.#store.tail(uuid, PAGE_FACTS, LOG_FACTS, before)
+      yield page
+      if (page.length < PAGE_FACTS) return
+      before = page[0]?.seq ?? 0
     }
   }
 
@@ -175,6 +187,12 @@ export class Reads {
     }
     return before
   }
+}
+
+/** A page of steps tells of pictures, and shows none: they would be held until the last fact is read. */
+function withoutPictures(fact: StoredFact): StoredFact {
+  const { body } = fact
+  return body.type === 'tool.finished' && body.images ? { ...fact, body: { ...body, images: body.images.map((image) => ({ ...image, data: '' })) } } : fact
 }
 
 const STEP_FACTS: ReadonlySet<string> = new Set(['model.started', 'model.finished', 'model.failed', 'tool.finished', 'context.compacted', 'compaction.failed'])

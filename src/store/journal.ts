@@ -26,10 +26,17 @@ export function readFacts(sql: Statements, owner: Owner, afterSeq: number, limit
   return readEntries(sql, owner, entriesFrom(sql, owner, afterSeq + 1, limit))
 }
 
-export function readTail(sql: Statements, owner: Owner, limit: number, types?: readonly string[]): StoredFact[] {
+/** Of the types (undefined: of all), before a fact. */
+interface Tail {
+  readonly limit: number
+  readonly types: readonly string[] | undefined
+  readonly beforeSeq: number
+}
+
+export function readTail(sql: Statements, owner: Owner, { limit, types, beforeSeq }: Tail): StoredFact[] {
   checkLimit(limit)
   const codes = types?.map(codeOf).filter((code) => code !== undefined)
-  return readEntries(sql, owner, lastEntries(sql, owner, limit, codes && new Set(codes)))
+  return readEntries(sql, owner, lastEntries(sql, owner, { limit, codes: codes && new Set(codes), beforeSeq }))
 }
 
 /** One process's facts after a cursor. */

@@ -67,12 +67,20 @@ export function entriesFrom(sql: Statements, owner: Owner, seq: number, limit: n
   return found
 }
 
-/** The last entries in order, at most `limit`, of the types `codes` (undefined: of all). */
-export function lastEntries(sql: Statements, owner: Owner, limit: number, codes: ReadonlySet<number> | undefined): Entry[] {
+interface Last {
+  readonly limit: number
+  /** undefined: of all */
+  readonly codes: ReadonlySet<number> | undefined
+  readonly beforeSeq: number
+}
+
+/** The last entries before a fact in order, at most `limit`, of the types `codes`. */
+export function lastEntries(sql: Statements, owner: Owner, { limit, codes, beforeSeq }: Last): Entry[] {
   const found: Entry[] = []
-  for (let block = Math.ceil(owner.seq / BLOCK_FACTS) - 1; block >= 0 && found.length < limit; block--) {
+  const last = Math.min(owner.seq, beforeSeq - 1)
+  for (let block = Math.ceil(last / BLOCK_FACTS) - 1; block >= 0 && found.length < limit; block--) {
     for (const entry of readBlock(sql, owner, block).toReversed()) {
-      if (found.length < limit && (codes?.has(entry.code) ?? true)) found.push(entry)
+      if (found.length < limit && entry.seq <= last && (codes?.has(entry.code) ?? true)) found.push(entry)
     }
   }
   return found.toReversed()

@@ -94,10 +94,10 @@ class SqliteStore implements Store {
     })
   }
 
-  async tail(uuid: Uuid, limit: number, types?: readonly string[]): Promise<readonly StoredFact[]> {
+  async tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq = Infinity): Promise<readonly StoredFact[]> {
     return guard(`The last facts of ${uuid}`, () => {
       const owner = this.#owner(uuid)
-      return owner === undefined ? [] : readTail(this.#sql, owner, limit, types)
+      return owner === undefined ? [] : readTail(this.#sql, owner, { limit, types, beforeSeq })
     })
   }
 

@@ -57,8 +57,8 @@ export interface Store extends AsyncDisposable {
   find(ref: string): Promise<readonly Uuid[]>
   /** a page of one process's facts in order, after `afterSeq`; here as in `tail` and `since` a page shorter than its limit is the last */
   facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
-  /** a page of the last facts of one process, in order; `types` narrows it */
-  tail(uuid: Uuid, limit: number, types?: readonly string[]): Promise<readonly StoredFact[]>
+  /** a page of the last facts of one process (before the fact `beforeSeq`), in order; `types` narrows it */
+  tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq?: number): Promise<readonly StoredFact[]>
   /** a page of all facts in the order of the store; those of removed processes are passed over, so that cursors have gaps */
   since(query: FactQuery): Promise<readonly StoredFact[]>
   /**

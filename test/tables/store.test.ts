@@ -151,6 +151,10 @@ describe('facts in pages', () => {
     expect(notes).toHaveLength(4)
     for (const limit of [1, 3, 100]) expect(await at.store.tail(B, limit, ['process.note', 'no.such.type'])).toStrictEqual(notes.slice(-limit))
     expect(await at.store.tail(B, 5, [])).toEqual([])
+    for (const before of [1, 2, BLOCK_FACTS, BLOCK_FACTS + 1, BLOCK_FACTS + 2, total, total + 1, total + 9]) {
+      expect(await at.store.tail(B, 5, undefined, before)).toStrictEqual(all.filter(({ seq }) => seq < before).slice(-5))
+      expect(await at.store.tail(B, 2, ['process.note'], before)).toStrictEqual(notes.filter(({ seq }) => seq < before).slice(-2))
+    }
   })
 
   test('of nobody are none, and a page has a limit', async () => {

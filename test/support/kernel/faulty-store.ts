@@ -75,7 +75,7 @@ export class FaultyStore implements Store {
   dead(query: DeadQuery): ReturnType<Store['dead']> { return this.#inner.dead(query) }
   find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
   facts(uuid: string, afterSeq: number, limit: number): ReturnType<Store['facts']> { return this.#inner.facts(uuid, afterSeq, limit) }
-  tail(uuid: string, limit: number, types?: readonly string[]): ReturnType<Store['tail']> { return this.#inner.tail(uuid, limit, types) }
+  tail(...asked: Parameters<Store['tail']>): ReturnType<Store['tail']> { return this.#inner.tail(...asked) }
   remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
   sweep(): ReturnType<Store['sweep']> { return this.#inner.sweep() }
   tombstone(ref: string): ReturnType<Store['tombstone']> { return this.#inner.tombstone(ref) }
