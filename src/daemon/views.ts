@@ -31,6 +31,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   name: (p) => p.spec.name,
   agent: (p) => p.spec.agent,
   driver: (p) => p.spec.driver,
+  format: ({ spec }) => spec.format ?? null,
   state: (p) => p.life.state,
   status: (p) => statusOf(p),
   activity: ({ life }) => (life.state === 'running' ? life.activity : null),
@@ -192,6 +193,8 @@ function startStep(steps: Map<number, Draft>, body: Extract<FactBody, { type: 'm
 
 function finishModel(step: Draft | undefined, body: Extract<FactBody, { type: 'model.finished' }>, at: number): void {
   if (!step) return
+  // An agent of others tells of an answer when it is whole.
+  step.startedAt = iso(Math.min(Date.parse(step.startedAt), at - body.durationMs))
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = body.usage
   const text = body.message.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   Object.assign(step, { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, text: text === '' ? null : text })

@@ -201,6 +201,11 @@ describe('command lines', () => {
   })
 })
 
+test.each([[ARGV.codex, 'codex', 'gpt-5'], [ARGV.claude, 'claude', null], [['claude', '--model=opus', '-p'], 'claude', 'opus'], [['gemini', '-m', 'flash'], 'gemini', 'flash'], [['opencode', 'run', '-m', 'a/b'], 'opencode', 'a/b']] as const)('%j asks %s for the model %s', (argv, name, model) => {
+  const { format, command } = spokenBy(argv, name)
+  expect(format.model(command)).toBe(model)
+})
+
 test.each([['{"error":{"message":"no"}}', 'no'], ['{"message":"no"}', 'no'], ['plain', 'plain'], ['{}', '{}']])('%s in words is %s', (message, said) => {
   expect(words(message)).toBe(said)
 })

@@ -16,7 +16,7 @@ const meterWith = (options: Partial<ConstructorParameters<typeof Meter>[0]> = {}
 
 function narrator(options: Partial<ConstructorParameters<typeof Narrator>[0]> = {}): Narrator {
   let now = 0
-  return new Narrator({ step: 0, sessionId: null, meter: meterWith(), marksSteps: false, now: () => (now += 10), ...options })
+  return new Narrator({ step: 0, sessionId: null, meter: meterWith(), marksSteps: false, model: 'unnamed', now: () => (now += 10), ...options })
 }
 
 async function tell(name: OutputFormat, all: readonly object[], options: Partial<ConstructorParameters<typeof Narrator>[0]> = {}): Promise<Report[]> {
@@ -31,7 +31,7 @@ async function tell(name: OutputFormat, all: readonly object[], options: Partial
 function transcript(reports: readonly Report[]): string[] {
   return reports.map((report) => {
     switch (report.type) {
-      case 'model.started': return `begin ${report.step}`
+      case 'model.started': return `begin ${report.step} ${report.model}`
       case 'model.finished': return `answer ${report.step}: ${report.message.map(partWord).join(' + ')}; ${usageWord(report.usage)}`
       case 'tool.finished': return `result ${report.callId}: ${report.outcome} ${JSON.stringify(report.content)}`
       case 'usage': return `used ${usageWord(report.usage)}`
@@ -53,31 +53,31 @@ describe('a recorded turn', () => {
   test('of Claude Code: what its steps said is not charged again by the result', async () => {
     expect(transcript(await tell('claude', lines.CLAUDE_TOOLS))).toEqual([
       'session',
-      'begin 1', 'answer 1: I will run it. + Bash(toolu_0) + Bash(toolu_1); 1000/1/300/20 $0',
+      'begin 1 served', 'answer 1: I will run it. + Bash(toolu_0) + Bash(toolu_1); 1000/1/300/20 $0',
       'result toolu_0: error "Exit code 3\\nhello"', 'result toolu_1: error "Exit code 3\\nhello"',
-      'begin 2', 'answer 2: It is done.; 1000/1/300/20 $0',
+      'begin 2 served', 'answer 2: It is done.; 1000/1/300/20 $0',
       'used 0/98/0/0 $0.01032',
     ])
   })
 
   test('of Codex', async () => {
     expect(transcript(await tell('codex', lines.CODEX_TOOLS, { step: 4 }))).toEqual([
-      'session', 'begin 5', 'answer 5: I will run it. + shell(item_1); 0/0/0/0 $0', 'result item_1: ok "hello\\n"',
-      'begin 6', 'answer 6: It is done.; 0/0/0/0 $0', 'used 2000/100/600/40 $?',
+      'session', 'begin 5 unnamed', 'answer 5: I will run it. + shell(item_1); 0/0/0/0 $0', 'result item_1: ok "hello\\n"',
+      'begin 6 unnamed', 'answer 6: It is done.; 0/0/0/0 $0', 'used 2000/100/600/40 $?',
     ])
   })
 
   test('of Gemini CLI: pieces become one text', async () => {
     expect(transcript(await tell('gemini', lines.GEMINI_TOOLS))).toEqual([
-      'session', expect.stringMatching(/^begin 1$/), expect.stringMatching(/^answer 1: I will run it\. \+ run_shell_command\(\S+\); 0\/0\/0\/0 \$0$/), expect.stringMatching(/^result \S+: ok "hello"$/),
-      'begin 2', 'answer 2: It is done.; 0/0/0/0 $0', 'used 2040/100/600/0 $?',
+      'session', 'begin 1 gemini-2.5-pro', expect.stringMatching(/^answer 1: I will run it\. \+ run_shell_command\(\S+\); 0\/0\/0\/0 \$0$/), expect.stringMatching(/^result \S+: ok "hello"$/),
+      'begin 2 gemini-2.5-pro', 'answer 2: It is done.; 0/0/0/0 $0', 'used 2040/100/600/0 $?',
     ])
   })
 
   test('of OpenCode: results come after the answer that asked for them', async () => {
     expect(transcript(await tell('opencode', lines.OPENCODE_TOOLS))).toEqual([
-      'session', 'begin 1', 'answer 1: I will run it. + bash(call_0); 1020/50/300/0 $0', 'result call_0: ok "hello\\n"',
-      'begin 2', 'answer 2: It is done.; 1020/50/300/0 $0',
+      'session', 'begin 1 unnamed', 'answer 1: I will run it. + bash(call_0); 1020/50/300/0 $0', 'result call_0: ok "hello\\n"',
+      'begin 2 unnamed', 'answer 2: It is done.; 1020/50/300/0 $0',
     ])
   })
 
@@ -108,7 +108,7 @@ describe('answers', () => {
   test('are told before their result, and when nothing comes after what they asked for', async () => {
     const teller = narrator()
     expect(await teller.see([text('a', 'm'), call('c', 'm')])).toEqual([])
-    expect(transcript(teller.quiet())).toEqual(['begin 1', 'answer 1: a + run(c); 0/0/0/0 $0'])
+    expect(transcript(teller.quiet())).toEqual(['begin 1 unnamed', 'answer 1: a + run(c); 0/0/0/0 $0'])
     expect(teller.quiet()).toEqual([])
     expect(transcript(await teller.see([result('c')]))).toEqual(['result c: ok "x"'])
   })
@@ -117,7 +117,7 @@ describe('answers', () => {
     const teller = narrator()
     await teller.see([text('a', 'm')])
     expect(teller.quiet()).toEqual([])
-    expect(transcript(await teller.see([text('b', 'n')]))).toEqual(['begin 1', 'answer 1: a; 0/0/0/0 $0'])
+    expect(transcript(await teller.see([text('b', 'n')]))).toEqual(['begin 1 unnamed', 'answer 1: a; 0/0/0/0 $0'])
   })
 
   test('that go on after they were told do not close the calls that run, and are charged once', async () => {
@@ -125,7 +125,7 @@ describe('answers', () => {
     await teller.see([call('c', 'm'), used(5)])
     teller.quiet()
     expect(await teller.see([call('d', 'm'), used(5)])).toEqual([])
-    expect(transcript(await teller.see([result('c'), result('d')]))).toEqual(['result c: ok "x"', 'begin 2', 'answer 2: run(d); 0/0/0/0 $0', 'result d: ok "x"'])
+    expect(transcript(await teller.see([result('c'), result('d')]))).toEqual(['result c: ok "x"', 'begin 2 unnamed', 'answer 2: run(d); 0/0/0/0 $0', 'result d: ok "x"'])
   })
 
   test('close a call that goes on in the background', async () => {
@@ -133,7 +133,7 @@ describe('answers', () => {
     await teller.see([call('c')])
     teller.quiet()
     await teller.see([text('meanwhile'), call('d')])
-    expect(transcript(await teller.see([result('d'), result('c')]))).toEqual(['result c: ok "(it goes on in the background)"', 'begin 2', 'answer 2: meanwhile + run(d); 0/0/0/0 $0', 'result d: ok "x"'])
+    expect(transcript(await teller.see([result('d'), result('c')]))).toEqual(['result c: ok "(it goes on in the background)"', 'begin 2 unnamed', 'answer 2: meanwhile + run(d); 0/0/0/0 $0', 'result d: ok "x"'])
   })
 
   test('have a longest length: more becomes another step', async () => {

@@ -34,6 +34,8 @@ export interface NarratorOptions {
   readonly sessionId: string | null
   readonly meter: Meter
   readonly marksSteps: boolean
+  /** what is said of a step whose model the agent does not name */
+  readonly model: string
   /** monotonic ms */
   readonly now: () => number
 }
@@ -48,7 +50,7 @@ export class Narrator {
   /** calls without a result, and since when */
   readonly #open = new Map<string, number>()
   #since: number
-  #model = ''
+  #model: string
   #lastText = ''
   #lastNote = ''
   #ending: Ending = null
@@ -58,6 +60,7 @@ export class Narrator {
     this.#options = options
     this.#step = options.step
     this.#sessionId = options.sessionId
+    this.#model = options.model
     this.#since = options.now()
     options.meter.begin(options.sessionId ?? '')
   }
@@ -111,7 +114,8 @@ export class Narrator {
   }
 
   /** It becomes an argument of a command line, so it looks like a name. */
-  #session({ id }: Seen<'session'>): void {
+  #session({ id, model }: Seen<'session'>): void {
+    this.#model = model?.slice(0, MAX_NAME_CHARS) || this.#model
     if (id === this.#sessionId || !SESSION_ID.test(id)) return
     this.#sessionId = id
     this.#options.meter.begin(id)
@@ -177,7 +181,7 @@ export class Narrator {
     for (const callId of [...this.#open.keys()]) this.#finish({ type: 'tool', callId, outcome: 'ok', content: '(it goes on in the background)' })
     const calls = answer.parts.filter(isCall)
     const step = (this.#step += 1)
-    this.#model = answer.model || this.#model
+    this.#model = answer.model.slice(0, MAX_NAME_CHARS) || this.#model
     const durationMs = this.#elapsed(this.#since)
     this.#since = this.#options.now()
     this.#reports.push({ type: 'model.started', step, attempt: 1, model: this.#model })

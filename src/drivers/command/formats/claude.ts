@@ -27,6 +27,7 @@ export const claude: Format = {
   marksSteps: false,
   codes: {},
   makesLines: (command) => has(command, '-p', '--print') && valueOf(command, '--output-format') === 'stream-json',
+  model: (command) => valueOf(command, '--model'),
   continues: (command) => has(command, '-r', '--resume', '-c', '--continue', '--from-pr'),
   ask: ({ args }, prompt) => [...args, '--', prompt],
   resume: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--', prompt],

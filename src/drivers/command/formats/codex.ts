@@ -19,6 +19,7 @@ export const codex: Format = {
   marksSteps: false,
   codes: {},
   makesLines: (command) => isExec(command) && has(command, '--json', '--experimental-json'),
+  model: (command) => valueOf(command, '-m', '--model'),
   continues: ({ words: [, verb] }) => verb === 'resume' || verb === 'fork',
   ask: ({ args }, prompt) => [...args, '--', prompt],
   // `exec resume` takes fewer options than `exec`, so they stand before it; an image would take the words that follow it
@@ -92,6 +93,6 @@ function outcomeOf(item: Fields): ToolOutcome {
 function usage(usage: Fields, command: Command): Observed {
   const [input, cacheReadTokens, cacheWriteTokens] = [amount(usage['input_tokens']), amount(usage['cached_input_tokens']), amount(usage['cache_write_input_tokens'])]
   const tokens = { inputTokens: Math.max(0, input - cacheReadTokens - cacheWriteTokens), outputTokens: amount(usage['output_tokens']), cacheReadTokens, cacheWriteTokens }
-  const model = valueOf(command, '-m', '--model')
+  const model = codex.model(command)
   return { type: 'used', span: 'session', tokens, costUsd: null, ...(model === null ? {} : { priced: { provider: 'openai', model } }) }
 }

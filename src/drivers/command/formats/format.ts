@@ -24,7 +24,7 @@ export interface Priced {
 export type Span = 'step' | 'since' | 'session'
 
 export type Observed =
-  | { readonly type: 'session'; readonly id: string }
+  | { readonly type: 'session'; readonly id: string; readonly model?: string }
   /** a part of an answer. Another `answer` (the agent's name for it) begins a new one */
   | { readonly type: 'part'; readonly answer: string | null; readonly part: AssistantPart; readonly model?: string; readonly isDelta?: boolean }
   | { readonly type: 'tool'; readonly callId: string; readonly outcome: ToolOutcome; readonly content: string }
@@ -45,6 +45,8 @@ export interface Format {
   read(line: Fields, command: Command): readonly Observed[] | null
   /** whether this command line makes the JSON lines */
   makesLines(command: Command): boolean
+  /** the model that its command line names; null: nobody knows before it says so */
+  model(command: Command): string | null
   /** it goes on with a session that began elsewhere: totals count what this process did not do */
   continues(command: Command): boolean
   /** the arguments that ask it for `text`, in addition to what is there */

@@ -16,12 +16,13 @@ export const gemini: Format = {
   marksSteps: false,
   codes: { 41: 'it is not logged in', 42: 'it refused its input', 44: 'its sandbox failed', 52: 'its configuration is wrong', 53: 'its turn limit is reached' },
   makesLines: (command) => valueOf(command, '-o', '--output-format') === 'stream-json',
+  model: (command) => valueOf(command, '-m', '--model'),
   continues: (command) => has(command, '-r', '--resume', '--session-file'),
   ask: ({ args }, prompt) => [...args, `--prompt=${prompt}`],
   resume: (command, id, prompt) => [...optionsWithout(command, '-p', '--prompt', '-i', '--prompt-interactive', '-r', '--resume', '--session-id', '--session-file'), '--resume', id, `--prompt=${prompt}`],
   read(line) {
     switch (line['type']) {
-      case 'init': return [{ type: 'session', id: text(line['session_id']) }]
+      case 'init': return [{ type: 'session', id: text(line['session_id']), model: text(line['model']) }]
       case 'message': return line['role'] === 'assistant' ? [{ type: 'part', answer: null, part: { type: 'text', text: text(line['content']) }, isDelta: line['delta'] === true }] : []
       case 'tool_use': return [{ type: 'part', answer: null, part: { type: 'tool-call', callId: text(line['tool_id']), name: text(line['tool_name']), input: line['parameters'] ?? {} } }]
       case 'tool_result': return [toolResult(line)]
