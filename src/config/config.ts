@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { ContainmentKind, Effort, McpServer } from '../kernel/types.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
+import { issueWords } from './issues.ts'
 import { SERVER_KEYS, placeOf, serversOf, serversRule } from './mcp-file.ts'
 import type { Env, Paths } from './paths.ts'
 import { parseYaml, type Format } from './yaml.ts'
@@ -192,7 +193,7 @@ function fromEnv(env: Env): UserFile {
   const result = USER_FORMAT.schema.safeParse(given)
   if (result.success) return defined(result.data)
   const issue = result.error.issues[0]
-  throw new KernelError('INVALID', `${variableOf(String(issue?.path[0]))}: ${issue?.message}`)
+  throw new KernelError('INVALID', `${variableOf(String(issue?.path[0]))}: ${issue ? issueWords(issue) : 'not valid'}`)
 }
 
 /** `defaultModel` is REEVE_MODEL. */

@@ -144,7 +144,7 @@ function valueOf(key: string, text: string): unknown {
     return WORDS.has(key) && typeof value === 'string' ? value.split(',').map((one) => one.trim()) : value
   } catch (error) {
     if (error instanceof KernelError) throw error
-    throw new KernelError('INVALID', `\`${text}\` is not valid YAML: ${(error as Error).message.split('\n')[0]}`)
+    throw new KernelError('INVALID', `\`${text}\` is not valid YAML: ${(error as Error).message.split('\n')[0]?.replace(/ at line \d+, column \d+:$/, '')}`)
   }
 }
 

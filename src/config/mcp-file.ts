@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path'
 import * as z from 'zod'
 import type { McpServer } from '../kernel/types.ts'
 import { parseDuration } from './duration.ts'
+import { issueWords } from './issues.ts'
 import { parseYaml } from './yaml.ts'
 
 /** The most servers of one file. */
@@ -139,7 +140,7 @@ export function unusable(one: string, { file }: Pick<Place, 'file'>, problem: st
 function wordsOf(error: z.ZodError): string {
   const issue = error.issues[0]
   const place = issue?.path.map(String).join('.')
-  return `${place ? `${place}: ` : ''}${issue?.message ?? 'not valid'}`
+  return `${place ? `${place}: ` : ''}${issue ? issueWords(issue) : 'not valid'}`
 }
 
 export function placeOf(file: string): Place {

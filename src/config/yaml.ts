@@ -4,6 +4,7 @@
 import { isMap, isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import type { Problem } from './files.ts'
+import { issueWords } from './issues.ts'
 import { nearest } from './nearest.ts'
 
 export interface Format<T> {
@@ -61,7 +62,7 @@ function offsetOf(document: Document, issue: Issue): number {
 
 function wording<T>(issue: Issue, format: Format<T>): string {
   const place = issue.path.map(String).join('.')
-  if (issue.code !== 'unrecognized_keys') return place ? `${place}: ${issue.message}` : issue.message
+  if (issue.code !== 'unrecognized_keys') return place ? `${place}: ${issueWords(issue)}` : issueWords(issue)
   const key = issue.keys[0] ?? ''
   const known = format.known(issue.path)
   const near = nearest(key, known)

@@ -54,7 +54,7 @@ describe("reeve's format", () => {
     ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
     ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
     ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],
-    ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: Too small: expected number to be >=1'],
+    ['no steps', front('name: x', 'limits: { maxSteps: 0 }'), '3: limits.maxSteps: must be at least 1'],
     ['a name with a slash', front('name: a/b'), '2: name: expected a name of up to 64 letters, digits, dots, dashes and underscores'],
     ['the name of commands', front('name: command'), '1: the name `command` is taken: it is what `run -- CMD` is called'],
     ['an agent of others without its program', front('name: x', 'driver: acp'), '3: driver: acp needs a `command`: the list of its program and arguments'],

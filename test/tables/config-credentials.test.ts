@@ -79,8 +79,8 @@ describe('credentials.yaml', () => {
   test.each([
     ['a syntax error', 'A_KEY: *hunter2', '1: not valid YAML: an alias is unknown, or there are too many'],
     ['another', 'A_KEY: "hunter2', '1: not valid YAML (MISSING_CHAR)'],
-    ['lines of another kind', 'A_KEY=hunter2', '1: Invalid input: expected record, received string'],
-    ['a number', 'X: y\nA_KEY: 123', '2: A_KEY: Invalid input: expected string, received number'],
+    ['lines of another kind', 'A_KEY=hunter2', '1: must be an object with keys and values'],
+    ['a number', 'X: y\nA_KEY: 123', '2: A_KEY: must be a text'],
     ['a name that is none', 'a-b: hunter2', '1: a-b: Invalid key in record'],
   ])('%s is refused without its text', async (_, text, message) => {
     await using here = await home()

@@ -77,7 +77,7 @@ describe('a key is set', () => {
 
 describe('nothing is written', () => {
   test.each<[string, string, RegExp]>([
-    ['maxProcesses', 'many', /^maxProcesses: .*expected number/],
+    ['maxProcesses', 'many', /^maxProcesses: must be a number$/],
     ['maxProcesses', '0', /^maxProcesses: /],
     ['defaultModel', 'gpt', /^defaultModel: expected provider\/name/],
     ['trusted', 'relative', /^trusted\.0: expected an absolute path/],

@@ -65,7 +65,7 @@ describe('.mcp.json', () => {
     ['one without anything', { s: {}, t: { command: 'run' } }, [problem('s', 'it has neither a command nor a url'), stdio({ name: 't' })]],
     ['one with both', { s: { command: 'a', url: 'b' } }, [problem('s', 'it has a command and a url: it can be only one of them')]],
     ['a type that does not fit', { s: { type: 'http', command: 'a' } }, [problem('s', 'its type is http, and it has a command')]],
-    ['a wrong value is named by its place', { s: { command: ['a'] } }, [problem('s', 'command: Invalid input: expected string, received array')]],
+    ['a wrong value is named by its place', { s: { command: ['a'] } }, [problem('s', 'command: must be a text')]],
     ['a list', [], [problem('.mcp.json', '`mcpServers` is not a map of servers')]],
   ])('%s', (_, mcpServers, expected) => {
     expect(parseMcpJson(JSON.stringify({ mcpServers }), PLACE)).toEqual(expected)

@@ -92,15 +92,15 @@ describe('a bad file is refused with its place', () => {
     ['an unknown key', ['maxProcesses: 1', 'defaultModle: a/b'], '2: unknown key `defaultModle`; did you mean `defaultModel`?'],
     ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, maxProcesses, providers, containment, keyCommand, trusted, mcp'],
     ['an unknown key within', ['providers:', '  - name: x', '    kind: anthropic', '    baseUrl: http://x'], '4: unknown key `providers.0.baseUrl`; did you mean `baseURL`?'],
-    ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: Invalid input: expected number, received string'],
-    ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: Too small: expected number to be >=1'],
-    ['no such kind', ['containment: docker'], '1: containment: Invalid option: expected one of "auto"|"cgroup"|"pidns"|"group"'],
+    ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: must be a number'],
+    ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: must be at least 1'],
+    ['no such kind', ['containment: docker'], '1: containment: must be one of auto, cgroup, pidns, group'],
     ['a model without a provider', ['defaultModel: gpt'], '1: defaultModel: expected provider/name, script:FILE or replay:UUID'],
     ['a provider without a URL', ['providers:', '  - { name: x, kind: anthropic }'], '2: providers.0.baseURL: expected a URL with http or https'],
     ['a file as a URL', ['providers:', '  - { name: x, kind: anthropic, baseURL: "file:///etc" }'], '2: providers.0.baseURL: expected a URL with http or https'],
     ['a key in place of its name', ['providers:', '  - { name: x, kind: anthropic, baseURL: "http://x", apiKeyEnv: sk-123 }'], '2: providers.0.apiKeyEnv: expected the name of a variable, never a key itself'],
     ['a key twice', ['containment: auto', 'containment: auto'], '2: not valid YAML: Map keys must be unique'],
-    ['a list', ['- a'], '1: Invalid input: expected object, received array'],
+    ['a list', ['- a'], '1: must be an object with keys and values'],
     ['aliases that multiply', ['a: &a [x,x,x,x,x,x,x,x,x,x]', 'b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]', 'c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]'], '1: not valid YAML: an alias is unknown, or there are too many'],
   ])('%s', async (_, lines, message) => {
     await using here = await place()
@@ -137,8 +137,8 @@ describe('a bad file is refused with its place', () => {
 
 test.each([
   [{ REEVE_MODEL: 'gpt' }, 'REEVE_MODEL: expected provider/name, script:FILE or replay:UUID'],
-  [{ REEVE_CONTAINMENT: 'x' }, 'REEVE_CONTAINMENT: Invalid option: expected one of "auto"|"cgroup"|"pidns"|"group"'],
-  [{ REEVE_MAX_PROCESSES: 'x' }, 'REEVE_MAX_PROCESSES: Invalid input: expected number, received NaN'],
+  [{ REEVE_CONTAINMENT: 'x' }, 'REEVE_CONTAINMENT: must be one of auto, cgroup, pidns, group'],
+  [{ REEVE_MAX_PROCESSES: 'x' }, 'REEVE_MAX_PROCESSES: must be a number'],
   [{ REEVE_AGENT: '/x' }, 'REEVE_AGENT: expected a name of letters, digits, dots, dashes and underscores'],
 ])('a bad variable is named: %j', async (env, message) => {
   await using here = await place()

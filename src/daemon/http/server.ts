@@ -3,6 +3,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import { issueWords } from '../../config/issues.ts'
 import { ERRORS, KernelError, type ErrorCode } from '../../kernel/errors.ts'
 import type { ErrorBody } from '../../api/views.ts'
 
@@ -66,5 +67,5 @@ function errorBody(error: KernelError): ErrorBody {
 }
 
 function problemText(error: z.ZodError): string {
-  return error.issues.map((issue) => [issue.path.join('.'), issue.message].filter(Boolean).join(': ')).join('; ')
+  return error.issues.map((issue) => [issue.path.join('.'), issueWords(issue)].filter(Boolean).join(': ')).join('; ')
 }
