@@ -15,7 +15,13 @@ export interface Told {
 export function told(error: unknown, verb?: string): Told {
   const { message, code, hint = '', details, cause } = withoutDirectory(error) ?? error as { message: string; code?: string; hint?: string; details?: Readonly<Record<string, unknown>>; cause?: unknown }
   const better = hintFor({ error, message, code, hint, details, cause }, verb)
-  return { message, hint: better ?? hint, ...(code === undefined ? {} : { code }), ...(details === undefined ? {} : { details }) }
+  return { message: flagged(message, code), hint: better ?? hint, ...(code === undefined ? {} : { code }), ...(details === undefined ? {} : { details }) }
+}
+
+/** A limit is called by its flag: who typed it knows no field of a request. */
+function flagged(message: string, code: string | undefined): string {
+  if (code !== 'INVALID') return message
+  return message.replace(/^limits\.(\w+?)(?:Ms)?: /, (_, name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}: `)
 }
 
 /** Node's own words for a working directory that was removed help nobody. */
@@ -35,8 +41,8 @@ interface Known {
 
 function hintFor(known: Known, verb: string | undefined): string | null {
   const { error, code, hint, cause } = known
-  const help = verb === undefined ? '`reeve help` lists all verbs.' : `See \`reeve help ${verb}\`.`
-  if (error instanceof UsageError) return hint === '' ? help : null
+  const help = verb === undefined || verb === 'help' ? '`reeve help` lists all verbs.' : `See \`reeve help ${verb}\`.`
+  if (error instanceof UsageError) return hint === '' ? forSignal(known.message, verb) ?? help : null
   // A hint of somebody who knew more is left alone.
   if (code !== undefined && Object.hasOwn(ERRORS, code) && hint !== ERRORS[code as ErrorCode].hint) return null
   switch (code) {
@@ -47,6 +53,12 @@ function hintFor(known: Known, verb: string | undefined): string | null {
     case 'UNAVAILABLE': return isUnusable(cause) ? 'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME chooses another one.' : null
     default: return hint === '' ? forUnknown(error) : null
   }
+}
+
+/** As the shell's own `kill` takes them. */
+function forSignal(message: string, verb: string | undefined): string | null {
+  const signal = verb === 'kill' ? /^unknown flag -(\w+)$/.exec(message)?.[1] : undefined
+  return signal === undefined ? null : `A signal stands behind -s: \`reeve kill -s ${/^\d+$/.test(signal) ? signal : 'KILL'} P\`.`
 }
 
 /** What nobody has foreseen: the system refused something, or it is our fault. */
@@ -71,7 +83,8 @@ function forInvalid(message: string, help: string): string {
 function forFile(details: Known['details']): string | null {
   const file = details?.['file']
   if (typeof file !== 'string') return '`reeve agents` lists those that can be run here.'
-  if (/\/(config|reeve)\.yaml$/.test(file)) return 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'
+  if (file.endsWith('/reeve.yaml')) return "Correct the file: it is the project's, and `reeve config set` changes your own alone."
+  if (file.endsWith('/config.yaml')) return 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'
   return file.endsWith('.md') ? 'Correct the file; `reeve help agent-files` says what stands where.' : null
 }
 

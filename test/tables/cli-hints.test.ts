@@ -16,6 +16,9 @@ test.each<[string, Error, string | undefined, string]>([
   ['a usage without a hint', new UsageError('--effort x: there is low'), 'run', 'See `reeve help run`.'],
   ['a usage with one', new UsageError('no', 'Do this.'), 'run', 'Do this.'],
   ['a usage of no verb', new UsageError('no'), undefined, '`reeve help` lists all verbs.'],
+  ['a flag without a verb', new UsageError('unknown flag -v'), 'help', '`reeve help` lists all verbs.'],
+  ["a signal as the shell's kill takes it", new UsageError('unknown flag -9'), 'kill', 'A signal stands behind -s: `reeve kill -s 9 P`.'],
+  ['one by its name', new UsageError('unknown flag -K'), 'kill', 'A signal stands behind -s: `reeve kill -s KILL P`.'],
   ['a failure that is said as it is', new Failure(1, 'it has not ended', 'Wait.'), 'daemon', 'Wait.'],
   ['a value that may not be', new ApiError('INVALID', '/nope is not a directory'), 'run', 'See `reeve help run`.'],
   ['no model', new ApiError('INVALID', 'no model: give --model provider/name'), 'run', '`reeve config set defaultModel PROVIDER/NAME` sets one for good; `reeve help models` says more.'],
@@ -27,6 +30,7 @@ test.each<[string, Error, string | undefined, string]>([
   ['PID 0', new ApiError('PERMISSION', 'PID 0 is the kernel itself'), 'kill', 'It stands for the daemon: `reeve daemon status` shows that.'],
   ['no such agent', new ApiError('AGENT_INVALID', 'there is no agent `x`'), 'run', '`reeve agents` lists those that can be run here.'],
   ['a bad configuration', new KernelError('AGENT_INVALID', 'x', { file: '/h/config.yaml', line: 2 }), 'config', 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'],
+  ['a bad file of a project', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/reeve.yaml', line: 2 } }), 'run', "Correct the file: it is the project's, and `reeve config set` changes your own alone."],
   ['a bad agent file', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/.reeve/agents/a.md', line: 2 } }), 'run', 'Correct the file; `reeve help agent-files` says what stands where.'],
   ['a home that is a file', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ENOTDIR', 'connect') }), 'ps', 'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME chooses another one.'],
   ['a daemon that does not answer', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ECONNREFUSED', 'connect') }), 'ps', ERRORS.UNAVAILABLE.hint],
@@ -45,6 +49,15 @@ describe('each code of the table', () => {
       expect(said.hint).toMatch(/^.{10,}\.$/)
     }
   })
+})
+
+test.each([
+  ['INVALID', 'limits.maxSteps: must be at least 1', '--max-steps: must be at least 1'],
+  ['INVALID', 'limits.timeoutMs: must be at least 1', '--timeout: must be at least 1'],
+  ['INVALID', 'limits.budgetUsd: must be more than 0', '--budget-usd: must be more than 0'],
+  ['AGENT_INVALID', 'limits.maxSteps: must be at least 1', 'limits.maxSteps: must be at least 1'],
+] as const)('%s: a limit is called by its flag: %s', (code, message, words) => {
+  expect(told(new ApiError(code, message), 'run').message).toBe(words)
 })
 
 test('details and the code go along, for programs', () => {
