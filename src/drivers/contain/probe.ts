@@ -23,6 +23,8 @@ import { PidnsCage } from './pidns.ts'
 const PROBE_MS = 2_000
 
 const PROBE_POLL_MS = 5
+/** After a failure. */
+const REMOVE_MS = 500
 
 /** What is tried: it ends by itself when its stdin does, so also if we die in between. */
 const TRIAL = ['/bin/sh', '-c', 'echo up; read -r line'] as const
@@ -95,6 +97,8 @@ async function complaintOf(cage: Cage, marker: string): Promise<string | null> {
     await tryOut(cage, marker)
     return null
   } catch (error) {
+    // Whoever was killed may still be on the way out, and a cgroup in use cannot be removed.
+    await until(() => cage.remove(), REMOVE_MS, { ...cage.waiting, pollMs: PROBE_POLL_MS })
     return (error as Error).message
   }
 }
