@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { acpBench } from '../support/acp-bench.ts'
 import type { AcpBench } from '../support/acp-bench.ts'
-import { livingWith } from '../support/living.ts'
+import { eventually, livingWith } from '../support/living.ts'
 
 let bench: AcpBench
 let work: string
@@ -65,7 +65,7 @@ describe('commands', () => {
   test('that leave something behind leave nothing in the end', async () => {
     const run = await bench.start({ spec: { cwd: work } })
     await run.turn(`run setsid sh -c 'exec sleep 600 ${bench.token}' </dev/null >/dev/null 2>&1 & echo ok`)
-    expect(livingWith(bench.token).some(({ argv }) => argv[0] === 'sleep')).toBe(true)
+    await eventually(() => livingWith(bench.token).some(({ argv }) => argv[0] === 'sleep'), 'it sleeps')
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     expect(livingWith(bench.token)).toEqual([])
   })

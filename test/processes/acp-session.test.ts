@@ -27,7 +27,7 @@ describe('the handshake', () => {
   })
 
   test.each<[string, readonly string[], number | undefined, string]>([
-    ['is silent', ['silent', 'complain'], 300, 'the agent cannot be used: it was not ready within 0.3 s'],
+    ['is silent', ['silent'], 300, 'the agent cannot be used: it was not ready within 0.3 s'],
     ['dies', ['dies'], undefined, 'the agent cannot be used: it has ended: exit code 5: cannot start: no licence'],
     ['is not logged in', ['auth'], undefined, 'the agent cannot be used: it is not logged in: Authentication required; it can be by: Log in (run fake login). Log in with the agent\'s own command line, or set its key in the environment'],
     ['speaks another version', ['old'], undefined, 'the agent cannot be used: it speaks version 0 of the protocol, and reeve version 1'],
@@ -101,13 +101,14 @@ describe('a session', () => {
 })
 
 describe('going on', () => {
-  test.each(['resume', 'load'])('by session/%s: with its session; nothing is recorded or charged again', async (how) => {
+  test.each([['resume'], ['load'], ['load', 'late']])('by session/%s (%s): with its session; nothing is recorded or charged again', async (how, ...more) => {
     const first = await bench.start({ as: [how] })
     await first.turn('usage 10 100 0.5\nsay one\ntool execute ls')
     await first.agent[Symbol.asyncDispose]()
-    const second = await bench.start({ as: [how], sessionId: first.sessionId(), after: first.kernel.facts, spec: { system: 'You are R.' } })
+    const second = await bench.start({ as: [how, ...more], sessionId: first.sessionId(), after: first.kernel.facts, spec: { system: 'You are R.' } })
     expect(await second.turn('usage 20 100 0.25\nsay two')).toMatchObject({ result: 'two' })
     expect(second.noted().some((line) => line.startsWith(`${how} `))).toBe(true)
+    expect(second.kernel.reports('output')).toEqual([])
     expect(second.sessionId()).toBe(first.sessionId())
     expect(second.noted()).toContain(`prompt ${JSON.stringify('usage 20 100 0.25\nsay two')}`)
     expect(second.kernel.reports('model.started').map(({ report }) => report.step)).toEqual([2])

@@ -74,11 +74,16 @@ describe('a turn', () => {
     ])
   })
 
-  test('plans are noted when they change, and what is said on stderr is kept', async () => {
+  test('plans are noted when they change', async () => {
     const run = await bench.start()
-    await run.turn('plan a,b\nplan a,b\nplan a\ncomplain oh dear')
+    await run.turn('plan a,b\nplan a,b\nplan a')
     expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(['plan: [ ] a; [ ] b', 'plan: [ ] a'])
-    await run.kernel.until(() => run.kernel.reports('output').some(({ report }) => report.text.includes('oh dear')), 'its stderr is kept')
+  })
+
+  test('may name a call as one that is over: it is another', async () => {
+    const run = await bench.start({ as: ['same-ids'] })
+    await run.turn('tool read a\ntool read b')
+    expect(run.kernel.of('tool.finished').map(({ step, callId, content }) => [step, callId, content])).toEqual([[1, 'call', 'so far\ndone: a'], [2, 'call', 'so far\ndone: b']])
   })
 
   test.each([
@@ -102,14 +107,20 @@ describe('usage', () => {
     await run.turn('usage 1500 200000 0')
     expect(run.kernel.reports('usage').map(({ report: { usage, contextTokens, window } }) => [usage.costUsd, usage.inputTokens, usage.cacheReadTokens, contextTokens, window])).toEqual([
       [0.25, 0, 0, 1000, 200_000], [0.5, 0, 0, 1500, 200_000], [0, 100, 50, undefined, undefined],
-      [0, 0, 0, 1500, 200_000], [0, 100, 50, undefined, undefined],
+      [0, 100, 50, undefined, undefined], [0, 0, 0, 1500, 200_000],
     ])
   })
 
-  test('without a word of costs the price is unknown', async () => {
-    const run = await bench.start({ as: ['tokens'] })
+  test('how full the context is, is told when it has changed much, and at the end of a turn', async () => {
+    const run = await bench.start()
+    await run.turn(`${Array.from({ length: 10 }, (_, index) => `usage ${index + 1} 1000 0`).join('\n')}\nusage 500 1000 0\nusage 501 1000 0`)
+    expect(run.kernel.reports('usage').map(({ report }) => report.contextTokens)).toEqual([500, 501])
+  })
+
+  test.each([['tokens', 100], ['quota', 7]])('without a word of costs the price is unknown (%s)', async (as, inputTokens) => {
+    const run = await bench.start({ as: [as] })
     await run.turn('say x')
-    expect(run.kernel.reports('usage').map(({ report }) => report.usage.costUsd)).toEqual([null])
+    expect(run.kernel.reports('usage').map(({ report }) => report.usage)).toMatchObject([{ costUsd: null, inputTokens }])
   })
 })
 
@@ -180,6 +191,7 @@ describe('an end', () => {
     await run.send(`start-child ${bench.token}\nsay half\n${how}`)
     expect(await run.exited()).toMatchObject({ error, code })
     expect(stepsOf(run)).toEqual(['step 1', 'text half'])
+    expect(run.kernel.reports('output').map(({ report }) => report.text)).toEqual(how.startsWith('crash') ? ['it broke: no more ink\n'] : [])
     await run.agent[Symbol.asyncDispose]()
     expect(livingWith(bench.token)).toEqual([])
   })

@@ -36,8 +36,6 @@ export interface AgentParts {
 /** At its end an agent has so long to close its session, and then to end with its input. */
 const CLOSE_MS = 1_000
 const STDIN_MS = 2_000
-/** Most of its stderr that one incarnation has in the journal. */
-const KEPT_CHARS = 1024 * 1024
 
 export class AcpAgent implements Agent {
   readonly #parts: AgentParts
@@ -55,7 +53,6 @@ export class AcpAgent implements Agent {
   #unsaidSystem: string | null = null
   #ending = false
   #frozen = false
-  #heardChars = 0
 
   constructor(parts: AgentParts) {
     const { launch, kernel, program, past, cancelMs } = parts
@@ -72,7 +69,7 @@ export class AcpAgent implements Agent {
       denied: (callId) => steps.denied(callId),
       changed: () => this.#settled(),
     })
-    this.#link = new Link({ program, room: () => this.#saying.room(), heard: (text) => this.#keep(text) })
+    this.#link = new Link({ program, room: () => this.#saying.room() })
     this.#connection = connect(this.#link.stream, { asks: this.#asks, files: new Files(spec.cwd, spec), terminals: this.#terminals, rules: spec, heard: this.#hearing.hear })
     this.#turns = new Turns({
       connection: this.#connection, sessionId: () => this.#session?.id ?? '', hearing: this.#hearing, asks: this.#asks, saying: this.#saying,
@@ -168,6 +165,7 @@ export class AcpAgent implements Agent {
     await this.#turns.idle()
     this.#hearing.close()
     const error = this.#ending ? null : this.#whyEnded(failed, describeExit(exit))
+    if (error !== null && this.#link.tail !== '') this.#saying.tell({ type: 'output', stream: 'stderr', text: this.#link.tail })
     await this.#saying.say({ type: 'exited', code: exit.code, osSignal: exit.signal, ...(error === null ? {} : { error }) })
   }
 
@@ -197,7 +195,7 @@ export class AcpAgent implements Agent {
       disarm()
     }
     this.#unsaidSystem = this.#session.unsaidSystem
-    this.#hearing.opened(this.#session.id, this.#session.model)
+    this.#hearing.opened(this.#session.id, this.#session.model, this.#session.isLoaded)
     if (!kernel.signal.aborted) await this.#saying.say({ type: 'up', handle: program.handle, sessionId: this.#session.id })
   }
 
@@ -240,12 +238,5 @@ export class AcpAgent implements Agent {
     if (this.#isStill()) return null
     const calls = steps.running
     return calls.length > 0 ? `tool calls: ${calls.join(', ')}` : 'a turn of the agent'
-  }
-
-  #keep(text: string): void {
-    if (this.#heardChars >= KEPT_CHARS || text === '') return
-    this.#heardChars += text.length
-    this.#saying.tell({ type: 'output', stream: 'stderr', text })
-    if (this.#heardChars >= KEPT_CHARS) this.#saying.note('its stderr is too long: no more of it is kept')
   }
 }

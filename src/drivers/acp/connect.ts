@@ -3,6 +3,8 @@
 // Tests: test/processes/acp-client.test.ts, test/processes/acp-asks.test.ts.
 import { RequestError, client, methods } from '@agentclientprotocol/sdk'
 import type { ClientCapabilities, ClientConnection, Stream } from '@agentclientprotocol/sdk'
+import path from 'node:path'
+import type { ProcessSpec } from '../../kernel/types.ts'
 import type { Asks } from './asks.ts'
 import type { Files } from './files.ts'
 import { isDenied } from './policy.ts'
@@ -13,14 +15,18 @@ export interface Served {
   readonly asks: Asks
   readonly files: Files
   readonly terminals: Terminals
-  readonly rules: Rules
+  readonly rules: Rules & Pick<ProcessSpec, 'argv'>
   /** told each update as it comes */
   readonly heard: (params: unknown) => void
 }
 
-export function capabilitiesOf(rules: Rules): ClientCapabilities {
+/** Gemini CLI (0.61) takes it for a failure when a file that it is to make is not there yet: it has to look for itself. */
+const READ_THEMSELVES = ['gemini']
+
+export function capabilitiesOf(rules: Rules & Pick<ProcessSpec, 'argv'>): ClientCapabilities {
+  const isOffered = !(rules.argv ?? []).some((word) => READ_THEMSELVES.includes(path.basename(word)))
   return {
-    fs: { readTextFile: !isDenied('read', rules), writeTextFile: !isDenied('edit', rules) },
+    fs: { readTextFile: isOffered && !isDenied('read', rules), writeTextFile: isOffered && !isDenied('edit', rules) },
     terminal: !isDenied('execute', rules),
     elicitation: { form: {} },
     session: { notices: {}, compaction: {} },

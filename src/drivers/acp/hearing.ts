@@ -15,12 +15,19 @@ import type { Prompted, Update, UpdateOf } from './wire.ts'
 const ASIDE_MS = 300
 const MAX_ASIDE_CHARS = 256 * 1024
 const USD = 'USD'
+/** How full the context is, is told at once when it has changed by so much of it; else with the next cost, or the turn's end. */
+const TOLD_SHARE = 0.05
 
 export interface HearingParts {
   readonly past: Past
   readonly saying: Saying
   readonly live: (event: Live) => void
   readonly terminal: (id: string) => string
+}
+
+interface Context {
+  readonly contextTokens: number
+  readonly window?: number
 }
 
 export class Hearing {
@@ -30,11 +37,14 @@ export class Hearing {
   #sessionId: string | null = null
   #model = ''
   #inTurn = false
+  #isReplaying = false
   #plan = ''
   #aside = ''
   #asideChars = 0
   #asideTimer: NodeJS.Timeout | undefined
   #isForeignTold = false
+  #context: Context | null = null
+  #toldTokens = 0
 
   constructor(parts: HearingParts) {
     this.#parts = parts
@@ -42,13 +52,15 @@ export class Hearing {
     this.steps = new Steps({ step: parts.past.step, model: () => this.#model, tell: (report) => parts.saying.tell(report), live: parts.live, terminal: parts.terminal })
   }
 
-  /** The session is open: from now on what it says is news. */
-  opened(sessionId: string, model: string): void {
+  /** The session is open: from now on what it says is news; of one that was loaded after its next turn begins, as some replay late. */
+  opened(sessionId: string, model: string, isLoaded: boolean): void {
     this.#sessionId = sessionId
     this.#model = model
+    this.#isReplaying = isLoaded
   }
 
   beginTurn(): void {
+    this.#isReplaying = false
     this.#sayAside()
     this.#inTurn = true
     this.steps.begin()
@@ -56,6 +68,7 @@ export class Hearing {
 
   endTurn(): void {
     this.#inTurn = false
+    this.#tellUsage(0)
   }
 
   /** Nothing more comes. */
@@ -70,7 +83,7 @@ export class Hearing {
   readonly hear = (params: unknown): void => {
     const told = readUpdate(params)
     if (told === null || (this.#sessionId !== null && told.sessionId !== this.#sessionId)) return
-    if (this.#sessionId === null) this.#opening(told.update)
+    if (this.#sessionId === null || this.#isReplaying) this.#opening(told.update)
     else this.#news(told.update)
   }
 
@@ -112,7 +125,7 @@ export class Hearing {
   }
 
   #called(update: UpdateOf<'tool_call' | 'tool_call_update'>): void {
-    if (this.#inTurn) this.steps.call(update)
+    if (this.#inTurn) this.steps.call(update, update.sessionUpdate === 'tool_call' && update.status !== 'completed' && update.status !== 'failed')
     else if (update.sessionUpdate === 'tool_call') this.#said('text', `[between turns: ${update.title ?? update.kind ?? 'a tool'}]`)
   }
 
@@ -129,7 +142,15 @@ export class Hearing {
     if (isForeign && !this.#isForeignTold) saying.note(`its cost is told in ${cost?.currency}, and is not counted`)
     this.#isForeignTold ||= isForeign
     const costUsd = cost && !isForeign ? this.#costs.delta(cost.amount) : 0
-    saying.tell({ type: 'usage', usage: { ...NO_USAGE, costUsd }, contextTokens: used, ...(size > 0 ? { window: size } : {}) })
+    this.#context = { contextTokens: used, ...(size > 0 ? { window: size } : {}) }
+    if (costUsd > 0 || Math.abs(used - this.#toldTokens) > size * TOLD_SHARE) this.#tellUsage(costUsd)
+  }
+
+  #tellUsage(costUsd: number): void {
+    if (this.#context === null && costUsd === 0) return
+    this.#toldTokens = this.#context?.contextTokens ?? this.#toldTokens
+    this.#parts.saying.tell({ type: 'usage', usage: { ...NO_USAGE, costUsd }, ...this.#context })
+    this.#context = null
   }
 
   #configured({ configOptions }: UpdateOf<'config_option_update'>): void {

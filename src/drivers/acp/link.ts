@@ -25,8 +25,6 @@ export interface LinkParts {
   readonly program: Program
   /** resolves when more may be read */
   readonly room: () => Promise<void>
-  /** told what it says on stderr */
-  readonly heard: (text: string) => void
 }
 
 export class Link {
@@ -47,13 +45,10 @@ export class Link {
   #reason: string | null = null
   #closed = false
 
-  constructor({ program, room, heard }: LinkParts) {
+  constructor({ program, room }: LinkParts) {
     this.#program = program
     this.#room = room
-    hearSlowly(program.stderr, (text) => {
-      this.#tail = (this.#tail + text).slice(-TAIL_CHARS)
-      heard(text)
-    })
+    hearSlowly(program.stderr, (text) => { this.#tail = (this.#tail + text).slice(-TAIL_CHARS) })
     const { promise, resolve } = Promise.withResolvers<void>()
     this.silent = promise
     this.stream = {
@@ -72,7 +67,12 @@ export class Link {
     return this.#reason
   }
 
-  /** the last line that it said beside the protocol; empty if none */
+  /** the last of what it said beside the protocol; adapters chatter there all the time, so that only their end makes it matter */
+  get tail(): string {
+    return this.#tail
+  }
+
+  /** the last line of that; empty if none */
   get lastLine(): string {
     return this.#tail.trimEnd().split('\n').at(-1)?.trim().slice(-LAST_LINE_CHARS) ?? ''
   }

@@ -25,6 +25,8 @@ export interface Session {
   readonly id: string
   /** what the model is called, as far as the agent tells */
   readonly model: string
+  /** it was loaded: what it says before the next turn is its past */
+  readonly isLoaded: boolean
   /** it can be closed before its input ends */
   readonly canClose: boolean
   /** the role prompt is still to be said: the agent takes none */
@@ -49,6 +51,7 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   return {
     id,
     model: model ?? agent.agentInfo?.name ?? spec.agent,
+    isLoaded: options.sessionId !== null && agent.agentCapabilities?.sessionCapabilities?.resume !== true,
     canClose: agent.agentCapabilities?.sessionCapabilities?.close === true,
     unsaidSystem: options.sessionId !== null || takesSystem(agent) ? null : spec.system,
   }

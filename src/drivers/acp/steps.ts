@@ -93,9 +93,10 @@ export class Steps {
     else if (kept !== '') message.push({ type, text: kept })
   }
 
-  /** A call, or news of one. */
-  call(seen: SeenCall): void {
-    if (this.#running.size > 0 && !this.#calls.has(seen.toolCallId)) return this.#postpone(() => this.call(seen))
+  /** A call, or news of one. `isNew`: one that is over and has the same id is another. */
+  call(seen: SeenCall, isNew = false): void {
+    if (isNew && this.#calls.get(seen.toolCallId)?.over === true) this.#calls.delete(seen.toolCallId)
+    if (this.#running.size > 0 && !this.#calls.has(seen.toolCallId)) return this.#postpone(() => this.call(seen, isNew))
     const call = this.#known(seen)
     if (call === null || call.over) return
     if (seen.status === 'completed' || seen.status === 'failed') return this.#finish(call, seen.status)

@@ -143,8 +143,10 @@ export class Turns {
       ])
       if (answer === null) return { ...ENDS.cancelled, note: 'the agent did not end its turn in time: it may still work on it' }
       const { stopReason, usage } = readPrompted(answer)
+      const end = turn.isCancelled ? ENDS.cancelled : ENDS[stopReason]
+      hearing.steps.end(end.finish)
       hearing.tokens(usage)
-      return turn.isCancelled ? ENDS.cancelled : ENDS[stopReason]
+      return end
     } catch (error) {
       if (connection.signal.aborted) return null
       return turn.isCancelled ? ENDS.cancelled : { outcome: 'error', finish: 'error', error: wordsOf(error) }

@@ -53,9 +53,17 @@ const session = z.object({
   configOptions: listOf(configOption),
 })
 
+const usage = z.object({ inputTokens: tokens, outputTokens: tokens, cachedReadTokens: tokens, cachedWriteTokens: tokens })
+/** Gemini CLI tells its tokens here alone. */
+const quota = z.object({ quota: z.object({ token_count: z.object({ input_tokens: tokens, output_tokens: tokens }) }) })
+
 const prompted = z.object({
   stopReason: z.enum(['end_turn', 'max_tokens', 'max_turn_requests', 'refusal', 'cancelled']).catch('end_turn'),
-  usage: z.object({ inputTokens: tokens, outputTokens: tokens, thoughtTokens: tokens.optional(), cachedReadTokens: tokens, cachedWriteTokens: tokens }).nullish().catch(null),
+  usage: usage.nullish().catch(null),
+  _meta: quota.nullish().catch(null),
+}).transform(({ stopReason, usage: told, _meta: meta }) => {
+  const count = meta?.quota.token_count
+  return { stopReason, usage: told ?? (count ? { inputTokens: count.input_tokens, outputTokens: count.output_tokens, cachedReadTokens: 0, cachedWriteTokens: 0 } : null) }
 })
 
 const chunk = z.object({ content: z.unknown() })

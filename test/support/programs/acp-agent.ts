@@ -116,7 +116,6 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
   },
   stop: (_, reason) => Promise.resolve(reason as StopReason),
   error: () => Promise.resolve('error'),
-  complain: async (_, text) => { process.stderr.write(`${text}\n`); await Promise.resolve() },
 }
 
 const OPTIONS = [
@@ -126,7 +125,7 @@ const OPTIONS = [
 ]
 
 function id(): string {
-  return `call-${process.pid}-${(calls += 1)}`
+  return has('same-ids') ? 'call' : `call-${process.pid}-${(calls += 1)}`
 }
 
 function text(words: string): ToolCallContent[] {
@@ -217,7 +216,7 @@ async function prompt(turn: Turn, words: string): Promise<{ stopReason: StopReas
   const session = kept(turn.sessionId)
   session.prompts.push(words)
   writeFileSync(fileOf(turn.sessionId), JSON.stringify(session))
-  const usage = has('tokens') ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } } : {}
+  const usage = has('quota') ? { _meta: { quota: { token_count: { input_tokens: 7, output_tokens: 3 } } } } : has('tokens') ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } } : {}
   for (const line of words.split('\n')) {
     const at = line.indexOf(' ')
     const verb = VERBS[at < 0 ? line : line.slice(0, at)]
@@ -253,7 +252,8 @@ function speak(): void {
   })
   app.onRequest(methods.agent.session.load, async ({ params, client }) => {
     opened(params, 'load')
-    await replay(client, params.sessionId)
+    if (has('late')) setImmediate(() => { replay(client, params.sessionId).catch(() => undefined) })
+    else await replay(client, params.sessionId)
     return sessionState()
   })
   app.onRequest(methods.agent.session.resume, ({ params }) => {
