@@ -67,6 +67,8 @@ export interface EventsOptions extends CallOptions {
   readonly follow?: boolean
   /** also what is not kept: text while it is written (`live.text`), output of tools */
   readonly live?: boolean
+  /** told `false` when the daemon has not answered for a second, and `true` when it does again */
+  readonly onLink?: (isUp: boolean) => void
 }
 
 /** The longest wait of one request, in ms; `wait` asks again until its own time is over. */
@@ -207,10 +209,10 @@ export class Reeve implements AsyncDisposable {
    * iteration ends without an error. Broken connections and restarts of the daemon are bridged for 30 s.
    */
   events(options: EventsOptions = {}): AsyncGenerator<EventView, void> {
-    const { process: ref, signal, ...query } = options
+    const { process: ref, signal, onLink, ...query } = options
     const until = this.#whileOpen(signal)
-    if (ref === undefined) return this.#client.events('/v1/events', { query, signal: until })
-    return this.#client.events(`${at(ref)}/events`, { query, signal: until, isLast: (event) => event['fact'] === 'process.reaped' })
+    if (ref === undefined) return this.#client.events('/v1/events', { query, signal: until, onLink })
+    return this.#client.events(`${at(ref)}/events`, { query, signal: until, onLink, isLast: (event) => event['fact'] === 'process.reaped' })
   }
 
   /** A page of the steps (`limit`: 100, at most 1,000), oldest first, after the step `after`. */

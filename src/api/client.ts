@@ -15,6 +15,8 @@ const STREAM_IDLE_MS = 90_000
 /** How long a broken stream is tried again, and how often at most. */
 const RECONNECT_MS = 30_000
 const RECONNECT_EVERY_MS = 200
+/** A restart of the daemon takes less, and need not be told. */
+const MISSED_MS = 1_000
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -47,6 +49,8 @@ export interface StreamOptions {
   /** the event after which nothing comes: a link that breaks then is not tried again */
   readonly isLast?: (event: EventView) => boolean
   readonly signal?: AbortSignal | undefined
+  /** `false` when the daemon has not answered for a second, `true` when it does again */
+  readonly onLink?: ((isUp: boolean) => void) | undefined
 }
 
 export interface CallOptions {
@@ -99,17 +103,20 @@ export class Client {
    * Events in order. With `follow` in the query it goes on through broken connections and restarts of the daemon, from the
    * last event that it gave, until the signal aborts or nobody has listened for 30 s. It never starts the daemon again.
    */
-  async *events(path: string, { query, signal, isLast }: StreamOptions): AsyncGenerator<EventView, void> {
+  async *events(path: string, { query, signal, isLast, onLink }: StreamOptions): AsyncGenerator<EventView, void> {
     const follow = Boolean(query['follow'])
     let place = query
     let opened = false
     let brokenSince = 0
     let isOver = false
+    let isMissed = false
     for (;;) {
       try {
         const body = await this.#stream(path, { query: place, signal }, !opened)
         opened = true
         brokenSince = 0
+        if (isMissed) onLink?.(true)
+        isMissed = false
         for await (const data of eventData(body)) {
           const event = JSON.parse(data) as EventView
           if (event.seq > 0) place = { ...query, after: event.seq, tail: undefined }
@@ -123,6 +130,10 @@ export class Client {
         if (!again) throw this.#asApiError(error)
       }
       brokenSince ||= Date.now()
+      if (!isMissed && Date.now() - brokenSince >= MISSED_MS) {
+        isMissed = true
+        onLink?.(false)
+      }
       if (await aborted(RECONNECT_EVERY_MS, signal)) return
     }
   }

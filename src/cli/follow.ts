@@ -54,11 +54,16 @@ export async function follow(process: ProcessView, following: Following): Promis
 }
 
 /** The exit code; null if it was left before. */
-async function untilEnd(uuid: string, { reeve, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
+async function untilEnd(uuid: string, { reeve, out, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
   let code: number | null = null
   let release: NodeJS.Timeout | undefined
+  // What is shown would be taken for the present.
+  const told: Promise<void>[] = []
+  const onLink = (isUp: boolean): void => {
+    told.push(out.words(out.paintWords(isUp ? 'dim' : 'yellow', isUp ? '  the daemon answers again' : '  the daemon does not answer any more; any `reeve` command starts it again')))
+  }
   try {
-    for await (const event of reeve.events({ process: uuid, after, follow: true, live: view.live, signal: leave.signal })) {
+    for await (const event of reeve.events({ process: uuid, after, follow: true, live: view.live, signal: leave.signal, onLink })) {
       const fact = factOf(event)
       await view.event(event, fact)
       if (fact?.type === 'process.exited') {
@@ -69,6 +74,7 @@ async function untilEnd(uuid: string, { reeve, view, after = 0 }: Following, lea
     }
   } finally {
     clearTimeout(release)
+    await Promise.all(told)
   }
   return code
 }

@@ -30,6 +30,19 @@ function script(name: string, yaml: string): string {
   return `script:${file}`
 }
 
+test('a run tells that the daemon is gone, and how it ended when one is there again', async () => {
+  await using home = await tempDir()
+  const running = startCli(home.path, ['run', '--name', 'orphan', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
+  await running.wrote('begun')
+  const { pid } = JSON.parse((await runCli(home.path, ['daemon', 'status', '--json'])).stdout) as { pid: number }
+  process.kill(pid, 'SIGKILL')
+  await running.wrote('does not answer any more')
+  await runCli(home.path, ['ps'])
+  const { code, stderr } = await running.done
+  await runCli(home.path, ['daemon', 'stop', '--now'])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/does not answer any more; any `reeve` command starts it again\n +the daemon answers again\nreeve: PID \d+ \(orphan\) interrupted/)])
+})
+
 describe('a command', () => {
   test('has its own stdout, stderr and exit code', async () => {
     const result = await run('run', '--', 'sh', '-c', 'printf out; printf err >&2; exit 7')

@@ -153,6 +153,23 @@ describe('events', () => {
     expect(daemon.requests.map(({ headers }) => headers['last-event-id'])).toEqual(['0', '1', '2'])
   })
 
+  test('tell when nobody answers, and when somebody does again', async () => {
+    const before = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
+    const told: boolean[] = []
+    const seen: EventView[] = []
+    let after: Promise<AsyncDisposable> | undefined
+    const onLink = (isUp: boolean): void => {
+      told.push(isUp)
+      if (!isUp) after = fakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
+    }
+    for await (const event of reeve.events({ process: '5', after: 0, follow: true, onLink })) {
+      seen.push(event)
+      if (event === seen[0]) await before[Symbol.asyncDispose]()
+    }
+    await using _after = await after
+    expect([seen, told]).toEqual([[first, last], [false, true]])
+  })
+
   test('that break without follow are an error', async () => {
     await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'break' }) })
     expect((await rejection(all(reeve.events({ process: '5' })))).code).toBe('UNAVAILABLE')
