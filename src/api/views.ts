@@ -3,7 +3,7 @@
 // Test: test/e2e/api.test.ts.
 import type { ErrorCode } from '../kernel/errors.ts'
 import type { Status } from '../kernel/status.ts'
-import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal, Usage } from '../kernel/types.ts'
+import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
 
 export type { Status }
 
@@ -31,6 +31,8 @@ export interface ProcessView {
   name: string | null
   agent: string
   driver: DriverName
+  /** the JSON lines of a command that is an agent, if they are understood */
+  format: OutputFormat | null
   state: 'created' | 'running' | 'zombie' | 'dead'
   status: Status
   activity: Activity | null

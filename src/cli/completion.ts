@@ -100,6 +100,7 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'SIGNAL': return SIGNALS.map(([name, number]) => [name, number])
     case 'LEVEL': return EFFORTS.map((level) => [level, ''])
     case 'KIND': return (await import('./verbs/run.ts')).CONTAINMENTS.map((one) => [one, ''])
+    case 'POLICY': return (await import('./verbs/run.ts')).PERMISSIONS.map((one) => [one, ''])
     case 'WHAT': return (await import('./verbs/wait.ts')).WAITABLE.map((one) => [one, ''])
     case 'VALUE': return ofKind(KIND_OF_KEY[words.at(-1) ?? ''] ?? '', verb, [])
     case 'PROVIDER/NAME':
@@ -118,6 +119,7 @@ type Row = Pick<ProcessView, 'pid' | 'name' | 'agent' | 'status' | 'state' | 'uu
 /** Which processes a verb can do something about; all, unless it is said. */
 const CONCERNED: Readonly<Record<string, (row: Row) => boolean>> = {
   rm: ({ state }) => state === 'dead',
+  answer: ({ status }) => status === 'waiting' || status === 'suspended',
   resume: ({ state, status }) => state === 'dead' || status === 'suspended',
   ...Object.fromEntries(['attach', 'send', 'pause', 'kill', 'stop', 'wait'].map((verb) => [verb, ({ state }: Row) => state === 'created' || state === 'running'])),
 }

@@ -13,6 +13,11 @@ export function spawned(view: ProcessView): string {
   return `PID ${view.pid} spawned (${oneLine(view.model ?? view.driver)})`
 }
 
+/** A command whose output nobody understands. */
+export function isPlain({ driver, format }: Pick<ProcessView, 'driver' | 'format'>): boolean {
+  return driver === 'command' && format === null
+}
+
 export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
 }

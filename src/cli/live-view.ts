@@ -3,6 +3,7 @@
 // Test: test/tables/cli-views.test.ts.
 import type { EventView, ProcessView } from '../api/views.ts'
 import type { AssistantPart, FactBody } from '../kernel/facts.ts'
+import { askLines } from './asks.ts'
 import { held, INPUT_COLUMNS, shortInput, summary } from './describe.ts'
 import type { View } from './follow.ts'
 import { tokens, took } from './format.ts'
@@ -34,7 +35,7 @@ export class LiveView implements View {
 
   async event(event: EventView, fact: FactBody | undefined): Promise<void> {
     if (event.type === 'live.text') await this.#delta(Number(event['step']), String(event['text']))
-    else if (fact) await this.#fact(fact)
+    else if (fact) await this.#fact(fact, event)
   }
 
   async end(process: ProcessView): Promise<void> {
@@ -42,7 +43,7 @@ export class LiveView implements View {
     await this.#out.words(this.#out.paintWords(ok ? 'green' : 'red', summary(process)))
   }
 
-  async #fact(fact: FactBody): Promise<void> {
+  async #fact(fact: FactBody, event: EventView): Promise<void> {
     switch (fact.type) {
       case 'model.started': return this.#begin(fact)
       case 'model.finished': return this.#finish(fact)
@@ -54,7 +55,9 @@ export class LiveView implements View {
       case 'compaction.failed': return this.#failed({ ...fact, what: 'the context could not be summed up' })
       case 'limit.warned': return this.#say('yellow', `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % are used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
-      case 'process.waiting': return this.#say('yellow', `waits for an answer: ${fact.question}`)
+      case 'process.waiting': return this.#asks(fact, event.pid)
+      case 'process.answered': return this.#say('dim', `answered: ${fact.option ?? fact.text} (by ${fact.by})`)
+      case 'process.unasked': return this.#say('dim', 'it no longer asks')
       case 'process.error': return this.#say('red', fact.message)
       case 'process.queue': return this.#message(fact)
       case 'process.note': return this.#say('dim', fact.text)
@@ -63,6 +66,12 @@ export class LiveView implements View {
       case 'child.exited': return this.#say('dim', `child PID ${fact.childPid} ended: ${fact.reason} (exit ${fact.code})`)
       default: return
     }
+  }
+
+  async #asks({ question, ask }: Fact<'process.waiting'>, pid: number): Promise<void> {
+    const lines = askLines(ask ?? { text: question, options: [] })
+    await this.#say('yellow', `asks: ${lines.join('\n')}`)
+    await this.#say('dim', `\`reeve answer ${pid} ${ask && ask.options.length > 0 ? 'NUMBER' : 'TEXT'}\` answers`)
   }
 
   async #failed({ error, retryInMs, what = 'model call failed' }: { readonly error: string; readonly retryInMs: number | null; readonly what?: string }): Promise<void> {

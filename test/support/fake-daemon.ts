@@ -69,7 +69,7 @@ function answer(response: ServerResponse, given: FakeAnswer): void {
 export function processView(over: Partial<ProcessView> = {}): ProcessView {
   const at = '2026-01-02T03:04:05.000+00:00'
   return {
-    uuid: '01960000-0000-7000-8000-0000deadbeef', pid: 5, ppid: 0, parentUuid: null, name: 'docs', agent: 'default', driver: 'native',
+    uuid: '01960000-0000-7000-8000-0000deadbeef', pid: 5, ppid: 0, parentUuid: null, name: 'docs', agent: 'default', driver: 'native', format: null,
     state: 'running', status: 'working', activity: 'working', holds: [], asks: [], resumeAt: null, intent: 'write the manual', cwd: '/srv', host: 'box',
     containment: null, createdAt: at, startedAt: at, pausedAt: null, exitedAt: null, elapsedMs: 4000, exit: null, stopping: null,
     signals: { mask: [], pending: [], handlers: {} }, step: 2, turn: 1, interactive: false, originUuid: null, originStep: null, resumedFromStep: null,

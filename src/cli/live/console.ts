@@ -4,6 +4,7 @@ import { ApiError } from '../../api/client.ts'
 import type { ProcessView } from '../../api/views.ts'
 import type { Reeve } from '../../index.ts'
 import { nearest } from '../../config/nearest.ts'
+import { answerTo } from '../asks.ts'
 import { plural } from '../format.ts'
 import { BY_KEY, QUESTION, type Wish } from '../interrupts.ts'
 import type { Output } from '../output.ts'
@@ -14,6 +15,7 @@ import type { Typed } from './live-rows.ts'
 
 const HELP = [
   'Enter sends a message; a backslash at the end of a line, or Alt+Enter, begins another line; // begins a message with a slash.',
+  'While it asks, the number of an option answers, or a text where there are none.',
   '/pause, /resume, /stop: the process. /detach or Ctrl+D: leave it running. Ctrl+C: interrupt the turn.',
 ].join('\n')
 
@@ -102,7 +104,7 @@ export class Console implements Typed {
     if (!attached) return
     try {
       if (line.startsWith('/') && !line.startsWith('//')) await this.#command(line, attached)
-      else await send(line.startsWith('//') ? line.slice(1) : line, attached)
+      else if (!(await answered(line, attached))) await send(line.startsWith('//') ? line.slice(1) : line, attached)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       await attached.out.words(attached.out.paintWords('red', safe(`  ${error.message}`)))
@@ -115,6 +117,19 @@ export class Console implements Typed {
     const near = nearest(line, Object.keys(COMMANDS))
     await attached.out.words(safe(`no command ${line}; ${near ? `did you mean ${near}?` : '/help lists them'}`))
   }
+}
+
+/** The line as an answer to what it asks first; false if it asks nothing, or the line is none of the options. */
+async function answered(line: string, { reeve, out, uuid }: Attached): Promise<boolean> {
+  const { asks: [ask] } = await reeve.get(uuid)
+  const answer = ask && !line.startsWith('//') ? answerTo(ask, line) : null
+  if (!answer) {
+    if (ask) await out.words(out.paintWords('yellow', '  that answers nothing, so it is a message: it still asks'))
+    return false
+  }
+  const { note } = await reeve.answer(uuid, answer)
+  if (note) await out.words(out.paintWords('dim', `  ${safe(note)}`))
+  return true
 }
 
 /** Its text is shown when the journal has it, to all that look. */

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline'
 import type { ProcessView } from '../../api/views.ts'
 import type { Reeve } from '../../index.ts'
-import { called, hasEnded, holders } from '../describe.ts'
+import { called, hasEnded, holders, isPlain } from '../describe.ts'
 import { follow, type View } from '../follow.ts'
 import { Interrupts, type Wish } from '../interrupts.ts'
 import { errorText, type Output } from '../output.ts'
@@ -26,7 +26,7 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
 }
 
 async function viewFor(view: ProcessView, out: Output): Promise<View> {
-  if (!out.json && view.driver !== 'command') return new (await import('../live-view.ts')).LiveView(out, { intent: true })
+  if (!out.json && !isPlain(view)) return new (await import('../live-view.ts')).LiveView(out, { intent: true })
   const { CommandView, JsonView } = await import('../plain-views.ts')
   return out.json ? new JsonView(out) : new CommandView(out)
 }

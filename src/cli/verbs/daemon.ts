@@ -72,7 +72,7 @@ async function stop({ args, out }: Call): Promise<number | null> {
     await out.words('the daemon is not running')
     return null
   }
-  await warn(await reeve.list({ fields: ['pid', 'state', 'status', 'driver'] }), out)
+  await warn(await reeve.list({ fields: ['pid', 'state', 'status', 'driver', 'sessionId', 'turn'] }), out)
   await reeve.stopDaemon({ drainMs })
   let stopping: DaemonView['stopping']
   await patiently(out, () => waiting(stopping), ended(reeve, found.pid, drainMs, (view) => (stopping = view?.stopping)))
@@ -98,11 +98,12 @@ function waiting(stopping: DaemonView['stopping']): string {
   return `waiting for PID ${stopping.waitsFor.join(', ')}; at most ${elapsed(stopping.leftMs)} (\`reeve daemon stop --now\` cuts it short)`
 }
 
-/** A command has no session: suspended or not, it does not survive the daemon. */
-async function warn(views: readonly Pick<ProcessView, 'pid' | 'state' | 'status' | 'driver'>[], out: Output): Promise<void> {
+/** What has no session does not survive the daemon, suspended or not. */
+async function warn(views: readonly Pick<ProcessView, 'pid' | 'state' | 'status' | 'driver' | 'sessionId' | 'turn'>[], out: Output): Promise<void> {
   const living = views.filter((view) => !hasEnded(view))
-  const commands = living.filter(({ driver }) => driver === 'command')
-  const agents = living.filter(({ driver, status }) => driver !== 'command' && status !== 'suspended')
+  const comesBack = ({ driver, sessionId, turn }: (typeof views)[number]): boolean => driver === 'native' || sessionId !== null || (driver === 'acp' && turn === 0)
+  const commands = living.filter((view) => !comesBack(view))
+  const agents = living.filter((view) => comesBack(view) && view.status !== 'suspended')
   const pids = (list: readonly Pick<ProcessView, 'pid'>[]): string => list.map(({ pid }) => pid).join(', ')
   if (agents.length > 0) await out.words(`${plural(agents.length, 'agent')} will be suspended, and ${agents.length === 1 ? 'goes' : 'go'} on at the next start: PID ${pids(agents)}`)
   if (commands.length > 0) {

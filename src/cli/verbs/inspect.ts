@@ -1,5 +1,6 @@
 // `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
 import type { HoldView, ProcessView } from '../../api/views.ts'
+import { askLines } from '../asks.ts'
 import { ending, spent } from '../describe.ts'
 import { cost, elapsed, plural, shortId, size, tokens, when } from '../format.ts'
 import type { Output } from '../output.ts'
@@ -49,6 +50,7 @@ function state(view: ProcessView, out: Output): Row[] {
   return [
     ['status', mark + ending(view)],
     ['holds', view.holds.map((hold) => holdText(hold, now)).join('\n')],
+    ['asks', view.asks.flatMap(askLines).join('\n')],
     ['resumes at', view.resumeAt && when(view.resumeAt, now)],
     ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by}, ${when(view.stopping.at, now)}`],
     ['note', view.note],

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { ProcessView, SpawnBody } from '../../api/views.ts'
 import type { Limits } from '../../kernel/types.ts'
 import type { Args } from '../args.ts'
-import { spawned } from '../describe.ts'
+import { isPlain, spawned } from '../describe.ts'
 import { effortOf } from '../effort.ts'
 import { UsageError } from '../errors.ts'
 import { follow, type View } from '../follow.ts'
@@ -13,11 +13,12 @@ import type { Output } from '../output.ts'
 import { oneLine } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
+export const PERMISSIONS = ['ask', 'allow', 'deny'] as const
 export const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const body = bodyOf(args, await intentOf(args, args.text('intent-file')))
-  if (!args.on('detach')) return runAndFollow(body, { args, out, reeve })
+  if (!args.on('detach')) return runAndFollow(body, { out, reeve })
   const process = await reeve.spawn(body)
   await tell(process, out)
   if (out.json) await out.value({ process })
@@ -25,13 +26,14 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
   return 0
 }
 
-async function runAndFollow(body: SpawnBody, { args, out, reeve }: Call): Promise<number> {
+async function runAndFollow(body: SpawnBody, { out, reeve }: Omit<Call, 'args'>): Promise<number> {
   using interrupts = new Interrupts(out, { leaves: false })
   const started = await reeve.spawn(body)
   await tell(started, out)
-  const view = await viewFor(args, out)
-  if (args.command !== null || !out.isLively) return await follow(started, { reeve, out, view, interrupts })
-  if (body.interactive && process.stdin.isTTY) {
+  const view = await viewFor(started, out)
+  if (isPlain(started) || !out.isLively) return await follow(started, { reeve, out, view, interrupts })
+  // It may ask, and the answer is typed.
+  if ((body.interactive || started.driver === 'acp') && process.stdin.isTTY) {
     interrupts[Symbol.dispose]()
     const { attachTerminal } = await import('../live/attach.ts')
     return await attachTerminal(started, { reeve, out, view, from: { after: 0 } })
@@ -46,8 +48,8 @@ async function tell(process: ProcessView, out: Output): Promise<void> {
   await out.words(spawned(process) + agent)
 }
 
-async function viewFor(args: Args, out: Output): Promise<View> {
-  if (!out.json && args.command === null) return new (await import('../live-view.ts')).LiveView(out)
+async function viewFor(started: ProcessView, out: Output): Promise<View> {
+  if (!out.json && !isPlain(started)) return new (await import('../live-view.ts')).LiveView(out)
   const { CommandView, JsonView } = await import('../plain-views.ts')
   return out.json ? new JsonView(out) : new CommandView(out)
 }
@@ -74,6 +76,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     allow: args.list('allow'),
     deny: args.list('deny'),
     mcp: args.list('mcp'),
+    permissions: permissionsOf(args.text('permissions')),
     containment: containmentOf(args.text('containment')),
     limits: limitsOf(args),
     env: process.env as Record<string, string>,
@@ -87,6 +90,12 @@ function limitsOf(args: Args): Limits {
     budgetUsd: args.number('budget-usd'),
     budgetTokens: args.number('budget-tokens'),
   })
+}
+
+function permissionsOf(text: string | undefined): SpawnBody['permissions'] {
+  const policy = PERMISSIONS.find((each) => each === text)
+  if (text !== undefined && !policy) throw new UsageError(`--permissions ${text}: there is ${PERMISSIONS.join(', ')}`)
+  return policy
 }
 
 function containmentOf(text: string | undefined): SpawnBody['containment'] {

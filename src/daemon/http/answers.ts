@@ -49,7 +49,7 @@ const limits = of<ProcessView['limits']>()(z.object({
 
 const process = of<ProcessView>()(z.object({
   uuid, pid: count, ppid: count.describe('0 is the kernel'), parentUuid: uuid.nullable().describe('its parent at the spawn'),
-  name: z.string().nullable(), agent: z.string(), driver, state: z.enum(['created', 'running', 'zombie', 'dead']), status,
+  name: z.string().nullable(), agent: z.string(), driver, format: z.enum(['claude', 'codex', 'gemini', 'opencode']).nullable(), state: z.enum(['created', 'running', 'zombie', 'dead']), status,
   activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), asks: z.array(ask), resumeAt: time.nullable(),
   intent: z.string(), cwd: z.string(), host: z.string(), containment: containment.nullable(),
   createdAt: time, startedAt: time.nullable(), pausedAt: time.nullable(), exitedAt: time.nullable(),
