@@ -37,7 +37,8 @@ export function ending(view: ProcessView): string {
   const { exit, status } = view
   if (!exit || (exit.code === 0 && exit.reason === status)) return status
   const error = exit.error && exit.error !== exit.reason ? `: ${oneLine(exit.error)}` : ''
-  return `${status}: ${oneLine(exit.reason)}${error} (exit ${exit.code})`
+  const code = exit.reason === `exit code ${exit.code}` ? '' : ` (exit ${exit.code})`
+  return `${status}: ${oneLine(exit.reason)}${error}${code}`
 }
 
 /** The line that closes a run: how it ended, steps, tokens, cost, time. */
@@ -46,8 +47,8 @@ export function summary(view: ProcessView): string {
   const parts = [`${called(view)} ${ending(view)}`]
   if (usage.steps > 0) {
     parts.push(plural(usage.steps, 'step'))
-    parts.push(`tokens ${spent(usage)}`)
-    parts.push(cost(usage.costUsd, usage.unpriced))
+    // A script has none, and a model that could not be asked.
+    if (usage.costUsd > 0 || usage.unpriced || allTokens(usage) > 0) parts.push(`tokens ${spent(usage)}`, cost(usage.costUsd, usage.unpriced))
   }
   parts.push(elapsed(view.elapsedMs))
   return parts.join(' | ')
@@ -68,6 +69,10 @@ export function spent({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTo
   if (cacheReadTokens > 0) parts.push(`${tokens(cacheReadTokens)} cache read`)
   if (cacheWriteTokens > 0) parts.push(`${tokens(cacheWriteTokens)} cache write`)
   return parts.join(', ')
+}
+
+function allTokens({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: TokenCounts): number {
+  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens
 }
 
 type TokenCounts = Pick<ProcessView['usage'], 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>

@@ -8,11 +8,14 @@ import { held, INPUT_COLUMNS, shortInput, summary } from './describe.ts'
 import type { View } from './follow.ts'
 import { tokens, took } from './format.ts'
 import type { Output } from './output.ts'
-import { oneLine, safe, width } from './text.ts'
+import { fit, oneLine, safe, width } from './text.ts'
 
 /** `  ` before a tool's name, ` ` behind it, and `  interrupted 12m 34s`. */
 const OUTCOME_COLUMNS = 24
 const INPUT_LEAST = 10
+/** Of the reason of a call that failed, and one column that stays free. */
+const WHY_INDENT = 5
+const MAX_WHY_CHARS = 1000
 
 type Fact<T extends FactBody['type']> = FactBody & { type: T }
 
@@ -25,6 +28,8 @@ export class LiveView implements View {
   /** what is already on the screen of the step that is being written, before `safe` */
   #shown = ''
   #step = 0
+  /** what the last model call failed with for good: the turn fails with the same words */
+  #failure = ''
 
   /** `intent`: show also what it was first asked to do */
   constructor(out: Output, { intent = false }: { intent?: boolean } = {}) {
@@ -53,12 +58,12 @@ export class LiveView implements View {
       case 'process.held': return this.#say('yellow', `${this.#out.pauseMark} ${held(fact.hold)}`)
       case 'context.compacted': return this.#say('dim', `context compacted: ${tokens(fact.before)} ${this.#out.arrow} ${tokens(fact.after)} tokens`)
       case 'compaction.failed': return this.#failed({ ...fact, what: 'the context could not be summed up' })
-      case 'limit.warned': return this.#say('yellow', `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % are used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
+      case 'limit.warned': return this.#say('yellow', `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
       case 'process.waiting': return this.#asks(fact, event.pid)
       case 'process.answered': return this.#say('dim', `answered: ${fact.option ?? fact.text} (by ${fact.by})`)
       case 'process.unasked': return this.#say('dim', 'it no longer asks')
-      case 'process.error': return this.#say('red', fact.message)
+      case 'process.error': return fact.message === this.#failure ? undefined : this.#say('red', fact.message)
       case 'process.queue': return this.#message(fact)
       case 'process.note': return this.#say('dim', fact.text)
       case 'process.output': return this.#say('dim', fact.text)
@@ -76,6 +81,7 @@ export class LiveView implements View {
 
   async #failed({ error, retryInMs, what = 'model call failed' }: { readonly error: string; readonly retryInMs: number | null; readonly what?: string }): Promise<void> {
     if (error === 'interrupted') return this.#say('dim', 'interrupted')
+    if (retryInMs === null) this.#failure = error
     await this.#say('yellow', `${what}: ${error}${retryInMs === null || retryInMs === 0 ? '' : `; again in ${took(retryInMs)}`}`)
   }
 
@@ -113,6 +119,14 @@ export class LiveView implements View {
     const result = this.#out.paintWords(fact.outcome === 'ok' ? 'green' : 'red', fact.outcome)
     await this.#out.finish(fact.callId, this.#call(fact), `  ${result} ${took(fact.durationMs)}`)
     this.#inputs.delete(fact.callId)
+    if (fact.outcome !== 'ok') await this.#why(fact.content)
+  }
+
+  /** Its first words: `reeve logs` has them all. */
+  async #why(content: string): Promise<void> {
+    const room = this.#out.isTerminal('stderr') ? this.#out.wordColumns - WHY_INDENT : INPUT_COLUMNS
+    const words = fit(oneLine(content.slice(0, MAX_WHY_CHARS)), room, this.#out.ellipsis)
+    if (words !== '') await this.#say('dim', `  ${words}`)
   }
 
   #call({ callId, name }: { readonly callId: string; readonly name: string }): string {

@@ -158,14 +158,14 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
     await seen.sees('no command /nosuch')
     go('cmd-go')
     expect(await seen.done).toBe(3)
-    expect(seen.text).toMatch(/over\nPID \d+ \(cmd\) failed: .*\(exit 3\)/)
+    expect(seen.text).toMatch(/over\nPID \d+ \(cmd\) failed: exit code 3 /)
   }, 60_000)
 
   test('one that has ended is shown, with its code and what can be done', async () => {
     await run('run', '-q', '--name', 'ended', '--', 'sh', '-c', 'echo last words; exit 7')
     const seen = terminal('attach', 'ended')
     expect(await seen.done).toBe(7)
-    expect(seen.text).toMatch(/last words\nPID \d+ \(ended\) failed: .*\(exit 7\)[^]*it has ended; `reeve resume \d+` goes on with it/)
+    expect(seen.text).toMatch(/last words\nPID \d+ \(ended\) failed: exit code 7 [^]*it has ended; `reeve resume --rerun \d+` runs it again/)
   }, 60_000)
 
   test('a signal leaves the process running and gives the terminal back', async () => {

@@ -120,6 +120,23 @@ describe('a run on a terminal', () => {
     expect(await played(screen(), begin(1), finish(1, 'I look.', call), done)).toEqual({ stdout: 'I look.\n', stderr: '  read src/a.ts  error 12ms\n' })
   })
 
+  test('says why a call failed, in its first words', async () => {
+    const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: 'a' } }
+    const done = (outcome: string, content: string): EventView => factEvent(4, { type: 'tool.finished', step: 1, callId: 'c', name: 'read', outcome, content, durationMs: 12 })
+    const told = async (to: Screen, ...rest: Parameters<typeof done>): Promise<string> => (await played(to, begin(1), finish(1, '', call), done(...rest))).stderr
+    expect(await told(screen(), 'error', 'ENOENT:\x1b[2J no\nsuch file')).toBe('  read a  error 12ms\n    ENOENT: no such file\n')
+    expect(await told(screen(), 'ok', 'text of a')).toBe('  read a  ok 12ms\n')
+    const long = await told(screen({ tty: true, columns: 40 }), 'denied', '漢'.repeat(5000))
+    expect(long).toContain(`denied 12ms\n    ${'漢'.repeat(17)}…\n`)
+  })
+
+  test('tells once why the turn failed', async () => {
+    const failed = factEvent(3, { type: 'model.failed', step: 1, attempt: 1, error: '404 no model', status: 404, retryInMs: null })
+    const told = (message: string): Promise<{ stderr: string }> => played(screen(), begin(1), failed, factEvent(4, { type: 'process.error', message }))
+    expect((await told('404 no model')).stderr).toBe('  model call failed: 404 no model\n')
+    expect((await told('no model could answer')).stderr).toBe('  model call failed: 404 no model\n  no model could answer\n')
+  })
+
   test('is quiet with -q but for the text', async () => {
     expect(await played(screen({ quiet: true }), begin(1), finish(1, 'x'), factEvent(3, { type: 'process.note', text: 'n' }))).toEqual({ stdout: 'x\n', stderr: '' })
   })
@@ -131,7 +148,7 @@ describe('a run on a terminal', () => {
     [{ type: 'process.released', holds: [], by: 'user', mono: 0 }, 'goes on (by user)'],
     [{ type: 'context.compacted', step: 9, summary: 'secret', ranges: [[1, 2]], before: 182_004, after: 23_950, usage: {}, durationMs: 1 }, 'context compacted: 182k → 23.9k tokens'],
     [{ type: 'compaction.failed', step: 9, attempt: 1, error: 'overloaded', status: 529, retryInMs: 1_200 }, 'the context could not be summed up: overloaded; again in 1.2s'],
-    [{ type: 'limit.warned', limit: 'context', used: 162_100, of: 200_000 }, 'context: 81 % are used (162k of 200k tokens)'],
+    [{ type: 'limit.warned', limit: 'context', used: 162_100, of: 200_000 }, 'context: 81 % used (162k of 200k tokens)'],
     [{ type: 'process.waiting', question: 'may I?' }, 'asks: may I?\n  `reeve answer 5 TEXT` answers'],
     [{ type: 'process.waiting', question: 'run make?', ask: { id: 'q1', kind: 'permission', text: 'run make?\x1b[2J', options: [{ id: 'y', name: 'Allow\nit', kind: 'allow_once' }, { id: 'n', name: 'Reject', kind: 'reject_once' }], callId: null, at: 0 } }, 'asks: run make?\n    1 Allow it\n    2 Reject\n  `reeve answer 5 NUMBER` answers'],
     [{ type: 'process.answered', id: 'q1', option: 'y', text: null, by: 'user' }, 'answered: y (by user)'],
@@ -199,11 +216,14 @@ describe('sentences', () => {
     expect(ending(endedView(0))).toBe('completed')
     expect(ending(endedView(1))).toBe('failed: it broke (exit 1)')
     expect(ending(endedView(127, { exit: { code: 127, reason: 'not found', error: 'no x' } }))).toBe('failed: not found: no x (exit 127)')
+    expect(ending(endedView(3, { exit: { code: 3, reason: 'exit code 3' } }))).toBe('failed: exit code 3')
     expect(ending(processView())).toBe('working')
   })
 
   test('about a run', () => {
     expect(summary(endedView(0))).toBe('PID 5 (docs) completed | 2 steps | tokens 1.2k in, 300 out, 800 cache read | $0.0123 | 4s')
+    const free = { ...processView().usage, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0, unpriced: false }
+    expect(summary(endedView(0, { usage: free }))).toBe('PID 5 (docs) completed | 2 steps | 4s')
   })
 
   test('about a tool call', () => {

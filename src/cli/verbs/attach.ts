@@ -35,7 +35,8 @@ async function viewFor(view: ProcessView, out: Output): Promise<View> {
 async function ended(process: ProcessView, reeve: Reeve, out: Output, view: View): Promise<number> {
   if (out.isLively) await past(reeve, process.uuid, { tail: PAST_EVENTS }, view)
   await view.end(process)
-  await out.words(`it has ended; \`reeve resume ${process.pid}\` goes on with it`)
+  const next = isPlain(process) ? `\`reeve resume --rerun ${process.pid}\` runs it again` : `\`reeve resume ${process.pid}\` goes on with it`
+  await out.words(`it has ended; ${next}`)
   return process.exit?.code ?? NO_CODE
 }
 

@@ -3,13 +3,14 @@ import type { StepView } from '../../api/views.ts'
 import { INPUT_COLUMNS, shortInput, spent } from '../describe.ts'
 import { cost, plural, took } from '../format.ts'
 import type { Output } from '../output.ts'
-import { oneLine, safe, width } from '../text.ts'
+import { fit, oneLine, safe, width } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
 const PAGE = 200
 /** Around a tool's name, its input and its outcome. */
 const SPACES = 5
 const INPUT_LEAST = 10
+const MAX_WHY_CHARS = 1000
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const { uuid } = await reeve.get(args.words[0] ?? '')
@@ -31,7 +32,13 @@ function lines(step: StepView, out: Output): string[] {
   if (step.finishedAt !== null) parts.push(took(Date.parse(step.finishedAt) - Date.parse(step.startedAt)))
   if (step.attempts > 1) parts.push(plural(step.attempts, 'attempt'))
   const text = step.text ? safe(step.text).trimEnd().split('\n').map((line) => `  ${line}`) : []
-  return [out.paint('bold', parts.join(' | ')), ...text, ...step.tools.map((tool) => toolLine(tool, out)), ...step.notes.map((note) => out.paint('dim', `  ${oneLine(note)}`))]
+  return [out.paint('bold', parts.join(' | ')), ...text, ...step.tools.flatMap((tool) => [toolLine(tool, out), ...whyLines(tool, out)]), ...step.notes.map((note) => out.paint('dim', `  ${oneLine(note)}`))]
+}
+
+/** Why a call failed, in its first words. */
+function whyLines({ outcome, result }: StepView['tools'][number], out: Output): string[] {
+  const words = outcome === null || outcome === 'ok' ? '' : oneLine((result ?? '').slice(0, MAX_WHY_CHARS))
+  return words === '' ? [] : [out.paint('dim', `    ${fit(words, out.columns === Infinity ? INPUT_COLUMNS : Math.max(INPUT_LEAST, out.columns - SPACES), out.ellipsis)}`)]
 }
 
 function toolLine(tool: StepView['tools'][number], out: Output): string {
