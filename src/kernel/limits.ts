@@ -25,7 +25,12 @@ function overBudget(usage: Usage, limits: Limits): string | null {
   if (limits.budgetUsd !== undefined && usage.costUsd >= limits.budgetUsd) {
     return `budget: $${usage.costUsd.toFixed(4)} of $${limits.budgetUsd} are spent`
   }
-  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
+  const tokens = tokensOf(usage)
   if (limits.budgetTokens !== undefined && tokens >= limits.budgetTokens) return `budget: ${tokens} of ${limits.budgetTokens} tokens are used`
   return null
+}
+
+/** Of all four kinds. */
+export function tokensOf({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
+  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens
 }

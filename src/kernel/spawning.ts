@@ -3,9 +3,10 @@
 // Test: test/tables/spawning.test.ts.
 import { KernelError } from './errors.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
+import { cutOffUsage } from './cut-off.ts'
 import { hold, inheritedHolds } from './pausing.ts'
 import type { InputOf } from './inputs.ts'
-import type { ContainmentIntent, Hold, Process, Sender, Uuid } from './types.ts'
+import type { CallUsage, ContainmentIntent, Hold, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 const MAX_DEPTH = 64
@@ -72,6 +73,7 @@ function waitForKeys(work: Work, process: Process, missing: readonly string[]): 
 function begin(work: Work, process: Process, containment: ContainmentIntent): void {
   if (inheritedHolds(work, process).length > 0) return beginHeld(work, process)
   work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: true, containment })
+  closeSummary(work, process)
   closeOpenWork(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
@@ -80,6 +82,7 @@ function begin(work: Work, process: Process, containment: ContainmentIntent): vo
 export function beginHeld(work: Work, process: Process, ...own: readonly Hold[]): void {
   const holds = [...inheritedHolds(work, process), ...own]
   work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
+  closeSummary(work, process)
   closeOpenWork(work, process.uuid)
   for (const held of holds) hold(work, process.uuid, held, false)
 }
@@ -87,6 +90,7 @@ export function beginHeld(work: Work, process: Process, ...own: readonly Hold[])
 /** A placeholder gets its driver: its calls that may have begun were closed when it came back. */
 function attach(work: Work, process: Process, containment: ContainmentIntent): void {
   work.emit(process.uuid, { type: 'process.attached', containment })
+  closeSummary(work, process)
   closeModelCall(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
 }
@@ -95,6 +99,12 @@ function attach(work: Work, process: Process, containment: ContainmentIntent): v
 function closeOpenWork(work: Work, uuid: Uuid): void {
   closeModelCall(work, uuid)
   closeCalls(work, uuid)
+}
+
+/** The last incarnation ended while it waited for a summary. */
+function closeSummary(work: Work, before: Process): void {
+  const { uuid, context, progress: { wholeStep: step } } = before
+  if (context?.compacting === true) work.emit(uuid, { type: 'compaction.failed', step, attempt: 1, error: 'interrupted', status: null, retryInMs: 0, ...charged(before) })
 }
 
 /** Nobody knows whether they happened: only those that may run twice, and that we run, stay open. */
@@ -107,8 +117,14 @@ export function closeCalls(work: Work, uuid: Uuid): void {
 
 /** Nobody waits for the answer of the open model call any more. */
 export function closeModelCall(work: Work, uuid: Uuid): void {
-  const { modelOpen, step, attempt } = work.need(uuid).progress
-  if (modelOpen) work.emit(uuid, { type: 'model.failed', step, attempt, error: 'interrupted', status: null, retryInMs: 0 })
+  const process = work.need(uuid)
+  const { modelOpen, step, attempt } = process.progress
+  if (modelOpen) work.emit(uuid, { type: 'model.failed', step, attempt, error: 'interrupted', status: null, retryInMs: 0, ...charged(process) })
+}
+
+function charged(process: Process): { readonly usage?: CallUsage } {
+  const usage = cutOffUsage(process)
+  return usage === null ? {} : { usage }
 }
 
 export function closeCall(work: Work, uuid: Uuid, call: { readonly callId: string; readonly name: string }): void {

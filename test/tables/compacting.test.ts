@@ -332,11 +332,12 @@ describe('what comes too late or cannot be', () => {
         -> ack late
       > start a
       a.19 process.attached
+      a.20 compaction.failed after 1 interrupted
         -> driver.start a#2
       > report a compacted 1
         -> ack late
       > report a compacting 1
-      a.22 compaction.started after 1 try 1
+      a.23 compaction.started after 1 try 1
         -> ack go
       "
     `)

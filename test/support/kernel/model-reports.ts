@@ -264,8 +264,14 @@ export class ModelReports {
     return 'ok'
   }
 
+  /** A question to the model whose end nobody has seen costs what the last one showed. */
+  charge(p: Proc): void {
+    if ((p.modelOpen || p.compacting) && p.driver === 'native' && p.tokens > 0) p.tokens += p.context
+  }
+
   #turnEnded(p: Proc, said: Extract<Report, { type: 'turn.ended' }>): string {
     if (!p.turnOpen || p.turn !== said.turn) return 'late'
+    if (p.modelOpen) this.charge(p)
     p.modelOpen = false
     this.closeCalls(p, () => true)
     if (said.outcome === 'error' && !p.interactive && p.driver !== 'command') {

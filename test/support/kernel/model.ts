@@ -164,10 +164,12 @@ export class Model extends ModelReports {
 
   #attach(p: Proc): void {
     if (p.state === 'created') this.#begin(p)
+    this.charge(p)
     Object.assign(p, { attached: true, began: true, drained: false, midway: false, modelOpen: false, compacting: false })
   }
 
   #begin(p: Proc): void {
+    this.charge(p)
     Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false, asks: [] })
     this.closeCalls(p, (call) => p.external || call.effect === 'once')
   }

@@ -21,6 +21,8 @@ interface Watched {
   busy: boolean
   modelOpen: boolean
   compacting: boolean
+  /** its daemon or agent ended in a compaction, which is to be said */
+  cutOff: boolean
   /** steps at the last compaction; null: none */
   compactedAt: number | null
   steps: number
@@ -75,7 +77,7 @@ export class Watch {
       must(!this.#all.has(uuid) && seq === 1, 'a process is spawned once, by its first fact')
       this.#all.set(uuid, {
         seq: 0, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false,
-        turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
+        turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
       })
     }
     const known = this.#all.get(uuid)
@@ -111,7 +113,10 @@ export class Watch {
     switch (body.type) {
       case 'process.started':
       case 'process.attached':
-      case 'process.ready': known.compacting = false; return
+      case 'process.ready':
+        known.cutOff = known.compacting && body.type !== 'process.ready'
+        known.compacting = false
+        return
       case 'model.finished': known.steps += 1; return
       case 'compaction.started':
         must(known.holds.size === 0 && !known.stopping, 'no compaction begins while it is held or stops')
@@ -121,8 +126,8 @@ export class Watch {
         return
       case 'compaction.failed':
       case 'context.compacted':
-        must(known.compacting, 'a compaction ends that has begun')
-        known.compacting = false
+        must(known.compacting || (known.cutOff && body.type === 'compaction.failed' && body.error === 'interrupted'), 'a compaction ends that has begun')
+        Object.assign(known, { compacting: false, cutOff: false })
         if (body.type === 'context.compacted') known.compactedAt = known.steps
         return
       case 'limit.warned': must(body.of > 0 && body.used >= 0.8 * body.of, 'a warning has its cause'); return
