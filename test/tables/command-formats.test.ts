@@ -71,7 +71,8 @@ describe('claude', () => {
 
   test('what a subagent says is no answer of its parent', () => {
     const inside = lines.CLAUDE_TOOLS.map((line) => ({ ...line, parent_tool_use_id: 'toolu_9' }))
-    expect(flat('claude', inside).map(({ type }) => type)).toEqual(['session', 'session', 'used', 'ended'])
+    expect(flat('claude', inside).map(({ type }) => type)).toEqual(['session', 'used', 'used', 'used', 'used', 'session', 'used', 'ended'])
+    expect(flat('claude', inside)[1]).toEqual({ type: 'used', span: 'step', tokens: tokens(1000, 1, 300, 20), costUsd: null, priced: { provider: 'anthropic', model: 'served' }, aside: 'msg_1' })
   })
 
   test('a failed try is a note', () => {
@@ -199,6 +200,11 @@ describe('command lines', () => {
     expect(findProgram(['my-agent', 'claude'], ['claude'])).toBe(-1)
     expect(spokenBy(['my-agent', '-p', 'x'], 'claude').command.program).toEqual(['my-agent'])
   })
+})
+
+test.each([[['claude', '--no-session-persistence', '-p'], 'claude', true], [ARGV.claude, 'claude', false], [['codex', 'exec', '--ephemeral'], 'codex', true], [ARGV.codex, 'codex', false], [ARGV.gemini, 'gemini', false], [ARGV.opencode, 'opencode', false]] as const)('%j as %s keeps no session: %s', (argv, name, isSo) => {
+  const { format, command } = spokenBy(argv, name)
+  expect(format.forgets(command)).toBe(isSo)
 })
 
 test.each([[ARGV.codex, 'codex', 'gpt-5'], [ARGV.claude, 'claude', null], [['claude', '--model=opus', '-p'], 'claude', 'opus'], [['gemini', '-m', 'flash'], 'gemini', 'flash'], [['opencode', 'run', '-m', 'a/b'], 'opencode', 'a/b']] as const)('%j asks %s for the model %s', (argv, name, model) => {

@@ -16,7 +16,7 @@ const meterWith = (options: Partial<ConstructorParameters<typeof Meter>[0]> = {}
 
 function narrator(options: Partial<ConstructorParameters<typeof Narrator>[0]> = {}): Narrator {
   let now = 0
-  return new Narrator({ step: 0, sessionId: null, meter: meterWith(), marksSteps: false, model: 'unnamed', now: () => (now += 10), ...options })
+  return new Narrator({ step: 0, sessionId: null, meter: meterWith(), marksSteps: false, model: 'unnamed', forgets: false, now: () => (now += 10), ...options })
 }
 
 async function tell(name: OutputFormat, all: readonly object[], options: Partial<ConstructorParameters<typeof Narrator>[0]> = {}): Promise<Report[]> {
@@ -169,6 +169,16 @@ describe('a session', () => {
     expect(await teller.see([{ type: 'session', id: 'known' }, { type: 'session', id: '--evil' }, { type: 'session', id: '' }, { type: 'session', id: 'a b' }])).toEqual([])
     expect(await teller.see([{ type: 'session', id: 'ses_1' }, { type: 'session', id: 'ses_1' }])).toEqual([{ type: 'session', sessionId: 'ses_1' }])
   })
+})
+
+test('an agent that keeps no session tells of none', async () => {
+  expect(await narrator({ forgets: true }).see([{ type: 'session', id: 'ses_1' }])).toEqual([])
+})
+
+test('what a subagent used is charged once, and the result settles it', async () => {
+  const teller = narrator()
+  const aside = used(7, { aside: 'sub_1' })
+  expect(transcript(await teller.see([aside, aside, used(9, { span: 'since', costUsd: 0.5 })]))).toEqual(['used 7/0/0/0 $0', 'used 2/0/0/0 $0.5'])
 })
 
 describe('the meter', () => {

@@ -30,7 +30,7 @@ export async function openAgentOutput(parts: AgentOutputParts): Promise<AgentOut
   const charged = launch.sessionId === null ? new Map() : await chargedBefore(launch)
   const meter = new Meter({ charged, foreign: format.continues(command), price: costUsd })
   const now = () => performance.now()
-  return new AgentOutput(parts, new Narrator({ step: launch.step, sessionId: launch.sessionId, meter, marksSteps: format.marksSteps, model: format.model(command) ?? format.title, now }))
+  return new AgentOutput(parts, new Narrator({ step: launch.step, sessionId: launch.sessionId, meter, marksSteps: format.marksSteps, model: format.model(command) ?? format.title, forgets: format.forgets(command), now }))
 }
 
 export class AgentOutput {

@@ -25,13 +25,13 @@ export class Kept {
 }
 
 function without(report: Report): readonly Report[] {
-  if (report.type === 'output') return []
+  if (report.type === 'output' || report.type === 'note') return []
   if (report.type === 'model.finished') return [{ ...report, message: report.message.filter((part) => part.type === 'tool-call').map((part) => ({ ...part, input: null })) }]
   return report.type === 'tool.finished' ? [{ ...report, content: '(not kept)' }] : [report]
 }
 
 function sizeOf(report: Report): number {
-  if (report.type === 'output') return Buffer.byteLength(report.text)
+  if (report.type === 'output' || report.type === 'note') return Buffer.byteLength(report.text)
   if (report.type === 'tool.finished') return Buffer.byteLength(report.content)
   return report.type === 'model.finished' ? report.message.reduce((sum, part) => sum + partSize(part), 0) : 0
 }

@@ -16,6 +16,7 @@ const MAX_PARTS = 1_000
 const MAX_ANSWER_CHARS = 8 * 1024 * 1024
 const MAX_CONTENT_CHARS = 1024 * 1024
 const MAX_NAME_CHARS = 200
+const MAX_ASIDES = 10_000
 const SESSION_ID = /^\w[\w.:-]{0,199}$/
 
 interface Answer {
@@ -36,6 +37,8 @@ export interface NarratorOptions {
   readonly marksSteps: boolean
   /** what is said of a step whose model the agent does not name */
   readonly model: string
+  /** the agent keeps no session, so it has none to go on with */
+  readonly forgets: boolean
   /** monotonic ms */
   readonly now: () => number
 }
@@ -49,6 +52,8 @@ export class Narrator {
   #told: string | null = null
   /** calls without a result, and since when */
   readonly #open = new Map<string, number>()
+  /** answers of subagents that were charged */
+  readonly #asides = new Set<string>()
   #since: number
   #model: string
   #lastText = ''
@@ -105,7 +110,7 @@ export class Narrator {
       case 'step': return this.#tell()
       case 'note':
         this.#lastNote = one.text
-        if (one.text !== '') this.#reports.push({ type: 'note', text: one.text.slice(0, MAX_NAME_CHARS) })
+        if (one.text !== '') this.#reports.push({ type: 'note', text: shortened(one.text) })
         return
       case 'ended':
         if (!this.#options.marksSteps) this.#tell()
@@ -115,8 +120,8 @@ export class Narrator {
 
   /** It becomes an argument of a command line, so it looks like a name. */
   #session({ id, model }: Seen<'session'>): void {
-    this.#model = model?.slice(0, MAX_NAME_CHARS) || this.#model
-    if (id === this.#sessionId || !SESSION_ID.test(id)) return
+    this.#model = shortened(model ?? '') || this.#model
+    if (id === this.#sessionId || this.#options.forgets || !SESSION_ID.test(id)) return
     this.#sessionId = id
     this.#options.meter.begin(id)
     this.#reports.push({ type: 'session', sessionId: id })
@@ -139,7 +144,7 @@ export class Narrator {
   }
 
   #tool(result: Seen<'tool'>): void {
-    const callId = result.callId.slice(0, MAX_NAME_CHARS)
+    const callId = shortened(result.callId)
     if (!this.#open.has(callId)) {
       if (!this.#isAsked(callId)) return
       if (this.#options.marksSteps) {
@@ -160,6 +165,7 @@ export class Narrator {
   }
 
   async #used(used: Seen<'used'>): Promise<void> {
+    if (used.aside !== undefined) return this.#aside(used, used.aside)
     if (used.span === 'step') {
       // Each part of an answer says the same: what was charged for it before is not charged again.
       if (this.#answer === null || (this.#answer.id !== null && (this.#answer.id === this.#told || this.#answer.usage !== NOTHING))) return
@@ -172,6 +178,15 @@ export class Narrator {
     if (usage.estimated) this.#reports.push({ type: 'note', text: 'it went on with a session of before: what that had used is counted in' })
   }
 
+  /** Each block of a subagent's answer says what all of it used. */
+  async #aside(used: Seen<'used'>, name: string): Promise<void> {
+    const id = shortened(name)
+    if (this.#asides.has(id)) return
+    if (this.#asides.size >= MAX_ASIDES) this.#asides.clear()
+    this.#asides.add(id)
+    this.#reports.push({ type: 'usage', usage: await this.#options.meter.charge(used) })
+  }
+
   /** The answer is whole: its step begins and ends, and its calls are open. */
   #tell(): void {
     const answer = this.#answer
@@ -181,7 +196,7 @@ export class Narrator {
     for (const callId of [...this.#open.keys()]) this.#finish({ type: 'tool', callId, outcome: 'ok', content: '(it goes on in the background)' })
     const calls = answer.parts.filter(isCall)
     const step = (this.#step += 1)
-    this.#model = answer.model.slice(0, MAX_NAME_CHARS) || this.#model
+    this.#model = shortened(answer.model) || this.#model
     const durationMs = this.#elapsed(this.#since)
     this.#since = this.#options.now()
     this.#reports.push({ type: 'model.started', step, attempt: 1, model: this.#model })
@@ -213,7 +228,7 @@ function textOf(parts: readonly AssistantPart[]): string {
 
 function bounded(part: AssistantPart): AssistantPart {
   if (!isCall(part)) return part
-  return { type: 'tool-call', callId: part.callId.slice(0, MAX_NAME_CHARS), name: part.name.slice(0, MAX_NAME_CHARS), input: boundedInput(part.input) }
+  return { type: 'tool-call', callId: shortened(part.callId), name: shortened(part.name), input: boundedInput(part.input) }
 }
 
 /** What cannot be written as JSON again (it is nested too deep) cannot be kept. */
@@ -224,6 +239,10 @@ function boundedInput(input: unknown): unknown {
   } catch {
     return 'an input that is nested too deep'
   }
+}
+
+function shortened(name: string): string {
+  return name.slice(0, MAX_NAME_CHARS).toWellFormed()
 }
 
 function clip(content: string): string {

@@ -28,13 +28,14 @@ export const claude: Format = {
   codes: {},
   makesLines: (command) => has(command, '-p', '--print') && valueOf(command, '--output-format') === 'stream-json',
   model: (command) => valueOf(command, '--model'),
+  forgets: (command) => has(command, '--no-session-persistence'),
   continues: (command) => has(command, '-r', '--resume', '-c', '--continue', '--from-pr'),
   ask: ({ args }, prompt) => [...args, '--', prompt],
   resume: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--', prompt],
   read(line) {
     switch (line['type']) {
       case 'system': return [...session(line), ...system(line)]
-      case 'assistant': return isOwn(line) ? answer(line) : []
+      case 'assistant': return isOwn(line) ? answer(line) : aside(line)
       case 'user': return isOwn(line) ? toolResults(line) : []
       case 'result': return [...session(line), ...usage(line), ended(line)]
       case 'stream_event':
@@ -78,9 +79,19 @@ function answer(line: Fields): Observed[] {
   const parts = list(message['content']).flatMap((block) => partOf(fields(block)))
   if (model === SYNTHETIC) return [] // an error in the clothes of an answer; the result says it again
   const told = parts.map((part): Observed => ({ type: 'part', answer: id, part, ...(model === '' ? {} : { model }) }))
-  const used = fields(message['usage'])
-  const priced = model === '' ? {} : { priced: { provider: 'anthropic', model } }
-  return [...told, ...(told.length === 0 ? [] : [{ type: 'used' as const, span: 'step' as const, tokens: messageTokens(used), costUsd: null, ...priced }])]
+  return [...told, ...(told.length === 0 ? [] : [used(message)])]
+}
+
+/** A subagent's answer: what it costs is known before the result of its parent's call. */
+function aside(line: Fields): Observed[] {
+  const message = fields(line['message'])
+  const id = text(message['id'])
+  return id === '' || message['model'] === SYNTHETIC ? [] : [{ ...used(message), aside: id }]
+}
+
+function used(message: Fields): Extract<Observed, { type: 'used' }> {
+  const model = text(message['model'])
+  return { type: 'used', span: 'step', tokens: messageTokens(fields(message['usage'])), costUsd: null, ...(model === '' ? {} : { priced: { provider: 'anthropic', model } }) }
 }
 
 function partOf(block: Fields): AssistantPart[] {

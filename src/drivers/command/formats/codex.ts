@@ -20,6 +20,7 @@ export const codex: Format = {
   codes: {},
   makesLines: (command) => isExec(command) && has(command, '--json', '--experimental-json'),
   model: (command) => valueOf(command, '-m', '--model'),
+  forgets: (command) => has(command, '--ephemeral'),
   continues: ({ words: [, verb] }) => verb === 'resume' || verb === 'fork',
   ask: ({ args }, prompt) => [...args, '--', prompt],
   // `exec resume` takes fewer options than `exec`, so they stand before it; an image would take the words that follow it

@@ -28,7 +28,8 @@ export type Observed =
   /** a part of an answer. Another `answer` (the agent's name for it) begins a new one */
   | { readonly type: 'part'; readonly answer: string | null; readonly part: AssistantPart; readonly model?: string; readonly isDelta?: boolean }
   | { readonly type: 'tool'; readonly callId: string; readonly outcome: ToolOutcome; readonly content: string }
-  | { readonly type: 'used'; readonly span: Span; readonly tokens: Tokens; readonly costUsd: number | null; readonly priced?: Priced; readonly window?: number }
+  /** `aside` is the name of an answer that is no step of this process: a subagent's */
+  | { readonly type: 'used'; readonly span: Span; readonly tokens: Tokens; readonly costUsd: number | null; readonly priced?: Priced; readonly window?: number; readonly aside?: string }
   /** the answer is whole, with its calls and their results */
   | { readonly type: 'step' }
   | { readonly type: 'note'; readonly text: string }
@@ -47,6 +48,8 @@ export interface Format {
   makesLines(command: Command): boolean
   /** the model that its command line names; null: nobody knows before it says so */
   model(command: Command): string | null
+  /** it keeps no session to go on with */
+  forgets(command: Command): boolean
   /** it goes on with a session that began elsewhere: totals count what this process did not do */
   continues(command: Command): boolean
   /** the arguments that ask it for `text`, in addition to what is there */

@@ -17,6 +17,7 @@ export const gemini: Format = {
   codes: { 41: 'it is not logged in', 42: 'it refused its input', 44: 'its sandbox failed', 52: 'its configuration is wrong', 53: 'its turn limit is reached' },
   makesLines: (command) => valueOf(command, '-o', '--output-format') === 'stream-json',
   model: (command) => valueOf(command, '-m', '--model'),
+  forgets: () => false,
   continues: (command) => has(command, '-r', '--resume', '--session-file'),
   ask: ({ args }, prompt) => [...args, `--prompt=${prompt}`],
   resume: (command, id, prompt) => [...optionsWithout(command, '-p', '--prompt', '-i', '--prompt-interactive', '-r', '--resume', '--session-id', '--session-file'), '--resume', id, `--prompt=${prompt}`],

@@ -17,6 +17,7 @@ export const opencode: Format = {
   codes: {},
   makesLines: (command) => command.words[0] === 'run' && valueOf(command, '--format') === 'json',
   model: (command) => valueOf(command, '-m', '--model'),
+  forgets: () => false,
   continues: (command) => has(command, '-s', '--session', '-c', '--continue'),
   ask: ({ args }, prompt) => [...args, '--', prompt],
   resume: (command, id, prompt) => ['run', ...optionsWithout(command, '-s', '--session', '-c', '--continue', '--fork', '--title', '-f', '--file', '--command'), '-s', id, '--', prompt],
