@@ -9,6 +9,8 @@ import { endWithReader, type Output } from './output.ts'
 export type Wish = 'detach' | 'interrupt' | 'stop' | 'kill'
 
 export const QUESTION = '(d)etach, (i)nterrupt the turn, (s)top? Any other key goes on. '
+/** Where no turn is on. */
+export const QUESTION_READY = '(d)etach, (s)top? Any other key goes on. '
 /** What each key answers. */
 export const BY_KEY: Readonly<Record<string, Wish>> = { d: 'detach', i: 'interrupt', s: 'stop', '\x03': 'stop' }
 /** 128 + SIGINT */

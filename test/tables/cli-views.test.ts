@@ -192,6 +192,18 @@ describe('a command', () => {
     return to.text()
   }
 
+  test('that has time to clean up says so to who waits on a terminal', async () => {
+    const told = async (tty: boolean, graceMs: number): Promise<string> => {
+      const to = screen({ tty })
+      const event = factEvent(1, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'user', at: 0, graceMs, exit: { code: 143, reason: 'SIGTERM from user' } } })
+      await new CommandView(to.out).event(event, factOf(event))
+      return to.text().stderr
+    }
+    expect(await told(true, 10_000)).toBe('stopping (SIGTERM); what is left after 10s is killed\n')
+    expect(await told(true, 300)).toBe('')
+    expect(await told(false, 10_000)).toBe('')
+  })
+
   test('is passed on byte for byte to a file', async () => {
     expect(await played(screen(), { code: 3, reason: 'x' }, ['stdout', '\x1b[2Ja\r'], ['stderr', 'b\x07'])).toEqual({ stdout: '\x1b[2Ja\r', stderr: 'b\x07' })
   })

@@ -6,18 +6,23 @@ import type { Reeve } from '../../index.ts'
 import { nearest } from '../../config/nearest.ts'
 import { answerTo } from '../asks.ts'
 import { plural } from '../format.ts'
-import { BY_KEY, QUESTION, type Wish } from '../interrupts.ts'
+import { BY_KEY, QUESTION, QUESTION_READY, type Wish } from '../interrupts.ts'
 import type { Output } from '../output.ts'
 import { safe } from '../text.ts'
 import type { Drawing } from './bottom.ts'
 import { LineEditor, type Key } from './line-editor.ts'
 import type { Typed } from './live-rows.ts'
 
+/** No line is longer than a narrow terminal. */
 const HELP = [
-  'Enter sends a message; a backslash at the end of a line, or Alt+Enter, begins another line; // begins a message with a slash.',
-  'While it asks, the number of an option answers, or a text where there are none.',
-  '/pause, /resume, /stop: the process. /detach or Ctrl+D: leave it running. Ctrl+C: interrupt the turn.',
-].join('\n')
+  'Enter              sends a message, or the number of an option while it asks',
+  '\\ or Alt+Enter     another line of the same message',
+  '//                 begins a message with a slash',
+  'Ctrl+C             interrupts the turn, or asks what is meant',
+  'Ctrl+D, /detach    leaves it running',
+  '/pause, /resume    hold it, let it go on',
+  '/stop              ends it, with 10s to clean up',
+].map((line) => `  ${line}`).join('\n')
 
 export interface Attached {
   readonly reeve: Reeve
@@ -89,7 +94,7 @@ export class Console implements Typed {
 
   #ask(): void {
     this.#isAsking = true
-    this.#attached?.out.ask(QUESTION)
+    this.#attached?.out.ask(this.#attached.process().status === 'ready' ? QUESTION_READY : QUESTION)
   }
 
   #answer(key: Key): void {
