@@ -44,7 +44,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
     summary: 'Steps, time, tokens and money',
     text: [
       [['--max-steps N', 'model calls; then it ends with code 1'], ['--timeout D', 'time, not counted while it is suspended; then it ends with code 1'], ['--budget-usd X', 'money; then it is suspended'], ['--budget-tokens N', 'tokens; then it is suspended']],
-      'They are checked before each model call, and hold for what its children use too. What a budget suspended goes on with a larger one: `reeve stop P`, then `reeve resume --budget-usd X P`.',
+      'They are checked before each model call of this process alone: its children have their own. What a budget suspended goes on with a larger one: `reeve stop P`, then `reeve resume --budget-usd X P`.',
       'A cost with a + in `reeve ps` is a lower bound: some call had no known price.',
     ],
     verbs: ['run', 'resume'],
