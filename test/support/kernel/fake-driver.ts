@@ -1,5 +1,6 @@
 // A driver that runs nothing and reports as a real one would: turns of steps with tool calls, gates, drains, freezes, ends.
-// Where it waits, chance decides how long. It watches over what the kernel promises a driver.
+// Where it waits, chance decides how long. It watches over what the kernel promises a driver. For `acp` it is an agent that
+// others wrote: it says what has happened, whatever holds there are, and asks people.
 import { KernelError } from '../../../src/kernel/errors.ts'
 import type { Ack, AskedCall, Report } from '../../../src/kernel/reports.ts'
 import type { OpenCall, Process } from '../../../src/kernel/types.ts'
@@ -30,6 +31,8 @@ export class FakeDriver {
   #step: number
   #busy = false
   #interrupted = false
+  /** what it was answered */
+  readonly #answers = new Set<string>()
   #frozen = false
   #inFlight: string | null = null
   #gone = false
@@ -42,6 +45,10 @@ export class FakeDriver {
     this.#openCalls = row.progress.openCalls
     // A call to the model that was cut off is made again; calls of tools that are open belong to the last step.
     this.#step = row.progress.openCalls.length > 0 ? row.progress.step : row.progress.wholeStep
+  }
+
+  get #isExternal(): boolean {
+    return this.#row.spec.driver === 'acp'
   }
 
   get pid(): number {
@@ -66,6 +73,10 @@ export class FakeDriver {
       case 'driver.start': return this.#start()
       case 'driver.deliver':
       case 'driver.proceed': return this.#turn(effect.turn)
+      case 'driver.answer':
+        if (this.#held) this.#out.broken(`an answer reached PID ${this.pid} while it is held`)
+        this.#answers.add(effect.id)
+        return
       case 'driver.interrupt': this.#interrupted = this.#busy; return
       case 'driver.pause': return effect.freeze ? this.#freeze() : undefined
       case 'driver.unpause': this.#frozen = false; return
@@ -77,7 +88,7 @@ export class FakeDriver {
   async #start(): Promise<void> {
     await this.#wait()
     if (this.#out.pick(25) === 0) return this.#report({ type: 'exited', code: 1, osSignal: null, error: 'cannot start' }).then(() => {})
-    await this.#report({ type: 'up' })
+    await this.#report({ type: 'up', ...(this.#isExternal && this.#out.pick(3) > 0 ? { sessionId: 's1' } : {}) })
     if (this.#row.spec.driver === 'command') await this.#command()
   }
 
@@ -143,15 +154,29 @@ export class FakeDriver {
     if (this.#out.pick(4) === 0) await this.#compact()
   }
 
+  /** Now and then a person is asked; some questions become void before anybody answers. */
+  async #ask(): Promise<void> {
+    if (this.#out.pick(3) > 0) return
+    const id = `q${(this.#said += 1)}`
+    await this.#report({ type: 'waiting', ask: { id, kind: 'question', text: 'which one?', options: [], callId: null, at: 0 } })
+    while (!this.#answers.has(id) && !this.#interrupted) {
+      await this.#wait()
+      if (this.#out.pick(12) > 0 || this.#answers.has(id)) continue
+      await this.#report({ type: 'unasked', id }).catch((error: unknown) => { if (error instanceof Over) throw error })
+      return
+    }
+  }
+
   async #oneStep(): Promise<void> {
-    if (this.#out.pick(4) === 0) await this.#compact()
+    if (this.#isExternal) await this.#ask()
+    else if (this.#out.pick(4) === 0) await this.#compact()
     if (this.#interrupted) return
     for (let attempt = 1; ; attempt += 1) {
       const ack = await this.#report({ type: 'model.started', step: this.#step + 1, attempt, model: 'm' })
       if (ack === 'held') {
         await this.#gate()
         attempt -= 1
-      } else if (ack === 'go') {
+      } else if (ack === (this.#isExternal ? 'ok' : 'go')) {
         this.#inFlight = 'a model call'
         await this.#wait()
         this.#inFlight = null
@@ -175,7 +200,7 @@ export class FakeDriver {
 
   async #calls(calls: readonly OpenCall[]): Promise<void> {
     for (const { callId, effect } of calls) {
-      await this.#gate()
+      if (!this.#isExternal) await this.#gate()
       if (this.#interrupted) return
       this.#inFlight = callId
       const known = this.#out.acted.get(callId) ?? { effect, times: 0 }
