@@ -186,11 +186,12 @@ test('secrets that a server says are not in what is kept', async () => {
   const secret = 'sk-very-secret-0123456789'
   const env = (more: object): McpReach => ({ kind: 'stdio', argv: [process.execPath, MCP_PROGRAM, 'usual', '', bench.token], cwd: bench.dir, env: { ...testEnv(bench.dir), TOKEN: secret, ...more } })
   const { kernel, turn, server } = await withServers(bench, {
-    servers: { s: env({}), broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', bench.token] } as McpReach },
+    servers: { s: env({}), leaky: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'leaky', '', bench.token] } as McpReach, broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', bench.token] } as McpReach },
     more: { secrets: [secret] }, script: calls(['mcp__s__env']),
   })
   await turn('go')
   expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: expect.stringContaining('"TOKEN":"[secret]"') }])
+  expect(server('leaky')?.tools[0]).toMatchObject({ schema: { properties: { token: { default: '[secret]' } } } })
   expect(server('broken')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 5: cannot start: TOKEN=[secret]' })
   expect(JSON.stringify([kernel.facts, kernel.lives])).not.toContain(secret)
 })

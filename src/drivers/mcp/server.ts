@@ -161,7 +161,8 @@ export class Server {
   }
 
   #toolOf(tool: NamedTool): Tool {
-    const { name, schema, listed } = tool
+    const { name, listed } = tool
+    const schema = hideIn(tool.schema, this.#hide) as NamedTool['schema']
     return {
       name, description: this.#hide(tool.description),
       effect: effectOf(listed.name, this.#parts.start.effects),
@@ -246,6 +247,14 @@ function tellingLine(text: string): string | undefined {
 
 function hiderOf(secrets: readonly string[]): (text: string) => string {
   return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
+}
+
+/** In all texts of a schema. */
+function hideIn(value: unknown, hide: (text: string) => string): unknown {
+  if (typeof value === 'string') return hide(value)
+  if (Array.isArray(value)) return value.map((each) => hideIn(each, hide))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [hide(key), hideIn(each, hide)]))
 }
 
 function wordsOf(error: unknown): string {

@@ -21,7 +21,7 @@ function note(text: string): void {
   if (log !== '') appendFileSync(log, `${text}\n`)
 }
 
-const tool = (name: string): object => ({ name, description: `does ${name}`, inputSchema: { type: 'object' } })
+const tool = (name: string): object => ({ name, description: `does ${name}`, inputSchema: { type: 'object', ...(mode === 'leaky' ? { properties: { token: { default: process.env['TOKEN'] } } } : {}) } })
 const text = (said: string): object => ({ content: [{ type: 'text', text: said }] })
 let extra = 0
 
