@@ -1,5 +1,5 @@
 // How much of what one incarnation says is kept in the journal. Beyond that its output goes, and what its steps said;
-// that they happened, and what they cost, is recorded as ever. Test: test/processes/command.test.ts.
+// that they happened, and what they cost, is recorded as ever. Test: test/tables/command-kept.test.ts.
 import type { AssistantPart } from '../../kernel/facts.ts'
 import type { Report } from '../../kernel/reports.ts'
 

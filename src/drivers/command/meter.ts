@@ -1,6 +1,6 @@
 // What an agent used, as deltas: from what its steps say, from what it says of all since, and from a session's totals.
 // Owns that nothing is charged twice: not what a step has said already, and not what this process was charged for in an
-// earlier incarnation. A counter never goes down. Test: test/tables/command-meter.test.ts.
+// earlier incarnation. A counter never goes down. Test: test/tables/command-narrator.test.ts.
 import { NO_TOKENS, mapTokens } from './formats/format.ts'
 import type { StoredFact } from '../../kernel/facts.ts'
 import type { CallUsage } from '../../kernel/types.ts'
