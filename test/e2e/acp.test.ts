@@ -138,6 +138,10 @@ describe('a session', () => {
     await eventually(() => noted().some((line) => line.startsWith('prompt "Your last turn was cut off.')), 'it is told to go on')
     expect(noted().filter((line) => line.startsWith('load '))).toHaveLength(1)
     expect(await daemon.ready(uuid)).toMatchObject({ turn: 1 })
+    // The step that was cut off is taken again.
+    await daemon.send(uuid, 'say two')
+    expect(await daemon.untilSo(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({ step: 1, lastText: 'two' })
+    expect((await daemon.history(uuid)).filter((event) => event['fact'] === 'process.note')).toEqual([])
   })
 
   test('ends with an interruption of its turn, and takes the next message', async () => {

@@ -72,8 +72,8 @@ describe('a session', () => {
     expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(notes)
   })
 
-  test('gets its mode and its model', async () => {
-    const run = await bench.start({ as: ['modes', 'models'], spec: { mode: 'plan', model: 'any/two' } })
+  test.each(['models', 'old-models'])('gets its mode and its model (%s)', async (as) => {
+    const run = await bench.start({ as: ['modes', as], spec: { mode: 'plan', model: 'any/two' } })
     await run.turn('say x')
     expect(run.noted()).toEqual(expect.arrayContaining(['mode plan', 'model two']))
     expect(run.kernel.of('model.started').map(({ model }) => model)).toEqual(['two'])

@@ -74,6 +74,13 @@ describe('a turn', () => {
     ])
   })
 
+  test('shows and keeps what a terminal of the agent\'s own prints', async () => {
+    const run = await bench.start()
+    await run.turn('print one two')
+    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'one\ntwo\n' }])
+    expect(run.kernel.lives.map((live) => ('text' in live ? live.text : ''))).toEqual(['one\n', 'two\n'])
+  })
+
   test('plans are noted when they change', async () => {
     const run = await bench.start()
     await run.turn('plan a,b\nplan a,b\nplan a')

@@ -196,6 +196,7 @@ export class AcpAgent implements Agent {
     }
     this.#unsaidSystem = this.#session.unsaidSystem
     this.#hearing.opened(this.#session.id, this.#session.model, this.#session.isLoaded)
+    if (this.#session.isLoaded) await this.#hearing.replayed()
     if (!kernel.signal.aborted) await this.#saying.say({ type: 'up', handle: program.handle, sessionId: this.#session.id })
   }
 

@@ -1,6 +1,7 @@
 // What an agent tells by itself: its updates, each turned into what the kernel is told. Owns what of them counts when: a
 // session that is loaded replays its past, which is recorded already, and between two turns there is no step.
 // Tests: test/processes/acp.test.ts, test/processes/acp-session.test.ts.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Live } from '../port.ts'
 import { blockText } from './content.ts'
 import type { Past } from './past.ts'
@@ -15,6 +16,9 @@ import type { Prompted, Update, UpdateOf } from './wire.ts'
 const ASIDE_MS = 300
 const MAX_ASIDE_CHARS = 256 * 1024
 const USD = 'USD'
+/** A session that was loaded is all there when nothing came for so long, or at the latest after that. */
+const QUIET_MS = 250
+const REPLAY_MS = 5_000
 /** How full the context is, is told at once when it has changed by so much of it; else with the next cost, or the turn's end. */
 const TOLD_SHARE = 0.05
 
@@ -36,6 +40,7 @@ export class Hearing {
   readonly #costs: Costs
   #sessionId: string | null = null
   #model = ''
+  #heardMs = 0
   #inTurn = false
   #isReplaying = false
   #plan = ''
@@ -52,11 +57,18 @@ export class Hearing {
     this.steps = new Steps({ step: parts.past.step, model: () => this.#model, tell: (report) => parts.saying.tell(report), live: parts.live, terminal: parts.terminal })
   }
 
-  /** The session is open: from now on what it says is news; of one that was loaded after its next turn begins, as some replay late. */
+  /** The session is open: from now on what it says is news; of one that was loaded after its next turn begins. */
   opened(sessionId: string, model: string, isLoaded: boolean): void {
     this.#sessionId = sessionId
     this.#model = model
     this.#isReplaying = isLoaded
+  }
+
+  /** Some agents replay a session after they have said that it is loaded. */
+  async replayed(): Promise<void> {
+    const since = performance.now()
+    this.#heardMs = since
+    for (let left = QUIET_MS; left > 0; left = Math.min(this.#heardMs + QUIET_MS, since + REPLAY_MS) - performance.now()) await sleep(left)
   }
 
   beginTurn(): void {
@@ -81,6 +93,7 @@ export class Hearing {
   }
 
   readonly hear = (params: unknown): void => {
+    this.#heardMs = performance.now()
     const told = readUpdate(params)
     if (told === null || (this.#sessionId !== null && told.sessionId !== this.#sessionId)) return
     if (this.#sessionId === null || this.#isReplaying) this.#opening(told.update)

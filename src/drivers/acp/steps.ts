@@ -5,6 +5,7 @@
 import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/facts.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { Live } from '../port.ts'
+import { Clip } from '../native/tools/clip.ts'
 import { callInput, callText, resultText, toolName } from './content.ts'
 import { NO_USAGE } from './usage.ts'
 import type { SeenCall } from './wire.ts'
@@ -26,6 +27,8 @@ interface Call {
   began: boolean
   sinceMs: number
   shown: string
+  /** what its own terminal printed; null if it told nothing of one */
+  printed: Clip | null
   denied: boolean
   over: boolean
 }
@@ -99,6 +102,7 @@ export class Steps {
     if (this.#running.size > 0 && !this.#calls.has(seen.toolCallId)) return this.#postpone(() => this.call(seen, isNew))
     const call = this.#known(seen)
     if (call === null || call.over) return
+    this.#print(call, seen)
     if (seen.status === 'completed' || seen.status === 'failed') return this.#finish(call, seen.status)
     if (call.began) this.#show(call)
     else this.#flushIn(seen.status === 'in_progress' ? BEGUN_MS : SETTLE_MS)
@@ -160,7 +164,7 @@ export class Steps {
       return known
     }
     if (this.#calls.size >= MAX_CALLS) return null
-    const call: Call = { callId: seen.toolCallId, seen, began: false, sinceMs: 0, shown: '', denied: false, over: false }
+    const call: Call = { callId: seen.toolCallId, seen, began: false, sinceMs: 0, shown: '', printed: null, denied: false, over: false }
     this.#calls.set(call.callId, call)
     this.#open().push(call)
     return call
@@ -200,6 +204,14 @@ export class Steps {
     this.#parts.live({ type: 'tool-output', callId: call.callId, text })
   }
 
+  #print(call: Call, { _meta: meta }: SeenCall): void {
+    const text = `${meta?.terminal_output?.data ?? ''}${meta?.terminal_output_delta?.data ?? ''}`
+    if (text === '') return
+    call.printed ??= new Clip()
+    call.printed.push(text)
+    this.#parts.live({ type: 'tool-output', callId: call.callId, text })
+  }
+
   #finish(call: Call, status: 'completed' | 'failed'): void {
     if (!call.began) this.flush()
     this.#say(call, status === 'completed' ? 'ok' : call.denied ? 'denied' : 'error')
@@ -209,11 +221,12 @@ export class Steps {
     if (call === undefined) return
     call.over = true
     this.#running.delete(call.callId)
-    const content = resultText(call.seen, this.#parts.terminal)
+    const content = [resultText(call.seen, this.#parts.terminal), call.printed?.text() ?? ''].filter((text) => text !== '').join('\n')
     this.#parts.tell({ type: 'tool.finished', callId: call.callId, outcome, content, durationMs: Math.round(performance.now() - call.sinceMs) })
     // What it showed is recorded, and a long turn has many.
     call.seen = { ...call.seen, content: null, rawInput: undefined, rawOutput: undefined }
     call.shown = ''
+    call.printed = null
     this.#goOn()
   }
 }

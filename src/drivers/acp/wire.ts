@@ -66,6 +66,7 @@ const prompted = z.object({
   return { stopReason, usage: told ?? (count ? { inputTokens: count.input_tokens, outputTokens: count.output_tokens, cachedReadTokens: 0, cachedWriteTokens: 0 } : null) }
 })
 
+const printed = z.object({ data: z.string() }).nullish().catch(null)
 const chunk = z.object({ content: z.unknown() })
 const toolCall = z.object({
   toolCallId: name,
@@ -76,7 +77,12 @@ const toolCall = z.object({
   content: z.array(z.unknown()).nullish().catch(null),
   rawInput: z.unknown().optional(),
   rawOutput: z.unknown().optional(),
-  _meta: z.object({ claudeCode: z.object({ toolName: maybeName }).nullish().catch(null) }).nullish().catch(null),
+  _meta: z.object({
+    claudeCode: z.object({ toolName: maybeName }).nullish().catch(null),
+    // What a terminal of the agent's own printed since the last time: an extension that Codex uses unasked.
+    terminal_output: printed,
+    terminal_output_delta: printed,
+  }).nullish().catch(null),
 })
 
 const update = z.discriminatedUnion('sessionUpdate', [

@@ -56,6 +56,12 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     await say({ sessionUpdate: 'tool_call_update', toolCallId: inner, status: 'completed', content: text('inner done') })
     await say({ sessionUpdate: 'tool_call_update', toolCallId: outer, status: 'completed', content: text('outer done') })
   },
+  print: async ({ say }, words) => {
+    const toolCallId = id()
+    await say({ sessionUpdate: 'tool_call', toolCallId, title: words, kind: 'execute', status: 'in_progress', content: [{ type: 'terminal', terminalId: 'own' }], rawInput: { command: words } })
+    for (const data of words.split(' ')) await say({ sessionUpdate: 'tool_call_update', toolCallId, _meta: { terminal_output_delta: { data: `${data}\n`, terminal_id: 'own' } } })
+    await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', _meta: { terminal_exit: { exit_code: 0, terminal_id: 'own' } } })
+  },
   edit: async ({ say }, path) => {
     const toolCallId = id()
     await say({ sessionUpdate: 'tool_call', toolCallId, title: `Edit ${path}`, kind: 'edit', status: 'pending', rawInput: { path } })
@@ -182,6 +188,7 @@ function sessionState(): object {
   return {
     ...(has('modes') ? { modes: { currentModeId: 'default', availableModes: [{ id: 'default', name: 'Default' }, { id: 'plan', name: 'Plan' }] } } : {}),
     ...(has('models') ? { configOptions: modelOptions() } : {}),
+    ...(has('old-models') ? { models: { currentModelId: model, availableModels: [{ modelId: 'one', name: 'One' }, { modelId: 'two', name: 'Two' }] } } : {}),
   }
 }
 
@@ -272,6 +279,10 @@ function speak(): void {
     note(`${params.configId} ${String(params.value)}`)
     model = String(params.value)
     return { configOptions: modelOptions() }
+  })
+  app.onRequest('session/set_model', (params: unknown) => params as { readonly modelId: string }, ({ params }) => {
+    note(`model ${params.modelId}`)
+    return {}
   })
   app.onNotification(methods.agent.session.cancel, () => {
     note('cancel')
