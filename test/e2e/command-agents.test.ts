@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as lines from '../support/agent-lines.ts'
 import { programThatPlays } from '../support/command.ts'
+import { DaemonHome } from '../support/daemon.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import type { Played } from '../support/programs/json-agent.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views.ts'
@@ -122,3 +123,21 @@ describe('limits', () => {
     expect(await daemon.ended(uuid)).toMatchObject({ step: 1, exit: { code: 1, reason: 'max steps exceeded' } })
   })
 })
+
+test('a daemon that is killed in the middle of a call leaves nothing running; the agent goes on with its session', async () => {
+  await using home = await DaemonHome.make()
+  await home.start()
+  const program = await programThatPlays(home.work, 'claude', [...played(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
+  const { uuid } = await home.spawn({ argv: [program, ...CLAUDE] })
+  await home.until(uuid, ({ step }) => step === 1)
+  await home.kill()
+  await home.nothingLeft()
+  await home.start()
+  expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', step: 1 })
+  await programThatPlays(home.work, 'claude', played(lines.CLAUDE_RESUMED))
+  await home.resume(uuid)
+  expect(await home.ended(uuid)).toMatchObject({ status: 'completed', step: 2, usage: { inputTokens: 2000, toolCalls: 2 } })
+  expect(await readFile(join(home.work, 'played.json.args'), 'utf8')).toContain('"--resume"')
+  await home.stop()
+  await home.nothingLeft()
+}, 120_000)
