@@ -99,7 +99,7 @@ export async function unsetKey(where: Paths, key: string): Promise<Change> {
 
 /** Adds a real directory to `trusted`; null if it is in there, or below one that is. */
 export async function trust(where: Paths, dir: string): Promise<Change | { readonly already: string }> {
-  const real = await realpath(dir)
+  const real = await realpath(dir).catch((error: NodeJS.ErrnoException) => { throw error.code === 'ENOENT' ? new KernelError('INVALID', `there is no directory ${resolve(dir)}`) : error })
   if (!(await stat(real)).isDirectory()) throw new KernelError('INVALID', `${real} is not a directory`)
   const trusted = await trustedOf(where)
   const already = trusted.find((one) => isIn(real, one))

@@ -89,6 +89,7 @@ test('a directory is trusted and untrusted', async () => {
   expect((await inside('trust')).stderr).toBe(`trusted: not set -> [ ${project} ] (${file()})\n`)
   expect((await inside('trust')).stderr).toBe(`it is trusted already: ${project}\n`)
   expect((await config('untrust', 'project')).stderr).toBe(`trusted: [ ${project} ] -> not set (${file()})\n`)
+  expect(await config('trust', '/no/such')).toMatchObject({ code: 64, stderr: expect.stringContaining('there is no directory /no/such\n') as string })
   expect(await config('untrust', 'project')).toMatchObject({ code: 64, stderr: expect.stringContaining(`${project} is not trusted`) as string })
 })
 

@@ -141,7 +141,7 @@ describe('trust', () => {
   test('is not given to what is no directory', async () => {
     await using here = await place(OWN)
     await expect(trust(here.where, here.where.configFile)).rejects.toMatchObject({ code: 'INVALID' })
-    await expect(trust(here.where, join(here.dir, 'none'))).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(trust(here.where, join(here.dir, 'none'))).rejects.toMatchObject({ code: 'INVALID', message: expect.stringMatching(/^there is no directory \//) as string })
   })
 })
 
