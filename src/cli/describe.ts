@@ -58,9 +58,9 @@ export function summary(view: ProcessView): string {
 export const INPUT_COLUMNS = 100
 
 /** A tool's input on one line: its first text, else the JSON, cut. */
-export function shortInput(input: unknown, columns = INPUT_COLUMNS): string {
+export function shortInput(input: unknown, columns = INPUT_COLUMNS, ellipsis = '...'): string {
   const first = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.values(input)[0] : input
-  return fit(oneLine(typeof first === 'string' ? first : (JSON.stringify(input) ?? '')), columns, '...')
+  return fit(oneLine(typeof first === 'string' ? first : (JSON.stringify(input) ?? '')), columns, ellipsis)
 }
 
 /** `1.2k in, 300 out, 800 cache read`; no word of a cache that was not used. */

@@ -133,7 +133,7 @@ export class LiveView implements View {
     const tool = oneLine(name)
     // The outcome has its place on the same row.
     const room = this.#out.isTerminal('stderr') ? this.#out.wordColumns - width(tool) - OUTCOME_COLUMNS : INPUT_COLUMNS
-    return `  ${this.#out.paintWords('cyan', tool)} ${shortInput(this.#inputs.get(callId), Math.max(INPUT_LEAST, room))}`
+    return `  ${this.#out.paintWords('cyan', tool)} ${shortInput(this.#inputs.get(callId), Math.max(INPUT_LEAST, room), this.#out.ellipsis)}`
   }
 
   async #say(style: 'dim' | 'yellow' | 'red', text: string): Promise<void> {

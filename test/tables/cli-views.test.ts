@@ -242,6 +242,7 @@ describe('sentences', () => {
     expect([shortInput({ path: 'a' }), shortInput({ n: 1 }), shortInput('x'), shortInput(undefined), shortInput([1])]).toEqual(['a', '{"n":1}', 'x', '', '[1]'])
     expect(shortInput({ command: 'y'.repeat(500) })).toHaveLength(100)
     expect(shortInput('漢字漢字漢字', 8)).toBe('漢字...')
+    expect(shortInput('漢字漢字漢字', 8, '…')).toBe('漢字漢…')
   })
 
   test('about an error', () => {

@@ -46,5 +46,5 @@ function toolLine(tool: StepView['tools'][number], out: Output): string {
   const time = tool.durationMs === null ? '' : ` ${took(tool.durationMs)}`
   const name = oneLine(tool.name)
   const room = out.columns === Infinity ? INPUT_COLUMNS : Math.max(INPUT_LEAST, out.columns - width(name) - outcome.length - time.length - SPACES)
-  return `  ${out.paint('cyan', name)} ${shortInput(tool.input, room)}  ${out.paint(outcome === 'ok' ? 'green' : 'red', outcome)}${time}`
+  return `  ${out.paint('cyan', name)} ${shortInput(tool.input, room, out.ellipsis)}  ${out.paint(outcome === 'ok' ? 'green' : 'red', outcome)}${time}`
 }
