@@ -130,9 +130,11 @@ export class Reads {
 
   async steps(process: Process, after: number, limit: number): Promise<StepView[]> {
     const facts: StoredFact[] = []
+    let step = 0
     for await (const fact of this.#facts(process.uuid)) {
       const { body } = fact
-      const step = 'step' in body ? body.step : 0
+      // What names none is of the step that is on.
+      if ('step' in body) step = body.step
       if (step > after + limit) break
       if (step > after && STEP_FACTS.has(body.type)) facts.push(withoutPictures(fact))
     }
@@ -195,4 +197,4 @@ function withoutPictures(fact: StoredFact): StoredFact {
   return body.type === 'tool.finished' && body.images ? { ...fact, body: { ...body, images: body.images.map((image) => ({ ...image, data: '' })) } } : fact
 }
 
-const STEP_FACTS: ReadonlySet<string> = new Set(['model.started', 'model.finished', 'model.failed', 'tool.finished', 'context.compacted', 'compaction.failed'])
+const STEP_FACTS: ReadonlySet<string> = new Set(['model.started', 'model.finished', 'model.failed', 'tool.finished', 'usage.reported', 'context.compacted', 'compaction.failed'])

@@ -170,7 +170,7 @@ function addToSteps(steps: Map<number, Draft>, body: FactBody, at: number): void
   else if (body.type === 'context.compacted' || body.type === 'compaction.failed') steps.get(body.step)?.notes.push(compactionText(body))
 }
 
-/** An agent of others may say what it used after the call: it belongs to the step that is on. */
+/** An agent of others may say what it used before or after the call has ended: it belongs to the step that is on. */
 function addUsage(step: Draft | undefined, usage: CallUsage): void {
   if (!step) return
   step.inputTokens += usage.inputTokens
@@ -195,9 +195,9 @@ function finishModel(step: Draft | undefined, body: Extract<FactBody, { type: 'm
   if (!step) return
   // An agent of others tells of an answer when it is whole.
   step.startedAt = iso(Math.min(Date.parse(step.startedAt), at - body.durationMs))
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = body.usage
   const text = body.message.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
-  Object.assign(step, { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, text: text === '' ? null : text })
+  step.text = text === '' ? null : text
+  addUsage(step, body.usage)
   step.tools = body.message.flatMap((part) =>
     part.type === 'tool-call' ? [{ callId: part.callId, name: part.name, input: part.input, outcome: null, result: null, durationMs: null }] : [],
   )

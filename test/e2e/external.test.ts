@@ -7,7 +7,8 @@ import { steered } from '../support/asks.ts'
 import { runCli } from '../support/cli.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { testEnv } from '../support/env.ts'
-import type { ProcessView, SpawnBody, SteerView } from '../../src/api/views.ts'
+import { HAS_TERMINAL, Terminal } from '../support/terminal.ts'
+import type { ProcessView, SpawnBody, SteerView, StepView } from '../../src/api/views.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../support/programs/acp-agent.ts')
 
@@ -86,6 +87,41 @@ describe('an agent that asks', () => {
     const denied = await start('ask execute npm test', { permissions: 'deny' })
     await daemon.ended(denied.uuid)
     expect((await said()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes', 'answer: no'])
+  })
+})
+
+test('what it used is shown with the step that was on, and in its usage', async () => {
+  const { uuid } = await start('tool read a.ts\nusage 500 1000 0.25\nsay done\nusage 600 1000 0.5')
+  const view = await daemon.ended(uuid)
+  expect(view.usage).toMatchObject({ costUsd: 0.75, contextTokens: 600, contextWindow: 1_000, unpriced: false })
+  const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
+  expect(steps.map(({ costUsd }) => costUsd)).toEqual([0.25, 0.5])
+  const { steps: page } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`, { after: 1, limit: 1 })
+  expect(page.map(({ step, costUsd }) => [step, costUsd])).toEqual([[2, 0.5]])
+})
+
+test('a budget of money holds it at the report that passes it', async () => {
+  const { uuid } = await start('say one\nusage 500 1000 2\nhang', { limits: { budgetUsd: 1 } })
+  await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+  expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'budget' }], usage: { costUsd: 2 } })
+  await expect(daemon.resume(uuid, { limits: { budgetUsd: 3 } })).rejects.toMatchObject({ code: 'INVALID' })
+  await daemon.signal(uuid, 'SIGTERM')
+  await daemon.ended(uuid)
+  await daemon.resume(uuid, { limits: { budgetUsd: 3 } })
+  await daemon.event(uuid, ({ fact }) => fact === 'process.resumed')
+  expect(await daemon.view(uuid)).toMatchObject({ limits: { budgetUsd: 3 } })
+})
+
+describe.runIf(HAS_TERMINAL)('on a terminal', () => {
+  test('a run shows what is asked, and takes the number', async () => {
+    using terminal = new Terminal(daemon.home, ['run', '--cwd', daemon.work, '--agent', 'coder', 'ask execute npm test'])
+    await terminal.sees(/asks: npm test \(execute\)\n(.*\n)? {4}1 Allow\n {4}2 Always\n {4}3 Reject\n/)
+    terminal.type('5\r')
+    await terminal.sees(/that answers nothing, so it is a message/)
+    terminal.type('1\r')
+    await terminal.sees(/answered: yes \(by user\)/)
+    await terminal.sees(/completed/)
+    expect((await said()).filter((line) => line.startsWith('answer:'))).toEqual(['answer: yes'])
   })
 })
 
