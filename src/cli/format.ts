@@ -31,6 +31,11 @@ export function cost(usd: number, lowerBound = false): string {
   return `$${usd.toFixed(usd !== 0 && usd < SMALL_USD ? 4 : 2)}${lowerBound ? '+' : ''}`
 }
 
+/** What a person allowed, as exactly as it was said: `$2`, `$1.50`, `$0.0025`. */
+export function allowance(usd: number): string {
+  return `$${Number.isInteger(usd) || !Number.isInteger(Math.round(usd * 1e9) / 1e7) ? usd : usd.toFixed(2)}`
+}
+
 /** `950`, `1.2k`, `182k`, `3.4M`. */
 export function tokens(count: number): string {
   if (count < 1000) return String(count)

@@ -1,6 +1,6 @@
 // Numbers as people read them: what each format gives at its edges.
 import { describe, expect, test } from 'vitest'
-import { ago, clock, cost, elapsed, plural, shortId, size, tokens, took, when } from '../../src/cli/format.ts'
+import { ago, allowance, clock, cost, elapsed, plural, shortId, size, tokens, took, when } from '../../src/cli/format.ts'
 
 const S = 1000
 const MIN = 60 * S
@@ -11,6 +11,7 @@ const TABLE: readonly (readonly [format: (value: number) => string, value: numbe
   [elapsed, -5, '0s'], [elapsed, 4999, '4s'], [elapsed, 59_999, '59s'], [elapsed, MIN, '1m 00s'], [elapsed, 3 * MIN + 12 * S, '3m 12s'],
   [elapsed, H, '1h 00m'], [elapsed, 2 * H + 5 * MIN, '2h 05m'], [elapsed, DAY - 1, '23h 59m'], [elapsed, 3 * DAY + 4 * H, '3d 4h'],
   [took, 12.4, '12ms'], [took, 999.6, '1.0s'], [took, 3210, '3.2s'], [took, 59_960, '1m 00s'], [took, 192_000, '3m 12s'],
+  [allowance, 2, '$2'], [allowance, 1.5, '$1.50'], [allowance, 0.29, '$0.29'], [allowance, 0.0025, '$0.0025'],
   [cost, 0, '$0.00'], [cost, 0.00004, '$0.0000'], [cost, 0.0042, '$0.0042'], [cost, 0.1, '$0.10'], [cost, 1.374, '$1.37'], [cost, 12.4, '$12.40'],
   [tokens, 0, '0'], [tokens, 999, '999'], [tokens, 1234, '1.2k'], [tokens, 12_340, '12.3k'], [tokens, 99_949, '99.9k'], [tokens, 99_950, '100k'],
   [tokens, 181_700, '182k'], [tokens, 999_499, '999k'], [tokens, 999_500, '1.0M'], [tokens, 3_400_000, '3.4M'],

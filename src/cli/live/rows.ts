@@ -2,7 +2,7 @@
 // out first. Pure. Test: test/tables/cli-live.test.ts.
 import type { ProcessView } from '../../api/views.ts'
 import { table } from '../columns.ts'
-import { cost, elapsed, tokens } from '../format.ts'
+import { allowance, cost, elapsed, tokens } from '../format.ts'
 import { STATUS_COLOURS, type Colour } from '../status-colours.ts'
 import { fit, oneLine, width } from '../text.ts'
 
@@ -58,7 +58,7 @@ function partsOf({ usage, step, status, queueCount, limits }: ProcessView): Part
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
   const cached = input > 0 && usage.cacheReadTokens > 0 ? ` (${Math.round((usage.cacheReadTokens / input) * 100)}% cached)` : ''
   const context = usage.contextWindow && usage.contextTokens > 0 ? `context ${Math.round((usage.contextTokens / usage.contextWindow) * 100)}%` : ''
-  const budget = limits.budgetUsd === undefined ? '' : ` of $${limits.budgetUsd}`
+  const budget = limits.budgetUsd === undefined ? '' : ` of ${allowance(limits.budgetUsd)}`
   const hasCost = usage.costUsd > 0 || limits.budgetUsd !== undefined
   return [
     { text: step > 0 ? `step ${step}` : '', keep: 8, at: 1 },

@@ -2,7 +2,7 @@
 import type { HoldView, ProcessView } from '../../api/views.ts'
 import { askLines } from '../asks.ts'
 import { ending, spent } from '../describe.ts'
-import { cost, elapsed, plural, shortId, size, tokens, when } from '../format.ts'
+import { allowance, cost, elapsed, plural, shortId, size, tokens, when } from '../format.ts'
 import type { Output } from '../output.ts'
 import { pad, safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
@@ -92,7 +92,7 @@ function rules({ limits, capabilities, pinned }: ProcessView): Row[] {
   const parts = [
     limits.maxSteps === undefined ? null : `${limits.maxSteps} steps`,
     limits.timeoutMs === undefined ? null : `${elapsed(limits.timeoutMs)} of time`,
-    limits.budgetUsd === undefined ? null : `$${limits.budgetUsd}`,
+    limits.budgetUsd === undefined ? null : allowance(limits.budgetUsd),
     limits.budgetTokens === undefined ? null : `${tokens(limits.budgetTokens)} tokens`,
   ]
   return [
