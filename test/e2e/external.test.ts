@@ -116,6 +116,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
   test('a run shows what is asked, and takes the number', async () => {
     using terminal = new Terminal(daemon.home, ['run', '--cwd', daemon.work, '--agent', 'coder', 'ask execute npm test'])
     await terminal.sees(/asks: npm test \(execute\)\n(.*\n)? {4}1 Allow\n {4}2 Always\n {4}3 Reject\n/)
+    await terminal.sees(/● waiting .*asks: npm test/)
     terminal.type('5\r')
     await terminal.sees(/that answers nothing, so it is a message/)
     terminal.type('1\r')
@@ -168,6 +169,17 @@ describe('its session', () => {
     await daemon.event(uuid, ({ fact, turn }) => fact === 'process.ready' && turn === 3)
     expect((await said()).filter((line) => line.startsWith('resume '))).toHaveLength(2)
     expect(await daemon.view(uuid)).toMatchObject({ sessionId: before.sessionId, lastText: 'three' })
+  })
+
+  test('waits for the key of a model that its environment had, and for nothing else of it', async () => {
+    const env = { ...testEnv(daemon.work), ANTHROPIC_API_KEY: 'key of this shell', SOME_TOKEN: 'something else' }
+    const { uuid } = await start('say one', { interactive: true, env })
+    await daemon.ready(uuid)
+    await daemon.restart()
+    await daemon.event(uuid, ({ fact, hold }) => fact === 'process.held' && JSON.stringify(hold).includes('credentials'))
+    expect(await daemon.event(uuid, ({ fact }) => fact === 'process.note')).toMatchObject({ text: 'needs ANTHROPIC_API_KEY' })
+    await daemon.resume(uuid, { env: { ANTHROPIC_API_KEY: 'key of this shell' } })
+    expect(await daemon.ready(uuid)).toMatchObject({ status: 'ready', holds: [] })
   })
 
   test('is not needed before anything was asked of it', async () => {

@@ -6,6 +6,7 @@ import type { EventView, ProcessView } from '../../api/views.ts'
 import type { FactBody } from '../../kernel/facts.ts'
 import type { View } from '../follow.ts'
 import type { Below, Output } from '../output.ts'
+import { fit, oneLine } from '../text.ts'
 import { Bottom, type Drawing } from './bottom.ts'
 import { Doing } from './doing.ts'
 import { childRows, stateRow, type Look } from './rows.ts'
@@ -101,11 +102,17 @@ export class LiveRows implements View, Below, Disposable {
     const room = Math.max(1, (this.#stream.rows || 24) - OUTPUT_ROWS)
     const typed: Drawing = this.#question === '' ? (this.#typed?.draw(columns, room) ?? { lines: [] }) : asked(this.#out.paintWords('bold', this.#question), this.#question.length)
     const rows = [
-      stateRow(this.#watched.process, (room) => this.#doing.text(now, room, look.ellipsis), now, look),
+      stateRow(this.#watched.process, (room) => this.#does(now, room, look.ellipsis), now, look),
       ...childRows(this.#watched.children, this.#watched.childCount, now, look),
     ].slice(0, Math.max(1, room - typed.lines.length))
     const { cursor } = typed
     return { lines: [...rows, ...typed.lines], ...(cursor ? { cursor: { ...cursor, line: cursor.line + rows.length } } : {}) }
+  }
+
+  /** What it asks keeps it from all else. */
+  #does(now: number, columns: number, ellipsis: string): string {
+    const [ask] = this.process.asks
+    return ask ? fit(`asks: ${oneLine(ask.text)}`, columns, ellipsis) : this.#doing.text(now, columns, ellipsis)
   }
 
   /** It was stopped, and the shell has written since. */
