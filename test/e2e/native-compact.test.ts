@@ -211,6 +211,15 @@ describe('a summary that cannot be had', () => {
     expect(again.kernel.of('tool.finished')).toHaveLength(12)
   })
 
+  test('one that is shorter than what it sums up, and leaves no room all the same', async () => {
+    await writeFile(join(bench.dir, 'huge.txt'), 'x'.repeat(8 * BYTES))
+    const run = await played(WINDOW, [...looks(5), { tools: [{ name: 'read', input: { path: 'huge.txt' } }] }, { summary: 'y'.repeat(9 * BYTES), text: 'done' }])
+    await run.send('go')
+    await untilHeld(run)
+    expect(run.kernel.of('compaction.failed')).toMatchObject([{ step: 6, error: expect.stringMatching(/^with the summary it would still take \d+ tokens/), retryInMs: null }])
+    expect(run.kernel.of('context.compacted')).toEqual([])
+  })
+
   test('a single message that is too long cannot be summed up', async () => {
     const run = await played(100, [{ text: 'never' }])
     await run.send('x'.repeat(1_000))

@@ -61,6 +61,14 @@ describe('in a call', () => {
   })
 })
 
+test('one that does not read what it is asked is ended before all of it waits in our memory', async () => {
+  const script = `- &call { tools: [{ name: mcp__s__echo, input: { text: ${'x'.repeat(1_000_000)} } }] }\n${'- *call\n'.repeat(20)}`
+  const { kernel, turn } = await withServers(bench, { servers: { s: 'blind' }, more: { callMs: 20 }, script })
+  await turn('go')
+  expect(kernel.of('tool.finished').map(({ content }) => content)).toContainEqual(expect.stringContaining('it does not read its input'))
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+})
+
 describe('at the end', () => {
   test.each([
     ['killed', 'SIGKILL', 0], ['killed with a grace', 'SIGTERM', 300], ['stopped', 'SIGTERM', 5_000],

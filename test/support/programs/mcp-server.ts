@@ -113,6 +113,8 @@ function list({ id, params }: Message): void {
     extra = 1
     send({ method: 'notifications/tools/list_changed' })
   }
+  // From here on it reads nothing.
+  if (mode === 'blind' && next >= all.length) process.stdin.pause()
   send({ id, result: { tools: all.slice(from, next).map(tool), ...(next < all.length ? { nextCursor: String(next) } : {}) } })
 }
 
