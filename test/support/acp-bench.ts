@@ -8,7 +8,7 @@ import type { AcpOptions } from '../../src/drivers/acp/driver.ts'
 import type { Agent } from '../../src/drivers/port.ts'
 import type { Report } from '../../src/kernel/reports.ts'
 import type { StoredFact } from '../../src/kernel/facts.ts'
-import type { Ask, ProcessSpec } from '../../src/kernel/types.ts'
+import type { Ask, ContainmentKind, ProcessSpec } from '../../src/kernel/types.ts'
 import { newContained } from './contained.ts'
 import { testEnv } from './env.ts'
 import { eventually, livingWith } from './living.ts'
@@ -20,6 +20,8 @@ interface AcpRunOptions extends AcpOptions {
   /** options of the scripted agent; see programs/acp-agent.ts */
   readonly as?: readonly string[]
   readonly argv?: readonly string[]
+  /** the strongest that works here, if not said */
+  readonly kind?: ContainmentKind
   readonly spec?: Partial<ProcessSpec>
   readonly credentials?: Readonly<Record<string, string>>
   readonly sessionId?: string
@@ -57,11 +59,11 @@ export async function acpBench(): Promise<AcpBench> {
   return {
     dir: contained.dir,
     token: contained.token,
-    async start({ as = [], argv, spec, credentials = {}, sessionId, after, ...options } = {}) {
+    async start({ as = [], argv, kind, spec, credentials = {}, sessionId, after, ...options } = {}) {
       const kernel = new TestKernel()
       if (after !== undefined) kernel.inherit(after)
       const log = join(contained.dir, `${(runs += 1)}.log`)
-      const containment = await contained.open(contained.container.kind)
+      const containment = await contained.open(kind ?? contained.container.kind)
       const agent = await acpDriver({ handshakeMs: 60_000, ...options }).start({
         uuid: 'test', pid: runs, containment, intent: containment.intent, tmpDir: contained.dir, credentials,
         spec: { ...specOf(contained.dir), argv: argv ?? [process.execPath, PROGRAM, contained.token, `log=${log}`, `sessions=${contained.dir}`, ...as], ...spec },
