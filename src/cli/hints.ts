@@ -15,13 +15,18 @@ export interface Told {
 export function told(error: unknown, verb?: string): Told {
   const { message, code, hint = '', details, cause } = withoutDirectory(error) ?? error as { message: string; code?: string; hint?: string; details?: Readonly<Record<string, unknown>>; cause?: unknown }
   const better = hintFor({ error, message, code, hint, details, cause }, verb)
-  return { message: flagged(message, code), hint: better ?? hint, ...(code === undefined ? {} : { code }), ...(details === undefined ? {} : { details }) }
+  return { message: shortened(flagged(message, code), code), hint: better ?? hint, ...(code === undefined ? {} : { code }), ...(details === undefined ? {} : { details }) }
 }
 
 /** A limit is called by its flag: who typed it knows no field of a request. */
 function flagged(message: string, code: string | undefined): string {
   if (code !== 'INVALID') return message
   return message.replace(/^limits\.(\w+?)(?:Ms)?: /, (_, name: string) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}: `)
+}
+
+/** As the ID column has it. */
+function shortened(message: string, code: string | undefined): string {
+  return code === 'NOT_FOUND' ? message.replace(/^process ([0-9a-f-]{36}) has ended$/, (_, uuid: string) => `process ${shortId(uuid)} has ended`) : message
 }
 
 /** Node's own words for a working directory that was removed help nobody. */

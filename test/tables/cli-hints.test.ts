@@ -56,7 +56,8 @@ test.each([
   ['INVALID', 'limits.timeoutMs: must be at least 1', '--timeout: must be at least 1'],
   ['INVALID', 'limits.budgetUsd: must be more than 0', '--budget-usd: must be more than 0'],
   ['AGENT_INVALID', 'limits.maxSteps: must be at least 1', 'limits.maxSteps: must be at least 1'],
-] as const)('%s: a limit is called by its flag: %s', (code, message, words) => {
+  ['NOT_FOUND', `process ${UUID} has ended`, 'process deadbeef has ended'],
+] as const)('%s: limits are called by their flags, processes by their short ids: %s', (code, message, words) => {
   expect(told(new ApiError(code, message), 'run').message).toBe(words)
 })
 
