@@ -63,9 +63,10 @@ describe('in a call', () => {
 
 test('one that does not read what it is asked is ended before all of it waits in our memory', async () => {
   const script = `- &call { tools: [{ name: mcp__s__echo, input: { text: ${'x'.repeat(1_000_000)} } }] }\n${'- *call\n'.repeat(20)}`
-  const { kernel, turn } = await withServers(bench, { servers: { s: 'blind' }, more: { callMs: 20 }, script })
+  const { kernel, turn, noted } = await withServers(bench, { servers: { s: 'blind' }, more: { callMs: 20 }, script })
   await turn('go')
-  expect(kernel.of('tool.finished').map(({ content }) => content)).toContainEqual(expect.stringContaining('it does not read its input'))
+  // The next call has started it again.
+  expect(noted('s').filter((line) => line.startsWith('started')).length).toBeGreaterThan(1)
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 

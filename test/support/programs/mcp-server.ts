@@ -114,7 +114,10 @@ function list({ id, params }: Message): void {
     send({ method: 'notifications/tools/list_changed' })
   }
   // From here on it reads nothing.
-  if (mode === 'blind' && next >= all.length) process.stdin.pause()
+  if (mode === 'blind' && next >= all.length) {
+    process.stdin.pause()
+    setInterval(() => undefined, 60_000)
+  }
   send({ id, result: { tools: all.slice(from, next).map(tool), ...(next < all.length ? { nextCursor: String(next) } : {}) } })
 }
 
