@@ -17,6 +17,13 @@ const INPUT_LEAST = 10
 const WHY_INDENT = 5
 const MAX_WHY_CHARS = 1000
 
+/** What lets it go on, where a plain resume does not, or who is to do something is not plain. */
+const NEXT: Readonly<Record<string, (pid: number) => string>> = {
+  budget: (pid) => `\`reeve stop ${pid}\`, then \`reeve resume --budget-usd X ${pid}\` (or --budget-tokens N) lets it go on`,
+  'context-full': (pid) => `\`reeve resume ${pid}\` tries again; after \`reeve stop ${pid}\` it can have a --model with more room`,
+  credentials: (pid) => `\`reeve resume ${pid}\` where the key is set lets it go on`,
+}
+
 type Fact<T extends FactBody['type']> = FactBody & { type: T }
 
 export class LiveView implements View {
@@ -55,7 +62,7 @@ export class LiveView implements View {
       case 'model.failed': return this.#failed(fact)
       case 'tool.started': return this.#out.begin(fact.callId, this.#call(fact))
       case 'tool.finished': return this.#tool(fact)
-      case 'process.held': return this.#say('yellow', `${this.#out.pauseMark} ${held(fact.hold)}`)
+      case 'process.held': return this.#held(fact, event.pid)
       case 'context.compacted': return this.#say('dim', `context compacted: ${tokens(fact.before)} ${this.#out.arrow} ${tokens(fact.after)} tokens`)
       case 'compaction.failed': return this.#failed({ ...fact, what: 'the context could not be summed up' })
       case 'limit.warned': return this.#say('yellow', `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
@@ -71,6 +78,12 @@ export class LiveView implements View {
       case 'child.exited': return this.#say('dim', `child PID ${fact.childPid} ended: ${fact.reason} (exit ${fact.code})`)
       default: return
     }
+  }
+
+  async #held({ hold }: Fact<'process.held'>, pid: number): Promise<void> {
+    await this.#say('yellow', `${this.#out.pauseMark} ${held(hold)}`)
+    const next = NEXT[hold.reason]?.(pid)
+    if (next !== undefined) await this.#say('dim', next)
   }
 
   async #asks({ question, ask }: Fact<'process.waiting'>, pid: number): Promise<void> {
