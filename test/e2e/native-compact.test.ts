@@ -163,6 +163,19 @@ describe.each(WORDINGS)('after %s has refused it as too long', (_, model, error)
     expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
     expect(server?.requests).toHaveLength(8)
   })
+
+  test('of which nothing can be left out: it is held, and when a person lets it go on the model is asked as it is', async () => {
+    const run = await served([tooLong, tooLong, { text: 'done' }])
+    await run.send('go')
+    await untilHeld(run)
+    expect(run.kernel.of('compaction.failed')).toMatchObject([{ error: 'there is nothing in it that could be summed up' }])
+    run.kernel.release()
+    await untilHeld(run, 2)
+    run.kernel.release()
+    await run.kernel.ended()
+    expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
+    expect(server?.requests).toHaveLength(3)
+  })
 })
 
 test('a fallback gives the summary that the first model cannot give, and goes on', async () => {

@@ -94,7 +94,8 @@ async function compact(work: Work, turn: Turn, leastLevel: number): Promise<void
       const { delayMs, notes } = isLong || turn.signal.aborted ? { delayMs: 0, notes: [] } : await nextTry(work, error, tries)
       const [ack] = await Promise.all([failedReport({ step, attempt, failure: error }, delayMs), ...notes].map((report) => say(work, report)))
       turn.signal.throwIfAborted()
-      if (delayMs === null) return ack === 'held' ? compact(work, turn, leastLevel) : Promise.reject(new TurnOver())
+      // Where nothing can be left out, a person who lets it go on wants the model to be asked as it is.
+      if (delayMs === null) return ack === 'held' ? (plan.kept === null ? gate(work, turn) : compact(work, turn, leastLevel)) : Promise.reject(new TurnOver())
       if (isLong) level += 1
       else tries += 1
       await sleep(delayMs, undefined, { signal: turn.signal })
