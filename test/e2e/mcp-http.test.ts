@@ -102,6 +102,28 @@ test('a session that a server has forgotten is begun anew by the next call', asy
   expect(kernel.of('tool.finished').map(({ content }) => content)).toEqual(['Echo: one', 'Echo: two', 'Echo: three'])
 })
 
+test('a call that a server took and then found fault with is not made a second time', async () => {
+  let made = 0
+  const reach = await answering(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { id, method } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { readonly id?: number; readonly method?: string }
+    const reply = (result: object): void => {
+      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 's1' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    }
+    if (method === 'initialize') reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'strict', version: '1' } })
+    else if (method === 'tools/list') reply({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] })
+    else if (method === 'tools/call') {
+      made += 1
+      response.writeHead(400, { 'content-type': 'text/plain' }).end('the amount is too large')
+    } else response.writeHead(id === undefined ? 202 : 400).end()
+  })
+  const { kernel, turn } = await withServers(bench, { servers: { strict: reach }, script: calls(['mcp__strict__pay']) })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'error' }])
+  expect(made).toBe(1)
+})
+
 test('a server of the 2026-07-28 revision, with headers; a list that grows; a call that is cancelled', async () => {
   const log = `${bench.dir}/new.log`
   const started = await start(modern('http', log), {}, 'at http')

@@ -32,7 +32,6 @@ const LISTEN_MS = 5_000
 const MAX_PAGES = 64
 /** More would be of no use to a model; each is sent to it at every step. */
 const MAX_TOOLS = 1_000
-const FORGOTTEN = [400, 404]
 const WANTS_A_KEY = [401, 403]
 const SPEAKS_OTHERWISE = [400, 404, 405, 406]
 
@@ -135,10 +134,11 @@ export class Connection {
     this.#lost.resolve('closed')
   }
 
-  /** 404 is what the protocol says; many servers say 400. Either way the call was not looked at. */
+  /** 404 is what the protocol says. Many servers say 400 and name the session; any other 400 may be of a call that was made. */
   #hasForgotten(error: unknown): boolean {
     const { sessionId } = this.#transport instanceof HttpTransport ? this.#transport : {}
-    return sessionId !== undefined && error instanceof SdkHttpError && FORGOTTEN.includes(error.status)
+    if (sessionId === undefined || !(error instanceof SdkHttpError)) return false
+    return error.status === 404 || (error.status === 400 && /session/i.test(`${error.message} ${String(error.data['text'] ?? '')}`))
   }
 
   #watchList(): void {
