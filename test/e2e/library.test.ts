@@ -35,8 +35,8 @@ afterAll(async () => {
 /** A folder with the package as npm would install it, the types of Node, and all programs. */
 async function unpacked(): Promise<TempDir> {
   const dir = await tempDir()
-  // npm's cache and logs go with the folder.
-  const env = { ...testEnv(dir.path), PATH: process.env['PATH'], npm_config_cache: join(dir.path, 'npm') }
+  // npm's cache and logs go with the folder; npm would keep compiled code in the common folder for temporary files.
+  const env = { ...testEnv(dir.path), PATH: process.env['PATH'], npm_config_cache: join(dir.path, 'npm'), NODE_DISABLE_COMPILE_CACHE: '1' }
   await run('npm', ['pack', '--ignore-scripts', '--offline', '--pack-destination', dir.path], { cwd: ROOT, env })
   const tarball = readdirSync(dir.path).find((name) => name.endsWith('.tgz'))
   mkdirSync(join(dir.path, 'node_modules'))
