@@ -5,6 +5,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // They need agents that others wrote: `npm run test:agents`.
+    exclude: ['node_modules/**', 'test/agents/**'],
     pool: 'forks',
     // Tests start programs of their own: more workers than cores only makes time limits lie.
     maxWorkers: '100%',

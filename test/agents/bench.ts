@@ -1,0 +1,84 @@
+// A real coding agent under a real daemon: a home and a HOME of its own, the local model server, and what is left of it
+// afterwards, seen without reeve's code by a number in the arguments and by reeve's marker in the environment.
+// Nothing of the person's own login, keys or settings reaches the agent. Tests: test/agents/*.test.ts.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { AGENTS, installed, type AgentName } from '../../scripts/agents.ts'
+import type { ProcessView, SpawnBody } from '../../src/api/views.ts'
+import { runCli } from '../support/cli.ts'
+import { DaemonHome } from '../support/daemon.ts'
+import { testEnv } from '../support/env.ts'
+import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
+import type { ModelServer } from '../support/model-server.ts'
+import { agentModel, type Hands } from './model.ts'
+
+/** How one agent is started and what its tools are called. */
+export interface Kind {
+  readonly name: string
+  /** what must be installed; its programs come first in PATH */
+  readonly needs: readonly AgentName[]
+  readonly hands: Hands
+  /** what points it at the model server; `home` is its HOME */
+  env(url: string, home: string): Readonly<Record<string, string>>
+  /** of a prompt */
+  body(prompt: string): Partial<SpawnBody>
+}
+
+export interface Bench extends AsyncDisposable {
+  readonly daemon: DaemonHome
+  readonly model: ModelServer
+  readonly work: string
+  readonly env: Record<string, string>
+  readonly token: string
+  start(prompt: string): Promise<ProcessView>
+  /** by `reeve inspect --json` */
+  inspect(ref: string): Promise<ProcessView>
+  cli(...args: string[]): Promise<string>
+  /** no program of the agent or its tools lives */
+  nothingLeft(): Promise<void>
+}
+
+export async function openBench(kind: Kind): Promise<Bench> {
+  const daemon = await DaemonHome.make('bundle')
+  const token = newToken()
+  const model = await agentModel({ token, cwd: daemon.work, hands: kind.hands })
+  const home = join(daemon.work, '..', 'agent-home')
+  mkdirSync(home)
+  const env: Record<string, string> = { ...testEnv(home, kind.env(model.url, home)), PATH: pathOf(kind) }
+  delete env['REEVE_HOME']
+  delete env['TMPDIR']
+  await daemon.start()
+  const cli = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCli(daemon.path, args, { cwd: daemon.work })
+    if (code !== 0) throw new Error(`reeve ${args.join(' ')} ended with ${code}: ${stderr}`)
+    return stdout
+  }
+  return {
+    daemon, model, token, env, work: daemon.work, cli,
+    start: (prompt) => daemon.spawn({ env, ...kind.body(prompt) }),
+    inspect: async (ref) => JSON.parse(await cli('inspect', '--json', ref)) as ProcessView,
+    nothingLeft: async () => {
+      await eventually(() => livingWith(token).length === 0, `nothing with ${token} is left`)
+      await eventually(() => daemon.leftovers().length === 0, 'nothing with the marker is left')
+    },
+    [Symbol.asyncDispose]: async () => {
+      await model[Symbol.asyncDispose]()
+      await daemon[Symbol.asyncDispose]()
+      killLeft(token)
+    },
+  }
+}
+
+function pathOf({ needs }: Kind): string {
+  const folders = needs.map((name) => {
+    const program = installed(name)
+    if (program === null) throw new Error(`${AGENTS[name].package}@${AGENTS[name].version} is not installed: run \`node scripts/agents.ts --only ${name}\``)
+    return dirname(program)
+  })
+  return [...folders, testEnv('/')['PATH']].join(delimiter)
+}
+
+/** The file that a shell tool waits for. */
+export function letGo({ work }: Bench): void {
+  writeFileSync(join(work, 'go'), '')
+}

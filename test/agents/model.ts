@@ -1,0 +1,118 @@
+// The model that real coding agents talk to: it reads from the conversation what was asked and how far it got, and answers
+// with the agent's own tools. It keeps nothing itself, so that it can be asked twice, and by an agent that was resumed.
+// Tests: test/agents/*.test.ts.
+import { bodyOf, modelServer, type ModelServer, type ServedAnswer, type ServedRequest, type ServedTool } from '../support/model-server.ts'
+
+/** Words of a prompt that say what the model is to do. */
+export const TASKS = {
+  /** writes a file, starts programs that stay, ends */
+  work: 'REEVE-WORK',
+  /** starts programs that stay, and a shell tool that does not end */
+  hang: 'REEVE-HANG',
+  /** a tool, and then an answer of which half comes */
+  stall: 'REEVE-STALL',
+  /** a shell tool that ends when the file `go` is there, then the answer */
+  gate: 'REEVE-GATE',
+  /** says how often it was asked */
+  again: 'REEVE-AGAIN',
+  /** what reeve says to an agent by ACP whose turn was cut off */
+  cut: 'turn was cut off',
+} as const
+
+export const WRITTEN = 'written by the agent\n'
+export const RESULT = 'the work is done'
+export const USAGE = { input: 100, output: 7 }
+
+export interface Hands {
+  write(file: string, content: string): ServedTool
+  shell(command: string): ServedTool
+}
+
+/** `token` is in the arguments of all that the tools start; `cwd` is where the agent works. */
+export interface Setting {
+  readonly token: string
+  readonly cwd: string
+  readonly hands: Hands
+}
+
+/** A daemonised child and one in the background; the second word is a number that no other program has. */
+function leaving(token: string): string {
+  return `setsid sleep ${token} > /dev/null 2>&1 & sleep ${token} > /dev/null 2>&1 & echo started`
+}
+
+export function agentModel(setting: Setting): Promise<ModelServer> {
+  let count = 0
+  return modelServer((request) => withId(answerTo(request, setting), request.path, ++count))
+}
+
+/** Agents tell answers apart by the ids that the provider gives them. */
+function withId(answer: ServedAnswer, path: string, id: number): ServedAnswer {
+  if (answer.status !== undefined) return answer
+  return { ...answer, body: bodyOf(answer, path).toString().replaceAll(/"(msg|resp|fc)_(\d)"/g, `"$1_${id}_$2"`) }
+}
+
+/** How many requests carried a conversation with tools: not titles, lists of models or counts. */
+export function conversations(server: ModelServer): readonly ServedRequest[] {
+  return server.requests.filter(isConversation)
+}
+
+function isConversation({ body }: ServedRequest): boolean {
+  const tools = (body['tools'] ?? []) as readonly { readonly functionDeclarations?: readonly unknown[] }[]
+  const count = tools.reduce((sum, one) => sum + (one.functionDeclarations?.length ?? 1), 0)
+  return count > 1 && turnOf(body).task !== null
+}
+
+function answerTo(request: ServedRequest, { token, cwd, hands }: Setting): ServedAnswer {
+  if (!isConversation(request)) return aside(request)
+  const { task, results, asked } = turnOf(request.body)
+  const tool = (...tools: ServedTool[]): ServedAnswer => ({ text: 'Next.', tools: tools.map((one, index) => ({ ...one, id: `call_${asked}_${results}_${index}` })), usage: USAGE })
+  const end = (text: string): ServedAnswer => ({ text, usage: USAGE })
+  if (task === 'cut') return end('I look what is there.')
+  if (task === 'again') return end(`asked ${asked} times`)
+  if (task === 'hang') return tool(hands.shell(`${leaving(token)}; tail -f /dev/null ${token}`))
+  if (task === 'gate') return results === 0 ? tool(hands.shell(`echo ${token} > waits; until [ -e go ]; do sleep 0.1; done; echo went`)) : end(RESULT)
+  if (task === 'stall') return results === 0 ? tool(hands.shell(leaving(token))) : { ...end(RESULT), hangAfterBytes: half({ ...end(RESULT) }, request.path) }
+  if (results === 0) return tool(hands.write(`${cwd}/made.txt`, WRITTEN))
+  return results === 1 ? tool(hands.shell(leaving(token))) : end(RESULT)
+}
+
+function half(answer: ServedAnswer, path: string): number {
+  return Math.floor(bodyOf(answer, path).length / 2)
+}
+
+/** What agents ask beside the work. */
+function aside({ path, body }: ServedRequest): ServedAnswer {
+  if (path.includes('count_tokens')) return { status: 200, body: '{"input_tokens":10}' }
+  if (path.includes(':generateContent')) return { status: 200, body: JSON.stringify({ candidates: [{ content: { parts: [{ text: '{}' }], role: 'model' }, finishReason: 'STOP' }] }) }
+  const isQuestion = 'messages' in body || 'input' in body || 'contents' in body
+  return isQuestion ? { text: 'A title', usage: { input: 0, output: 0 } } : { status: 404 }
+}
+
+type Json = Readonly<Record<string, unknown>>
+type Task = keyof typeof TASKS
+
+interface Turn {
+  readonly task: Task | null
+  /** answers of tools since the last prompt that names a task */
+  readonly results: number
+  /** prompts so far that name a task */
+  readonly asked: number
+}
+
+/** What the last prompt asks; it stands in what the user said, and what follows it are answers of the model and results. */
+function turnOf(body: Json): Turn {
+  const items = ['messages', 'input', 'contents'].map((key) => body[key]).find(Array.isArray) as readonly Json[] | undefined
+  let turn: Turn = { task: null, results: 0, asked: 0 }
+  for (const item of items ?? []) {
+    const words = JSON.stringify(item)
+    const results = words.match(/"type":"(tool_result|function_call_output|custom_tool_call_output)"|"role":"tool"|"functionResponse":/g)?.length ?? 0
+    const task = item['role'] === 'user' ? lastTask(words) : null
+    turn = task === null || results > 0 ? { ...turn, results: turn.results + results } : { task, results: 0, asked: turn.asked + (task === 'cut' ? 0 : 1) }
+  }
+  return turn
+}
+
+function lastTask(words: string): Task | null {
+  const found = words.match(/REEVE-[A-Z]+|turn was cut off/g)?.at(-1)
+  return (Object.keys(TASKS) as Task[]).find((one) => TASKS[one] === found) ?? null
+}

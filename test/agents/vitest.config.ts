@@ -1,0 +1,14 @@
+// How the tests with real coding agents run (`npm run test:agents`): one file at a time, as an agent takes up to 600 MB.
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/agents/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 10_000,
+    reporters: ['verbose'],
+  },
+})
