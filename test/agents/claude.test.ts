@@ -21,4 +21,4 @@ keepsItsPromises({
 keepsItsPromises({
   ...CLAUDE, name: 'claude by ACP', needs: ['claude-acp'],
   body: (intent) => ({ agent: 'claude', intent, permissions: 'allow' }),
-}, { tools: [/^(edit|write)/i, /bash|execute|setsid/i], steps: 3, counted: 3, tellsResults: true, isSoftPauseDrained: true })
+}, { tools: [/^Write$/, /^Bash$/], steps: 3, counted: 3, tellsResults: true, isSoftPauseDrained: true })

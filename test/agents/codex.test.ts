@@ -32,4 +32,4 @@ keepsItsPromises({
 keepsItsPromises({
   ...CODEX, name: 'codex by ACP', needs: ['codex-acp'],
   body: (intent) => ({ agent: 'codex', intent, permissions: 'allow' }),
-}, { tools: [/edit|patch/i, /./], steps: 3, counted: 3, tellsResults: true, isSoftPauseDrained: true })
+}, { tools: [/^edit$/, /^exec_command$/], steps: 3, counted: 3, tellsResults: true, isSoftPauseDrained: true })

@@ -59,7 +59,12 @@ export function conversations(server: ModelServer): readonly ServedRequest[] {
 function isConversation({ body }: ServedRequest): boolean {
   const tools = (body['tools'] ?? []) as readonly { readonly functionDeclarations?: readonly unknown[] }[]
   const count = tools.reduce((sum, one) => sum + (one.functionDeclarations?.length ?? 1), 0)
-  return count > 1 && turnOf(body).task !== null
+  return count > 1 && turnOf(body).task !== null && !isSuggestion(body)
+}
+
+/** Claude Code by ACP asks after a turn what the person might type next. */
+function isSuggestion({ messages }: ServedRequest['body']): boolean {
+  return Array.isArray(messages) && JSON.stringify(messages.at(-1)).includes('[SUGGESTION MODE')
 }
 
 function answerTo(request: ServedRequest, { token, cwd, hands }: Setting): ServedAnswer {

@@ -1,10 +1,11 @@
 // What reeve promises for every coding agent, as tests that each agent's file runs: a task with a file and programs that
 // stay, a normal end, a kill, the death of the daemon, a pause of both sorts, the resume of the session. 0 left each time.
-// What an agent cannot do is said in `differences`, and stands in docs/external-agents.md.
+// What an agent cannot do is said in `Expected`, and stands in docs/external-agents.md.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ProcessView } from '../../src/api/views.ts'
 import { eventually, livingWith } from '../support/living.ts'
 import { openBench, letGo, type Bench, type Kind } from './bench.ts'
 import { conversations, RESULT, TASKS, USAGE, WRITTEN } from './model.ts'
@@ -23,12 +24,15 @@ export interface Expected {
   readonly counted: number
   /** it tells what its tools gave back */
   readonly tellsResults: boolean
+  /** what it says instead of going on with its session; absent: it goes on */
+  readonly resumeError?: RegExp
   /** a soft pause lets the turn end first */
   readonly isSoftPauseDrained: boolean
 }
 
 export function keepsItsPromises(kind: Kind, expected: Expected): void {
   describe(`${kind.name}`, () => {
+    const does = expected.resumeError ? 'is not found, and that is said' : 'goes on'
     let bench: Bench
     beforeEach(async () => { bench = await openBench(kind) })
     afterEach(async () => { await bench[Symbol.asyncDispose]() })
@@ -44,6 +48,18 @@ export function keepsItsPromises(kind: Kind, expected: Expected): void {
         if (performance.now() > deadline) throw new Error(`it was not frozen: ${facts.join(' ')}`)
         await delay(LOOK_MS)
       }
+    }
+
+    /** Resumed with a second prompt, it knows the first one; or it says that it cannot. */
+    const goesOn = async (uuid: string, sessionId: string | null): Promise<ProcessView> => {
+      expect(sessionId).not.toBeNull()
+      await bench.daemon.resume(uuid, { message: `${TASKS.again} please`, env: bench.env })
+      const view = await bench.daemon.ended(uuid)
+      if (expected.resumeError) {
+        expect(view.status).toBe('failed')
+        expect(view.exit?.error).toMatch(expected.resumeError)
+      } else expect(view).toMatchObject({ status: 'completed', lastText: 'asked 2 times', sessionId })
+      return view
     }
 
     test('a task: steps, tools, tokens and result are shown, and a normal end leaves nothing', async () => {
@@ -69,7 +85,7 @@ export function keepsItsPromises(kind: Kind, expected: Expected): void {
       await bench.nothingLeft()
     })
 
-    test('kill -9 of the daemon leaves nothing, and the agent goes on with its session', async () => {
+    test(`kill -9 of the daemon leaves nothing, and the session ${does}`, async () => {
       const { uuid } = await bench.start(`${TASKS.hang} now`)
       await started()
       await bench.daemon.kill()
@@ -77,19 +93,15 @@ export function keepsItsPromises(kind: Kind, expected: Expected): void {
       await bench.nothingLeft()
       await bench.daemon.start()
       const { sessionId } = await bench.daemon.view(uuid)
-      expect(sessionId).not.toBeNull()
-      await bench.daemon.resume(uuid, { message: `${TASKS.again} please`, env: bench.env })
-      expect(await bench.daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'asked 2 times', sessionId })
+      await goesOn(uuid, sessionId)
       await bench.nothingLeft()
     })
 
-    test('one that has ended goes on with its session', async () => {
+    test(`the session of one that has ended ${does}`, async () => {
       const { uuid } = await bench.start(`${TASKS.work} first`)
       const { sessionId, usage } = await bench.daemon.ended(uuid)
-      await bench.daemon.resume(uuid, { message: `${TASKS.again} please`, env: bench.env })
-      const second = await bench.daemon.ended(uuid)
-      expect(second).toMatchObject({ status: 'completed', lastText: 'asked 2 times', sessionId })
-      expect(second.usage.inputTokens).toBe(usage.inputTokens + USAGE.input)
+      const second = await goesOn(uuid, sessionId)
+      expect(second.usage.inputTokens).toBe(usage.inputTokens + (expected.resumeError ? 0 : USAGE.input))
       await bench.nothingLeft()
     })
 
