@@ -142,7 +142,8 @@ test('`kill -9` of the daemon leaves no server, however deaf', async () => {
   await put(home.where.configFile, JSON.stringify({ mcp: { deaf: server('deaf'), polite: server() } }))
   const process = await home.spawn({ model: home.script([{ tools: [{ name: 'mcp__polite__hang', input: {} }] }]) })
   await home.until(process.uuid, (view) => view.step === 1)
-  await eventually(() => livingWith(token).length === 2, 'both servers run')
+  // In a namespace of its own each has a second process, which entered it.
+  await eventually(() => livingWith(token).length >= 2, 'both servers run')
   await home.kill()
   await home.nothingLeft()
   expect(livingWith(token)).toEqual([])
