@@ -2,6 +2,7 @@
 // Test: test/tables/views.test.ts, test/e2e/api.test.ts.
 import { hostname } from 'node:os'
 import { openAsks } from '../kernel/asking.ts'
+import { textOf } from '../kernel/message.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
 import { iso, isoOrNull } from './times.ts'
@@ -195,7 +196,7 @@ function finishModel(step: Draft | undefined, body: Extract<FactBody, { type: 'm
   if (!step) return
   // An agent of others tells of an answer when it is whole.
   step.startedAt = iso(Math.min(Date.parse(step.startedAt), at - body.durationMs))
-  const text = body.message.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const text = textOf(body.message)
   step.text = text === '' ? null : text
   addUsage(step, body.usage)
   step.tools = body.message.flatMap((part) =>

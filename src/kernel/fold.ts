@@ -4,6 +4,7 @@
 import { KernelError } from './errors.ts'
 import { sameHold } from './holds.ts'
 import { incarnate, transition } from './lifecycle.ts'
+import { textOf } from './message.ts'
 import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS } from './signals.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
@@ -271,6 +272,6 @@ function brief(text: string): string {
 }
 
 function lastText(message: readonly AssistantPart[]): string | null {
-  const text = message.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const text = textOf(message)
   return text === '' ? null : brief(text)
 }

@@ -3,6 +3,7 @@
 // say) is the next step's, which begins when they are over: a step is whole before the next one.
 // Owns the open step and its calls; sends nothing itself. Test: test/processes/acp.test.ts.
 import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/facts.ts'
+import { textOf } from '../../kernel/message.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { Live } from '../port.ts'
 import { Clip } from '../native/tools/clip.ts'
@@ -180,7 +181,7 @@ export class Steps {
     this.#message = null
     const calls = parts.filter((part) => 'callId' in part)
     const message = parts.map((part): AssistantPart => ('callId' in part ? { type: 'tool-call', callId: part.callId, name: toolName(part.seen), input: callInput(part.seen) } : part))
-    const text = message.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+    const text = textOf(message)
     if (text.trim() !== '') this.lastText = text
     for (const call of calls) {
       call.began = true

@@ -2,6 +2,7 @@
 // usage becomes deltas. Owns the number of the step and which calls are open.
 // Hostile input: an answer, a call's input and a result have a longest length. Test: test/tables/command-narrator.test.ts.
 import { NOTHING, type Meter } from './meter.ts'
+import { textOf } from '../../kernel/message.ts'
 import type { AssistantPart } from '../../kernel/facts.ts'
 import type { CallUsage } from '../../kernel/types.ts'
 import type { Report } from '../../kernel/reports.ts'
@@ -205,7 +206,7 @@ export class Narrator {
       calls: calls.map(({ callId, name }) => ({ callId, name, effect: 'once' })),
     })
     for (const { callId } of calls) this.#open.set(callId, this.#since)
-    this.#lastText = textOf(answer.parts) || this.#lastText
+    this.#lastText = textOf(answer.parts).trim() || this.#lastText
     for (const result of answer.results) this.#finish(result)
   }
 
@@ -220,10 +221,6 @@ function isFull({ parts, chars }: Answer): boolean {
 
 function isCall(part: AssistantPart): part is Extract<AssistantPart, { type: 'tool-call' }> {
   return part.type === 'tool-call'
-}
-
-function textOf(parts: readonly AssistantPart[]): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('').trim()
 }
 
 function bounded(part: AssistantPart): AssistantPart {

@@ -2,9 +2,10 @@
 // messages. The old messages stay in the journal. Owns when that is, and what becomes of a summary that cannot be had;
 // the kernel says whether it may begin. Tests: test/e2e/native-compact.test.ts, test/e2e/context.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { textOf } from '../../kernel/message.ts'
 import type { Report } from '../../kernel/reports.ts'
 import { CLIP_LEVELS, clipContext } from './clip-context.ts'
-import { BYTES_PER_TOKEN, SUMMARY_HEADING, textOf } from './context.ts'
+import { BYTES_PER_TOKEN, SUMMARY_HEADING } from './context.ts'
 import type { Context } from './context.ts'
 import { chooseKept } from './keep.ts'
 import type { Kept } from './keep.ts'

@@ -4,6 +4,7 @@
 // a compaction can say which parts of the journal are kept. Must never do I/O: load-context.ts reads.
 // Tests: test/properties/context.test.ts, test/properties/compaction.test.ts.
 import type { AssistantPart, FactBody, ImagePart, ToolOutcome } from '../../kernel/facts.ts'
+import { textOf } from '../../kernel/message.ts'
 import { rangesAfter } from '../../kernel/ranges.ts'
 import { INTERRUPTED_CALL } from '../../kernel/spawning.ts'
 import type { CallUsage, Range } from '../../kernel/types.ts'
@@ -312,10 +313,6 @@ export function foldFact(context: Context, body: FactBody, seq: number): void {
     case 'context.compacted': return context.compacted(body, seq)
     default: return
   }
-}
-
-export function textOf(parts: readonly AssistantPart[]): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 }
 
 /** Providers refuse empty texts. Redacted thinking has no text, but its `meta` must go back. */

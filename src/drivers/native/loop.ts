@@ -1,12 +1,12 @@
 // The tool loop: ask the model, run what it asked for, ask again, until it asks for nothing. No hidden retries: every
 // model call and every tool call is a fact, and the kernel may hold or end the work before each.
 // Test: test/e2e/native.test.ts.
+import { textOf } from '../../kernel/message.ts'
 import type { Report } from '../../kernel/reports.ts'
 import { ask } from './ask.ts'
 import type { Asked } from './ask.ts'
 import { runCalls } from './calls.ts'
 import { makeRoom } from './compact.ts'
-import { textOf } from './context.ts'
 import type { ToolCall } from './context.ts'
 import { TurnFailed, TurnOver, abortable, say } from './work.ts'
 import type { Turn, Work } from './work.ts'
