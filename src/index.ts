@@ -155,16 +155,17 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Sends a signal. `graceMs` is how long SIGTERM leaves it to end by itself before it is killed (default 300). `affected` says how many it reached.
+   * Sends a signal. `graceMs` is how long SIGTERM leaves it to end by itself before it is killed; without it an agent that was seen to clean up
+   * for longer has that time, and at least `leastGraceMs` (default 300). `affected` says how many it reached.
    * Errors: `NOT_FOUND` also for what has ended, `PERMISSION`.
    */
-  signal(ref: string, signal: Signal, options: CallOptions & { graceMs?: number } = {}): Promise<SteerView> {
+  signal(ref: string, signal: Signal, options: CallOptions & Pick<SignalBody, 'graceMs' | 'leastGraceMs'> = {}): Promise<SteerView> {
     const { signal: aborting, ...more } = options
     return this.#client.post(`${at(ref)}/signal`, { signal, ...more } satisfies SignalBody, { signal: aborting })
   }
 
   /** Sends a signal to a process and all its living descendants; none that is being born at that moment escapes it. */
-  signalTree(ref: string, signal: Signal, options: CallOptions & { graceMs?: number } = {}): Promise<SteerView> {
+  signalTree(ref: string, signal: Signal, options: CallOptions & Pick<SignalBody, 'graceMs' | 'leastGraceMs'> = {}): Promise<SteerView> {
     const { signal: aborting, ...more } = options
     return this.#client.post(`${at(ref)}/signal`, { signal, subtree: true, ...more } satisfies SignalBody, { signal: aborting })
   }

@@ -50,7 +50,7 @@ export interface ProcessView {
   exitedAt: string | null
   elapsedMs: number
   exit: { code: number; reason: string; signal?: Signal; error?: string } | null
-  stopping: { signal: Signal; by: string; at: string } | null
+  stopping: { signal: Signal; by: string; at: string; graceMs: number } | null
   signals: { mask: Signal[]; pending: Signal[]; handlers: Partial<Record<Signal, Handler>> }
   step: number
   turn: number
@@ -143,7 +143,8 @@ export interface SpawnBody {
   env?: Record<string, string>
 }
 
-export interface SignalBody { signal: string | number; subtree?: boolean; graceMs?: number }
+/** `leastGraceMs` is for a sender that gives no grace: what was seen to clean up for longer gets that instead. */
+export interface SignalBody { signal: string | number; subtree?: boolean; graceMs?: number; leastGraceMs?: number }
 export interface PauseBody { subtree?: boolean; now?: boolean }
 export interface ResumeBody {
   subtree?: boolean

@@ -12,17 +12,25 @@ const PATIENCE_MS = 15_000
 
 export interface Ending {
   readonly signal: Signal
-  readonly graceMs: number | undefined
+  /** exactly so long; absent: what the process needs */
+  readonly graceMs?: number | undefined
+  /** and this at least */
+  readonly leastGraceMs?: number
   readonly subtree: boolean
 }
 
-export async function end(reeve: Reeve, ref: string, { signal, graceMs, subtree }: Ending): Promise<Done> {
-  const options = graceMs === undefined ? {} : { graceMs }
+export async function end(reeve: Reeve, ref: string, { signal, graceMs, leastGraceMs, subtree }: Ending): Promise<Done> {
+  const options = graceMs !== undefined ? { graceMs } : leastGraceMs !== undefined ? { leastGraceMs } : {}
   const answer = await (subtree ? reeve.signalTree(ref, signal, options) : reeve.signal(ref, signal, options))
-  const { process, timedOut } = await reeve.wait(answer.process.uuid, { timeoutMs: (graceMs ?? 0) + PATIENCE_MS })
+  const { process, timedOut } = await reeve.wait(answer.process.uuid, { timeoutMs: graceOf(answer, graceMs ?? leastGraceMs ?? 0) + PATIENCE_MS })
   const fields = { affected: answer.affected, process, ...rest(answer) }
   if (timedOut || !hasEnded(process)) return { words: `${called(process)} has not ended yet (${process.status})${also(answer)}`, fields, exit: 1 }
   return { words: `${called(process)} ${ending(process)}${also(answer)}`, fields }
+}
+
+/** What it was left; not known yet of one that defers the signal. */
+function graceOf({ process }: SteerView, asked: number): number {
+  return process.stopping?.graceMs ?? asked
 }
 
 /** What else is to be said about an answer: how many were reached, what goes on, a note. */

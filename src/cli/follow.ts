@@ -84,7 +84,7 @@ async function steer(reeve: Reeve, out: Output, uuid: string, wish: Exclude<Wish
   try {
     if (wish === 'interrupt') await reeve.signal(uuid, 'SIGINT')
     else if (wish === 'kill') await reeve.signal(uuid, 'SIGKILL')
-    else await reeve.signal(uuid, 'SIGTERM', { graceMs: STOP_GRACE_MS })
+    else await reeve.signal(uuid, 'SIGTERM', { leastGraceMs: STOP_GRACE_MS })
   } catch (error) {
     if (exitCode(error, false) !== 3) await out.raw('stderr', `${errorText(error, false)}\n`)
   }

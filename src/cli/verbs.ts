@@ -240,11 +240,11 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'Send a signal to processes',
     usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] P...'],
     about: [
-      'Sends SIGTERM, and SIGKILL after a grace of 300ms; it returns when the process has ended. Children go on unless `--subtree` is given; it says how many.',
+      'Sends SIGTERM, and SIGKILL after a grace of 300ms (Claude Code 3s, Codex 6s, or what an agent file says); it returns when the process has ended. Children go on unless `--subtree` is given; it says how many.',
       'Signals: SIGTERM (15), SIGKILL (9), SIGINT (2, ends the current turn), SIGPAUSE (19), SIGRESUME (18).',
     ],
     words: SOME,
-    flags: { signal: { kind: 'text', short: 's', value: 'SIGNAL', help: 'a name or a POSIX number (default SIGTERM)' }, subtree: on('also all its living descendants'), grace: duration('D', 'how long SIGTERM leaves it to end by itself (default 300ms)') },
+    flags: { signal: { kind: 'text', short: 's', value: 'SIGNAL', help: 'a name or a POSIX number (default SIGTERM)' }, subtree: on('also all its living descendants'), grace: duration('D', 'how long SIGTERM leaves it to end by itself (default 300ms, or what its agent needs)') },
     exits: usual('refused, or not ended in time'),
     examples: [['reeve kill 5', 'end it'], ['reeve kill -s 9 5 7', 'at once, both'], ['reeve kill --subtree --grace 5s 5', 'with all below it']],
     load: () => import('./verbs/kill.ts'),
@@ -252,7 +252,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   stop: {
     summary: 'End processes with time to clean up',
     usage: ['reeve stop P...'],
-    about: ['Sends SIGTERM with a grace of 10 s, then SIGKILL; it returns when the process has ended. What was stopped can be resumed.'],
+    about: ['Sends SIGTERM with a grace of 10 s (longer where an agent file says so), then SIGKILL; it returns when the process has ended. What was stopped can be resumed.'],
     words: SOME,
     flags: {},
     exits: usual('refused, or not ended in time'),

@@ -25,6 +25,8 @@ export interface Agent {
   readonly permissions: Permissions | null
   /** the session mode of an agent that speaks ACP */
   readonly mode: string | null
+  /** how long it cleans up after SIGTERM; null: not known, so what a sender leaves it is enough */
+  readonly graceMs: number | null
   /** `provider/name`, `script:FILE`, or null for the configured default */
   readonly model: string | null
   /** models that are asked when the first cannot answer; null: as configured */
@@ -90,6 +92,7 @@ const keys = {
   format: z.enum(['claude', 'codex', 'gemini', 'opencode']).optional(),
   permissions: z.union([permission, z.strictObject({ default: permission.default('ask'), tools: z.record(z.string().min(1), permission).optional() })], 'expected ask, allow, deny, or { default: …, tools: { NAME: … } }').optional(),
   mode: z.string().min(1).max(200).optional(),
+  grace: duration.optional(),
   fallback: fallbackRule.optional(),
   effort: effortRule.optional(),
   tools: toolList.optional(),
@@ -104,8 +107,8 @@ const keys = {
 /** What each driver has; anything else would be dropped in silence. */
 const OWN: Readonly<Record<DriverName, readonly (keyof typeof keys)[]>> = {
   native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp'],
-  acp: ['model', 'command', 'permissions', 'mode', 'tools', 'deny', 'mcp'],
-  command: ['command', 'format'],
+  acp: ['model', 'command', 'permissions', 'mode', 'grace', 'tools', 'deny', 'mcp'],
+  command: ['command', 'format', 'grace'],
 }
 
 type Said = z.infer<z.ZodObject<typeof keys>>
@@ -166,6 +169,7 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     format: rest.format ?? null,
     permissions: permissionsOf(rest.permissions),
     mode: rest.mode ?? null,
+    graceMs: rest.grace ?? null,
     model: rest.model ?? null,
     fallback: rest.fallback ?? null,
     effort: rest.effort ?? null,
@@ -191,7 +195,7 @@ function ownMcp(value: unknown, file: string): AgentMcp | null {
 }
 
 /** What only agents that others wrote have. */
-export const NATIVE = { driver: 'native', command: null, format: null, permissions: null, mode: null } as const
+export const NATIVE = { driver: 'native', command: null, format: null, permissions: null, mode: null, graceMs: null } as const
 
 /** Claude Code takes front matter that is no YAML (`description: Use it when: …`), so each line is then a key and its text. */
 function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {

@@ -25,6 +25,9 @@ const DEFAULT_PROMPT = `You are a coding agent. You work in a directory on the u
 
 When you are done, answer in a few sentences: what you changed and where, how you checked it, and what is left open.`
 
+/** How long what these agents start was seen to need to end after SIGTERM; docs/external-agents.md. */
+export const GRACE_MS = { claude: 3_000, codex: 6_000 } as const
+
 const BUILT_IN: readonly Agent[] = [
   {
     name: 'default',
@@ -42,16 +45,16 @@ const BUILT_IN: readonly Agent[] = [
     file: null,
     unsupported: [],
   },
-  external('claude', 'Claude Code, by its ACP adapter.', ['claude-agent-acp']),
-  external('codex', 'Codex, by its ACP adapter.', ['codex-acp']),
+  external('claude', 'Claude Code, by its ACP adapter.', ['claude-agent-acp'], GRACE_MS.claude),
+  external('codex', 'Codex, by its ACP adapter.', ['codex-acp'], GRACE_MS.codex),
   external('gemini', 'Gemini CLI, by ACP.', ['gemini', '--acp']),
   external('opencode', 'OpenCode, by ACP.', ['opencode', 'acp']),
 ]
 
 /** It has its own models, tools and prompt; what it may do without asking is for a file of that name to say. */
-function external(name: string, description: string, command: readonly string[]): Agent {
+function external(name: string, description: string, command: readonly string[], graceMs: number | null = null): Agent {
   return {
-    ...NATIVE, name, description, driver: 'acp', command, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {},
+    ...NATIVE, graceMs, name, description, driver: 'acp', command, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {},
     system: null, source: 'built-in', file: null, unsupported: [],
   }
 }

@@ -63,7 +63,7 @@ export class Operations {
     const signal = signalOf(body.signal)
     // It may start what waits, as a resume does.
     if (signal === 'SIGRESUME') this.#parts.mayStart()
-    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, freeze: false })
+    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, ...(body.leastGraceMs === undefined ? {} : { leastGraceMs: body.leastGraceMs }), freeze: false })
   }
 
   async pause(ref: string, body: PauseBody): Promise<SteerView> {

@@ -3,7 +3,7 @@
 // Test: test/e2e/api.test.ts, test/e2e/external.test.ts.
 import { stat } from 'node:fs/promises'
 import { wrongTool, type Agent } from '../config/agent-file.ts'
-import { findAgent } from '../config/agents.ts'
+import { findAgent, GRACE_MS } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { mcpServers } from '../config/mcp.ts'
 import { isPlayed, keyNames, keysOf } from '../config/model-keys.ts'
@@ -15,7 +15,7 @@ import type { ResumeBody, SpawnBody } from '../api/views.ts'
 import type { Config } from '../config/config.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
-import type { Permissions, Process, ProcessSpec } from '../kernel/types.ts'
+import type { OutputFormat, Permissions, Process, ProcessSpec } from '../kernel/types.ts'
 import type { Reads } from './reads.ts'
 import type { Settings } from './settings.ts'
 
@@ -102,6 +102,7 @@ export class Specs {
       ...toolsOf(agent, body),
       ...permissionsOf(agent, body),
       ...(agent.mode === null ? {} : { mode: agent.mode }),
+      ...graceOf(agent.graceMs, null),
       system: agent.system,
       argv: commandOf(agent),
     }
@@ -136,7 +137,7 @@ function commandSpec(body: SpawnBody, credentials: readonly string[]): Own {
   checkCommand(body, format === null)
   return {
     agent: 'command', driver: 'command', model: null, system: null, tools: null, deny: [],
-    argv, ...(format === null ? {} : { format }), credentials, limits: body.limits ?? {},
+    argv, ...(format === null ? {} : { format }), ...graceOf(null, format), credentials, limits: body.limits ?? {},
   }
 }
 
@@ -148,8 +149,14 @@ function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | '
   checkCommand({ ...rest, limits: { ...agent.limits, ...body.limits } }, format === null, `agent "${agent.name}"`)
   return {
     agent: agent.name, driver: 'command', model: null, system: null, tools: null, deny: [],
-    argv: [...commandOf(agent), ...(intent === '' ? [] : [intent])], ...(format === null ? {} : { format }),
+    argv: [...commandOf(agent), ...(intent === '' ? [] : [intent])], ...(format === null ? {} : { format }), ...graceOf(agent.graceMs, format),
   }
+}
+
+/** What its file says, else what was measured of the program that it is known to be. */
+function graceOf(said: number | null, format: OutputFormat | null): { readonly graceMs?: number } {
+  const graceMs = said ?? (format === 'claude' || format === 'codex' ? GRACE_MS[format] : null)
+  return graceMs === null ? {} : { graceMs }
 }
 
 function commandOf(agent: Agent): readonly string[] {

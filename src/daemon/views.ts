@@ -112,8 +112,8 @@ function exitView(life: Life): ProcessView['exit'] {
 
 function stoppingView(life: Life): ProcessView['stopping'] {
   if (life.state !== 'running' || !life.stopping) return null
-  const { signal, by, at } = life.stopping
-  return { signal, by, at: iso(at) }
+  const { signal, by, at, graceMs } = life.stopping
+  return { signal, by, at: iso(at), graceMs }
 }
 
 function signalsView({ signals }: Process): ProcessView['signals'] {

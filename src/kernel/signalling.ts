@@ -11,10 +11,10 @@ import { DEFER_MS, SIGNALS, disposition } from './signals.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors, livingChildren, livingSubtree } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { Hold, PendingSignal, Process, Sender, Signal, SignalState, Uuid } from './types.ts'
+import type { Hold, PendingSignal, Process, ProcessSpec, Sender, Signal, SignalState, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
-/** Grace of a signal that ends, where the sender gave none. */
+/** Least grace of a signal that ends, where the sender gave none; an agent may need more. */
 export const KILL_GRACE_MS = 300
 
 /** One signal on its way to one process. */
@@ -36,8 +36,13 @@ export function signal(work: Work, input: InputOf<'signal'>): void {
   const { signal: name, by, graceMs, freeze } = input
   const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null }
   const goOn = ends(name) && !input.subtree ? livingChildren(work, target.uuid).length : 0
-  for (const { uuid } of reached) deliver(work, uuid, delivery)
+  for (const { uuid, spec } of reached) deliver(work, uuid, { ...delivery, graceMs: graceMs ?? patience(spec, input.leastGraceMs) })
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: target.uuid, affected: reached.length, childrenGoOn: goOn, note: null } })
+}
+
+/** A sender that only asks for patience leaves what cleans up for longer its own time. */
+function patience({ graceMs = 0 }: ProcessSpec, leastMs: number | undefined): number | null {
+  return leastMs === undefined ? null : Math.max(leastMs, graceMs)
 }
 
 function ends(name: Signal): boolean {
@@ -93,7 +98,7 @@ function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs }: Deliv
 
 /** The default actions. */
 const ACTIONS: Readonly<Record<Signal, (work: Work, process: Process, delivery: Delivery) => void>> = {
-  SIGTERM: (work, process, delivery) => stop(work, process, delivery, delivery.graceMs ?? KILL_GRACE_MS),
+  SIGTERM: (work, process, delivery) => stop(work, process, delivery, graceOf(process, delivery)),
   SIGKILL: (work, process, delivery) => stop(work, process, delivery, 0),
   SIGINT: interrupt,
   SIGPAUSE: pause,
@@ -108,6 +113,10 @@ function isMeant(held: Hold, uuid: Uuid, { by, root }: Delivery): boolean {
   return mayRelease(by, held) && (!below || (held.reason === 'subtree' && held.root === root))
 }
 
+function graceOf({ spec }: Process, { graceMs }: Delivery): number {
+  return graceMs ?? Math.max(KILL_GRACE_MS, spec.graceMs ?? 0)
+}
+
 function act(work: Work, uuid: Uuid, delivery: Delivery): void {
   ACTIONS[delivery.signal](work, work.need(uuid), delivery)
 }
@@ -120,7 +129,7 @@ function pause(work: Work, process: Process, delivery: Delivery): void {
 
 function interrupt(work: Work, process: Process, delivery: Delivery): void {
   const { life, spec } = process
-  if (life.state !== 'running' || !spec.interactive) return stop(work, process, delivery, delivery.graceMs ?? KILL_GRACE_MS)
+  if (life.state !== 'running' || !spec.interactive) return stop(work, process, delivery, graceOf(process, delivery))
   if (life.attached && !life.stopping) work.effect({ type: 'driver.interrupt', uuid: process.uuid, pid: process.pid })
 }
 

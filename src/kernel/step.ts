@@ -124,8 +124,9 @@ function freezeIfDue(work: Work, uuid: Uuid): void {
 function stopByTimeout(work: Work, process: Process): void {
   const { uuid, pid, life } = process
   if (life.state !== 'running' || !life.attached) return terminate(work, process, TIMED_OUT)
-  work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: work.now.wall, graceMs: TIMEOUT_GRACE_MS, exit: TIMED_OUT } })
-  work.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs: TIMEOUT_GRACE_MS })
+  const graceMs = Math.max(TIMEOUT_GRACE_MS, process.spec.graceMs ?? 0)
+  work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: work.now.wall, graceMs, exit: TIMED_OUT } })
+  work.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
 }
 
 /** Grace of a process whose time is over. */

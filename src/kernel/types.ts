@@ -133,6 +133,8 @@ export interface ProcessSpec {
   readonly credentials: readonly string[]
   readonly containment: ContainmentKind | 'auto'
   readonly limits: Limits
+  /** how long it was seen to clean up after SIGTERM; a sender that gives no grace leaves it at least so long */
+  readonly graceMs?: number
 }
 
 export type HoldReason =

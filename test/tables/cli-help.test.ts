@@ -63,9 +63,9 @@ test('a page reads as a manual does', () => {
         reeve stop P...
 
     *DESCRIPTION*
-        Sends SIGTERM with a grace of 10 s, then SIGKILL; it
-        returns when the process has ended. What was stopped can
-        be resumed.
+        Sends SIGTERM with a grace of 10 s (longer where an
+        agent file says so), then SIGKILL; it returns when the
+        process has ended. What was stopped can be resumed.
 
     *FLAGS*
         --json       print JSON (an object with "version": 1;

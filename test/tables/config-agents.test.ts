@@ -27,7 +27,7 @@ describe("reeve's format", () => {
   test('everything that a file can say', () => {
     const text = front('name: tester', 'description: Writes tests', 'driver: native', 'model: openai/gpt-5', 'tools: [read, bash]', 'deny: write, edit', 'limits: { maxSteps: 9, timeout: 1h30m, budgetUsd: 0.5, budgetTokens: 1000 }', 'mcp: [github, { local: { command: ./server } }]', 'restart: permanent')
     expect(good(text)).toEqual({
-      name: 'tester', description: 'Writes tests', driver: 'native', command: null, format: null, permissions: null, mode: null, model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
+      name: 'tester', description: 'Writes tests', driver: 'native', command: null, format: null, permissions: null, mode: null, graceMs: null, model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
       mcp: { names: ['github'], own: [{ name: 'local', source: '/p/file.md', kind: 'stdio', argv: ['./server'], env: {} }] },
       limits: { maxSteps: 9, timeoutMs: 5_400_000, budgetUsd: 0.5, budgetTokens: 1000 }, system: 'Be kind.', source: 'project', file: '/p/file.md',
       unsupported: ['restart is not supported yet'],
@@ -36,7 +36,7 @@ describe("reeve's format", () => {
 
   test('the least: the name is the file’s, all else the default', () => {
     expect(good('---\n---\n')).toEqual({
-      name: 'file', description: '', driver: 'native', command: null, format: null, permissions: null, mode: null, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
+      name: 'file', description: '', driver: 'native', command: null, format: null, permissions: null, mode: null, graceMs: null, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
     })
   })
 
@@ -60,6 +60,8 @@ describe("reeve's format", () => {
     ['an agent of others without its program', front('name: x', 'driver: acp'), '3: driver: acp needs a `command`: the list of its program and arguments'],
     ['what its driver has not', front('driver: acp', 'command: [x]', 'effort: high'), '4: effort: the driver acp has none'],
     ['a permission for what nobody asks', front('permissions: allow'), '2: permissions: the driver native has none'],
+    ['a grace for what ends at once', front('grace: 3s'), '2: grace: the driver native has none'],
+    ['a grace without a unit', front('driver: acp', 'command: [x]', 'grace: 3'), '4: grace: must be a text'],
     ['a model for a command line', front('driver: command', 'command: [x]', 'model: a/b'), '4: model: the driver command has none'],
     ['no permission', front('driver: acp', 'command: [x]', 'permissions: maybe'), '4: permissions: expected ask, allow, deny, or { default: …, tools: { NAME: … } }'],
     ['broken YAML', front('name: x', 'tools: [read'), '3: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]'],
@@ -68,9 +70,9 @@ describe("reeve's format", () => {
   })
 
   test('an agent that speaks ACP', () => {
-    const text = front('driver: acp', 'command: [my-agent, --acp]', 'model: opus', 'mode: plan', 'deny: [bash]', 'permissions: { default: allow, tools: { execute: ask } }')
+    const text = front('driver: acp', 'command: [my-agent, --acp]', 'model: opus', 'mode: plan', 'grace: 1.5s', 'deny: [bash]', 'permissions: { default: allow, tools: { execute: ask } }')
     expect(good(text)).toMatchObject({
-      driver: 'acp', command: ['my-agent', '--acp'], format: null, model: 'opus', mode: 'plan', deny: ['bash'],
+      driver: 'acp', command: ['my-agent', '--acp'], format: null, model: 'opus', mode: 'plan', graceMs: 1_500, deny: ['bash'],
       permissions: { default: 'allow', tools: { execute: 'ask' } }, unsupported: [],
     })
     expect(good(front('driver: acp', 'command: [x]', 'permissions: deny')).permissions).toEqual({ default: 'deny' })

@@ -33,6 +33,40 @@ describe('ending', () => {
     `)
   })
 
+  // What the agent needs × what the sender says → the grace of the ladder.
+  test.each([
+    ['', '', 300],
+    ['', 'least=10000', 10_000],
+    ['', 'grace=5', 5],
+    ['cleans=6000', '', 6_000],
+    ['cleans=6000', 'least=10000', 10_000],
+    ['cleans=60000', 'least=10000', 60_000],
+    ['cleans=6000', 'grace=5', 5],
+    ['cleans=100', '', 300],
+  ])('the grace of one that %s: signal SIGTERM %s leaves it %i ms', (spec, said, ms) => {
+    for (const name of ['SIGTERM', 'SIGINT']) {
+      expect(play(`.live a ${spec}\nsignal ${name} a ${said}`)).toContain(`-> driver.stop a#1 ${name} ${ms}\n`)
+    }
+    expect(play(`.live a ${spec}\nsignal SIGKILL a ${said}`)).toContain('-> driver.stop a#1 SIGKILL 0\n')
+  })
+
+  test('of a subtree each has the grace that it needs itself, also behind a mask', () => {
+    const lines = play(`
+      .live a
+      .live b under=a cleans=60000
+      .live c under=b
+      .mask b SIGTERM
+      signal SIGTERM a subtree least=10000
+      mask b
+    `).split('\n').filter((line) => line.includes('driver.stop'))
+    expect(lines).toEqual(['  -> driver.stop a#1 SIGTERM 10000', '  -> driver.stop c#3 SIGTERM 10000', '  -> driver.stop b#2 SIGTERM 60000'])
+  })
+
+  test('one whose time is over has what it needs to end', () => {
+    expect(play('.live a cleans=60000 timeoutMs=50\nwind 50')).toContain('-> driver.stop a#1 SIGTERM 60000\n')
+    expect(play('.live a cleans=6000 timeoutMs=50\nwind 50')).toContain('-> driver.stop a#1 SIGTERM 10000\n')
+  })
+
   test('SIGKILL after SIGTERM shortens the patience and keeps the first cause', () => {
     expect(play(`
       .live a

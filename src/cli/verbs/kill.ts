@@ -7,8 +7,6 @@ import { safe } from '../text.ts'
 import { signalOf } from '../signals.ts'
 import type { Call } from '../verbs.ts'
 
-const GRACE_MS = 300
-
 export async function run(call: Call): Promise<number> {
   const { args, reeve } = call
   const signal = signalOf(args.text('signal') ?? 'SIGTERM')
@@ -16,8 +14,8 @@ export async function run(call: Call): Promise<number> {
   if (grace !== undefined && signal !== 'SIGTERM') throw new UsageError(`${signal} has no grace`)
   const subtree = args.on('subtree')
   return forEach(call, async (ref) => {
-    if (signal === 'SIGTERM') return end(reeve, ref, { signal, graceMs: grace ?? GRACE_MS, subtree })
-    if (signal === 'SIGKILL') return end(reeve, ref, { signal, graceMs: undefined, subtree })
+    if (signal === 'SIGTERM') return end(reeve, ref, { signal, graceMs: grace, subtree })
+    if (signal === 'SIGKILL') return end(reeve, ref, { signal, subtree })
     const answer = await (subtree ? reeve.signalTree(ref, signal) : reeve.signal(ref, signal))
     const words = safe(`${called(answer.process)} got ${signal} (${answer.process.status})${also(answer)}`)
     return { words, fields: { affected: answer.affected, process: answer.process, ...rest(answer) } }

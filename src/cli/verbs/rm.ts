@@ -9,7 +9,6 @@ import type { Call } from '../verbs.ts'
 
 /** More than so many are asked about. */
 const MANY = 10
-const GRACE_MS = 300
 
 export async function run(call: Call): Promise<number> {
   const { args, out } = call
@@ -23,7 +22,7 @@ export async function run(call: Call): Promise<number> {
 
 async function endAndRemove(call: Call, ref: string): Promise<Done> {
   const view = await call.reeve.get(ref)
-  if (!hasEnded(view)) await end(call.reeve, view.uuid, { signal: 'SIGTERM', graceMs: GRACE_MS, subtree: false })
+  if (!hasEnded(view)) await end(call.reeve, view.uuid, { signal: 'SIGTERM', subtree: false })
   return remove(call, view.uuid)
 }
 

@@ -6,5 +6,5 @@ import type { Call } from '../verbs.ts'
 const GRACE_MS = 10_000
 
 export async function run(call: Call): Promise<number> {
-  return forEach(call, (ref) => end(call.reeve, ref, { signal: 'SIGTERM', graceMs: GRACE_MS, subtree: false }))
+  return forEach(call, (ref) => end(call.reeve, ref, { signal: 'SIGTERM', leastGraceMs: GRACE_MS, subtree: false }))
 }

@@ -65,6 +65,7 @@ export const signalBody = of<SignalBody>()(z.strictObject({
   signal: z.union([z.string().max(20), z.int().min(1).max(5)]),
   subtree: z.boolean().exactOptional(),
   graceMs: ms.exactOptional(),
+  leastGraceMs: ms.exactOptional(),
 }))
 
 export const pauseBody = of<PauseBody>()(z.strictObject({ subtree: z.boolean().exactOptional(), now: z.boolean().exactOptional() }))

@@ -30,7 +30,7 @@ const READERS: Readonly<Record<string, Read>> = {
   }),
   signal: (line, _, reply) => ({
     type: 'signal', reply, by: by(line), signal: word(line, 1) as Signal, uuid: word(line, 2),
-    subtree: has(line, 'subtree'), graceMs: number(line, 'grace'), freeze: has(line, 'freeze'),
+    subtree: has(line, 'subtree'), graceMs: number(line, 'grace'), ...(line.options.has('least') ? { leastGraceMs: number(line, 'least') ?? 0 } : {}), freeze: has(line, 'freeze'),
   }),
   resume: (line, world, reply) => ({
     type: 'resume', reply, by: by(line), uuid: word(line, 1), frozen: world.dead.get(word(line, 1)) ?? null,
@@ -136,7 +136,7 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
   }
   return kernelSpec({
     driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
-    intent: line.options.get('intent') ?? 'work', ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null,
+    intent: line.options.get('intent') ?? 'work', ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null, ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
   })
 }
 
