@@ -28,10 +28,10 @@ export function isPlainCommand({ driver, format }: Kind): boolean {
 }
 
 /** What an ended process goes on from. `rerun`: from nothing; it can only be run again, from its beginning. */
-export function goesOnFrom({ spec, sessionId, progress }: Pick<Process, 'spec' | 'sessionId' | 'progress'>): 'context' | 'session' | 'rerun' {
+export function goesOnFrom({ spec, sessionId, forkOf, progress }: Pick<Process, 'spec' | 'sessionId' | 'forkOf' | 'progress'>): 'context' | 'session' | 'rerun' {
   if (spec.driver === 'native') return 'context'
   if (isPlainCommand(spec)) return 'rerun'
   // Nothing was asked of it yet: what waits is delivered to a session that begins.
   const untouched = CAPABILITIES[spec.driver].messages && progress.turn === 0
-  return sessionId !== null || untouched ? 'session' : 'rerun'
+  return sessionId !== null || forkOf !== undefined || untouched ? 'session' : 'rerun'
 }

@@ -3,7 +3,7 @@
 // is, and never twice without a step between. Test: test/tables/compacting.test.ts.
 import { KernelError } from './errors.ts'
 import { MAX_STEPS } from './exit.ts'
-import { heldByBudget } from './limits.ts'
+import { heldByBudget, stepsLeft } from './limits.ts'
 import { hold } from './pausing.ts'
 import { areRanges } from './ranges.ts'
 import { terminate } from './release.ts'
@@ -28,7 +28,7 @@ export function compactionStarted(work: Work, process: Process, report: ReportOf
     return full(work, process, 'it was compacted and is still too large; a model with a larger window could go on: stop it, then resume it with --model')
   }
   // A step that may not be taken needs no room: the summary would be paid for in vain.
-  if (spec.limits.maxSteps !== undefined && report.step >= spec.limits.maxSteps) {
+  if (stepsLeft(process) === 0) {
     terminate(work, process, MAX_STEPS)
     return 'stop'
   }

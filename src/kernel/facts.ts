@@ -2,8 +2,8 @@
 // Owns the stored format: a field may be added, none may change its meaning. Bodies (messages, results) stand here once.
 // Test: test/properties/fold.test.ts, test/tables/events.test.ts.
 import type {
-  Ask, CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec, Range, Sender,
-  Signal, Stopping, ToolEffect, Uuid,
+  Ask, CallUsage, ContainmentIntent, ContextState, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec,
+  QueuedMessage, Range, Sender, Signal, Stopping, ToolEffect, Uuid,
 } from './types.ts'
 
 /** One part of an assistant's message. `input` is JSON; `meta` is what the provider wants back unchanged (signatures). */
@@ -36,6 +36,35 @@ export interface McpState {
   readonly tools: readonly McpTool[]
 }
 
+/** Where a fork begins: the last fact of the origin that belongs to its history, and the step that it ends. */
+export interface Origin {
+  readonly uuid: Uuid
+  readonly step: number
+  readonly seq: number
+}
+
+/** What a process is at the end of a step, as far as a fork goes on with it. */
+export interface ForkState {
+  readonly turn: number
+  readonly turnOpen: boolean
+  readonly lastText: string | null
+  readonly queue: readonly QueuedMessage[]
+  readonly context: ContextState | null
+  readonly contextTokens: number
+  /** the session of an agent of others, which is to be forked */
+  readonly sessionId: string | null
+}
+
+/** What a fork needs of a checkpoint besides its ranges; absent where too many messages waited. */
+export interface CheckpointState {
+  readonly modelOpen: boolean
+  readonly turnOpen: boolean
+  readonly queue: readonly QueuedMessage[]
+  readonly compactedStep: number | null
+  readonly window: number | null
+  readonly contextTokens: number
+}
+
 /** How a model call ended, in the field's words. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
 
@@ -47,6 +76,9 @@ export type Disposition = 'default' | 'ignored' | 'message' | 'pending'
 export type FactBody =
   // life
   | { readonly type: 'process.spawned'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender }
+  /** the first fact of a fork: all that it goes on with stands here, so that its state needs no fact of the origin */
+  | { readonly type: 'process.forked'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender; readonly origin: Origin; readonly state: ForkState }
+  | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender }
   | { readonly type: 'process.started'; readonly mono: number; readonly attached: boolean; readonly containment: ContainmentIntent | null }
   | { readonly type: 'process.attached'; readonly containment: ContainmentIntent | null }
   | { readonly type: 'process.handle'; readonly handle: OsHandle | null; readonly sessionId?: string }
@@ -94,7 +126,7 @@ export type FactBody =
   | { readonly type: 'context.compacted'; readonly step: number; readonly summary: string; readonly ranges: readonly Range[]; readonly before: number; readonly after: number; readonly usage: CallUsage; readonly durationMs: number }
   | { readonly type: 'limit.warned'; readonly limit: 'context'; readonly used: number; readonly of: number }
   | { readonly type: 'mcp.servers'; readonly servers: readonly McpState[] }
-  | { readonly type: 'checkpoint.written'; readonly step: number; readonly ranges: readonly (readonly [number, number])[]; readonly turn: number; readonly openCalls: readonly OpenCall[] }
+  | { readonly type: 'checkpoint.written'; readonly step: number; readonly ranges: readonly (readonly [number, number])[]; readonly turn: number; readonly openCalls: readonly OpenCall[]; readonly state?: CheckpointState }
   | { readonly type: 'checkpoint.failed'; readonly step: number; readonly error: string }
   // family
   | { readonly type: 'child.spawned'; readonly child: Uuid; readonly childPid: Pid }

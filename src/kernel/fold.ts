@@ -16,7 +16,7 @@ type Running = Extract<Life, { state: 'running' }>
 
 const same = (process: Process): Process => process
 
-const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
+const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.forked'>]: Row<T> } = {
   'process.started': (p, b, f) => ({
     ...p,
     life: transition(p.life, { type: 'start', attached: b.attached }),
@@ -31,7 +31,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },
   }),
-  'process.handle': (p, b) => ({ ...p, handle: b.handle, sessionId: b.sessionId ?? p.sessionId }),
+  'process.handle': (p, b) => ({ ...p, handle: b.handle, ...(b.sessionId === undefined ? {} : inSession(p, b.sessionId)) }),
   'process.ready': (p, b) => ({
     ...running(p, { activity: 'ready' }),
     ...notCompacting(p),
@@ -91,13 +91,14 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
   'signal.handled': (p, b) => ({ ...p, signals: { ...p.signals, handlers: { ...p.signals.handlers, [b.signal]: b.handler } } }),
   'process.queue': (p, b, f) => ({ ...p, queue: [...p.queue, { id: b.id, from: b.from, seq: f.seq }] }),
   'process.incoming': (p, b) => ({ ...p, queue: p.queue.filter((m) => m.id !== b.id) }),
+  'process.pinned': (p, b) => ({ ...p, pinned: b.pinned }),
   'process.output': same,
   'process.error': (p, b) => ({ ...p, note: brief(b.message) }),
   'process.note': (p, b) => ({ ...p, note: brief(b.text) }),
   'model.started': (p, b) => ({
     ...p,
     progress: { ...p.progress, step: b.step, modelOpen: true, attempt: b.attempt },
-    usage: b.step > p.progress.step ? { ...p.usage, steps: b.step } : p.usage,
+    usage: b.step > p.progress.step ? { ...p.usage, steps: p.usage.steps + 1 } : p.usage,
   }),
   'model.finished': (p, b) => ({
     ...p,
@@ -139,13 +140,15 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned'>]: Row<T> } = {
 /** Facts that are not the agent's own doing do not count as its activity. */
 const PASSIVE: ReadonlySet<FactType> = new Set<FactType>([
   'process.held', 'process.released', 'process.queue', 'signal.sent', 'signal.pended', 'process.reparented', 'checkpoint.written',
-  'checkpoint.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
+  'checkpoint.failed', 'process.pinned', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
 ])
 
 /** The process after a fact. Errors: INTERNAL for a fact out of order or one that cannot follow. */
 export function fold(process: Process | undefined, fact: Fact): Process {
-  if (fact.seq !== (process?.seq ?? 0) + 1) throw new KernelError('INTERNAL', `fact ${fact.seq} of ${fact.uuid} follows ${process?.seq ?? 0}`)
   const { body } = fact
+  // It stands for all before it, where its origin's facts were read first and where they were not.
+  if (body.type === 'process.forked') return forked(process, fact, body)
+  if (fact.seq !== (process?.seq ?? 0) + 1) throw new KernelError('INTERNAL', `fact ${fact.seq} of ${fact.uuid} follows ${process?.seq ?? 0}`)
   if (body.type === 'process.spawned') {
     if (process) throw new KernelError('INTERNAL', `${fact.uuid} is spawned twice`)
     return spawned(fact, body)
@@ -157,7 +160,29 @@ export function fold(process: Process | undefined, fact: Fact): Process {
   return { ...next, seq: fact.seq, clock: { ...next.clock, updatedAt: fact.at, lastActivityAt } }
 }
 
-function spawned(fact: Fact, body: BodyOf<'process.spawned'>): Process {
+/** It goes on where its origin was, and has used nothing yet. */
+function forked(before: Process | undefined, fact: Fact, body: BodyOf<'process.forked'>): Process {
+  const { origin, state } = body
+  if (fact.seq !== origin.seq + 1 || (before && before.seq !== origin.seq)) throw new KernelError('INTERNAL', `fact ${fact.seq} of ${fact.uuid} follows ${origin.seq} of its origin`)
+  const { turn, turnOpen, lastText, queue, context, contextTokens, sessionId } = state
+  const born = spawned(fact, body)
+  return {
+    ...born,
+    progress: { ...born.progress, step: origin.step, wholeStep: origin.step, turn, turnOpen, lastText },
+    usage: { ...NO_USAGE, contextTokens },
+    queue,
+    ...(context === null ? {} : { context }),
+    ...(sessionId === null ? {} : { forkOf: sessionId }),
+    originUuid: origin.uuid, originStep: origin.step, originSeq: origin.seq,
+  }
+}
+
+/** A fork has its own from here on. */
+function inSession({ forkOf: _, ...process }: Process, sessionId: string): Process {
+  return { ...process, sessionId }
+}
+
+function spawned(fact: Fact, body: Pick<BodyOf<'process.spawned'>, 'pid' | 'spec' | 'parentUuid' | 'depth'>): Process {
   return {
     uuid: fact.uuid,
     pid: body.pid,
@@ -176,7 +201,7 @@ function spawned(fact: Fact, body: BodyOf<'process.spawned'>): Process {
       elapsedMs: 0, since: null, sinceAt: null, pausedMono: null,
     },
     containment: null, handle: null, checkpoint: null, sessionId: null, note: null,
-    originUuid: null, originStep: null, resumedFromStep: null, retiredAt: null, pinned: false,
+    originUuid: null, originStep: null, originSeq: null, resumedFromStep: null, retiredAt: null, pinned: false,
     seq: fact.seq,
   }
 }

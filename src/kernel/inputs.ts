@@ -1,5 +1,6 @@
 // All that can happen to the kernel: a closed union of inputs, each with its time. Requests carry a `reply` number,
 // which comes back in exactly one effect. Test: test/properties/kernel.test.ts draws from all of them.
+import type { ForkPoint } from './forking.ts'
 import type { Report } from './reports.ts'
 import type { ContainmentIntent, Handler, HoldReason, Now, Pid, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
 
@@ -17,6 +18,10 @@ export type InputBody =
   | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[] }
   | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean })
   | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
+  /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on */
+  | (Request & { readonly type: 'fork'; readonly uuid: Uuid; readonly origin: Process; readonly at: ForkPoint; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null })
+  /** `frozen` is the row of one that is dead */
+  | (Request & { readonly type: 'pin'; readonly uuid: Uuid; readonly frozen: Process | null; readonly pinned: boolean })
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
   /** `id` null: the only ask that is open */
   | (Request & { readonly type: 'answer'; readonly uuid: Uuid; readonly id: string | null; readonly option: string | null; readonly text: string | null })

@@ -30,6 +30,11 @@ function overBudget(usage: Usage, limits: Limits): string | null {
   return null
 }
 
+/** Steps that may still begin; those that a fork has from its origin do not count. */
+export function stepsLeft({ usage, spec: { limits } }: Pick<Process, 'usage' | 'spec'>): number {
+  return Math.max(0, (limits.maxSteps ?? Infinity) - usage.steps)
+}
+
 /** Of all four kinds. */
 export function tokensOf({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens

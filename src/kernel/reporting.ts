@@ -6,7 +6,7 @@ import { MAX_STEPS, failed, naturalExit } from './exit.ts'
 import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } from './compacting.ts'
 import { unasked, waiting } from './asking.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
-import { heldByBudget, holdIfOverBudget } from './limits.ts'
+import { heldByBudget, holdIfOverBudget, stepsLeft } from './limits.ts'
 import { freezeDrained, settle } from './pausing.ts'
 import { terminate } from './release.ts'
 import { closeCall, closeModelCall } from './spawning.ts'
@@ -96,7 +96,7 @@ function beginCommand(work: Work, { uuid, progress, queue }: Process): Ack {
 /** The only place where a model call may begin. */
 function modelStarted(work: Work, process: Process, report: ReportOf<'model.started'>): Ack {
   if (isExternal(process.spec)) return modelObserved(work, process, report)
-  const { life, progress, spec } = process
+  const { life, progress } = process
   if (life.state !== 'running' || life.stopping) return 'stop'
   if (life.holds.length > 0) return 'held'
   const next = progress.wholeStep === progress.step ? progress.step + 1 : progress.step
@@ -104,7 +104,7 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
     throw new KernelError('INVALID', `step ${report.step} cannot begin: step ${progress.step} is open`)
   }
   if (process.context?.compacting === true) throw new KernelError('INVALID', `step ${report.step} cannot begin: the context is being compacted`)
-  if (spec.limits.maxSteps !== undefined && report.step > spec.limits.maxSteps) return endByLimit(work, process)
+  if (report.step > progress.step && stepsLeft(process) === 0) return endByLimit(work, process)
   if (heldByBudget(work, process)) return 'held'
   work.emit(process.uuid, { type: 'model.started', step: report.step, attempt: report.attempt, model: report.model })
   return 'go'
@@ -112,13 +112,13 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
 
 /** It has begun, whatever anybody wanted: what the agent left open before it is closed. */
 function modelObserved(work: Work, process: Process, { step, attempt, model }: ReportOf<'model.started'>): Ack {
-  const { uuid, spec } = process
+  const { uuid } = process
   closeModelCall(work, uuid)
   for (const call of process.progress.openCalls) closeCall(work, uuid, call)
   const { progress } = work.need(uuid)
   const next = progress.wholeStep === progress.step ? progress.step + 1 : progress.step
   if (step !== next) throw new KernelError('INVALID', `step ${step} cannot begin: the next one is ${next}`)
-  if (spec.limits.maxSteps !== undefined && step > spec.limits.maxSteps) return endByLimit(work, work.need(uuid))
+  if (step > progress.step && stepsLeft(process) === 0) return endByLimit(work, work.need(uuid))
   work.emit(uuid, { type: 'model.started', step, attempt, model })
   return 'ok'
 }

@@ -5,6 +5,7 @@ import { answer } from './asking.ts'
 import { boot } from './booting.ts'
 import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
 import { freezeAt, timeoutAt } from './deadline.ts'
+import { checkpointState, fork } from './forking.ts'
 import { KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
 import { hold, release, settle } from './pausing.ts'
@@ -42,6 +43,8 @@ function decide(work: Work, input: Input): void {
     case 'start': return start(work, input)
     case 'signal': return signal(work, input)
     case 'resume': return resume(work, input)
+    case 'fork': return fork(work, input)
+    case 'pin': return pin(work, input)
     case 'send': return send(work, input)
     case 'answer': return answer(work, input)
     case 'mask': return mask(work, input)
@@ -64,6 +67,17 @@ function send(work: Work, input: InputOf<'send'>): void {
   enqueue(work, input.uuid, { id: input.id, from: input.by, text: input.text })
   settle(work, input.uuid)
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: input.uuid, affected: 1, childrenGoOn: 0, note: null } })
+}
+
+/** Kept by the collector until it is unpinned; it may be dead. */
+function pin(work: Work, input: InputOf<'pin'>): void {
+  const process = work.get(input.uuid) ?? input.frozen
+  if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
+  const changes = process.pinned !== input.pinned
+  if (!work.get(process.uuid)) work.bring(process)
+  if (changes) work.emit(process.uuid, { type: 'process.pinned', pinned: input.pinned, by: input.by })
+  const note = changes ? null : `it was ${input.pinned ? 'pinned already' : 'not pinned'}`
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: process.uuid, affected: changes ? 1 : 0, childrenGoOn: 0, note } })
 }
 
 function holdAll(work: Work, input: InputOf<'hold'>): void {
@@ -98,7 +112,7 @@ function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {
   const { uuid, seq, progress, context } = process
   const { wholeStep: step, turn, openCalls } = progress
   if (input.error !== null) work.emit(uuid, { type: 'checkpoint.failed', step, error: input.error })
-  else work.emit(uuid, { type: 'checkpoint.written', step, ranges: upTo(context?.ranges ?? [[1, seq]], seq), turn, openCalls })
+  else work.emit(uuid, { type: 'checkpoint.written', step, ranges: upTo(context?.ranges ?? [[1, seq]], seq), turn, openCalls, ...checkpointState(process) })
 }
 
 /** Acts on the deadlines that have come; each leaves a state in which it is no longer one. */

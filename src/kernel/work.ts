@@ -51,7 +51,8 @@ export class Work extends Overlay {
 
   emit(uuid: Uuid, body: FactBody): Process {
     const before = this.#last(uuid)
-    const fact: Fact = { uuid, seq: (before?.seq ?? 0) + 1, pid: pidOf(before, body), at: this.now.wall, body }
+    const seq = (body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)) + 1
+    const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }
     const after = fold(before, fact)
     this.put(after)
     this.facts.push(fact)
@@ -73,7 +74,7 @@ export class Work extends Overlay {
 
 /** A new incarnation's first fact already bears its PID. */
 function pidOf(before: Process | undefined, body: FactBody): Pid {
-  if (body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.rehydrated') return body.pid
+  if (body.type === 'process.spawned' || body.type === 'process.forked' || body.type === 'process.resumed' || body.type === 'process.rehydrated') return body.pid
   if (!before) throw new KernelError('INTERNAL', `the first fact is ${body.type}`)
   return before.pid
 }

@@ -49,7 +49,7 @@ const LAYOUT = complete({
   'model.failed': [30, 'step', 'attempt', 'error', 'status', 'retryInMs', 'partial?', 'usage?'],
   'tool.started': [31, 'step', 'callId', 'name', 'effect'],
   'tool.finished': [32, 'step', 'callId', 'name', 'outcome', 'content', 'durationMs', 'images?'],
-  'checkpoint.written': [33, 'step', 'ranges', 'turn', 'openCalls'],
+  'checkpoint.written': [33, 'step', 'ranges', 'turn', 'openCalls', 'state?'],
   'checkpoint.failed': [34, 'step', 'error'],
   'child.spawned': [35, 'child', 'childPid'],
   'child.exited': [36, 'child', 'childPid', 'code', 'reason'],
@@ -64,6 +64,8 @@ const LAYOUT = complete({
   'process.answered': [45, 'id', 'option', 'text', 'by'],
   'process.unasked': [46, 'id'],
   'usage.reported': [47, 'usage', 'contextTokens?', 'window?'],
+  'process.forked': [48, 'pid', 'spec', 'parentUuid', 'depth', 'by', 'origin', 'state'],
+  'process.pinned': [49, 'pinned', 'by'],
 })
 
 interface Column {

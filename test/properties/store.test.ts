@@ -225,7 +225,7 @@ test('any fact of any type comes back as it was', async () => {
   await at.store.commit(scribe.spawn(A))
   let { cursor } = scribe
   let process = scribe.get(A)
-  const bodies = fc.array(fc.constantFrom(...FACT_TYPES).chain(bodyOf), { minLength: 1, maxLength: 40 })
+  const bodies = fc.array(fc.constantFrom(...FACT_TYPES.filter((type) => type !== 'process.forked')).chain(bodyOf), { minLength: 1, maxLength: 40 })
   await fc.assert(fc.asyncProperty(bodies, async (list) => {
     const facts = list.map((body, index): StoredFact => ({ cursor: cursor + index + 1, uuid: A, seq: process.seq + index + 1, pid: 1, at: cursor, body }))
     const next = rowAfter(process, facts)

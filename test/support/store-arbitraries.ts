@@ -39,12 +39,20 @@ const part: Arbitrary<AssistantPart> = fc.oneof(
   fc.record({ type: fc.constant('tool-call'), callId: shortText, name: shortText, input: json, meta: json }, { requiredKeys: ['type', 'callId', 'name', 'input'] }),
 ) as Arbitrary<AssistantPart>
 
+const ranges = fc.array(fc.tuple(number, number), { maxLength: 3 })
+const queue = fc.array(fc.record({ id: shortText, from: sender, seq: number }), { maxLength: 3 })
+const checkpointState = fc.record({ modelOpen: fc.boolean(), turnOpen: fc.boolean(), queue, compactedStep: fc.option(number), window: fc.option(number), contextTokens: number })
+const context = fc.record({ window: fc.option(number), ranges: fc.option(ranges), compactedStep: fc.option(number), compacting: fc.constant(false) })
+const forkState = fc.record({ turn: number, turnOpen: fc.boolean(), lastText: fc.option(text), queue, context: fc.option(context), contextTokens: number, sessionId: fc.option(shortText) })
+
 type Fields<T extends FactType> = Omit<Extract<FactBody, { type: T }>, 'type'>
 type Required<T extends FactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNullable<Fields<T>[K]> | Fields<T>[K]> }
 
 /** One row per fact type; the second list names the optional fields, which are left out at times. */
 const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optional?: readonly (keyof Fields<T>)[]] } = {
   'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender }],
+  'process.forked': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender, origin: fc.record({ uuid, step: number, seq: number }), state: forkState }],
+  'process.pinned': [{ pinned: fc.boolean(), by: sender }],
   'process.started': [{ mono: number, attached: fc.boolean(), containment }],
   'process.attached': [{ containment }],
   'process.handle': [{ handle: fc.option(fc.record({ pid: number, startTime: shortText, pgid: number })), sessionId: text }, ['sessionId']],
@@ -80,7 +88,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   ],
   'tool.started': [{ step: number, callId: shortText, name: shortText, effect }],
   'tool.finished': [{ step: number, callId: shortText, name: shortText, outcome: fc.constantFrom('ok', 'error', 'denied', 'interrupted'), content: text, durationMs: number, images: fc.array(fc.record({ mediaType: shortText, data: text }), { maxLength: 2 }) }, ['images']],
-  'checkpoint.written': [{ step: number, ranges: fc.array(fc.tuple(number, number), { maxLength: 3 }), turn: number, openCalls: fc.array(openCall, { maxLength: 2 }) }],
+  'checkpoint.written': [{ step: number, ranges: fc.array(fc.tuple(number, number), { maxLength: 3 }), turn: number, openCalls: fc.array(openCall, { maxLength: 2 }), state: checkpointState }, ['state']],
   'checkpoint.failed': [{ step: number, error: text }],
   'context.window': [{ tokens: fc.option(number) }],
   'compaction.started': [{ step: number, attempt: number, model: shortText }],

@@ -112,7 +112,9 @@ export class Model extends ModelReports {
       case 'released': this.#released(input); return null
       case 'tick': this.#tick(input.uuid); return null
       case 'boot': this.#boot(input); return null
-      case 'checkpoint': return null
+      case 'checkpoint':
+      case 'fork':
+      case 'pin': return null
     }
   }
 

@@ -1,0 +1,105 @@
+// Forks: a new process that goes on from a step of another one's history. It copies no fact: its own begin after the last
+// one of its origin that it names, with the next number, so that the two read as one journal.
+// Owns where a fork may begin, and what of its origin it goes on with. The origin is never changed.
+// Tests: test/tables/forking.test.ts, test/properties/forking.test.ts.
+import { CAPABILITIES, isExternal, isPlainCommand } from './capabilities.ts'
+import { KernelError } from './errors.ts'
+import { fold } from './fold.ts'
+import { checkName, checkRoom, enqueue } from './spawning.ts'
+import { isLiving } from './status.ts'
+import type { CheckpointState, Fact, ForkState, Origin } from './facts.ts'
+import type { InputOf } from './inputs.ts'
+import type { Checkpoint, Process } from './types.ts'
+import type { Work } from './work.ts'
+
+/** A place of a journal at which a step was whole, and what the process was there. */
+export interface ForkPoint {
+  readonly step: number
+  readonly seq: number
+  readonly state: ForkState
+}
+
+/** More waiting messages than these do not fit a checkpoint. */
+const MAX_QUEUED = 16
+
+export function fork(work: Work, input: InputOf<'fork'>): void {
+  const { uuid, origin, at, message } = input
+  const spec = input.spec ?? { ...origin.spec, name: null }
+  checkForkable(origin)
+  checkRoom(work)
+  checkName(work, spec.name)
+  if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
+  const pid = work.takePid()
+  const parent = origin.parentUuid === null ? undefined : work.get(origin.parentUuid)
+  const link: Origin = { uuid: origin.uuid, step: at.step, seq: at.seq }
+  // What it is told now is to be read before it goes on: the turn that was open there is over.
+  const state = message === null ? at.state : { ...at.state, turnOpen: false }
+  work.emit(uuid, { type: 'process.forked', pid, spec, parentUuid: origin.parentUuid, depth: origin.depth, by: input.by, origin: link, state })
+  if (parent && isLiving(parent)) work.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
+  else if (origin.parentUuid !== null) work.emit(uuid, { type: 'process.reparented', parent: null })
+  if (message) enqueue(work, uuid, { id: message.id, from: input.by, text: message.text })
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note: null } })
+  work.effect({ type: 'start', uuid, pid })
+}
+
+/** Errors: `NOT_RESUMABLE` with what could be done instead. */
+function checkForkable({ spec, sessionId, forkOf, pid }: Process): void {
+  if (isPlainCommand(spec)) throw new KernelError('NOT_RESUMABLE', 'a command has no session to fork; it can be run again with `reeve resume --rerun`')
+  if (isExternal(spec) && sessionId === null && forkOf === undefined) throw new KernelError('NOT_RESUMABLE', `process ${pid} told no session that could be forked`)
+  if (!CAPABILITIES[spec.driver].messages && spec.format === undefined) throw new KernelError('NOT_RESUMABLE', 'there is nothing to fork')
+}
+
+/** The newest place: as it is now, unless a step is open; then where the last whole one ended, which must be looked for (null). */
+export function forkPointNow(process: Process): ForkPoint | null {
+  const { modelOpen, openCalls, wholeStep: step, step: last } = process.progress
+  // What an agent of others has said is in its session, whole or not.
+  if (!isExternal(process.spec) && (modelOpen || openCalls.length > 0 || step !== last)) return null
+  return { step, seq: process.seq, state: forkState(process) }
+}
+
+export function forkState({ progress, queue, context, usage, sessionId, forkOf }: Process): ForkState {
+  const { turn, turnOpen, lastText } = progress
+  return {
+    turn, turnOpen, lastText, queue, sessionId: sessionId ?? forkOf ?? null, contextTokens: usage.contextTokens,
+    context: context ? { ...context, compacting: false } : null,
+  }
+}
+
+/** What a checkpoint says of the queue and the context, as far as its other fields do not. */
+export function checkpointState({ progress, queue, context, usage }: Process): { readonly state?: CheckpointState } {
+  if (queue.length > MAX_QUEUED) return {}
+  const { modelOpen, turnOpen } = progress
+  const { compactedStep = null, window = null } = context ?? {}
+  return { state: { modelOpen, turnOpen, queue, compactedStep, window, contextTokens: usage.contextTokens } }
+}
+
+type CheckpointFact = Fact & { readonly body: Extract<Fact['body'], { type: 'checkpoint.written' }> }
+
+/**
+ * The process as it was when it had the last of these facts: all that it has, or those after a checkpoint. Null for a
+ * checkpoint that does not say enough. Only what `forkState` reads is as it was.
+ */
+export function processAt(process: Process, checkpoint: CheckpointFact | null, facts: readonly Fact[]): Process | null {
+  const before = checkpoint === null ? undefined : atCheckpoint(process, checkpoint)
+  if (before === null) return null
+  return facts.reduce<Process | undefined>((last, fact) => fold(last, fact), before) ?? null
+}
+
+function atCheckpoint(process: Process, { seq, at, body }: CheckpointFact): Process | null {
+  const { step, ranges, turn, openCalls, state } = body
+  if (state === undefined) return null
+  const { modelOpen, turnOpen, queue, compactedStep, window, contextTokens } = state
+  const open = modelOpen || openCalls.length > 0
+  const checkpoint: Checkpoint = { step, seq, at }
+  return {
+    ...process,
+    life: { state: 'running', activity: 'working', holds: [], stopping: null, drained: false, midway: false, attached: true },
+    progress: { step: open ? step + 1 : step, modelOpen, attempt: 0, openCalls, wholeStep: step, turn, turnOpen, lastText: null },
+    usage: { ...process.usage, contextTokens },
+    queue,
+    asks: [],
+    context: { window, compactedStep, compacting: false, ranges: compactedStep === null ? null : ranges },
+    checkpoint,
+    seq,
+  }
+}
