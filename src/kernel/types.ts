@@ -348,12 +348,16 @@ export interface Process {
   /** absent: nothing is known, all of the journal is shown */
   readonly context?: ContextState
   readonly sessionId: string | null
+  /** of a fork that has no session yet: the one that its agent is to fork */
+  readonly forkOf?: string
   /** what it asks; absent: nothing */
   readonly asks?: readonly PendingAsk[]
   /** short word for the table: the last warning or note */
   readonly note: string | null
+  /** of a fork: whose history it goes on from, up to which step and fact; its own facts begin after that one */
   readonly originUuid: Uuid | null
   readonly originStep: number | null
+  readonly originSeq: number | null
   readonly resumedFromStep: number | null
   readonly retiredAt: number | null
   readonly pinned: boolean
