@@ -139,11 +139,11 @@ describe('kill and stop', () => {
   const stopped = endedView(143, { status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM' } })
 
   test.each([
-    [['kill', '5'], { signal: 'SIGTERM', graceMs: 300 }],
+    [['kill', '5'], { signal: 'SIGTERM' }],
     [['kill', '--grace', '2s', '5'], { signal: 'SIGTERM', graceMs: 2000 }],
     [['kill', '-s', '9', '5'], { signal: 'SIGKILL' }],
-    [['kill', '--subtree', '5'], { signal: 'SIGTERM', graceMs: 300, subtree: true }],
-    [['stop', '5'], { signal: 'SIGTERM', graceMs: 10_000 }],
+    [['kill', '--subtree', '5'], { signal: 'SIGTERM', subtree: true }],
+    [['stop', '5'], { signal: 'SIGTERM', leastGraceMs: 10_000 }],
   ])('%j sends %j and waits for the end', async (args, body) => {
     const result = await reeve(routes(stopped, { childrenGoOn: 2 }), ...args)
     expect(result.requests.map(({ route }) => route)).toEqual(['POST /v1/processes/5/signal', `GET /v1/processes/${uuid}/wait`])
@@ -398,7 +398,7 @@ describe('run, followed', () => {
     await expect.poll(() => signals).toHaveLength(1)
     run.child.kill('SIGINT')
     await killed.promise
-    expect(signals).toEqual([{ signal: 'SIGTERM', graceMs: 10_000 }, { signal: 'SIGKILL' }])
+    expect(signals).toEqual([{ signal: 'SIGTERM', leastGraceMs: 10_000 }, { signal: 'SIGKILL' }])
     run.child.kill('SIGKILL')
     await run.done
   })
