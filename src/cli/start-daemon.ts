@@ -1,12 +1,12 @@
-// Starts the daemon in the background and waits until it answers. The one place outside the containment that spawns.
+// Starts the daemon in the background, or its systemd unit, and waits until it answers. Spawns, as user-manager.ts does.
 // Two starts at once do no harm: the daemon lets only one live, and the loser's caller just waits for the winner.
 // Must never leave a failure unexplained: the end of the daemon's log goes into the error. Test: test/e2e/cli-daemon.test.ts.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, Client } from '../api/client.ts'
-import { clientSocket, paths, prepareState, type Env, type Paths } from '../config/paths.ts'
+import { clientSocket, paths, prepareState, unitFile, type Env, type Paths } from '../config/paths.ts'
 import { ERRORS } from '../kernel/errors.ts'
 import { LogFile, readable } from './log-file.ts'
 
@@ -24,6 +24,7 @@ const MAX_PARENTS = 6
 export async function startDaemon(env: Env = process.env): Promise<void> {
   const where = paths(env)
   const deadline = performance.now() + START_MS
+  if (await startedByUnit(where, env)) return answered(where, deadline)
   // What is there already tells of other starts.
   const log = new LogFile(where.logFile)
   log.next()
@@ -39,6 +40,21 @@ export async function startDaemon(env: Env = process.env): Promise<void> {
     }
   }
   await lost(child, where, deadline)
+}
+
+/** Whose daemon is a unit of systemd's has it started there: elsewhere it would have no delegated cgroup. False if that cannot be done. */
+async function startedByUnit(where: Paths, env: Env): Promise<boolean> {
+  const file = unitFile(env)
+  if (!existsSync(file)) return false
+  const [{ homeOf }, { startUnit }] = await Promise.all([import('./unit.ts'), import('./user-manager.ts')])
+  return homeOf(readFileSync(file, 'utf8')) === where.home && startUnit()
+}
+
+async function answered(where: Paths, deadline: number): Promise<void> {
+  while (!(await answers(where))) {
+    if (performance.now() > deadline) throw failed(`its systemd unit gave no answer after ${START_MS / 1000} s; see \`journalctl --user -u reeve\``, where, new LogFile(where.logFile))
+    await delay(ASK_EVERY_MS)
+  }
 }
 
 /** Where another one answers, ours is about to find the lock taken: left alone it could take over when that one is stopped. */

@@ -258,6 +258,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     exits: usual('refused, or not ended in time'),
     examples: [['reeve stop 5', 'and `reeve resume 5` later']],
     load: () => import('./verbs/stop.ts'),
+      '`install` makes it a unit of your systemd (`~/.config/systemd/user/reeve.service`) and enables it: it starts with your login (with the machine after `loginctl enable-linger`), is started again when it dies, and has a cgroup delegated to it, the strongest containment. The unit keeps REEVE_HOME and PATH as they are now. With `--now` it starts at once, and a daemon that runs outside of the unit is stopped first, in good order. Where no user manager answers nothing is written; a unit that was changed by hand is left alone. `uninstall` takes the unit away; with `--now` it stops the daemon as well.',
   },
   rm: {
     summary: 'Remove ended processes with their history',
@@ -285,20 +286,21 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   daemon: {
     summary: 'Start, stop and look at the daemon',
-    usage: ['reeve daemon start|status|run', 'reeve daemon stop|restart [--drain D | --now]', 'reeve daemon logs [-f] [--tail N]'],
+    usage: ['reeve daemon start|status|run', 'reeve daemon stop|restart [--drain D | --now]', 'reeve daemon logs [-f] [--tail N]', 'reeve daemon install [--print | --now] [--drain D]', 'reeve daemon uninstall [--now] [--drain D]'],
     about: [
       'The daemon starts by itself at first use. `stop` lets running agents reach a boundary (the end of a model call, a tool or a turn that is in flight) and suspends them; the next start lets just these go on. Agents that others wrote are ended, and come back with their session. Commands, and agents that told no session, cannot go on later: they are ended. What is still in flight after `--drain` is cut off; a second `stop --now` does so at once.',
       '`restart` looks at the configuration first: where the new daemon could not start, the old one goes on. `run` keeps it in the foreground, for a service manager. `logs` reads the log file, also when the daemon is gone.',
     ],
     words: ONE,
     flags: {
-      drain: duration('D', 'stop, restart: how long what is in flight may take (default 10m)'),
-      now: on('stop, restart: cut off what is in flight'),
+      drain: duration('D', 'how long what is in flight may take before a stop (default 10m)'),
+      now: on('stop, restart: cut off what is in flight; install: start at once; uninstall: stop it, too'),
+      print: on('install: print the unit, and do nothing'),
       follow: on('logs: go on as they are written', 'f'),
       tail,
     },
-    exits: '0; 4 the daemon cannot be reached or started; 64 usage, or a configuration that cannot be used',
-    examples: [['reeve daemon status', 'is it there'], ['reeve daemon restart', 'after an update'], ['reeve daemon logs -f', 'what it says']],
+    exits: '0; 1 the unit cannot be installed or removed; 4 the daemon cannot be reached or started; 64 usage, or a configuration that cannot be used',
+    examples: [['reeve daemon status', 'is it there'], ['reeve daemon restart', 'after an update'], ['reeve daemon logs -f', 'what it says'], ['reeve daemon install --now', 'let systemd start it']],
     load: () => import('./verbs/daemon.ts'),
   },
   doctor: {

@@ -45,6 +45,11 @@ export function paths(env: Env = process.env): Paths {
   }
 }
 
+/** Where systemd looks for the unit of a user's daemon. */
+export function unitFile(env: Env = process.env): string {
+  return join(xdg(env, 'XDG_CONFIG_HOME', '.config'), 'systemd', 'user', 'reeve.service')
+}
+
 /** The socket that a client should try: a short one may lie elsewhere for the daemon, which names it in daemon.json. */
 export function clientSocket(where: Paths): string {
   if (dirname(where.socket) === where.state) return where.socket

@@ -87,8 +87,11 @@ describe('the daemon', () => {
     expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
   }, 60_000)
 
-  test.each([['start', '--now'], ['status', '--drain', '1m'], ['stop', '--now', '--drain', '1m']])('%s %s makes no sense', async (...args) => {
-    expect(await run('daemon', ...args)).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('--drain') as string })
+  test.each([
+    ['daemon start takes no --now', 'start', '--now'], ['daemon status takes no --drain', 'status', '--drain', '1m'], ['daemon stop takes no --print', 'stop', '--print'],
+    ['--now and --drain do not go together', 'stop', '--now', '--drain', '1m'],
+  ])('%s', async (words, ...args) => {
+    expect(await run('daemon', ...args)).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining(words) as string })
   })
 
   test('restart leaves the old one where the new one could not start', async () => {

@@ -1,4 +1,4 @@
-// `reeve daemon`: start, stop and look at it. Test: test/e2e/cli-daemon.test.ts.
+// `reeve daemon`: start, stop and look at it, and install it as a service (cli/install.ts). Test: test/e2e/cli-daemon.test.ts.
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -24,32 +24,52 @@ const ASK_EVERY_MS = 50
 const ACTIONS: Readonly<Record<string, (call: Call) => Promise<number>>> = {
   start: async ({ out, reeve }) => show(await reeve.daemon(), out),
   stop: async (call) => {
-    const stopped = await stop(call)
+    const stopped = await stop(call, drainOf(call))
     if (call.out.json) await call.out.value({ stopped })
     return 0
   },
   restart: async (call) => {
     // One that cannot start again is not stopped.
     await (await import('./config.ts')).check()
-    const stopped = await stop(call)
+    const stopped = await stop(call, drainOf(call))
     return show(await call.reeve.daemon(), call.out, { stopped })
   },
   status,
   logs,
   run: async () => {
     const { daemonScript } = await import('../start-daemon.ts')
-    process.argv = [process.execPath, daemonScript(), '--foreground']
+    // As a unit it writes its own log, which is where `reeve daemon logs` looks.
+    process.argv = [process.execPath, daemonScript(), ...(process.env['REEVE_UNIT'] ? [] : ['--foreground'])]
     await import(pathToFileURL(daemonScript()).href)
     // From here on this is the daemon, and it ends the program itself.
     return new Promise<never>(() => {})
   },
+  install: async (call) => {
+    const { args, out, reeve } = call
+    const { install } = await import('../install.ts')
+    return install(out, {
+      print: args.on('print'), now: args.on('now'), stop: () => stop(call, args.duration('drain') ?? DRAIN_MS),
+      start: async () => (await reeve.daemon()).pid, running: async () => (await answering(connect({ start: false })))?.pid ?? null,
+    })
+  },
+  uninstall: async (call) => {
+    const { uninstall } = await import('../install.ts')
+    return uninstall(call.out, { now: call.args.on('now'), stop: () => stop(call, call.args.duration('drain') ?? DRAIN_MS) })
+  },
+}
+
+/** Which of the verb's flags an action takes. */
+const TAKES: Readonly<Record<string, readonly string[]>> = {
+  stop: ['drain', 'now'], restart: ['drain', 'now'], logs: ['follow', 'tail'], install: ['print', 'drain', 'now'], uninstall: ['drain', 'now'],
 }
 
 export async function run(call: Call): Promise<number> {
   const [name = ''] = call.args.words
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
-  if (action && name !== 'stop' && name !== 'restart' && (call.args.on('drain') || call.args.on('now'))) {
-    throw new UsageError(`daemon ${name} takes no --drain and no --now`, 'They are for `reeve daemon stop` and `reeve daemon restart`.')
+  const odd = Object.values(TAKES).flat().find((flag) => call.args.on(flag) && !(TAKES[name] ?? []).includes(flag))
+  if (action && odd) {
+    const takers = Object.keys(TAKES).filter((taker) => TAKES[taker]?.includes(odd))
+    throw new UsageError(`daemon ${name} takes no --${odd}`, `It is for ${takers.map((taker) => `\`reeve daemon ${taker}\``).join(', ')}.`)
   }
   if (action) return action(call)
   const near = nearest(name, Object.keys(ACTIONS))
@@ -62,10 +82,13 @@ async function status({ out }: Call): Promise<number> {
   return show(found, out)
 }
 
-/** Says what it cuts short, and resolves when the daemon has ended: its PID, or null if there was none. */
-async function stop({ args, out }: Call): Promise<number | null> {
+function drainOf({ args }: Call): number {
   if (args.on('now') && args.on('drain')) throw new UsageError('--now and --drain do not go together', '--now is the same as --drain 0s.')
-  const drainMs = args.on('now') ? 0 : (args.duration('drain') ?? DRAIN_MS)
+  return args.on('now') ? 0 : (args.duration('drain') ?? DRAIN_MS)
+}
+
+/** Says what it cuts short, and resolves when the daemon has ended: its PID, or null if there was none. */
+async function stop({ out }: Pick<Call, 'out'>, drainMs: number): Promise<number | null> {
   const reeve = connect({ start: false })
   const found = await answering(reeve)
   if (!found) {

@@ -14,9 +14,11 @@ import { Guardian } from './guardian.ts'
 import { Namespaces } from './namespaces.ts'
 import { PidnsCage } from './pidns.ts'
 import { bootId } from './proc.ts'
+import { settleIn } from './leaf.ts'
+import type { Place } from './leaf.ts'
 import { daemonTag, homeTag, markerOf } from './marker.ts'
 import { FifoPool } from './pipes.ts'
-import { findOwnCgroup, probeAll } from './probe.ts'
+import { probeAll } from './probe.ts'
 import { recoverLeftovers } from './recover.ts'
 
 export interface ContainerOptions {
@@ -31,8 +33,8 @@ export interface ContainerOptions {
 export async function openContainer({ stateDir, daemonId, log }: ContainerOptions): Promise<Container> {
   const home = resolve(stateDir)
   const tag = daemonTag(home, daemonId)
-  const own = findOwnCgroup()
-  const cgroups = own === null ? null : join(own, `reeve-${homeTag(home)}`)
+  const place = settleIn()
+  const cgroups = place.dir === null ? null : join(place.dir, `reeve-${homeTag(home)}`)
   // Of earlier daemons, this takes only what nobody lives in; the rest is `recover`'s.
   if (cgroups !== null) removeCgroup(cgroups)
   await removeOldPipes(home)
@@ -45,13 +47,14 @@ export async function openContainer({ stateDir, daemonId, log }: ContainerOption
   const cgroupDir = probes.some(({ kind, ok }) => kind === 'cgroup' && ok) ? dir : null
   if (cgroupDir === null && cgroups !== null) removeCgroup(cgroups)
   const namespaces = tools === null ? null : new Namespaces(tools, markerFor('init'))
-  return new OwnedContainer({ tag, cgroupDir, probes, namespaces, pool: new FifoPool(join(home, `${PIPES}${tag}`)), guardian, log })
+  return new OwnedContainer({ tag, place, cgroupDir, probes, namespaces, pool: new FifoPool(join(home, `${PIPES}${tag}`)), guardian, log })
 }
 
 const PIPES = 'pipes-'
 
 interface Parts {
   readonly tag: string
+  readonly place: Place
   readonly cgroupDir: string | null
   readonly probes: Container['probes']
   /** null if they do not work here */
@@ -95,7 +98,7 @@ class OwnedContainer implements Container {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { guardian, pool, cgroupDir, namespaces, log } = this.#parts
+    const { guardian, pool, place, cgroupDir, namespaces, log } = this.#parts
     const results = await Promise.all([...this.#open].map((containment) => containment.dispose()))
     const survivors = results.flatMap((result) => result.survivors)
     await namespaces?.[Symbol.asyncDispose]()
@@ -107,6 +110,7 @@ class OwnedContainer implements Container {
       await guardian.abandon()
     }
     await pool[Symbol.asyncDispose]()
+    place[Symbol.dispose]()
   }
 
   #cageOf(intent: ContainmentIntent): Cage {
