@@ -37,6 +37,14 @@ const besideCli = {
     beside(/\/(topics|completion-scripts)\.ts$/, './texts.cjs')
   },
 }
+// `ps` has a file of its own. What it loads on demand, but the hints of errors, is a command that main.cjs does from its beginning.
+const handOver = {
+  name: 'hand over',
+  setup(hooks) {
+    const isElsewhere = ({ kind, path }) => kind === 'dynamic-import' && !path.endsWith('/hints.ts')
+    hooks.onResolve({ filter: /./ }, (one) => (isElsewhere(one) ? { path: './main.cjs', external: true } : null))
+  },
+}
 const cli = { format: 'cjs', outExtension: { '.js': '.cjs' }, outdir: 'dist/cli', define: { 'import.meta.dirname': '__dirname' } }
 
 // Packages in CommonJS ask for Node's own modules with `require`, which ESM does not have.
@@ -50,6 +58,7 @@ function besideBundle(outfile, ...files) {
 
 const bundles = [
   { entry: 'dist/cli/main.cjs', options: { ...cli, entryPoints: { main: 'src/cli/main.ts' }, plugins: [besideCli] } },
+  { entry: 'dist/cli/ps.cjs', options: { ...cli, entryPoints: { ps: 'src/cli/ps-main.ts' }, plugins: [handOver] } },
   besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/choices.ts'),
   besideBundle('dist/cli/texts.cjs', 'src/cli/topics.ts', 'src/cli/completion-scripts.ts'),
   { entry: 'dist/daemon.js', options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
@@ -76,12 +85,16 @@ function checkCli(metafile, files) {
   if (packages.length > 0) throw new Error(`the command line loads packages at its start: ${packages.slice(0, 3).join(', ')}`)
 }
 
+/** What `bin/reeve` runs as a vm.Script. */
+const STARTED = ['dist/cli/main.cjs', 'dist/cli/ps.cjs']
+
 /**
- * The first line of the command line's file is a sum of the rest, by which `bin/reeve` keeps what V8 made of it. What is CommonJS
- * is required: a vm.Script can import nothing without a warning.
+ * The first line of such a file is a sum of the rest, by which `bin/reeve` keeps what V8 made of it. What is CommonJS is required: a
+ * vm.Script can import nothing without a warning. Who hands over to main.cjs goes no further.
  */
 function named(bundled) {
-  const contents = Buffer.from(Buffer.from(bundled).toString('latin1').replaceAll(/\bimport\(("(?:\.\/\w+\.cjs|node:[\w/]+)")\)/g, 'Promise.resolve(require($1))'), 'latin1')
+  const whole = Buffer.from(bundled).toString('latin1').replaceAll('import("./main.cjs")', 'new Promise(()=>require("./main.cjs"))')
+  const contents = Buffer.from(whole.replaceAll(/\bimport\(("(?:\.\/\w+\.cjs|node:[\w/]+)")\)/g, 'Promise.resolve(require($1))'), 'latin1')
   if (contents.toString('latin1').split(/\bimport\(/).length > 2) throw new Error('the command line may import one file dynamically, the daemon: bin/reeve runs it as a vm.Script')
   if (contents.some((byte) => byte > 0x7f)) throw new Error('the command line is not ASCII, and bin/reeve reads it as such')
   const sum = createHash('sha256').update(contents).digest('hex').slice(0, 16)
@@ -100,7 +113,7 @@ async function bundle({ entry, options }) {
   const result = await build({ ...common, ...options })
   if (result.warnings.length > 0) throw new Error(`${entry}: esbuild warned`)
   const start = startBytes(result.metafile, entry)
-  if (entry === 'dist/cli/main.cjs') checkCli(result.metafile, start.files)
+  if (STARTED.includes(entry)) checkCli(result.metafile, start.files)
   const all = result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0)
   console.log(`build: ${entry} ${kib(start.bytes)} at its start, ${kib(all)} in all`)
   return result.outputFiles
@@ -135,7 +148,7 @@ function kib(bytes) {
 try {
   const outputs = (await Promise.all(bundles.map(bundle))).flat()
   const kept = new Set([...types(), ...outputs.map((file) => file.path)])
-  for (const file of outputs) put(file.path, file.path === join(dist, 'cli/main.cjs') ? named(file.contents) : file.contents)
+  for (const file of outputs) put(file.path, STARTED.includes(relative(root, file.path)) ? named(file.contents) : file.contents)
   for (const file of filesIn(dist)) if (!kept.has(file) && !file.includes('.tmp')) rmSync(file, { force: true })
   console.log(`build: done in ${Math.round(performance.now() - started)} ms`)
 } catch (error) {

@@ -2,8 +2,9 @@
 // Test: test/tables/cli-verbs.test.ts holds the pages to the table.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { COMMON } from '../src/cli/args.ts'
 import { flagRows } from '../src/cli/manual.ts'
-import { COMMON, VERBS, type Verb } from '../src/cli/verbs.ts'
+import { VERBS, type Verb } from '../src/cli/verbs.ts'
 
 const dir = fileURLToPath(new URL('../docs/verbs/', import.meta.url))
 

@@ -10,7 +10,7 @@ import { blank, functions, read, ROOT, sources, type Import, type Source } from 
 const src = sources('src', '.ts')
 const others = ['test', 'scripts', 'bench', 'examples'].flatMap((dir) => (existsSync(join(ROOT, dir)) ? sources(dir, '.ts', '.mjs') : []))
 const all = [...src, ...others]
-const ENTRIES = ['src/cli/main.ts', 'src/daemon/main.ts', 'src/index.ts']
+const ENTRIES = ['src/cli/main.ts', 'src/cli/ps-main.ts', 'src/daemon/main.ts', 'src/index.ts']
 const PURE = ['kernel', 'supervise', 'crew']
 
 /** Longer than the cap, each with its length: may shrink, never grow. */

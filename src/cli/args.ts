@@ -18,6 +18,14 @@ export interface Flag {
 
 export type Flags = Readonly<Record<string, Flag>>
 
+/** Flags of every verb. */
+export const COMMON: Flags = {
+  json: { kind: 'on', help: 'print JSON (an object with "version": 1; streams are one object per line)' },
+  quiet: { kind: 'on', short: 'q', help: 'say nothing on stderr but errors' },
+  'no-color': { kind: 'on', help: 'no colours (as with NO_COLOR, or without a terminal)' },
+  help: { kind: 'on', short: 'h', help: 'show this help' },
+}
+
 type Token =
   | { kind: 'option'; index: number; name: string; rawName: string; value: string | undefined; inlineValue: boolean | undefined }
   | { kind: 'positional'; index: number; value: string }

@@ -5,12 +5,12 @@ import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ProcessView } from '../api/views.ts'
 import { connect } from '../index.ts'
-import type { Flag, Flags } from './args.ts'
+import { COMMON, type Flag, type Flags } from './args.ts'
 import { EFFORTS } from './effort.ts'
 import { SIGNALS } from './signals.ts'
 import { oneLine } from './text.ts'
 import { isLiteral, nextWords } from './usage.ts'
-import { COMMON, VERBS, type Verb } from './verbs.ts'
+import { VERBS, type Verb } from './verbs.ts'
 
 /** A word with what it means. One that ends with `/`, `=` or `:` is not whole yet. */
 export type Candidate = readonly [word: string, about: string]

@@ -1,9 +1,9 @@
 // The pages of `reeve help`: a verb's row and a topic laid out for so many columns. Pure: headings are painted by a function.
 // No line is wider than asked. Test: test/tables/cli-help.test.ts.
-import type { Flag, Flags } from './args.ts'
+import { COMMON, type Flag, type Flags } from './args.ts'
 import { pad, width } from './text.ts'
 import type { Topic } from './topics.ts'
-import { COMMON, type Verb } from './verbs.ts'
+import type { Verb } from './verbs.ts'
 
 export interface Layout {
   readonly columns: number

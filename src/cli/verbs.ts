@@ -2,6 +2,7 @@
 // A flag stands here only if it works. Test: test/tables/cli-verbs.test.ts.
 import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
+import { PS } from './ps-row.ts'
 import type { Reeve } from '../index.ts'
 
 /** All that a verb is given. */
@@ -26,14 +27,6 @@ export interface Verb {
   readonly exits: string
   readonly examples: readonly (readonly [command: string, what: string])[]
   readonly load: () => Promise<{ run(call: Call): Promise<number> }>
-}
-
-/** Flags of every verb. */
-export const COMMON: Flags = {
-  json: { kind: 'on', help: 'print JSON (an object with "version": 1; streams are one object per line)' },
-  quiet: { kind: 'on', short: 'q', help: 'say nothing on stderr but errors' },
-  'no-color': { kind: 'on', help: 'no colours (as with NO_COLOR, or without a terminal)' },
-  help: { kind: 'on', short: 'h', help: 'show this help' },
 }
 
 const on = (help: string, short?: string): Flag => ({ kind: 'on', help, ...(short ? { short } : {}) })
@@ -94,31 +87,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('./verbs/run.ts'),
   },
-  ps: {
-    summary: 'List the processes',
-    usage: ['reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]...'],
-    about: [
-      'Lists the live processes by PID; with `-a` those that have ended too. COST with a + is a lower bound: some call had no known price.',
-      'Filters: status, name, agent, driver, state, parent. Those with the same key are alternatives; different keys must all fit. A status or state of ended processes includes them.',
-      'With `--watch` the table is kept up to date on a screen of its own until q or Ctrl+C; when it does not fit, it says how many more there are. Without a terminal it is printed again after each change; with `--json` each is one line.',
-    ],
-    words: NONE,
-    flags: {
-      all: on('also the processes that have ended', 'a'),
-      tree: on('children below their parents'),
-      watch: on('keep it up to date', 'w'),
-      quiet: on('only the UUIDs', 'q'),
-      filter: { kind: 'list', value: 'KEY=VALUE', help: 'only those that fit; may be repeated' },
-    },
-    exits: '0; 4 the daemon cannot be reached; 64 usage',
-    examples: [
-      ['reeve ps', 'what is going on'],
-      ['reeve ps -w', 'and what comes'],
-      ['reeve ps -a --filter status=failed', 'what went wrong'],
-      ['reeve pause $(reeve ps -q --filter agent=default)', 'UUIDs for another command'],
-    ],
-    load: () => import('./verbs/ps.ts'),
-  },
+  ps: { ...PS, load: () => import('./verbs/ps.ts') },
   inspect: {
     summary: 'Show all about a process',
     usage: ['reeve inspect P'],
@@ -258,7 +227,6 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     exits: usual('refused, or not ended in time'),
     examples: [['reeve stop 5', 'and `reeve resume 5` later']],
     load: () => import('./verbs/stop.ts'),
-      '`install` makes it a unit of your systemd (`~/.config/systemd/user/reeve.service`) and enables it: it starts with your login (with the machine after `loginctl enable-linger`), is started again when it dies, and has a cgroup delegated to it, the strongest containment. The unit keeps REEVE_HOME and PATH as they are now. With `--now` it starts at once, and a daemon that runs outside of the unit is stopped first, in good order. Where no user manager answers nothing is written; a unit that was changed by hand is left alone. `uninstall` takes the unit away; with `--now` it stops the daemon as well.',
   },
   rm: {
     summary: 'Remove ended processes with their history',
@@ -290,6 +258,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     about: [
       'The daemon starts by itself at first use. `stop` lets running agents reach a boundary (the end of a model call, a tool or a turn that is in flight) and suspends them; the next start lets just these go on. Agents that others wrote are ended, and come back with their session. Commands, and agents that told no session, cannot go on later: they are ended. What is still in flight after `--drain` is cut off; a second `stop --now` does so at once.',
       '`restart` looks at the configuration first: where the new daemon could not start, the old one goes on. `run` keeps it in the foreground, for a service manager. `logs` reads the log file, also when the daemon is gone.',
+      '`install` makes it a unit of your systemd (`~/.config/systemd/user/reeve.service`) and enables it: it starts with your login (with the machine after `loginctl enable-linger`), is started again when it dies, and has a cgroup delegated to it, the strongest containment. The unit keeps REEVE_HOME and PATH as they are now. With `--now` it starts at once, and a daemon that runs outside of the unit is stopped first, in good order. Where no user manager answers nothing is written; a unit that was changed by hand is left alone. `uninstall` takes the unit away; with `--now` it stops the daemon as well.',
     ],
     words: ONE,
     flags: {

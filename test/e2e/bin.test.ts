@@ -100,39 +100,59 @@ describe('bin/reeve', () => {
 
   describe('what V8 made of the command line', () => {
     const source = (said: string, code = 0): string => `console.log(${JSON.stringify(said)}, require('node:path').basename(__dirname), process.argv[2])\nprocess.exitCode = ${code}`
-    const put = (here: Place, id: string, text: string): string => here.put('dist/cli/main.cjs', `// ${id}\n${text}`)
-    const kept = (here: Place): string[] => readdirSync(join(here.path, '.cache/reeve'), { withFileTypes: true }).filter((one) => one.isFile()).map(({ name }) => name)
+    const put = (here: Place, id: string, text: string, name = 'main'): string => here.put(`dist/cli/${name}.cjs`, `// ${id}\n${text}`)
+    const kept = (here: Place): string[] => (existsSync(join(here.path, '.cache/reeve')) ? readdirSync(join(here.path, '.cache/reeve'), { withFileTypes: true }) : []).filter((one) => one.isFile()).map(({ name }) => name)
     const run = (here: Place, verb: string): SpawnSyncReturns<string> => here.run(join(here.path, 'bin/reeve'), [verb])
+    const cache = (id: string): string => `${id}-${process.version}-${process.arch}`
     const [one, two] = ['0123456789abcdef', 'fedcba9876543210'] as const
 
-    test('is left by ps, taken by all, and belongs to one content', async () => {
+    test('is left by the first command, taken by all, and belongs to one content', async () => {
       await using here = await place()
       put(here, one, source('first'))
-      expect(run(here, 'version')).toMatchObject({ stdout: 'first cli version\n', stderr: '', status: 0 })
-      expect(kept(here)).toEqual([])
-      expect(run(here, 'ps')).toMatchObject({ stdout: 'first cli ps\n', stderr: '', status: 0 })
-      expect(kept(here)).toEqual([`${one}-${process.version}-${process.arch}`])
-      for (const verb of ['ps', 'run']) expect(run(here, verb)).toMatchObject({ stdout: `first cli ${verb}\n`, stderr: '', status: 0 })
+      for (const verb of ['run', 'run', 'version']) {
+        expect(run(here, verb)).toMatchObject({ stdout: `first cli ${verb}\n`, stderr: '', status: 0 })
+        expect(kept(here)).toEqual([cache(one)])
+      }
       put(here, two, source('other'))
-      for (const verb of ['run', 'ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `other cli ${verb}\n`, stderr: '', status: 0 })
-      expect(kept(here).toSorted()).toEqual([one, two].map((id) => `${id}-${process.version}-${process.arch}`))
+      for (const verb of ['run', 'run']) expect(run(here, verb)).toMatchObject({ stdout: `other cli ${verb}\n`, stderr: '', status: 0 })
+      expect(kept(here).toSorted()).toEqual([one, two].map(cache))
     })
 
-    test('is not left by a ps that failed', async () => {
+    test('is of its own for ps', async () => {
+      await using here = await place()
+      put(here, one, source('whole'))
+      put(here, two, source('own'), 'ps')
+      for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `own cli ${verb}\n`, stderr: '', status: 0 })
+      expect(kept(here)).toEqual([cache(two)])
+    })
+
+    test('is that of both files when ps hands over, which it does once', async () => {
+      await using here = await place()
+      put(here, one, source('whole'))
+      put(here, two, "require('./main.cjs')\nrequire('./main.cjs')", 'ps')
+      for (const verb of ['ps', 'ps']) expect(run(here, verb)).toMatchObject({ stdout: `whole cli ${verb}\n`, stderr: '', status: 0 })
+      expect(kept(here).toSorted()).toEqual([one, two].map(cache))
+    })
+
+    test('is not left by a command that failed', async () => {
       await using here = await place()
       put(here, one, source('failed', 4))
-      expect(run(here, 'ps')).toMatchObject({ stdout: 'failed cli ps\n', stderr: '', status: 4 })
+      expect(run(here, 'run')).toMatchObject({ stdout: 'failed cli run\n', stderr: '', status: 4 })
       expect(kept(here)).toEqual([])
     })
 
     test('is made again when V8 does not take it', async () => {
       await using here = await place()
       put(here, one, source('said'))
-      const file = here.put(`.cache/reeve/${one}-${process.version}-${process.arch}`, 'of another V8')
+      const file = here.put(`.cache/reeve/${cache(one)}`, 'of another V8')
       expect(run(here, 'run')).toMatchObject({ stdout: 'said cli run\n', stderr: '', status: 0 })
-      expect(readFileSync(file, 'utf8')).toBe('of another V8')
-      expect(run(here, 'ps')).toMatchObject({ stdout: 'said cli ps\n', stderr: '', status: 0 })
       expect(readFileSync(file).length).toBeGreaterThan(100)
+    })
+
+    test('is not kept where there is no place for it', async () => {
+      await using here = await place()
+      put(here, one, source('said'))
+      for (const cache of ['/proc/none', '/dev/null/none']) expect(here.run(join(here.path, 'bin/reeve'), ['run'], { XDG_CACHE_HOME: cache })).toMatchObject({ stdout: 'said cli run\n', stderr: '', status: 0 })
     })
   })
 

@@ -1,8 +1,9 @@
 // The pages of `reeve help`: everything is in them, and no line is wider than the terminal.
 import { describe, expect, test } from 'vitest'
+import { COMMON } from '../../src/cli/args.ts'
 import { topicPage, verbPage } from '../../src/cli/manual.ts'
 import { TOPICS } from '../../src/cli/topics.ts'
-import { COMMON, VERBS } from '../../src/cli/verbs.ts'
+import { VERBS } from '../../src/cli/verbs.ts'
 import { GROUPS, overview, seeAlso } from '../../src/cli/verbs/help.ts'
 
 const plain = (text: string): string => text

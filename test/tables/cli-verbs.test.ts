@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { verbPage } from '../../scripts/docs-verbs.ts'
-import { parse } from '../../src/cli/args.ts'
-import { COMMON, VERBS } from '../../src/cli/verbs.ts'
+import { COMMON, parse } from '../../src/cli/args.ts'
+import { VERBS } from '../../src/cli/verbs.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const rows = Object.entries(VERBS)

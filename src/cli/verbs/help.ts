@@ -1,10 +1,11 @@
 // `reeve help`: all verbs on one screen, a verb's page from the table of verbs, or a topic. It uses no pager: `reeve help run | less`.
 // Test: test/tables/cli-help.test.ts.
 import { nearest } from '../../config/nearest.ts'
+import { COMMON } from '../args.ts'
 import { UsageError } from '../errors.ts'
 import { topicPage, verbPage } from '../manual.ts'
 import { pad } from '../text.ts'
-import { COMMON, VERBS, type Call, type Verb } from '../verbs.ts'
+import { VERBS, type Call, type Verb } from '../verbs.ts'
 import type { Topic } from '../topics.ts'
 
 /** All verbs, each with what it does in a few words. */
