@@ -31,7 +31,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },
   }),
-  'process.handle': (p, b) => ({ ...p, handle: b.handle, ...(b.sessionId === undefined ? {} : inSession(p, b.sessionId)) }),
+  'process.handle': (p, b) => ({ ...(b.sessionId === undefined ? p : inSession(p, b.sessionId)), handle: b.handle }),
   'process.ready': (p, b) => ({
     ...running(p, { activity: 'ready' }),
     ...notCompacting(p),
@@ -60,14 +60,13 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.reaped': (p) => ({ ...p, life: transition(p.life, { type: 'reap' }), handle: null }),
   'process.reparented': (p, b) => ({ ...p, parent: b.parent }),
   'process.resumed': (p, b, f) => ({
-    ...p,
+    ...(b.rerun ? withoutSession(p) : p),
     pid: b.pid,
     life: incarnate(),
     ...(b.spec ? { spec: b.spec, specSeq: f.seq } : {}),
     signals: NO_SIGNALS,
     handle: null,
     note: null,
-    ...(b.rerun ? { sessionId: null } : {}),
     resumedFromStep: b.fromStep,
     clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
@@ -178,8 +177,12 @@ function forked(before: Process | undefined, fact: Fact, body: BodyOf<'process.f
 }
 
 /** A fork has its own from here on. */
-function inSession({ forkOf: _, ...process }: Process, sessionId: string): Process {
-  return { ...process, sessionId }
+function inSession(process: Process, sessionId: string): Process {
+  return { ...withoutSession(process), sessionId }
+}
+
+function withoutSession({ forkOf: _, ...process }: Process): Process {
+  return { ...process, sessionId: null }
 }
 
 function spawned(fact: Fact, body: Pick<BodyOf<'process.spawned'>, 'pid' | 'spec' | 'parentUuid' | 'depth'>): Process {

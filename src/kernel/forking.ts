@@ -57,10 +57,10 @@ export function forkPointNow(process: Process): ForkPoint | null {
   return { step, seq: process.seq, state: forkState(process) }
 }
 
-export function forkState({ progress, queue, context, usage, sessionId, forkOf }: Process): ForkState {
+export function forkState({ spec, progress, queue, context, usage, sessionId, forkOf }: Process): ForkState {
   const { turn, turnOpen, lastText } = progress
   return {
-    turn, turnOpen, lastText, queue, sessionId: sessionId ?? forkOf ?? null, contextTokens: usage.contextTokens,
+    turn, turnOpen, lastText, queue, sessionId: isExternal(spec) ? (sessionId ?? forkOf ?? null) : null, contextTokens: usage.contextTokens,
     context: context ? { ...context, compacting: false } : null,
   }
 }

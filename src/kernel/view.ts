@@ -67,8 +67,9 @@ export class Overlay implements View {
     const before = this.processes.get(process.uuid) ?? this.#view.get(process.uuid)
     this.active += (isActive(process) ? 1 : 0) - (before && isActive(before) ? 1 : 0)
     this.processes.set(process.uuid, process)
-    // One that comes back from the dead may find its name at another one: it is noted anew.
+    // One that comes back from the dead may find its name at another one: it is noted anew. One that stays dead takes nobody's.
     const isNew = !before || before.life.state === 'dead'
+    if (process.life.state === 'dead') return
     if (isNew || before.parent !== process.parent || before.spec !== process.spec) this.#index(process)
   }
 

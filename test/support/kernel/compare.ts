@@ -16,7 +16,7 @@ export function difference(row: Process | undefined, p: Proc): string | null {
     ['turn', progress.turn, p.turn], ['open turn', progress.turnOpen, p.turnOpen], ['queue', row.queue.length, p.queue],
     ['calls', progress.openCalls.length, p.calls.length], ['pending', row.signals.pending.length, p.pending.length],
     ['tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens], ['context', row.usage.contextTokens, p.context],
-    ['session', row.sessionId !== null, p.session], ['asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join()],
+    ['session', row.sessionId !== null, p.session], ['session to fork', row.forkOf !== undefined, p.forkOf], ['origin', row.originUuid, p.origin], ['pinned', row.pinned, p.pinned], ['steps taken', row.usage.steps, p.taken], ['asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join()],
     ['window', row.context?.window ?? null, p.window], ['compacting', row.context?.compacting ?? false, p.compacting], ['compacted step', row.context?.compactedStep ?? null, p.compactedStep],
   ]
   if (life.state === 'running') {

@@ -51,7 +51,7 @@ export class Episode {
   }
 
   #input(body: InputBody): void {
-    this.#last.push(JSON.stringify(body, (key, value: unknown) => (key === 'spec' || key === 'frozen' ? undefined : value)))
+    this.#last.push(JSON.stringify(body, (key, value: unknown) => (key === 'spec' || key === 'frozen' || key === 'origin' ? undefined : value)))
     if (this.#last.length > 40) this.#last.splice(0, 20)
     this.inputs += 1
     const decision = this.world.step(body)

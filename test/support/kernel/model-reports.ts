@@ -131,7 +131,7 @@ export class ModelReports {
         this.worksAgain(p)
         return 'ok'
       case 'session':
-        p.session = true
+        Object.assign(p, { session: true, forkOf: false })
         return 'ok'
       case 'usage':
         p.tokens += said.usage.inputTokens + said.usage.outputTokens
@@ -168,7 +168,7 @@ export class ModelReports {
   #up(p: Proc, { window, sessionId }: Extract<Report, { type: 'up' }>): string {
     if (p.activity !== 'starting') return 'late'
     const began = p.session
-    p.session ||= sessionId !== undefined
+    if (sessionId !== undefined) Object.assign(p, { session: true, forkOf: false })
     if (window !== undefined && p.driver !== 'command') p.window = window
     if (p.driver === 'command') {
       p.turn += 1
@@ -192,12 +192,12 @@ export class ModelReports {
     if (p.stopping) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
-    if (step > p.maxSteps) {
+    if (step > p.step && p.taken >= p.maxSteps) {
       this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
       return 'stop'
     }
     if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
-    Object.assign(p, { step, modelOpen: true })
+    Object.assign(p, { step, taken: p.taken + (step > p.step ? 1 : 0), modelOpen: true })
     return 'go'
   }
 
@@ -207,11 +207,11 @@ export class ModelReports {
     if (step !== (whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (step > p.maxSteps) {
+    if (step > p.step && p.taken >= p.maxSteps) {
       this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
       return 'stop'
     }
-    Object.assign(p, { step, modelOpen: true })
+    Object.assign(p, { step, taken: p.taken + (step > p.step ? 1 : 0), modelOpen: true })
     return 'ok'
   }
 
@@ -227,7 +227,7 @@ export class ModelReports {
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
     if (p.compactedStep === step) return this.#hold(p, 'context-full')
-    if (step >= p.maxSteps) {
+    if (p.taken >= p.maxSteps) {
       this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
       return 'stop'
     }

@@ -17,6 +17,10 @@ export interface Proc {
   /** an agent that others wrote */
   external: boolean
   session: boolean
+  /** a session of another one waits to be forked */
+  forkOf: boolean
+  pinned: boolean
+  origin: string | null
   asks: { id: string; options: string[]; answered: boolean }[]
   interactive: boolean
   name: string | null
@@ -43,6 +47,8 @@ export interface Proc {
   turnOpen: boolean
   queue: number
   step: number
+  /** those of its own */
+  taken: number
   whole: number
   modelOpen: boolean
   calls: { id: string; effect: string }[]
@@ -112,9 +118,9 @@ export class Model extends ModelReports {
       case 'released': this.#released(input); return null
       case 'tick': this.#tick(input.uuid); return null
       case 'boot': this.#boot(input); return null
-      case 'checkpoint':
-      case 'fork':
-      case 'pin': return null
+      case 'fork': this.#fork(input); return null
+      case 'pin': (this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned; return null
+      case 'checkpoint': return null
     }
   }
 
@@ -134,14 +140,41 @@ export class Model extends ModelReports {
     this.#free(spec.name)
     const there = this.all.get(uuid)
     if (there && there.state !== 'dead') refuse('CONFLICT')
+    this.#born(uuid, spec, parent)
+  }
+
+  /** What it was at that place, with nothing used. */
+  #fork({ uuid, origin, at, spec: given, message }: Input<'fork'>): void {
+    const from = this.all.get(origin.uuid) ?? refuse('NOT_FOUND')
+    const spec = given ?? { ...origin.spec, name: null }
+    if (from.driver === 'command' && !from.external) refuse('NOT_RESUMABLE')
+    if (from.external && !from.session && !from.forkOf) refuse('NOT_RESUMABLE')
+    this.#room()
+    this.#free(spec.name)
+    const there = this.all.get(uuid)
+    if (there && there.state !== 'dead') refuse('CONFLICT')
+    const { state, step } = at
+    const lineage = from.lineage === null ? undefined : this.all.get(from.lineage)
+    const p = this.#born(uuid, spec, from.lineage)
+    const intentAt = state.queue.findIndex(({ id }) => id === 'intent')
+    Object.assign(p, {
+      parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
+      turn: state.turn, turnOpen: state.turnOpen && message === null, queue: state.queue.length + (message === null ? 0 : 1), intentAt: intentAt < 0 ? null : intentAt,
+      step, whole: step, context: state.contextTokens, window: state.context?.window ?? null, compactedStep: state.context?.compactedStep ?? null,
+    })
+  }
+
+  #born(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
     this.lastPid += 1
-    this.all.set(uuid, {
-      uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, external: spec.driver === 'acp' || spec.format !== undefined, session: false, asks: [], interactive: spec.interactive, name: spec.name,
+    const p: Proc = {
+      uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, external: spec.driver === 'acp' || spec.format !== undefined, session: false, forkOf: false, pinned: false, origin: null, asks: [], interactive: spec.interactive, name: spec.name,
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
       activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', intentAt: spec.driver !== 'command' && spec.intent !== '' ? 0 : null, drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
       turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? 1 : 0,
-      step: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
-    })
+      step: 0, taken: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
+    }
+    this.all.set(uuid, p)
+    return p
   }
 
   #room(): void {
@@ -280,7 +313,7 @@ export class Model extends ModelReports {
       attached: false, began: false, mask: [], handlers: new Map(), pending: [], elapsed: 0, since: null, pausedAt: null,
     })
     const anew = input.rerun && p.driver !== 'native'
-    if (anew) p.session = false
+    if (anew) Object.assign(p, { session: false, forkOf: false })
     // Told again what it is for, unless that still waits.
     if (anew && p.driver === 'acp' && p.hasIntent && p.intentAt === null) {
       p.intentAt = p.queue
@@ -291,7 +324,7 @@ export class Model extends ModelReports {
 
   /** Nothing that it could go on from. */
   #onlyAnew(p: Proc): boolean {
-    if (p.driver === 'native' || (p.external && p.session)) return false
+    if (p.driver === 'native' || (p.external && (p.session || p.forkOf))) return false
     return p.driver === 'command' || p.turn > 0
   }
 

@@ -1,6 +1,10 @@
 // Inputs by chance: from a row of numbers, one input that can happen to the kernel as it stands. The numbers come from a
 // seeded generator or from a property's shrinking arrays; the same numbers on the same kernel give the same input.
 import type { InputBody } from '../../../src/kernel/inputs.ts'
+import { forkPointNow, forkState } from '../../../src/kernel/forking.ts'
+import { fold } from '../../../src/kernel/fold.ts'
+import { isExternal } from '../../../src/kernel/capabilities.ts'
+import type { ForkPoint } from '../../../src/kernel/forking.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
 import type { HoldReason, Process, ProcessSpec, Sender, Signal, Uuid } from '../../../src/kernel/types.ts'
 import { FAR } from './model-reports.ts'
@@ -52,8 +56,9 @@ export class Chance {
     if (kind < 33) return { type: 'handle', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), signal: one(pick, SIGNALS), handler: one(pick, ['default', 'ignore', 'message'] as const) }
     if (kind < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
     if (kind < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
-    if (kind < 42) return this.#released(pick)
-    if (kind < 43) return this.#checkpoint(pick)
+    if (kind < 41) return this.#released(pick)
+    if (kind === 41) return this.#fork(pick) ?? this.#released(pick)
+    if (kind < 43) return pick(4) === 0 ? this.#pin(pick) : this.#checkpoint(pick)
     if (kind < 45) return { type: 'tick', uuid: this.#uuid(pick) }
     if (kind < 49) return { type: 'wind', ms: one(pick, [1, 50, 400, 9_000, 130_000]) }
     if (kind < 57) return { type: 'commit' }
@@ -121,6 +126,42 @@ export class Chance {
       message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'go on' } : null,
       spec: pick(8) === 0 && row ? { ...row.spec, name: pick(4) === 0 ? 'x' : row.spec.name } : null,
     }
+  }
+
+  /** Of a step that anybody has, dead or alive. */
+  #fork(pick: Pick): InputBody | null {
+    const origin = this.#world.row(this.#anybody(pick))
+    const at = origin && this.#place(pick, origin)
+    if (!origin || !at) return null
+    const rows = [...this.#world.overlay.all()]
+    const taken = pick(20) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
+    const uuid = taken ?? `p${this.#uuids.length + 1}`
+    if (taken === undefined) this.#uuids.push(uuid)
+    return {
+      type: 'fork', reply: this.#reply(), by: 'user', uuid, origin, at, message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'try again' } : null,
+      spec: pick(4) === 0 ? { ...origin.spec, name: pick(2) === 0 ? 'x' : null } : null,
+    }
+  }
+
+  #anybody(pick: Pick): Uuid {
+    return pick(2) === 0 ? (this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody') : this.#uuid(pick)
+  }
+
+  #place(pick: Pick, origin: Process): ForkPoint | null {
+    if (isExternal(origin.spec)) return forkPointNow(origin)
+    const places: ForkPoint[] = []
+    let process: Process | undefined
+    for (const fact of this.#world.history(origin.uuid)) {
+      process = fold(process, fact)
+      const { step, wholeStep, modelOpen, openCalls } = process.progress
+      if (step === wholeStep && !modelOpen && openCalls.length === 0) places.push({ step, seq: fact.seq, state: forkState(process) })
+    }
+    return places[pick(Math.max(1, places.length))] ?? null
+  }
+
+  #pin(pick: Pick): InputBody {
+    const uuid = this.#anybody(pick)
+    return { type: 'pin', reply: this.#reply(), by: 'user', uuid, frozen: this.#world.dead.get(uuid) ?? null, pinned: pick(2) === 0 }
   }
 
   #released(pick: Pick): InputBody {

@@ -80,17 +80,25 @@ export class Watch {
         turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
       })
     }
+    if (body.type === 'process.forked') {
+      must(!this.#all.has(uuid) && seq === body.origin.seq + 1, 'a fork begins after the last fact that it has of its origin')
+      this.#all.set(uuid, {
+        seq: body.origin.seq, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false,
+        turnOpen: body.state.turnOpen, turn: body.state.turn, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0,
+        waiting: new Map(body.state.queue.map((message) => [message.id, message.seq])), calls: new Set(), elapsed: 0,
+      })
+    }
     const known = this.#all.get(uuid)
     must(known !== undefined, 'a journal begins with the spawn')
     must(seq === known.seq + 1, 'seq is gap-free')
     known.seq = seq
-    if (body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.rehydrated') {
+    if (body.type === 'process.spawned' || body.type === 'process.forked' || body.type === 'process.resumed' || body.type === 'process.rehydrated') {
       must(body.pid > this.#lastPid, 'PIDs only rise')
       this.#lastPid = body.pid
       known.pid = body.pid
     }
     must(pid === known.pid, 'a fact bears the PID of its incarnation')
-    must(known.state !== 'dead' || body.type === 'process.resumed', 'the dead are frozen')
+    must(known.state !== 'dead' || body.type === 'process.resumed' || body.type === 'process.pinned', 'the dead are frozen')
     must(known.state === 'running' || !ONLY_RUNNING.has(body.type), `${body.type} is of running processes`)
     this.#life(known, body)
     this.#work(known, body)

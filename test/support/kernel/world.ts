@@ -61,6 +61,15 @@ export class World {
     this.mono = mono
   }
 
+  /** All facts that a process has, those before its fork too. */
+  history(uuid: Uuid): readonly Fact[] {
+    const own = this.journal.get(uuid) ?? []
+    const [first] = own
+    if (first?.body.type !== 'process.forked') return own
+    const { origin } = first.body
+    return [...this.history(origin.uuid).filter(({ seq }) => seq <= origin.seq), ...own]
+  }
+
   /** The row, dead or alive. */
   row(uuid: Uuid): Process | undefined {
     return this.overlay.get(uuid) ?? this.dead.get(uuid)
