@@ -4,6 +4,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { KernelError } from '../kernel/errors.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import { Writer } from './commit.ts'
@@ -16,7 +17,7 @@ import { Remover } from './remove.ts'
 import { openDatabase } from './schema.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
-import type { Commit, DeadQuery, FactQuery, Loaded, Store, Tombstone } from './store.ts'
+import type { Collectable, Commit, DeadQuery, FactQuery, Loaded, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
 import { findTombstone } from './tombstones.ts'
 import { verifyStore } from './verify.ts'
 
@@ -108,6 +109,11 @@ class SqliteStore implements Store {
       return owner === undefined ? [] : readSince(this.#sql, owner, afterCursor, limit)
     })
   }
+
+  async stepBounds(): Promise<StepBounds | null> { throw new KernelError('INTERNAL', 'not built yet') }
+  async forks(): Promise<readonly Process[]> { throw new KernelError('INTERNAL', 'not built yet') }
+  async collectable(): Promise<readonly Collectable[]> { throw new KernelError('INTERNAL', 'not built yet') }
+  async size(): Promise<StoreSize> { throw new KernelError('INTERNAL', 'not built yet') }
 
   async remove(uuid: Uuid, at: number): Promise<boolean> {
     return guard(`The removal of ${uuid}`, () => this.#remover.remove(uuid, at))

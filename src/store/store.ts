@@ -44,10 +44,51 @@ export interface Tombstone {
   readonly name: string | null
   /** wall time in ms */
   readonly removedAt: number
+  /** of a fork: what it was forked from */
+  readonly originUuid: Uuid | null
+}
+
+/** What to list of the dead that may be collected; oldest first. */
+export interface CollectableQuery {
+  readonly limit: number
+  /** list those that ended before this wall time in ms; and those that have none, which come first */
+  readonly before?: number
+  /** from the last row of the page before */
+  readonly after?: Pick<Collectable, 'exitedAt' | 'uuid'>
+}
+
+/** A dead process that nobody pinned. */
+export interface Collectable {
+  readonly uuid: Uuid
+  readonly pid: number
+  readonly name: string | null
+  /** wall time in ms */
+  readonly exitedAt: number | null
+  /** what its own facts take, from its last ones; null where they cannot be read */
+  readonly bytes: number | null
+  /** why it must not be collected: it cannot be read, or has no time of death */
+  readonly warning: string | null
+}
+
+export interface StoreSize {
+  /** of the file, with what is free in it */
+  readonly bytes: number
+  readonly freeBytes: number
+  /** ended processes that nobody pinned */
+  readonly dead: number
+}
+
+/** Where a step begins: the first `model.started` of it, and of the step after it (null: there is none). */
+export interface StepBounds {
+  readonly first: number
+  readonly next: number | null
 }
 
 export interface Store extends AsyncDisposable {
-  /** One transaction, durable when it resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`; then nothing was written. */
+  /**
+   * One transaction, durable when it resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED`
+   * for a fork whose origin was removed; then nothing was written.
+   */
   commit(commit: Commit): Promise<void>
   load(): Promise<Loaded>
   /** a process, dead or alive, as the last commit left it */
@@ -55,15 +96,25 @@ export interface Store extends AsyncDisposable {
   dead(query: DeadQuery): Promise<readonly Process[]>
   /** UUIDs of processes, dead or alive, for a reference: exact PID, exact name (newest first), UUID prefix or suffix of at least 4 digits. At most 20. */
   find(ref: string): Promise<readonly Uuid[]>
-  /** a page of one process's facts in order, after `afterSeq`; here as in `tail` and `since` a page shorter than its limit is the last */
+  /**
+   * A page of one process's facts in order, after `afterSeq`; here as in `tail` and `since` a page shorter than its limit is the last.
+   * The journal of a fork begins with its origin's facts up to the fork: those come with the UUID of the process that has them.
+   */
   facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
   /** a page of the last facts of one process (before the fact `beforeSeq`), in order; `types` narrows it */
   tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq?: number): Promise<readonly StoredFact[]>
-  /** a page of all facts in the order of the store; those of removed processes are passed over, so that cursors have gaps */
+  /** where a step of a process begins, also in what a fork goes on from; null if no model call of it was started */
+  stepBounds(uuid: Uuid, step: number): Promise<StepBounds | null>
+  /** the forks of a process or of a removed one, newest first; at most 1,000 */
+  forks(uuid: Uuid): Promise<readonly Process[]>
+  /** a page of what may be collected */
+  collectable(query: CollectableQuery): Promise<readonly Collectable[]>
+  size(): Promise<StoreSize>
+  /** a page of all facts in the order of the store, with `uuid` of the process's own ones; those of removed processes are passed over, so that cursors have gaps */
   since(query: FactQuery): Promise<readonly StoredFact[]>
   /**
    * Removes a dead process: when it resolves the process is gone for every reader, for good, and its tombstone answers.
-   * Its facts and long texts go later, by `sweep`. False if there is no such process. Errors: `CONFLICT` if it is not dead.
+   * Its facts and long texts go later, by `sweep`; those that forks go on from are kept for them until the last fork goes. False if there is no such process. Errors: `CONFLICT` if it is not dead.
    */
   remove(uuid: Uuid, at: number): Promise<boolean>
   /** Does one bounded piece of what removals have left to do, and gives back room; false when nothing is left. */

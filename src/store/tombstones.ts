@@ -15,7 +15,7 @@ export function findTombstone(sql: Statements, ref: string): Tombstone | undefin
 export function checkTombstone(row: TombstoneRow): Tombstone {
   const { uuid, pid, name, removed_at: removedAt } = row
   if (tombstoneSum(row) !== row.sum) throw damaged({ table: 'tombstones', uuid }, 'the row is not what was written')
-  return { uuid, pid, name, removedAt }
+  return { uuid, pid, name, removedAt, originUuid: null }
 }
 
 type Row = Readonly<Record<string, unknown>> | undefined

@@ -167,7 +167,7 @@ async function compare(model: Model, store: Store): Promise<void> {
   expect(counters).toEqual({ pid: model.processes.size + model.removed.size, cursor: model.cursor })
   for (const [uuid, { pid, spec: { name } }] of model.removed) {
     expect(await store.process(uuid)).toBeUndefined()
-    for (const ref of [uuid, String(pid)]) expect(await store.tombstone(ref)).toEqual({ uuid, pid, name, removedAt: REMOVED_AT })
+    for (const ref of [uuid, String(pid)]) expect(await store.tombstone(ref)).toEqual({ uuid, pid, name, removedAt: REMOVED_AT, originUuid: null })
   }
   const dead = all.filter(({ life }) => life.state === 'dead').toSorted((a, b) => (b.clock.exitedAt ?? 0) - (a.clock.exitedAt ?? 0))
   expect(await store.dead({ limit: 100 })).toStrictEqual(dead)

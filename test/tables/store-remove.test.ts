@@ -40,7 +40,7 @@ describe('a removed process', () => {
       expect((await store.dead({ limit: 9 })).map(({ uuid }) => uuid)).toEqual([B])
       expect([await store.facts(A, 0, 9), await store.tail(A, 9), await store.since({ afterCursor: 0, limit: 9, uuid: A })]).toEqual([[], [], []])
       expect(new Set((await store.since({ afterCursor: 0, limit: 99 })).map(({ uuid }) => uuid))).toEqual(new Set([B]))
-      const tombstone = { uuid: A, pid: 1, name: 'n1', removedAt: AT }
+      const tombstone = { uuid: A, pid: 1, name: 'n1', removedAt: AT, originUuid: null }
       for (const ref of [A, '1', 'n1', A.slice(-6), A.replaceAll('-', '').slice(0, 14), A.toUpperCase()]) {
         expect(await store.find(ref), ref).not.toContain(A)
         expect(await store.tombstone(ref), ref).toEqual(tombstone)

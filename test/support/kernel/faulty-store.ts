@@ -1,7 +1,7 @@
 // A store with faults at hand: commits that fail, commits that wait, and a disk that is full. All else goes to the real one.
 // The reserve is a word here and no file, so that a test is the same each time it runs.
 import { KernelError } from '../../../src/kernel/errors.ts'
-import type { Commit, DeadQuery, FactQuery, Store } from '../../../src/store/store.ts'
+import type { CollectableQuery, Commit, DeadQuery, FactQuery, Store } from '../../../src/store/store.ts'
 
 export class FaultyStore implements Store {
   readonly #inner: Store
@@ -76,6 +76,10 @@ export class FaultyStore implements Store {
   find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
   facts(uuid: string, afterSeq: number, limit: number): ReturnType<Store['facts']> { return this.#inner.facts(uuid, afterSeq, limit) }
   tail(...asked: Parameters<Store['tail']>): ReturnType<Store['tail']> { return this.#inner.tail(...asked) }
+  stepBounds(uuid: string, step: number): ReturnType<Store['stepBounds']> { return this.#inner.stepBounds(uuid, step) }
+  forks(uuid: string): ReturnType<Store['forks']> { return this.#inner.forks(uuid) }
+  collectable(query: CollectableQuery): ReturnType<Store['collectable']> { return this.#inner.collectable(query) }
+  size(): ReturnType<Store['size']> { return this.#inner.size() }
   remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
   sweep(): ReturnType<Store['sweep']> { return this.#inner.sweep() }
   tombstone(ref: string): ReturnType<Store['tombstone']> { return this.#inner.tombstone(ref) }
