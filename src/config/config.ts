@@ -5,6 +5,7 @@
 import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { ContainmentKind, Effort, McpServer } from '../kernel/types.ts'
+import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './gc.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
 import { issueWords } from './issues.ts'
 import { SERVER_KEYS, placeOf, serversOf, serversRule } from './mcp-file.ts'
@@ -48,6 +49,8 @@ export interface Config {
   readonly keyCommand: readonly string[] | null
   /** directories whose files may name programs to start (MCP servers): these and all below */
   readonly trusted: readonly string[]
+  /** which ended processes are kept */
+  readonly gc: GcConfig
 }
 
 export const DEFAULTS: Config = {
@@ -70,6 +73,7 @@ export const DEFAULTS: Config = {
   containment: 'auto',
   keyCommand: null,
   trusted: [],
+  gc: GC_DEFAULTS,
 }
 
 const MAX_PROVIDERS = 100
@@ -101,6 +105,7 @@ const userKeys = {
   keyCommand: z.array(z.string().max(4096)).min(1).max(100).optional(),
   trusted: z.array(z.string().startsWith('/', 'expected an absolute path').max(4096)).max(1000).optional(),
   mcp: serversRule.optional(),
+  gc: gcRule.optional(),
 }
 
 export type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
@@ -110,6 +115,7 @@ export const USER_FORMAT: Format<UserFile> = {
   schema: z.strictObject(userKeys),
   known: ([key, , part]) => {
     if (key === 'mcp') return SERVER_KEYS
+    if (key === 'gc') return GC_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
 }
@@ -140,7 +146,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const { mcp: _, ...said }: UserFile = Object.assign({}, ...layers.map((layer) => layer.said), fromFlags(sources.flags ?? {}))
   const providers = said.providers ?? []
   const builtIn = DEFAULTS.providers.filter((one) => !providers.some((own) => own.name === one.name))
-  return { ...DEFAULTS, ...defined(said), providers: [...providers, ...builtIn] }
+  return { ...DEFAULTS, ...defined(said), gc: { ...GC_DEFAULTS, ...defined(said.gc ?? {}) }, providers: [...providers, ...builtIn] }
 }
 
 /** What one source says, and in which file or variable. */

@@ -8,6 +8,7 @@ import { isMap, isNode, parse, parseDocument, stringify, type Document } from 'y
 import { KernelError } from '../kernel/errors.ts'
 import { DEFAULTS, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
 import { problemError, readText } from './files.ts'
+import { GC_DEFAULTS, GC_KEYS } from './gc.ts'
 import { nearest } from './nearest.ts'
 import type { Paths } from './paths.ts'
 import { isIn } from './trust.ts'
@@ -42,6 +43,7 @@ export async function explain(sources: ConfigSources): Promise<readonly Entry[]>
     const value = layer ? layer.said[key as keyof UserFile] : key in DEFAULTS ? DEFAULTS[key as keyof typeof DEFAULTS] : {}
     const entry: Entry = { key, value, source: layer?.source ?? 'default', where: layer?.where(key) ?? 'default' }
     if (key === 'providers') return withBuiltIn(entry)
+    if (key === 'gc') return { ...entry, value: { ...GC_DEFAULTS, ...(value as UserFile['gc']) } }
     return key === 'mcp' ? { ...entry, value: programs(value as UserFile['mcp']) } : entry
   })
 }
@@ -129,12 +131,14 @@ function pathOf(key: string, { configFile }: Paths, mayBeWrong = false): readonl
   if (!mayBeWrong && !KEYS.includes(first)) throw noKey(first)
   if (rest.length === 0) return [first]
   if (first === 'mcp' && name !== '') return [first, name]
+  if (first === 'gc' && (mayBeWrong || GC_KEYS.includes(name))) return [first, name]
+  if (first === 'gc') throw noKey(key, GC_KEYS.map((one) => `gc.${one}`))
   throw new KernelError('INVALID', `\`${key}\` is a part of \`${first}\`: set that as a whole, or edit ${configFile}`)
 }
 
-function noKey(key: string): KernelError {
-  const near = nearest(key, KEYS)
-  return new KernelError('INVALID', `there is no key \`${key}\`; ${near ? `did you mean \`${near}\`?` : `there are ${KEYS.join(', ')}`}`)
+function noKey(key: string, keys: readonly string[] = KEYS): KernelError {
+  const near = nearest(key, keys)
+  return new KernelError('INVALID', `there is no key \`${key}\`; ${near ? `did you mean \`${near}\`?` : `there are ${keys.join(', ')}`}`)
 }
 
 function valueOf(key: string, text: string): unknown {
