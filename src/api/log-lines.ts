@@ -9,7 +9,7 @@ export interface LogLine {
 }
 
 /** The facts that have lines. */
-export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed']
+export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed']
 
 type Body<T extends FactBody['type']> = Extract<FactBody, { type: T }>
 
@@ -40,6 +40,7 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'process.exited': return lines('system', `ended: ${body.exit.reason} (${body.exit.code})`)
     case 'model.failed': return lines('system', `model call failed: ${body.error}`)
     case 'tool.finished': return lines('tool', `${body.name} ${body.outcome}: ${resultText(body)}`)
+    case 'files.failed': return lines('system', `the files of step ${body.step} are not recorded: ${body.error}`)
     case 'context.compacted':
     case 'compaction.failed': return lines('system', compactionText(body))
     case 'model.finished':

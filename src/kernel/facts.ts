@@ -65,6 +65,12 @@ export interface CheckpointState {
   readonly contextTokens: number
 }
 
+/** What a record of files does not have. A path ends with `/` where all below it is meant. */
+export interface LeftOut {
+  readonly path: string
+  readonly why: 'large' | 'ignored' | 'repository' | 'unreadable'
+}
+
 /** How a model call ended, in the field's words. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
 
@@ -128,6 +134,11 @@ export type FactBody =
   | { readonly type: 'mcp.servers'; readonly servers: readonly McpState[] }
   | { readonly type: 'checkpoint.written'; readonly step: number; readonly ranges: readonly (readonly [number, number])[]; readonly turn: number; readonly openCalls: readonly OpenCall[]; readonly state?: CheckpointState }
   | { readonly type: 'checkpoint.failed'; readonly step: number; readonly error: string }
+  // files
+  | { readonly type: 'worktree.made'; readonly dir: string; readonly branch: string; readonly base: string }
+  /** the files of the worktree after a step: a commit of the process's own repository of records, and what is not in it; `head` is what was checked out */
+  | { readonly type: 'files.recorded'; readonly step: number; readonly commit: string; readonly head: string; readonly left: readonly LeftOut[]; readonly more?: number }
+  | { readonly type: 'files.failed'; readonly step: number; readonly error: string }
   // family
   | { readonly type: 'child.spawned'; readonly child: Uuid; readonly childPid: Pid }
   | { readonly type: 'child.exited'; readonly child: Uuid; readonly childPid: Pid; readonly code: number; readonly reason: string }

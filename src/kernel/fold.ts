@@ -130,6 +130,9 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'mcp.servers': same,
   'checkpoint.written': (p, b, f) => ({ ...p, checkpoint: { step: b.step, seq: f.seq, at: f.at } }),
   'checkpoint.failed': (p, b) => ({ ...p, note: brief(`checkpoint failed: ${b.error}`) }),
+  'worktree.made': (p, { dir, branch, base }) => ({ ...p, files: { dir, branch, base, recordedStep: null, commit: null } }),
+  'files.recorded': (p, { step, commit }) => (p.files ? { ...p, files: { ...p.files, recordedStep: step, commit } } : p),
+  'files.failed': (p, b) => ({ ...p, note: brief(`files of step ${b.step} not recorded: ${b.error}`) }),
   'child.spawned': same,
   'child.exited': same,
   'child.suspended': same,
@@ -139,7 +142,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
 /** Facts that are not the agent's own doing do not count as its activity. */
 const PASSIVE: ReadonlySet<FactType> = new Set<FactType>([
   'process.held', 'process.released', 'process.queue', 'signal.sent', 'signal.pended', 'process.reparented', 'checkpoint.written',
-  'checkpoint.failed', 'process.pinned', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
+  'checkpoint.failed', 'process.pinned', 'worktree.made', 'files.recorded', 'files.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
 ])
 
 /** The process after a fact. Errors: INTERNAL for a fact out of order or one that cannot follow. */

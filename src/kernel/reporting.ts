@@ -42,6 +42,9 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
   frozen: (work, process, { inFlight }) => (isSuspended(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
   note: (work, process, { text }) => said(work, process, { type: 'process.note', text }),
+  'worktree.made': said,
+  'files.recorded': said,
+  'files.failed': said,
   exited: (work, process, report) => {
     terminate(work, process, naturalExit(report))
     return 'ok'

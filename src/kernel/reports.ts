@@ -1,7 +1,7 @@
 // What drivers may say to the kernel: a closed union. A report names no state; the kernel decides what it means.
 // Of agents that others wrote, `model.started` and what follows are observations: they have happened, and are never refused.
 // A report of an old incarnation or an old turn is ignored. Test: test/tables/reporting.test.ts.
-import type { AssistantPart, FinishReason, ImagePart, McpState, ToolOutcome } from './facts.ts'
+import type { AssistantPart, FinishReason, ImagePart, LeftOut, McpState, ToolOutcome } from './facts.ts'
 import type { Ask, CallUsage, OsHandle, Range, ToolEffect } from './types.ts'
 
 /** A tool call that a finished model call asked for; `effect` was looked up by the driver. */
@@ -41,6 +41,9 @@ export type Report =
   /** paused by freezing; what was in flight, in words */
   | { readonly type: 'frozen'; readonly inFlight: string | null }
   | { readonly type: 'note'; readonly text: string }
+  | { readonly type: 'worktree.made'; readonly dir: string; readonly branch: string; readonly base: string }
+  | { readonly type: 'files.recorded'; readonly step: number; readonly commit: string; readonly head: string; readonly left: readonly LeftOut[]; readonly more?: number }
+  | { readonly type: 'files.failed'; readonly step: number; readonly error: string }
   /** the agent ended by itself. `code` and `signal` as the operating system gave them; `error` for the driver's own failures */
   | { readonly type: 'exited'; readonly code: number | null; readonly osSignal: string | null; readonly reason?: string; readonly error?: string }
 

@@ -135,6 +135,30 @@ export interface ProcessSpec {
   readonly limits: Limits
   /** how long it was seen to clean up after SIGTERM; a sender that gives no grace leaves it at least so long */
   readonly graceMs?: number
+  /** it works in a git worktree of its own; `cwd` is in there */
+  readonly worktree?: WorktreeSpec
+}
+
+/** Where a worktree is to be, before it is made: at the first start of its process. */
+export interface WorktreeSpec {
+  /** the git directory that all worktrees of the repository share */
+  readonly repository: string
+  readonly dir: string
+  readonly branch: string
+  /** the commit that it begins at */
+  readonly base: string
+  /** of a fork: the record whose files it begins with */
+  readonly files?: { readonly uuid: Uuid; readonly step: number; readonly commit: string }
+}
+
+/** The worktree that a process has, and the newest record of its files. */
+export interface Files {
+  readonly dir: string
+  readonly branch: string
+  readonly base: string
+  /** null: nothing is recorded yet */
+  readonly recordedStep: number | null
+  readonly commit: string | null
 }
 
 export type HoldReason =
@@ -361,6 +385,8 @@ export interface Process {
   readonly resumedFromStep: number | null
   readonly retiredAt: number | null
   readonly pinned: boolean
+  /** absent: it has no worktree, or that is not made yet */
+  readonly files?: Files
   /** the number of its last fact */
   readonly seq: number
 }

@@ -66,6 +66,9 @@ const LAYOUT = complete({
   'usage.reported': [47, 'usage', 'contextTokens?', 'window?'],
   'process.forked': [48, 'pid', 'spec', 'parentUuid', 'depth', 'by', 'origin', 'state'],
   'process.pinned': [49, 'pinned', 'by'],
+  'worktree.made': [50, 'dir', 'branch', 'base'],
+  'files.recorded': [51, 'step', 'commit', 'head', 'left', 'more?'],
+  'files.failed': [52, 'step', 'error'],
 })
 
 interface Column {

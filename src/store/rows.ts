@@ -23,10 +23,10 @@ type Elsewhere = 'uuid' | 'pid' | 'seq' | 'specSeq' | 'spec'
 /** The JSON of the row. Each part stands here by name: cheaper than to copy the rest, and a part that is missing does not compile. */
 export function writeBody(process: Process): string {
   const { parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint } = process
-  const { context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned } = process
+  const { context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files } = process
   return JSON.stringify({
     parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint,
-    context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned,
+    context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files,
   } satisfies Record<Exclude<keyof Process, Elsewhere>, unknown>)
 }
 

@@ -143,6 +143,9 @@ export class ModelReports {
       case 'compaction.failed': return this.#uncompacted(p, said)
       case 'context.compacted': return this.#compacted(p, said)
       case 'mcp.servers':
+      case 'worktree.made':
+      case 'files.recorded':
+      case 'files.failed':
       case 'output':
       case 'note': return 'ok'
     }
