@@ -51,8 +51,15 @@ export class Incarnation {
       })
   }
 
-  stop(ladder: Ladder): void {
-    this.ask('stop', (agent) => agent.stop(ladder))
+  /** The kernel hears of a kill before it can hear of the end that it makes. */
+  stop({ signal, graceMs }: Pick<Ladder, 'signal' | 'graceMs'>): void {
+    const since = performance.now()
+    const onKill = (): void => {
+      if (signal === 'SIGKILL') return
+      const afterMs = Math.round(performance.now() - since)
+      this.#parts.report({ type: 'escalated', from: signal, afterMs }).catch((late: unknown) => this.#parts.log('the kill was not reported', late))
+    }
+    this.ask('stop', (agent) => agent.stop({ signal, graceMs, onKill }))
   }
 
   /** The last hold is gone: who waits at the gate goes on. */

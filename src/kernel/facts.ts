@@ -2,7 +2,7 @@
 // Owns the stored format: a field may be added, none may change its meaning. Bodies (messages, results) stand here once.
 // Test: test/properties/fold.test.ts, test/tables/events.test.ts.
 import type {
-  Ask, CallUsage, ContainmentIntent, ContextState, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec,
+  Ask, CallUsage, ContainmentIntent, ContextState, Disposition, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec,
   QueuedMessage, Range, Sender, Signal, Stopping, ToolEffect, Uuid,
 } from './types.ts'
 
@@ -77,8 +77,6 @@ export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' |
 /** How a tool call ended. `interrupted`: nobody knows whether it happened. */
 export type ToolOutcome = 'ok' | 'error' | 'denied' | 'interrupted'
 
-export type Disposition = 'default' | 'ignored' | 'message' | 'pending'
-
 export type FactBody =
   // life
   | { readonly type: 'process.spawned'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender }
@@ -105,7 +103,9 @@ export type FactBody =
   | { readonly type: 'process.drained'; readonly inFlight: string | null }
   | { readonly type: 'process.frozen'; readonly inFlight: string | null }
   // signals
-  | { readonly type: 'signal.sent'; readonly signal: Signal; readonly by: Sender; readonly root: Uuid | null; readonly disposition: Disposition; readonly graceMs: number | null }
+  | { readonly type: 'signal.sent'; readonly signal: Signal; readonly by: Sender; readonly root: Uuid | null; readonly disposition: Disposition; readonly graceMs: number | null; readonly via?: string }
+  /** what was asked to end did not within its grace */
+  | { readonly type: 'signal.escalated'; readonly from: Signal; readonly to: 'SIGKILL'; readonly afterMs: number }
   | { readonly type: 'signal.pended'; readonly pending: PendingSignal }
   | { readonly type: 'signal.unpended'; readonly signal: Signal }
   | { readonly type: 'signal.masked'; readonly mask: readonly Signal[] }

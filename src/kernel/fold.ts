@@ -6,7 +6,7 @@ import { sameHold } from './holds.ts'
 import { incarnate, transition } from './lifecycle.ts'
 import { textOf } from './message.ts'
 import { rangesAfter } from './ranges.ts'
-import { NO_SIGNALS } from './signals.ts'
+import { NO_SIGNALS, forgotten, remember, rememberEscalation } from './signals.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
 import type { CallUsage, Clock, ContextState, Hold, Life, PendingAsk, Process, Progress, Usage } from './types.ts'
 
@@ -64,7 +64,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     pid: b.pid,
     life: incarnate(),
     ...(b.spec ? { spec: b.spec, specSeq: f.seq } : {}),
-    signals: NO_SIGNALS,
+    signals: forgotten(p.signals),
     handle: null,
     note: null,
     resumedFromStep: b.fromStep,
@@ -83,7 +83,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.released': (p, b, f) => released(p, b.holds, b.mono, f.at),
   'process.drained': (p, b) => running(p, { drained: true, midway: b.inFlight !== null }),
   'process.frozen': (p, b) => running(p, { drained: true, midway: b.inFlight !== null }),
-  'signal.sent': same,
+  'signal.sent': (p, { type: _, graceMs: _grace, ...sent }, f) => ({ ...p, signals: remember(p.signals, { ...sent, at: f.at }) }),
+  'signal.escalated': (p, b) => ({ ...escalated(p, b.afterMs), signals: rememberEscalation(p.signals, b.from, b.afterMs) }),
   'signal.pended': (p, b) => ({ ...p, signals: { ...p.signals, pending: [...p.signals.pending.filter((x) => x.signal !== b.pending.signal), b.pending] } }),
   'signal.unpended': (p, b) => ({ ...p, signals: { ...p.signals, pending: p.signals.pending.filter((x) => x.signal !== b.signal) } }),
   'signal.masked': (p, b) => ({ ...p, signals: { ...p.signals, mask: b.mask } }),
@@ -141,7 +142,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
 
 /** Facts that are not the agent's own doing do not count as its activity. */
 const PASSIVE: ReadonlySet<FactType> = new Set<FactType>([
-  'process.held', 'process.released', 'process.queue', 'signal.sent', 'signal.pended', 'process.reparented', 'checkpoint.written',
+  'process.held', 'process.released', 'process.queue', 'signal.sent', 'signal.pended', 'signal.escalated', 'process.reparented', 'checkpoint.written',
   'checkpoint.failed', 'process.pinned', 'worktree.made', 'files.recorded', 'files.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
 ])
 
@@ -294,6 +295,15 @@ function spend(usage: Usage, call: CallUsage): Usage {
     unpriced: usage.unpriced || call.costUsd === null,
     estimated: usage.estimated || call.estimated === true,
   }
+}
+
+/** The end says so; the first cause stays. */
+function escalated(process: Process, afterMs: number): Process {
+  const { life } = process
+  if (life.state !== 'running' || !life.stopping) return process
+  const { exit } = life.stopping
+  const words = exit.signal === undefined ? exit : { ...exit, reason: `${exit.reason}; SIGKILL after ${afterMs} ms` }
+  return running(process, { stopping: { ...life.stopping, exit: words, escalatedMs: afterMs } })
 }
 
 const BRIEF_CHARS = 500

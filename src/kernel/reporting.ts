@@ -41,6 +41,7 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   session: (work, process, { sessionId }) => (sessionId === process.sessionId ? 'ok' : said(work, process, { type: 'process.handle', handle: process.handle, sessionId })),
   drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
   frozen: (work, process, { inFlight }) => (isSuspended(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
+  escalated: (work, process, { from, afterMs }) => (mayEscalate(process) ? said(work, process, { type: 'signal.escalated', from, to: 'SIGKILL', afterMs }) : 'late'),
   note: (work, process, { text }) => said(work, process, { type: 'process.note', text }),
   'worktree.made': said,
   'files.recorded': said,
@@ -62,6 +63,11 @@ export function report(work: Work, input: InputOf<'report'>): void {
 function said(work: Work, process: Process, body: Parameters<Work['emit']>[1]): Ack {
   work.emit(process.uuid, body)
   return 'ok'
+}
+
+/** Said once for each end. */
+function mayEscalate({ life }: Process): boolean {
+  return life.state === 'running' && life.stopping !== null && life.stopping.escalatedMs === undefined
 }
 
 function isPausing(process: Process): boolean {

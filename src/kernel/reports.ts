@@ -40,6 +40,8 @@ export type Report =
   | { readonly type: 'drained' }
   /** paused by freezing; what was in flight, in words */
   | { readonly type: 'frozen'; readonly inFlight: string | null }
+  /** the ladder's first signal was not enough: said just before SIGKILL */
+  | { readonly type: 'escalated'; readonly from: 'SIGTERM' | 'SIGINT'; readonly afterMs: number }
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'worktree.made'; readonly dir: string; readonly branch: string; readonly base: string }
   | { readonly type: 'files.recorded'; readonly step: number; readonly commit: string; readonly head: string; readonly left: readonly LeftOut[]; readonly more?: number }

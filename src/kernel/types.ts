@@ -184,12 +184,33 @@ export interface PendingSignal {
   readonly root: Uuid | null
   readonly graceMs: number | null
   readonly dueMono: number | null
+  readonly via?: string
+}
+
+/** What became of a signal that arrived. */
+export type Disposition = 'default' | 'ignored' | 'message' | 'pending'
+
+/** A signal that was sent to this process. */
+export interface SentSignal {
+  readonly signal: Signal
+  readonly by: Sender
+  /** the client that asked, as it calls itself: `cli/0.1.0 pid=123`. For people to read, never to be trusted */
+  readonly via?: string
+  /** the process whose subtree was meant; null for a single one */
+  readonly root: Uuid | null
+  readonly disposition: Disposition
+  /** wall time in ms */
+  readonly at: number
+  /** it was not enough: SIGKILL followed after so long */
+  readonly escalatedMs?: number
 }
 
 export interface SignalState {
   readonly mask: readonly Signal[]
   readonly pending: readonly PendingSignal[]
   readonly handlers: Readonly<Partial<Record<Signal, Handler>>>
+  /** the last few that were sent, oldest first, over all incarnations; absent: none */
+  readonly recent?: readonly SentSignal[]
 }
 
 /** Whose doing an end was. Status and restarts follow this, never the exit code. */
@@ -210,6 +231,10 @@ export interface Stopping {
   readonly at: number
   readonly graceMs: number
   readonly exit: ExitStatus
+  /** the agent was told, and may work on until then (monotonic); absent: it is being ended */
+  readonly wrapUp?: { readonly message: string; readonly dueMono: number }
+  /** the ladder had to go on to SIGKILL after so long */
+  readonly escalatedMs?: number
 }
 
 export type Activity = 'starting' | 'ready' | 'working' | 'waiting'

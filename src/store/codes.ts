@@ -34,7 +34,7 @@ const LAYOUT = complete({
   'process.released': [15, 'holds', 'by', 'mono'],
   'process.drained': [16, 'inFlight'],
   'process.frozen': [17, 'inFlight'],
-  'signal.sent': [18, 'signal', 'by', 'root', 'disposition', 'graceMs'],
+  'signal.sent': [18, 'signal', 'by', 'root', 'disposition', 'graceMs', 'via?'],
   'signal.pended': [19, 'pending'],
   'signal.unpended': [20, 'signal'],
   'signal.masked': [21, 'mask'],
@@ -69,6 +69,7 @@ const LAYOUT = complete({
   'worktree.made': [50, 'dir', 'branch', 'base'],
   'files.recorded': [51, 'step', 'commit', 'head', 'left', 'more?'],
   'files.failed': [52, 'step', 'error'],
+  'signal.escalated': [53, 'from', 'to', 'afterMs'],
 })
 
 interface Column {

@@ -36,6 +36,8 @@ export interface Ladder {
   /** the signal to begin with; SIGKILL skips the grace */
   readonly signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'
   readonly graceMs: number
+  /** called once, when the grace is over and the kill is about to begin */
+  readonly onKill?: () => void
 }
 
 /** `stopped` within the grace · `killed` after it · `gone` before anything was sent · `stale`: not ours any more · `survived`: members are left · `unowned`: no handle is known */

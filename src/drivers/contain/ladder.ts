@@ -33,6 +33,7 @@ export async function climb(rungs: Rungs, ladder: Ladder): Promise<StopResult> {
   if (ladder.signal !== 'SIGKILL' && (await askToEnd(rungs, ladder.signal, ladder.graceMs))) {
     return { outcome: 'stopped', survivors: [] }
   }
+  if (ladder.signal !== 'SIGKILL') ladder.onKill?.()
   if (await killAll(rungs)) return { outcome: 'killed', survivors: [] }
   return { outcome: 'survived', survivors: rungs.members() }
 }

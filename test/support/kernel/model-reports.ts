@@ -139,6 +139,7 @@ export class ModelReports {
         p.window = said.window ?? p.window
         this.#spent(p)
         return 'ok'
+      case 'escalated': return this.#escalated(p, said)
       case 'compaction.started': return this.#compact(p, said.step)
       case 'compaction.failed': return this.#uncompacted(p, said)
       case 'context.compacted': return this.#compacted(p, said)
@@ -149,6 +150,13 @@ export class ModelReports {
       case 'output':
       case 'note': return 'ok'
     }
+  }
+
+  /** Once for each end; it says so where a signal is its cause. */
+  #escalated(p: Proc, { afterMs }: Extract<Report, { type: 'escalated' }>): string {
+    if (!p.stopping || p.stopping.escalated) return 'late'
+    p.stopping = { ...p.stopping, escalated: true, reason: p.stopping.signal ? `${p.stopping.reason}; SIGKILL after ${afterMs} ms` : p.stopping.reason }
+    return 'ok'
   }
 
   #waits(p: Proc, { id, options }: Extract<Report, { type: 'waiting' }>['ask']): string {

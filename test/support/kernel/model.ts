@@ -5,7 +5,7 @@ import type { Signal } from '../../../src/kernel/types.ts'
 import { ModelReports } from './model-reports.ts'
 
 interface Waiting { signal: Signal; by: string; root: string | null; due: number | null }
-export interface Ending { code: number; reason: string; cause: string; signal?: string }
+export interface Ending { code: number; reason: string; cause: string; signal?: string; escalated?: true }
 
 export interface Proc {
   uuid: string

@@ -181,6 +181,7 @@ export class Chance {
     const starting = row?.life.state === 'running' && row.life.activity === 'starting'
     if (starting && pick(3) > 0) return { type: 'up', ...(pick(2) === 0 ? { sessionId: 's1' } : {}), ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(pick(2) === 0 ? { window: one(pick, WINDOWS) } : {}) }
     const off = pick(12) === 0 ? 1 : 0
+    if (row?.life.state === 'running' && row.life.stopping && pick(6) === 0) return { type: 'escalated', from: 'SIGTERM', afterMs: 300 }
     if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + off)
     if (row && row.spec.driver !== 'native' && pick(4) === 0) return this.#outside(pick, row)
     if (row?.context?.compacting === true && pick(2) === 0) return this.#summed(pick, progress.wholeStep + off, seq)

@@ -79,6 +79,7 @@ function reportOf(line: Line): Report {
     case 'drained': return { type: 'drained' }
     case 'frozen': return { type: 'frozen', inFlight: 'make' }
     case 'note': return { type: 'note', text: 'remember' }
+    case 'escalated': return { type: 'escalated', from: 'SIGTERM', afterMs: step }
     case 'exited': return exitOf(line)
     default: throw new Error(`no such report: ${what}`)
   }

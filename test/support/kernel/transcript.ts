@@ -86,7 +86,8 @@ function detail(body: FactBody): string {
     case 'process.released': return body.holds.map(holdText).join(' ')
     case 'process.drained':
     case 'process.frozen': return body.inFlight ?? ''
-    case 'signal.sent': return `${body.signal} by ${body.by}${body.root === null ? '' : ` root ${body.root}`}: ${body.disposition}`
+    case 'signal.sent': return `${body.signal} by ${body.by}${body.root === null ? '' : ` root ${body.root}`}${body.via === undefined ? '' : ` via ${body.via}`}: ${body.disposition}`
+    case 'signal.escalated': return `${body.from} -> ${body.to} after ${body.afterMs}`
     case 'signal.pended': return `${body.pending.signal} by ${body.pending.by}${body.pending.dueMono === null ? '' : ` due ${body.pending.dueMono}`}`
     case 'signal.unpended': return body.signal
     case 'signal.masked': return body.mask.join(' ')
