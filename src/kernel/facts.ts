@@ -1,8 +1,9 @@
 // The closed union of facts: all that the journal can say about a process. The state of a process is the fold of them.
 // Owns the stored format: a field may be added, none may change its meaning. Bodies (messages, results) stand here once.
 // Test: test/properties/fold.test.ts, test/tables/events.test.ts.
+import type { Disposition, PendingSignal } from './signals.ts'
 import type {
-  Ask, CallUsage, ContainmentIntent, ContextState, Disposition, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, PendingSignal, ProcessSpec,
+  Ask, CallUsage, ContainmentIntent, ContextState, ExitStatus, Handler, Hold, OpenCall, OsHandle, Pid, ProcessSpec,
   QueuedMessage, Range, Sender, Signal, Stopping, ToolEffect, Uuid,
 } from './types.ts'
 

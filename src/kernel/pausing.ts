@@ -6,7 +6,8 @@ import { sameHold } from './holds.ts'
 import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors } from './tree.ts'
-import type { Hold, PendingAsk, PendingSignal, Process, Sender, Uuid } from './types.ts'
+import type { PendingSignal } from './signals.ts'
+import type { Hold, PendingAsk, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** Adds a hold to a running process; the same hold twice is one. True if it is new. */

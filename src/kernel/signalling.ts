@@ -11,7 +11,8 @@ import { DEFER_MS, SIGNALS, disposition } from './signals.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors, livingChildren, livingSubtree } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { Hold, PendingSignal, Process, ProcessSpec, Sender, Signal, SignalState, Uuid } from './types.ts'
+import type { PendingSignal, SignalState } from './signals.ts'
+import type { Hold, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** Least grace of a signal that ends, where the sender gave none; an agent may need more. */

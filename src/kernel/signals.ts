@@ -1,7 +1,43 @@
 // The five signals: number, whether they can be blocked, and the one place that decides a disposition:
 // blocked → pending, else the handler, else the default. The numbers are the kernel's; the command line takes POSIX ones.
 // Test: test/tables/signals.test.ts.
-import type { Disposition, SentSignal, Signal, SignalState } from './types.ts'
+import type { Handler, Sender, Signal, Uuid } from './types.ts'
+
+/** A blocked signal that waits. `dueMono` is set for what a person sent: it is delivered then at the latest. */
+export interface PendingSignal {
+  readonly signal: Signal
+  readonly by: Sender
+  readonly root: Uuid | null
+  readonly graceMs: number | null
+  readonly dueMono: number | null
+  readonly via?: string
+}
+
+/** What became of a signal that arrived. */
+export type Disposition = 'default' | 'ignored' | 'message' | 'pending'
+
+/** A signal that was sent to this process. */
+export interface SentSignal {
+  readonly signal: Signal
+  readonly by: Sender
+  /** the client that asked, as it calls itself: `cli/0.1.0 pid=123`. For people to read, never to be trusted */
+  readonly via?: string
+  /** the process whose subtree was meant; null for a single one */
+  readonly root: Uuid | null
+  readonly disposition: Disposition
+  /** wall time in ms */
+  readonly at: number
+  /** it was not enough: SIGKILL followed after so long */
+  readonly escalatedMs?: number
+}
+
+export interface SignalState {
+  readonly mask: readonly Signal[]
+  readonly pending: readonly PendingSignal[]
+  readonly handlers: Readonly<Partial<Record<Signal, Handler>>>
+  /** the last few that were sent, oldest first, over all incarnations; absent: none */
+  readonly recent?: readonly SentSignal[]
+}
 
 interface SignalRow {
   readonly number: 1 | 2 | 3 | 4 | 5

@@ -2,6 +2,7 @@
 // Owns the shape of a process in memory; every field is readonly, and only `fold` (fold.ts) makes a new value.
 // Must never name I/O, time or chance: times and ids come in with the inputs.
 // Tested through test/properties/kernel.test.ts.
+import type { SignalState } from './signals.ts'
 
 /** A UUID v7, as 36 characters. Names one process for ever. */
 export type Uuid = string
@@ -176,42 +177,6 @@ export interface Hold {
 
 export type Signal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGPAUSE' | 'SIGRESUME'
 export type Handler = 'default' | 'ignore' | 'message'
-
-/** A blocked signal that waits. `dueMono` is set for what a person sent: it is delivered then at the latest. */
-export interface PendingSignal {
-  readonly signal: Signal
-  readonly by: Sender
-  readonly root: Uuid | null
-  readonly graceMs: number | null
-  readonly dueMono: number | null
-  readonly via?: string
-}
-
-/** What became of a signal that arrived. */
-export type Disposition = 'default' | 'ignored' | 'message' | 'pending'
-
-/** A signal that was sent to this process. */
-export interface SentSignal {
-  readonly signal: Signal
-  readonly by: Sender
-  /** the client that asked, as it calls itself: `cli/0.1.0 pid=123`. For people to read, never to be trusted */
-  readonly via?: string
-  /** the process whose subtree was meant; null for a single one */
-  readonly root: Uuid | null
-  readonly disposition: Disposition
-  /** wall time in ms */
-  readonly at: number
-  /** it was not enough: SIGKILL followed after so long */
-  readonly escalatedMs?: number
-}
-
-export interface SignalState {
-  readonly mask: readonly Signal[]
-  readonly pending: readonly PendingSignal[]
-  readonly handlers: Readonly<Partial<Record<Signal, Handler>>>
-  /** the last few that were sent, oldest first, over all incarnations; absent: none */
-  readonly recent?: readonly SentSignal[]
-}
 
 /** Whose doing an end was. Status and restarts follow this, never the exit code. */
 export type Cause = 'agent' | 'person' | 'parent' | 'limit' | 'daemon'
