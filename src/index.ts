@@ -5,10 +5,12 @@ import { ApiError, Client } from './api/client.ts'
 import type {
   AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
+import type { GcView, PinBody } from './api/history-views.ts'
 import type { LogLine } from './api/log-lines.ts'
 import type { Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
+export type { GcEntryView, GcSkippedView, GcView } from './api/history-views.ts'
 export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
@@ -76,6 +78,8 @@ const POLL_MS = 60_000
 
 /** How long a check of the whole store may take, in ms. */
 const VERIFY_MS = 3_600_000
+/** How long a collection may take, in ms. */
+const GC_MS = 3_600_000
 /** How long the user's command may take to give keys. */
 const KEYS_MS = 60_000
 
@@ -200,9 +204,20 @@ export class Reeve implements AsyncDisposable {
     return this.#client.post(`${at(ref)}/answer`, body satisfies AnswerBody, { signal })
   }
 
-  /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended. */
-  remove(ref: string, options: CallOptions = {}): Promise<RemovedView> {
-    return this.#client.delete(at(ref), options)
+  /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended, that is being exported, or that is pinned (unless `force`). */
+  remove(ref: string, options: CallOptions & { force?: boolean } = {}): Promise<RemovedView> {
+    return this.#client.delete(`${at(ref)}${options.force ? '?force=1' : ''}`, { signal: options.signal })
+  }
+
+  /** Keeps a process from being collected, dead or alive; `pinned: false` takes that back. `note` says if it was so already. */
+  pin(ref: string, options: CallOptions & Partial<PinBody> = {}): Promise<SteerView> {
+    return this.#client.post(`${at(ref)}/pin`, { pinned: options.pinned ?? true } satisfies PinBody, { signal: options.signal })
+  }
+
+  /** Collects ended processes by the rules of the configuration, and resolves when the store has room for what they took; with `dryRun` it only says which. */
+  gc(options: CallOptions & { dryRun?: boolean } = {}): Promise<GcView> {
+    const { signal, dryRun } = options
+    return dryRun ? this.#client.get('/v1/gc', {}, { signal, extraMs: GC_MS }) : this.#client.post('/v1/gc', {}, { signal, extraMs: GC_MS })
   }
 
   /**

@@ -17,7 +17,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
       [['5', 'its PID, the number of one incarnation; none is ever used twice'], ['docs', 'its name, exactly as it was given with `--name`'], ['deadbeef', 'the first or last 4 digits, or more, of its UUID, which never changes; the ID that `reeve ps` shows is the last 8']],
       'Where several fit, nothing is done and they are listed. A resume after its end gives a process a new PID, so scripts should keep the UUID (`reeve run -d` prints it, `reeve ps -q` lists them).',
     ],
-    verbs: ['inspect', 'steps', 'logs', 'events', 'attach', 'send', 'answer', 'pause', 'resume', 'kill', 'stop', 'wait', 'rm'],
+    verbs: ['inspect', 'steps', 'logs', 'events', 'attach', 'send', 'answer', 'pause', 'resume', 'kill', 'stop', 'wait', 'rm', 'pin'],
   },
   'agent-files': {
     summary: 'Where agents come from, and what one looks like',

@@ -2,6 +2,7 @@
 // A flag stands here only if it works. Test: test/tables/cli-verbs.test.ts.
 import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
+import { HISTORY } from './history-rows.ts'
 import { PS } from './ps-row.ts'
 import type { Reeve } from '../index.ts'
 
@@ -233,14 +234,15 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     usage: ['reeve rm [-f] P...'],
     about: [
       'Removes processes for good: their steps, logs and events, too. Their numbers are never used again, and a P that named one is told as removed.',
-      'One that has not ended is refused, unless `--force` ends it first (as `reeve kill` does). On a terminal it asks before it removes more than 10, unless `--force` is given.',
+      'One that has not ended is refused, unless `--force` ends it first (as `reeve kill` does); so is one that is pinned. On a terminal it asks before it removes more than 10, unless `--force` is given.',
     ],
     words: SOME,
-    flags: { force: on('end what has not ended, and do not ask', 'f') },
-    exits: usual('refused, or it has not ended'),
+    flags: { force: on('end what has not ended, also what is pinned, and do not ask', 'f') },
+    exits: usual('refused, it has not ended, or it is pinned'),
     examples: [['reeve rm 5 docs', 'both'], ['reeve rm $(reeve ps -aq --filter status=completed)', 'all that ended well']],
     load: () => import('./verbs/rm.ts'),
   },
+  ...HISTORY,
   wait: {
     summary: 'Wait for processes',
     usage: ['reeve wait [--for exited|ready|suspended|waiting] [--any] [--timeout D] P...'],

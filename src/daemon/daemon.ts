@@ -12,6 +12,7 @@ import { acquireLock } from '../store/lock.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import { bootAll } from './boot.ts'
 import { systemClock, type Clock } from './clock.ts'
+import { Collector } from './collector.ts'
 import { agentsView } from './agents-view.ts'
 import { examine } from './doctor.ts'
 import { checkModels } from './models-check.ts'
@@ -20,6 +21,7 @@ import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations.ts'
+import { pin } from './pins.ts'
 import { Removals } from './removals.ts'
 import { Reach } from './reach.ts'
 import { Reads } from './reads.ts'
@@ -142,11 +144,16 @@ class RunningDaemon implements Daemon {
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
+    const removals = new Removals({ reads, store, clock, sweeper })
+    const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })
+    this.#resources.defer(() => collector.stop())
+    collector.start()
     return {
       reads, feed, store, cursor, log,
       operations: new Operations({ pipeline, reads, waiter, keys, settings, specs: new Specs({ reads, container, settings, paths }), mayStart: () => this.#mayStart() }),
       waiter,
-      removals: new Removals({ reads, store, clock, sweeper }),
+      removals, collector,
+      pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),
       agents: (query) => agentsView(query, { paths, settings }),
       doctor: (verify) => examine({ paths, container, store }, verify),

@@ -1,7 +1,8 @@
 // Removing an ended process for good, and the work that this leaves to do.
-// Owns the door between the dead and the living: a resume and a removal of one process go through it one at a time, so that
-// each is decided on what the other has left. The kernel's table has no dead, so it could not tell.
-// Must never remove what is in the table. Tests: test/e2e/removal.test.ts, test/tables/removals.test.ts.
+// Owns the door between the dead and the living: what may bring a process back, take it away or pin it goes through it one
+// at a time, so that each is decided on what the other has left. The kernel's table has no dead, so it could not tell.
+// Must never remove what is in the table, or what is being read to be exported.
+// Tests: test/e2e/removal.test.ts, test/e2e/gc-races.test.ts, test/tables/removals.test.ts.
 import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../kernel/errors.ts'
 import { iso } from './times.ts'
@@ -21,22 +22,68 @@ export class Removals {
   readonly #parts: RemovalsParts
   /** the end of the line before each door */
   readonly #lines = new Map<Uuid, Promise<unknown>>()
+  /** how many read it from its beginning to its end */
+  readonly #readers = new Map<Uuid, number>()
 
   constructor(parts: RemovalsParts) {
     this.#parts = parts
   }
 
-  /** Errors: `CONFLICT` unless it is dead, those of a reference, those of the store. */
-  remove(ref: string): Promise<RemovedView> {
-    const { reads, store, clock, sweeper } = this.#parts
+  /** Errors: `CONFLICT` unless it is dead, and not pinned unless forced; those of a reference, those of the store. */
+  remove(ref: string, force = false): Promise<RemovedView> {
     return this.alone(ref, async (uuid) => {
-      const { pid, life, spec: { name } } = await reads.get(uuid)
-      if (life.state !== 'dead') throw new KernelError('CONFLICT', `process ${pid} ${life.state === 'zombie' ? 'is still being released' : 'has not ended'}`, { uuid })
-      const at = clock.now().wall
-      if (!(await store.remove(uuid, at))) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
-      sweeper.sweep()
+      const process = await this.#parts.reads.get(uuid)
+      const { pid, spec: { name } } = process
+      const reason = this.#reasonAgainst(process, force)
+      if (reason !== null) throw new KernelError('CONFLICT', `process ${pid} ${reason}`, { uuid })
+      const at = await this.#remove(uuid)
+      if (at === null) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
       return { version: 1, uuid, pid, name, removedAt: iso(at) }
     })
+  }
+
+  /** Removes what ended at that time, if it is still as it was. False: it is not any more. */
+  async collect(uuid: Uuid, exitedAt: number): Promise<boolean> {
+    try {
+      return await this.alone(uuid, async () => {
+        const process = await this.#parts.reads.get(uuid)
+        if (process.clock.exitedAt !== exitedAt || this.#reasonAgainst(process, false) !== null) return false
+        return await this.#remove(uuid) !== null
+      })
+    } catch (error) {
+      if (error instanceof KernelError && error.code === 'COLLECTED') return false
+      throw error
+    }
+  }
+
+  /** Keeps a process from being removed while its history is read; it may be resumed meanwhile. */
+  async reading<T>(ref: string, work: (uuid: Uuid) => Promise<T>): Promise<T> {
+    const { uuid } = await this.#parts.reads.resolve(ref)
+    this.#readers.set(uuid, (this.#readers.get(uuid) ?? 0) + 1)
+    try {
+      // A removal that was on its way has the first word.
+      await this.#lines.get(uuid)
+      return await work(uuid)
+    } finally {
+      const left = (this.#readers.get(uuid) ?? 1) - 1
+      if (left > 0) this.#readers.set(uuid, left)
+      else this.#readers.delete(uuid)
+    }
+  }
+
+  #reasonAgainst({ uuid, life, pinned }: Process, force: boolean): string | null {
+    if (life.state !== 'dead') return life.state === 'zombie' ? 'is still being released' : 'has not ended'
+    if (this.#readers.has(uuid)) return 'is being exported'
+    return pinned && !force ? 'is pinned' : null
+  }
+
+  /** When; null if there was nothing to remove. */
+  async #remove(uuid: Uuid): Promise<number | null> {
+    const { store, clock, sweeper } = this.#parts
+    const at = clock.now().wall
+    if (!(await store.remove(uuid, at))) return null
+    sweeper.sweep()
+    return at
   }
 
   /** Does what may bring a process back or take it away, when all that came before for the same process is done. */
@@ -72,6 +119,11 @@ export class Sweeper {
     this.#running ??= this.#run().catch((error: unknown) => this.#log('what removed processes left cannot be cleared away', error)).finally(() => {
       this.#running = null
     })
+  }
+
+  /** Resolves when nothing is left to do, or what was tried failed. */
+  async idle(): Promise<void> {
+    await this.#running
   }
 
   /** Resolves when the piece in hand is done; the next start goes on. */

@@ -2,6 +2,7 @@
 // and resume, so that a provider that was just added is there for the run that names it.
 // Owns no default. Test: test/e2e/restart.test.ts, test/e2e/credentials.test.ts.
 import { loadConfig, type Config, type Flags } from '../config/config.ts'
+import type { GcConfig } from '../config/gc.ts'
 import { mcpStarts } from '../config/mcp-start.ts'
 import type { Env, Paths } from '../config/paths.ts'
 import type { NativeOptions } from '../drivers/native/driver.ts'
@@ -30,6 +31,13 @@ export class Settings {
     const config = await loadConfig({ paths: this.#paths, cwd, env, flags })
     this.#now = { ...this.#now, providers: config.providers, keyCommand: config.keyCommand }
     return config
+  }
+
+  /** What of the ended is kept, read again. Errors: as `read`. */
+  async gc(): Promise<GcConfig> {
+    const { gc } = await loadConfig({ paths: this.#paths, cwd: null, env: process.env })
+    this.#now = { ...this.#now, gc }
+    return gc
   }
 
   /** Looked at whenever a driver starts. */

@@ -51,7 +51,7 @@ function essence(row: Row): object {
 }
 
 /** What the table needs: a twentieth of the whole, and of the time that it would take. */
-const SHOWN = ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'elapsedMs', 'usage.costUsd', 'usage.inputTokens', 'usage.unpriced', 'note'] as const
+const SHOWN = ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'elapsedMs', 'usage.costUsd', 'usage.inputTokens', 'usage.unpriced', 'note', 'pinned'] as const
 /** What filters and the tree need besides. */
 const ASKED = ['ppid', 'parentUuid', 'driver', 'state'] as const
 
@@ -120,8 +120,13 @@ function cells(view: Row, branch: string, out: Output): string[] {
     String(view.step),
     elapsed(view.elapsedMs),
     spent ? cost(usage.costUsd, usage.unpriced) : '-',
-    view.note === null ? '' : oneLine(view.note),
+    noteOf(view),
   ]
+}
+
+function noteOf({ note, pinned }: Row): string {
+  const told = note === null ? '' : oneLine(note)
+  return pinned ? `pinned${told && `; ${told}`}` : told
 }
 
 function painted(cell: string, status: Status | undefined, out: Output): string {

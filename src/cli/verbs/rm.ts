@@ -2,6 +2,7 @@
 // Test: test/e2e/cli-rm.test.ts.
 import { ApiError } from '../../api/client.ts'
 import { called, hasEnded } from '../describe.ts'
+import { agreed } from '../agreed.ts'
 import { forEach, type Done } from '../each.ts'
 import { end } from '../end.ts'
 import { safe } from '../text.ts'
@@ -13,7 +14,7 @@ const MANY = 10
 export async function run(call: Call): Promise<number> {
   const { args, out } = call
   const force = args.on('force')
-  if (args.words.length > MANY && !force && process.stdin.isTTY && out.isTerminal('stderr') && !(await agreed(args.words.length))) {
+  if (args.words.length > MANY && !force && process.stdin.isTTY && out.isTerminal('stderr') && !(await agreed(`Remove ${args.words.length} processes with their history?`))) {
     await out.words('nothing was removed')
     return 1
   }
@@ -23,27 +24,21 @@ export async function run(call: Call): Promise<number> {
 async function endAndRemove(call: Call, ref: string): Promise<Done> {
   const view = await call.reeve.get(ref)
   if (!hasEnded(view)) await end(call.reeve, view.uuid, { signal: 'SIGTERM', subtree: false })
-  return remove(call, view.uuid)
+  return remove(call, view.uuid, true)
 }
 
-async function remove({ reeve }: Call, ref: string): Promise<Done> {
+async function remove({ reeve }: Call, ref: string, force = false): Promise<Done> {
   try {
-    const { version: _, ...removed } = await reeve.remove(ref)
+    const { version: _, ...removed } = await reeve.remove(ref, { force })
     return { words: safe(`${called(removed)} was removed`), fields: removed }
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
-    throw new ApiError('CONFLICT', error.message, { hint: `End it first with \`reeve stop ${ref}\`, or remove it with \`reeve rm --force ${ref}\`.`, ...(error.details ? { details: error.details } : {}) })
+    throw new ApiError('CONFLICT', error.message, { hint: hintFor(error.message, ref), ...(error.details ? { details: error.details } : {}) })
   }
 }
 
-async function agreed(count: number): Promise<boolean> {
-  const { createInterface } = await import('node:readline/promises')
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    // Who closes the terminal or presses Ctrl+D has not said yes.
-    const closed = new Promise<string>((resolve) => prompt.once('close', () => resolve('')))
-    return /^y(es)?$/i.test((await Promise.race([prompt.question(`Remove ${count} processes with their history? [y/N] `), closed])).trim())
-  } finally {
-    prompt.close()
-  }
+function hintFor(message: string, ref: string): string {
+  if (message.endsWith('is pinned')) return `Take that back with \`reeve pin --remove ${ref}\`, or remove it with \`reeve rm --force ${ref}\`.`
+  if (message.endsWith('is being exported')) return 'Try again when that is done.'
+  return `End it first with \`reeve stop ${ref}\`, or remove it with \`reeve rm --force ${ref}\`.`
 }

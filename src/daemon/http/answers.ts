@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
+import { historyAnswers } from './history-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
   AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, ProcessView, ProviderCheckView, RemovedView, SteerView, StepView, UsageView,
@@ -102,6 +103,7 @@ const provider = of<ProviderCheckView>()(z.object({
 const version = z.literal(1)
 
 export const answers = {
+  ...historyAnswers,
   process: z.object({ version, process }),
   processes: z.object({ version, processes: z.array(someOfProcess) }),
   steps: z.object({ version, steps: z.array(step) }),

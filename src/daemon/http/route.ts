@@ -2,10 +2,12 @@
 // docs/api.md all read the same rows. Owns the shape and no route. Test: test/e2e/openapi.test.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import type { AgentsView, DaemonView, ProviderCheckView } from '../../api/views.ts'
+import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../../api/views.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
+import type { Uuid } from '../../kernel/types.ts'
 import type { AgentsQuery } from '../agents-view.ts'
+import type { Collector } from '../collector.ts'
 import type { Check } from '../doctor.ts'
 import type { Feed } from '../feed.ts'
 import type { Operations } from '../operations.ts'
@@ -18,6 +20,8 @@ import type { Answers } from './answers.ts'
 export interface RoutesParts {
   readonly operations: Operations
   readonly removals: Removals
+  readonly collector: Collector
+  readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
   readonly reads: Reads
   readonly feed: Feed
   readonly store: Store

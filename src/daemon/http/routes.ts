@@ -1,6 +1,7 @@
 // The API's routes, one row each: what it takes, one operation or read, what it gives. docs/api.md describes them for people,
 // openapi.ts for programs; both are held to these rows. Test: test/e2e/api.test.ts, test/e2e/events.test.ts, test/e2e/openapi.test.ts.
 import { route, type Route, type RoutesParts } from './route.ts'
+import { HISTORY } from './history-routes.ts'
 import { goneSignal, stream } from './stream.ts'
 import * as schemas from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
@@ -66,9 +67,9 @@ const OPERATIONS: readonly Route[] = [
     handle: ({ operations }, { ref, body }) => operations.answer(ref, body),
   }),
   route({
-    id: 'removeProcess', method: 'DELETE', path: '/v1/processes/:ref', summary: 'Removes an ended process for good, with all that it wrote.', answer: 'removed',
+    id: 'removeProcess', method: 'DELETE', path: '/v1/processes/:ref', summary: 'Removes an ended process for good, with all that it wrote; a pinned one with `force` alone.', query: schemas.removeQuery, answer: 'removed',
     errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
-    handle: ({ removals }, { ref }) => removals.remove(ref),
+    handle: ({ removals }, { ref, query }) => removals.remove(ref, query.force ?? false),
   }),
 ]
 
@@ -114,7 +115,7 @@ const DAEMON: readonly Route[] = [
   }),
 ]
 
-export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...STREAMS, ...DAEMON]
+export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...STREAMS, ...DAEMON]
 
 export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
   for (const { method, path, query, body, status, handle } of ROUTES) {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
+import type { PinBody } from '../../api/history-views.ts'
 import type { AnswerBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SpawnBody } from '../../api/views.ts'
 
 /** characters of an intent or a message */
@@ -90,7 +91,10 @@ export const answerBody = of<AnswerBody>()(z.strictObject({
 export const doctorModelsBody = of<DoctorModelsBody>()(z.strictObject({ env: env.exactOptional() }))
 export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
 
+export const pinBody = of<PinBody>()(z.strictObject({ pinned: z.boolean() }))
+
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
+export const removeQuery = z.strictObject({ force: flag.optional() })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
