@@ -18,17 +18,16 @@ const GAP = SPACE.length
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[], maxWidth: number, ellipsis = '…'): string[] {
   const all = [columns.map(({ title }) => title), ...rows]
   const natural = columns.map(() => 0)
-  const measures = all.map((row) => measured(row, natural))
+  const plain = all.map((row) => measured(row, natural))
   const widths = visible(narrowed(columns, natural, maxWidth), maxWidth)
   return all.map((row, index) => {
-    const has = measures[index] ?? []
     let line = ''
     for (let i = 0; i < widths.length; i++) {
       const text = row[i] ?? ''
       const room = widths[i] ?? 0
       const right = columns[i]?.side === 'right'
-      let cell = right ? text.padStart(room) : text.padEnd(room)
-      if (has[i] !== text.length || text.length > room) cell = pad(fit(text, room, ellipsis), room, right ? 'right' : 'left')
+      const isShort = plain[index] && text.length <= room
+      const cell = isShort ? (right ? text.padStart(room) : text.padEnd(room)) : pad(fit(text, room, ellipsis), room, right ? 'right' : 'left')
       const paint = index > 0 ? columns[i]?.paint : undefined
       line += (i > 0 ? SPACE : '') + (paint ? paint(cell, index - 1) : cell)
     }
@@ -36,17 +35,15 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
   })
 }
 
-/** The widths of a row's cells; `most` is raised to them. */
-function measured(row: readonly string[], most: number[]): number[] {
+/** Raises `most` to the widths of a row's cells; are all as wide as they are long? */
+function measured(row: readonly string[], most: number[]): boolean {
   const isPlain = isAllPlain(row.join(''))
-  const widths: number[] = []
   for (let i = 0; i < row.length; i++) {
     const text = row[i] ?? ''
     const columns = isPlain ? text.length : width(text)
-    widths.push(columns)
     if (columns > (most[i] ?? 0)) most[i] = columns
   }
-  return widths
+  return isPlain
 }
 
 /** Without the columns for which there is no room at all; the last one may be cut. */

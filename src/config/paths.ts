@@ -1,9 +1,8 @@
 // Where everything is: configuration, state, socket. The one place that reads REEVE_HOME and the XDG variables.
-// The command line loads this at every start: it must import nothing but node:path, node:os and node:fs.
+// The command line loads this at every start: it must import nothing but node:path and node:fs.
 // `paths` only computes; `prepareState` makes the directories, and `checkSocketDir` guards the one that others could have made.
 // Test: test/tables/config-paths.test.ts.
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { homedir, tmpdir, userInfo } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 
 /** The longest socket path in bytes; the system's own limit is 104 to 108. */
@@ -24,6 +23,9 @@ export interface Paths {
   readonly lockDir: string
 }
 
+/** Few commands need it, and each would load it at its start. */
+const os = (): typeof import('node:os') => process.getBuiltinModule('node:os')
+
 export type Env = Readonly<Record<string, string | undefined>>
 
 /** Computes all paths from an environment; makes and checks nothing. */
@@ -34,13 +36,13 @@ export function paths(env: Env = process.env): Paths {
   return {
     home: state,
     config,
-    configFile: join(config, 'config.yaml'),
-    credentialsFile: join(config, 'credentials.yaml'),
-    agentsDir: join(config, 'agents'),
+    configFile: inside(config, 'config.yaml'),
+    credentialsFile: inside(config, 'credentials.yaml'),
+    agentsDir: inside(config, 'agents'),
     state,
     socket: socketIn(state, env),
-    daemonJson: join(state, 'daemon.json'),
-    logFile: join(state, 'daemon.log'),
+    daemonJson: inside(state, 'daemon.json'),
+    logFile: inside(state, 'daemon.log'),
     lockDir: state,
   }
 }
@@ -84,7 +86,7 @@ export function checkSocketDir(socket: string): void {
   const dir = dirname(socket)
   const stat = lstatSync(dir)
   if (!stat.isDirectory()) throw new Error(`${dir} is not a directory; remove it, or set REEVE_HOME to a shorter path`)
-  if (stat.uid !== userInfo().uid) throw new Error(`${dir} belongs to another user; set REEVE_HOME to a shorter path`)
+  if (stat.uid !== os().userInfo().uid) throw new Error(`${dir} belongs to another user; set REEVE_HOME to a shorter path`)
   if ((stat.mode & 0o077) !== 0) throw new Error(`${dir} is open to others; run: chmod 700 ${dir}`)
 }
 
@@ -96,19 +98,24 @@ function closeState(state: string): void {
   chmodSync(state, 0o700)
 }
 
+/** As `join` for a directory that is normal already; `join` looks at each character again, ten times at each start. */
+function inside(dir: string, name: string): string {
+  return dir.endsWith('/') ? dir + name : `${dir}/${name}`
+}
+
 /** A relative path in an XDG variable is to be ignored, says the specification. */
 function xdg(env: Env, name: string, fallback: string): string {
   const dir = env[name]
-  return dir && isAbsolute(dir) ? dir : join(env['HOME'] || homedir(), fallback)
+  return dir && isAbsolute(dir) ? dir : join(env['HOME'] || os().homedir(), fallback)
 }
 
 function socketIn(state: string, env: Env): string {
-  const direct = join(state, 'reeve.sock')
+  const direct = inside(state, 'reeve.sock')
   if (fits(direct)) return direct
   const name = `${hash(state)}.sock`
   const runtime = env['XDG_RUNTIME_DIR']
-  const own = `reeve-${userInfo().uid}`
-  const candidates = [...(runtime && isAbsolute(runtime) ? [join(runtime, 'reeve', name)] : []), join(tmpdir(), own, name)]
+  const own = `reeve-${os().userInfo().uid}`
+  const candidates = [...(runtime && isAbsolute(runtime) ? [join(runtime, 'reeve', name)] : []), join(os().tmpdir(), own, name)]
   return candidates.find(fits) ?? join('/tmp', own, name)
 }
 
