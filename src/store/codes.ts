@@ -39,7 +39,7 @@ const LAYOUT = complete({
   'signal.unpended': [20, 'signal'],
   'signal.masked': [21, 'mask'],
   'signal.handled': [22, 'signal', 'handler'],
-  'process.queue': [23, 'id', 'from', 'text'],
+  'process.queue': [23, 'id', 'from', 'text', 'urgent?'],
   'process.incoming': [24, 'id', 'from', 'turn', 'queuedAt'],
   'process.output': [25, 'stream', 'text'],
   'process.error': [26, 'message'],

@@ -12,9 +12,11 @@ import { damaged } from './errors.ts'
 import { Heads } from './heads.ts'
 import type { Head, Stored } from './heads.ts'
 import { readAll } from './journal.ts'
+import { Lines } from './lines.ts'
 import { Planner, broken } from './plan.ts'
 import type { Plan } from './plan.ts'
-import { findRow, readProcess, reverse, sharing, writeBody } from './rows.ts'
+import { findRow } from './records.ts'
+import { readProcess, reverse, sharing, writeBody } from './rows.ts'
 import { metaValue } from './schema.ts'
 import type { Statements } from './statements.ts'
 import type { Commit, Counters } from './store.ts'
@@ -25,6 +27,7 @@ const LATE_FACTS = 256
 
 export class Writer {
   readonly heads: Heads
+  readonly lines: Lines
   readonly #db: DatabaseSync
   readonly #sql: Statements
   #counters: Counters
@@ -36,6 +39,7 @@ export class Writer {
     this.#db = db
     this.#sql = sql
     this.heads = new Heads(sql)
+    this.lines = new Lines(sql, this.heads)
     this.#counters = readCounters(sql)
     this.#lastKey = Number(sql.lastKey.get()?.['key'] ?? 0)
     this.#settled = readMeta(sql, 'settled')
@@ -78,7 +82,7 @@ export class Writer {
   }
 
   #planner(): Planner {
-    return new Planner(this.heads, this.#counters, this.#lastKey)
+    return new Planner(this.heads, this.lines, this.#counters, this.#lastKey)
   }
 
   #transact(plan: Plan, processes: readonly Process[], settle: boolean): void {
@@ -130,26 +134,27 @@ export class Writer {
   }
 
   #writeRow(process: Process, head: Head): Head {
-    const { key, uuid, open, seq, specCursor: spec_cursor, specSeq: spec_seq } = head
+    const { key, uuid, open, seq, specCursor: spec_cursor, specSeq: spec_seq, origin, base, forkedFrom: forked_from } = head
     const { pid, spec: { name }, clock: { exitedAt: exited_at } } = process
     const live = process.life.state === 'dead' ? 0 : 1
+    const pinned = process.pinned ? 1 : 0
     const body = writeBody(process)
-    const sum = processSum({ key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, body })
-    const stored: Stored = { seq, pid, name, live, exitedAt: exited_at, specSeq: spec_seq }
+    const sum = processSum({ key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, body, forked_from, origin, base, pinned })
+    const stored: Stored = { seq, pid, name, live, exitedAt: exited_at, specSeq: spec_seq, pinned }
     if (head.stored === null) {
-      this.#sql.addProcess.run(key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body, reverse(uuid))
+      this.#sql.addProcess.run(key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body, forked_from, origin, base, pinned, reverse(uuid))
     } else {
       const { changes } = sameIndexed(head.stored, stored)
         ? this.#sql.setProcess.run(seq, open, sum, body, key, head.stored.seq)
-        : this.#sql.resetProcess.run(seq, open, sum, body, pid, name, live, exited_at, spec_seq, spec_cursor, key, head.stored.seq)
+        : this.#sql.resetProcess.run(seq, open, sum, body, pid, name, live, exited_at, spec_seq, spec_cursor, pinned, key, head.stored.seq)
       if (changes !== 1) throw broken(`The row was not at fact ${head.stored.seq}: somebody else wrote it.`, process)
     }
     return headOf(head, stored, null)
   }
 }
 
-function headOf({ key, uuid, seq, open, lastCursor, specSeq, specCursor }: Head, stored: Stored | null, late: Process | null): Head {
-  return { key, uuid, seq, open, lastCursor, specSeq, specCursor, stored, late }
+function headOf({ key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor }: Head, stored: Stored | null, late: Process | null): Head {
+  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, stored, late }
 }
 
 function readMeta(sql: Statements, name: string): number {
@@ -174,5 +179,5 @@ function refold(process: Process | undefined, fact: StoredFact): Process {
 }
 
 function sameIndexed(a: Stored, b: Stored): boolean {
-  return a.pid === b.pid && a.name === b.name && a.live === b.live && a.exitedAt === b.exitedAt && a.specSeq === b.specSeq
+  return a.pid === b.pid && a.name === b.name && a.live === b.live && a.exitedAt === b.exitedAt && a.specSeq === b.specSeq && a.pinned === b.pinned
 }

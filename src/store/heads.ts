@@ -2,8 +2,9 @@
 // A head can be ahead of its row (`late`): the row is a cache of the fold, and is written with every fact but those of a step.
 // Test: test/properties/store.test.ts.
 import type { Process, Uuid } from '../kernel/types.ts'
-import { BLOCK_FACTS, readBlock } from './places.ts'
-import { findRow } from './rows.ts'
+import { damaged } from './errors.ts'
+import { parseBlock } from './places.ts'
+import { findRow } from './records.ts'
 import type { Statements } from './statements.ts'
 
 /** Processes whose heads are remembered; the head of another is read again. Late ones are kept above this number. */
@@ -17,11 +18,16 @@ export interface Stored {
   readonly live: number
   readonly exitedAt: number | null
   readonly specSeq: number
+  readonly pinned: number
 }
 
 export interface Head {
   readonly key: number
   readonly uuid: Uuid
+  readonly forkedFrom: Uuid | null
+  /** who has the facts up to `base`: its own come after that */
+  readonly origin: number | null
+  readonly base: number
   readonly seq: number
   /** the block of places that is not full yet */
   readonly open: string
@@ -82,7 +88,10 @@ function isLate(head: Head): head is Head & { readonly late: Process } {
 function readHead(sql: Statements, uuid: Uuid): Head | undefined {
   const row = findRow(sql, uuid)
   if (row === undefined) return undefined
-  const { key, seq, pid, name, live, open, exited_at: exitedAt, spec_seq: specSeq, spec_cursor: specCursor } = row
-  const lastCursor = open === '' ? 0 : (readBlock(sql, row, Math.floor(seq / BLOCK_FACTS)).at(-1)?.cursor ?? 0)
-  return { key, uuid, seq, open, lastCursor, specSeq, specCursor, stored: { seq, pid, name, live, exitedAt, specSeq }, late: null }
+  const { key, seq, base, origin, pid, name, live, open, pinned, exited_at: exitedAt, spec_seq: specSeq, spec_cursor: specCursor, forked_from: forkedFrom } = row
+  const entries = parseBlock(open, 1)
+  if (entries === undefined) throw damaged({ table: 'processes', uuid }, 'its block of places is not what was written')
+  const lastCursor = entries.at(-1)?.cursor ?? 0
+  const stored: Stored = { seq, pid, name, live, exitedAt, specSeq, pinned }
+  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, stored, late: null }
 }

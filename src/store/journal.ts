@@ -8,8 +8,9 @@ import { restore } from './blobs.ts'
 import { codeOf, unpackBody } from './codes.ts'
 import { damaged } from './errors.ts'
 import type { Place } from './errors.ts'
+import type { Span } from './lines.ts'
 import { entriesFrom, lastEntries, seqAfter } from './places.ts'
-import type { Entry, Owner } from './places.ts'
+import type { Finder, Part } from './places.ts'
 import { factSum } from './sums.ts'
 import type { FactRow, OwnedFactRow, Statements } from './statements.ts'
 
@@ -21,9 +22,9 @@ export function checkLimit(limit: number): void {
   throw new KernelError('INTERNAL', `A page of ${limit} rows cannot be read; the limit is ${PAGE_FACTS}.`)
 }
 
-export function readFacts(sql: Statements, owner: Owner, afterSeq: number, limit: number): StoredFact[] {
+export function readFacts(finder: Finder, own: Span, afterSeq: number, limit: number): StoredFact[] {
   checkLimit(limit)
-  return readEntries(sql, owner, entriesFrom(sql, owner, afterSeq + 1, limit))
+  return readParts(finder.sql, entriesFrom(finder, own, afterSeq + 1, limit))
 }
 
 /** Of the types (undefined: of all), before a fact. */
@@ -33,26 +34,31 @@ interface Tail {
   readonly beforeSeq: number
 }
 
-export function readTail(sql: Statements, owner: Owner, { limit, types, beforeSeq }: Tail): StoredFact[] {
+export function readTail(finder: Finder, own: Span, { limit, types, beforeSeq }: Tail): StoredFact[] {
   checkLimit(limit)
   const codes = types?.map(codeOf).filter((code) => code !== undefined)
-  return readEntries(sql, owner, lastEntries(sql, owner, { limit, codes: codes && new Set(codes), beforeSeq }))
+  return readParts(finder.sql, lastEntries(finder, own, { limit, codes: codes && new Set(codes), beforeSeq }))
 }
 
-/** One process's facts after a cursor. */
-export function readSince(sql: Statements, owner: Owner, afterCursor: number, limit: number): StoredFact[] {
-  return readFacts(sql, owner, seqAfter(sql, owner, afterCursor) - 1, limit)
+/** One process's own facts after a cursor. */
+export function readSince(finder: Finder, own: Span, afterCursor: number, limit: number): StoredFact[] {
+  return readFacts(finder, own, seqAfter(finder, own, afterCursor) - 1, limit)
 }
 
-function readEntries(sql: Statements, owner: Owner, entries: readonly Entry[]): StoredFact[] {
+function readParts(sql: Statements, parts: readonly Part[]): StoredFact[] {
+  const [only] = parts
+  return only !== undefined && parts.length === 1 ? readPart(sql, only) : parts.flatMap((part) => readPart(sql, part))
+}
+
+export function readPart(sql: Statements, { link: { key, uuid }, entries }: Part): StoredFact[] {
   const cursors = JSON.stringify(entries.map((entry) => entry.cursor))
   const rows = sql.factsAt.all(cursors) as unknown as FactRow[]
   return entries.map((entry, index) => {
     const row = rows[index]
-    const place: Place = { table: 'journal', uuid: owner.uuid, seq: entry.seq }
+    const place: Place = { table: 'journal', uuid, seq: entry.seq }
     if (row?.cursor !== entry.cursor) throw damaged(place, 'the fact is missing')
-    const fact = readFact(sql, row, owner.uuid)
-    if (row.process !== owner.key || row.seq !== entry.seq || row.type !== entry.code) throw damaged(place, 'another fact stands in its place')
+    const fact = readFact(sql, row, uuid)
+    if (row.process !== key || row.seq !== entry.seq || row.type !== entry.code) throw damaged(place, 'another fact stands in its place')
     return fact
   })
 }

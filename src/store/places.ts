@@ -1,7 +1,10 @@
 // Where the facts of a process stand in the journal: blocks of 64 entries, full ones in `places`, the one that grows in the
 // process's row. An entry is the distance to the cursor before it (the first: the cursor itself) and the fact's type.
+// The blocks of a fork hold its own facts alone; a page that begins before them goes on from its origin's.
 // Every entry that is read is held against its journal row, so that no wrong one is believed. Test: test/tables/store.test.ts.
 import { damaged } from './errors.ts'
+import { spanBefore, spansOf } from './lines.ts'
+import type { Lines, Link, Span } from './lines.ts'
 import type { Statements } from './statements.ts'
 
 /** Facts per block: one page is written for the index per 64 facts of a process. */
@@ -13,12 +16,16 @@ export interface Entry {
   readonly code: number
 }
 
-/** What is needed of a process to find its facts. */
-export interface Owner {
-  readonly key: number
-  readonly uuid: string
-  readonly seq: number
-  readonly open: string
+/** Entries of one process, in order. */
+export interface Part {
+  readonly link: Link
+  readonly entries: readonly Entry[]
+}
+
+/** What finds facts. */
+export interface Finder {
+  readonly sql: Statements
+  readonly lines: Lines
 }
 
 /** The text of a block with one entry more; `before` is the cursor of the entry before it. */
@@ -31,16 +38,32 @@ export function firstCursor(entries: string): number {
   return Number.parseInt(entries, 10)
 }
 
-/** The entries of one block; block 0 begins with seq 1. */
-export function readBlock(sql: Statements, owner: Owner, block: number): readonly Entry[] {
-  const isOpen = block === Math.floor(owner.seq / BLOCK_FACTS)
-  const text = isOpen ? owner.open : sql.place.get(owner.key, block)?.['entries']
-  const size = isOpen ? owner.seq % BLOCK_FACTS : BLOCK_FACTS
-  const first = block * BLOCK_FACTS + 1
-  if (typeof text !== 'string') throw damaged({ table: 'places', uuid: owner.uuid, seq: first }, `block ${block} is missing`)
+/** The block that holds a fact. */
+export function blockOf(seq: number, { base }: Pick<Link, 'base'>): number {
+  return Math.floor((seq - base - 1) / BLOCK_FACTS)
+}
+
+/** The entries of one block of a span, as far as it goes; block 0 begins with the first fact after the base. */
+export function readBlock(finder: Finder, span: Span, block: number): readonly Entry[] {
+  const { uuid, base } = span.link
+  const first = base + block * BLOCK_FACTS + 1
+  const size = Math.min(BLOCK_FACTS, span.upto - first + 1)
+  const text = blockText(finder, span, block, size)
+  if (typeof text !== 'string') throw damaged({ table: 'places', uuid, seq: first }, `block ${block} is missing`)
   const entries = parseBlock(text, first)
-  if (entries?.length !== size) throw damaged({ table: 'places', uuid: owner.uuid, seq: first }, `block ${block} is not what was written`)
-  return entries
+  // What is forked goes on by itself, and what is removed is cut: only an own block is known to the last entry.
+  if (entries === undefined || entries.length < size || (span.open !== null && entries.length > size)) {
+    throw damaged({ table: 'places', uuid, seq: first }, `block ${block} is not what was written`)
+  }
+  return entries.length === size ? entries : entries.slice(0, size)
+}
+
+function blockText({ sql, lines }: Finder, { link, open }: Span, block: number, size: number): unknown {
+  if (open !== null && size < BLOCK_FACTS) return open
+  const text = sql.place.get(link.key, block)?.['entries']
+  if (text !== undefined || open !== null) return text
+  const owner = lines.owner(link.uuid)
+  return owner?.key === link.key && block === blockOf(owner.seq + 1, link) ? owner.open : undefined
 }
 
 export function parseBlock(text: string, first: number): Entry[] | undefined {
@@ -56,12 +79,18 @@ export function parseBlock(text: string, first: number): Entry[] | undefined {
 }
 
 /** Entries in order from `seq` on, at most `limit`. */
-export function entriesFrom(sql: Statements, owner: Owner, seq: number, limit: number): Entry[] {
+export function entriesFrom(finder: Finder, own: Span, seq: number, limit: number): Part[] {
+  const last = Math.min(own.upto, seq + limit - 1)
+  return spansOf(own, seq, last).map((span) => ({ link: span.link, entries: entriesWithin(finder, span, seq, last) }))
+}
+
+function entriesWithin(finder: Finder, span: Span, first: number, last: number): Entry[] {
+  const from = Math.max(first, span.link.base + 1)
+  const to = Math.min(last, span.upto)
   const found: Entry[] = []
-  const last = Math.min(owner.seq, seq + limit - 1)
-  for (let block = Math.floor((seq - 1) / BLOCK_FACTS); block * BLOCK_FACTS < last; block++) {
-    for (const entry of readBlock(sql, owner, block)) {
-      if (entry.seq >= seq && entry.seq <= last) found.push(entry)
+  for (let block = blockOf(from, span.link); block <= blockOf(to, span.link); block++) {
+    for (const entry of readBlock(finder, span, block)) {
+      if (entry.seq >= from && entry.seq <= to) found.push(entry)
     }
   }
   return found
@@ -75,24 +104,34 @@ interface Last {
 }
 
 /** The last entries before a fact in order, at most `limit`, of the types `codes`. */
-export function lastEntries(sql: Statements, owner: Owner, { limit, codes, beforeSeq }: Last): Entry[] {
+export function lastEntries(finder: Finder, own: Span, { limit, codes, beforeSeq }: Last): Part[] {
+  const parts: Part[] = []
+  let left = limit
+  for (let span: Span | null = own; span !== null && left > 0; span = spanBefore(span)) {
+    const entries = lastWithin(finder, span, { limit: left, codes, beforeSeq })
+    left -= entries.length
+    if (entries.length > 0) parts.push({ link: span.link, entries })
+  }
+  return parts.reverse()
+}
+
+function lastWithin(finder: Finder, span: Span, { limit, codes, beforeSeq }: Last): Entry[] {
   const found: Entry[] = []
-  const last = Math.min(owner.seq, beforeSeq - 1)
-  for (let block = Math.ceil(last / BLOCK_FACTS) - 1; block >= 0 && found.length < limit; block--) {
-    for (const entry of readBlock(sql, owner, block).toReversed()) {
+  const last = Math.min(span.upto, beforeSeq - 1)
+  for (let block = blockOf(last, span.link); block >= 0 && found.length < limit; block--) {
+    for (const entry of readBlock(finder, span, block).toReversed()) {
       if (found.length < limit && entry.seq <= last && (codes?.has(entry.code) ?? true)) found.push(entry)
     }
   }
-  return found.toReversed()
+  return found.reverse()
 }
 
-/** The seq of the first fact after `cursor`. */
-export function seqAfter(sql: Statements, owner: Owner, cursor: number): number {
-  const block = sql.placeOf.get(owner.key, cursor)?.['block']
-  const from = typeof block === 'number' ? block : 0
-  for (let at = from; at * BLOCK_FACTS < owner.seq; at++) {
-    const entry = readBlock(sql, owner, at).find((candidate) => candidate.cursor > cursor)
+/** The seq of the first of the own facts after `cursor`. */
+export function seqAfter(finder: Finder, own: Span, cursor: number): number {
+  const block = finder.sql.placeOf.get(own.link.key, cursor)?.['block']
+  for (let at = typeof block === 'number' ? block : 0; at <= blockOf(own.upto, own.link); at++) {
+    const entry = readBlock(finder, own, at).find((candidate) => candidate.cursor > cursor)
     if (entry !== undefined) return entry.seq
   }
-  return owner.seq + 1
+  return own.upto + 1
 }

@@ -2,13 +2,14 @@
 // Owns what may be written at all: facts without a gap, a row for each process that has facts, cursors and PIDs within their counters.
 // Test: test/tables/store-refusals.test.ts.
 import { KernelError } from '../kernel/errors.ts'
-import type { FactType, StoredFact } from '../kernel/facts.ts'
+import type { FactType, Origin, StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import { encode } from './blobs.ts'
 import type { Blob } from './blobs.ts'
 import { packBody } from './codes.ts'
 import type { Head, Heads } from './heads.ts'
-import { BLOCK_FACTS, addEntry, firstCursor } from './places.ts'
+import type { Lines } from './lines.ts'
+import { BLOCK_FACTS, addEntry, blockOf, firstCursor } from './places.ts'
 import type { FactRow } from './statements.ts'
 import type { Commit, Counters } from './store.ts'
 
@@ -45,10 +46,12 @@ export class Planner implements Plan {
   counters: Counters
   newKeys = 0
   readonly #heads: Heads
+  readonly #lines: Lines
   readonly #lastKey: number
 
-  constructor(heads: Heads, counters: Counters, lastKey: number) {
+  constructor(heads: Heads, lines: Lines, counters: Counters, lastKey: number) {
     this.#heads = heads
+    this.#lines = lines
     this.#lastKey = lastKey
     this.counters = counters
   }
@@ -71,7 +74,7 @@ export class Planner implements Plan {
   }
 
   #addFact(fact: StoredFact): void {
-    const draft = this.draft(fact.uuid)
+    const draft = fact.body.type === 'process.forked' ? this.#forkDraft(fact, fact.body.origin) : this.draft(fact.uuid)
     const { cursor, seq, pid, at } = fact
     if (seq !== draft.seq + 1) throw broken(`Fact ${seq} cannot follow ${draft.seq}.`, fact)
     if (!Number.isSafeInteger(cursor) || cursor <= this.counters.cursor) throw broken(`Cursor ${cursor} cannot follow ${this.counters.cursor}.`, fact)
@@ -104,7 +107,32 @@ export class Planner implements Plan {
   #newDraft(uuid: Uuid): Draft {
     this.newKeys += 1
     const key = this.#lastKey + this.newKeys
-    return { key, uuid, seq: 0, open: '', lastCursor: 0, specSeq: 0, specCursor: 0, stored: null, late: null, moved: false, settle: true }
+    return {
+      key, uuid, forkedFrom: null, origin: null, base: 0, seq: 0, open: '', lastCursor: 0, specSeq: 0, specCursor: 0,
+      stored: null, late: null, moved: false, settle: true,
+    }
+  }
+
+  /** A fork begins behind the fact of its origin that it names; the origin may stand before it in the same commit. */
+  #forkDraft(fact: StoredFact, { uuid, seq }: Origin): Draft {
+    if (this.drafts.has(fact.uuid) || this.#heads.get(fact.uuid)) throw broken('A process that is there cannot be forked into.', fact)
+    const origin = this.drafts.get(uuid) ?? this.#heads.get(uuid)
+    if (origin === undefined || origin.seq === 0) throw new KernelError('COLLECTED', `The process ${uuid} was removed: it cannot be forked.`, { uuid })
+    if (!Number.isSafeInteger(seq) || seq < 1 || seq > origin.seq) throw broken(`A fork cannot begin behind fact ${seq} of ${uuid}, which has ${origin.seq}.`, fact)
+    const draft: Draft = { ...this.#newDraft(fact.uuid), forkedFrom: uuid, origin: this.#ownerOf(origin, seq), base: seq, seq }
+    this.drafts.set(fact.uuid, draft)
+    return draft
+  }
+
+  /** The key of who has a fact of a journal: the process itself, or the one of its origins that wrote it. */
+  #ownerOf(head: Head, seq: number): number {
+    let { key, uuid, base, origin } = head
+    while (seq <= base && origin !== null) {
+      const above = [...this.drafts.values()].find((draft) => draft.key === origin) ?? this.#lines.link(origin, { uuid, base })
+      ;({ key, uuid, base } = above)
+      origin = typeof above.origin === 'object' ? (above.origin?.key ?? null) : above.origin
+    }
+    return key
   }
 
   /** Moves a head over one fact. A block that becomes full goes to disk, and the row with it: the two always fit. */
@@ -114,12 +142,12 @@ export class Planner implements Plan {
     draft.open = addEntry(draft.open, cursor, draft.lastCursor, code)
     draft.lastCursor = cursor
     if (!STEP_FACTS.has(body.type)) draft.settle = true
-    if (body.type === 'process.spawned' || (body.type === 'process.resumed' && body.spec !== undefined)) {
+    if (body.type === 'process.spawned' || body.type === 'process.forked' || (body.type === 'process.resumed' && body.spec !== undefined)) {
       draft.specSeq = draft.seq
       draft.specCursor = cursor
     }
-    if (draft.seq % BLOCK_FACTS !== 0) return
-    this.blocks.push([draft.key, draft.seq / BLOCK_FACTS - 1, firstCursor(draft.open), draft.open])
+    if ((draft.seq - draft.base) % BLOCK_FACTS !== 0) return
+    this.blocks.push([draft.key, blockOf(draft.seq, draft), firstCursor(draft.open), draft.open])
     draft.open = ''
     draft.settle = true
   }
@@ -127,6 +155,7 @@ export class Planner implements Plan {
 
 function checkProcess(process: Process, head: Head): void {
   if (process.seq !== head.seq || head.seq === 0) throw broken(`The row stands at fact ${process.seq}, the journal at ${head.seq}.`, process)
+  if ((process.originSeq ?? 0) !== head.base || process.originUuid !== head.forkedFrom) throw broken(`The row names another origin than the journal.`, process)
   if (process.specSeq !== head.specSeq) throw broken(`The spec is said to stand at fact ${process.specSeq}; it stands at ${head.specSeq}.`, process)
   if (process.life.state === 'dead' && process.clock.exitedAt === null) throw broken('A dead process has no time of death.', process)
 }

@@ -1,16 +1,18 @@
 // Removing a dead process. The first transaction takes its row, leaves a tombstone and dooms its key: from then on it is gone for
 // every reader. Its facts and the long texts that nobody else names go in bounded pieces, each a transaction, newest first; a
 // crash between them leaves the rest doomed, and the next start goes on. PIDs and cursors never go back: `meta` has them.
+// Facts that forks go on from are kept until the last of those forks is gone, and its facts with it: so it goes on up the line.
 // Must never touch a process that is not dead. Tests: test/tables/store-remove.test.ts, test/properties/store.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import { KernelError } from '../kernel/errors.ts'
 import type { Uuid } from '../kernel/types.ts'
 import { damaged } from './errors.ts'
 import type { Heads } from './heads.ts'
-import { BLOCK_FACTS, firstCursor, parseBlock } from './places.ts'
-import { findRow, reverse } from './rows.ts'
-import type { ProcessRow, Statements } from './statements.ts'
-import { tombstoneSum } from './sums.ts'
+import { BLOCK_FACTS, blockOf, firstCursor, parseBlock } from './places.ts'
+import { findKept, findRow } from './records.ts'
+import { reverse } from './rows.ts'
+import type { KeptRow, ProcessRow, Statements } from './statements.ts'
+import { keptSum, tombstoneSum } from './sums.ts'
 
 /** Facts that one piece removes at most, and the bytes after which it ends. */
 export const PIECE_FACTS = 64
@@ -18,6 +20,12 @@ const PIECE_BYTES = 262_144
 
 /** Pages of 16 KiB that one piece gives back at most. */
 const PIECE_PAGES = 8
+
+/** A removed process that has facts left to go; `origin`: who had the facts before its own, if all of its own go. */
+interface Doomed {
+  readonly key: number
+  readonly origin: number | null
+}
 
 export class Remover {
   readonly #db: DatabaseSync
@@ -42,34 +50,56 @@ export class Remover {
 
   /** One piece; false when nothing is left. */
   sweep(): boolean {
-    const key = this.#sql.doomed.get()?.['key']
-    if (typeof key !== 'number') return this.#giveBack()
-    this.#transact(() => this.#removeFacts(key))
+    const next = this.#sql.doomed.get() as Doomed | undefined
+    if (next === undefined) return this.#giveBack()
+    this.#transact(() => this.#removeFacts(next))
     return true
   }
 
   /** The block of places that is not full joins the others: all that is left of the process is then found by its key. */
-  #doom({ key, uuid, pid, name, seq, open }: ProcessRow, at: number): void {
-    if (open !== '') this.#sql.addPlaces.run(key, Math.floor(seq / BLOCK_FACTS), firstCursor(open), open)
+  #doom({ key, uuid, pid, name, seq, open, base, origin, forked_from }: ProcessRow, at: number): void {
+    if (open !== '') this.#sql.addPlaces.run(key, blockOf(seq + 1, { base }), firstCursor(open), open)
     this.#sql.dropProcess.run(key)
-    this.#sql.addTombstone.run(uuid, pid, name, at, tombstoneSum({ uuid, pid, name, removed_at: at }), reverse(uuid))
-    this.#sql.addDoomed.run(key)
+    const sum = tombstoneSum({ uuid, pid, name, removed_at: at, forked_from })
+    this.#sql.addTombstone.run(uuid, pid, name, at, sum, forked_from, reverse(uuid))
+    this.#keep({ key, uuid, base, origin }, seq)
   }
 
-  #removeFacts(key: number): void {
+  /** Keeps what forks go on from, dooms the rest up to `last`. */
+  #keep(process: Omit<KeptRow, 'upto' | 'sum'>, last: number): void {
+    const { key, uuid, base, origin } = process
+    const upto = Number(this.#sql.named.get(key)?.['upto'])
+    if (upto === last) return this.#setKept({ ...process, upto })
+    if (upto > 0) this.#setKept({ key, uuid, base, origin, upto })
+    else this.#sql.dropKept.run(key)
+    this.#sql.addDoomed.run(key, upto > 0 ? null : origin)
+  }
+
+  #setKept(row: Omit<KeptRow, 'sum'>): void {
+    this.#sql.setKept.run(row.key, row.uuid, row.origin, row.base, row.upto, keptSum(row))
+  }
+
+  #removeFacts({ key, origin }: Doomed): void {
+    if (this.#sql.processOf.get(key) !== undefined) throw damaged({ table: 'processes' }, `the process with the key ${key} is there, and said to be removed`)
+    const kept = findKept(this.#sql, key)
     for (let facts = 0, bytes = 0; facts < PIECE_FACTS && bytes < PIECE_BYTES;) {
       const place = this.#sql.lastPlace.get(key)
-      if (place === undefined) {
-        this.#sql.dropDoomed.run(key)
-        return
-      }
-      const { block, text, cursors } = placeOf(place)
+      const { block, text, cursors } = place === undefined ? { block: -1, text: '', cursors: [] } : placeOf(place)
+      const stays = kept === undefined ? 0 : Math.max(0, kept.upto - kept.base - block * BLOCK_FACTS)
+      if (block < 0 || stays >= cursors.length) return this.#finish(key, kept === undefined ? origin : null)
       let left = cursors.length
-      while (left > 0 && bytes < PIECE_BYTES) bytes += this.#removeFact(key, cursors[--left] ?? 0)
+      while (left > stays && bytes < PIECE_BYTES) bytes += this.#removeFact(key, cursors[--left] ?? 0)
       facts += cursors.length - left
       if (left === 0) this.#sql.dropPlace.run(key, block)
       else this.#sql.setPlace.run(text.split(',').slice(0, 2 * left).join(','), key, block)
     }
+  }
+
+  /** Nothing is left to go. What it went on from may have been kept for it alone. */
+  #finish(key: number, origin: number | null): void {
+    this.#sql.dropDoomed.run(key)
+    const kept = origin === null ? undefined : findKept(this.#sql, origin)
+    if (kept !== undefined) this.#keep(kept, kept.upto)
   }
 
   /** The bytes that went with it. */

@@ -5,8 +5,8 @@ import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import { damaged } from './errors.ts'
 import type { Place } from './errors.ts'
 import { checkLimit, readOwnedFact } from './journal.ts'
+import { checkRow } from './records.ts'
 import type { OwnedFactRow, ProcessRow, Statements } from './statements.ts'
-import { processSum } from './sums.ts'
 
 /** Rows that one statement reads while all are loaded. */
 const LOAD_ROWS = 500
@@ -28,17 +28,6 @@ export function writeBody(process: Process): string {
     parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint,
     context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files,
   } satisfies Record<Exclude<keyof Process, Elsewhere>, unknown>)
-}
-
-/** The row of a process, its sum checked. */
-export function findRow(sql: Statements, uuid: Uuid): ProcessRow | undefined {
-  const row = sql.process.get(uuid) as ProcessRow | undefined
-  return row === undefined ? undefined : checkRow(row)
-}
-
-export function checkRow(row: ProcessRow): ProcessRow {
-  if (processSum(row) !== row.sum) throw damaged({ table: 'processes', uuid: row.uuid }, 'the row is not what was written')
-  return row
 }
 
 /** Gives equal values one identity, so that a thousand processes of one agent hold its prompt once. */
@@ -76,7 +65,7 @@ function readSpec(sql: Statements, row: ProcessRow): ProcessSpec {
   const found = sql.factAt.get(row.spec_cursor) as OwnedFactRow | undefined
   if (found === undefined) throw damaged(place, 'the fact that holds the spec is missing')
   const { uuid, seq, body } = readOwnedFact(sql, found)
-  const spec = body.type === 'process.spawned' || body.type === 'process.resumed' ? body.spec : undefined
+  const spec = body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.forked' ? body.spec : undefined
   if (uuid !== row.uuid || seq !== row.spec_seq || spec === undefined) throw damaged(place, 'the fact holds no spec of this process')
   return spec
 }

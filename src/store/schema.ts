@@ -8,7 +8,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { damaged } from './errors.ts'
 
 /** 16 KiB hold seven rows of 2 KiB with little waste (4 KiB hold one), and cost one commit little more than 4 KiB do. */
-const PAGE_BYTES = 16_384
+export const PAGE_BYTES = 16_384
 
 /** The log is folded into the database at this many pages (1.5 MiB): each fold is then a pause of a few ms at most. */
 const CHECKPOINT_PAGES = 96
@@ -25,6 +25,9 @@ const CACHE_KIB = 8_192
  * `live` of a process is 0 when it is dead. `sum` is a CRC-32 over the other columns of the row.
  * `tombstones` are the removed processes; `doomed` are the keys of those whose facts are not all gone yet. `shared` says how often
  * a blob is named beyond the first time: most are named once, and have no row there.
+ * A fork's own facts have the numbers after `base`; those up to it are facts of the process `origin`, or of what that goes on
+ * from. `origin` is the key of who has the fact `base`; `forked_from` is the UUID of who was forked. `kept` are the removed
+ * processes whose facts up to `upto` forks go on from: what is left to sweep of a doomed one that is also kept comes after those.
  */
 const STEPS: readonly string[] = [
   `CREATE TABLE processes (
@@ -59,6 +62,19 @@ const STEPS: readonly string[] = [
    CREATE TABLE shared (blob INTEGER PRIMARY KEY, more INTEGER NOT NULL) STRICT;
    INSERT INTO shared SELECT b.key, count(*) - 1 FROM journal j, json_each(j.refs) r, blobs b
      WHERE j.refs IS NOT NULL AND b.hash = unhex(json_extract(r.value, '$[1]')) GROUP BY b.key HAVING count(*) > 1;`,
+  `ALTER TABLE processes ADD COLUMN forked_from TEXT;
+   ALTER TABLE processes ADD COLUMN origin INTEGER;
+   ALTER TABLE processes ADD COLUMN base INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE processes ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX processes_forked ON processes (forked_from, key) WHERE forked_from IS NOT NULL;
+   CREATE INDEX processes_origin ON processes (origin, base) WHERE origin IS NOT NULL;
+   CREATE INDEX processes_collectable ON processes (coalesce(exited_at, -1), uuid) WHERE live = 0 AND pinned = 0;
+   CREATE TABLE kept (
+     key INTEGER PRIMARY KEY, uuid TEXT NOT NULL, origin INTEGER, base INTEGER NOT NULL, upto INTEGER NOT NULL, sum INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX kept_origin ON kept (origin, base) WHERE origin IS NOT NULL;
+   ALTER TABLE tombstones ADD COLUMN forked_from TEXT;
+   ALTER TABLE doomed ADD COLUMN origin INTEGER;`,
 ]
 
 /** The version of the schema that this code writes. */

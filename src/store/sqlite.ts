@@ -4,22 +4,27 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { KernelError } from '../kernel/errors.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
+import { readCollectable, readForks, readSize } from './collect.ts'
 import { Writer } from './commit.ts'
 import { storeError } from './errors.ts'
 import { readAll, readFacts, readSince, readTail } from './journal.ts'
 import { releaseReserve, restoreReserve } from './reserve.ts'
-import { findRow, findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
-import type { Owner } from './places.ts'
+import { findRow } from './records.ts'
+import { findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
+import type { Finder } from './places.ts'
 import { Remover } from './remove.ts'
-import { openDatabase } from './schema.ts'
+import { PAGE_BYTES, openDatabase } from './schema.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
-import type { Collectable, Commit, DeadQuery, FactQuery, Loaded, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
+import { findStep } from './steps.ts'
+import type { Collectable, CollectableQuery, Commit, DeadQuery, FactQuery, Loaded, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
 import { findTombstone } from './tombstones.ts'
 import { verifyStore } from './verify.ts'
+
+/** Forks of one process that are listed. */
+const FORKS = 1_000
 
 export interface StoreOptions {
   /** the state directory; made with mode 0700 if it is not there */
@@ -50,6 +55,7 @@ class SqliteStore implements Store {
   readonly #db: DatabaseSync
   readonly #sql: Statements
   readonly #writer: Writer
+  readonly #finder: Finder
   readonly #remover: Remover
 
   constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
@@ -58,6 +64,7 @@ class SqliteStore implements Store {
     this.#db = db
     this.#sql = prepareAll(db)
     this.#writer = new Writer(db, this.#sql)
+    this.#finder = { sql: this.#sql, lines: this.#writer.lines }
     this.#remover = new Remover(db, this.#sql, this.#writer.heads)
   }
 
@@ -90,30 +97,44 @@ class SqliteStore implements Store {
 
   async facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]> {
     return guard(`The facts of ${uuid}`, () => {
-      const owner = this.#owner(uuid)
-      return owner === undefined ? [] : readFacts(this.#sql, owner, afterSeq, limit)
+      const own = this.#finder.lines.find(uuid)
+      return own === undefined ? [] : readFacts(this.#finder, own, afterSeq, limit)
     })
   }
 
   async tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq = Infinity): Promise<readonly StoredFact[]> {
     return guard(`The last facts of ${uuid}`, () => {
-      const owner = this.#owner(uuid)
-      return owner === undefined ? [] : readTail(this.#sql, owner, { limit, types, beforeSeq })
+      const own = this.#finder.lines.find(uuid)
+      return own === undefined ? [] : readTail(this.#finder, own, { limit, types, beforeSeq })
     })
   }
 
   async since({ afterCursor, limit, uuid }: FactQuery): Promise<readonly StoredFact[]> {
     return guard(`The facts after ${afterCursor}`, () => {
       if (uuid === undefined) return readAll(this.#sql, afterCursor, limit)
-      const owner = this.#owner(uuid)
-      return owner === undefined ? [] : readSince(this.#sql, owner, afterCursor, limit)
+      const own = this.#finder.lines.find(uuid)
+      return own === undefined ? [] : readSince(this.#finder, own, afterCursor, limit)
     })
   }
 
-  async stepBounds(): Promise<StepBounds | null> { throw new KernelError('INTERNAL', 'not built yet') }
-  async forks(): Promise<readonly Process[]> { throw new KernelError('INTERNAL', 'not built yet') }
-  async collectable(): Promise<readonly Collectable[]> { throw new KernelError('INTERNAL', 'not built yet') }
-  async size(): Promise<StoreSize> { throw new KernelError('INTERNAL', 'not built yet') }
+  async stepBounds(uuid: Uuid, step: number): Promise<StepBounds | null> {
+    return guard(`Step ${step} of ${uuid}`, () => {
+      const own = this.#finder.lines.find(uuid)
+      return own === undefined ? null : findStep(this.#finder, own, step)
+    })
+  }
+
+  async forks(uuid: Uuid): Promise<readonly Process[]> {
+    return guard(`The forks of ${uuid}`, () => readForks(this.#sql, uuid, FORKS, (fork) => this.#writer.heads.late(fork)?.late))
+  }
+
+  async collectable(query: CollectableQuery): Promise<readonly Collectable[]> {
+    return guard('What may be collected', () => readCollectable(this.#finder, query))
+  }
+
+  async size(): Promise<StoreSize> {
+    return guard('The size of the store', () => readSize(this.#sql, PAGE_BYTES))
+  }
 
   async remove(uuid: Uuid, at: number): Promise<boolean> {
     return guard(`The removal of ${uuid}`, () => this.#remover.remove(uuid, at))
@@ -137,12 +158,7 @@ class SqliteStore implements Store {
 
   async verify(): Promise<readonly string[]> {
     guard('The rows', () => this.#writer.settle())
-    return verifyStore(this.#sql)
-  }
-
-  /** Where a process stands in the journal: its head while its row is behind, else its row. */
-  #owner(uuid: Uuid): Owner | undefined {
-    return this.#writer.heads.late(uuid) ?? findRow(this.#sql, uuid)
+    return verifyStore(this.#finder)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,11 @@
 // The statements of the store, prepared once and kept, with the rows that they give.
-// Owns the SQL; who runs it is commit.ts, rows.ts, journal.ts, blobs.ts and verify.ts. Test: test/tables/store.test.ts.
+// Owns the SQL; who runs it is the rest of this folder. Test: test/tables/store.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body'
+const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body, forked_from, origin, base, pinned'
 const FACT = 'j.cursor, j.process, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
-const TOMBSTONE = 'uuid, pid, name, removed_at, sum'
+const TOMBSTONE = 'uuid, pid, name, removed_at, sum, forked_from'
+const KEPT = 'key, uuid, origin, base, upto, sum'
 const FACTS = `SELECT ${FACT}, p.uuid FROM journal j LEFT JOIN processes p ON p.key = j.process`
 
 /** A row of `processes` as the database gives it; its `sum` is checked before any of it is believed. */
@@ -21,6 +22,20 @@ export interface ProcessRow {
   readonly open: string
   readonly sum: number
   readonly body: string
+  readonly forked_from: string | null
+  readonly origin: number | null
+  readonly base: number
+  readonly pinned: number
+}
+
+/** A row of `kept`. */
+export interface KeptRow {
+  readonly key: number
+  readonly uuid: string
+  readonly origin: number | null
+  readonly base: number
+  readonly upto: number
+  readonly sum: number
 }
 
 /** A row of `tombstones`. */
@@ -30,6 +45,7 @@ export interface TombstoneRow {
   readonly name: string | null
   readonly removed_at: number
   readonly sum: number
+  readonly forked_from: string | null
 }
 
 /** A row of `journal`. */
@@ -61,19 +77,20 @@ export function prepareAll(db: DatabaseSync) {
     raise: sql('UPDATE meta SET value = ?, copy = ? WHERE name = ? AND value < ?'),
     newest: sql('SELECT cursor FROM journal ORDER BY cursor DESC LIMIT 1'),
     highestPid: sql('SELECT pid FROM processes ORDER BY pid DESC LIMIT 1'),
-    // A doomed process's facts still have its key: nobody else may get it.
-    lastKey: sql('SELECT max((SELECT coalesce(max(key), 0) FROM processes), (SELECT coalesce(max(key), 0) FROM doomed)) AS key'),
+    // Facts of a removed process still have its key: nobody else may get it.
+    lastKey: sql('SELECT max(key) AS key FROM (SELECT max(key) AS key FROM processes UNION ALL SELECT max(key) FROM doomed UNION ALL SELECT max(key) FROM kept)'),
 
     addFact: sql('INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     addPlaces: sql('INSERT INTO places VALUES (?, ?, ?, ?)'),
     addBlob: sql('INSERT INTO blobs (hash, bytes) VALUES (?, ?)'),
-    addProcess: sql(`INSERT INTO processes (${PROCESS}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    addProcess: sql(`INSERT INTO processes (${PROCESS}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     // `seq = ?` is the fence: a row that somebody else moved is not written. The first form touches no index.
     setProcess: sql('UPDATE processes SET seq = ?, open = ?, sum = ?, body = ? WHERE key = ? AND seq = ?'),
     resetProcess: sql(`UPDATE processes SET seq = ?, open = ?, sum = ?, body = ?,
-      pid = ?, name = ?, live = ?, exited_at = ?, spec_seq = ?, spec_cursor = ? WHERE key = ? AND seq = ?`),
+      pid = ?, name = ?, live = ?, exited_at = ?, spec_seq = ?, spec_cursor = ?, pinned = ? WHERE key = ? AND seq = ?`),
 
     process: sql(`SELECT ${PROCESS} FROM processes WHERE uuid = ?`),
+    processOf: sql(`SELECT ${PROCESS} FROM processes WHERE key = ?`),
     live: sql(`SELECT ${PROCESS} FROM processes WHERE live = 1 AND key > ? ORDER BY key LIMIT ?`),
     each: sql(`SELECT ${PROCESS} FROM processes WHERE key > ? ORDER BY key LIMIT ?`),
     dead: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 ORDER BY exited_at DESC, uuid DESC LIMIT ?`),
@@ -86,7 +103,8 @@ export function prepareAll(db: DatabaseSync) {
 
     factAt: sql(`${FACTS} WHERE j.cursor = ?`),
     factsAt: sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`),
-    factsAfter: sql(`${FACTS} WHERE j.cursor > ? AND j.process NOT IN (SELECT key FROM doomed) ORDER BY j.cursor LIMIT ?`),
+    factsAfter: sql(`${FACTS} WHERE j.cursor > ? AND (p.key IS NOT NULL OR NOT (EXISTS (SELECT 1 FROM doomed d WHERE d.key = j.process)
+      OR EXISTS (SELECT 1 FROM kept k WHERE k.key = j.process))) ORDER BY j.cursor LIMIT ?`),
     place: sql('SELECT entries FROM places WHERE process = ? AND block = ?'),
     placeOf: sql('SELECT block FROM places WHERE process = ? AND first <= ? ORDER BY block DESC LIMIT 1'),
 
@@ -102,10 +120,35 @@ export function prepareAll(db: DatabaseSync) {
         SELECT json_extract(r.value, '$[1]') AS hash, count(*) AS n FROM journal j, json_each(j.refs) r WHERE j.refs IS NOT NULL GROUP BY 1
       ) u ON u.hash = lower(hex(b.hash)) WHERE named <> counted LIMIT ?`),
     journalCount: sql('SELECT count(*) AS n FROM journal'),
-    seqSum: sql('SELECT coalesce(sum(seq), 0) AS n FROM processes'),
-    doomedFacts: sql('SELECT count(*) AS n FROM journal WHERE process IN (SELECT key FROM doomed)'),
+    ownedCount: sql('SELECT (SELECT coalesce(sum(seq - base), 0) FROM processes) + (SELECT coalesce(sum(upto - base), 0) FROM kept) AS n'),
+    doomedCount: sql('SELECT count(*) AS n FROM journal j JOIN doomed d ON d.key = j.process LEFT JOIN kept k ON k.key = j.process WHERE j.seq > coalesce(k.upto, 0)'),
     integrity: sql('PRAGMA integrity_check(100)'),
     ...prepareRemoval(sql),
+    ...prepareForks(sql),
+  }
+}
+
+/** Forks, what they go on from, and what may be collected. */
+function prepareForks(sql: (text: string) => StatementSync) {
+  return {
+    forks: sql(`SELECT ${PROCESS} FROM processes WHERE forked_from = ? ORDER BY key DESC LIMIT ?`),
+    kept: sql(`SELECT ${KEPT} FROM kept WHERE key = ?`),
+    keptAfter: sql(`SELECT ${KEPT} FROM kept WHERE key > ? ORDER BY key LIMIT ?`),
+    // The last fact of a process that anybody goes on from; 0: nobody does.
+    named: sql(`SELECT max(coalesce((SELECT max(base) FROM processes WHERE origin = ?1), 0),
+      coalesce((SELECT max(base) FROM kept WHERE origin = ?1), 0)) AS upto`),
+    setKept: sql(`INSERT OR REPLACE INTO kept (${KEPT}) VALUES (?, ?, ?, ?, ?, ?)`),
+    dropKept: sql('DELETE FROM kept WHERE key = ?'),
+
+    collectable: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 AND pinned = 0 AND coalesce(exited_at, -1) < ?
+      AND (coalesce(exited_at, -1), uuid) > (?, ?) ORDER BY coalesce(exited_at, -1), uuid LIMIT ?`),
+    // What is kept for nobody, once all that is doomed has gone.
+    keptForNobody: sql(`SELECT k.uuid FROM kept k WHERE NOT EXISTS (SELECT 1 FROM doomed) AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.origin = k.key)
+      AND NOT EXISTS (SELECT 1 FROM kept f WHERE f.origin = k.key) LIMIT ?`),
+    collectableCount: sql('SELECT count(*) AS n FROM processes WHERE live = 0 AND pinned = 0'),
+    bytesAt: sql(`SELECT coalesce(sum(octet_length(j.body) + coalesce((SELECT sum(json_extract(r.value, '$[2]')) FROM json_each(j.refs) r), 0)), 0) AS bytes
+      FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`),
+    pages: sql('PRAGMA page_count'),
   }
 }
 
@@ -113,9 +156,9 @@ export function prepareAll(db: DatabaseSync) {
 function prepareRemoval(sql: (text: string) => StatementSync) {
   return {
     dropProcess: sql('DELETE FROM processes WHERE key = ?'),
-    addTombstone: sql(`INSERT INTO tombstones (${TOMBSTONE}, reversed) VALUES (?, ?, ?, ?, ?, ?)`),
-    addDoomed: sql('INSERT INTO doomed VALUES (?)'),
-    doomed: sql('SELECT key FROM doomed ORDER BY key LIMIT 1'),
+    addTombstone: sql(`INSERT INTO tombstones (${TOMBSTONE}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?)`),
+    addDoomed: sql('INSERT INTO doomed VALUES (?, ?) ON CONFLICT DO UPDATE SET origin = excluded.origin'),
+    doomed: sql('SELECT key, origin FROM doomed ORDER BY key LIMIT 1'),
     dropDoomed: sql('DELETE FROM doomed WHERE key = ?'),
     lastPlace: sql('SELECT block, entries FROM places WHERE process = ? ORDER BY block DESC LIMIT 1'),
     setPlace: sql('UPDATE places SET entries = ? WHERE process = ? AND block = ?'),

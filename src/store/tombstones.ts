@@ -13,9 +13,9 @@ export function findTombstone(sql: Statements, ref: string): Tombstone | undefin
 }
 
 export function checkTombstone(row: TombstoneRow): Tombstone {
-  const { uuid, pid, name, removed_at: removedAt } = row
+  const { uuid, pid, name, removed_at: removedAt, forked_from: originUuid } = row
   if (tombstoneSum(row) !== row.sum) throw damaged({ table: 'tombstones', uuid }, 'the row is not what was written')
-  return { uuid, pid, name, removedAt, originUuid: null }
+  return { uuid, pid, name, removedAt, originUuid }
 }
 
 type Row = Readonly<Record<string, unknown>> | undefined

@@ -6,8 +6,11 @@ import { setImmediate } from 'node:timers/promises'
 import type { KernelError } from '../kernel/errors.ts'
 import { damaged, storeError } from './errors.ts'
 import { readFacts } from './journal.ts'
-import { checkRow, readProcess, sharing } from './rows.ts'
-import type { ProcessRow, Statements, TombstoneRow } from './statements.ts'
+import type { Link, Span } from './lines.ts'
+import type { Finder } from './places.ts'
+import { checkKept, checkRow, findKept } from './records.ts'
+import { readProcess, sharing } from './rows.ts'
+import type { KeptRow, ProcessRow, Statements, TombstoneRow } from './statements.ts'
 import { checkTombstone } from './tombstones.ts'
 
 /** Rows per page. */
@@ -34,7 +37,8 @@ function findings(): Findings {
   }
 }
 
-export async function verifyStore(sql: Statements): Promise<string[]> {
+export async function verifyStore(finder: Finder): Promise<string[]> {
+  const { sql } = finder
   const found = findings()
   attempt(found, () => {
     for (const row of sql.integrity.all()) {
@@ -42,7 +46,8 @@ export async function verifyStore(sql: Statements): Promise<string[]> {
       if (line !== 'ok') found.add(`database: ${line}`)
     }
   })
-  await verifyProcesses(sql, found)
+  await verifyEach(found, (after) => sql.each.all(after, PAGE_ROWS) as unknown as ProcessRow[], (row) => verifyProcess(finder, row, found))
+  await verifyEach(found, (after) => sql.keptAfter.all(after, PAGE_ROWS) as unknown as KeptRow[], (row) => verifyKept(finder, row, found))
   await verifyBlobs(sql, found)
   await verifyTombstones(sql, found)
   attempt(found, () => verifyCounts(sql, found))
@@ -51,9 +56,10 @@ export async function verifyStore(sql: Statements): Promise<string[]> {
 
 /** What is too much: facts that belong to nobody, long texts that are kept for nobody or would go too early. */
 function verifyCounts(sql: Statements, found: Findings): void {
-  const count = (statement: 'journalCount' | 'seqSum' | 'doomedFacts'): number => Number(sql[statement].get()?.['n'])
-  const stray = count('journalCount') - count('seqSum') - count('doomedFacts')
+  const count = (statement: 'journalCount' | 'ownedCount' | 'doomedCount'): number => Number(sql[statement].get()?.['n'])
+  const stray = count('journalCount') - count('ownedCount') - count('doomedCount')
   if (stray > 0) found.add(`journal: ${stray} facts that no process names`)
+  for (const { uuid } of sql.keptForNobody.all(LINES)) found.add(`kept process ${uuid}: no fork goes on from it`)
   for (const { hash, named, counted } of sql.miscounted.all(LINES)) found.add(`blobs hash ${hash}: it is named ${named} times, and counted as ${counted}`)
 }
 
@@ -68,37 +74,56 @@ async function verifyTombstones(sql: Statements, found: Findings): Promise<void>
   }
 }
 
-async function verifyProcesses(sql: Statements, found: Findings): Promise<void> {
+async function verifyEach<T extends { readonly key: number }>(found: Findings, page: (after: number) => T[], verify: (row: T) => Promise<void>): Promise<void> {
   let after = -1
   while (!found.full) {
-    const rows = attempt(found, () => sql.each.all(after, PAGE_ROWS) as unknown as ProcessRow[]) ?? []
-    for (const row of rows) await verifyProcess(sql, row, found)
+    const rows = attempt(found, () => page(after)) ?? []
+    for (const row of rows) await verify(row)
     const last = rows.at(-1)
     if (last === undefined) return
     after = last.key
   }
 }
 
-async function verifyProcess(sql: Statements, row: ProcessRow, found: Findings): Promise<void> {
-  const sound = attempt(found, () => checkRow(row))
-  if (sound === undefined) return
-  attempt(found, () => readProcess(sql, row, sharing()))
-  let after = 0
-  while (after < row.seq && !found.full) {
-    after = nextAfter(sql, row, after, found)
+async function verifyProcess(finder: Finder, row: ProcessRow, found: Findings): Promise<void> {
+  const own = attempt(found, () => finder.lines.of(checkRow(row)))
+  if (own === undefined) return
+  attempt(found, () => readProcess(finder.sql, row, sharing()))
+  await verifySpan(finder, own, found)
+}
+
+/** What forks go on from of a removed process. */
+async function verifyKept(finder: Finder, row: KeptRow, found: Findings): Promise<void> {
+  const kept = attempt(found, () => finder.lines.link(checkKept(row).key, { uuid: row.uuid, base: Infinity }))
+  if (kept !== undefined) await verifySpan(finder, { link: kept, upto: row.upto, open: null }, found)
+}
+
+/** The own facts of a process; and that those before them are there, which are read where they are own ones. */
+async function verifySpan(finder: Finder, span: Span, found: Findings): Promise<void> {
+  attempt(found, () => checkReach(finder, span.link))
+  let after = span.link.base
+  while (after < span.upto && !found.full) {
+    after = nextAfter(finder, span, after, found)
     await setImmediate()
   }
 }
 
+function checkReach({ sql, lines }: Finder, { uuid, base, origin }: Link): void {
+  if (origin === null) return
+  const last = findKept(sql, origin.key)?.upto ?? lines.owner(origin.uuid)?.seq ?? 0
+  if (last < base) throw damaged({ table: 'processes', uuid }, `its origin ends with fact ${last}, before fact ${base}`)
+}
+
 /** Reads one page; damage is noted and the walk goes on behind it. */
-function nextAfter(sql: Statements, row: ProcessRow, after: number, found: Findings): number {
+function nextAfter(finder: Finder, span: Span, after: number, found: Findings): number {
+  const { link: { uuid }, upto } = span
   try {
-    return readFacts(sql, row, after, PAGE_ROWS).at(-1)?.seq ?? row.seq
+    return readFacts(finder, span, after, PAGE_ROWS).at(-1)?.seq ?? upto
   } catch (cause) {
-    const error = storeError(cause, `journal process ${row.uuid} after seq ${after}`)
+    const error = storeError(cause, `journal process ${uuid} after seq ${after}`)
     found.add(error.message)
     const { seq, table } = error.details ?? {}
-    if (typeof seq !== 'number' || table === 'places') return row.seq
+    if (typeof seq !== 'number' || table === 'places') return upto
     return Math.max(seq, after + 1)
   }
 }

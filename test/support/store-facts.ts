@@ -1,5 +1,5 @@
 // Processes, facts and commits for tests and benchmarks of the store: the smallest honest history of a native agent.
-import type { FactBody, StoredFact } from '../../src/kernel/facts.ts'
+import type { FactBody, ForkState, Origin, StoredFact } from '../../src/kernel/facts.ts'
 import { fold } from '../../src/kernel/fold.ts'
 import type { Process, ProcessSpec, Uuid } from '../../src/kernel/types.ts'
 import type { Commit } from '../../src/store/store.ts'
@@ -21,6 +21,18 @@ export function specOf(changes: Partial<ProcessSpec> = {}): ProcessSpec {
 /** The facts of an end, from running to dead. */
 export function endOf(): FactBody[] {
   return [{ type: 'process.exited', exit: { code: 0, reason: 'completed', cause: 'agent' }, mono: 9 }, { type: 'process.reaped' }]
+}
+
+export function forkedOf(pid: number, origin: Origin, spec: ProcessSpec = specOf()): FactBody {
+  const state: ForkState = { turn: 0, turnOpen: false, lastText: null, queue: [], context: null, contextTokens: 0, sessionId: null }
+  return { type: 'process.forked', pid, spec, parentUuid: null, depth: 0, by: 'user', origin, state }
+}
+
+/** The facts of a whole step with one tool call: four of them. */
+export function stepOf(step: number, text = `text ${step}`): FactBody[] {
+  const [called] = toolFinished(step, `content ${step}`)
+  const started: FactBody = { type: 'model.started', step, attempt: 1, model: 'anthropic/claude-sonnet-4-5' }
+  return called ? [started, ...modelFinished(step, text), called] : []
 }
 
 /** Numbers facts and makes commits the way the daemon does: cursors rise over all processes, seqs within each. */
@@ -50,6 +62,12 @@ export class Scribe {
     )
   }
 
+  /** The commit that forks a process after one of its facts, and starts the fork. */
+  fork(uuid: Uuid, origin: Uuid, seq: number, ...more: FactBody[]): Commit {
+    this.pid += 1
+    return this.write(uuid, forkedOf(this.pid, { uuid: origin, step: 0, seq }), { type: 'process.started', mono: 5, attached: true, containment: null }, ...more)
+  }
+
   write(uuid: Uuid, ...bodies: FactBody[]): Commit {
     return this.group(bodies.map((body) => [uuid, body]))
   }
@@ -59,7 +77,8 @@ export class Scribe {
     const facts = list.map(([uuid, body]): StoredFact => {
       const before = this.#processes.get(uuid)
       const cursor = ++this.cursor
-      const fact = { cursor, uuid, seq: (before?.seq ?? 0) + 1, pid: before?.pid ?? this.pid, at: 1_700_000_000_000 + cursor, body }
+      const last = body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)
+      const fact = { cursor, uuid, seq: last + 1, pid: before?.pid ?? this.pid, at: 1_700_000_000_000 + cursor, body }
       this.#processes.set(uuid, fold(before, fact))
       return fact
     })

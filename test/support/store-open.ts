@@ -1,4 +1,5 @@
 // A store in a folder of its own for tests, and hands on its file while it is closed.
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
@@ -15,9 +16,14 @@ export interface TestStore extends AsyncDisposable {
   tamper(sql: string, ...values: (string | number)[]): Promise<Store>
 }
 
-export async function testStore(): Promise<TestStore> {
+/** `sql`: what makes the file that is opened; a new store without it. */
+export async function testStore(sql?: string): Promise<TestStore> {
   const folder = await tempDir()
   const dir = join(folder.path, 'state')
+  if (sql !== undefined) {
+    mkdirSync(dir)
+    changeFile(dir, (db) => db.exec(sql))
+  }
   let store = await openSqliteStore({ dir })
   const close = async () => { await store[Symbol.asyncDispose]() }
   const reopen = async () => {
@@ -41,6 +47,9 @@ export async function testStore(): Promise<TestStore> {
     },
   }
 }
+
+/** A store that was written by schema 2. */
+export const SCHEMA_2 = readFileSync(join(import.meta.dirname, 'store-schema-2.sql'), 'utf8')
 
 /** Works on the file of a closed store. */
 export function changeFile<T>(dir: string, work: (db: DatabaseSync) => T): T {

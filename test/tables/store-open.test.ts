@@ -7,8 +7,8 @@ import { acquireLock } from '../../src/store/lock.ts'
 import { RESERVE_BYTES } from '../../src/store/reserve.ts'
 import { SCHEMA_VERSION } from '../../src/store/schema.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import { Scribe, uuidOf } from '../support/store-facts.ts'
-import { changeFile, testStore } from '../support/store-open.ts'
+import { Scribe, endOf, modelFinished, uuidOf } from '../support/store-facts.ts'
+import { SCHEMA_2, changeFile, testStore } from '../support/store-open.ts'
 import { tempDir } from '../support/tmp.ts'
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
@@ -51,6 +51,26 @@ describe('the schema', () => {
       code: 'STORE_NEWER', details: { schema: SCHEMA_VERSION + 1, known: SCHEMA_VERSION },
     })
     expect(changeFile(at.dir, (db) => db.prepare('SELECT count(*) AS n FROM journal').get()?.['n'])).toBe(2)
+  })
+
+  test('of an older version is brought to this one, and its rows stay as they are', async () => {
+    await using at = await testStore(SCHEMA_2)
+    const [ended, live] = [await at.store.process(uuidOf(1)), await at.store.process(uuidOf(2))]
+    expect([ended, live]).toMatchObject([
+      { pid: 1, seq: 5, spec: { name: 'old' }, life: { state: 'dead' } }, { pid: 2, seq: 7, progress: { step: 2 }, life: { state: 'running' } },
+    ])
+    expect(await at.store.dead({ limit: 9 })).toEqual([ended])
+    expect((await at.store.load()).processes).toEqual([live])
+    expect((await at.store.facts(uuidOf(1), 0, 9)).map(({ body }) => body.type)).toEqual(['process.spawned', 'process.started', 'process.output', 'process.exited', 'process.reaped'])
+    expect(await at.store.tombstone('gone')).toEqual({ uuid: uuidOf(3), pid: 3, name: 'gone', removedAt: 1_700_000_000_500, originUuid: null })
+    expect(await at.store.verify()).toEqual([])
+    const { counters, processes } = await at.store.load()
+    const scribe = new Scribe(counters, processes)
+    await at.store.commit(scribe.write(uuidOf(2), ...modelFinished(2, 'more'), ...endOf()))
+    expect(await (await at.reopen()).process(uuidOf(2))).toStrictEqual(scribe.get(uuidOf(2)))
+    while (await at.store.sweep());
+    expect(await at.store.verify()).toEqual([])
+    expect(await at.store.facts(uuidOf(2), 0, 99)).toHaveLength(11)
   })
 
   test('step that fails leaves nothing of itself', async () => {
