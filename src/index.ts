@@ -3,11 +3,11 @@
 import { clientSocket, paths } from './config/paths.ts'
 import { ApiError, Client } from './api/client.ts'
 import type {
-  AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SpawnBody, SteerView, StepView, UsageField,
+  AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
 import type { GcView, PinBody } from './api/history-views.ts'
 import type { LogLine } from './api/log-lines.ts'
-import type { Signal } from './kernel/types.ts'
+import type { Handler, Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
 export type { GcEntryView, GcSkippedView, GcView } from './api/history-views.ts'
@@ -15,7 +15,7 @@ export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
-  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
+  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, PendingSignalView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
 } from './api/views.ts'
 
 /** What a wait waits for. */
@@ -28,6 +28,8 @@ export interface ConnectOptions {
   readonly socket?: string
   /** start the daemon when none answers; default true */
   readonly start?: boolean
+  /** what this program calls itself in the records of what it did to processes; default `library` */
+  readonly client?: string
   /** told when it begins to start the daemon */
   readonly onStart?: (started: Promise<void>) => unknown
 }
@@ -85,8 +87,8 @@ const KEYS_MS = 60_000
 
 /** Makes a client of the daemon of this home. Connects at the first call, and starts the daemon then if none answers. */
 export function connect(options: ConnectOptions = {}): Reeve {
-  const { socket } = options
-  if (socket !== undefined) return new Reeve(new Client({ socketPath: () => socket }))
+  const { socket, client: name } = options
+  if (socket !== undefined) return new Reeve(new Client({ socketPath: () => socket, name }))
   const env = options.home === undefined ? process.env : { ...process.env, REEVE_HOME: options.home }
   const where = paths(env)
   const start = async (): Promise<void> => {
@@ -94,7 +96,7 @@ export function connect(options: ConnectOptions = {}): Reeve {
     options.onStart?.(started)
     await started
   }
-  return new Reeve(new Client({ socketPath: () => clientSocket(where), start: options.start === false ? undefined : start }))
+  return new Reeve(new Client({ socketPath: () => clientSocket(where), name, start: options.start === false ? undefined : start }))
 }
 
 /**
@@ -172,6 +174,23 @@ export class Reeve implements AsyncDisposable {
   signalTree(ref: string, signal: Signal, options: CallOptions & Pick<SignalBody, 'graceMs' | 'leastGraceMs'> = {}): Promise<SteerView> {
     const { signal: aborting, ...more } = options
     return this.#client.post(`${at(ref)}/signal`, { signal, subtree: true, ...more } satisfies SignalBody, { signal: aborting })
+  }
+
+  /** What becomes of its signals: mask, handlers, what waits, and the last that were sent. */
+  signals(ref: string, options: CallOptions = {}): Promise<SignalsView> {
+    return this.#client.get(`${at(ref)}/signals`, {}, options)
+  }
+
+  /** Changes which signals are blocked: those of `set` alone, or these too (`block`) and those no more (`unblock`), which are delivered then. Errors: `INVALID` for SIGKILL. */
+  sigmask(ref: string, options: CallOptions & { set?: readonly Signal[]; block?: readonly Signal[]; unblock?: readonly Signal[] } = {}): Promise<SignalsView> {
+    const { signal, set, block, unblock } = options
+    const body = { ...(set ? { set: [...set] } : {}), ...(block ? { block: [...block] } : {}), ...(unblock ? { unblock: [...unblock] } : {}) }
+    return this.#client.post(`${at(ref)}/signals`, body satisfies SignalsBody, { signal })
+  }
+
+  /** What a signal does: its `default`, nothing (`ignore`), or the agent is told (`message`). Errors: `INVALID` for SIGKILL, and for a `message` to what takes none. */
+  sighandle(ref: string, signal: Signal, handler: Handler, options: CallOptions = {}): Promise<SignalsView> {
+    return this.#client.post(`${at(ref)}/signals`, { handlers: { [signal]: handler } } satisfies SignalsBody, options)
   }
 
   /** Adds the hold `user` (`subtree`: to all its living descendants as well): softly at the next boundary, or at once with `now`. */

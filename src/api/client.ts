@@ -42,6 +42,8 @@ export interface ClientOptions {
   readonly socketPath: () => string
   /** starts the daemon and resolves when it answers; absent: a missing daemon is the error `UNAVAILABLE` */
   readonly start?: (() => Promise<void>) | undefined
+  /** what it calls itself where it steers: `cli` */
+  readonly name?: string | undefined
 }
 
 export interface StreamOptions {
@@ -64,10 +66,12 @@ export interface CallOptions {
 export class Client {
   readonly #socketPath: () => string
   readonly #start: (() => Promise<void>) | undefined
+  readonly #name: string
 
   constructor(options: ClientOptions) {
     this.#socketPath = options.socketPath
     this.#start = options.start
+    this.#name = `${(options.name ?? 'library').replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 60)} pid=${process.pid}`
   }
 
   get<T>(path: string, query: Query = {}, options: CallOptions = {}): Promise<T> {
@@ -75,14 +79,14 @@ export class Client {
   }
 
   post<T>(path: string, body: object, options: CallOptions = {}): Promise<T> {
-    return this.#call<T>({ method: 'POST', path, body: JSON.stringify(body), ...options })
+    return this.#call<T>({ method: 'POST', path, body: JSON.stringify(body), headers: { 'x-reeve-client': this.#name }, ...options })
   }
 
   delete<T>(path: string, options: CallOptions = {}): Promise<T> {
     return this.#call<T>({ method: 'DELETE', path, ...options })
   }
 
-  async #call<T>(call: Pick<WireRequest, 'method' | 'path' | 'body'> & CallOptions): Promise<T> {
+  async #call<T>(call: Pick<WireRequest, 'method' | 'path' | 'body' | 'headers'> & CallOptions): Promise<T> {
     const { again = false, signal } = call
     for (let brokenSince = 0; ; brokenSince ||= Date.now()) {
       try {

@@ -2,12 +2,30 @@
 // Times are ISO 8601 with offset, durations are ms, money is USD. Fields may be added; none is renamed within version 1.
 // Test: test/e2e/api.test.ts.
 import type { ErrorCode } from '../kernel/errors.ts'
+import type { Disposition } from '../kernel/signals.ts'
 import type { Status } from '../kernel/status.ts'
 import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
 
 export type { Status }
 
 export interface HoldView { reason: HoldReason; root?: string; by: string; at: string }
+
+/** A signal that was sent to a process. `via` is what the client calls itself; `escalatedMs`: SIGKILL had to follow, after so long. */
+export interface SentSignalView { signal: Signal; by: string; via: string | null; root: string | null; disposition: Disposition; at: string; escalatedMs: number | null }
+
+/** A signal that waits; one of a person for `dueInMs` at most. */
+export interface PendingSignalView { signal: Signal; by: string; via: string | null; root: string | null; dueInMs: number | null }
+
+/** What becomes of the signals of a process. */
+export interface SignalsView {
+  version: 1
+  uuid: string
+  pid: number
+  mask: Signal[]
+  handlers: Partial<Record<Signal, Handler>>
+  pending: PendingSignalView[]
+  recent: SentSignalView[]
+}
 
 /** What a process asks of a person. Without options it is answered by a text. */
 export interface AskView { id: string; kind: Ask['kind']; text: string; options: AskOption[]; at: string }
@@ -51,7 +69,8 @@ export interface ProcessView {
   elapsedMs: number
   exit: { code: number; reason: string; signal?: Signal; error?: string } | null
   stopping: { signal: Signal; by: string; at: string; graceMs: number } | null
-  signals: { mask: Signal[]; pending: Signal[]; handlers: Partial<Record<Signal, Handler>> }
+  /** `recent`: the last few that were sent to it */
+  signals: { mask: Signal[]; pending: Signal[]; handlers: Partial<Record<Signal, Handler>>; recent: SentSignalView[] }
   step: number
   turn: number
   /** it takes messages after a turn, instead of ending */
@@ -145,6 +164,8 @@ export interface SpawnBody {
 
 /** `leastGraceMs` is for a sender that gives no grace: what was seen to clean up for longer gets that instead. */
 export interface SignalBody { signal: string | number; subtree?: boolean; graceMs?: number; leastGraceMs?: number }
+/** POST /v1/processes/:ref/signals, done in this order: handlers, then the mask, which is `set`, or changed by `block` and `unblock`. Names, or the kernel's numbers. */
+export interface SignalsBody { handlers?: Partial<Record<Signal, Handler>>; set?: (string | number)[]; block?: (string | number)[]; unblock?: (string | number)[] }
 export interface PauseBody { subtree?: boolean; now?: boolean }
 export interface ResumeBody {
   subtree?: boolean

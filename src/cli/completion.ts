@@ -7,7 +7,7 @@ import type { ProcessView } from '../api/views.ts'
 import { connect } from '../index.ts'
 import { COMMON, type Flag, type Flags } from './args.ts'
 import { EFFORTS } from './effort.ts'
-import { SIGNALS } from './signals.ts'
+import { HANDLERS, SIGNALS } from './signals.ts'
 import { oneLine } from './text.ts'
 import { isLiteral, nextWords } from './usage.ts'
 import { VERBS, type Verb } from './verbs.ts'
@@ -98,6 +98,7 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'VERB': return verbs()
     case 'TOPIC': return Object.entries((await import('./topics.ts')).TOPICS).map(([name, { summary }]) => [name, summary])
     case 'SIGNAL': return SIGNALS.map(([name, number]) => [name, number])
+    case 'SIGNAL=HANDLER': return SIGNALS.flatMap(([name]) => (name === 'SIGKILL' ? [] : HANDLERS.map((one) => [`${name}=${one}`, ''] as const)))
     case 'LEVEL': return EFFORTS.map((level) => [level, ''])
     case 'KIND': return (await import('./verbs/run.ts')).CONTAINMENTS.map((one) => [one, ''])
     case 'POLICY': return (await import('./verbs/run.ts')).PERMISSIONS.map((one) => [one, ''])
@@ -121,7 +122,7 @@ const CONCERNED: Readonly<Record<string, (row: Row) => boolean>> = {
   rm: ({ state }) => state === 'dead',
   answer: ({ status }) => status === 'waiting' || status === 'suspended',
   resume: ({ state, status }) => state === 'dead' || status === 'suspended',
-  ...Object.fromEntries(['attach', 'send', 'pause', 'kill', 'stop', 'wait'].map((verb) => [verb, ({ state }: Row) => state === 'created' || state === 'running'])),
+  ...Object.fromEntries(['attach', 'send', 'pause', 'kill', 'signals', 'stop', 'wait'].map((verb) => [verb, ({ state }: Row) => state === 'created' || state === 'running'])),
 }
 
 /** Each by its name and by its PID. */

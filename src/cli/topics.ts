@@ -17,7 +17,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
       [['5', 'its PID, the number of one incarnation; none is ever used twice'], ['docs', 'its name, exactly as it was given with `--name`'], ['deadbeef', 'the first or last 4 digits, or more, of its UUID, which never changes; the ID that `reeve ps` shows is the last 8']],
       'Where several fit, nothing is done and they are listed. A resume after its end gives a process a new PID, so scripts should keep the UUID (`reeve run -d` prints it, `reeve ps -q` lists them).',
     ],
-    verbs: ['inspect', 'steps', 'logs', 'events', 'attach', 'send', 'answer', 'pause', 'resume', 'kill', 'stop', 'wait', 'rm', 'pin'],
+    verbs: ['inspect', 'steps', 'logs', 'events', 'attach', 'send', 'answer', 'pause', 'resume', 'kill', 'signals', 'stop', 'wait', 'rm', 'pin'],
   },
   'agent-files': {
     summary: 'Where agents come from, and what one looks like',
@@ -57,14 +57,6 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
       'After `reeve daemon stop` agents go on by themselves at the next start. After a crash they are `interrupted` and wait for you. What you paused stays paused, and what you ended stays ended, whatever restarts.',
     ],
     verbs: ['resume', 'pause', 'stop', 'daemon'],
-  },
-  signals: {
-    summary: 'What can be sent to a process',
-    text: [
-      [['SIGTERM', '15: stop, with a grace, then kill'], ['SIGKILL', '9: kill at once; cannot be blocked'], ['SIGINT', '2: end the current turn; what is not interactive ends with 130'], ['SIGPAUSE', '19: add a hold, as `reeve pause` does'], ['SIGRESUME', '18: remove holds, as `reeve resume` does']],
-      '`reeve kill` gives SIGTERM 300 ms, `reeve stop` 10 s. Children go on unless `--subtree` is given. When a process has ended, every program that it started is gone.',
-    ],
-    verbs: ['kill', 'stop', 'pause', 'resume'],
   },
   statuses: {
     summary: 'The words in the column STATUS',

@@ -219,6 +219,24 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve kill 5', 'end it'], ['reeve kill -s 9 5 7', 'at once, both'], ['reeve kill --subtree --grace 5s 5', 'with all below it']],
     load: () => import('./verbs/kill.ts'),
   },
+  signals: {
+    summary: 'See what becomes of the signals of a process, and change it',
+    usage: ['reeve signals [--block SIGNAL]... [--unblock SIGNAL]... [--handle SIGNAL=HANDLER]... P'],
+    about: [
+      'Shows which signals are blocked, what waits, which handlers there are, and the last signals with who sent them. With a flag it changes that first: handlers, then the mask.',
+      'SIGTERM (15): stop, with a grace, then kill. SIGKILL (9): kill at once; cannot be blocked or handled. SIGINT (2): end the current turn; what is not interactive ends with 130. SIGPAUSE (19): add a hold, as `reeve pause` does. SIGRESUME (18): remove holds, as `reeve resume` does.',
+      'A handler is `default`, `ignore`, or `message`: the agent is told and may wrap up; with SIGTERM it is ended when its grace is over, or its turn. What a person sends is put off by a mask or `ignore` for 10 s at most. A new incarnation begins with no mask and no handlers.',
+    ],
+    words: ONE,
+    flags: {
+      block: list('SIGNAL', 'block these, so that they wait; repeat it, or use commas'),
+      unblock: list('SIGNAL', 'block these no more; those that wait are delivered'),
+      handle: list('SIGNAL=HANDLER', 'what it does from now on: default, ignore or message'),
+    },
+    exits: usual(),
+    examples: [['reeve signals 5', 'look'], ['reeve signals 5 --handle TERM=message', 'let it wrap up when it is stopped'], ['reeve signals 5 --block TERM,PAUSE', 'while it commits']],
+    load: () => import('./verbs/signals.ts'),
+  },
   stop: {
     summary: 'End processes with time to clean up',
     usage: ['reeve stop P...'],

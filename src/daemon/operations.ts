@@ -6,7 +6,7 @@ import { splitEnv } from '../config/credentials.ts'
 import { keyNames } from '../config/model-keys.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { SIGNALS } from '../kernel/signals.ts'
-import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../api/views.ts'
+import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
 import type { Process, Sender, Signal } from '../kernel/types.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline, RequestBody } from './pipeline.ts'
@@ -58,17 +58,33 @@ export class Operations {
     return reads.view(await reads.get(uuid))
   }
 
-  async signal(ref: string, body: SignalBody): Promise<SteerView> {
+  async signal(ref: string, body: SignalBody, via: string): Promise<SteerView> {
     const process = await this.#parts.reads.resolve(ref)
     const signal = signalOf(body.signal)
     // It may start what waits, as a resume does.
     if (signal === 'SIGRESUME') this.#parts.mayStart()
-    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, ...(body.leastGraceMs === undefined ? {} : { leastGraceMs: body.leastGraceMs }), freeze: false })
+    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, ...(body.leastGraceMs === undefined ? {} : { leastGraceMs: body.leastGraceMs }), freeze: false, via })
   }
 
-  async pause(ref: string, body: PauseBody): Promise<SteerView> {
+  async pause(ref: string, body: PauseBody, via: string): Promise<SteerView> {
     const process = await this.#parts.reads.resolve(ref)
-    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal: 'SIGPAUSE', subtree: body.subtree ?? false, graceMs: null, freeze: body.now ?? false })
+    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal: 'SIGPAUSE', subtree: body.subtree ?? false, graceMs: null, freeze: body.now ?? false, via })
+  }
+
+  async signals(ref: string): Promise<SignalsView> {
+    const { reads } = this.#parts
+    return reads.signals(await reads.resolve(ref))
+  }
+
+  /** Errors: `INVALID`, before anything is done, where one cannot be blocked or handled. */
+  async setSignals(ref: string, { handlers = {}, set, block, unblock }: SignalsBody): Promise<SignalsView> {
+    const { reads, pipeline } = this.#parts
+    const { uuid } = await reads.resolve(ref)
+    const masks = Object.entries({ set, block, unblock }).flatMap(([how, names]) => (names ? [{ how: how as 'set', mask: names.map(signalOf) }] : []))
+    if ('SIGKILL' in handlers || masks.some(({ mask }) => mask.includes('SIGKILL'))) throw new KernelError('INVALID', 'SIGKILL can be neither blocked nor handled')
+    for (const [name, handler] of Object.entries(handlers)) await pipeline.request({ type: 'handle', by: BY, uuid, signal: signalOf(name), handler })
+    for (const { how, mask } of masks) await pipeline.request({ type: 'mask', by: BY, uuid, how, mask })
+    return reads.signals(await reads.get(uuid))
   }
 
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {

@@ -2,10 +2,10 @@
 // Owns how a reference is resolved: PID, then exact name, then UUID prefix or suffix. Reads applied state only.
 // Test: test/e2e/api.test.ts, test/tables/resolve.test.ts.
 import { KernelError } from '../kernel/errors.ts'
-import { processView, stepsOf } from './views.ts'
+import { processView, signalsOf, stepsOf } from './views.ts'
 import { iso } from './times.ts'
 import { LOG_FACTS, logLines, type LogLine } from '../api/log-lines.ts'
-import type { ProcessView, StepView, UsageField } from '../api/views.ts'
+import type { ProcessView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
@@ -58,6 +58,10 @@ export class Reads {
     const process = await this.find(uuid)
     if (!process) throw await this.#nobody(uuid)
     return process
+  }
+
+  signals(process: Process): SignalsView {
+    return signalsOf(process, this.#clock.now().mono)
   }
 
   async find(uuid: Uuid): Promise<Process | undefined> {

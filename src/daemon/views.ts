@@ -6,8 +6,9 @@ import { textOf } from '../kernel/message.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
 import { iso, isoOrNull } from './times.ts'
-import type { ProcessView, StepView, UsageField } from '../api/views.ts'
+import type { ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
+import type { SignalState } from '../kernel/signals.ts'
 import type { CallUsage, Clock, Life, Process, Uuid } from '../kernel/types.ts'
 
 const HOST = hostname()
@@ -117,7 +118,17 @@ function stoppingView(life: Life): ProcessView['stopping'] {
 }
 
 function signalsView({ signals }: Process): ProcessView['signals'] {
-  return { mask: [...signals.mask], pending: signals.pending.map((pending) => pending.signal), handlers: signals.handlers }
+  return { mask: [...signals.mask], pending: signals.pending.map((pending) => pending.signal), handlers: signals.handlers, recent: recentView(signals) }
+}
+
+function recentView({ recent = [] }: SignalState): SentSignalView[] {
+  return recent.map(({ signal, by, via = null, root, disposition, at, escalatedMs = null }) => ({ signal, by, via, root, disposition, at: iso(at), escalatedMs }))
+}
+
+/** All about the signals of a process; `mono` is the time now. */
+export function signalsOf({ uuid, pid, signals }: Process, mono: number): SignalsView {
+  const pending = signals.pending.map(({ signal, by, via = null, root, dueMono }) => ({ signal, by, via, root, dueInMs: dueMono === null ? null : Math.max(0, Math.round(dueMono - mono)) }))
+  return { version: 1, uuid, pid, mask: [...signals.mask], handlers: signals.handlers, pending, recent: recentView(signals) }
 }
 
 /** Active time in ms; it stands still while the process is suspended or has ended. */

@@ -16,7 +16,7 @@ export type InputBody =
   | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
   /** the daemon is about to start it: `containment` is the intent, recorded before anything is made */
   | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[] }
-  | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean })
+  | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean; readonly via?: string })
   | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
   /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on */
   | (Request & { readonly type: 'fork'; readonly uuid: Uuid; readonly origin: Process; readonly at: ForkPoint; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null })
@@ -25,7 +25,8 @@ export type InputBody =
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
   /** `id` null: the only ask that is open */
   | (Request & { readonly type: 'answer'; readonly uuid: Uuid; readonly id: string | null; readonly option: string | null; readonly text: string | null })
-  | (Request & { readonly type: 'mask'; readonly uuid: Uuid; readonly mask: readonly Signal[] })
+  /** `how`: as sigprocmask(2) has it; absent: `set` */
+  | (Request & { readonly type: 'mask'; readonly uuid: Uuid; readonly mask: readonly Signal[]; readonly how?: 'set' | 'block' | 'unblock' })
   | (Request & { readonly type: 'handle'; readonly uuid: Uuid; readonly signal: Signal; readonly handler: Handler })
   /** the kernel's own holds, for one process or all that live; `release` says that the cause is gone */
   | { readonly type: 'hold'; readonly uuid: Uuid | null; readonly reason: HoldReason }

@@ -1,6 +1,7 @@
 // Signals: who may send one, where it goes (one process or a subtree), and what each does by default.
 // Owns delivery; dispositions come from signals.ts. Every delivery is a fact with its sender, origin and root,
 // and the wish is durable before anything acts on it. Test: test/tables/signalling.test.ts.
+import { CAPABILITIES } from './capabilities.ts'
 import { KernelError } from './errors.ts'
 import { signalExit } from './exit.ts'
 import { mayRelease } from './holds.ts'
@@ -26,6 +27,7 @@ export interface Delivery {
   readonly root: Uuid | null
   readonly graceMs: number | null
   readonly freeze: boolean
+  readonly via?: string
 }
 
 export function signal(work: Work, input: InputOf<'signal'>): void {
@@ -35,7 +37,7 @@ export function signal(work: Work, input: InputOf<'signal'>): void {
   if (input.signal === 'SIGPAUSE' && isStopping(target)) throw new KernelError('INVALID', `process ${target.pid} is stopping`)
   const reached = input.subtree ? livingSubtree(work, target.uuid) : [target]
   const { signal: name, by, graceMs, freeze } = input
-  const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null }
+  const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null, ...viaOf(input) }
   const goOn = ends(name) && !input.subtree ? livingChildren(work, target.uuid).length : 0
   for (const { uuid, spec } of reached) deliver(work, uuid, { ...delivery, graceMs: graceMs ?? patience(spec, input.leastGraceMs) })
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: target.uuid, affected: reached.length, childrenGoOn: goOn, note: null } })
@@ -44,6 +46,10 @@ export function signal(work: Work, input: InputOf<'signal'>): void {
 /** A sender that only asks for patience leaves what cleans up for longer its own time. */
 function patience({ graceMs = 0 }: ProcessSpec, leastMs: number | undefined): number | null {
   return leastMs === undefined ? null : Math.max(leastMs, graceMs)
+}
+
+function viaOf({ via }: { readonly via?: string }): { readonly via?: string } {
+  return via === undefined ? {} : { via }
 }
 
 function ends(name: Signal): boolean {
@@ -68,7 +74,7 @@ function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): voi
   if (!isLiving(process)) return
   const { signal: name, by, root, graceMs } = delivery
   const how = disposition(process.signals, name, force)
-  work.emit(uuid, { type: 'signal.sent', signal: name, by, root, disposition: how, graceMs })
+  work.emit(uuid, { type: 'signal.sent', signal: name, by, root, disposition: how, graceMs, ...viaOf(delivery) })
   switch (how) {
     case 'pending':
       return pend(work, uuid, delivery)
@@ -90,11 +96,11 @@ function tell(work: Work, uuid: Uuid, text: string): void {
 }
 
 /** A set: the first of a kind waits, and no other can put off what a person sent. */
-function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs }: Delivery): void {
+function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs, via }: Delivery): void {
   const known = work.need(uuid).signals.pending.find((waits) => waits.signal === name)
   if (known && (known.dueMono !== null || by !== 'user')) return
   const dueMono = by === 'user' ? work.now.mono + DEFER_MS : null
-  work.emit(uuid, { type: 'signal.pended', pending: { signal: name, by, root, graceMs, dueMono } })
+  work.emit(uuid, { type: 'signal.pended', pending: { signal: name, by, root, graceMs, dueMono, ...(via === undefined ? {} : { via }) } })
 }
 
 /** The default actions. */
@@ -165,7 +171,9 @@ function waitsOn(signals: SignalState, { signal: name, by }: PendingSignal): boo
 export function mask(work: Work, input: InputOf<'mask'>): void {
   const process = living(work, input.uuid)
   if (input.mask.some((name) => !SIGNALS[name].blockable)) throw new KernelError('INVALID', 'SIGKILL cannot be blocked')
-  work.emit(process.uuid, { type: 'signal.masked', mask: [...new Set(input.mask)] })
+  const { mask: before } = process.signals
+  const masks = { set: input.mask, block: [...before, ...input.mask], unblock: before.filter((name) => !input.mask.includes(name)) }
+  work.emit(process.uuid, { type: 'signal.masked', mask: [...new Set(masks[input.how ?? 'set'])] })
   deliverPending(work, process.uuid)
   done(work, input.reply, process.uuid)
 }
@@ -173,6 +181,7 @@ export function mask(work: Work, input: InputOf<'mask'>): void {
 export function handle(work: Work, input: InputOf<'handle'>): void {
   const process = living(work, input.uuid)
   if (!SIGNALS[input.signal].blockable) throw new KernelError('INVALID', 'SIGKILL cannot be handled')
+  if (input.handler === 'message' && !CAPABILITIES[process.spec.driver].messages) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: a signal can be blocked, ignored or left to its default`)
   work.emit(process.uuid, { type: 'signal.handled', signal: input.signal, handler: input.handler })
   deliverPending(work, process.uuid)
   done(work, input.reply, process.uuid)

@@ -4,7 +4,7 @@ import { ApiError } from '../../src/api/client.ts'
 import { parse, type Flags } from '../../src/cli/args.ts'
 import { exitCode, Failure, UsageError } from '../../src/cli/errors.ts'
 import { sinceOf } from '../../src/cli/since.ts'
-import { signalOf } from '../../src/cli/signals.ts'
+import { handlerOf, signalOf } from '../../src/cli/signals.ts'
 import { ERRORS, KernelError, type ErrorCode } from '../../src/kernel/errors.ts'
 
 const FLAGS: Flags = {
@@ -77,6 +77,18 @@ test.each([
   ['TERM', 'SIGTERM'], ['sigkill', 'SIGKILL'], ['Int', 'SIGINT'], ['STOP', 'SIGPAUSE'], ['SIGCONT', 'SIGRESUME'],
 ])('signal %s is %s', (typed, signal) => {
   expect(signalOf(typed)).toBe(signal)
+})
+
+test('signal 0 is none, and says where to look', () => {
+  expect(() => signalOf('0')).toThrow(expect.objectContaining({ message: 'there is no signal 0', hint: '`reeve ps` says what lives.' }))
+})
+
+test.each([['TERM=message', ['SIGTERM', 'message']], ['sigint=ignore', ['SIGINT', 'ignore']], ['19=default', ['SIGPAUSE', 'default']]])('handler %s', (typed, read) => {
+  expect(handlerOf(typed)).toEqual(read)
+})
+
+test.each(['TERM', 'TERM=', 'TERM=stop', 'HUP=ignore', '=message'])('there is no handler %j', (typed) => {
+  expect(() => handlerOf(typed)).toThrow(UsageError)
 })
 
 test.each(['1', '3', '', 'HUP', '0x9'])('there is no signal %j', (typed) => {

@@ -6,6 +6,7 @@ import { allowance, cost, elapsed, plural, shortId, size, tokens, when } from '.
 import type { Output } from '../output.ts'
 import { pad, safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
+import { sentText } from './signals.ts'
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const view = await reeve.get(args.words[0] ?? '')
@@ -56,6 +57,8 @@ function state(view: ProcessView, out: Output): Row[] {
     ['note', view.note],
     ['blocked', view.signals.mask.join(', ')],
     ['pending', view.signals.pending.join(', ')],
+    ['handlers', Object.entries(view.signals.handlers).map(([name, handler]) => `${name}=${handler}`).join(', ')],
+    ['signals', view.signals.recent.map((sent) => sentText(sent, now)).join('\n')],
     ['step', `${view.step} (turn ${view.turn}${view.queueCount > 0 ? `, ${view.queueCount} queued` : ''})`],
     ['created', when(view.createdAt, now)],
     ['started', view.startedAt && when(view.startedAt, now)],

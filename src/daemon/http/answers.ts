@@ -7,7 +7,7 @@ import { of } from './exact.ts'
 import { historyAnswers } from './history-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, ProcessView, ProviderCheckView, RemovedView, SteerView, StepView, UsageView,
+  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, UsageView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -48,6 +48,13 @@ const limits = of<ProcessView['limits']>()(z.object({
   maxSteps: z.int().exactOptional(), timeoutMs: ms.exactOptional(), budgetUsd: usd.exactOptional(), budgetTokens: count.exactOptional(),
 }))
 
+const sentSignal = of<SentSignalView>()(z.object({
+  signal, by: z.string(), via: z.string().nullable().describe('what the client calls itself'), root: uuid.nullable().describe('the process whose subtree was meant'),
+  disposition: z.enum(['default', 'ignored', 'message', 'pending']), at: time, escalatedMs: ms.nullable().describe('SIGKILL had to follow, after so long'),
+})).meta({ id: 'SentSignalView', description: 'A signal that was sent to a process.' })
+const handlers = z.partialRecord(signal, handler) as z.ZodType<ProcessView['signals']['handlers']>
+const pendingSignal = of<PendingSignalView>()(z.object({ signal, by: z.string(), via: z.string().nullable(), root: uuid.nullable(), dueInMs: ms.nullable().describe('at the latest; null: when it is unblocked') }))
+
 const process = of<ProcessView>()(z.object({
   uuid, pid: count, ppid: count.describe('0 is the kernel'), parentUuid: uuid.nullable().describe('its parent at the spawn'),
   name: z.string().nullable(), agent: z.string(), driver, format: z.enum(['claude', 'codex', 'gemini', 'opencode']).nullable(), state: z.enum(['created', 'running', 'zombie', 'dead']), status,
@@ -57,7 +64,7 @@ const process = of<ProcessView>()(z.object({
   elapsedMs: ms.describe('active time: it stands still while the process is suspended'),
   exit: z.object({ code: z.int(), reason: z.string(), signal: signal.exactOptional(), error: z.string().exactOptional() }).nullable(),
   stopping: z.object({ signal, by: z.string(), at: time, graceMs: ms }).nullable(),
-  signals: z.object({ mask: z.array(signal), pending: z.array(signal), handlers: z.partialRecord(signal, handler) as z.ZodType<ProcessView['signals']['handlers']> }),
+  signals: z.object({ mask: z.array(signal), pending: z.array(signal), handlers, recent: z.array(sentSignal) }),
   step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(),
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
   role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
@@ -113,6 +120,7 @@ export const answers = {
     version, affected: count.describe('how many processes the request reached'), process,
     note: z.string().exactOptional(), childrenGoOn: count.exactOptional().describe('living children of one that is being ended'),
   })),
+  signals: of<SignalsView>()(z.object({ version, uuid, pid: count, mask: z.array(signal), handlers, pending: z.array(pendingSignal), recent: z.array(sentSignal) })),
   sent: z.object({ version, id: z.string(), queueCount: count }),
   removed: of<RemovedView>()(z.object({ version, uuid, pid: count, name: z.string().nullable(), removedAt: time })),
   agents: of<AgentsView>()(z.object({ version, agents: z.array(agent), errors: z.array(problem), keys: z.record(z.string(), keyState) })),

@@ -76,3 +76,12 @@ export function route<Q extends z.ZodType, B extends z.ZodType, A extends keyof 
 }): Route {
   return one
 }
+
+/** Printable, and not long. */
+const CLIENT = /^[\x20-\x7e]{1,100}$/
+
+/** What the client calls itself: for people to read, and never a reason to trust it. */
+export function clientOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+  const name = headers['x-reeve-client']
+  return typeof name === 'string' && CLIENT.test(name) ? name : 'api'
+}

@@ -1,6 +1,6 @@
 // The API's routes, one row each: what it takes, one operation or read, what it gives. docs/api.md describes them for people,
 // openapi.ts for programs; both are held to these rows. Test: test/e2e/api.test.ts, test/e2e/events.test.ts, test/e2e/openapi.test.ts.
-import { route, type Route, type RoutesParts } from './route.ts'
+import { clientOf, route, type Route, type RoutesParts } from './route.ts'
 import { HISTORY } from './history-routes.ts'
 import { goneSignal, stream } from './stream.ts'
 import * as schemas from './schemas.ts'
@@ -15,6 +15,10 @@ const READS: readonly Route[] = [
   route({
     id: 'getProcess', method: 'GET', path: '/v1/processes/:ref', summary: 'One process, dead or alive.', answer: 'process', errors: [],
     handle: async ({ reads }, { ref }) => ({ version: 1, process: reads.view(await reads.resolve(ref)) }),
+  }),
+  route({
+    id: 'getSignals', method: 'GET', path: '/v1/processes/:ref/signals', summary: 'What becomes of its signals: mask, handlers, what waits, and the last that were sent.', answer: 'signals', errors: [],
+    handle: ({ operations }, { ref }) => operations.signals(ref),
   }),
   route({
     id: 'getSteps', method: 'GET', path: '/v1/processes/:ref/steps', summary: 'A page of its steps, oldest first.', query: schemas.stepsQuery, answer: 'steps', errors: [],
@@ -44,12 +48,17 @@ const OPERATIONS: readonly Route[] = [
   route({
     id: 'signalProcess', method: 'POST', path: '/v1/processes/:ref/signal', summary: 'Sends a signal, by its name or the kernel\'s number.', body: schemas.signalBody, answer: 'steered',
     errors: ['DISK_FULL', 'READ_ONLY'], example: { signal: 'SIGTERM', graceMs: 10_000 },
-    handle: ({ operations }, { ref, body }) => operations.signal(ref, body),
+    handle: ({ operations }, { ref, body, request }) => operations.signal(ref, body, clientOf(request)),
+  }),
+  route({
+    id: 'setSignals', method: 'POST', path: '/v1/processes/:ref/signals', summary: 'Sets its handlers, then changes its mask; what is unblocked is delivered.', body: schemas.signalsBody, answer: 'signals',
+    errors: ['DISK_FULL', 'READ_ONLY'], example: { handlers: { SIGTERM: 'message' }, block: ['SIGPAUSE'] },
+    handle: ({ operations }, { ref, body }) => operations.setSignals(ref, body),
   }),
   route({
     id: 'pauseProcess', method: 'POST', path: '/v1/processes/:ref/pause', summary: 'Pauses it at its next boundary, or at once.', body: schemas.pauseBody, answer: 'steered',
     errors: ['DISK_FULL', 'READ_ONLY'], example: { subtree: true },
-    handle: ({ operations }, { ref, body }) => operations.pause(ref, body),
+    handle: ({ operations }, { ref, body, request }) => operations.pause(ref, body, clientOf(request)),
   }),
   route({
     id: 'resumeProcess', method: 'POST', path: '/v1/processes/:ref/resume', summary: 'Wakes a suspended process, or begins a new incarnation of one that has ended.', body: schemas.resumeBody, answer: 'steered',

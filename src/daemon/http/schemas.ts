@@ -5,7 +5,7 @@ import { effortRule, fallbackRule } from '../../config/config.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
 import type { PinBody } from '../../api/history-views.ts'
-import type { AnswerBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SpawnBody } from '../../api/views.ts'
+import type { AnswerBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SignalsBody, SpawnBody } from '../../api/views.ts'
 
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
@@ -67,6 +67,15 @@ export const signalBody = of<SignalBody>()(z.strictObject({
   subtree: z.boolean().exactOptional(),
   graceMs: ms.exactOptional(),
   leastGraceMs: ms.exactOptional(),
+}))
+
+const signals = z.array(z.union([z.string().max(20), z.int().min(1).max(5)])).max(5)
+const signalName = z.enum(['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'])
+export const signalsBody = of<SignalsBody>()(z.strictObject({
+  handlers: (z.partialRecord(signalName, z.enum(['default', 'ignore', 'message'])) as z.ZodType<NonNullable<SignalsBody['handlers']>>).exactOptional(),
+  set: signals.exactOptional(),
+  block: signals.exactOptional(),
+  unblock: signals.exactOptional(),
 }))
 
 export const pauseBody = of<PauseBody>()(z.strictObject({ subtree: z.boolean().exactOptional(), now: z.boolean().exactOptional() }))

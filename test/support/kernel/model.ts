@@ -353,16 +353,16 @@ export class Model extends ModelReports {
     this.settle(p)
   }
 
-  #mask({ uuid, mask }: Input<'mask'>): void {
+  #mask({ uuid, mask, how }: Input<'mask'>): void {
     const p = this.#living(uuid)
     if (mask.includes('SIGKILL')) refuse('INVALID')
-    p.mask = [...mask]
+    p.mask = how === 'block' ? [...p.mask, ...mask] : how === 'unblock' ? p.mask.filter((one) => !mask.some((other) => other === one)) : [...mask]
     this.#arrive(p)
   }
 
   #handle({ uuid, signal, handler }: Input<'handle'>): void {
     const p = this.#living(uuid)
-    if (signal === 'SIGKILL') refuse('INVALID')
+    if (signal === 'SIGKILL' || (handler === 'message' && p.driver === 'command')) refuse('INVALID')
     p.handlers.set(signal, handler)
     this.#arrive(p)
   }

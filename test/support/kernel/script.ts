@@ -30,7 +30,7 @@ const READERS: Readonly<Record<string, Read>> = {
   }),
   signal: (line, _, reply) => ({
     type: 'signal', reply, by: by(line), signal: word(line, 1) as Signal, uuid: word(line, 2),
-    subtree: has(line, 'subtree'), graceMs: number(line, 'grace'), ...(line.options.has('least') ? { leastGraceMs: number(line, 'least') ?? 0 } : {}), freeze: has(line, 'freeze'),
+    subtree: has(line, 'subtree'), graceMs: number(line, 'grace'), ...(line.options.has('least') ? { leastGraceMs: number(line, 'least') ?? 0 } : {}), freeze: has(line, 'freeze'), ...(line.options.has('via') ? { via: line.options.get('via') ?? '' } : {}),
   }),
   resume: (line, world, reply) => ({
     type: 'resume', reply, by: by(line), uuid: word(line, 1), frozen: world.dead.get(word(line, 1)) ?? null,
@@ -40,7 +40,7 @@ const READERS: Readonly<Record<string, Read>> = {
   }),
   send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
   answer: (line, _, reply) => ({ type: 'answer', reply, by: by(line), uuid: word(line, 1), id: line.options.get('id') ?? null, option: line.words[2] ?? null, text: line.options.get('text') ?? null }),
-  mask: (line, _, reply) => ({ type: 'mask', reply, by: by(line), uuid: word(line, 1), mask: line.words.slice(2) as Signal[] }),
+  mask: (line, _, reply) => ({ type: 'mask', reply, by: by(line), uuid: word(line, 1), mask: line.words.slice(2) as Signal[], ...(line.options.has('how') ? { how: line.options.get('how') as 'block' } : {}) }),
   handle: (line, _, reply) => ({ type: 'handle', reply, by: by(line), uuid: word(line, 1), signal: word(line, 2) as Signal, handler: word(line, 3) as Handler }),
   hold: (line) => ({ type: 'hold', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
   release: (line) => ({ type: 'release', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
