@@ -6,8 +6,8 @@ import type { Waiting } from './ladder.ts'
 
 export interface Cage {
   readonly waiting: Waiting
-  /** looking costs next to nothing, so it is done at each end of a program; else only at each poll, together with others */
-  readonly cheapLooks: boolean
+  /** Calls back when it is a good time to look, after the programs have ended: at once, or soon together with others. */
+  look(look: () => void): void
   /** makes what takes time to be made; right before each `enter` */
   prepare(): Promise<void>
   /** makes what is needed and says what to run, so that the program is inside, in `cwd`, from its first instruction */

@@ -152,14 +152,20 @@ export class OwnedContainment implements Containment {
     return {
       pollMs: cage.waiting.pollMs,
       watch: (wake) => {
-        const stops: (() => void)[] = []
-        const wakeOrWatch = () => {
-          if (this.#programsEnded() && !cage.isEmpty()) stops.push(cage.waiting.watch(wake))
+        const stops = new Set<() => void>()
+        let isOver = false
+        const look = () => {
+          if (isOver) return
+          if (!cage.isEmpty()) stops.add(cage.waiting.watch(wake))
           wake()
         }
-        if (cage.cheapLooks) for (const program of this.#programs) if (!program.ended) stops.push(program.onEnd(wakeOrWatch))
-        if (cage.cheapLooks) wakeOrWatch()
-        return () => { for (const stop of stops) stop() }
+        const lookAtEnd = () => { if (this.#programsEnded()) cage.look(look) }
+        for (const program of this.#programs) if (!program.ended) stops.add(program.onEnd(lookAtEnd))
+        lookAtEnd()
+        return () => {
+          isOver = true
+          for (const stop of stops) stop()
+        }
       },
     }
   }

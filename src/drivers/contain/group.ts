@@ -7,12 +7,12 @@ import type { OsHandle } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
 import { groupHasMembers, liveness, signalGroup, signalOne } from './handle.ts'
 import type { OsSignal } from './handle.ts'
-import { census, isZombie } from './proc.ts'
-import type { MarkedRow } from './proc.ts'
+import { census, isZombie, togetherSoon } from './proc.ts'
+import type { Census, MarkedRow } from './proc.ts'
 import { Still } from './still.ts'
 
 /** Nothing tells us that a foreign process has ended: we look. */
-const POLL_MS = 10
+const POLL_MS = 20
 
 /** Who is told of groups, so that they end also if we do not live to do it. */
 export interface Witness {
@@ -21,8 +21,8 @@ export interface Witness {
 }
 
 export class GroupCage implements Cage {
-  // A look reads the whole process table; polls of many containments share one.
-  readonly cheapLooks = false
+  // A look reads the whole process table: many containments share one.
+  readonly look = togetherSoon
   readonly waiting = { pollMs: POLL_MS, watch: () => () => {} }
   readonly #marker: string
   readonly #witness: Witness
@@ -31,6 +31,8 @@ export class GroupCage implements Cage {
   /** members as last seen, by PID */
   #known = new Map<number, OsHandle>()
   readonly #told = new Set<OsHandle>()
+  /** groups and members that SIGKILL was sent to */
+  readonly #killed = new Set<string>()
   readonly #still = new Still(() => this.#scan())
 
   constructor(marker: string, witness: Witness) {
@@ -52,6 +54,7 @@ export class GroupCage implements Cage {
 
   admit(handle: OsHandle): void {
     this.#groups.add(handle.pgid)
+    this.#killed.delete(groupKey(handle))
     this.#known.set(handle.pid, handle)
     this.#tell(handle)
   }
@@ -67,12 +70,12 @@ export class GroupCage implements Cage {
   }
 
   #vouchBy(handle: OsHandle): void {
-    const rows = census().filter((row) => !isZombie(row))
-    for (const { pid, startTime, pgid } of rows.filter((row) => row.pgid === handle.pgid)) {
+    const all = census()
+    for (const { pid, startTime, pgid } of all.inGroup(handle.pgid).filter((row) => !isZombie(row))) {
       this.#known.set(pid, { pid, startTime, pgid })
       this.#tell({ pid, startTime, pgid })
     }
-    this.#letGo(rows)
+    this.#letGo(all)
   }
 
   members(): readonly number[] {
@@ -92,15 +95,20 @@ export class GroupCage implements Cage {
     }
   }
 
-  // The group first and as one, so that a member which forks is not chased; then all others, one by one.
+  // The group first and as one, so that a member which forks is not chased; then all others, one by one. Whoever was in the
+  // group and is there at the next look all the same is killed by himself. Who has his signal needs no second.
   kill(): void {
     const members = this.#scan()
-    const killed = new Set<number>()
+    const groups = new Set<number>()
     for (const handle of members) {
-      if (!this.#groups.has(handle.pgid) || killed.has(handle.pgid)) continue
-      if (signalGroup(handle, 'SIGKILL') === 'sent') killed.add(handle.pgid)
+      if (!this.#groups.has(handle.pgid) || groups.has(handle.pgid) || this.#killed.has(groupKey(handle))) continue
+      if (signalGroup(handle, 'SIGKILL') === 'sent') groups.add(handle.pgid)
     }
-    for (const handle of members) signalOne(handle, 'SIGKILL')
+    for (const handle of members) {
+      if (groups.has(handle.pgid) || this.#killed.has(key(handle))) continue
+      if (signalOne(handle, 'SIGKILL') === 'sent') this.#killed.add(key(handle))
+    }
+    for (const pgid of groups) this.#killed.add(groupKey({ pgid }))
   }
 
   freeze(): void {
@@ -130,19 +138,24 @@ export class GroupCage implements Cage {
   }
 
   /** Groups that are empty and members that are gone are of no use any more. */
-  #letGo(living: readonly MarkedRow[]): void {
-    const groups = new Set(living.map((row) => row.pgid))
-    for (const pgid of this.#groups) if (!groups.has(pgid)) this.#groups.delete(pgid)
-    const started = new Map(living.map((row) => [row.pid, row.startTime]))
-    for (const handle of [...this.#told]) if (started.get(handle.pid) !== handle.startTime) this.#forget(handle)
+  #letGo(all: Census): void {
+    const isLiving = (row: MarkedRow | undefined): boolean => row !== undefined && !isZombie(row)
+    for (const pgid of this.#groups) if (!all.inGroup(pgid).some(isLiving)) this.#groups.delete(pgid)
+    for (const handle of [...this.#told]) {
+      const row = all.get(handle.pid)
+      if (!isLiving(row) || row?.startTime !== handle.startTime) this.#forget(handle)
+    }
   }
 
   /** All living members now, parents before their children. */
   #scan(): readonly OsHandle[] {
-    const rows = census().filter((row) => row.pid > 1 && row.pid !== process.pid)
-    const groups = this.#confirmedGroups(rows)
-    const seeds = rows.filter((row) => row.marker === this.#marker || groups.has(row.pgid) || this.#knows(row))
-    const members = withDescendants(seeds, rows).filter((row) => !isZombie(row))
+    const all = census()
+    const known = [...this.#known.values()].flatMap((handle) => all.get(handle.pid) ?? []).filter((row) => this.#knows(row))
+    const own = [...known, ...all.marked(this.#marker)]
+    // Groups of ours in which somebody lives whom we know, or who is marked: their numbers cannot have been reused.
+    const groups = new Set(own.map((row) => row.pgid).filter((pgid) => this.#groups.has(pgid)))
+    const seeds = [...own, ...[...groups].flatMap((pgid) => all.inGroup(pgid))]
+    const members = withDescendants(seeds, all).filter((row) => !isZombie(row))
     const handles = members.map(({ pid, startTime, pgid }) => ({ pid, startTime, pgid }))
     this.#known = new Map(handles.map((handle) => [handle.pid, handle]))
     return handles
@@ -151,19 +164,22 @@ export class GroupCage implements Cage {
   #knows(row: MarkedRow): boolean {
     return this.#known.get(row.pid)?.startTime === row.startTime
   }
-
-  /** Groups of ours in which a process lives that we know, or that is marked: their numbers cannot have been reused. */
-  #confirmedGroups(rows: readonly MarkedRow[]): ReadonlySet<number> {
-    const vouchers = rows.filter((row) => this.#groups.has(row.pgid) && (this.#knows(row) || row.marker === this.#marker))
-    return new Set(vouchers.map((row) => row.pgid))
-  }
 }
 
-function withDescendants(seeds: readonly MarkedRow[], rows: readonly MarkedRow[]): MarkedRow[] {
-  const found = new Map(seeds.map((row) => [row.pid, row]))
-  const children = Map.groupBy(rows, (row) => row.ppid)
+// Nobody's containment has the system's init in it, or us.
+function withDescendants(seeds: readonly MarkedRow[], all: Census): MarkedRow[] {
+  const isStranger = ({ pid }: MarkedRow): boolean => pid <= 1 || pid === process.pid
+  const found = new Map(seeds.filter((row) => !isStranger(row)).map((row) => [row.pid, row]))
   for (const parent of found.values()) {
-    for (const child of children.get(parent.pid) ?? []) found.set(child.pid, child)
+    for (const child of all.childrenOf(parent.pid)) if (!isStranger(child)) found.set(child.pid, child)
   }
   return [...found.values()]
+}
+
+function key({ pid, startTime }: OsHandle): string {
+  return `${pid}:${startTime}`
+}
+
+function groupKey({ pgid }: Pick<OsHandle, 'pgid'>): string {
+  return `group:${pgid}`
 }

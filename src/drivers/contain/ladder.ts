@@ -49,10 +49,14 @@ async function askToEnd(rungs: Rungs, signal: 'SIGTERM' | 'SIGINT', graceMs: num
   return until(() => rungs.isEmpty(), left(), rungs.waiting)
 }
 
+// Who was born while we killed is killed at a later look. Most of these find that nothing has to be done but to wait.
 function killAll(rungs: Rungs): Promise<boolean> {
+  let nextMs = 0
   const gone = () => {
     if (rungs.isEmpty()) return true
+    if (performance.now() < nextMs) return false
     rungs.kill()
+    nextMs = performance.now() + rungs.waiting.pollMs / 2
     return false
   }
   return until(gone, SURVIVE_MS, rungs.waiting)

@@ -17,7 +17,6 @@ const POLL_MS = 50
 const WAKE_MS = 1_000
 
 export class PidnsCage implements Cage {
-  readonly cheapLooks = true
   readonly waiting = { pollMs: POLL_MS, watch: (wake: () => void) => this.#namespace?.onEnd(wake) ?? (() => {}) }
   readonly #namespaces: Namespaces
   readonly #proxies = new Map<number, OsHandle>()
@@ -29,6 +28,10 @@ export class PidnsCage implements Cage {
 
   constructor(namespaces: Namespaces) {
     this.#namespaces = namespaces
+  }
+
+  look(look: () => void): void {
+    look()
   }
 
   /** Programs of one incarnation share one namespace; after a kill the next program gets a new one. */
@@ -85,10 +88,12 @@ export class PidnsCage implements Cage {
     this.#wakeProxies()
   }
 
-  // Members are not reaped while their proxy is stopped, and the init does not end before they are.
+  // Members are not reaped while their proxy is stopped, and the init does not end before they are. That a proxy has stopped
+  // itself without us is rare: it is woken at the next look.
   kill(): void {
+    const isSecond = this.#namespace?.isClosed === true
     this.#namespace?.kill()
-    this.#wakeProxies()
+    if (isSecond || this.#still.holds) this.#wakeProxies()
   }
 
   freeze(): void {

@@ -2,7 +2,7 @@
 // Reads only, never signals. On Linux it is /proc; elsewhere `ps` (ps.ts). Reads are synchronous: an identity that is
 // looked up before a signal must not grow old across an await.
 // Tests: test/processes/contain-handle.test.ts.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 import { psCensus, psRow } from './ps.ts'
 
 /** The name of the environment variable that names the incarnation a program belongs to. */
@@ -60,14 +60,65 @@ export function isInit(pid: number): boolean {
   return pid > 1 && /^NSpid:.*\s1$/m.test(readOrNull(`/proc/${pid}/status`) ?? '')
 }
 
-let shared: readonly MarkedRow[] | null = null
+/** All processes at one moment, and who belongs to whom. */
+export class Census {
+  readonly rows: readonly MarkedRow[]
+  readonly #byPid: ReadonlyMap<number, MarkedRow>
+  #children: ReadonlyMap<number, readonly MarkedRow[]> | null = null
+  #groups: ReadonlyMap<number, readonly MarkedRow[]> | null = null
+  #marked: ReadonlyMap<string | null, readonly MarkedRow[]> | null = null
+
+  constructor(rows: readonly MarkedRow[]) {
+    this.rows = rows
+    this.#byPid = new Map(rows.map((row) => [row.pid, row]))
+  }
+
+  get(pid: number): MarkedRow | undefined {
+    return this.#byPid.get(pid)
+  }
+
+  childrenOf(pid: number): readonly MarkedRow[] {
+    this.#children ??= Map.groupBy(this.rows, (row) => row.ppid)
+    return this.#children.get(pid) ?? []
+  }
+
+  inGroup(pgid: number): readonly MarkedRow[] {
+    this.#groups ??= Map.groupBy(this.rows, (row) => row.pgid)
+    return this.#groups.get(pgid) ?? []
+  }
+
+  marked(marker: string): readonly MarkedRow[] {
+    this.#marked ??= Map.groupBy(this.rows, (row) => row.marker)
+    return this.#marked.get(marker) ?? []
+  }
+}
+
+let shared: Census | null = null
+let lastMs = 0
 
 /** All processes. Callers in the same turn of the event loop share one reading. */
-export function census(): readonly MarkedRow[] {
+export function census(): Census {
   if (shared !== null) return shared
-  shared = LINUX ? procCensus() : psCensus()
+  const begun = performance.now()
+  shared = new Census(LINUX ? procCensus() : psCensus())
+  lastMs = performance.now() - begun
   setImmediate(() => { shared = null })
   return shared
+}
+
+/** A census takes at most this part of the time in which many wait for theirs. */
+const CENSUS_PART = 0.25
+let lookers: (() => void)[] = []
+
+/** Calls back soon, in one turn with all others who asked meanwhile, so that they share a census. */
+export function togetherSoon(look: () => void): void {
+  lookers.push(look)
+  if (lookers.length > 1) return
+  setTimeout(() => {
+    const all = lookers
+    lookers = []
+    for (const each of all) each()
+  }, lastMs / CENSUS_PART)
 }
 
 /** Names this boot of the machine, so that start times of two boots are never compared; '0' where start times are dates. */
@@ -113,11 +164,31 @@ function listOrNone(dir: string): string[] {
   }
 }
 
+const scratch = Buffer.allocUnsafe(64 * 1024)
+
 // A process may end between any two reads (ENOENT, ESRCH) or belong to somebody else (EACCES): it is not there for us.
+// This is done for each process that there is, again and again: `readFileSync` would take more than twice the time.
 function readOrNull(path: string): string | null {
+  let fd: number
   try {
-    return readFileSync(path, 'latin1')
+    fd = openSync(path, 'r')
   } catch {
     return null
+  }
+  try {
+    return readAll(fd)
+  } catch {
+    return null
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function readAll(fd: number): string {
+  let text = ''
+  for (;;) {
+    const length = readSync(fd, scratch, 0, scratch.length, null)
+    if (length === 0) return text
+    text += scratch.latin1Slice(0, length)
   }
 }

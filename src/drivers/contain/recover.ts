@@ -41,14 +41,14 @@ function look(intent: ContainmentIntent, handle: OsHandle | null): Found {
     kind: intent.kind,
     dir: isOurs(intent) && existsSync(join(intent.path ?? '', 'cgroup.procs')) ? 'there' : 'absent',
     handle: handle === null ? 'none' : sameBoot ? liveness(handle) : 'gone',
-    marked: sameBoot && census().some((row) => row.marker === intent.marker && row.pid !== process.pid && !isZombie(row)),
+    marked: sameBoot && census().marked(intent.marker).some((row) => row.pid !== process.pid && !isZombie(row)),
   }
 }
 
 // Whoever is in a namespace of the incarnation's own, or waits outside for one who is, leads to its init. What lives inside is
 // the init's and dies with it, also what cleared its environment. The lifeline and the guardian have failed before.
 function initsOf(marker: string, handle: OsHandle | null): readonly OsHandle[] {
-  const rows = census().filter((row) => !isZombie(row) && row.pid !== process.pid)
+  const rows = census().rows.filter((row) => !isZombie(row) && row.pid !== process.pid)
   const ours = rows.filter((row) => row.marker === marker || (row.pid === handle?.pid && row.startTime === handle.startTime))
   const namespaces = new Set(ours.map((row) => pidNamespaceOf(row.pid, 'children')))
   for (const shared of [null, pidNamespaceOf(process.pid, 'own')]) namespaces.delete(shared)
