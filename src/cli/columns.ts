@@ -14,36 +14,41 @@ export interface Column {
 const SPACE = '  '
 const GAP = SPACE.length
 
-/** The lines of the table, with its titles first. In plain loops: code that runs once is slow, and this is most of `reeve ps`. */
+/**
+ * The lines of the table, with its titles first. Plain loops in one function: code that runs once is slow, and this is most of
+ * `reeve ps`. Parts of it would be called so often that V8 began to optimise them, and the command's end had to wait for that.
+ */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[], maxWidth: number, ellipsis = '…'): string[] {
   const all = [columns.map(({ title }) => title), ...rows]
   const natural = columns.map(() => 0)
-  const plain = all.map((row) => measured(row, natural))
+  const plain: boolean[] = []
+  for (let index = 0; index < all.length; index++) {
+    const row = all[index] ?? []
+    const isPlain = isAllPlain(row.join(''))
+    plain.push(isPlain)
+    for (let i = 0; i < row.length; i++) {
+      const text = row[i] ?? ''
+      const wide = isPlain ? text.length : width(text)
+      if (wide > (natural[i] ?? 0)) natural[i] = wide
+    }
+  }
   const widths = visible(narrowed(columns, natural, maxWidth), maxWidth)
-  return all.map((row, index) => {
+  const lines: string[] = []
+  for (let index = 0; index < all.length; index++) {
+    const row = all[index] ?? []
     let line = ''
     for (let i = 0; i < widths.length; i++) {
       const text = row[i] ?? ''
       const room = widths[i] ?? 0
-      const right = columns[i]?.side === 'right'
+      const isRight = columns[i]?.side === 'right'
       const isShort = plain[index] && text.length <= room
-      const cell = isShort ? (right ? text.padStart(room) : text.padEnd(room)) : pad(fit(text, room, ellipsis), room, right ? 'right' : 'left')
+      const cell = isShort ? (isRight ? text.padStart(room) : text.padEnd(room)) : pad(fit(text, room, ellipsis), room, isRight ? 'right' : 'left')
       const paint = index > 0 ? columns[i]?.paint : undefined
       line += (i > 0 ? SPACE : '') + (paint ? paint(cell, index - 1) : cell)
     }
-    return line.trimEnd()
-  })
-}
-
-/** Raises `most` to the widths of a row's cells; are all as wide as they are long? */
-function measured(row: readonly string[], most: number[]): boolean {
-  const isPlain = isAllPlain(row.join(''))
-  for (let i = 0; i < row.length; i++) {
-    const text = row[i] ?? ''
-    const columns = isPlain ? text.length : width(text)
-    if (columns > (most[i] ?? 0)) most[i] = columns
+    lines.push(line.trimEnd())
   }
-  return isPlain
+  return lines
 }
 
 /** Without the columns for which there is no room at all; the last one may be cut. */
