@@ -5,6 +5,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../kernel/errors.ts'
 import { withInstall } from './installed.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../drivers/port.ts'
+import type { RunFiles } from '../drivers/files/run-files.ts'
 import type { Containment, Ladder } from '../drivers/contain/contain.ts'
 import type { Ack, Report } from '../kernel/reports.ts'
 
@@ -13,6 +14,8 @@ export interface IncarnationParts {
   readonly launch: Omit<Launch, 'containment'>
   readonly open: () => Promise<Containment>
   readonly report: (report: Report) => Promise<Ack>
+  /** its worktree; null if it has none of its own */
+  readonly files: Pick<RunFiles, 'begin' | 'pass' | 'abandon' | 'close'> | null
   readonly isHeld: () => boolean
   readonly live: KernelPort['live']
   readonly log: (message: string, error: unknown) => void
@@ -71,6 +74,7 @@ export class Incarnation {
 
   /** Cancels what runs in it; idempotent. */
   cancel(): void {
+    this.#parts.files?.abandon()
     this.#abort.abort()
   }
 
@@ -80,6 +84,7 @@ export class Incarnation {
     await this.#order
     const agent = await this.#started
     await agent?.[Symbol.asyncDispose]()
+    await this.#parts.files?.close()
     const result = await this.#containment?.dispose()
     if (result && result.survivors.length > 0) return result.survivors
     await rm(this.#parts.launch.tmpDir, { recursive: true, force: true, maxRetries: 2 })
@@ -90,6 +95,7 @@ export class Incarnation {
     const { driver, launch, open } = this.#parts
     try {
       await mkdir(launch.tmpDir, { recursive: true, mode: 0o700 })
+      await this.#parts.files?.begin()
       this.#containment = await open()
       return await driver.start({ ...launch, containment: this.#containment }, this.#port())
     } catch (error) {
@@ -108,12 +114,15 @@ export class Incarnation {
   }
 
   #port(): KernelPort {
-    const { report, live } = this.#parts
+    const { report: say, files, live } = this.#parts
+    const report: KernelPort['report'] = files ? (said) => files.pass(said) : say
     return { report, live, signal: this.#abort.signal, clear: () => this.#clear() }
   }
 
   async #clear(): Promise<void> {
     const { signal } = this.#abort
+    // Who was told to wait is given first what it was told to wait for.
+    await this.#order
     signal.throwIfAborted()
     if (!this.#parts.isHeld()) return
     const aborted = Promise.withResolvers<never>()

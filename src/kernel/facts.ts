@@ -112,7 +112,7 @@ export type FactBody =
   | { readonly type: 'signal.masked'; readonly mask: readonly Signal[] }
   | { readonly type: 'signal.handled'; readonly signal: Signal; readonly handler: Handler }
   // messages
-  | { readonly type: 'process.queue'; readonly id: string; readonly from: Sender; readonly text: string }
+  | { readonly type: 'process.queue'; readonly id: string; readonly from: Sender; readonly text: string; readonly urgent?: true }
   | { readonly type: 'process.incoming'; readonly id: string; readonly from: Sender; readonly turn: number; readonly queuedAt: number }
   | { readonly type: 'process.output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
   | { readonly type: 'process.error'; readonly message: string }

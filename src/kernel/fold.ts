@@ -89,7 +89,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'signal.unpended': (p, b) => ({ ...p, signals: { ...p.signals, pending: p.signals.pending.filter((x) => x.signal !== b.signal) } }),
   'signal.masked': (p, b) => ({ ...p, signals: { ...p.signals, mask: b.mask } }),
   'signal.handled': (p, b) => ({ ...p, signals: { ...p.signals, handlers: { ...p.signals.handlers, [b.signal]: b.handler } } }),
-  'process.queue': (p, b, f) => ({ ...p, queue: [...p.queue, { id: b.id, from: b.from, seq: f.seq }] }),
+  'process.queue': (p, b, f) => ({ ...p, queue: [...p.queue, { id: b.id, from: b.from, seq: f.seq, ...(b.urgent ? { urgent: true } : {}) }] }),
   'process.incoming': (p, b) => ({ ...p, queue: p.queue.filter((m) => m.id !== b.id) }),
   'process.pinned': (p, b) => ({ ...p, pinned: b.pinned }),
   'process.output': same,

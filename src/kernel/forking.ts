@@ -32,12 +32,10 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
   const pid = work.takePid()
   const parent = origin.parentUuid === null ? undefined : work.get(origin.parentUuid)
   const link: Origin = { uuid: origin.uuid, step: at.step, seq: at.seq }
-  // What it is told now is to be read before it goes on: the turn that was open there is over.
-  const state = message === null ? at.state : { ...at.state, turnOpen: false }
-  work.emit(uuid, { type: 'process.forked', pid, spec, parentUuid: origin.parentUuid, depth: origin.depth, by: input.by, origin: link, state })
+  work.emit(uuid, { type: 'process.forked', pid, spec, parentUuid: origin.parentUuid, depth: origin.depth, by: input.by, origin: link, state: at.state })
   if (parent && isLiving(parent)) work.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
   else if (origin.parentUuid !== null) work.emit(uuid, { type: 'process.reparented', parent: null })
-  if (message) enqueue(work, uuid, { id: message.id, from: input.by, text: message.text })
+  if (message) enqueue(work, uuid, { id: message.id, from: input.by, text: message.text, urgent: true })
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note: null } })
   work.effect({ type: 'start', uuid, pid })
 }

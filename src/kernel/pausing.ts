@@ -105,6 +105,7 @@ export function settle(work: Work, uuid: Uuid): void {
   if (life.state !== 'running' || life.activity !== 'ready' || !life.attached || life.stopping || life.holds.length > 0) return
   // A command ends by itself, also after its turn.
   if (!CAPABILITIES[process.spec.driver].messages) return
+  if (progress.turnOpen && isExternal(process.spec) && queue.some(({ urgent }) => urgent)) return putIn(work, process)
   if (progress.turnOpen) {
     work.emit(uuid, { type: 'process.working', turn: progress.turn, message: null })
     work.effect({ type: 'driver.proceed', uuid, pid: process.pid, turn: progress.turn })
@@ -113,6 +114,28 @@ export function settle(work: Work, uuid: Uuid): void {
   const next = queue[0]
   if (next) beginTurn(work, process, next)
   else if (!process.spec.interactive) terminate(work, process, COMPLETED)
+}
+
+/** An agent of others goes on with an open turn by a prompt: what it was told since is that prompt. */
+function putIn(work: Work, { uuid, pid, progress: { turn }, queue: [next] }: Process): void {
+  if (!next) return
+  work.emit(uuid, { type: 'process.incoming', id: next.id, from: next.from, turn, queuedAt: next.seq })
+  work.emit(uuid, { type: 'process.working', turn, message: next.id })
+  work.effect({ type: 'driver.deliver', uuid, pid, message: next.id, seq: next.seq, turn })
+}
+
+/**
+ * Puts what came with a resume, and all that waited before it, into the turn that is on. True if there was any: the model
+ * call that was about to begin waits until it has been read. Nowhere else could the turn not end in the meantime.
+ */
+export function deliverUrgent(work: Work, { uuid, pid, life, progress: { turn }, queue }: Process): boolean {
+  if (life.state !== 'running' || life.activity !== 'working') return false
+  const due = queue.slice(0, queue.findLastIndex(({ urgent }) => urgent) + 1)
+  for (const { id, from, seq } of due) {
+    work.emit(uuid, { type: 'process.incoming', id, from, turn, queuedAt: seq })
+    work.effect({ type: 'driver.deliver', uuid, pid, message: id, seq, turn })
+  }
+  return due.length > 0
 }
 
 function beginTurn(work: Work, process: Process, next: Process['queue'][number]): void {

@@ -7,7 +7,7 @@ import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } 
 import { unasked, waiting } from './asking.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { heldByBudget, holdIfOverBudget, stepsLeft } from './limits.ts'
-import { freezeDrained, settle } from './pausing.ts'
+import { deliverUrgent, freezeDrained, settle } from './pausing.ts'
 import { terminate } from './release.ts'
 import { closeCall, closeModelCall } from './spawning.ts'
 import { isSuspended } from './status.ts'
@@ -86,7 +86,7 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
     warnOfContext(work, process)
   }
   // A session that begins knows nothing of a turn that an earlier one left open.
-  const lost = isExternal(process.spec) && process.progress.turnOpen && process.sessionId === null
+  const lost = isExternal(process.spec) && process.progress.turnOpen && process.sessionId === null && process.forkOf === undefined
   work.emit(uuid, { type: 'process.ready', turn: process.progress.turn, ...(lost ? { outcome: 'interrupted' } : {}) })
   freezeDrained(work, work.need(uuid))
   settle(work, uuid)
@@ -115,6 +115,7 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
   if (process.context?.compacting === true) throw new KernelError('INVALID', `step ${report.step} cannot begin: the context is being compacted`)
   if (report.step > progress.step && stepsLeft(process) === 0) return endByLimit(work, process)
   if (heldByBudget(work, process)) return 'held'
+  if (deliverUrgent(work, process)) return 'held'
   work.emit(process.uuid, { type: 'model.started', step: report.step, attempt: report.attempt, model: report.model })
   return 'go'
 }

@@ -43,7 +43,7 @@ function alreadyRuns(work: Work, process: Process, input: Resume): void {
 
 function wakeUp(work: Work, process: Process, input: Resume): void {
   if (input.spec) throw new KernelError('INVALID', 'overrides need an ended process: stop it first')
-  if (input.message) enqueue(work, process.uuid, { id: input.message.id, from: input.by, text: input.message.text })
+  if (input.message) enqueue(work, process.uuid, { id: input.message.id, from: input.by, text: input.message.text, urgent: true })
   let affected = release(work, process.uuid, input.by, (hold) => mayRelease(input.by, hold)) ? 1 : 0
   if (input.by === 'user' && !input.only) affected += wakeAncestors(work, process, input.by)
   if (input.subtree) affected += releaseBelow(work, process, input.by)
@@ -79,7 +79,7 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(input.spec ? { spec: input.spec } : {}), ...(anew ? { rerun: true } : {}) })
   findParent(work, process)
   if (anew) askAgain(work, work.need(uuid))
-  if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text })
+  if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text, urgent: true })
   done(work, input, process, 1, null)
   work.effect({ type: 'start', uuid, pid })
 }

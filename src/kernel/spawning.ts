@@ -133,7 +133,7 @@ export function closeCall(work: Work, uuid: Uuid, call: { readonly callId: strin
 }
 
 /** A message into the queue. Errors: RESOURCE_EXHAUSTED at 1,000. */
-export function enqueue(work: Work, uuid: Uuid, message: { readonly id: string; readonly from: Sender; readonly text: string }): void {
+export function enqueue(work: Work, uuid: Uuid, message: { readonly id: string; readonly from: Sender; readonly text: string; readonly urgent?: true }): void {
   if (isQueueFull(work.need(uuid))) throw new KernelError('RESOURCE_EXHAUSTED', `${MAX_QUEUE} messages wait already`)
   work.emit(uuid, { type: 'process.queue', ...message })
 }

@@ -282,6 +282,8 @@ export interface QueuedMessage {
   readonly id: string
   readonly from: Sender
   readonly seq: number
+  /** it came with a resume: it, and all before it, is to be read before the next model call */
+  readonly urgent?: true
 }
 
 /** Wall times in ms; `elapsedMs` is active time up to `since` (monotonic), which is null while the clock stands. */

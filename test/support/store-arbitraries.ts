@@ -78,7 +78,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'signal.unpended': [{ signal }],
   'signal.masked': [{ mask: fc.array(signal, { maxLength: 3 }) }],
   'signal.handled': [{ signal, handler: fc.constantFrom('default', 'ignore', 'message') }],
-  'process.queue': [{ id: shortText, from: sender, text }],
+  'process.queue': [{ id: shortText, from: sender, text, urgent: fc.constant(true) }, ['urgent']],
   'process.incoming': [{ id: shortText, from: sender, turn: number, queuedAt: number }],
   'process.output': [{ stream: fc.constantFrom('stdout', 'stderr'), text }],
   'process.error': [{ message: text }],

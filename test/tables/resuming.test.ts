@@ -64,6 +64,119 @@ describe('of the dead', () => {
     `)
   })
 
+  test('a message is read before the next model call of the turn that was open, after what waited before it', () => {
+    expect(play(`
+      .live a
+      .report a model 1
+      .send a
+      .report a exited none error=boom
+      .released a
+      resume a message
+      start a
+      report a up
+      report a model 1 attempt=1
+      report a model 1 attempt=1
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+      a.11 process.resumed #2 by user from step 0
+      a.12 process.queue m8
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.13 process.started
+      a.14 model.failed 1 interrupted
+        -> driver.start a#2
+        == a starting
+      > report a up
+      a.15 process.ready turn 1
+      a.16 process.working turn 1
+        -> driver.proceed a#2 turn 1
+        -> ack ok
+        == a working
+      > report a model 1 attempt=1
+      a.17 process.incoming m5 turn 1
+      a.18 process.incoming m8 turn 1
+        -> driver.deliver a#2 m5 turn 1
+        -> driver.deliver a#2 m8 turn 1
+        -> ack held
+      > report a model 1 attempt=1
+      a.19 model.started 1 try 1
+        -> ack go
+      "
+    `)
+  })
+
+  test('one that never had its first turn reads the intent and the message in one', () => {
+    expect(play(`
+      .spawn a
+      .signal SIGKILL a
+      resume a message
+      start a
+      report a up
+      report a model 1
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+      a.7 process.resumed #2 by user from step 0
+      a.8 process.queue m3
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.9 process.started
+        -> driver.start a#2
+        == a starting
+      > report a up
+      a.10 process.ready turn 0
+      a.11 process.incoming intent turn 1
+      a.12 process.working turn 1 intent
+        -> driver.deliver a#2 intent turn 1
+        -> ack ok
+        == a working
+      > report a model 1
+      a.13 process.incoming m3 turn 1
+        -> driver.deliver a#2 m3 turn 1
+        -> ack held
+      "
+    `)
+  })
+
+  test('an agent of others goes on with its open turn by the message', () => {
+    expect(play(`
+      .spawn a acp
+      .start a
+      .report a up session=s1
+      .report a exited none error=boom
+      .released a
+      resume a message
+      start a
+      report a up session=s1
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+      a.10 process.resumed #2 by user from step 0
+      a.11 process.queue m6
+        -> done, 1 affected
+        -> start a#2
+        == a pending
+      > start a
+      a.12 process.started
+        -> driver.start a#2
+        == a starting
+      > report a up session=s1
+      a.13 process.handle s1
+      a.14 process.ready turn 1
+      a.15 process.incoming m6 turn 1
+      a.16 process.working turn 1 m6
+        -> driver.deliver a#2 m6 turn 1
+        -> ack ok
+        == a working
+      "
+    `)
+  })
+
   test('a failed one goes on with the turn that was open', () => {
     expect(play(`
       .live a
@@ -212,7 +325,7 @@ describe('of the dead', () => {
       .released a
       .resume a
     `)
-    expect(player.world.row('a')?.signals).toEqual({ mask: [], pending: [], handlers: {} })
+    expect(player.world.row('a')?.signals).toMatchObject({ mask: [], pending: [], handlers: {} })
   })
 })
 
@@ -285,7 +398,39 @@ describe('of the suspended', () => {
     `)
   })
 
-  test('a message waits in the queue until the open turn is over', () => {
+  test('a message is put into the open turn before its next model call', () => {
+    expect(play(`
+      .live a interactive
+      .report a model 1
+      .send a
+      .signal SIGPAUSE a
+      .report a answer 1 calls=c1:once
+      .report a tool c1
+      resume a message
+      report a model 2
+      report a model 2
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a message
+      a.14 process.queue m9
+      a.15 process.released user/user
+        -> driver.unpause a#1
+        -> done, 1 affected
+        == a working
+      > report a model 2
+      a.16 process.incoming m5 turn 1
+      a.17 process.incoming m9 turn 1
+        -> driver.deliver a#1 m5 turn 1
+        -> driver.deliver a#1 m9 turn 1
+        -> ack held
+      > report a model 2
+      a.18 model.started 2 try 1
+        -> ack go
+      "
+    `)
+  })
+
+  test('where the open turn ends without one, it begins the next', () => {
     expect(play(`
       .live a interactive
       .signal SIGPAUSE a

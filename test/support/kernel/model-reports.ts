@@ -67,8 +67,10 @@ export class ModelReports {
   /** An agent that is ready goes on, begins the next message's turn, or is done. */
   settle(p: Proc): void {
     if (p.state !== 'running' || !p.attached || p.stopping || p.holds.length > 0 || p.activity !== 'ready' || p.driver === 'command') return
-    if (p.turnOpen) p.activity = 'working'
-    else if (p.queue > 0) {
+    if (p.turnOpen) {
+      if (p.external && p.urgent > 0) this.take(p)
+      p.activity = 'working'
+    } else if (p.queue > 0) {
       this.take(p)
       p.turn += 1
       Object.assign(p, { turnOpen: true, activity: 'working' })
@@ -78,6 +80,7 @@ export class ModelReports {
   /** The first message of its queue. */
   take(p: Proc): void {
     p.queue -= 1
+    p.urgent = Math.max(0, p.urgent - 1)
     if (p.intentAt !== null) p.intentAt = p.intentAt === 0 ? null : p.intentAt - 1
   }
 
@@ -179,6 +182,7 @@ export class ModelReports {
   #up(p: Proc, { window, sessionId }: Extract<Report, { type: 'up' }>): string {
     if (p.activity !== 'starting') return 'late'
     const began = p.session
+    const canFork = p.forkOf
     if (sessionId !== undefined) Object.assign(p, { session: true, forkOf: false })
     if (window !== undefined && p.driver !== 'command') p.window = window
     if (p.driver === 'command') {
@@ -187,7 +191,7 @@ export class ModelReports {
       Object.assign(p, { turnOpen: true, activity: 'working' })
       return 'ok'
     }
-    if (p.external && !began) p.turnOpen = false
+    if (p.external && !began && !canFork) p.turnOpen = false
     this.#ready(p)
     return 'ok'
   }
@@ -208,6 +212,10 @@ export class ModelReports {
       return 'stop'
     }
     if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
+    if (p.urgent > 0 && p.activity === 'working') {
+      while (p.urgent > 0) this.take(p)
+      return 'held'
+    }
     Object.assign(p, { step, taken: p.taken + (step > p.step ? 1 : 0), modelOpen: true })
     return 'go'
   }

@@ -46,6 +46,8 @@ export interface Proc {
   turn: number
   turnOpen: boolean
   queue: number
+  /** so many of them are to be read before the next model call */
+  urgent: number
   step: number
   /** those of its own */
   taken: number
@@ -159,9 +161,11 @@ export class Model extends ModelReports {
     const intentAt = state.queue.findIndex(({ id }) => id === 'intent')
     Object.assign(p, {
       parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
-      turn: state.turn, turnOpen: state.turnOpen && message === null, queue: state.queue.length + (message === null ? 0 : 1), intentAt: intentAt < 0 ? null : intentAt,
+      turn: state.turn, turnOpen: state.turnOpen, queue: state.queue.length,
+      urgent: state.queue.findLastIndex(({ urgent }) => urgent) + 1, intentAt: intentAt < 0 ? null : intentAt,
       step, whole: step, context: state.contextTokens, window: state.context?.window ?? null, compactedStep: state.context?.compactedStep ?? null,
     })
+    if (message) this.#tell(p)
   }
 
   #born(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
@@ -170,7 +174,7 @@ export class Model extends ModelReports {
       uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, external: spec.driver === 'acp' || spec.format !== undefined, session: false, forkOf: false, pinned: false, origin: null, asks: [], interactive: spec.interactive, name: spec.name,
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
       activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', intentAt: spec.driver !== 'command' && spec.intent !== '' ? 0 : null, drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
-      turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? 1 : 0,
+      turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? 1 : 0, urgent: 0,
       step: 0, taken: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
     }
     this.all.set(uuid, p)
@@ -292,7 +296,7 @@ export class Model extends ModelReports {
     if (!this.lives(p)) return this.#again(p, input)
     const suspended = p.state === 'running' && p.holds.length > 0
     if (input.spec || (input.message && !suspended)) refuse('INVALID')
-    if (input.message) p.queue += 1
+    if (input.message) this.#tell(p)
     const above = this.ancestors(p)
     this.drop(p, (h) => may(input.by, h))
     if (suspended && input.by === 'user' && !input.only) for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
@@ -319,7 +323,13 @@ export class Model extends ModelReports {
       p.intentAt = p.queue
       p.queue += 1
     }
-    if (input.message) p.queue += 1
+    if (input.message) this.#tell(p)
+  }
+
+  /** With a resume: it is read before the next model call, and so is all that waits already. */
+  #tell(p: Proc): void {
+    p.queue += 1
+    p.urgent = p.queue
   }
 
   /** Nothing that it could go on from. */

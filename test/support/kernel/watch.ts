@@ -209,7 +209,8 @@ export class Watch {
     const known = this.#all.get(effect.uuid)
     must(known !== undefined && known.attached && known.pid === effect.pid, 'only a driver that is there is asked')
     if (effect.type !== 'driver.deliver' && effect.type !== 'driver.proceed') return
-    must(!known.busy, 'a driver has one turn at a time')
+    // What came with a resume is put into the turn that is on.
+    must(!known.busy || (effect.type === 'driver.deliver' && effect.turn === known.turn), 'a driver has one turn at a time')
     known.busy = true
   }
 }
