@@ -30,6 +30,9 @@ export interface SignalsView {
 /** What a process asks of a person. Without options it is answered by a text. */
 export interface AskView { id: string; kind: Ask['kind']; text: string; options: AskOption[]; at: string }
 
+/** The git worktree of a process; it is there as soon as the process has begun. `recordedStep`: the newest step whose files are recorded. */
+export interface WorktreeView { dir: string; branch: string; base: string; recordedStep: number | null }
+
 export interface UsageView extends Usage {
   contextWindow: number | null
   turnCostUsd: number | null
@@ -60,6 +63,8 @@ export interface ProcessView {
   resumeAt: string | null
   intent: string
   cwd: string
+  /** null unless it was started with a worktree of its own */
+  worktree: WorktreeView | null
   host: string
   containment: ContainmentKind | null
   createdAt: string
@@ -144,6 +149,8 @@ export interface SpawnBody {
   model?: string
   name?: string
   cwd: string
+  /** it works in a git worktree of its own, on a branch of its own, and its files are recorded */
+  worktree?: boolean
   parent?: string
   interactive?: boolean
   allow?: string[]
@@ -186,7 +193,10 @@ export interface AnswerBody { id?: string; option?: string; text?: string }
 export interface SteerView { version: 1; affected: number; process: ProcessView; note?: string; childrenGoOn?: number }
 
 /** What is left of a process that was removed. */
-export interface RemovedView { version: 1; uuid: string; pid: number; name: string | null; removedAt: string }
+export interface RemovedView { version: 1; uuid: string; pid: number; name: string | null; removedAt: string; worktree?: WorktreeEndView }
+
+/** What became of a worktree: `kept` says why it is still there, `salvaged` is the ref of what was not committed, `branch` one that stays as it has commits of its own. */
+export interface WorktreeEndView { dir: string; kept?: string; salvaged?: string; branch?: string }
 
 /** An agent that can be run; `unsupported` is what its file asks for and reeve does not do. */
 export interface AgentView {

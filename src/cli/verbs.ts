@@ -70,6 +70,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'budget-usd': { kind: 'amount', value: 'X', help: 'suspend it when it has cost this much' },
       'budget-tokens': count('suspend it when it has used N tokens'),
       cwd: text('DIR', 'its working directory (default: this one)'),
+      worktree: on('work in a git worktree of its own, on a new branch; its files are recorded after each step'),
       interactive: on('keep it ready for messages after its first turn'),
       parent: text('P', 'make it a child of this process'),
       allow: list('TOOL', 'the tools that it may use; repeat it, or use commas'),

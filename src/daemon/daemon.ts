@@ -55,6 +55,9 @@ export async function startDaemon({ paths, log, clock = systemClock }: DaemonOpt
   const engine = buildEngine(ground, await ground.store.load())
   stack.defer(() => engine.close())
   await bootAll({ ...ground, ...engine })
+  // Before anything new can be planned: what is there now and belongs to nobody is of a daemon before this one.
+  const swept = await engine.worktrees.sweep()
+  stack.defer(() => swept.done)
   const daemon = new RunningDaemon(ground, engine, stack.move())
   try {
     await daemon.listen()
@@ -140,17 +143,17 @@ class RunningDaemon implements Daemon {
 
   #routes(): Parameters<typeof addRoutes>[1] {
     const { paths, container, store, clock, settings, log } = this.#ground
-    const { table, feed, keys, pipeline, sweeper } = this.#engine
+    const { table, feed, keys, pipeline, sweeper, worktrees } = this.#engine
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
-    const removals = new Removals({ reads, store, clock, sweeper })
+    const removals = new Removals({ reads, store, clock, sweeper, worktrees })
     const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
     return {
       reads, feed, store, cursor, log,
-      operations: new Operations({ pipeline, reads, waiter, keys, settings, specs: new Specs({ reads, container, settings, paths }), mayStart: () => this.#mayStart() }),
+      operations: new Operations({ pipeline, reads, waiter, keys, settings, specs: new Specs({ reads, container, settings, paths }), worktrees, mayStart: () => this.#mayStart() }),
       waiter,
       removals, collector,
       pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),

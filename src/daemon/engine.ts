@@ -12,6 +12,7 @@ import { Keys } from './keys.ts'
 import { Pipeline } from './pipeline.ts'
 import { Sweeper } from './removals.ts'
 import { Table } from './table.ts'
+import { Worktrees } from './worktrees.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Loaded, Store } from '../store/store.ts'
@@ -37,6 +38,7 @@ export interface Engine {
   readonly pipeline: Pipeline
   readonly diskFull: DiskFull
   readonly sweeper: Sweeper
+  readonly worktrees: Worktrees
   /** Takes nothing more, finishes what waits, and ends all that runs without a word to the kernel. */
   close(): Promise<void>
 }
@@ -49,7 +51,8 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const keys = new Keys({ paths, container, settings, uuid: uuidv7, tmpDir })
   const { forNative } = settings
   const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandDriver }
-  const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, log })
+  const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
+  const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, worktrees, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
   const diskFull = new DiskFull({ store, clock, submit, log, running: () => table.running() })
@@ -66,7 +69,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   incarnations.connect(pipeline)
   const sweeper = new Sweeper(store, log)
   return {
-    table, feed, keys, pipeline, diskFull, sweeper,
+    table, feed, keys, pipeline, diskFull, sweeper, worktrees,
     close: async () => {
       deadlines.stop()
       diskFull.stop()

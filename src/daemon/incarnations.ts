@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
 import type { Container, Containment } from '../drivers/contain/contain.ts'
-import type { Driver, Message } from '../drivers/port.ts'
+import type { Driver, KernelPort, Message } from '../drivers/port.ts'
 import type { Effect } from '../kernel/effects.ts'
 import type { ContainmentIntent, DriverName, Pid, Process, Sender, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
@@ -13,6 +13,7 @@ import type { Feed } from './feed.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Table } from './table.ts'
+import type { Worktrees } from './worktrees.ts'
 
 export interface IncarnationsParts {
   readonly table: Table
@@ -23,6 +24,7 @@ export interface IncarnationsParts {
   readonly clock: Clock
   readonly tmpDir: string
   readonly keys: Keys
+  readonly worktrees: Pick<Worktrees, 'of'>
   readonly log: (message: string, error: unknown) => void
 }
 
@@ -128,14 +130,15 @@ export class Incarnations {
       this.#pipe.submit({ type: 'report', reply: 0, uuid, pid, report: { type: 'exited', code: null, osSignal: null, error: `there is no driver ${process.spec.driver}` } })
       return
     }
+    const report: KernelPort['report'] = async (said) => {
+      const value = await this.#pipe.request({ type: 'report', uuid, pid, report: said })
+      return value.type === 'ack' ? value.ack : 'ok'
+    }
     this.#running.set(uuid, new Incarnation({
-      driver,
+      driver, report,
+      files: this.#parts.worktrees.of(process, report),
       launch: this.#launch(process, tmpDir, intent),
       open: () => this.#open(process, intent, tmpDir),
-      report: async (report) => {
-        const value = await this.#pipe.request({ type: 'report', uuid, pid, report })
-        return value.type === 'ack' ? value.ack : 'ok'
-      },
       isHeld: () => isHeld(table.get(uuid)),
       live: (event) => feed.live(uuid, pid, event),
       log,

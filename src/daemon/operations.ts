@@ -14,6 +14,7 @@ import type { Reads } from './reads.ts'
 import type { Settings } from './settings.ts'
 import type { Specs } from './specs.ts'
 import type { Waiter } from './waiter.ts'
+import type { Worktrees } from './worktrees.ts'
 
 export interface OperationsParts {
   readonly pipeline: Pipeline
@@ -22,6 +23,7 @@ export interface OperationsParts {
   readonly keys: Keys
   readonly specs: Specs
   readonly settings: Settings
+  readonly worktrees: Pick<Worktrees, 'plan' | 'forFork' | 'forget' | 'check'>
   /** throws while nothing new may start */
   readonly mayStart: () => void
 }
@@ -39,11 +41,12 @@ export class Operations {
   }
 
   async spawn(body: SpawnBody): Promise<ProcessView> {
-    const { pipeline, keys, reads, specs, mayStart } = this.#parts
+    const { pipeline, keys, reads, specs, worktrees, mayStart } = this.#parts
     mayStart()
-    const { spec, secrets } = await specs.of(body)
+    const { spec: asked, secrets } = await specs.of(body)
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
     const uuid = uuidv7()
+    const spec = body.worktree ? await worktrees.plan(uuid, asked) : asked
     const found = await keys.of({ uuid, spec }, secrets)
     if (found.missing.length > 0) {
       keys.forget(uuid)
@@ -88,10 +91,11 @@ export class Operations {
   }
 
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {
-    const { reads, pipeline, keys, settings, specs, mayStart } = this.#parts
+    const { reads, pipeline, keys, settings, specs, worktrees, mayStart } = this.#parts
     mayStart()
     const process = await this.#released(await reads.resolve(ref))
     const { uuid } = process
+    await worktrees.check(process)
     const spec = await specs.overridden(process, body)
     const { secrets } = splitEnv(body.env ?? {}, keyNames(settings.now.providers))
     const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, secrets)

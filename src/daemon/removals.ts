@@ -6,16 +6,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../kernel/errors.ts'
 import { iso } from './times.ts'
-import type { RemovedView } from '../api/views.ts'
+import type { RemovedView, WorktreeEndView } from '../api/views.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
+import type { Worktrees } from './worktrees.ts'
 
 interface RemovalsParts {
   readonly reads: { resolve(ref: string): Promise<Process>; get(uuid: Uuid): Promise<Process> }
   readonly store: Pick<Store, 'remove'>
   readonly clock: Clock
   readonly sweeper: Pick<Sweeper, 'sweep'>
+  readonly worktrees: Pick<Worktrees, 'checkIdle' | 'remove'>
 }
 
 export class Removals {
@@ -36,9 +38,10 @@ export class Removals {
       const { pid, spec: { name } } = process
       const reason = this.#reasonAgainst(process, force)
       if (reason !== null) throw new KernelError('CONFLICT', `process ${pid} ${reason}`, { uuid })
-      const at = await this.#remove(uuid)
-      if (at === null) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
-      return { version: 1, uuid, pid, name, removedAt: iso(at) }
+      const removed = await this.#remove(process)
+      if (removed === null) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
+      const { at, worktree } = removed
+      return { version: 1, uuid, pid, name, removedAt: iso(at), ...(worktree === null ? {} : { worktree }) }
     })
   }
 
@@ -48,10 +51,11 @@ export class Removals {
       return await this.alone(uuid, async () => {
         const process = await this.#parts.reads.get(uuid)
         if (process.clock.exitedAt !== exitedAt || this.#reasonAgainst(process, false) !== null) return false
-        return await this.#remove(uuid) !== null
+        return await this.#remove(process) !== null
       })
     } catch (error) {
-      if (error instanceof KernelError && error.code === 'COLLECTED') return false
+      // It is gone, or somebody still works in its worktree: then the next round looks again.
+      if (error instanceof KernelError && (error.code === 'COLLECTED' || error.code === 'CONFLICT')) return false
       throw error
     }
   }
@@ -77,13 +81,15 @@ export class Removals {
     return pinned && !force ? 'is pinned' : null
   }
 
-  /** When; null if there was nothing to remove. */
-  async #remove(uuid: Uuid): Promise<number | null> {
-    const { store, clock, sweeper } = this.#parts
+  /** When, and what became of its worktree; null if there was nothing to remove. Errors: `CONFLICT` while another one works in there. */
+  async #remove(process: Process): Promise<{ readonly at: number; readonly worktree: WorktreeEndView | null } | null> {
+    const { store, clock, sweeper, worktrees } = this.#parts
+    worktrees.checkIdle(process)
     const at = clock.now().wall
-    if (!(await store.remove(uuid, at))) return null
+    if (!(await store.remove(process.uuid, at))) return null
     sweeper.sweep()
-    return at
+    // A daemon that is killed here leaves a worktree without a process, which the next start salvages.
+    return { at, worktree: await worktrees.remove(process) }
   }
 
   /** Does what may bring a process back or take it away, when all that came before for the same process is done. */

@@ -9,7 +9,7 @@ import { iso, isoOrNull } from './times.ts'
 import type { ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
 import type { SignalState } from '../kernel/signals.ts'
-import type { CallUsage, Clock, Life, Process, Uuid } from '../kernel/types.ts'
+import type { CallUsage, Clock, Life, Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 
 const HOST = hostname()
 
@@ -42,6 +42,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   resumeAt: () => null,
   intent: (p) => p.spec.intent,
   cwd: (p) => p.spec.cwd,
+  worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
   host: () => HOST,
   containment: (p) => p.containment?.kind ?? null,
   createdAt: ({ clock }) => iso(clock.createdAt),
@@ -103,6 +104,12 @@ export function processView<K extends Field = Field>(process: Process, family: F
     else view[field] = FIELDS[field](process, family, mono)
   }
   return view as Pick<ProcessView, K>
+}
+
+function worktreeView(planned: ProcessSpec['worktree'], files: Process['files']): ProcessView['worktree'] {
+  if (!planned) return null
+  const { dir, branch, base } = planned
+  return { dir, branch, base, recordedStep: files?.recordedStep ?? null }
 }
 
 function exitView(life: Life): ProcessView['exit'] {

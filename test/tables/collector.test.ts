@@ -25,7 +25,7 @@ async function place(count: number, rules: Partial<GcConfig> = {}) {
   const logged: string[] = []
   const log = (message: string): void => void logged.push(message)
   const sweeper = new Sweeper(at.store, log)
-  const removals = new Removals({ reads, store: at.store, clock, sweeper })
+  const removals = new Removals({ reads, store: at.store, clock, sweeper, worktrees: { checkIdle: () => {}, remove: async () => null } })
   let config: GcConfig | Error = { ...OFF, ...rules }
   let asked = 0
   const collector = new Collector({
@@ -123,7 +123,7 @@ test('a row that cannot be read is told and passed over, and the others go', asy
   await here.at.tamper('UPDATE processes SET body = body || \' \' WHERE uuid = ?', here.uuids[0] ?? '')
   const reads = new Reads(new Table(10), here.at.store, here.clock)
   const sweeper = new Sweeper(here.at.store, () => {})
-  const collector = new Collector({ store: here.at.store, reads, removals: new Removals({ reads, store: here.at.store, clock: here.clock, sweeper }), sweeper, clock: here.clock, log: () => {}, config: async () => ({ ...OFF, max_entries: 2 }) })
+  const collector = new Collector({ store: here.at.store, reads, removals: new Removals({ reads, store: here.at.store, clock: here.clock, sweeper, worktrees: { checkIdle: () => {}, remove: async () => null } }), sweeper, clock: here.clock, log: () => {}, config: async () => ({ ...OFF, max_entries: 2 }) })
   const done = await collector.run()
   expect(done.skipped).toEqual([{ uuid: here.uuids[0], pid: 1, warning: expect.stringContaining('not what was written') }])
   expect(done.entries.map(({ uuid }) => uuid)).toEqual([here.uuids[1], here.uuids[2]])

@@ -40,6 +40,7 @@ class Stage {
       launch: { uuid: uuidOf(1), pid: 1, spec: specOf({ driver: 'command', argv: ['x'] }), intent: INTENT, tmpDir: this.tmpDir, credentials: {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]) },
       open: () => (openError ? Promise.reject(openError) : Promise.resolve(containment)),
       report: (report) => this.#report(report),
+      files: null,
       isHeld: () => this.held,
       live: () => undefined,
       log: (message) => this.logged.push(message),

@@ -9,6 +9,8 @@ import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../support/store-f
 import { testStore } from '../support/store-open.ts'
 import { HandClock } from '../support/clock.ts'
 
+const worktrees = { checkIdle: () => {}, remove: async () => null }
+
 const dead = (uuid: string): Process => {
   const scribe = new Scribe()
   scribe.spawn(uuid, specOf(), ...endOf())
@@ -18,7 +20,7 @@ const dead = (uuid: string): Process => {
 describe('the door', () => {
   const door = (): Removals => {
     const reads = { resolve: async (ref: string) => dead(ref), get: async (uuid: string) => dead(uuid) }
-    return new Removals({ reads, store: { remove: async () => true }, clock: new HandClock(), sweeper: { sweep: () => {} } })
+    return new Removals({ reads, store: { remove: async () => true }, clock: new HandClock(), sweeper: { sweep: () => {} }, worktrees })
   }
 
   test('lets one through at a time, in the order of their coming, also behind one that failed', async () => {
@@ -51,7 +53,7 @@ describe('a reader that is on its way', () => {
     for (let step = 1; step <= STEPS; step++) await at.store.commit(scribe.write(uuid, { type: 'model.started', step, attempt: 1, model: 'a/b' }, ...modelFinished(step, 'text')))
     await at.store.commit(scribe.write(uuid, ...endOf()))
     const [reads, clock] = [new Reads(new Table(10), at.store, new HandClock()), new HandClock()]
-    const removals = new Removals({ reads, store: at.store, clock, sweeper: { sweep: () => {} } })
+    const removals = new Removals({ reads, store: at.store, clock, sweeper: { sweep: () => {} }, worktrees })
     expect(await reads.steps(await reads.get(uuid), 0, 1_000)).toHaveLength(STEPS)
     const process = await reads.get(uuid)
     const reading = reads.steps(process, 0, 1_000)

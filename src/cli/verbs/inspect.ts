@@ -39,6 +39,7 @@ function identity(view: ProcessView): Row[] {
     ['model', view.model],
     ['intent', view.intent],
     ['directory', view.cwd],
+    ['worktree', view.worktree && `branch ${view.worktree.branch} of ${view.worktree.base.slice(0, 12)}${view.worktree.recordedStep === null ? '' : `, files of step ${view.worktree.recordedStep} recorded`}`],
     ['host', view.host],
     ['containment', view.containment],
     ['session', view.sessionId],

@@ -1,6 +1,7 @@
 // `reeve rm`: removes ended processes with their history. Asks a person who names many; a script has named them on purpose.
 // Test: test/e2e/cli-rm.test.ts.
 import { ApiError } from '../../api/client.ts'
+import type { RemovedView } from '../../api/views.ts'
 import { called, hasEnded } from '../describe.ts'
 import { agreed } from '../agreed.ts'
 import { forEach, type Done } from '../each.ts'
@@ -30,11 +31,19 @@ async function endAndRemove(call: Call, ref: string): Promise<Done> {
 async function remove({ reeve }: Call, ref: string, force = false): Promise<Done> {
   try {
     const { version: _, ...removed } = await reeve.remove(ref, { force })
-    return { words: safe(`${called(removed)} was removed`), fields: removed }
+    return { words: safe(`${called(removed)} was removed${worktreeEnd(removed.worktree)}`), fields: removed }
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
     throw new ApiError('CONFLICT', error.message, { hint: hintFor(error.message, ref), ...(error.details ? { details: error.details } : {}) })
   }
+}
+
+/** What of its worktree is still there, and where. */
+function worktreeEnd(end: RemovedView['worktree']): string {
+  if (end === undefined) return ''
+  if (end.kept !== undefined) return `; its worktree ${end.dir} stays: ${end.kept}`
+  const salvaged = end.salvaged === undefined ? '' : `; what was not committed in its worktree is in ${end.salvaged}`
+  return `${salvaged}${end.branch === undefined ? '' : `; the branch ${end.branch} stays, as it has commits of its own`}`
 }
 
 function hintFor(message: string, ref: string): string {

@@ -45,7 +45,8 @@ async function runAndFollow(body: SpawnBody, { out, reeve }: Omit<Call, 'args'>)
 
 async function tell(process: ProcessView, out: Output): Promise<void> {
   const agent = process.driver === 'command' || process.agent === 'default' ? '' : ` | agent ${oneLine(process.agent)}`
-  await out.words(spawned(process) + agent)
+  const place = process.worktree ? ` | branch ${oneLine(process.worktree.branch)} in ${oneLine(process.worktree.dir)}` : ''
+  await out.words(spawned(process) + agent + place)
 }
 
 async function viewFor(started: ProcessView, out: Output): Promise<View> {
@@ -71,6 +72,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     fallback: args.list('fallback'),
     name: args.text('name'),
     cwd: resolve(args.text('cwd') ?? '.'),
+    worktree: args.on('worktree') || undefined,
     parent: args.text('parent'),
     interactive: args.on('interactive') || undefined,
     allow: args.list('allow'),

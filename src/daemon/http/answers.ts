@@ -7,7 +7,7 @@ import { of } from './exact.ts'
 import { historyAnswers } from './history-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, UsageView,
+  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, UsageView, WorktreeEndView, WorktreeView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -55,11 +55,19 @@ const sentSignal = of<SentSignalView>()(z.object({
 const handlers = z.partialRecord(signal, handler) as z.ZodType<ProcessView['signals']['handlers']>
 const pendingSignal = of<PendingSignalView>()(z.object({ signal, by: z.string(), via: z.string().nullable(), root: uuid.nullable(), dueInMs: ms.nullable().describe('at the latest; null: when it is unblocked') }))
 
+const worktree = of<WorktreeView>()(z.object({
+  dir: z.string(), branch: z.string(), base: z.string().describe('the commit that it began at'), recordedStep: count.nullable().describe('the newest step whose files are recorded'),
+}))
+const worktreeEnd = of<WorktreeEndView>()(z.object({
+  dir: z.string(), kept: z.string().exactOptional().describe('why it is still there'), salvaged: z.string().exactOptional().describe('the ref of what was not committed'),
+  branch: z.string().exactOptional().describe('it stays, as it has commits of its own'),
+}))
+
 const process = of<ProcessView>()(z.object({
   uuid, pid: count, ppid: count.describe('0 is the kernel'), parentUuid: uuid.nullable().describe('its parent at the spawn'),
   name: z.string().nullable(), agent: z.string(), driver, format: z.enum(['claude', 'codex', 'gemini', 'opencode']).nullable(), state: z.enum(['created', 'running', 'zombie', 'dead']), status,
   activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), asks: z.array(ask), resumeAt: time.nullable(),
-  intent: z.string(), cwd: z.string(), host: z.string(), containment: containment.nullable(),
+  intent: z.string(), cwd: z.string(), worktree: worktree.nullable(), host: z.string(), containment: containment.nullable(),
   createdAt: time, startedAt: time.nullable(), pausedAt: time.nullable(), exitedAt: time.nullable(),
   elapsedMs: ms.describe('active time: it stands still while the process is suspended'),
   exit: z.object({ code: z.int(), reason: z.string(), signal: signal.exactOptional(), error: z.string().exactOptional() }).nullable(),
@@ -122,7 +130,7 @@ export const answers = {
   })),
   signals: of<SignalsView>()(z.object({ version, uuid, pid: count, mask: z.array(signal), handlers, pending: z.array(pendingSignal), recent: z.array(sentSignal) })),
   sent: z.object({ version, id: z.string(), queueCount: count }),
-  removed: of<RemovedView>()(z.object({ version, uuid, pid: count, name: z.string().nullable(), removedAt: time })),
+  removed: of<RemovedView>()(z.object({ version, uuid, pid: count, name: z.string().nullable(), removedAt: time, worktree: worktreeEnd.exactOptional() })),
   agents: of<AgentsView>()(z.object({ version, agents: z.array(agent), errors: z.array(problem), keys: z.record(z.string(), keyState) })),
   daemon: of<DaemonView>()(z.object({
     version, pid: count, reeve: z.string(), home: z.string(), socket: z.string(), startedAt: time, uptimeMs: ms, containment,

@@ -49,6 +49,7 @@ export const spawnBody = of<SpawnBody>()(z.strictObject({
   model: z.string().min(1).max(1_000).exactOptional(),
   name: z.string().min(1).max(200).exactOptional(),
   cwd: dir,
+  worktree: z.boolean().exactOptional(),
   parent: z.string().min(1).max(200).exactOptional(),
   interactive: z.boolean().exactOptional(),
   allow: words.exactOptional(),

@@ -1,0 +1,136 @@
+// Runs git: one short-lived program after another, owned by a containment, each with a time limit and a clean environment.
+// Owns what every call has in common: no hook, no daemon of git's own, no prompt, no pager, no signature. What git is asked to do
+// stands in worktree.ts and records.ts. Must never run git with a variable of the caller's own GIT_*.
+// Tests: test/processes/files.test.ts, test/processes/worktree.test.ts.
+import type { Containment } from '../contain/contain.ts'
+
+/** What one call of git may say, in bytes. */
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+/** How much of its complaints is kept, in characters. */
+const MAX_COMPLAINT_CHARS = 2_000
+const CALL_MS = 30_000
+
+type Env = Readonly<Record<string, string>>
+
+export interface GitCall {
+  readonly cwd: string
+  readonly env: Env
+  /** written to its stdin */
+  readonly input?: Buffer
+  readonly limitMs?: number
+}
+
+/** Git said no, or did not come to an end; the message is its own first line. */
+export class GitError extends Error {}
+
+/** What holds for every repository: nothing that the user configured to run beside git runs. */
+const QUIET = [
+  'core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', 'maintenance.auto=false', 'submodule.recurse=false',
+  'commit.gpgSign=false', 'core.quotePath=false', 'advice.addEmbeddedRepo=false',
+].flatMap((setting) => ['-c', setting])
+
+const IDENTITY: Env = { GIT_AUTHOR_NAME: 'reeve', GIT_AUTHOR_EMAIL: 'reeve@localhost', GIT_COMMITTER_NAME: 'reeve', GIT_COMMITTER_EMAIL: 'reeve@localhost' }
+const ALWAYS: Env = { ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' }
+/** What of an environment git needs to find itself, the user's configuration and the programs of filters. */
+const KEPT = ['PATH', 'HOME', 'XDG_CONFIG_HOME', 'USER', 'LOGNAME'] as const
+
+/** For the user's repository: as the user has configured it. */
+export function userEnv(env: Env): Env {
+  return { ...Object.fromEntries(KEPT.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))), ...ALWAYS }
+}
+
+/** For repositories of our own: nobody's configuration. */
+export function ownEnv(env: Env): Env {
+  const { PATH } = env
+  return { ...(PATH === undefined ? {} : { PATH }), ...ALWAYS, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1' }
+}
+
+export class Git implements AsyncDisposable {
+  readonly #open: () => Promise<Containment>
+  readonly #signal: AbortSignal
+  #containment: Promise<Containment> | null = null
+
+  /** Programs run in a containment that is opened with the first of them; `signal` ends them all. */
+  constructor(open: () => Promise<Containment>, signal: AbortSignal = new AbortController().signal) {
+    this.#open = open
+    this.#signal = signal
+  }
+
+  /** What it wrote. Errors: `GitError`, and those of a containment. */
+  async run(args: readonly string[], call: GitCall): Promise<Buffer> {
+    this.#signal.throwIfAborted()
+    const { cwd, env, input, limitMs = CALL_MS } = call
+    const containment = await (this.#containment ??= this.#open())
+    const program = await containment.spawn({ argv: ['git', ...QUIET, ...args], cwd, env, stdin: input === undefined ? 'null' : 'pipe' })
+    const limit = AbortSignal.any([AbortSignal.timeout(limitMs), this.#signal])
+    const kill = (): void => { program.signal('SIGKILL') }
+    limit.addEventListener('abort', kill)
+    if (limit.aborted) kill()
+    try {
+      program.stdin?.end(input)
+      const [stdout, stderr] = await Promise.all([taken(program.stdout, MAX_OUTPUT_BYTES, kill), taken(program.stderr, MAX_OUTPUT_BYTES, kill)])
+      const { code } = await program.exited
+      if (limit.aborted) throw new GitError(this.#signal.aborted ? 'it was broken off' : `git ${args.find(isVerb) ?? ''} took more than ${limitMs / 1_000} s`)
+      if (code !== 0) throw new GitError(complaint(stderr.toString()) || `git ${args.find(isVerb) ?? ''} failed (${code ?? 'killed'})`)
+      return stdout
+    } finally {
+      limit.removeEventListener('abort', kill)
+    }
+  }
+
+  /** The same as a text of one line. */
+  async line(args: readonly string[], call: GitCall): Promise<string> {
+    return (await this.run(args, call)).toString().trimEnd()
+  }
+
+  /** The same; null where git says no. */
+  async maybe(args: readonly string[], call: GitCall): Promise<string | null> {
+    return this.line(args, call).catch((error: unknown) => {
+      if (error instanceof GitError && !this.#signal.aborted) return null
+      throw error
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#containment?.catch(() => null))?.dispose()
+  }
+}
+
+/** Names of git's lists end with NUL; they are bytes, and need not be text. */
+export function names(list: Buffer): Buffer[] {
+  const found: Buffer[] = []
+  for (let start = 0; start < list.length;) {
+    const end = list.indexOf(0, start)
+    found.push(list.subarray(start, end < 0 ? list.length : end))
+    start = end < 0 ? list.length : end + 1
+  }
+  return found
+}
+
+export function joined(all: readonly Buffer[]): Buffer {
+  const nul = Buffer.from([0])
+  return Buffer.concat(all.flatMap((name) => [name, nul]))
+}
+
+async function taken(stream: AsyncIterable<unknown>, most: number, tooMuch: () => void): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    bytes += (chunk as Buffer).length
+    if (bytes > most) tooMuch()
+    else chunks.push(chunk as Buffer)
+  }
+  if (bytes > most) throw new GitError(`git said more than ${most} bytes`)
+  return Buffer.concat(chunks)
+}
+
+/** Its last words: warnings come before them. */
+function complaint(stderr: string): string {
+  const lines = stderr.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  const fatal = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.at(-1) ?? ''
+  return fatal.replace(/^(fatal|error): /, '').slice(0, MAX_COMPLAINT_CHARS)
+}
+
+function isVerb(word: string): boolean {
+  return /^[a-z]+(-[a-z]+)*$/.test(word)
+}

@@ -1,0 +1,153 @@
+// Worktrees of the user's repository, one per process: where one would be, how it is made, and how it goes.
+// Owns that nothing is lost with one: what is not committed is salvaged to a ref first, a branch that has commits of its own stays,
+// and what cannot be salvaged keeps the worktree. Must never be asked to remove one in which something still runs.
+// Tests: test/processes/worktree.test.ts.
+import { access, copyFile, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { KernelError } from '../../kernel/errors.ts'
+import { GitError, names, userEnv } from './git.ts'
+import type { Git } from './git.ts'
+
+/** A checkout may run the user's filters, and fetch what they need. */
+const CHECKOUT_MS = 600_000
+
+type Env = Readonly<Record<string, string>>
+
+export interface Repository {
+  /** the git directory that all its worktrees share */
+  readonly dir: string
+  /** what is checked out where we are */
+  readonly head: string
+  /** the directory that we are in, from the top of the work tree; empty or with a slash at its end */
+  readonly prefix: string
+  /** short names of its branches below `reeve/` */
+  readonly branches: readonly string[]
+}
+
+/** The repository that holds a directory. Errors: `INVALID`. */
+export async function findRepository(git: Git, cwd: string, env: Env): Promise<Repository> {
+  const call = { cwd, env: userEnv(env) }
+  const found = await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir', '--show-prefix'], call).catch((error: unknown) => {
+    if (error instanceof GitError) throw new KernelError('INVALID', `a worktree needs a git repository, and ${cwd} is not in the work tree of one: ${error.message}`)
+    if (error instanceof KernelError && error.code === 'COMMAND_NOT_FOUND') throw new KernelError('INVALID', 'a worktree needs git, and it is not installed')
+    throw error
+  })
+  const [, dir = '', prefix = ''] = found.split('\n')
+  const head = await git.maybe(['rev-parse', '--verify', '-q', 'HEAD^{commit}'], call)
+  if (head === null) throw new KernelError('INVALID', `the repository of ${cwd} has no commit yet, so that no worktree can begin at one: make a commit first`)
+  return { dir, head, prefix, branches: await branchesOf(git, dir, call) }
+}
+
+/** Where a worktree could begin: the first of these commits that is still there. Errors: `INVALID`. */
+export async function findBase(git: Git, { repository, commits, env }: { readonly repository: string; readonly commits: readonly string[]; readonly env: Env }): Promise<{ readonly base: string; readonly branches: readonly string[] }> {
+  if (!(await isThere(repository))) throw new KernelError('INVALID', `the repository ${repository} is gone`)
+  const call = { cwd: repository, env: userEnv(env) }
+  for (const base of commits) {
+    if ((await git.maybe([`--git-dir=${repository}`, 'cat-file', '-e', `${base}^{commit}`], call)) !== null) return { base, branches: await branchesOf(git, repository, call) }
+  }
+  throw new KernelError('INVALID', `the commits that its worktree was at are gone from ${repository}`)
+}
+
+async function branchesOf(git: Git, repository: string, call: Call): Promise<readonly string[]> {
+  const refs = await git.line([`--git-dir=${repository}`, 'for-each-ref', '--format=%(refname:short)', 'refs/heads/reeve/'], call)
+  return refs === '' ? [] : refs.split('\n')
+}
+
+export interface NewWorktree {
+  readonly repository: string
+  readonly dir: string
+  readonly branch: string
+  readonly base: string
+  readonly env: Env
+}
+
+/** Makes it. What is there of one that was begun and not finished is made anew: nothing has worked in it. */
+export async function addWorktree(git: Git, { repository, dir, branch, base, env }: NewWorktree): Promise<void> {
+  const begun = await isThere(dir)
+  if (begun) await rm(dir, { recursive: true, force: true })
+  const over = begun ? ['-f', '-B'] : ['-b']
+  await git.run([`--git-dir=${repository}`, 'worktree', 'add', '-q', '--no-track', ...over, branch, dir, base], { cwd: repository, env: userEnv(env), limitMs: CHECKOUT_MS })
+}
+
+/** What became of a worktree whose process is removed. */
+export interface WorktreeEnd {
+  readonly dir: string
+  /** why it is still there */
+  readonly kept?: string
+  /** the ref that has what was not committed */
+  readonly salvaged?: string
+  /** a branch that stays: it has commits that no other one has */
+  readonly branch?: string
+}
+
+/** Removes it. Resolves with null if there was none. Errors: `GitError`, when it is not known what would be lost: then it stays. */
+export async function removeWorktree(git: Git, { dir, uuid, branch, env }: { readonly dir: string; readonly uuid: string; readonly branch: string | null; readonly env: Env }): Promise<WorktreeEnd | null> {
+  if (!(await isThere(dir))) return null
+  const here = { cwd: dir, env: userEnv(env) }
+  const [top, repository = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir'], here)).split('\n')
+  // Without its own `.git` the question was answered by a repository above it.
+  if (top !== (await realpath(dir))) throw new GitError(`${dir} is no worktree any more`)
+  const inner = await innerRepository(git, here)
+  if (inner !== null) return { dir, kept: `there is another repository in it, ${inner}` }
+  const own = branch ?? (await git.maybe(['symbolic-ref', '-q', '--short', 'HEAD'], here))
+  const salvaged = await salvage(git, here, `refs/reeve/salvage/${uuid}`)
+  const there = { cwd: repository, env: here.env }
+  await git.run([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
+  const kept = own !== null && own.startsWith('reeve/') && !(await dropBranch(git, there, own)) ? own : null
+  return { dir, ...(salvaged === null ? {} : { salvaged }), ...(kept === null ? {} : { branch: kept }) }
+}
+
+type Call = Parameters<Git['run']>[1]
+
+/** A repository inside has a history of its own, which nobody but its owner can judge. */
+async function innerRepository(git: Git, here: Call): Promise<string | null> {
+  const others = names(await git.run(['ls-files', '-z', '-o', '--exclude-standard'], here)).find((name) => name.at(-1) === 0x2f)
+  if (others !== undefined) return others.toString().slice(0, -1)
+  const links = names(await git.run(['ls-files', '-z', '-s'], here)).filter((line) => line.subarray(0, 7).toString() === '160000 ')
+  for (const line of links) {
+    const path = line.subarray(line.indexOf(0x09) + 1).toString()
+    if (await isThere(join(here.cwd, path, '.git'))) return path
+  }
+  return null
+}
+
+/** What is not committed, as a commit under a ref of its own; and commits that nothing else names. Null if there is nothing. */
+async function salvage(git: Git, here: Call, ref: string): Promise<string | null> {
+  const dirty = (await git.run(['status', '-z', '--porcelain', '--untracked-files=all'], here)).length > 0
+  const commit = dirty ? await commitAll(git, here) : await git.line(['rev-list', '-n', '1', 'HEAD', '--not', '--branches', '--tags', '--remotes'], here)
+  if (commit === '') return null
+  await git.run(['update-ref', '-m', 'reeve: salvaged', '--create-reflog', ref, commit], here)
+  return ref
+}
+
+/** As `git stash` does it: the files, on top of what is checked out and of what was staged. */
+async function commitAll(git: Git, here: Call): Promise<string> {
+  const index = await git.line(['rev-parse', '--path-format=absolute', '--git-path', 'index'], here)
+  const draft = `${index}.salvage`
+  const over = { ...here, env: { ...here.env, GIT_INDEX_FILE: draft } }
+  try {
+    await copyFile(index, draft).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error })
+    // Where a merge is not done there is no tree of it; its files have both sides.
+    const staged = await git.maybe(['write-tree'], over)
+    await git.run(['add', '-A', '--', ':/'], over)
+    const files = await git.line(['write-tree'], over)
+    const head = await git.line(['rev-parse', 'HEAD'], here)
+    const isApart = staged !== null && staged !== files && staged !== (await git.line(['rev-parse', 'HEAD^{tree}'], here))
+    const parents = isApart ? [head, await git.line(['commit-tree', staged, '-p', head, '-m', 'reeve: what was staged'], here)] : [head]
+    return await git.line(['commit-tree', files, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'reeve: what was not committed'], here)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** A branch whose commits others have too is of no use any more; true if it is gone. */
+async function dropBranch(git: Git, there: Call, branch: string): Promise<boolean> {
+  const where = `--git-dir=${there.cwd}`
+  if ((await git.maybe([where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`], there)) === null) return true
+  const own = await git.line([where, 'rev-list', '-n', '1', `refs/heads/${branch}`, '--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes'], there)
+  return own === '' && (await git.maybe([where, 'branch', '-q', '-D', '--', branch], there)) !== null
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(() => true, () => false)
+}

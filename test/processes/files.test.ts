@@ -1,0 +1,222 @@
+// Records of files against real git: what is recorded comes back byte for byte in another worktree, what is left out is named, and
+// nothing of the user's repository is touched.
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Git } from '../../src/drivers/files/git.ts'
+import { Records, copyRecord } from '../../src/drivers/files/records.ts'
+import { addWorktree } from '../../src/drivers/files/worktree.ts'
+import { newContained, type Contained } from '../support/contained.ts'
+import { Repository, filesOf, gitBytes } from '../support/repository.ts'
+
+const MEGABYTE = 1024 * 1024
+
+let contained: Contained
+let git: Git
+let repository: Repository
+let work: string
+let writer = 0
+
+beforeEach(async () => {
+  contained = await newContained()
+  git = new Git(() => contained.open('group'))
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  work = join(contained.dir, 'w', 'a')
+})
+
+afterEach(async () => {
+  await git[Symbol.asyncDispose]()
+  await contained[Symbol.asyncDispose]()
+})
+
+const common = (): string => join(repository.dir, '.git')
+const place = (name: string, worktree: string) => ({ dir: join(contained.dir, `${name}.git`), repository: common(), worktree, env: repository.env, writer: ++writer })
+
+/** A worktree at what is checked out, and its records. */
+async function begin(): Promise<Records> {
+  await addWorktree(git, { repository: common(), dir: work, branch: 'reeve/a', base: repository.git('rev-parse', 'HEAD'), env: repository.env })
+  return Records.open(git, place('a', work))
+}
+
+/** The files of a record, in a worktree of a fork, which has no other way to them. */
+async function forked(commit: string, name = 'b'): Promise<{ dir: string; records: Records }> {
+  const dir = join(contained.dir, 'w', name)
+  await copyRecord(git, join(contained.dir, 'a.git'), place(name, dir), commit)
+  await addWorktree(git, { repository: common(), dir, branch: `reeve/${name}`, base: repository.git('rev-parse', 'main'), env: repository.env })
+  const records = await Records.open(git, place(name, dir))
+  await records.restore(commit)
+  return { dir, records }
+}
+
+test('links, modes, deletions, renames and untracked files come back as they were', async () => {
+  repository.commit({ 'a.txt': 'a\n', 'gone.txt': 'x', 'old/name.txt': 'moved\n', 'tool.sh': '#!/bin/sh\n', 'dir/inner.txt': 'i', 'file': 'f', 'là/é.txt': 'u' })
+  const records = await begin()
+  const first = await records.record(0)
+  const before = filesOf(work)
+  unlinkSync(join(work, 'gone.txt'))
+  renameSync(join(work, 'old'), join(work, 'new'))
+  chmodSync(join(work, 'tool.sh'), 0o755)
+  symlinkSync('a.txt', join(work, 'link'))
+  symlinkSync('/nowhere at all', join(work, 'dangling'))
+  rmSync(join(work, 'dir'), { recursive: true })
+  writeFileSync(join(work, 'dir'), 'a file now')
+  unlinkSync(join(work, 'file'))
+  repository.write({ 'file/below.txt': 'a directory now', 'deep/er/new.txt': 'n', ' leading and trailing ': 's', 'line\nbreak': 'l' }, work)
+  const second = await records.record(1)
+  const after = filesOf(work)
+  expect([first.left, second.left, first.head]).toEqual([[], [], repository.git('rev-parse', 'HEAD')])
+  expect(filesOf((await forked(second.commit, 'b')).dir)).toEqual(after)
+  expect(filesOf((await forked(first.commit, 'c')).dir)).toEqual(before)
+  expect((await records.record(2)).commit, 'what has not changed is the same record').toBe(second.commit)
+})
+
+test('a directory that becomes a link takes nothing of what is behind it', async () => {
+  repository.commit({ 'dir/same.txt': 'same', 'dir/other.txt': 'o', 'else/same.txt': 'same' })
+  const records = await begin()
+  await records.record(0)
+  rmSync(join(work, 'dir'), { recursive: true })
+  symlinkSync('else', join(work, 'dir'))
+  const { commit } = await records.record(1)
+  expect(filesOf((await forked(commit)).dir)).toEqual({ dir: '-> else', 'else/same.txt': expect.any(String) as string })
+})
+
+test('large files, ignored ones and other repositories are left out, and named', async () => {
+  repository.commit({ '.gitignore': 'build/\n*.log\n', 'kept.log': 'once tracked' })
+  repository.git('add', '-f', 'kept.log')
+  repository.git('commit', '-q', '-m', 'an ignored file that is tracked')
+  repository.write({ '.git/info/exclude': 'mine.txt\n' })
+  mkdirSync(join(contained.dir, '.config', 'git'), { recursive: true })
+  writeFileSync(join(contained.dir, '.config', 'git', 'ignore'), '*.swp\n')
+  const records = await begin()
+  repository.write({ 'build/out.o': 'o', 'a.log': 'l', 'mine.txt': 'm', 'x.swp': 's', 'small.bin': 'b', 'kept.log': 'changed', 'large.bin': Buffer.alloc(11 * MEGABYTE) }, work)
+  Repository.make(join(work, 'vendor/inner'), contained.dir).commit({ 'i.txt': 'i' })
+  Repository.make(join(work, 'empty'), contained.dir)
+  const { commit, left } = await records.record(1)
+  expect(left.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+    { path: 'a.log', why: 'ignored' }, { path: 'build/', why: 'ignored' }, { path: 'empty/', why: 'repository' }, { path: 'large.bin', why: 'large' },
+    { path: 'mine.txt', why: 'ignored' }, { path: 'vendor/inner/', why: 'repository' }, { path: 'x.swp', why: 'ignored' },
+  ])
+  const { dir } = await forked(commit)
+  expect(Object.keys(filesOf(dir)).toSorted()).toEqual(['.gitignore', 'kept.log', 'small.bin'])
+  expect(readFileSync(join(dir, 'kept.log'), 'utf8')).toBe('changed')
+})
+
+test('a file that grows too large leaves the records, and comes back when it shrinks', async () => {
+  repository.commit({ 'a.bin': 'small' })
+  const records = await begin()
+  await records.record(0)
+  writeFileSync(join(work, 'a.bin'), Buffer.alloc(11 * MEGABYTE))
+  expect((await records.record(1)).left).toEqual([{ path: 'a.bin', why: 'large' }])
+  writeFileSync(join(work, 'a.bin'), 'small again')
+  const { commit, left } = await records.record(2)
+  expect(left).toEqual([])
+  expect(readFileSync(join((await forked(commit)).dir, 'a.bin'), 'utf8')).toBe('small again')
+})
+
+test('what is left out is named up to a hundred, and counted', async () => {
+  repository.commit({ '.gitignore': '*.log\n' })
+  const records = await begin()
+  repository.write(Object.fromEntries(Array.from({ length: 130 }, (_, i) => [`${i}.log`, ''])), work)
+  expect(await records.record(0)).toMatchObject({ left: { length: 100 }, more: 30 })
+})
+
+test('a submodule is left out, and its empty place comes back', async () => {
+  const other = Repository.make(join(contained.dir, 'other'), contained.dir)
+  other.commit({ 'o.txt': 'o' })
+  repository.commit({ 'a.txt': 'a' })
+  repository.git('-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', other.dir, 'sub')
+  repository.git('commit', '-q', '-m', 'a submodule')
+  const records = await begin()
+  expect((await records.record(0)).left, 'nothing is checked out there').toEqual([])
+  repository.gitIn(work, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
+  const { commit, left } = await records.record(1)
+  expect(left).toEqual([{ path: 'sub/', why: 'repository' }])
+  const { dir } = await forked(commit)
+  expect(Object.keys(filesOf(dir)).toSorted()).toEqual(['.gitmodules', 'a.txt'])
+  expect(existsSync(join(dir, 'sub'))).toBe(true)
+})
+
+test('names that are no text, and line ends of every kind, come back byte for byte', async () => {
+  repository.git('config', 'core.autocrlf', 'true')
+  repository.commit({ '.gitattributes': '*.crlf text eol=crlf\n*.lf text eol=lf\n*.id ident\n*.u16 working-tree-encoding=UTF-16LE\n', 'plain.txt': 'a\nb\n' })
+  const records = await begin()
+  const odd = Buffer.concat([Buffer.from(`${work}/`), Buffer.from([0x62, 0xff, 0xfe, 0x61])])
+  writeFileSync(odd, 'odd')
+  repository.write({ 'a.crlf': 'a\nb\r\n', 'b.lf': 'a\r\nb\n', 'c.txt': 'a\r\nb\n\r', 'd.id': '$Id$\n$Id: x$\n', 'e.u16': 'no sixteen bits' }, work)
+  const { commit } = await records.record(0)
+  expect(filesOf((await forked(commit)).dir)).toEqual(filesOf(work))
+})
+
+test('a sparse worktree stays sparse', async () => {
+  repository.commit({ 'in/a.txt': 'a', 'out/b.txt': 'b', 'top.txt': 't' })
+  repository.git('sparse-checkout', 'set', 'in')
+  const records = await begin()
+  repository.write({ 'in/new.txt': 'n' }, work)
+  expect(existsSync(join(work, 'out'))).toBe(false)
+  const { commit } = await records.record(0)
+  const { dir } = await forked(commit)
+  expect(filesOf(dir)).toEqual(filesOf(work))
+  expect(repository.gitIn(dir, 'status', '--porcelain')).toBe('?? in/new.txt')
+})
+
+test('hooks, filters and signatures of the user never run for a record, and nothing of the repository is touched', async () => {
+  const marker = join(contained.dir, 'ran')
+  repository.commit({ 'a.txt': 'a', '.gitattributes': '*.f filter=loud\n' })
+  for (const hook of ['pre-commit', 'post-commit', 'post-index-change', 'post-checkout', 'reference-transaction', 'fsmonitor-watchman', 'pre-auto-gc']) {
+    repository.write({ [`.git/hooks/${hook}`]: `#!/bin/sh\necho ${hook} >> ${marker}\n` })
+    chmodSync(join(common(), 'hooks', hook), 0o755)
+  }
+  for (const [key, value] of [['filter.loud.clean', `echo clean >> ${marker}; cat`], ['filter.loud.smudge', `echo smudge >> ${marker}; cat`], ['core.fsmonitor', '.git/hooks/fsmonitor-watchman'], ['commit.gpgSign', 'true'], ['gpg.program', marker]]) {
+    repository.git('config', key ?? '', value ?? '')
+  }
+  const bytes = gitBytes(repository)
+  const records = await begin()
+  repository.write({ 'b.f': 'filtered?', 'a.txt': 'changed' }, work)
+  const { commit } = await records.record(0)
+  const { dir } = await forked(commit)
+  expect([existsSync(marker) ? readFileSync(marker, 'utf8') : '', readFileSync(join(dir, 'b.f'), 'utf8')]).toEqual(['', 'filtered?'])
+  expect(gitBytes(repository)).toEqual(bytes)
+})
+
+test('a record of a repository with a detached head, and with SHA-256', async () => {
+  for (const [name, format] of [['one', 'sha1'], ['two', 'sha256']] as const) {
+    const dir = join(contained.dir, name)
+    mkdirSync(dir)
+    repository.gitIn(dir, 'init', '-q', '-b', 'main', `--object-format=${format}`)
+    repository = Repository.make(dir, contained.dir)
+    work = join(contained.dir, 'w', name)
+    const head = repository.commit({ 'a.txt': format })
+    repository.commit({ 'a.txt': 'later' })
+    repository.git('checkout', '-q', '--detach', head)
+    await addWorktree(git, { repository: common(), dir: work, branch: `reeve/${name}`, base: head, env: repository.env })
+    const records = await Records.open(git, place(name, work))
+    repository.gitIn(work, 'checkout', '-q', '--detach')
+    expect(await records.record(0)).toMatchObject({ head, left: [] })
+  }
+})
+
+test('the next writer goes on with the index of the last one, whatever that left', async () => {
+  repository.commit({ 'a.txt': 'a' })
+  const first = await begin()
+  const { commit } = await first.record(0)
+  const dir = join(contained.dir, 'a.git')
+  writeFileSync(join(dir, `index-${writer}.lock`), 'a writer was killed here')
+  const second = await Records.open(git, place('a', work))
+  repository.write({ 'b.txt': 'b' }, work)
+  const later = await second.record(1)
+  expect(later.commit).not.toBe(commit)
+  expect(Object.keys(filesOf((await forked(later.commit)).dir))).toEqual(['a.txt', 'b.txt'])
+  expect(existsSync(join(dir, `index-${writer - 3}`))).toBe(false)
+})
+
+test('a record needs nothing of its origin once it is copied', async () => {
+  repository.commit({ 'a.txt': 'a' })
+  const records = await begin()
+  repository.write({ 'b.txt': 'only in the records' }, work)
+  const { commit } = await records.record(0)
+  const { dir, records: own } = await forked(commit)
+  rmSync(join(contained.dir, 'a.git'), { recursive: true })
+  expect((await own.record(1)).left).toEqual([])
+  expect(readFileSync(join(dir, 'b.txt'), 'utf8')).toBe('only in the records')
+  await expect(copyRecord(git, join(contained.dir, 'a.git'), place('c', work), commit)).rejects.toThrow('damaged, or gone')
+})

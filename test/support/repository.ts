@@ -1,0 +1,71 @@
+// Scratch git repositories, and their files and git directories as values that can be compared. Real git, run by itself and not
+// by our code. Nobody's configuration reaches it but a HOME of the test's own.
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { testEnv } from './env.ts'
+
+export class Repository {
+  readonly dir: string
+  readonly env: Record<string, string>
+
+  private constructor(dir: string, home: string) {
+    this.dir = dir
+    this.env = testEnv(home, { GIT_AUTHOR_NAME: 'T', GIT_AUTHOR_EMAIL: 't@example.org', GIT_COMMITTER_NAME: 'T', GIT_COMMITTER_EMAIL: 't@example.org' })
+  }
+
+  /** An empty one; `home` is HOME. */
+  static make(dir: string, home: string): Repository {
+    mkdirSync(dir, { recursive: true })
+    const repository = new Repository(dir, home)
+    repository.git('init', '-q', '-b', 'main')
+    return repository
+  }
+
+  git(...args: readonly string[]): string {
+    return this.gitIn(this.dir, ...args)
+  }
+
+  gitIn(cwd: string, ...args: readonly string[]): string {
+    return execFileSync('git', args, { cwd, env: this.env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * 1024 * 1024 }).trimEnd()
+  }
+
+  /** Writes files, and the directories above them. */
+  write(files: Readonly<Record<string, string | Buffer>>, dir = this.dir): void {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(dir, path)), { recursive: true })
+      writeFileSync(join(dir, path), text)
+    }
+  }
+
+  commit(files: Readonly<Record<string, string | Buffer>>, message = 'a commit'): string {
+    this.write(files)
+    this.git('add', '-A')
+    this.git('commit', '-q', '-m', message)
+    return this.git('rev-parse', 'HEAD')
+  }
+}
+
+/** Every file below a directory: its kind, whether it can be run, and its content; names as bytes. Repositories are left out. */
+export function filesOf(dir: string, skip: (path: string) => boolean = (path) => path === '.git'): Record<string, string> {
+  const found: Record<string, string> = {}
+  const walk = (at: Buffer, path: string): void => {
+    for (const name of readdirSync(at, { encoding: 'buffer' })) {
+      const below = path === '' ? name.toString('latin1') : `${path}/${name.toString('latin1')}`
+      const whole = Buffer.concat([at, Buffer.from('/'), name])
+      if (skip(below)) continue
+      const stat = lstatSync(whole)
+      if (stat.isDirectory()) walk(whole, below)
+      else if (stat.isSymbolicLink()) found[below] = `-> ${readlinkSync(whole)}`
+      else found[below] = `${(stat.mode & 0o111) === 0 ? 'file' : 'run'} ${createHash('sha1').update(readFileSync(whole)).digest('hex')}`
+    }
+  }
+  walk(Buffer.from(dir), '')
+  return found
+}
+
+/** All bytes of a git directory, but what the registration of worktrees is. */
+export function gitBytes(repository: Repository): Record<string, string> {
+  return filesOf(join(repository.dir, '.git'), (path) => path === 'worktrees' || path.startsWith('refs/heads/reeve') || path.startsWith('logs/refs/heads/reeve'))
+}
