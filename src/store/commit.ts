@@ -85,15 +85,34 @@ export class Writer {
     return new Planner(this.heads, this.lines, this.#counters, this.#lastKey)
   }
 
+  /** For staging.ts: a key that nobody has, nor had. */
+  takeKey(): number {
+    this.#lastKey += 1
+    return this.#lastKey
+  }
+
+  /** For staging.ts: a transaction with facts of processes that have no row, and what else `work` writes, which gives the heads of new rows. */
+  piece(plan: Pick<Plan, 'facts' | 'blobs' | 'counters'>, work: () => Head[]): void {
+    this.#within(plan.counters, false, () => {
+      this.#putFacts(plan)
+      this.#raise(plan, false)
+      return work()
+    })
+  }
+
   #transact(plan: Plan, processes: readonly Process[], settle: boolean): void {
+    this.#within(plan.counters, settle, () => this.#perform(plan, processes, settle))
+    this.#lastKey += plan.newKeys
+  }
+
+  #within(counters: Counters, settle: boolean, work: () => Head[]): void {
     this.#sql.begin.run()
     try {
-      const heads = this.#perform(plan, processes, settle)
+      const heads = work()
       this.#sql.commit.run()
       this.heads.put(heads)
-      this.#counters = plan.counters
-      this.#lastKey += plan.newKeys
-      if (settle) this.#settled = plan.counters.cursor
+      this.#counters = counters
+      if (settle) this.#settled = counters.cursor
     } catch (error) {
       if (this.#db.isTransaction) this.#sql.rollback.run()
       throw error
@@ -101,15 +120,7 @@ export class Writer {
   }
 
   #perform(plan: Plan, processes: readonly Process[], settle: boolean): Head[] {
-    for (const { hash, bytes, uses } of plan.blobs.values()) {
-      const there = this.#sql.blobThere.get(hash)?.['key']
-      const key = there ?? this.#sql.addBlob.run(hash, bytes).lastInsertRowid
-      const more = there === undefined ? uses - 1 : uses
-      if (more > 0) this.#sql.addShared.run(key, more)
-    }
-    for (const row of plan.facts) {
-      this.#sql.addFact.run(row.cursor, row.process, row.seq, row.pid, row.at, row.type, factSum(row), row.body, row.refs)
-    }
+    this.#putFacts(plan)
     for (const block of plan.blocks) this.#sql.addPlaces.run(...block)
     this.#raise(plan, settle)
     const heads: Head[] = []
@@ -118,14 +129,26 @@ export class Writer {
       if (draft === undefined) throw broken('A process has no place in the plan.', process)
       // A row without new facts cannot be folded up later: it is written at once.
       const exact = settle || draft.settle || !draft.moved
-      heads.push(exact ? this.#writeRow(process, draft) : headOf(draft, draft.stored, process))
+      heads.push(exact ? this.writeRow(process, draft) : headOf(draft, draft.stored, process))
     }
     if (!settle) return heads
     const others = this.heads.allLate().filter(({ uuid }) => !plan.drafts.has(uuid))
-    return [...heads, ...others.map((head) => this.#writeRow(head.late, head))]
+    return [...heads, ...others.map((head) => this.writeRow(head.late, head))]
   }
 
-  #raise({ counters, facts }: Plan, settle: boolean): void {
+  #putFacts({ blobs, facts }: Pick<Plan, 'blobs' | 'facts'>): void {
+    for (const { hash, bytes, uses } of blobs.values()) {
+      const there = this.#sql.blobThere.get(hash)?.['key']
+      const key = there ?? this.#sql.addBlob.run(hash, bytes).lastInsertRowid
+      const more = there === undefined ? uses - 1 : uses
+      if (more > 0) this.#sql.addShared.run(key, more)
+    }
+    for (const row of facts) {
+      this.#sql.addFact.run(row.cursor, row.process, row.seq, row.pid, row.at, row.type, factSum(row), row.body, row.refs)
+    }
+  }
+
+  #raise({ counters, facts }: Pick<Plan, 'counters' | 'facts'>, settle: boolean): void {
     const raise = (name: string, value: number) => this.#sql.raise.run(value, -value, name, value)
     if (counters.pid > this.#counters.pid) raise('pid', counters.pid)
     // The journal's last row is the cursor's high-water mark; `meta` has it only where that row does not.
@@ -133,7 +156,8 @@ export class Writer {
     if (settle) raise('settled', counters.cursor)
   }
 
-  #writeRow(process: Process, head: Head): Head {
+  /** Within a transaction: the row as the head says. */
+  writeRow(process: Process, head: Head): Head {
     const { key, uuid, open, seq, specCursor: spec_cursor, specSeq: spec_seq, origin, base, forkedFrom: forked_from } = head
     const { pid, spec: { name }, clock: { exitedAt: exited_at } } = process
     const live = process.life.state === 'dead' ? 0 : 1

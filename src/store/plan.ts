@@ -25,7 +25,7 @@ export type Draft = { -readonly [K in keyof Head]: Head[K] } & { moved: boolean;
 type Block = readonly [key: number, block: number, first: number, entries: string]
 
 /** A long text, and how many times the facts of this plan name it. */
-interface UsedBlob extends Blob {
+export interface UsedBlob extends Blob {
   uses: number
 }
 

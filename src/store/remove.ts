@@ -31,6 +31,7 @@ export class Remover {
   readonly #db: DatabaseSync
   readonly #sql: Statements
   readonly #heads: Heads
+  readonly #staged = new Set<number>()
 
   constructor(db: DatabaseSync, sql: Statements, heads: Heads) {
     this.#db = db
@@ -48,9 +49,20 @@ export class Remover {
     return true
   }
 
+  /** A key of an import that is on its way is doomed like those of the removed, and not to be cleared away yet. */
+  reserve(key: number): void {
+    this.#staged.add(key)
+  }
+
+  /** The import has ended: what is still doomed of it may go. */
+  release(keys: readonly number[]): void {
+    for (const key of keys) this.#staged.delete(key)
+  }
+
   /** One piece; false when nothing is left. */
   sweep(): boolean {
-    const next = this.#sql.doomed.get() as Doomed | undefined
+    const doomed = this.#sql.doomed.all(this.#staged.size + 1) as unknown as Doomed[]
+    const next = doomed.find(({ key }) => !this.#staged.has(key))
     if (next === undefined) return this.#giveBack()
     this.#transact(() => this.#removeFacts(next))
     return true

@@ -16,10 +16,11 @@ import { findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
 import type { Finder } from './places.ts'
 import { Remover } from './remove.ts'
 import { PAGE_BYTES, openDatabase } from './schema.ts'
+import { Stage } from './staging.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
 import { findStep } from './steps.ts'
-import type { Collectable, CollectableQuery, Commit, DeadQuery, FactQuery, Loaded, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
+import type { Collectable, CollectableQuery, Commit, DeadQuery, FactQuery, Loaded, Staging, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
 import { findTombstone } from './tombstones.ts'
 import { verifyStore } from './verify.ts'
 
@@ -140,6 +141,15 @@ class SqliteStore implements Store {
     return guard(`The removal of ${uuid}`, () => this.#remover.remove(uuid, at))
   }
 
+  stage(): Staging {
+    const stage = new Stage(this.#sql, this.#writer, this.#remover)
+    return {
+      add: async (facts) => guardAsync('A piece of an import', stage.add(facts)),
+      publish: async (process, counters) => guardAsync(`The import of ${process.uuid}`, stage.publish(process, counters)),
+      [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
+    }
+  }
+
   async sweep(): Promise<boolean> {
     return guard('What removed processes left', () => this.#remover.sweep())
   }
@@ -171,6 +181,10 @@ class SqliteStore implements Store {
       this.#db.close()
     }
   }
+}
+
+function guardAsync<T>(doing: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => { throw storeError(error, doing) })
 }
 
 function guard<T>(doing: string, work: () => T): T {

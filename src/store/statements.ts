@@ -82,6 +82,7 @@ export function prepareAll(db: DatabaseSync) {
 
     addFact: sql('INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     addPlaces: sql('INSERT INTO places VALUES (?, ?, ?, ?)'),
+    putPlaces: sql('INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)'),
     addBlob: sql('INSERT INTO blobs (hash, bytes) VALUES (?, ?)'),
     addProcess: sql(`INSERT INTO processes (${PROCESS}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     // `seq = ?` is the fence: a row that somebody else moved is not written. The first form touches no index.
@@ -158,7 +159,7 @@ function prepareRemoval(sql: (text: string) => StatementSync) {
     dropProcess: sql('DELETE FROM processes WHERE key = ?'),
     addTombstone: sql(`INSERT INTO tombstones (${TOMBSTONE}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?)`),
     addDoomed: sql('INSERT INTO doomed VALUES (?, ?) ON CONFLICT DO UPDATE SET origin = excluded.origin'),
-    doomed: sql('SELECT key, origin FROM doomed ORDER BY key LIMIT 1'),
+    doomed: sql('SELECT key, origin FROM doomed ORDER BY key LIMIT ?'),
     dropDoomed: sql('DELETE FROM doomed WHERE key = ?'),
     lastPlace: sql('SELECT block, entries FROM places WHERE process = ? ORDER BY block DESC LIMIT 1'),
     setPlace: sql('UPDATE places SET entries = ? WHERE process = ? AND block = ?'),
@@ -168,6 +169,8 @@ function prepareRemoval(sql: (text: string) => StatementSync) {
     dropShared: sql('DELETE FROM shared WHERE blob = ?'),
     freePages: sql('PRAGMA freelist_count'),
 
+    tombstoneOf: sql('SELECT 1 AS there FROM tombstones WHERE uuid = ?'),
+    dropTombstone: sql('DELETE FROM tombstones WHERE uuid = ?'),
     tombstonesByPid: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE pid = ? LIMIT 1`),
     tombstonesByName: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE name = ? ORDER BY removed_at DESC LIMIT 1`),
     tombstonesByPrefix: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE uuid >= ? AND uuid < ? LIMIT 1`),

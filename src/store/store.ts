@@ -84,6 +84,17 @@ export interface StepBounds {
   readonly next: number | null
 }
 
+/** A journal from outside on its way in. No reader sees anything of it before `publish`; without that nothing of it stays. */
+export interface Staging extends AsyncDisposable {
+  /** The next facts in order, what a fork goes on from first: one transaction. Their cursors are above all that were given out. */
+  add(facts: readonly StoredFact[]): Promise<void>
+  /**
+   * The process is there with all of its facts, which had all been added; it has ended. Tombstones remember what it goes on from, its
+   * own is gone. Raises the PID counter above all of its PIDs. Errors: `CONFLICT` if it is there already.
+   */
+  publish(process: Process, counters: Counters): Promise<void>
+}
+
 export interface Store extends AsyncDisposable {
   /**
    * One transaction, durable when it resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED`
@@ -117,6 +128,8 @@ export interface Store extends AsyncDisposable {
    * Its facts and long texts go later, by `sweep`; those that forks go on from are kept for them until the last fork goes. False if there is no such process. Errors: `CONFLICT` if it is not dead.
    */
   remove(uuid: Uuid, at: number): Promise<boolean>
+  /** Begins to take in a journal from outside. */
+  stage(): Staging
   /** Does one bounded piece of what removals have left to do, and gives back room; false when nothing is left. */
   sweep(): Promise<boolean>
   /** the removed process that a reference means, in the order of `find`; the newest of several */

@@ -1,7 +1,7 @@
 // A store with faults at hand: commits that fail, commits that wait, and a disk that is full. All else goes to the real one.
 // The reserve is a word here and no file, so that a test is the same each time it runs.
 import { KernelError } from '../../../src/kernel/errors.ts'
-import type { CollectableQuery, Commit, DeadQuery, FactQuery, Store } from '../../../src/store/store.ts'
+import type { CollectableQuery, Commit, DeadQuery, FactQuery, Staging, Store } from '../../../src/store/store.ts'
 
 export class FaultyStore implements Store {
   readonly #inner: Store
@@ -81,6 +81,8 @@ export class FaultyStore implements Store {
   collectable(query: CollectableQuery): ReturnType<Store['collectable']> { return this.#inner.collectable(query) }
   size(): ReturnType<Store['size']> { return this.#inner.size() }
   remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
+  stage(): Staging { return this.#inner.stage() }
+
   sweep(): ReturnType<Store['sweep']> { return this.#inner.sweep() }
   tombstone(ref: string): ReturnType<Store['tombstone']> { return this.#inner.tombstone(ref) }
   verify(): ReturnType<Store['verify']> { return this.#inner.verify() }
