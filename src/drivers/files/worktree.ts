@@ -63,10 +63,15 @@ export interface NewWorktree {
 
 /** Makes it. What is there of one that was begun and not finished is made anew: nothing has worked in it. */
 export async function addWorktree(git: Git, { repository, dir, branch, base, env }: NewWorktree): Promise<void> {
-  const begun = await isThere(dir)
-  if (begun) await rm(dir, { recursive: true, force: true })
-  const over = begun ? ['-f', '-B'] : ['-b']
-  await git.run([`--git-dir=${repository}`, 'worktree', 'add', '-q', '--no-track', ...over, branch, dir, base], { cwd: repository, env: userEnv(env), limitMs: CHECKOUT_MS })
+  const call = { cwd: repository, env: userEnv(env), limitMs: CHECKOUT_MS }
+  const where = `--git-dir=${repository}`
+  if (await isThere(dir)) {
+    await rm(dir, { recursive: true, force: true })
+    await git.maybe([where, 'worktree', 'remove', '--force', '--force', dir], call)
+  }
+  // A branch that is there already, and has nothing of its own, was made by the same beginning; any other one is refused.
+  const begun = (await git.maybe([where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)) === base
+  await git.run([where, 'worktree', 'add', '-q', '--no-track', begun ? '-B' : '-b', branch, dir, base], call)
 }
 
 /** What became of a worktree whose process is removed. */

@@ -1,0 +1,77 @@
+// A worktree goes with its process: by `reeve rm`, by collection, and at the next start of a daemon that was killed in between.
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ProcessView } from '../../src/api/views.ts'
+import { runCli } from '../support/cli.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { Repository } from '../support/repository.ts'
+
+let daemon: LocalDaemon
+let repository: Repository
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+  repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+  repository.commit({ 'a.txt': 'a' })
+})
+
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+async function done(content: string, name: string): Promise<ProcessView> {
+  const { uuid } = await daemon.play([{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content } }] }, { text: 'done' }], { cwd: repository.dir, worktree: true, name })
+  return daemon.ended(uuid)
+}
+
+const left = (): string[] => ['worktrees', 'files'].flatMap((dir) => readdirSync(join(daemon.paths.state, dir)))
+
+test('rm removes it with its records, and says what of it is still there', async () => {
+  const one = await done('one', 'one')
+  const two = await done('two', 'two')
+  repository.gitIn(two.worktree?.dir ?? '', 'add', '-A')
+  repository.gitIn(two.worktree?.dir ?? '', 'commit', '-q', '-m', 'work')
+  const { code, stderr } = await runCli(daemon.home, ['rm', 'one', 'two'])
+  expect([code, stderr]).toEqual([0, [
+    `PID 1 (one) was removed; what was not committed in its worktree is in refs/reeve/salvage/${one.uuid}`,
+    'PID 2 (two) was removed; the branch reeve/two stays, as it has commits of its own', '',
+  ].join('\n')])
+  expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), repository.git('show', 'reeve/two:b.txt'), left()]).toEqual(['one', 'two', []])
+})
+
+test('what cannot be judged stays, and the process goes', async () => {
+  const { uuid, worktree } = await done('one', 'one')
+  Repository.make(join(worktree?.dir ?? '', 'inner'), daemon.work)
+  const { stderr } = await runCli(daemon.home, ['rm', uuid])
+  expect(stderr).toBe(`PID 1 (one) was removed; its worktree ${worktree?.dir} stays: there is another repository in it, inner\n`)
+  expect(existsSync(join(worktree?.dir ?? '', 'b.txt'))).toBe(true)
+})
+
+test('it does not go while another process works in there', async () => {
+  const { uuid, worktree } = await done('one', 'one')
+  const other = await daemon.sh('sleep 600', { cwd: worktree?.dir ?? '' })
+  const { code, stderr } = await runCli(daemon.home, ['rm', uuid])
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`process ${other.pid} still works in its worktree`)])
+  await daemon.signal(other.uuid, 'SIGKILL')
+  await daemon.ended(other.uuid)
+  expect((await runCli(daemon.home, ['rm', uuid])).code).toBe(0)
+})
+
+test('a daemon that was killed between the two has left nothing after the next start', async () => {
+  const one = await done('one', 'one')
+  await done('two', 'two')
+  await daemon.stop()
+  // The first half of a removal, and what a fork leaves that did not come to be.
+  const { openSqliteStore } = await import('../../src/store/sqlite.ts')
+  const store = await openSqliteStore({ dir: daemon.paths.state, log: () => {} })
+  await store.remove(one.uuid, 1)
+  await store[Symbol.asyncDispose]()
+  mkdirSync(join(daemon.paths.state, 'files', '01900000-0000-7000-8000-000000000000.git.new'))
+  await daemon.start()
+  await daemon.stop() // which waits until all is salvaged
+  expect(repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`)).toBe('one')
+  expect(left()).toHaveLength(2)
+  expect(repository.git('worktree', 'list').split('\n')).toHaveLength(2)
+})
