@@ -1,6 +1,7 @@
 // Opening a session of an agent that speaks ACP: the handshake and what goes wrong in it, servers, modes, models, the role
 // prompt; and going on with a session, of which nothing is recorded or charged twice.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { StoredFact } from '../../src/kernel/facts.ts'
 import type { McpStart } from '../../src/kernel/mcp.ts'
 import { acpBench } from '../support/acp-bench.ts'
 import type { AcpBench } from '../support/acp-bench.ts'
@@ -114,6 +115,23 @@ describe('going on', () => {
     expect(second.kernel.reports('model.started').map(({ report }) => report.step)).toEqual([2])
     expect(second.kernel.reports('usage').map(({ report }) => report.usage.costUsd)).toEqual([0.25])
     expect(second.kernel.lives.filter(({ type }) => type === 'text')).toEqual([{ type: 'text', step: 2, text: 'two' }])
+  })
+
+  test.each([
+    ['gemini-cli', 12_000, [48_100]],
+    ['gemini-cli', 61_000, []],
+    ['fake', 12_000, []],
+  ])('with a session of %s that is %i ms old', async (name, ageMs, rests) => {
+    const begunAt = Date.UTC(2026, 10, 20, 12, 30)
+    const rested: number[] = []
+    const clock = { now: () => begunAt + ageMs, rest: (ms: number) => { rested.push(ms); return Promise.resolve() } }
+    const first = await bench.start({ as: ['load'] })
+    await first.turn('say one')
+    const handle: StoredFact = { uuid: 'test', seq: 0, pid: 1, at: begunAt, cursor: 0, body: { type: 'process.handle', handle: null, sessionId: first.sessionId() } }
+    const second = await bench.start({ as: ['load', `name=${name}`], sessionId: first.sessionId(), after: [handle, ...first.kernel.facts], clock })
+    expect(await second.turn('say two')).toMatchObject({ result: 'two' })
+    expect(rested).toEqual(rests)
+    expect(second.kernel.of('process.note').map(({ text }) => text)).toEqual(rests.map(() => 'it loses a session that is opened again in the minute in which it began: waiting for 49 s'))
   })
 
   test('is refused by an agent that can do neither', async () => {

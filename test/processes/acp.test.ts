@@ -124,6 +124,13 @@ describe('usage', () => {
     expect(run.kernel.reports('usage').map(({ report }) => report.contextTokens)).toEqual([500, 501])
   })
 
+  test('of an agent that tells those of its last call alone, they stand for each call of the turn', async () => {
+    const run = await bench.start({ as: ['tokens', 'name=OpenCode'] })
+    await run.turn('say x\ntool execute ls\nsay y')
+    await run.turn('say z')
+    expect(run.kernel.reports('usage').map(({ report: { usage } }) => [usage.inputTokens, usage.estimated])).toEqual([[200, true], [100, undefined]])
+  })
+
   test.each([['tokens', 100], ['quota', 7]])('without a word of costs the price is unknown (%s)', async (as, inputTokens) => {
     const run = await bench.start({ as: [as] })
     await run.turn('say x')

@@ -88,9 +88,9 @@ export class TestKernel implements KernelPort {
     this.#abort.abort()
   }
 
-  emit(body: FactBody): void {
+  emit(body: FactBody, at = 0): void {
     const seq = this.facts.length + 1
-    this.facts.push({ uuid: 'test', seq, pid: 1, at: 0, cursor: seq, body })
+    this.facts.push({ uuid: 'test', seq, pid: 1, at, cursor: seq, body })
     this.onFact(body)
     this.#tell()
   }
@@ -106,9 +106,9 @@ export class TestKernel implements KernelPort {
 
   /** Takes over what an earlier incarnation left, and closes what may not run twice, as the kernel does. */
   inherit(facts: readonly StoredFact[]): void {
-    for (const { body } of facts) {
+    for (const { body, at } of facts) {
       this.#track(body)
-      this.emit(body)
+      this.emit(body, at)
     }
     for (const call of [...this.#open.values()].filter((open) => open.effect === 'once')) {
       this.#settle({ type: 'tool.finished', callId: call.callId, outcome: 'interrupted', content: 'interrupted', durationMs: 0 })

@@ -11,6 +11,7 @@ import type { Agent, KernelPort, Launch, Message } from '../port.ts'
 import { Asks } from './asks.ts'
 import type { Answer } from './asks.ts'
 import { capabilitiesOf, connect } from './connect.ts'
+import type { WallClock } from './driver.ts'
 import { Files } from './files.ts'
 import { Gate } from './gate.ts'
 import { Hearing } from './hearing.ts'
@@ -30,6 +31,7 @@ export interface AgentParts {
   readonly past: Past
   readonly servers: () => Promise<readonly McpStart[]>
   readonly handshakeMs: number
+  readonly clock: WallClock
   readonly cancelMs: number
 }
 
@@ -178,13 +180,19 @@ export class AcpAgent implements Agent {
 
   /** Errors: in words. */
   async #open(): Promise<void> {
-    const { launch, kernel, handshakeMs, program, servers } = this.#parts
+    const { launch, kernel, handshakeMs, program, servers, past, clock } = this.#parts
     const { spec } = launch
     const note = (text: string): void => this.#saying.note(text)
     const late = Promise.withResolvers<never>()
-    const disarm = this.#freezer.deadline(handshakeMs, () => late.reject(new Error(`it was not ready within ${handshakeMs / 1_000} s`)))
+    const arm = (): (() => void) => this.#freezer.deadline(handshakeMs, () => late.reject(new Error(`it was not ready within ${handshakeMs / 1_000} s`)))
+    let disarm = arm()
+    const rest = async (ms: number): Promise<void> => {
+      disarm()
+      await clock.rest(ms, kernel.signal)
+      disarm = arm()
+    }
     const opening = openSession({
-      connection: this.#connection, spec, sessionId: launch.sessionId, capabilities: capabilitiesOf(spec), note,
+      connection: this.#connection, spec, sessionId: launch.sessionId, begunAt: past.sessionAt, now: clock.now, capabilities: capabilitiesOf(spec), note, rest,
       servers: async ({ http }) => serversFor(await servers(), spec, http, note),
     })
     try {
@@ -195,7 +203,7 @@ export class AcpAgent implements Agent {
       disarm()
     }
     this.#unsaidSystem = this.#session.unsaidSystem
-    this.#hearing.opened(this.#session.id, this.#session.model, this.#session.isLoaded)
+    this.#hearing.opened(this.#session)
     if (this.#session.isLoaded) await this.#hearing.replayed()
     if (!kernel.signal.aborted) await this.#saying.say({ type: 'up', handle: program.handle, sessionId: this.#session.id })
   }

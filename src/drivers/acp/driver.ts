@@ -1,19 +1,29 @@
 // The driver of coding agents that speak the Agent Client Protocol: Claude Code, Codex, Gemini CLI, OpenCode and others.
 // What it needs is loaded when the first of them starts, so that a daemon without one carries none of it.
 // Tests: test/processes/acp*.test.ts.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { KernelError } from '../../kernel/errors.ts'
 import type { McpStart } from '../../kernel/mcp.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../port.ts'
+
+/** What an agent's own files go by. */
+export interface WallClock {
+  now(): number
+  /** rejects when the signal aborts */
+  rest(ms: number, signal: AbortSignal): Promise<void>
+}
 
 export interface AcpOptions {
   /** the MCP servers of a process as they are to be started */
   readonly servers?: (launch: Launch) => Promise<readonly McpStart[]>
   /** how long an agent may take until its session is open */
   readonly handshakeMs?: number
+  readonly clock?: WallClock
   /** how long it may take to end a turn that is interrupted */
   readonly cancelMs?: number
 }
 
+const CLOCK: WallClock = { now: Date.now, rest: (ms, signal) => sleep(ms, undefined, { signal }) }
 const HANDSHAKE_MS = 30_000
 const CANCEL_MS = 10_000
 
@@ -34,6 +44,7 @@ async function start(launch: Launch, kernel: KernelPort, options: AcpOptions): P
     launch, kernel, program, past,
     servers: async () => (spec.mcp?.length ? ((await options.servers?.(launch)) ?? []) : []),
     handshakeMs: options.handshakeMs ?? HANDSHAKE_MS,
+    clock: options.clock ?? CLOCK,
     cancelMs: options.cancelMs ?? CANCEL_MS,
   })
 }

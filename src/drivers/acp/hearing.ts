@@ -8,6 +8,8 @@ import type { Past } from './past.ts'
 import type { Saying } from './saying.ts'
 import { Steps } from './steps.ts'
 import { modelOption } from './session.ts'
+import type { Session } from './session.ts'
+import type { Quirks } from './quirks.ts'
 import { Costs, NO_USAGE } from './usage.ts'
 import { readUpdate } from './wire.ts'
 import type { Prompted, Update, UpdateOf } from './wire.ts'
@@ -40,6 +42,9 @@ export class Hearing {
   readonly #costs: Costs
   #sessionId: string | null = null
   #model = ''
+  #quirks: Quirks = {}
+  /** the last step whose tokens are told */
+  #countedStep = 0
   #heardMs = 0
   #inTurn = false
   #isReplaying = false
@@ -54,12 +59,13 @@ export class Hearing {
   constructor(parts: HearingParts) {
     this.#parts = parts
     this.#costs = new Costs(parts.past.chargedUsd)
-    this.steps = new Steps({ step: parts.past.step, model: () => this.#model, tell: (report) => parts.saying.tell(report), live: parts.live, terminal: parts.terminal })
+    this.steps = new Steps({ step: parts.past.step, model: () => this.#model, tell: (report) => parts.saying.tell(report), live: parts.live, late: (text) => this.#besides(text), terminal: parts.terminal })
   }
 
   /** The session is open: from now on what it says is news; of one that was loaded after its next turn begins. */
-  opened(sessionId: string, model: string, isLoaded: boolean): void {
-    this.#sessionId = sessionId
+  opened({ id, model, isLoaded, quirks }: Pick<Session, 'id' | 'model' | 'isLoaded' | 'quirks'>): void {
+    this.#sessionId = id
+    this.#quirks = quirks
     this.#model = model
     this.#isReplaying = isLoaded
   }
@@ -75,6 +81,7 @@ export class Hearing {
     this.#isReplaying = false
     this.#sayAside()
     this.#inTurn = true
+    this.#countedStep = this.steps.step
     this.steps.begin()
   }
 
@@ -89,7 +96,9 @@ export class Hearing {
   }
 
   tokens(usage: Prompted['usage']): void {
-    if (usage) this.#parts.saying.tell({ type: 'usage', usage: this.#costs.tokens(usage) })
+    const calls = this.steps.step - this.#countedStep
+    this.#countedStep = this.steps.step
+    if (usage) this.#parts.saying.tell({ type: 'usage', usage: this.#costs.tokens(usage, this.#quirks.tellsLastCallOnly ? Math.max(1, calls) : 1) })
   }
 
   readonly hear = (params: unknown): void => {
@@ -108,8 +117,8 @@ export class Hearing {
   #news(update: Update): void {
     const { saying } = this.#parts
     switch (update.sessionUpdate) {
-      case 'agent_message_chunk': return this.#said('text', blockText(update.content))
-      case 'agent_thought_chunk': return this.#inTurn ? this.steps.text('reasoning', blockText(update.content)) : undefined
+      case 'agent_message_chunk': return this.#said(blockText(update.content), update.messageId)
+      case 'agent_thought_chunk': return this.#inTurn ? this.steps.text({ type: 'reasoning', text: blockText(update.content), messageId: update.messageId }) : undefined
       case 'tool_call':
       case 'tool_call_update': return this.#called(update)
       case 'plan': return this.#planned(update)
@@ -121,8 +130,13 @@ export class Hearing {
     }
   }
 
-  #said(type: 'text', text: string): void {
-    if (this.#inTurn) return this.steps.text(type, text)
+  #said(text: string, messageId: string | null): void {
+    if (this.#inTurn) this.steps.text({ type: 'text', text, messageId })
+    else this.#besides(text)
+  }
+
+  /** What belongs to no step. */
+  #besides(text: string): void {
     if (text === '' || this.#asideChars >= MAX_ASIDE_CHARS) return
     this.#asideChars += text.length
     this.#aside += text
@@ -139,7 +153,7 @@ export class Hearing {
 
   #called(update: UpdateOf<'tool_call' | 'tool_call_update'>): void {
     if (this.#inTurn) this.steps.call(update, update.sessionUpdate === 'tool_call' && update.status !== 'completed' && update.status !== 'failed')
-    else if (update.sessionUpdate === 'tool_call') this.#said('text', `[between turns: ${update.title ?? update.kind ?? 'a tool'}]`)
+    else if (update.sessionUpdate === 'tool_call') this.#besides(`[between turns: ${update.title ?? update.kind ?? 'a tool'}]`)
   }
 
   #planned({ entries }: UpdateOf<'plan'>): void {

@@ -11,6 +11,8 @@ export interface Past {
   readonly step: number
   /** the costs that its session told before */
   readonly chargedUsd: number
+  /** when its session was begun, wall time in ms; null: it has none */
+  readonly sessionAt: number | null
   /** what the agent is told to go on with the last turn: its messages again if it had not begun on them */
   readonly goOn: string
 }
@@ -18,7 +20,7 @@ export interface Past {
 export async function readPast({ history }: Pick<Launch, 'history'>): Promise<Past> {
   const reading = new Reading()
   for (let page = await history(0, PAGE_FACTS); page.length > 0; page = await history(page.at(-1)?.seq ?? 0, PAGE_FACTS)) {
-    for (const { body } of page) reading.see(body)
+    for (const { body, at } of page) reading.see(body, at)
   }
   return reading.past()
 }
@@ -31,9 +33,12 @@ class Reading {
   #step = 0
   #isWhole = true
   #chargedUsd = 0
+  #sessionId: string | null = null
+  #sessionAt: number | null = null
 
-  see(body: FactBody): void {
+  see(body: FactBody, at: number): void {
     switch (body.type) {
+      case 'process.handle': return this.#inSession(body.sessionId, at)
       case 'process.queue': this.#queued.set(body.id, body.text); return
       case 'process.incoming': return this.#incoming(body.id, body.turn)
       case 'model.started':
@@ -53,8 +58,15 @@ class Reading {
     return {
       step: this.#isWhole ? this.#step : this.#step - 1,
       chargedUsd: this.#chargedUsd,
+      sessionAt: this.#sessionAt,
       goOn: this.#began || this.#messages.length === 0 ? CUT_OFF : this.#messages.join('\n\n'),
     }
+  }
+
+  #inSession(id: string | undefined, at: number): void {
+    if (id === undefined || id === this.#sessionId) return
+    this.#sessionId = id
+    this.#sessionAt = at
   }
 
   #incoming(id: string, turn: number): void {

@@ -4,6 +4,8 @@
 import { PROTOCOL_VERSION, RequestError, methods } from '@agentclientprotocol/sdk'
 import type { ClientCapabilities, ClientConnection, McpServer } from '@agentclientprotocol/sdk'
 import type { ProcessSpec } from '../../kernel/types.ts'
+import { quirksOf, youngMs } from './quirks.ts'
+import type { Quirks } from './quirks.ts'
 import { readInitialized, readSession } from './wire.ts'
 import type { Initialized, SessionInfo } from './wire.ts'
 
@@ -16,9 +18,14 @@ export interface OpenOptions {
   readonly spec: ProcessSpec
   /** the session to go on with; null begins a new one */
   readonly sessionId: string | null
+  /** when that one began, wall time in ms; null if nobody knows */
+  readonly begunAt: number | null
+  readonly now: () => number
   readonly capabilities: ClientCapabilities
   readonly servers: (mayUse: { readonly http: boolean }) => Promise<McpServer[]>
   readonly note: (text: string) => void
+  /** lets time pass that the agent is not blamed for */
+  readonly rest: (ms: number) => Promise<void>
 }
 
 export interface Session {
@@ -31,6 +38,7 @@ export interface Session {
   readonly canClose: boolean
   /** the role prompt is still to be said: the agent takes none */
   readonly unsaidSystem: string | null
+  readonly quirks: Quirks
 }
 
 /** Errors: in words. */
@@ -54,19 +62,28 @@ export async function openSession(options: OpenOptions): Promise<Session> {
     isLoaded: options.sessionId !== null && agent.agentCapabilities?.sessionCapabilities?.resume !== true,
     canClose: agent.agentCapabilities?.sessionCapabilities?.close === true,
     unsaidSystem: options.sessionId !== null || takesSystem(agent) ? null : spec.system,
+    quirks: quirksOf(agent.agentInfo?.name),
   }
 }
 
-async function enter({ connection, spec, sessionId, servers }: OpenOptions, agent: Initialized): Promise<SessionInfo> {
+async function enter({ connection, spec, sessionId, servers, ...options }: OpenOptions, agent: Initialized): Promise<SessionInfo> {
   const { mcpCapabilities, sessionCapabilities, loadSession } = agent.agentCapabilities ?? {}
   const mcpServers = await servers({ http: mcpCapabilities?.http === true })
   const system = spec.system !== null && takesSystem(agent) ? { systemPrompt: { mode: 'append', content: [{ type: 'text', text: spec.system }] } } : {}
   const where = { cwd: spec.cwd, mcpServers, ...system }
   const { session } = methods.agent
   if (sessionId === null) return readSession(await connection.agent.request(session.new, where))
+  await ripen(options, agent)
   if (sessionCapabilities?.resume) return readSession(await connection.agent.request(session.resume, { ...where, sessionId }))
   if (loadSession) return readSession(await connection.agent.request(session.load, { ...where, sessionId }))
   throw new Error('it can neither resume nor load a session: start a new process instead (NOT_RESUMABLE)')
+}
+
+async function ripen({ begunAt, now, note, rest }: Pick<OpenOptions, 'begunAt' | 'now' | 'note' | 'rest'>, { agentInfo }: Initialized): Promise<void> {
+  const ms = youngMs(quirksOf(agentInfo?.name), begunAt, now())
+  if (ms === 0) return
+  note(`it loses a session that is opened again in the minute in which it began: waiting for ${Math.ceil(ms / 1_000)} s`)
+  await rest(ms)
 }
 
 function takesSystem(agent: Initialized): boolean {

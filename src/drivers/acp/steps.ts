@@ -34,7 +34,14 @@ interface Call {
   over: boolean
 }
 
-type Part = Exclude<AssistantPart, { type: 'tool-call' }> | Call
+/** `messageId` is the agent's own name for the message of its model, where it has one. */
+interface Said {
+  readonly type: 'text' | 'reasoning'
+  readonly text: string
+  readonly messageId: string | null
+}
+
+type Part = Said | Call
 
 export interface StepsParts {
   /** the last step before */
@@ -43,6 +50,8 @@ export interface StepsParts {
   readonly model: () => string
   readonly tell: (report: Report) => void
   readonly live: (event: Live) => void
+  /** the rest of a message whose step is recorded */
+  readonly late: (text: string) => void
   /** what a terminal has printed so far */
   readonly terminal: (id: string) => string
 }
@@ -56,6 +65,8 @@ export class Steps {
   #sinceMs = 0
   readonly #calls = new Map<string, Call>()
   readonly #running = new Set<string>()
+  /** messages of the step whose calls run */
+  #recorded = new Set<string>()
   /** what is the next step's */
   #later: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
@@ -65,6 +76,11 @@ export class Steps {
   constructor(parts: StepsParts) {
     this.#parts = parts
     this.#step = parts.step
+  }
+
+  /** the last step that was begun */
+  get step(): number {
+    return this.#step
   }
 
   /** ids of the calls that have begun and have no result */
@@ -82,19 +98,36 @@ export class Steps {
     this.lastText = ''
   }
 
-  text(type: 'text' | 'reasoning', text: string): void {
+  text(said: Said): void {
+    const { type, text, messageId } = said
     if (text === '') return
-    this.#parts.live({ type, step: this.#message === null ? this.#step + 1 : this.#step, text })
-    if (this.#running.size > 0) this.#postpone(() => this.#add(type, text))
-    else this.#add(type, text)
+    const isLate = this.#running.size > 0 && messageId !== null && this.#recorded.has(messageId)
+    this.#parts.live({ type, step: isLate || this.#message !== null ? this.#step : this.#step + 1, text })
+    if (isLate) this.#parts.late(text)
+    else if (this.#running.size > 0) this.#postpone(() => this.#add(said))
+    else this.#add(said)
   }
 
-  #add(type: 'text' | 'reasoning', text: string): void {
+  /** To what it goes on with: the last part, or that of the same message before the calls. */
+  #add(said: Said): void {
+    if (this.#isNext(said)) this.#close(this.#message?.some((part) => 'callId' in part) === true ? 'tool-calls' : 'stop')
+    if (this.#running.size > 0) return this.#postpone(() => this.#add(said))
+    const { type, text, messageId } = said
     const message = this.#open()
     const kept = this.#fit(text)
-    const last = message.at(-1)
-    if (last && 'type' in last && last.type === type) message[message.length - 1] = { type, text: last.text + kept }
-    else if (kept !== '') message.push({ type, text: kept })
+    const isSame = (part: Part): part is Said => 'type' in part && part.type === type
+    const at = messageId === null ? -1 : message.findLastIndex((part) => isSame(part) && part.messageId === messageId)
+    const index = at >= 0 ? at : message.length - 1
+    const part = message[index]
+    if (part && isSame(part)) message[index] = { ...part, text: part.text + kept, messageId }
+    else if (kept !== '') message.push({ type, text: kept, messageId })
+  }
+
+  /** Another message of the model than the one that is open: an agent that is told something meanwhile answers twice in a turn. */
+  #isNext({ type, messageId }: Said): boolean {
+    if (type !== 'text' || messageId === null || this.#message === null) return false
+    const texts = this.#message.flatMap((part) => ('type' in part && part.type === 'text' && part.messageId !== null ? [part.messageId] : []))
+    return texts.length > 0 && !texts.includes(messageId)
   }
 
   /** A call, or news of one. `isNew`: one that is over and has the same id is another. */
@@ -180,7 +213,8 @@ export class Steps {
     const parts = this.#message ?? []
     this.#message = null
     const calls = parts.filter((part) => 'callId' in part)
-    const message = parts.map((part): AssistantPart => ('callId' in part ? { type: 'tool-call', callId: part.callId, name: toolName(part.seen), input: callInput(part.seen) } : part))
+    const message = parts.map((part): AssistantPart => ('callId' in part ? { type: 'tool-call', callId: part.callId, name: toolName(part.seen), input: callInput(part.seen) } : { type: part.type, text: part.text }))
+    this.#recorded = new Set(parts.flatMap((part) => ('callId' in part || part.messageId === null ? [] : [part.messageId])))
     const text = textOf(message)
     if (text.trim() !== '') this.lastText = text
     for (const call of calls) {

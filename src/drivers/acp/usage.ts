@@ -28,13 +28,17 @@ export class Costs {
     return delta
   }
 
-  /** The tokens of a turn. Their price is unknown, unless the agent tells it by itself. */
-  tokens(told: NonNullable<Prompted['usage']>): CallUsage {
+  /**
+   * The tokens of a turn; with `calls`, what was told is one of so many calls of the model, and the turn is an estimate.
+   * Their price is unknown, unless the agent tells it by itself.
+   */
+  tokens(told: NonNullable<Prompted['usage']>, calls = 1): CallUsage {
     return {
-      inputTokens: told.inputTokens,
-      outputTokens: told.outputTokens,
-      cacheReadTokens: told.cachedReadTokens,
-      cacheWriteTokens: told.cachedWriteTokens,
+      inputTokens: told.inputTokens * calls,
+      outputTokens: told.outputTokens * calls,
+      cacheReadTokens: told.cachedReadTokens * calls,
+      cacheWriteTokens: told.cachedWriteTokens * calls,
+      ...(calls > 1 ? { estimated: true } : {}),
       costUsd: this.#isTold ? 0 : null,
     }
   }

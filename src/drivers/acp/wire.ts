@@ -67,7 +67,7 @@ const prompted = z.object({
 })
 
 const printed = z.object({ data: z.string() }).nullish().catch(null)
-const chunk = z.object({ content: z.unknown() })
+const chunk = z.object({ content: z.unknown(), messageId: name.nullish().catch(null).transform((id) => id ?? null) })
 const toolCall = z.object({
   toolCallId: name,
   title: maybeName,

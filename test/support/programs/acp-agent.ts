@@ -241,7 +241,7 @@ function speak(): void {
     note(`initialize ${JSON.stringify(params.clientCapabilities)}`)
     return {
       protocolVersion: has('old') ? 0 : 1,
-      agentInfo: { name: 'fake', version: '1' },
+      agentInfo: { name: options.get('name') ?? 'fake', version: '1' },
       authMethods: [{ id: 'login', name: 'Log in', description: 'run fake login' }],
       agentCapabilities: {
         loadSession: has('load'),
