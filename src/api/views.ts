@@ -184,6 +184,16 @@ export interface ResumeBody {
   model?: string
   effort?: Effort
   limits?: Limits
+  /** makes a new process that goes on from the history of this one, which stays as it is */
+  fork?: boolean
+  /** the step after which a fork goes on: from 0 to the last whole one */
+  fromStep?: number
+  /** insists on the newest checkpoint; a fork then begins at its step */
+  fromCheckpoint?: boolean
+  /** a fork starts in a worktree with the files of its step */
+  withFiles?: boolean
+  name?: string
+  cwd?: string
 }
 export interface SendBody { text: string }
 /** `id` is not needed where it asks one thing. An ask with options takes one of them, any other a text. */

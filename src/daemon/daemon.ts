@@ -21,6 +21,7 @@ import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations.ts'
+import { Forks } from './forks.ts'
 import { pin } from './pins.ts'
 import { Removals } from './removals.ts'
 import { Reach } from './reach.ts'
@@ -148,12 +149,14 @@ class RunningDaemon implements Daemon {
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
     const removals = new Removals({ reads, store, clock, sweeper, worktrees })
+    const specs = new Specs({ reads, container, settings, paths })
+    const forks = new Forks({ pipeline, reads, keys, specs, settings, store, worktrees })
     const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
     return {
       reads, feed, store, cursor, log,
-      operations: new Operations({ pipeline, reads, waiter, keys, settings, specs: new Specs({ reads, container, settings, paths }), worktrees, mayStart: () => this.#mayStart() }),
+      operations: new Operations({ pipeline, reads, waiter, keys, settings, specs, worktrees, store, forks, mayStart: () => this.#mayStart() }),
       waiter,
       removals, collector,
       pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),

@@ -4,8 +4,12 @@
 import { v7 as uuidv7 } from 'uuid'
 import { splitEnv } from '../config/credentials.ts'
 import { keyNames } from '../config/model-keys.ts'
+import { goesOnFrom, isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { SIGNALS } from '../kernel/signals.ts'
+import { isLiving, isSuspended } from '../kernel/status.ts'
+import { checkFromCheckpoint, type PastStore } from './fork-point.ts'
+import { checkWords } from './forks.ts'
 import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
 import type { Process, Sender, Signal } from '../kernel/types.ts'
 import type { Keys } from './keys.ts'
@@ -14,12 +18,15 @@ import type { Reads } from './reads.ts'
 import type { Settings } from './settings.ts'
 import type { Specs } from './specs.ts'
 import type { Waiter } from './waiter.ts'
+import type { Forks } from './forks.ts'
 import type { Worktrees } from './worktrees.ts'
 
 export interface OperationsParts {
   readonly pipeline: Pipeline
   readonly reads: Reads
   readonly waiter: Waiter
+  readonly forks: Forks
+  readonly store: PastStore
   readonly keys: Keys
   readonly specs: Specs
   readonly settings: Settings
@@ -92,10 +99,13 @@ export class Operations {
 
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {
     const { reads, pipeline, keys, settings, specs, worktrees, mayStart } = this.#parts
+    checkWords(body)
     mayStart()
+    if (body.fork) return this.#parts.forks.fork(await reads.resolve(ref), body)
     const process = await this.#released(await reads.resolve(ref))
     const { uuid } = process
     await worktrees.check(process)
+    if (body.fromCheckpoint) await this.#checkCheckpoint(process)
     const spec = await specs.overridden(process, body)
     const { secrets } = splitEnv(body.env ?? {}, keyNames(settings.now.providers))
     const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, secrets)
@@ -127,6 +137,13 @@ export class Operations {
     const { id, option, text } = { id: null, option: null, text: null, ...body }
     const process = await this.#parts.reads.resolve(ref)
     return this.#steer(process, { type: 'answer', by: BY, uuid: process.uuid, id, option, text })
+  }
+
+  /** Its driver goes on from what a checkpoint and the facts after it say, or not at all. */
+  async #checkCheckpoint(process: Process): Promise<void> {
+    if (goesOnFrom(process) !== 'context') throw new KernelError('NOT_RESUMABLE', `process ${process.pid} has no checkpoints to go on from: its agent has ${isPlainCommand(process.spec) ? 'no session' : 'a session of its own'}`)
+    if (isLiving(process) && !isSuspended(process)) throw new KernelError('INVALID', `process ${process.pid} runs: it does not begin anew`)
+    await checkFromCheckpoint(this.#parts.store, process)
   }
 
   /** A zombie is reaped first; one that cannot be released stays what it is, and the kernel says so. */

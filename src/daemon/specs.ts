@@ -119,11 +119,13 @@ export class Specs {
   /** The spec with what a resume says otherwise; null if it says nothing. */
   async overridden({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, body: ResumeBody): Promise<ProcessSpec | null> {
     checkOverride(spec, body)
-    const { effort, limits } = body
+    const { effort, limits, cwd } = body
+    const name = body.name === undefined ? undefined : (checkName(body.name) ?? undefined)
+    if (cwd !== undefined) await checkCwd(cwd)
     const model = body.model === undefined ? undefined : await this.#wholeRef(body.model)
     if (model === `${REPLAY}${uuid}`) throw new KernelError('INVALID', 'a process cannot replay itself')
-    if (model === undefined && effort === undefined && limits === undefined) return null
-    const said = { ...spec, ...defined({ effort, model }), limits: { ...spec.limits, ...limits } }
+    if (model === undefined && effort === undefined && limits === undefined && name === undefined && cwd === undefined) return null
+    const said = { ...spec, ...defined({ effort, model, name, cwd }), limits: { ...spec.limits, ...limits } }
     if (model === undefined || spec.driver !== 'native') return said
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
     return { ...said, credentials: credentialsOf(model, [], config), ...(isPlayed(model) ? { fallback: [] } : {}) }

@@ -41,7 +41,7 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
 }
 
 /** Errors: `NOT_RESUMABLE` with what could be done instead. */
-function checkForkable({ spec, sessionId, forkOf, pid }: Process): void {
+export function checkForkable({ spec, sessionId, forkOf, pid }: Process): void {
   if (isPlainCommand(spec)) throw new KernelError('NOT_RESUMABLE', 'a command has no session to fork; it can be run again with `reeve resume --rerun`')
   if (isExternal(spec) && sessionId === null && forkOf === undefined) throw new KernelError('NOT_RESUMABLE', `process ${pid} told no session that could be forked`)
   if (!CAPABILITIES[spec.driver].messages && spec.format === undefined) throw new KernelError('NOT_RESUMABLE', 'there is nothing to fork')
@@ -59,7 +59,8 @@ export function forkState({ spec, progress, queue, context, usage, sessionId, fo
   const { turn, turnOpen, lastText } = progress
   return {
     turn, turnOpen, lastText, queue, sessionId: isExternal(spec) ? (sessionId ?? forkOf ?? null) : null, contextTokens: usage.contextTokens,
-    context: context ? { ...context, compacting: false } : null,
+    // A checkpoint cannot tell nothing from nothing known.
+    context: context && (context.window !== null || context.ranges !== null || context.compactedStep !== null) ? { ...context, compacting: false } : null,
   }
 }
 
@@ -71,7 +72,7 @@ export function checkpointState({ progress, queue, context, usage }: Process): {
   return { state: { modelOpen, turnOpen, queue, compactedStep, window, contextTokens: usage.contextTokens } }
 }
 
-type CheckpointFact = Fact & { readonly body: Extract<Fact['body'], { type: 'checkpoint.written' }> }
+export type CheckpointFact = Fact & { readonly body: Extract<Fact['body'], { type: 'checkpoint.written' }> }
 
 /**
  * The process as it was when it had the last of these facts: all that it has, or those after a checkpoint. Null for a

@@ -61,7 +61,7 @@ const OPERATIONS: readonly Route[] = [
     handle: ({ operations }, { ref, body, request }) => operations.pause(ref, body, clientOf(request)),
   }),
   route({
-    id: 'resumeProcess', method: 'POST', path: '/v1/processes/:ref/resume', summary: 'Wakes a suspended process, or begins a new incarnation of one that has ended.', body: schemas.resumeBody, answer: 'steered',
+    id: 'resumeProcess', method: 'POST', path: '/v1/processes/:ref/resume', summary: 'Wakes a suspended process, begins a new incarnation of one that has ended, or forks one.', body: schemas.resumeBody, answer: 'steered',
     errors: ['CONFLICT', 'NOT_RESUMABLE', 'RESOURCE_EXHAUSTED', 'DISK_FULL', 'READ_ONLY'], example: { message: 'Go on with the second half.' },
     handle: ({ operations, removals }, { ref, body }) => removals.alone(ref, (uuid) => operations.resume(uuid, body)),
   }),

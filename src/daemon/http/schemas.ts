@@ -89,6 +89,12 @@ export const resumeBody = of<ResumeBody>()(z.strictObject({
   effort: effortRule.exactOptional(),
   limits: limits.exactOptional(),
   rerun: z.boolean().exactOptional(),
+  fork: z.boolean().exactOptional(),
+  fromStep: z.int().min(0).max(1e9).exactOptional(),
+  fromCheckpoint: z.boolean().exactOptional(),
+  withFiles: z.boolean().exactOptional(),
+  name: z.string().min(1).max(200).exactOptional(),
+  cwd: dir.exactOptional(),
   env: env.exactOptional(),
 }))
 
