@@ -76,6 +76,22 @@ describe.each(kinds)('%s', (kind) => {
     expect(livingWith(contained.token)).toEqual([])
   })
 
+  test('who is frozen before he runs is killed like anybody else, and enters nobody\'s containment', async () => {
+    await using contained = await newContained()
+    const kill = async (): Promise<unknown> => {
+      const containment = await contained.open(kind)
+      const program = await containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+      await containment.freeze()
+      const { outcome } = await containment.stop({ signal: 'SIGKILL', graceMs: 0 })
+      return { outcome, exit: await program.exited }
+    }
+    const expected = { outcome: 'killed', exit: { code: null, signal: 'SIGKILL' } }
+    // Three in turns: what one gives back, the next takes.
+    const rows = await Promise.all(Array.from({ length: 3 }, async () => [await kill(), await kill(), await kill(), await kill()]))
+    expect(rows.flat()).toEqual(Array(12).fill(expected))
+    expect(livingWith(contained.token)).toEqual([])
+  })
+
   test('a frozen program that is asked to end is woken so that it can', async () => {
     await using contained = await newContained()
     const containment = await contained.open(kind)

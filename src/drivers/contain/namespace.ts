@@ -152,9 +152,10 @@ export class Namespace {
   #end(): void {
     this.#ended = true
     this.#outside.stdin?.destroy()
-    this.#closeFiles()
+    // First those who hear of it: whoever is on the way inside must not find another namespace under the numbers of the files.
     for (const hear of this.#onEnd) hear()
     this.#onEnd.clear()
+    this.#closeFiles()
   }
 
   #closeFiles(): void {

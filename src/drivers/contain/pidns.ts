@@ -61,7 +61,7 @@ export class PidnsCage implements Cage {
   // The proxy stops itself when its program is stopped, and wakes it when it is woken: it must be awake to see the end.
   // Until it has made its program it is all that there is of it.
   signalProgram(proxy: OsHandle, signal: OsSignal): boolean {
-    // All are being killed by the kernel; a proxy that is not inside yet cannot get in.
+    // All are being killed by the kernel; a proxy that was not inside was killed before.
     if (signal === 'SIGKILL' && this.#namespace?.isClosed === true) return true
     const program = programOf(proxy)
     if (program === null) return signalGroup(proxy, signal) === 'sent'
@@ -92,6 +92,7 @@ export class PidnsCage implements Cage {
   // itself without us is rare: it is woken at the next look.
   kill(): void {
     const isSecond = this.#namespace?.isClosed === true
+    this.#killOutside()
     this.#namespace?.kill()
     if (isSecond || this.#still.holds) this.#wakeProxies()
   }
@@ -120,8 +121,15 @@ export class PidnsCage implements Cage {
   async #take(): Promise<void> {
     await this.#namespace?.close()
     const taken = await this.#namespaces.take()
-    if (this.#closed) this.#namespaces.giveBack(taken)
-    else this.#namespace = taken
+    if (this.#closed) return this.#namespaces.giveBack(taken)
+    this.#namespace = taken
+    taken.onEnd(() => this.#killOutside())
+  }
+
+  // A proxy that has not come inside yet would look for the namespace under a number that is another's by then, or fail with a
+  // code of its own. One that is inside is left to see the end of its program: without it, the system's init would have to.
+  #killOutside(): void {
+    for (const proxy of this.#proxies.values()) if (childrenOf(proxy.pid).length === 0) signalOne(proxy, 'SIGKILL')
   }
 
   #wakeProxies(): void {

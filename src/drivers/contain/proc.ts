@@ -189,6 +189,6 @@ function readAll(fd: number): string {
   for (;;) {
     const length = readSync(fd, scratch, 0, scratch.length, null)
     if (length === 0) return text
-    text += scratch.latin1Slice(0, length)
+    text += scratch.toString('latin1', 0, length)
   }
 }
