@@ -1,5 +1,5 @@
-// The store against a dumb model (two arrays) under random commands: commits of every kind, refused commits, removals (whole ones,
-// and ones that are cut), closes and crashes.
+// The store against a dumb model (arrays) under random commands: commits of every kind, refused commits, forks of forks, removals
+// (whole ones, and ones that are cut), closes and crashes.
 // A crash is a copy of the files as they are at that moment, opened as a store of its own.
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,20 +16,25 @@ import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../s
 import { changeFile, testStore } from '../support/store-open.ts'
 import { tempDir } from '../support/tmp.ts'
 
-const PROCESSES = 5
+const PROCESSES = 9
 const REMOVED_AT = 1_700_000_000_001
 
 /** All that was acknowledged. */
 class Model {
   scribe = new Scribe()
   facts: StoredFact[] = []
+  /** what each process's journal reads as: a fork has a copy here of what it goes on from */
+  readonly journals = new Map<Uuid, StoredFact[]>()
   cursor = 0
+  pid = 0
   readonly processes = new Map<Uuid, Process>()
   readonly removed = new Map<Uuid, Process>()
 
   apply({ facts, processes, counters }: Commit): void {
     this.facts.push(...facts)
     this.cursor = counters.cursor
+    this.pid = counters.pid
+    for (const fact of facts) this.#journal(fact).push(fact)
     for (const process of processes) this.processes.set(process.uuid, process)
   }
 
@@ -39,13 +44,27 @@ class Model {
     this.removed.set(process.uuid, process)
   }
 
-  of(uuid: Uuid): StoredFact[] {
+  #journal({ uuid, body }: StoredFact): StoredFact[] {
+    const begun = body.type === 'process.forked' ? (this.journals.get(body.origin.uuid) ?? []).slice(0, body.origin.seq) : []
+    return this.journals.get(uuid) ?? this.journals.set(uuid, begun).get(uuid) ?? []
+  }
+
+  own(uuid: Uuid): StoredFact[] {
     return this.facts.filter((fact) => fact.uuid === uuid)
+  }
+
+  /** The whole journal of a process that is there. */
+  of(uuid: Uuid): StoredFact[] {
+    return this.processes.has(uuid) ? (this.journals.get(uuid) ?? []) : []
+  }
+
+  isFree(uuid: Uuid): boolean {
+    return !this.processes.has(uuid) && !this.removed.has(uuid)
   }
 
   /** A scribe that goes on from what was acknowledged. */
   restart(): void {
-    this.scribe = new Scribe({ pid: this.scribe.pid, cursor: this.cursor }, [...this.processes.values()])
+    this.scribe = new Scribe({ pid: this.pid, cursor: this.cursor }, [...this.processes.values()])
   }
 }
 
@@ -72,8 +91,22 @@ const command = (name: string, check: Step['check'], run: Step['run']): Step => 
 
 const spawn = fc.tuple(fc.nat(PROCESSES - 1), fc.option(fc.constantFrom('ann', 'bob')), fc.boolean()).map(([number, name, long]) => command(
   `spawn ${number} ${name}`,
-  (model) => !model.processes.has(uuidOf(number)) && !model.removed.has(uuidOf(number)),
+  (model) => model.isFree(uuidOf(number)),
   async (model, real) => commit(model, real, model.scribe.spawn(uuidOf(number), specOf({ name, system: long ? 'system '.repeat(2_000) : null }))),
+))
+
+/** At any fact of anybody, also in the middle of a step: the store must not care. */
+const fork = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(PROCESSES - 1), fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean()).map(([number, from, part, dead]) => command(
+  `fork ${from} at ${part} as ${number}${dead ? ', which ends' : ''}`,
+  (model) => model.isFree(uuidOf(number)) && !model.isFree(uuidOf(from)),
+  async (model, real) => {
+    const origin = uuidOf(from)
+    const last = model.journals.get(origin)?.length ?? 0
+    const next = model.scribe.fork(uuidOf(number), origin, 1 + Math.floor(part * (last - 1)), ...(dead ? endOf() : []))
+    if (model.processes.has(origin)) return commit(model, real, next)
+    await expect(real.store.commit(next)).rejects.toMatchObject({ code: 'COLLECTED' })
+    model.restart()
+  },
 ))
 
 const steps = fc.tuple(fc.array(fc.nat(PROCESSES - 1), { minLength: 1 }), fc.integer({ min: 1, max: 70 }), fc.constantFrom('text', 'long '.repeat(2_000))).map(([numbers, count, text]) => command(
@@ -146,16 +179,35 @@ const look = fc.tuple(fc.nat(PROCESSES - 1), fc.nat(400), fc.nat(200)).map(([num
   () => true,
   async (model, { store }) => {
     const uuid = uuidOf(number)
-    const own = model.of(uuid)
+    const [whole, own] = [model.of(uuid), model.own(uuid)]
     const types = ['process.note', 'tool.started']
     expect(await store.process(uuid)).toStrictEqual(model.processes.get(uuid))
-    expect(await store.facts(uuid, after, limit)).toStrictEqual(own.slice(after, after + limit))
-    expect(await store.tail(uuid, limit)).toStrictEqual(limit === 0 ? [] : own.slice(-limit))
-    expect(await store.tail(uuid, limit, types)).toStrictEqual(limit === 0 ? [] : own.filter(({ body }) => types.includes(body.type)).slice(-limit))
+    expect(await store.facts(uuid, after, limit)).toStrictEqual(whole.slice(after, after + limit))
+    expect(await store.tail(uuid, limit)).toStrictEqual(limit === 0 ? [] : whole.slice(-limit))
+    expect(await store.tail(uuid, limit, undefined, after)).toStrictEqual(limit === 0 || after === 0 ? [] : whole.slice(0, after - 1).slice(-limit))
+    expect(await store.tail(uuid, limit, types)).toStrictEqual(limit === 0 ? [] : whole.filter(({ body }) => types.includes(body.type)).slice(-limit))
     expect(await store.since({ afterCursor: after, limit })).toStrictEqual(model.facts.filter(({ cursor }) => cursor > after).slice(0, limit))
     expect(await store.since({ afterCursor: after, limit, uuid })).toStrictEqual(own.filter(({ cursor }) => cursor > after).slice(0, limit))
+    expect((await store.forks(uuid)).map((one) => one.uuid)).toEqual(forksOf(model, uuid))
+    for (const step of [after, ...startsOf(whole).slice(after % 7, after % 7 + 2).map((one) => one.step)]) {
+      expect(await store.stepBounds(uuid, step), `step ${step}`).toEqual(boundsOf(startsOf(whole), step))
+    }
   },
 ))
+
+/** Newest first. */
+function forksOf({ processes }: Readonly<Model>, uuid: Uuid): Uuid[] {
+  return [...processes.values()].filter(({ originUuid }) => originUuid === uuid).toSorted((a, b) => b.pid - a.pid).map((one) => one.uuid)
+}
+
+function startsOf(facts: readonly StoredFact[]): { seq: number; step: number }[] {
+  return facts.flatMap(({ seq, body }) => (body.type === 'model.started' ? [{ seq, step: body.step }] : []))
+}
+
+function boundsOf(starts: readonly { seq: number; step: number }[], step: number): object | null {
+  const first = starts.find((one) => one.step === step)
+  return first ? { first: first.seq, next: starts.find((one) => one.step > step)?.seq ?? null } : null
+}
 
 /** Everything, at the end of each run. */
 async function compare(model: Model, store: Store): Promise<void> {
@@ -165,9 +217,9 @@ async function compare(model: Model, store: Store): Promise<void> {
   const byUuid = (a: Process, b: Process): number => (a.uuid < b.uuid ? -1 : 1)
   expect(processes.toSorted(byUuid)).toStrictEqual(live.toSorted(byUuid))
   expect(counters).toEqual({ pid: model.processes.size + model.removed.size, cursor: model.cursor })
-  for (const [uuid, { pid, spec: { name } }] of model.removed) {
+  for (const [uuid, { pid, spec: { name }, originUuid }] of model.removed) {
     expect(await store.process(uuid)).toBeUndefined()
-    for (const ref of [uuid, String(pid)]) expect(await store.tombstone(ref)).toEqual({ uuid, pid, name, removedAt: REMOVED_AT, originUuid: null })
+    for (const ref of [uuid, String(pid)]) expect(await store.tombstone(ref)).toEqual({ uuid, pid, name, removedAt: REMOVED_AT, originUuid })
   }
   const dead = all.filter(({ life }) => life.state === 'dead').toSorted((a, b) => (b.clock.exitedAt ?? 0) - (a.clock.exitedAt ?? 0))
   expect(await store.dead({ limit: 100 })).toStrictEqual(dead)
@@ -175,18 +227,29 @@ async function compare(model: Model, store: Store): Promise<void> {
     const named = all.filter(({ spec }) => spec.name === name).toSorted((a, b) => b.pid - a.pid)
     expect(await store.find(name)).toEqual(named.map(({ uuid }) => uuid))
   }
+  expect((await store.collectable({ limit: 100 })).map(({ uuid }) => uuid)).toEqual(dead.toReversed().map(({ uuid }) => uuid))
+  expect((await store.size()).dead).toBe(dead.length)
   expect(await store.since({ afterCursor: 0, limit: 10_000 })).toStrictEqual(model.facts)
+  await compareJournals(model, store)
+}
+
+async function compareJournals(model: Model, store: Store): Promise<void> {
+  for (const uuid of model.journals.keys()) {
+    expect(await store.facts(uuid, 0, 10_000)).toStrictEqual(model.of(uuid))
+    expect((await store.forks(uuid)).map((one) => one.uuid)).toEqual(forksOf(model, uuid))
+  }
   expect(await store.verify()).toEqual([])
 }
 
-/** After all pieces nothing is left of what was removed: as many facts and long texts as the model has. */
+/** After all pieces nothing is left of what was removed but what journals of others begin with: as many facts and long texts as those name. */
 async function compareRest(model: Model, { store, dir }: Real): Promise<void> {
   while (await store.sweep());
-  expect(await store.verify()).toEqual([])
+  await compareJournals(model, store)
   await store[Symbol.asyncDispose]()
-  const long = new Set(model.facts.flatMap(({ body }) => textsOf(body)).filter((text) => Buffer.byteLength(text) > INLINE_BYTES))
+  const facts = [...new Map([...model.processes.keys()].flatMap((uuid) => model.of(uuid)).map((fact) => [fact.cursor, fact])).values()]
+  const long = new Set(facts.flatMap(({ body }) => textsOf(body)).filter((text) => Buffer.byteLength(text) > INLINE_BYTES))
   const count = (table: string): unknown => changeFile(dir, (db) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
-  expect({ facts: count('journal'), texts: count('blobs'), doomed: count('doomed') }).toEqual({ facts: model.facts.length, texts: long.size, doomed: 0 })
+  expect({ facts: count('journal'), texts: count('blobs'), doomed: count('doomed') }).toEqual({ facts: facts.length, texts: long.size, doomed: 0 })
   expect(changeFile(dir, (db) => db.prepare('PRAGMA freelist_count').get()?.['freelist_count'])).toBe(0)
 }
 
@@ -196,7 +259,7 @@ function textsOf(value: unknown): string[] {
 }
 
 test('the store is what was acknowledged, after any commands', async () => {
-  const commands = fc.commands([spawn, steps, spawn, steps, say, end, end, remove, remove, refused, close, crash, look], { maxCommands: 40, size: 'max' })
+  const commands = fc.commands([spawn, steps, spawn, steps, fork, fork, fork, say, end, end, remove, remove, refused, close, crash, look], { maxCommands: 50, size: 'max' })
   await fc.assert(fc.asyncProperty(commands, async (list) => {
     await using folder = await tempDir()
     const dir = join(folder.path, 'state')
