@@ -108,7 +108,7 @@ function released(work: Work, input: InputOf<'released'>): void {
 
 function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {
   const process = work.get(input.uuid)
-  if (!process || process.pid !== input.pid || !isLiving(process)) return
+  if (process?.life.state !== 'running' || process.pid !== input.pid) return
   const { uuid, seq, progress, context } = process
   const { wholeStep: step, turn, openCalls } = progress
   if (input.error !== null) work.emit(uuid, { type: 'checkpoint.failed', step, error: input.error })

@@ -1,9 +1,12 @@
 // The little language of the transcripts: one input per line, in words. Processes are called a, b, c …
 // `spawn a under=b interactive` · `signal SIGTERM a subtree by=agent:b` · `report a model 1` · `wind 1000` · `boot a`
 // A line that begins with `.` is played and not printed. `live a` is spawn, start and up in one.
+import { fold } from '../../../src/kernel/fold.ts'
+import { forkPointNow, forkState } from '../../../src/kernel/forking.ts'
+import type { ForkPoint } from '../../../src/kernel/forking.ts'
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { Ask, CallUsage, DriverName, Handler, HoldReason, Limits, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+import type { Ask, CallUsage, DriverName, Handler, HoldReason, Limits, Process, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
 import { kernelSpec } from './world.ts'
 import type { World } from './world.ts'
 
@@ -37,6 +40,10 @@ const READERS: Readonly<Record<string, Read>> = {
     subtree: has(line, 'subtree'), only: has(line, 'only'), rerun: has(line, 'rerun'),
     message: has(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
     spec: line.options.has('model') || line.options.has('named') ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line) }) : null,
+  }),
+  fork: (line, world, reply) => ({
+    type: 'fork', reply, by: by(line), uuid: word(line, 1), ...placeOf(line, world), message: has(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
+    spec: line.options.has('named') ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, ...override(line) }) : null,
   }),
   send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
   answer: (line, _, reply) => ({ type: 'answer', reply, by: by(line), uuid: word(line, 1), id: line.options.get('id') ?? null, option: line.words[2] ?? null, text: line.options.get('text') ?? null }),
@@ -139,6 +146,21 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
     driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
     intent: line.options.get('intent') ?? 'work', ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null, ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
   })
+}
+
+/** `fork b of=a step=2`: where the step became whole; without `step` as it is now */
+function placeOf(line: Line, world: World): { readonly origin: Process; readonly at: ForkPoint } {
+  const origin = world.row(line.options.get('of') ?? '')
+  if (!origin) throw new Error(`nothing to fork: ${line.words.join(' ')}`)
+  const step = number(line, 'step')
+  const now = step === null ? forkPointNow(origin) : null
+  if (now) return { origin, at: now }
+  let at: Process | undefined
+  for (const fact of world.history(origin.uuid)) {
+    at = fold(at, fact)
+    if (at.progress.wholeStep === (step ?? origin.progress.wholeStep)) return { origin, at: { step: at.progress.wholeStep, seq: at.seq, state: forkState(at) } }
+  }
+  throw new Error(`no step ${step}`)
 }
 
 function override(line: Line): { model?: string; name?: string } {

@@ -74,6 +74,7 @@ const partsText = (ranges: readonly (readonly [number, number])[]): string => ra
 function detail(body: FactBody): string {
   switch (body.type) {
     case 'process.spawned': return `#${body.pid}${body.parentUuid === null ? '' : ` under ${body.parentUuid}`}`
+    case 'process.forked': return `#${body.pid} from ${body.origin.uuid} after step ${body.origin.step}`
     case 'process.started': return body.attached ? '' : 'unattached'
     case 'process.ready': return `turn ${body.turn}${body.outcome === undefined ? '' : ` ${body.outcome}`}`
     case 'process.working': return `turn ${body.turn}${body.message === null ? '' : ` ${body.message}`}`
