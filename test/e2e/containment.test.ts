@@ -29,6 +29,18 @@ describe.each(kinds)('%s', (kind) => {
     const { uuid } = await daemon.sh('exit 3', { containment: kind })
     expect(await daemon.ended(uuid)).toMatchObject({ containment: kind, exit: { code: 3 } })
   })
+
+  // Whether its program has begun when it is frozen is a matter of luck; the answer must not be.
+  test.each(['SIGKILL', 'SIGTERM'] as const)('a frozen process that gets %s exits with 1, and the signal is named', async (signal) => {
+    await using daemon = await LocalDaemon.start()
+    const killed = await Promise.all(Array.from({ length: 5 }, async () => {
+      const { uuid } = await daemon.sh('exec sleep 3600', { containment: kind })
+      await daemon.client.post(`/v1/processes/${uuid}/pause`, { now: true })
+      await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal })
+      return daemon.ended(uuid)
+    }))
+    for (const view of killed) expect(view).toMatchObject({ status: 'stopped', exit: { code: 1, reason: 'context cancelled while paused', signal } })
+  })
 })
 
 test('doctor has a row for each kind, the strongest first, and says what is in use', async () => {
