@@ -3,7 +3,7 @@
 // Must never let an agent answer: an ask is a person's to decide. Test: test/tables/asking.test.ts.
 import { KernelError } from './errors.ts'
 import { freezeDrained } from './pausing.ts'
-import { isLiving, isSuspended } from './status.ts'
+import { isEnding, isLiving, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { Ack, Report } from './reports.ts'
 import type { Ask, PendingAsk, Process } from './types.ts'
@@ -47,7 +47,7 @@ export function answer(work: Work, input: InputOf<'answer'>): void {
   const process = work.get(uuid)
   if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? uuid} has ended`)
   if (by.startsWith('agent:')) throw new KernelError('PERMISSION', 'what a process asks is for a person to answer')
-  if (process.life.state === 'running' && process.life.stopping) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
+  if (isEnding(process)) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
   const { id, options } = askedOf(process, input.id)
   const option = checkOption(process, input, options)
   work.emit(uuid, { type: 'process.answered', id, option, text, by })

@@ -7,6 +7,7 @@ import { heldByBudget, stepsLeft } from './limits.ts'
 import { hold } from './pausing.ts'
 import { areRanges } from './ranges.ts'
 import { terminate } from './release.ts'
+import { isEnding } from './status.ts'
 import type { Ack, Report } from './reports.ts'
 import type { Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -19,7 +20,7 @@ export const WARN_SHARE = 0.8
 export function compactionStarted(work: Work, process: Process, report: ReportOf<'compaction.started'>): Ack {
   const { uuid, life, context, spec } = process
   if (spec.driver !== 'native') throw new KernelError('INVALID', 'the context of this agent is its own')
-  if (life.state !== 'running' || life.stopping) return 'stop'
+  if (life.state !== 'running' || isEnding(process)) return 'stop'
   if (life.holds.length > 0) return 'held'
   if (!isBetweenSteps(process, report.step) || context?.compacting === true) {
     throw new KernelError('INVALID', `the context cannot be compacted after step ${report.step}: step ${process.progress.step} is open, or it is being compacted`)
@@ -32,7 +33,8 @@ export function compactionStarted(work: Work, process: Process, report: ReportOf
     terminate(work, process, MAX_STEPS)
     return 'stop'
   }
-  if (heldByBudget(work, process)) return 'held'
+  const held = heldByBudget(work, process)
+  if (held !== null) return held
   work.emit(uuid, report)
   return 'go'
 }
@@ -70,7 +72,11 @@ function shareOf({ usage, context }: Process): number {
 
 function full(work: Work, process: Process, why: string): Ack {
   const { life, uuid } = process
-  if (life.state !== 'running' || life.stopping) return 'stop'
+  if (life.state !== 'running' || isEnding(process)) return 'stop'
+  if (life.stopping) {
+    terminate(work, work.need(uuid), life.stopping.exit)
+    return 'stop'
+  }
   hold(work, uuid, { reason: 'context-full', by: 'system', at: work.now.wall }, false)
   work.emit(uuid, { type: 'process.note', text: `the context is full: ${why}` })
   return 'held'

@@ -6,7 +6,7 @@ import { sameHold } from './holds.ts'
 import { incarnate, transition } from './lifecycle.ts'
 import { textOf } from './message.ts'
 import { rangesAfter } from './ranges.ts'
-import { NO_SIGNALS, forgotten, remember, rememberEscalation } from './signals.ts'
+import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from './signals.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
 import type { CallUsage, Clock, ContextState, Hold, Life, PendingAsk, Process, Progress, Usage } from './types.ts'
 
@@ -50,9 +50,11 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   // Nobody is told before a pause is over: until then the answer stands with its ask.
   'process.answered': (p, { id, option, text, by }) => asked(p, (ask) => (ask.id !== id ? [ask] : isHeld(p) ? [{ ...ask, answer: { option, text, by } }] : [])),
   'process.unasked': (p, b) => asked(p, (ask) => (ask.id === b.id ? [] : [ask])),
-  'process.stopping': (p, b) => running(p, { stopping: b.stopping }),
+  'process.stopping': (p, b) => running(b.stopping.wrapUp ? p : untold(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
     ...p,
+    // What it has not read of its signals it does not find in another life.
+    queue: p.queue.filter(({ id }) => !isOfSignal(id)),
     ...notAsking(p),
     life: transition(p.life, { type: 'terminate', exit: b.exit }),
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
@@ -295,6 +297,13 @@ function spend(usage: Usage, call: CallUsage): Usage {
     unpriced: usage.unpriced || call.costUsd === null,
     estimated: usage.estimated || call.estimated === true,
   }
+}
+
+/** It is ended: there is no time left to read that it should wrap up. */
+function untold(process: Process): Process {
+  const { life, queue } = process
+  const message = life.state === 'running' ? life.stopping?.wrapUp?.message : undefined
+  return message === undefined ? process : { ...process, queue: queue.filter(({ id }) => id !== message) }
 }
 
 /** The end says so; the first cause stays. */

@@ -5,6 +5,7 @@
 import { CAPABILITIES, isExternal, isPlainCommand } from './capabilities.ts'
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
+import { isOfSignal } from './signals.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving } from './status.ts'
 import type { CheckpointState, Fact, ForkState, Origin } from './facts.ts'
@@ -58,7 +59,8 @@ export function forkPointNow(process: Process): ForkPoint | null {
 export function forkState({ spec, progress, queue, context, usage, sessionId, forkOf }: Process): ForkState {
   const { turn, turnOpen, lastText } = progress
   return {
-    turn, turnOpen, lastText, queue, sessionId: isExternal(spec) ? (sessionId ?? forkOf ?? null) : null, contextTokens: usage.contextTokens,
+    // A signal was sent to this process, and to no fork of it.
+    turn, turnOpen, lastText, queue: queue.filter(({ id }) => !isOfSignal(id)), sessionId: isExternal(spec) ? (sessionId ?? forkOf ?? null) : null, contextTokens: usage.contextTokens,
     // A checkpoint cannot tell nothing from nothing known.
     context: context && (context.window !== null || context.ranges !== null || context.compactedStep !== null) ? { ...context, compacting: false } : null,
   }

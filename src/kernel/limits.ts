@@ -2,16 +2,23 @@
 // agent that others wrote. Owns the hold `budget`. Test: test/tables/reporting.test.ts.
 import { isExternal } from './capabilities.ts'
 import { hold } from './pausing.ts'
+import { terminate } from './release.ts'
 import type { Limits, Process, Usage, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
-/** True if the budget is used up: the process is then held, with the figures as its note. `freeze`: at once, in the middle of what it does. */
-export function heldByBudget(work: Work, process: Process, freeze = false): boolean {
+/** Not null if the budget is used up: the process is then held, with the figures as its note; one that wraps up is done. `freeze`: at once, in the middle of what it does. */
+export function heldByBudget(work: Work, process: Process, freeze = false): 'held' | 'stop' | null {
   const spent = overBudget(process.usage, process.spec.limits)
-  if (spent === null) return false
+  if (spent === null) return null
+  const { life } = process
+  if (life.state === 'running' && life.stopping) {
+    work.emit(process.uuid, { type: 'process.note', text: spent })
+    terminate(work, process, life.stopping.exit)
+    return 'stop'
+  }
   hold(work, process.uuid, { reason: 'budget', by: 'system', at: work.now.wall }, freeze)
   work.emit(process.uuid, { type: 'process.note', text: spent })
-  return true
+  return 'held'
 }
 
 /** After a report of an agent that asks nobody before it calls its model: what it does next would be paid for too, so it is frozen. */

@@ -7,7 +7,7 @@ import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors } from './tree.ts'
 import type { PendingSignal } from './signals.ts'
-import type { Hold, PendingAsk, Process, Sender, Uuid } from './types.ts'
+import type { Hold, PendingAsk, Process, Sender, Stopping, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** Adds a hold to a running process; the same hold twice is one. True if it is new. */
@@ -102,9 +102,10 @@ function tellAncestors(work: Work, process: Process, news: FamilyNews): void {
 export function settle(work: Work, uuid: Uuid): void {
   const process = work.need(uuid)
   const { life, progress, queue } = process
-  if (life.state !== 'running' || life.activity !== 'ready' || !life.attached || life.stopping || life.holds.length > 0) return
+  if (life.state !== 'running' || life.activity !== 'ready' || !life.attached || life.holds.length > 0) return
   // A command ends by itself, also after its turn.
   if (!CAPABILITIES[process.spec.driver].messages) return
+  if (life.stopping) return settleLast(work, process, life.stopping)
   if (progress.turnOpen && isExternal(process.spec) && queue.some(({ urgent }) => urgent)) return putIn(work, process)
   if (progress.turnOpen) {
     work.emit(uuid, { type: 'process.working', turn: progress.turn, message: null })
@@ -114,6 +115,14 @@ export function settle(work: Work, uuid: Uuid): void {
   const next = queue[0]
   if (next) beginTurn(work, process, next)
   else if (!process.spec.interactive) terminate(work, process, COMPLETED)
+}
+
+/** It may still read that it is to wrap up; it ends with the turn in which it has. */
+function settleLast(work: Work, process: Process, { wrapUp, exit }: Stopping): void {
+  if (!wrapUp) return
+  const message = process.queue.find(({ id }) => id === wrapUp.message)
+  if (message) beginTurn(work, process, message)
+  else terminate(work, process, exit)
 }
 
 /** An agent of others goes on with an open turn by a prompt: what it was told since is that prompt. */
@@ -146,8 +155,10 @@ function beginTurn(work: Work, process: Process, next: Process['queue'][number])
   work.effect({ type: 'driver.deliver', uuid, pid, message: next.id, seq: next.seq, turn })
 }
 
-/** The subtree holds above it, which a child that is born under them starts with; also under one that put its own pause off. */
+/** The subtree holds above it, which a child that is born under them starts with; also where who was paused put that off. */
 export function inheritedHolds(work: Work, process: Process): readonly Hold[] {
-  const above = livingAncestors(work, process).flatMap(({ life }) => (life.state === 'running' ? life.holds : []))
-  return above.filter((held) => held.reason === 'subtree')
+  return livingAncestors(work, process).flatMap(({ life, signals }) => {
+    const waits = signals.pending.filter(({ signal }) => signal === 'SIGPAUSE').map((pending) => pauseHold(pending, work.now.wall))
+    return [...(life.state === 'running' ? life.holds : []), ...waits].filter((held) => held.reason === 'subtree')
+  })
 }

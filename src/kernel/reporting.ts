@@ -10,7 +10,7 @@ import { heldByBudget, holdIfOverBudget, stepsLeft } from './limits.ts'
 import { deliverUrgent, freezeDrained, settle } from './pausing.ts'
 import { terminate } from './release.ts'
 import { closeCall, closeModelCall } from './spawning.ts'
-import { isSuspended } from './status.ts'
+import { isEnding, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { Ack, Report } from './reports.ts'
 import type { CallUsage, Process } from './types.ts'
@@ -106,7 +106,7 @@ function beginCommand(work: Work, { uuid, progress, queue }: Process): Ack {
 function modelStarted(work: Work, process: Process, report: ReportOf<'model.started'>): Ack {
   if (isExternal(process.spec)) return modelObserved(work, process, report)
   const { life, progress } = process
-  if (life.state !== 'running' || life.stopping) return 'stop'
+  if (life.state !== 'running' || isEnding(process)) return 'stop'
   if (life.holds.length > 0) return 'held'
   const next = progress.wholeStep === progress.step ? progress.step + 1 : progress.step
   if (progress.modelOpen || progress.openCalls.length > 0 || report.step !== next) {
@@ -114,7 +114,8 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
   }
   if (process.context?.compacting === true) throw new KernelError('INVALID', `step ${report.step} cannot begin: the context is being compacted`)
   if (report.step > progress.step && stepsLeft(process) === 0) return endByLimit(work, process)
-  if (heldByBudget(work, process)) return 'held'
+  const held = heldByBudget(work, process)
+  if (held !== null) return held
   if (deliverUrgent(work, process)) return 'held'
   work.emit(process.uuid, { type: 'model.started', step: report.step, attempt: report.attempt, model: report.model })
   return 'go'

@@ -8,16 +8,14 @@ import { mayRelease } from './holds.ts'
 import { hold, pauseHold, release, settle } from './pausing.ts'
 import { terminate } from './release.ts'
 import { beginHeld, enqueue, isQueueFull } from './spawning.ts'
-import { DEFER_MS, SIGNALS, disposition } from './signals.ts'
+import { DEFER_MS, SIGNALS, disposition, messageOf } from './signals.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors, livingChildren, livingSubtree } from './tree.ts'
+import { KILL_GRACE_MS, cutShort, wrapUp } from './wrapping-up.ts'
 import type { InputOf } from './inputs.ts'
 import type { PendingSignal, SignalState } from './signals.ts'
-import type { Hold, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
+import type { Hold, Process, ProcessSpec, Sender, Signal, Stopping, Uuid } from './types.ts'
 import type { Work } from './work.ts'
-
-/** Least grace of a signal that ends, where the sender gave none; an agent may need more. */
-export const KILL_GRACE_MS = 300
 
 /** One signal on its way to one process. */
 export interface Delivery {
@@ -81,18 +79,39 @@ function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): voi
     case 'ignored':
       return by === 'user' ? pend(work, uuid, delivery) : undefined
     case 'message':
-      tell(work, uuid, `You received ${name} from ${by}. Wrap up.`)
-      return name === 'SIGTERM' ? act(work, uuid, delivery) : undefined
+      return message(work, process, delivery)
     case 'default':
       return act(work, uuid, delivery)
   }
 }
 
-/** The signal as a message; a queue that is full keeps no signal from its process. */
-function tell(work: Work, uuid: Uuid, text: string): void {
+/** What the agent is told; the signal itself goes on where the message could not stand for it. */
+const WORDS: Readonly<Record<Signal, string>> = {
+  SIGTERM: '',
+  SIGKILL: '',
+  SIGINT: 'end what you are doing',
+  SIGPAUSE: 'come to a place where you can be paused',
+  SIGRESUME: 'you go on',
+}
+
+/**
+ * The message is its next input. SIGTERM ends it all the same, when it had time to wrap up; who is suspended reads nothing,
+ * so that SIGRESUME wakes it; and what a person wants paused is paused, a little later.
+ */
+function message(work: Work, before: Process, delivery: Delivery): void {
+  const { signal: name, by } = delivery
+  const { uuid } = before
   const process = work.need(uuid)
-  if (!isQueueFull(process)) enqueue(work, uuid, { id: `signal-${process.seq}`, from: 'system', text })
+  if (name === 'SIGTERM') {
+    const graceMs = graceOf(process, delivery)
+    const wish: Stopping = { signal: name, by, at: work.now.wall, graceMs, exit: signalExit(name, by, false) }
+    return wrapUp(work, process, wish) ? undefined : act(work, uuid, delivery)
+  }
+  // A queue that is full keeps no signal from its process; who stops has nothing more to hear.
+  if (!isQueueFull(process) && !isStopping(process)) enqueue(work, uuid, { id: messageOf(process.seq), from: 'system', text: `You received ${name} from ${by}: ${WORDS[name]}.`, urgent: true })
   settle(work, uuid)
+  if (name === 'SIGRESUME') act(work, uuid, delivery)
+  if (name === 'SIGPAUSE' && by === 'user') pend(work, uuid, delivery)
 }
 
 /** A set: the first of a kind waits, and no other can put off what a person sent. */
@@ -148,7 +167,7 @@ function stop(work: Work, process: Process, { signal: name, by }: Delivery, grac
   if (life.state !== 'running' || !life.attached) return terminate(work, process, exit)
   if (!life.stopping) {
     work.emit(uuid, { type: 'process.stopping', stopping: { signal: name, by, at: work.now.wall, graceMs, exit } })
-  }
+  } else cutShort(work, process)
   const ladder = suspended ? 'SIGKILL' : (name as 'SIGTERM' | 'SIGKILL' | 'SIGINT')
   work.effect({ type: 'driver.stop', uuid, pid, signal: ladder, graceMs: suspended ? 0 : graceMs })
 }

@@ -59,6 +59,15 @@ export const DEFER_MS = 10_000
 
 export const NO_SIGNALS: SignalState = { mask: [], pending: [], handlers: {} }
 
+/** The id of the message that tells of a signal; `seq` is of the fact before it. */
+export function messageOf(seq: number): string {
+  return `signal-${seq}`
+}
+
+export function isOfSignal(id: string): boolean {
+  return id.startsWith('signal-')
+}
+
 /** signals that a row remembers */
 const MAX_RECENT = 5
 
@@ -80,7 +89,9 @@ export function forgotten({ recent }: SignalState): SignalState {
 
 /** What happens to a signal that arrives now. `force` is a deferred one whose time is over. */
 export function disposition(state: SignalState, signal: Signal, force = false): Disposition {
-  if (!SIGNALS[signal].blockable || force) return 'default'
+  if (!SIGNALS[signal].blockable) return 'default'
+  // Of what a person sent only SIGTERM is told: its grace runs all the same.
+  if (force) return signal === 'SIGTERM' && state.handlers[signal] === 'message' ? 'message' : 'default'
   if (state.mask.includes(signal)) return 'pending'
   switch (state.handlers[signal] ?? 'default') {
     case 'default': return 'default'

@@ -5,6 +5,7 @@ import { KernelError } from './errors.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { cutOffUsage } from './cut-off.ts'
 import { hold, inheritedHolds } from './pausing.ts'
+import { livingAncestors } from './tree.ts'
 import type { InputOf } from './inputs.ts'
 import type { CallUsage, ContainmentIntent, Hold, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
@@ -48,7 +49,13 @@ function checkParent(work: Work, uuid: Uuid | null): Process | undefined {
   const parent = work.get(uuid)
   if (!parent || parent.life.state === 'zombie' || parent.life.state === 'dead') throw new KernelError('NOT_FOUND', `no living parent ${uuid}`)
   if (parent.life.state === 'running' && parent.life.stopping) throw new KernelError('INVALID', `parent ${parent.pid} is stopping`)
+  if ([parent, ...livingAncestors(work, parent)].some(mustEndWithSubtree)) throw new KernelError('INVALID', `parent ${parent.pid} is to be stopped, with all below it`)
   return parent
+}
+
+/** The stop of its subtree waits behind a mask: who is born meanwhile would escape it. */
+function mustEndWithSubtree({ signals }: Process): boolean {
+  return signals.pending.some(({ signal, root }) => signal === 'SIGTERM' && root !== null)
 }
 
 /** The daemon's answer to a `start` effect; things may have changed since, and then it does nothing. */

@@ -36,6 +36,11 @@ export function isLiving(process: Pick<Process, 'life'>): boolean {
   return process.life.state === 'created' || process.life.state === 'running'
 }
 
+/** Being ended; one that wraps up is not yet. */
+export function isEnding({ life }: Pick<Process, 'life'>): boolean {
+  return life.state === 'running' && life.stopping !== null && life.stopping.wrapUp === undefined
+}
+
 /** Living with a hold: costs a row and is not counted against the table's size. */
 export function isSuspended(process: Pick<Process, 'life'>): boolean {
   return process.life.state === 'running' && process.life.holds.length > 0

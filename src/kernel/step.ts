@@ -17,6 +17,7 @@ import { deliverPending, handle, mask, signal } from './signalling.ts'
 import { beginHeld, enqueue, spawn, start } from './spawning.ts'
 import { isLiving } from './status.ts'
 import { Work } from './work.ts'
+import { endWrapUp } from './wrapping-up.ts'
 import type { Input, InputOf } from './inputs.ts'
 import type { Hold, Process, Uuid } from './types.ts'
 import type { View } from './view.ts'
@@ -118,7 +119,8 @@ function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {
 /** Acts on the deadlines that have come; each leaves a state in which it is no longer one. */
 function tick(work: Work, { uuid, now }: InputOf<'tick'>): void {
   const process = work.get(uuid)
-  if (process?.life.state !== 'running' || process.life.stopping) return
+  if (process?.life.state !== 'running') return
+  if (process.life.stopping) return endWrapUp(work, process)
   const timeout = timeoutAt(process)
   if (timeout !== null && timeout <= now.mono) return stopByTimeout(work, process)
   deliverPending(work, uuid)

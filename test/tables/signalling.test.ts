@@ -520,8 +520,7 @@ describe('masks and handlers', () => {
       > signal SIGTERM a grace=10000
       a.8 signal.sent SIGTERM by user: message
       a.9 process.queue signal-8
-      a.10 process.stopping SIGTERM by user -> 143 SIGTERM from user
-        -> driver.stop a#1 SIGTERM 10000
+      a.10 process.stopping SIGTERM by user -> 143 SIGTERM from user, wraps up until 10700
         -> done, 1 affected
         == a stopping
       "

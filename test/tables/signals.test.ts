@@ -22,6 +22,8 @@ describe('disposition: blocked, then the handler, then the default', () => {
     let expected: string = BY_HANDLER[handler ?? 'default']
     if (masked) expected = 'pending'
     if (signal === 'SIGKILL' || force) expected = 'default'
+    // Its grace runs all the same, so that it may be told.
+    if (signal === 'SIGTERM' && force && handler === 'message') expected = 'message'
     expect(disposition(state, signal, force)).toBe(expected)
   })
 })

@@ -13,7 +13,7 @@ export function difference(row: Process | undefined, p: Proc): string | null {
     ['pid', row.pid, p.pid], ['state', life.state, p.state], ['name', row.spec.name, p.name],
     ['parent', p.state === 'dead' ? null : row.parent, p.state === 'dead' ? null : p.parent],
     ['step', progress.step, p.step], ['whole step', progress.wholeStep, p.whole], ['model call', progress.modelOpen, p.modelOpen],
-    ['turn', progress.turn, p.turn], ['open turn', progress.turnOpen, p.turnOpen], ['queue', row.queue.length, p.queue],
+    ['turn', progress.turn, p.turn], ['open turn', progress.turnOpen, p.turnOpen], ['queue', row.queue.map(({ id, urgent }) => `${id === 'intent'}${urgent === true}`).join(), p.queue.map(({ what, urgent }) => `${what === 'intent'}${urgent}`).join()],
     ['calls', progress.openCalls.length, p.calls.length], ['pending', row.signals.pending.length, p.pending.length],
     ['tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens], ['context', row.usage.contextTokens, p.context],
     ['session', row.sessionId !== null, p.session], ['session to fork', row.forkOf !== undefined, p.forkOf], ['origin', row.originUuid, p.origin], ['pinned', row.pinned, p.pinned], ['steps taken', row.usage.steps, p.taken], ['asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join()],
@@ -21,7 +21,7 @@ export function difference(row: Process | undefined, p: Proc): string | null {
   ]
   if (life.state === 'running') {
     pairs.push(['activity', life.activity, p.activity], ['attached', life.attached, p.attached], ['drained', life.drained, p.drained], ['midway', life.midway, p.midway], ['holds', life.holds.length, p.holds.length])
-    pairs.push(['stopping', life.stopping?.exit.reason, p.stopping?.reason], ['since', row.clock.since, p.since])
+    pairs.push(['stopping', life.stopping?.exit.reason, p.stopping?.reason], ['wraps up until', life.stopping?.wrapUp?.dueMono ?? null, p.wrap], ['since', row.clock.since, p.since])
     for (const [index, hold] of p.holds.entries()) pairs.push(['hold', holdOf(life.holds[index]), `${hold.reason} ${hold.root} ${hold.by}`])
   }
   if (life.state === 'zombie' || life.state === 'dead') pairs.push(['code', life.exit.code, p.exit?.code], ['reason', life.exit.reason, p.exit?.reason], ['cause', life.exit.cause, p.exit?.cause])

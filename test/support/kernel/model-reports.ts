@@ -2,6 +2,8 @@
 import type { Report } from '../../../src/kernel/reports.ts'
 import type { Ending, Proc } from './model.ts'
 
+export const COMPLETED: Ending = { code: 0, reason: 'completed', cause: 'agent' }
+
 type HoldOf = Proc['holds'][number]
 
 /** A fact that no journal of these tests has. */
@@ -66,28 +68,50 @@ export class ModelReports {
 
   /** An agent that is ready goes on, begins the next message's turn, or is done. */
   settle(p: Proc): void {
-    if (p.state !== 'running' || !p.attached || p.stopping || p.holds.length > 0 || p.activity !== 'ready' || p.driver === 'command') return
+    if (p.state !== 'running' || !p.attached || p.holds.length > 0 || p.activity !== 'ready' || p.driver === 'command') return
+    if (p.stopping) return this.#settleLast(p)
     if (p.turnOpen) {
-      if (p.external && p.urgent > 0) this.take(p)
+      if (p.external && p.queue.some(({ urgent }) => urgent)) p.queue.shift()
       p.activity = 'working'
-    } else if (p.queue > 0) {
-      this.take(p)
+    } else if (p.queue.length > 0) {
+      p.queue.shift()
       p.turn += 1
       Object.assign(p, { turnOpen: true, activity: 'working' })
-    } else if (!p.interactive) this.finish(p, { code: 0, reason: 'completed', cause: 'agent' })
+    } else if (!p.interactive) this.finish(p, COMPLETED)
   }
 
-  /** The first message of its queue. */
-  take(p: Proc): void {
-    p.queue -= 1
-    p.urgent = Math.max(0, p.urgent - 1)
-    if (p.intentAt !== null) p.intentAt = p.intentAt === 0 ? null : p.intentAt - 1
+  /** It reads it before its next model call, and all that waits already. */
+  tell(p: Proc): void {
+    p.queue.push({ what: 'other', urgent: true })
+  }
+
+  /** It wraps up no more: what it has not read of that is void. */
+  cutShort(p: Proc): void {
+    if (p.wrap !== null) p.queue = p.queue.filter(({ what }) => what !== 'wrap')
+    p.wrap = null
+  }
+
+  /** What was said of its signals ends with it. */
+  forget(p: Proc): void {
+    p.queue = p.queue.filter(({ what }) => what !== 'wrap' && what !== 'signal')
+    p.wrap = null
+  }
+
+  /** It reads that it is to wrap up, in a turn of its own; it ends with the turn in which it has. */
+  #settleLast(p: Proc): void {
+    if (p.wrap === null) return
+    const at = p.queue.findIndex(({ what }) => what === 'wrap')
+    if (at < 0) return this.finish(p, COMPLETED)
+    p.queue.splice(at, 1)
+    p.turn += 1
+    Object.assign(p, { turnOpen: true, activity: 'working' })
   }
 
   finish(p: Proc, exit: Ending): void {
     if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null, compacting: false })
     this.stopClock(p)
     this.orphan(p)
+    this.forget(p)
     Object.assign(p, { exit: p.stopping ?? exit, stopping: null, asks: [], state: p.attached ? 'zombie' : 'dead' })
   }
 
@@ -187,7 +211,7 @@ export class ModelReports {
     if (window !== undefined && p.driver !== 'command') p.window = window
     if (p.driver === 'command') {
       p.turn += 1
-      if (p.queue > 0) this.take(p)
+      p.queue.shift()
       Object.assign(p, { turnOpen: true, activity: 'working' })
       return 'ok'
     }
@@ -204,7 +228,7 @@ export class ModelReports {
 
   #ask(p: Proc, step: number): string {
     if (p.external) return this.#seen(p, step)
-    if (p.stopping) return 'stop'
+    if (p.stopping && p.wrap === null) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
     if (step > p.step && p.taken >= p.maxSteps) {
@@ -212,8 +236,8 @@ export class ModelReports {
       return 'stop'
     }
     if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
-    if (p.urgent > 0 && p.activity === 'working') {
-      while (p.urgent > 0) this.take(p)
+    if (p.queue.some(({ urgent }) => urgent) && p.activity === 'working') {
+      p.queue.splice(0, p.queue.findLastIndex(({ urgent }) => urgent) + 1)
       return 'held'
     }
     Object.assign(p, { step, taken: p.taken + (step > p.step ? 1 : 0), modelOpen: true })
@@ -234,7 +258,12 @@ export class ModelReports {
     return 'ok'
   }
 
+  /** One that wraps up is not held: it is done. */
   #hold(p: Proc, reason: string): string {
+    if (p.stopping) {
+      this.finish(p, p.stopping)
+      return 'stop'
+    }
     this.addHold(p, { reason, root: null, by: 'system' }, false)
     return 'held'
   }
@@ -242,7 +271,7 @@ export class ModelReports {
   /** Between two steps, once after each. */
   #compact(p: Proc, step: number): string {
     if (p.driver !== 'native') return 'INVALID'
-    if (p.stopping) return 'stop'
+    if (p.stopping && p.wrap === null) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
     if (p.compactedStep === step) return this.#hold(p, 'context-full')
@@ -260,7 +289,7 @@ export class ModelReports {
     p.compacting = false
     p.tokens += (said.usage?.inputTokens ?? 0) + (said.usage?.outputTokens ?? 0)
     if (said.retryInMs !== null) return 'ok'
-    return p.stopping ? 'stop' : this.#hold(p, 'context-full')
+    return p.stopping && p.wrap === null ? 'stop' : this.#hold(p, 'context-full')
   }
 
   #compacted(p: Proc, said: Extract<Report, { type: 'context.compacted' }>): string {

@@ -1,10 +1,11 @@
 // A dumb model of the kernel: plain objects that are changed in place, no facts, no effects, no code of the kernel.
 // It says of each input what is answered and what each process is afterwards. Written from the rules, not from the sources.
 import type { InputBody } from '../../../src/kernel/inputs.ts'
-import type { Signal } from '../../../src/kernel/types.ts'
-import { ModelReports } from './model-reports.ts'
+import { ModelSignals, Refused, may, refuse } from './model-signals.ts'
+import type { Waiting } from './model-signals.ts'
 
-interface Waiting { signal: Signal; by: string; root: string | null; due: number | null }
+/** A message that waits. `urgent`: to be read before the next model call. */
+interface Queued { what: 'intent' | 'wrap' | 'signal' | 'other'; urgent: boolean }
 export interface Ending { code: number; reason: string; cause: string; signal?: string; escalated?: true }
 
 export interface Proc {
@@ -31,23 +32,21 @@ export interface Proc {
   attached: boolean
   /** attached once in this incarnation */
   began: boolean
-  /** there is one; and where in the queue it waits */
   hasIntent: boolean
-  intentAt: number | null
   drained: boolean
   /** frozen with something in flight */
   midway: boolean
   holds: { reason: string; root: string | null; by: string }[]
   stopping: Ending | null
+  /** it may wrap up until then; null: it may not */
+  wrap: number | null
   exit: Ending | null
   mask: string[]
   handlers: Map<string, string>
   pending: Waiting[]
   turn: number
   turnOpen: boolean
-  queue: number
-  /** so many of them are to be read before the next model call */
-  urgent: number
+  queue: Queued[]
   step: number
   /** those of its own */
   taken: number
@@ -69,15 +68,9 @@ export interface Proc {
 
 type Input<T extends InputBody['type']> = Extract<InputBody, { type: T }>
 
-const NEEDS_CAUSE_GONE = ['budget', 'disk-full', 'credentials']
-const POSIX: Record<string, number> = { SIGTERM: 15, SIGKILL: 9, SIGINT: 2 }
 export const INTERRUPTED: Ending = { code: 1, reason: 'interrupted', cause: 'daemon' }
-export const COMPLETED: Ending = { code: 0, reason: 'completed', cause: 'agent' }
 
-/** Why a request is refused. */
-class Refused extends Error {}
-
-export class Model extends ModelReports {
+export class Model extends ModelSignals {
   lastPid = 0
   readonly max: number
 
@@ -105,12 +98,12 @@ export class Model extends ModelReports {
     switch (input.type) {
       case 'spawn': this.#spawn(input); return null
       case 'start': this.#start(input); return null
-      case 'signal': this.#signal(input); return null
+      case 'signal': this.signal(input); return null
       case 'resume': this.#resume(input); return null
       case 'send': this.#send(input); return null
       case 'answer': this.#answer(input); return null
-      case 'mask': this.#mask(input); return null
-      case 'handle': this.#handle(input); return null
+      case 'mask': this.mask(input); return null
+      case 'handle': this.handle(input); return null
       case 'hold': this.#each(input.uuid, (p) => this.#systemHold(p, input.reason)); return null
       case 'release': this.#each(input.uuid, (p) => this.drop(p, (h) => h.reason === input.reason && h.by === 'system')); return null
       case 'report': {
@@ -126,18 +119,15 @@ export class Model extends ModelReports {
     }
   }
 
-  #living(uuid: string): Proc {
-    const p = this.all.get(uuid)
-    return p && this.lives(p) ? p : refuse('NOT_FOUND')
-  }
-
   #each(uuid: string | null, act: (p: Proc) => void): void {
     for (const p of [...this.all.values()]) if (uuid === null || p.uuid === uuid) act(p)
   }
 
   #spawn({ uuid, parent, spec }: Input<'spawn'>): void {
-    const above = parent === null ? null : this.#living(parent)
+    const above = parent === null ? null : this.living(parent)
     if (above?.stopping) refuse('INVALID')
+    // Its subtree is to be stopped: nobody is born into it.
+    if (above && [above, ...this.ancestors(above)].some((one) => one.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null))) refuse('INVALID')
     this.#room()
     this.#free(spec.name)
     const there = this.all.get(uuid)
@@ -158,14 +148,13 @@ export class Model extends ModelReports {
     const { state, step } = at
     const lineage = from.lineage === null ? undefined : this.all.get(from.lineage)
     const p = this.#born(uuid, spec, from.lineage)
-    const intentAt = state.queue.findIndex(({ id }) => id === 'intent')
     Object.assign(p, {
       parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
-      turn: state.turn, turnOpen: state.turnOpen, queue: state.queue.length,
-      urgent: state.queue.findLastIndex(({ urgent }) => urgent) + 1, intentAt: intentAt < 0 ? null : intentAt,
+      turn: state.turn, turnOpen: state.turnOpen, 
+      queue: state.queue.map(({ id, urgent }) => ({ what: id === 'intent' ? 'intent' as const : 'other' as const, urgent: urgent === true })),
       step, whole: step, context: state.contextTokens, window: state.context?.window ?? null, compactedStep: state.context?.compactedStep ?? null,
     })
-    if (message) this.#tell(p)
+    if (message) this.tell(p)
   }
 
   #born(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
@@ -173,8 +162,8 @@ export class Model extends ModelReports {
     const p: Proc = {
       uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, external: spec.driver === 'acp' || spec.format !== undefined, session: false, forkOf: false, pinned: false, origin: null, asks: [], interactive: spec.interactive, name: spec.name,
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
-      activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', intentAt: spec.driver !== 'command' && spec.intent !== '' ? 0 : null, drained: false, midway: false, holds: [], stopping: null, exit: null, mask: [], handlers: new Map(), pending: [],
-      turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? 1 : 0, urgent: 0,
+      activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', drained: false, midway: false, holds: [], stopping: null, wrap: null, exit: null, mask: [], handlers: new Map(), pending: [],
+      turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? [{ what: 'intent', urgent: false }] : [],
       step: 0, taken: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
     }
     this.all.set(uuid, p)
@@ -195,98 +184,22 @@ export class Model extends ModelReports {
     if (p.state !== 'created' && (p.state !== 'running' || p.attached || p.stopping || p.holds.length > 0)) return
     const keys = { reason: 'credentials', root: null, by: 'system' }
     if (missingKeys.length > 0) {
-      if (p.state === 'created') this.#beginHeld(p, [keys])
+      if (p.state === 'created') this.beginHeld(p, [keys])
       else this.addHold(p, keys, false)
-    } else if (p.state === 'created' && this.#above(p).length > 0) this.#beginHeld(p, [])
+    } else if (p.state === 'created' && this.above(p).length > 0) this.beginHeld(p, [])
     else this.#attach(p)
   }
 
   #attach(p: Proc): void {
-    if (p.state === 'created') this.#begin(p)
+    if (p.state === 'created') this.begin(p)
     this.charge(p)
     Object.assign(p, { attached: true, began: true, drained: false, midway: false, modelOpen: false, compacting: false })
   }
 
-  #begin(p: Proc): void {
-    this.charge(p)
-    Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false, asks: [] })
-    this.closeCalls(p, (call) => p.external || call.effect === 'once')
-  }
-
-  #beginHeld(p: Proc, own: Proc['holds']): void {
-    const holds = [...this.#above(p), ...own]
-    this.#begin(p)
-    for (const hold of holds) this.addHold(p, hold, false)
-  }
-
-  /** The subtree holds above it. */
-  #above(p: Proc): Proc['holds'] {
-    return this.ancestors(p).flatMap((one) => (one.state === 'running' ? one.holds.filter((h) => h.reason === 'subtree') : []))
-  }
-
   #systemHold(p: Proc, reason: string): void {
     const hold = { reason, root: null, by: 'system' }
-    if (p.state === 'created') this.#beginHeld(p, [hold])
+    if (p.state === 'created') this.beginHeld(p, [hold])
     else if (p.state === 'running' && !p.stopping) this.addHold(p, hold, false)
-  }
-
-  #signal({ uuid, signal, by, subtree, freeze }: Input<'signal'>): void {
-    const p = this.#living(uuid)
-    if (by.startsWith('agent:') && by !== `agent:${uuid}` && !this.ancestors(p).some((one) => by === `agent:${one.uuid}`)) refuse('PERMISSION')
-    if (signal === 'SIGPAUSE' && p.stopping) refuse('INVALID')
-    const root = subtree ? uuid : null
-    for (const one of subtree ? this.#tree(p) : [p]) this.#deliver(one, { signal, by, root, due: null }, { freeze, force: false })
-  }
-
-  #tree(root: Proc): Proc[] {
-    const found = [root]
-    for (const p of found) for (const one of this.all.values()) if (one.parent === p.uuid && one.state !== 'dead') found.push(one)
-    return found.filter((p) => this.lives(p))
-  }
-
-  #deliver(p: Proc, sent: Waiting, how: { freeze: boolean; force: boolean }): void {
-    if (!this.lives(p)) return
-    const { signal, by } = sent
-    const handler = signal === 'SIGKILL' || how.force ? 'default' : p.mask.includes(signal) ? 'blocked' : (p.handlers.get(signal) ?? 'default')
-    if (handler === 'blocked' || (handler === 'ignore' && by === 'user')) this.#pend(p, sent)
-    if (handler === 'message') {
-      p.queue = Math.min(1_000, p.queue + 1)
-      this.settle(p)
-    }
-    if (handler === 'default' || (handler === 'message' && signal === 'SIGTERM')) this.#act(p, sent, how.freeze)
-  }
-
-  #pend(p: Proc, { signal, by, root }: Waiting): void {
-    const known = p.pending.find((one) => one.signal === signal)
-    if (known && (known.due !== null || by !== 'user')) return
-    p.pending = [...p.pending.filter((one) => one !== known), { signal, by, root, due: by === 'user' ? this.now + 10_000 : null }]
-  }
-
-  #act(p: Proc, { signal, by, root }: Waiting, freeze: boolean): void {
-    if (signal === 'SIGRESUME') {
-      this.drop(p, (h) => may(by, h) && (root === null || root === p.uuid || (h.reason === 'subtree' && h.root === root)))
-    } else if (signal === 'SIGPAUSE') {
-      const hold = { reason: root === null ? 'user' : 'subtree', root, by }
-      if (p.state === 'created') this.#beginHeld(p, [hold])
-      else if (!p.stopping) this.addHold(p, hold, freeze)
-    } else if (signal !== 'SIGINT' || p.state !== 'running' || !p.interactive) this.#stop(p, signal, by)
-  }
-
-  #stop(p: Proc, signal: Signal, by: string): void {
-    const cause = by === 'user' ? 'person' : by === 'system' ? 'daemon' : 'parent'
-    const paused = p.state === 'running' && p.holds.length > 0
-    const exit: Ending = paused ? { code: 1, reason: 'context cancelled while paused', signal, cause } : { code: 128 + (POSIX[signal] ?? 0), reason: `${signal} from ${by}`, signal, cause }
-    if (p.state === 'created' || !p.attached) this.finish(p, exit)
-    else p.stopping ??= exit
-  }
-
-  #arrive(p: Proc): void {
-    const ready = p.pending.filter((one) => {
-      if (one.due !== null && one.due <= this.now) return true
-      return !p.mask.includes(one.signal) && !(p.handlers.get(one.signal) === 'ignore' && one.by === 'user')
-    })
-    p.pending = p.pending.filter((one) => !ready.includes(one))
-    for (const one of ready) this.#deliver(p, one, { freeze: false, force: one.due !== null && one.due <= this.now })
   }
 
   #resume(input: Input<'resume'>): void {
@@ -296,11 +209,11 @@ export class Model extends ModelReports {
     if (!this.lives(p)) return this.#again(p, input)
     const suspended = p.state === 'running' && p.holds.length > 0
     if (input.spec || (input.message && !suspended)) refuse('INVALID')
-    if (input.message) this.#tell(p)
+    if (input.message) this.tell(p)
     const above = this.ancestors(p)
     this.drop(p, (h) => may(input.by, h))
     if (suspended && input.by === 'user' && !input.only) for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
-    if (input.subtree) for (const one of this.#tree(p)) if (one !== p) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && may(input.by, h))
+    if (input.subtree) for (const one of this.tree(p)) if (one !== p) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && may(input.by, h))
   }
 
   #again(p: Proc, input: Input<'resume'>): void {
@@ -313,23 +226,14 @@ export class Model extends ModelReports {
     this.lastPid += 1
     const lineage = p.lineage === null ? undefined : this.all.get(p.lineage)
     Object.assign(p, {
-      pid: this.lastPid, state: 'created', name, parent: lineage && this.lives(lineage) ? lineage.uuid : null, exit: null, stopping: null, holds: [],
+      pid: this.lastPid, state: 'created', name, parent: lineage && this.lives(lineage) ? lineage.uuid : null, exit: null, stopping: null, wrap: null, holds: [],
       attached: false, began: false, mask: [], handlers: new Map(), pending: [], elapsed: 0, since: null, pausedAt: null,
     })
     const anew = input.rerun && p.driver !== 'native'
     if (anew) Object.assign(p, { session: false, forkOf: false })
     // Told again what it is for, unless that still waits.
-    if (anew && p.driver === 'acp' && p.hasIntent && p.intentAt === null) {
-      p.intentAt = p.queue
-      p.queue += 1
-    }
-    if (input.message) this.#tell(p)
-  }
-
-  /** With a resume: it is read before the next model call, and so is all that waits already. */
-  #tell(p: Proc): void {
-    p.queue += 1
-    p.urgent = p.queue
+    if (anew && p.driver === 'acp' && p.hasIntent && !p.queue.some(({ what }) => what === 'intent')) p.queue.push({ what: 'intent', urgent: false })
+    if (input.message) this.tell(p)
   }
 
   /** Nothing that it could go on from. */
@@ -341,13 +245,13 @@ export class Model extends ModelReports {
   /** A command hears of a message at its next start only, if that goes on with its session. */
   #tellable(p: Proc, rerun: boolean): void {
     const runs = p.state === 'running' && p.attached
-    if (!p.external || runs || rerun || this.#onlyAnew(p) || p.queue > 0) refuse('INVALID')
+    if (!p.external || runs || rerun || this.#onlyAnew(p) || p.queue.length > 0) refuse('INVALID')
   }
 
   #answer({ uuid, by, id, option, text }: Input<'answer'>): void {
-    const p = this.#living(uuid)
+    const p = this.living(uuid)
     if (by.startsWith('agent:')) refuse('PERMISSION')
-    if (p.stopping) refuse('INVALID')
+    if (p.stopping && p.wrap === null) refuse('INVALID')
     const open = p.asks.filter((ask) => !ask.answered)
     const ask = (id === null ? open.length === 1 && open[0] : open.find((one) => one.id === id)) || refuse('INVALID')
     if (ask.options.length === 0 ? option !== null || text === null : option === null || !ask.options.includes(option)) refuse('INVALID')
@@ -357,24 +261,10 @@ export class Model extends ModelReports {
   }
 
   #send({ uuid }: Input<'send'>): void {
-    const p = this.#living(uuid)
+    const p = this.living(uuid)
     if (p.driver === 'command') refuse('INVALID')
-    p.queue += 1
+    p.queue.push({ what: 'other', urgent: false })
     this.settle(p)
-  }
-
-  #mask({ uuid, mask, how }: Input<'mask'>): void {
-    const p = this.#living(uuid)
-    if (mask.includes('SIGKILL')) refuse('INVALID')
-    p.mask = how === 'block' ? [...p.mask, ...mask] : how === 'unblock' ? p.mask.filter((one) => !mask.some((other) => other === one)) : [...mask]
-    this.#arrive(p)
-  }
-
-  #handle({ uuid, signal, handler }: Input<'handle'>): void {
-    const p = this.#living(uuid)
-    if (signal === 'SIGKILL' || (handler === 'message' && p.driver === 'command')) refuse('INVALID')
-    p.handlers.set(signal, handler)
-    this.#arrive(p)
   }
 
   #released({ uuid, pid, survivors }: Input<'released'>): void {
@@ -384,14 +274,15 @@ export class Model extends ModelReports {
 
   #tick(uuid: string): void {
     const p = this.all.get(uuid)
-    if (p?.state !== 'running' || p.stopping) return
+    if (p?.state !== 'running') return
+    if (p.stopping) return p.wrap !== null && this.now >= p.wrap ? this.cutShort(p) : undefined
     if (p.since !== null && this.now - p.since + (p.elapsed ?? 0) >= p.timeoutMs) {
       const exit = { code: 1, reason: 'timed out', cause: 'limit' }
       if (p.attached) p.stopping = exit
       else this.finish(p, exit)
       return
     }
-    this.#arrive(p)
+    this.arrive(p)
     if (p.state !== 'running' || p.stopping) return
     if (p.holds.some((h) => h.reason !== 'daemon-shutdown') && !p.drained && p.pausedAt !== null && this.now >= p.pausedAt + 120_000) Object.assign(p, { drained: true, midway: true })
   }
@@ -412,16 +303,9 @@ export class Model extends ModelReports {
       if (p.since !== null) p.elapsed = null
       p.since = null
       this.orphan(p)
+      this.forget(p)
       Object.assign(p, { exit: p.stopping ?? INTERRUPTED, stopping: null, state: 'zombie' })
     }
     if (survivors.length === 0) p.state = 'dead'
   }
-}
-
-function may(by: string, hold: { reason: string; by: string }): boolean {
-  return by === 'user' ? !NEEDS_CAUSE_GONE.includes(hold.reason) : hold.by === by
-}
-
-function refuse(code: string): never {
-  throw new Refused(code)
 }

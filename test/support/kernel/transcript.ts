@@ -78,7 +78,7 @@ function detail(body: FactBody): string {
     case 'process.started': return body.attached ? '' : 'unattached'
     case 'process.ready': return `turn ${body.turn}${body.outcome === undefined ? '' : ` ${body.outcome}`}`
     case 'process.working': return `turn ${body.turn}${body.message === null ? '' : ` ${body.message}`}`
-    case 'process.stopping': return `${body.stopping.signal} by ${body.stopping.by} -> ${body.stopping.exit.code} ${body.stopping.exit.reason}`
+    case 'process.stopping': return `${body.stopping.signal} by ${body.stopping.by} -> ${body.stopping.exit.code} ${body.stopping.exit.reason}${body.stopping.wrapUp ? `, wraps up until ${body.stopping.wrapUp.dueMono}` : ''}`
     case 'process.exited': return `${body.exit.code} ${body.exit.reason} (${body.exit.cause})`
     case 'process.reparented': return `to ${body.parent ?? 'PID 0'}`
     case 'process.resumed': return `#${body.pid} by ${body.by} from step ${body.fromStep}`

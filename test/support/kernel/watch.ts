@@ -15,6 +15,8 @@ interface Watched {
   attached: boolean
   holds: Set<string>
   stopping: boolean
+  /** it may work on before it is ended */
+  wrapping: boolean
   turnOpen: boolean
   turn: number
   /** the driver was given the turn and has not said that it ended */
@@ -76,14 +78,14 @@ export class Watch {
     if (body.type === 'process.spawned') {
       must(!this.#all.has(uuid) && seq === 1, 'a process is spawned once, by its first fact')
       this.#all.set(uuid, {
-        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false,
+        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false, wrapping: false,
         turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
       })
     }
     if (body.type === 'process.forked') {
       must(!this.#all.has(uuid) && seq === body.origin.seq + 1, 'a fork begins after the last fact that it has of its origin')
       this.#all.set(uuid, {
-        seq: body.origin.seq, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false,
+        seq: body.origin.seq, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false, wrapping: false,
         turnOpen: body.state.turnOpen, turn: body.state.turn, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0,
         waiting: new Map(body.state.queue.map((message) => [message.id, message.seq])), calls: new Set(), elapsed: 0,
       })
@@ -127,7 +129,7 @@ export class Watch {
         return
       case 'model.finished': known.steps += 1; return
       case 'compaction.started':
-        must(known.holds.size === 0 && !known.stopping, 'no compaction begins while it is held or stops')
+        must(known.holds.size === 0 && (!known.stopping || known.wrapping), 'no compaction begins while it is held or stops')
         must(!known.modelOpen && known.calls.size === 0 && !known.compacting, 'a compaction begins between two steps')
         must(known.compactedAt !== known.steps, 'never twice without a step between')
         known.compacting = true
@@ -147,7 +149,7 @@ export class Watch {
     switch (body.type) {
       case 'process.started':
         must(known.state === 'created', 'created → running')
-        Object.assign(known, { state: 'running', attached: body.attached, stopping: false, busy: false, elapsed: 0 })
+        Object.assign(known, { state: 'running', attached: body.attached, stopping: false, wrapping: false, busy: false, elapsed: 0 })
         known.holds.clear()
         return
       case 'process.attached': Object.assign(known, { attached: true, busy: false }); return
@@ -173,8 +175,8 @@ export class Watch {
         for (const { reason, root, by } of body.holds) must(known.holds.delete(`${reason} ${root} ${by}`), 'only a hold that is there is released')
         return
       case 'process.stopping':
-        must(!known.stopping, 'the first wish to stop is the only one')
-        known.stopping = true
+        must(!known.stopping || known.wrapping, 'the first wish to stop is the only one, but for its time')
+        Object.assign(known, { stopping: true, wrapping: body.stopping.wrapUp !== undefined })
         return
       default:
     }
@@ -184,7 +186,7 @@ export class Watch {
     switch (body.type) {
       case 'process.working':
         must(known.holds.size === 0 || known.command, 'no turn begins or goes on while it is held')
-        must(!known.stopping || known.command, 'no turn begins or goes on while it stops')
+        must(!known.stopping || known.wrapping || known.command, 'no turn begins or goes on while it stops')
         must(body.turn === known.turn || (body.turn === known.turn + 1 && (!known.turnOpen || known.command)), 'one turn at a time')
         Object.assign(known, { turn: body.turn, turnOpen: true })
         return
@@ -192,7 +194,7 @@ export class Watch {
         if (body.outcome !== undefined) Object.assign(known, { turnOpen: false, busy: false })
         return
       case 'model.started':
-        must(known.external || (known.holds.size === 0 && !known.stopping), 'no model call begins while it is held or stops')
+        must(known.external || (known.holds.size === 0 && (!known.stopping || known.wrapping)), 'no model call begins while it is held or stops')
         must(!known.modelOpen && known.calls.size === 0 && !known.compacting, 'a step begins when the one before is whole')
         known.modelOpen = true
         return

@@ -1,0 +1,147 @@
+// The dumb model's signals: who is reached, masks and handlers, and what each does by default.
+import type { InputBody } from '../../../src/kernel/inputs.ts'
+import type { Signal } from '../../../src/kernel/types.ts'
+import type { Ending, Proc } from './model.ts'
+import { ModelReports } from './model-reports.ts'
+
+export interface Waiting { signal: Signal; by: string; root: string | null; due: number | null; grace: number }
+
+type Input<T extends InputBody['type']> = Extract<InputBody, { type: T }>
+
+const NEEDS_CAUSE_GONE = ['budget', 'disk-full', 'credentials']
+const POSIX: Record<string, number> = { SIGTERM: 15, SIGKILL: 9, SIGINT: 2 }
+
+/** Why a request is refused. */
+export class Refused extends Error {}
+
+export function may(by: string, hold: { reason: string; by: string }): boolean {
+  return by === 'user' ? !NEEDS_CAUSE_GONE.includes(hold.reason) : hold.by === by
+}
+
+export function refuse(code: string): never {
+  throw new Refused(code)
+}
+
+function causeOf(by: string): string {
+  return by === 'user' ? 'person' : by === 'system' ? 'daemon' : 'parent'
+}
+
+export class ModelSignals extends ModelReports {
+  living(uuid: string): Proc {
+    const p = this.all.get(uuid)
+    return p && this.lives(p) ? p : refuse('NOT_FOUND')
+  }
+
+  begin(p: Proc): void {
+    this.charge(p)
+    Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, wrap: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false, asks: [] })
+    this.closeCalls(p, (call) => p.external || call.effect === 'once')
+  }
+
+  beginHeld(p: Proc, own: Proc['holds']): void {
+    const holds = [...this.above(p), ...own]
+    this.begin(p)
+    for (const hold of holds) this.addHold(p, hold, false)
+  }
+
+  /** The subtree holds above it, those too that wait behind a mask. */
+  above(p: Proc): Proc['holds'] {
+    return this.ancestors(p).flatMap((one) => {
+      const waits = one.pending.filter(({ signal, root }) => signal === 'SIGPAUSE' && root !== null).map(({ root, by }) => ({ reason: 'subtree', root, by }))
+      return [...(one.state === 'running' ? one.holds.filter((h) => h.reason === 'subtree') : []), ...waits]
+    })
+  }
+
+  signal({ uuid, signal, by, subtree, freeze, graceMs }: Input<'signal'>): void {
+    const p = this.living(uuid)
+    if (by.startsWith('agent:') && by !== `agent:${uuid}` && !this.ancestors(p).some((one) => by === `agent:${one.uuid}`)) refuse('PERMISSION')
+    if (signal === 'SIGPAUSE' && p.stopping) refuse('INVALID')
+    const root = subtree ? uuid : null
+    for (const one of subtree ? this.tree(p) : [p]) this.#deliver(one, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })
+  }
+
+  tree(root: Proc): Proc[] {
+    const found = [root]
+    for (const p of found) for (const one of this.all.values()) if (one.parent === p.uuid && one.state !== 'dead') found.push(one)
+    return found.filter((p) => this.lives(p))
+  }
+
+  #deliver(p: Proc, sent: Waiting, how: { freeze: boolean; force: boolean }): void {
+    if (!this.lives(p)) return
+    const { signal, by } = sent
+    const told = how.force && signal === 'SIGTERM' && p.handlers.get(signal) === 'message'
+    const handler = told ? 'message' : signal === 'SIGKILL' || how.force ? 'default' : p.mask.includes(signal) ? 'blocked' : (p.handlers.get(signal) ?? 'default')
+    if (handler === 'blocked' || (handler === 'ignore' && by === 'user')) this.#pend(p, sent)
+    if (handler === 'message') this.#message(p, sent, how.freeze)
+    if (handler === 'default') this.#act(p, sent, how.freeze)
+  }
+
+  #pend(p: Proc, { signal, by, root, grace }: Waiting): void {
+    const known = p.pending.find((one) => one.signal === signal)
+    if (known && (known.due !== null || by !== 'user')) return
+    p.pending = [...p.pending.filter((one) => one !== known), { signal, by, root, grace, due: by === 'user' ? this.now + 10_000 : null }]
+  }
+
+  /** It is told. SIGTERM ends it within its grace, a little of which the programs keep; SIGRESUME wakes it; a person's pause comes later. */
+  #message(p: Proc, sent: Waiting, freeze: boolean): void {
+    const { signal, by, grace } = sent
+    if (signal === 'SIGTERM') {
+      const canRead = p.state === 'running' && p.attached && p.holds.length === 0 && p.activity !== 'starting' && grace > 0 && (!p.stopping || p.wrap !== null)
+      if (!canRead || (!p.stopping && p.queue.length >= 1_000)) return this.#act(p, sent, freeze)
+      const due = this.now + grace - Math.min(300, grace / 2)
+      if (p.wrap !== null) p.wrap = Math.min(p.wrap, due)
+      else {
+        p.queue.push({ what: 'wrap', urgent: true })
+        Object.assign(p, { wrap: due, stopping: { code: 143, reason: `SIGTERM from ${by}`, signal, cause: causeOf(by) } })
+        this.settle(p)
+      }
+      return
+    }
+    if (p.queue.length < 1_000 && !p.stopping) p.queue.push({ what: 'signal', urgent: true })
+    this.settle(p)
+    if (signal === 'SIGRESUME') this.#act(p, sent, freeze)
+    if (signal === 'SIGPAUSE' && by === 'user') this.#pend(p, sent)
+  }
+
+  #act(p: Proc, { signal, by, root }: Waiting, freeze: boolean): void {
+    if (signal === 'SIGRESUME') {
+      this.drop(p, (h) => may(by, h) && (root === null || root === p.uuid || (h.reason === 'subtree' && h.root === root)))
+    } else if (signal === 'SIGPAUSE') {
+      const hold = { reason: root === null ? 'user' : 'subtree', root, by }
+      if (p.state === 'created') this.beginHeld(p, [hold])
+      else if (!p.stopping) this.addHold(p, hold, freeze)
+    } else if (signal !== 'SIGINT' || p.state !== 'running' || !p.interactive) this.#stop(p, signal, by)
+  }
+
+  #stop(p: Proc, signal: Signal, by: string): void {
+    const cause = causeOf(by)
+    const paused = p.state === 'running' && p.holds.length > 0
+    const exit: Ending = paused ? { code: 1, reason: 'context cancelled while paused', signal, cause } : { code: 128 + (POSIX[signal] ?? 0), reason: `${signal} from ${by}`, signal, cause }
+    if (p.state === 'created' || !p.attached) this.finish(p, exit)
+    else if (p.stopping) this.cutShort(p)
+    else p.stopping = exit
+  }
+
+  arrive(p: Proc): void {
+    const ready = p.pending.filter((one) => {
+      if (one.due !== null && one.due <= this.now) return true
+      return !p.mask.includes(one.signal) && !(p.handlers.get(one.signal) === 'ignore' && one.by === 'user')
+    })
+    p.pending = p.pending.filter((one) => !ready.includes(one))
+    for (const one of ready) this.#deliver(p, one, { freeze: false, force: one.due !== null && one.due <= this.now })
+  }
+
+  mask({ uuid, mask, how }: Input<'mask'>): void {
+    const p = this.living(uuid)
+    if (mask.includes('SIGKILL')) refuse('INVALID')
+    p.mask = how === 'block' ? [...p.mask, ...mask] : how === 'unblock' ? p.mask.filter((one) => !mask.some((other) => other === one)) : [...mask]
+    this.arrive(p)
+  }
+
+  handle({ uuid, signal, handler }: Input<'handle'>): void {
+    const p = this.living(uuid)
+    if (signal === 'SIGKILL' || (handler === 'message' && p.driver === 'command')) refuse('INVALID')
+    p.handlers.set(signal, handler)
+    this.arrive(p)
+  }
+}
