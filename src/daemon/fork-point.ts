@@ -18,7 +18,8 @@ export interface ForkFrom {
   readonly fromCheckpoint?: boolean
 }
 
-const PAGE_FACTS = 64
+/** What five steps with a call each take, which is how far apart checkpoints are. */
+const PAGE_FACTS = 32
 /** A fork's first fact says all that it goes on with, as a checkpoint does. */
 const STARTS = ['checkpoint.written', 'process.forked'] as const
 

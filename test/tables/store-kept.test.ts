@@ -233,7 +233,7 @@ test('a thousand forks of a removed process read on, and it goes with the last o
 
 /** So many facts of somebody else that a start reads nothing of what came before. */
 async function distance(store: Store, scribe: Scribe): Promise<void> {
-  await store.commit(scribe.spawn(D, specOf(), ...Array.from({ length: 300 }, () => output('more'))))
+  await store.commit(scribe.spawn(D, specOf(), ...Array.from({ length: 2_500 }, () => output('more'))))
 }
 
 describe('damage', () => {
