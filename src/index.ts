@@ -1,16 +1,17 @@
 // The library: `connect()` gives the daemon's processes the names that the API has. The command line uses it, nothing else.
 // Must stay light to load: no schema library, no server, no store. Test: test/tables/cli-client.test.ts.
+import { resolve } from 'node:path'
 import { clientSocket, paths } from './config/paths.ts'
 import { ApiError, Client } from './api/client.ts'
 import type {
   AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
-import type { GcView, PinBody } from './api/history-views.ts'
+import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/history-views.ts'
 import type { LogLine } from './api/log-lines.ts'
 import type { Handler, Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
-export type { GcEntryView, GcSkippedView, GcView } from './api/history-views.ts'
+export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/history-views.ts'
 export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
@@ -80,7 +81,7 @@ const POLL_MS = 60_000
 
 /** How long a check of the whole store may take, in ms. */
 const VERIFY_MS = 3_600_000
-/** How long a collection may take, in ms. */
+/** How long a collection, an export or an import may take, in ms. */
 const GC_MS = 3_600_000
 /** How long the user's command may take to give keys. */
 const KEYS_MS = 60_000
@@ -231,6 +232,16 @@ export class Reeve implements AsyncDisposable {
   /** Keeps a process from being collected, dead or alive; `pinned: false` takes that back. `note` says if it was so already. */
   pin(ref: string, options: CallOptions & Partial<PinBody> = {}): Promise<SteerView> {
     return this.#client.post(`${at(ref)}/pin`, { pinned: options.pinned ?? true } satisfies PinBody, { signal: options.signal })
+  }
+
+  /** Writes the whole history of a process to `dir`/steps/UUID, where nothing may be yet. Errors: `CONFLICT`, `INVALID` (it cannot be written), `DISK_FULL`. */
+  export(ref: string, dir: string, options: CallOptions = {}): Promise<ExportedView> {
+    return this.#client.post(`${at(ref)}/export`, { dir: resolve(dir) } satisfies DirBody, { ...options, extraMs: GC_MS })
+  }
+
+  /** Brings back what `export` wrote: `dir`/steps, or one steps/UUID. Errors: `CONFLICT` (it is here), `INVALID` with the place of what is damaged, `DISK_FULL`. */
+  import(dir: string, options: CallOptions = {}): Promise<ImportedView> {
+    return this.#client.post('/v1/import', { dir: resolve(dir) } satisfies DirBody, { ...options, extraMs: GC_MS })
   }
 
   /** Collects ended processes by the rules of the configuration, and resolves when the store has room for what they took; with `dryRun` it only says which. */

@@ -1,5 +1,5 @@
 // The JSON of what keeps, collects and carries histories: collection, export, import. Types only, as views.ts.
-// Test: test/e2e/gc.test.ts, test/e2e/export.test.ts, test/e2e/import.test.ts.
+// Test: test/e2e/gc.test.ts, test/e2e/archive.test.ts.
 import type { GcRule } from '../kernel/collecting.ts'
 
 /** PIN: `pinned` false takes it back. */
@@ -38,6 +38,9 @@ export interface GcView {
   /** the store's file when it was done, and how much of it is free */
   store: { bytes: number; freeBytes: number }
 }
+
+/** A directory of the client: an absolute path. */
+export interface DirBody { dir: string }
 
 export interface ExportedView {
   version: 1

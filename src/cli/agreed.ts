@@ -1,5 +1,5 @@
 // A question of yes or no to a person at a terminal; the caller has seen that there is one. Whatever is not yes is no.
-// Test: test/e2e/cli-rm.test.ts, test/e2e/cli-gc.test.ts.
+// Test: test/e2e/cli-rm.test.ts, test/e2e/cli-history.test.ts.
 
 export async function agreed(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')

@@ -1,7 +1,7 @@
 // The rows of the verbs that keep, collect and carry histories, for the table in verbs.ts. Test: test/tables/cli-verbs.test.ts.
 import type { Verb } from './verbs.ts'
 
-export const HISTORY: Readonly<Record<'gc' | 'pin', Verb>> = {
+export const HISTORY: Readonly<Record<'gc' | 'pin' | 'export' | 'import', Verb>> = {
   gc: {
     summary: 'Collect ended processes',
     usage: ['reeve gc [--dry-run] [-f]'],
@@ -25,5 +25,31 @@ export const HISTORY: Readonly<Record<'gc' | 'pin', Verb>> = {
     exits: '0; 3 no such process; 4 the daemon cannot be reached; 64 usage',
     examples: [['reeve pin docs', 'keep it'], ['reeve pin --remove docs', 'it may be collected again']],
     load: () => import('./verbs/pin.ts'),
+  },
+  export: {
+    summary: 'Write the history of a process to files',
+    usage: ['reeve export P DIR'],
+    about: [
+      'Writes all that there is of a process to DIR/steps/UUID, and prints that path: its steps with requests and responses, its events, the tokens of its context, its prompt and tools, its newest checkpoint. The history of a fork is whole, with what it goes on from. The process may live; it is written as it is now. There are no keys in it.',
+      'The directory is there as a whole or not at all, and nothing is ever written over. `reeve import` brings the process back, on any machine.',
+    ],
+    words: [2, 2],
+    flags: {},
+    exits: '0; 1 something is there already; 3 no such process; 4 the daemon cannot be reached; 64 usage, or DIR cannot be written',
+    examples: [['reeve export docs ~/backup', 'to ~/backup/steps/UUID'], ['jq -r .response.finish ~/backup/steps/*/steps.jsonl', 'read it with other programs']],
+    load: () => import('./verbs/export.ts'),
+  },
+  import: {
+    summary: 'Bring back processes that were exported',
+    usage: ['reeve import DIR'],
+    about: [
+      'DIR is a directory that `reeve export` made: one steps/UUID, or what several are in. Each comes back with its UUID and all of its history, ended, and can be resumed and forked. What had not ended is interrupted. One that is here already is refused; one that was removed here may come back.',
+      'A torn last line and a missing checkpoint are told and helped. Any other damage is refused with the file, the line and the byte, and leaves nothing behind.',
+    ],
+    words: [1, 1],
+    flags: {},
+    exits: '0; 1 it is here already; 4 the daemon cannot be reached; 64 usage, or what is in DIR cannot be used',
+    examples: [['reeve import ~/backup', 'all of it'], ['reeve import ~/backup/steps/0198c1a2-7b54-7cc3-9d4e-5f60718293a4', 'one']],
+    load: () => import('./verbs/import.ts'),
   },
 }

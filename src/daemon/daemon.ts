@@ -10,6 +10,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { isSuspended } from '../kernel/status.ts'
 import { acquireLock } from '../store/lock.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
+import { Archive } from './archive/archive.ts'
 import { bootAll } from './boot.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { Collector } from './collector.ts'
@@ -159,6 +160,7 @@ class RunningDaemon implements Daemon {
       operations: new Operations({ pipeline, reads, waiter, keys, settings, specs, worktrees, store, forks, mayStart: () => this.#mayStart() }),
       waiter,
       removals, collector,
+      archive: new Archive({ store, pipeline, clock, sweeper, get: (uuid) => reads.get(uuid), find: (uuid) => reads.find(uuid), reading: (ref, work) => removals.reading(ref, work) }),
       pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),
       agents: (query) => agentsView(query, { paths, settings }),

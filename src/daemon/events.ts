@@ -35,7 +35,12 @@ const EVENT_NAMES: Readonly<Partial<Record<FactType, string>>> = {
 /** The event of a fact: its body under the envelope, with the fact's own type as `fact`. */
 export function eventOf({ uuid, pid, at, cursor, body }: StoredFact): EventView {
   const { type, ...rest } = shown(body)
-  return { ...rest, version: 1, seq: cursor, uuid, pid, at: iso(at), type: EVENT_NAMES[type] ?? type, fact: type }
+  return { ...rest, version: 1, seq: cursor, uuid, pid, at: iso(at), type: eventTypeOf(type), fact: type }
+}
+
+/** What the events of a fact are called. */
+export function eventTypeOf(type: FactType): string {
+  return EVENT_NAMES[type] ?? type
 }
 
 /** A spec is shown without its environment and role prompt: `inspect` has what matters of them. A picture is told of alone. */

@@ -10,7 +10,7 @@ import type { StoredFact } from '../kernel/facts.ts'
 import type { Input, InputBody, ReplyTo } from '../kernel/inputs.ts'
 import type { Now } from '../kernel/types.ts'
 import type { Decision } from '../kernel/work.ts'
-import type { Store } from '../store/store.ts'
+import type { Counters, Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Table } from './table.ts'
 
@@ -48,6 +48,7 @@ export class Pipeline {
   readonly #pending = new Map<ReplyTo, Pending>()
   #queue: InputBody[] = []
   #joining: InputBody[] = []
+  #pieces: (() => Promise<void>)[] = []
   #replies = 0
   #cursor: number
   #running: Promise<void> | null = null
@@ -72,6 +73,25 @@ export class Pipeline {
   /** Puts in an input that is not worth a commit of its own: it goes with the next batch that something else makes. */
   join(input: InputBody): void {
     if (this.#joining.length < MAX_BATCH) this.#joining.push(input)
+  }
+
+  /**
+   * Lets the store write something else between two commits: what has no decision, such as a piece of an import. `work` gets the
+   * counters as they are, and gives them as they are then. Errors: those of `work`; then the counters stay.
+   */
+  between(work: (counters: Counters) => Promise<Counters>): Promise<void> {
+    if (this.#closed) return Promise.reject(new KernelError('UNAVAILABLE', 'the daemon is stopping'))
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#pieces.push(() => this.#piece(work).then(resolve, reject))
+    this.#running ??= this.#run()
+    return promise
+  }
+
+  async #piece(work: (counters: Counters) => Promise<Counters>): Promise<void> {
+    const { table } = this.#parts
+    const { cursor, pid } = await work({ cursor: this.#cursor, pid: table.lastPid })
+    this.#cursor = Math.max(this.#cursor, cursor)
+    table.apply([], Math.max(table.lastPid, pid))
   }
 
   /** Submits a request and resolves with its answer, once that is durable. Errors: those of the kernel and the store. */
@@ -109,7 +129,9 @@ export class Pipeline {
   async #run(): Promise<void> {
     // What is said in the same turn of the loop belongs to the same commit.
     await Promise.resolve()
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 || this.#pieces.length > 0) {
+      await this.#pieces.shift()?.()
+      if (this.#queue.length === 0) continue
       const inputs = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH)
       this.#queue = inputs === this.#queue ? [] : this.#queue.slice(MAX_BATCH)
       const joining = this.#joining

@@ -2,7 +2,7 @@
 // Owns the door between the dead and the living: what may bring a process back, take it away or pin it goes through it one
 // at a time, so that each is decided on what the other has left. The kernel's table has no dead, so it could not tell.
 // Must never remove what is in the table, or what is being read to be exported.
-// Tests: test/e2e/removal.test.ts, test/e2e/gc-races.test.ts, test/tables/removals.test.ts.
+// Tests: test/e2e/removal.test.ts, test/e2e/gc.test.ts, test/tables/removals.test.ts.
 import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../kernel/errors.ts'
 import { iso } from './times.ts'

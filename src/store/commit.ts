@@ -91,12 +91,16 @@ export class Writer {
     return this.#lastKey
   }
 
-  /** For staging.ts: a transaction with facts of processes that have no row, and what else `work` writes, which gives the heads of new rows. */
-  piece(plan: Pick<Plan, 'facts' | 'blobs' | 'counters'>, work: () => Head[]): void {
-    this.#within(plan.counters, false, () => {
+  /**
+   * For staging.ts: a transaction with facts of processes that have no row, and what else `work` writes, which gives the heads of new rows.
+   * `settle` with the last one: what is seen from then on must not be read at the next start, to look for rows that are behind.
+   */
+  piece(plan: Pick<Plan, 'facts' | 'blobs' | 'counters'>, settle: boolean, work: () => Head[]): void {
+    this.#within(plan.counters, settle, () => {
       this.#putFacts(plan)
-      this.#raise(plan, false)
-      return work()
+      this.#raise(plan, settle)
+      const heads = work()
+      return settle ? [...heads, ...this.heads.allLate().map((head) => this.writeRow(head.late, head))] : heads
     })
   }
 

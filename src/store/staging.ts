@@ -1,7 +1,7 @@
 // Staging: a journal from outside comes in in pieces, each a transaction, and is there as a whole with the last of them.
 // Until then its keys are doomed: no reader sees the facts of such a key, and what a crash leaves goes with the next sweep.
 // What a fork goes on from comes along: it is kept as if it had been removed here, so that the fork needs nobody else.
-// Must never touch a process that is there. Tests: test/tables/store-staging.test.ts, test/processes/import-killed.test.ts.
+// Must never touch a process that is there. Tests: test/tables/store-staging.test.ts, test/processes/archive-killed.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
@@ -62,7 +62,7 @@ export class Stage implements Staging {
     const piece: Piece = { facts: [], blobs: new Map(), blocks: new Map(), begun: [] }
     for (const fact of facts) this.#addFact(piece, fact)
     const counters = { pid: this.#writer.counters.pid, cursor: facts.at(-1)?.cursor ?? this.#writer.counters.cursor }
-    this.#writer.piece({ ...piece, counters }, () => {
+    this.#writer.piece({ ...piece, counters }, false, () => {
       for (const { key } of piece.begun) this.#sql.addDoomed.run(key, null)
       for (const block of piece.blocks.values()) this.#sql.putPlaces.run(...block)
       return []
@@ -75,7 +75,7 @@ export class Stage implements Staging {
     if (process.life.state !== 'dead') throw broken('What is staged must have ended.', process)
     if (findRow(this.#sql, process.uuid)) throw new KernelError('CONFLICT', `the process ${process.uuid} is here already`, { uuid: process.uuid })
     const pid = Math.max(counters.pid, ...this.#parts.map((part) => part.pid))
-    this.#writer.piece({ facts: [], blobs: new Map(), counters: { ...counters, pid } }, () => {
+    this.#writer.piece({ facts: [], blobs: new Map(), counters: { ...counters, pid } }, true, () => {
       for (const part of this.#parts.slice(0, -1)) this.#keep(part)
       return [this.#writer.writeRow(process, this.#own(own))]
     })

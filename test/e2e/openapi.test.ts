@@ -1,4 +1,5 @@
 // The API's document: it is sound OpenAPI 3.1, it has every route, and what a real daemon answers is what it says.
+import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
@@ -150,7 +151,13 @@ describe('what the daemon answers', () => {
     await walk('getLogs', uuid)
     await follow('followProcess', `/v1/processes/${uuid}/events`)
     await follow('followEvents', '/v1/events')
+    await walk('pinProcess', uuid, { body: { pinned: true } })
+    await walk('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
+    await walk('pinProcess', uuid, { body: { pinned: false } })
     await walk('removeProcess', uuid)
+    await walk('importProcesses', '', { body: { dir: join(daemon.work, 'out') } })
+    await walk('previewCollection', '')
+    await walk('collect', '')
     await walk('listAgents', '', { query: { cwd: daemon.work } })
     await walk('getDaemon', '')
     await walk('examine', '', { query: { verify: 1 } })

@@ -1,5 +1,5 @@
 // `reeve gc`: shows which ended processes go by the rules of the configuration, asks where they are many, and collects them.
-// Test: test/e2e/cli-gc.test.ts.
+// Test: test/e2e/cli-history.test.ts.
 import type { GcEntryView, GcView } from '../../api/history-views.ts'
 import { agreed } from '../agreed.ts'
 import { table, type Column } from '../columns.ts'

@@ -13,7 +13,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
   ['Talk', { run: 'start a process', attach: 'watch it, talk to it', send: 'send it a message', answer: 'what it asks' }],
   ['Look', { ps: 'list the processes', inspect: 'all about one', steps: 'its model calls', logs: 'what it said', events: 'what happened', agents: 'what can be run' }],
   ['Steer', { pause: 'hold it', resume: 'let it go on', stop: 'end it, with time', kill: 'end it; send a signal', signals: 'what becomes of them', wait: 'until it is so' }],
-  ['Keep', { pin: 'keep it', gc: 'collect what has ended', rm: 'remove it' }],
+  ['Keep', { pin: 'keep it', gc: 'collect what ended', rm: 'remove it', export: 'to files', import: 'from files' }],
   ['Around', { daemon: 'start, stop, look', doctor: 'what works here', config: 'show and change it', completion: 'for your shell', help: 'this', version: 'which one this is' }],
 ]
 

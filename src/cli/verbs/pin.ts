@@ -1,4 +1,4 @@
-// `reeve pin`: processes that the collector leaves alone. Test: test/e2e/cli-gc.test.ts.
+// `reeve pin`: processes that the collector leaves alone. Test: test/e2e/cli-history.test.ts.
 import { called } from '../describe.ts'
 import { forEach } from '../each.ts'
 import { safe } from '../text.ts'

@@ -2,6 +2,7 @@
 // Test: test/e2e/gc.test.ts, test/e2e/openapi.test.ts.
 import { route, type Route } from './route.ts'
 import * as schemas from './schemas.ts'
+import { goneSignal } from './stream.ts'
 
 export const HISTORY: readonly Route[] = [
   route({
@@ -16,5 +17,15 @@ export const HISTORY: readonly Route[] = [
   route({
     id: 'collect', method: 'POST', path: '/v1/gc', summary: 'Collects now; answers when all is cleared away.', answer: 'collected', errors: ['AGENT_INVALID', 'DISK_FULL', 'READ_ONLY'],
     handle: ({ collector }) => collector.run(),
+  }),
+  route({
+    id: 'exportProcess', method: 'POST', path: '/v1/processes/:ref/export', summary: 'Writes its whole history to a directory of this machine.', body: schemas.dirBody, answer: 'exported',
+    errors: ['CONFLICT', 'DISK_FULL', 'STORE_DAMAGED'], example: { dir: '/backup' },
+    handle: ({ archive }, { ref, body, reply }) => archive.export(ref, body.dir, goneSignal(reply)),
+  }),
+  route({
+    id: 'importProcesses', method: 'POST', path: '/v1/import', summary: 'Brings back what was exported to a directory of this machine.', body: schemas.dirBody, answer: 'imported',
+    errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'], example: { dir: '/backup' },
+    handle: ({ archive }, { body, reply }) => archive.import(body.dir, goneSignal(reply)),
   }),
 ]

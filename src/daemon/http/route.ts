@@ -6,6 +6,7 @@ import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../..
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { Uuid } from '../../kernel/types.ts'
+import type { Archive } from '../archive/archive.ts'
 import type { AgentsQuery } from '../agents-view.ts'
 import type { Collector } from '../collector.ts'
 import type { Check } from '../doctor.ts'
@@ -21,6 +22,7 @@ export interface RoutesParts {
   readonly operations: Operations
   readonly removals: Removals
   readonly collector: Collector
+  readonly archive: Archive
   readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
   readonly reads: Reads
   readonly feed: Feed

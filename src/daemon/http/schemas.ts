@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
-import type { PinBody } from '../../api/history-views.ts'
+import type { DirBody, PinBody } from '../../api/history-views.ts'
 import type { AnswerBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SignalsBody, SpawnBody } from '../../api/views.ts'
 
 /** characters of an intent or a message */
@@ -107,6 +107,7 @@ export const answerBody = of<AnswerBody>()(z.strictObject({
 export const doctorModelsBody = of<DoctorModelsBody>()(z.strictObject({ env: env.exactOptional() }))
 export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
 
+export const dirBody = of<DirBody>()(z.strictObject({ dir }))
 export const pinBody = of<PinBody>()(z.strictObject({ pinned: z.boolean() }))
 
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
