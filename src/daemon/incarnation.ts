@@ -56,6 +56,8 @@ export class Incarnation {
 
   /** The kernel hears of a kill before it can hear of the end that it makes. */
   stop({ signal, graceMs }: Pick<Ladder, 'signal' | 'graceMs'>): void {
+    // What is being recorded would keep it: the next incarnation begins with a record.
+    this.#parts.files?.abandon()
     const since = performance.now()
     const onKill = (): void => {
       if (signal === 'SIGKILL') return
