@@ -3,6 +3,7 @@
 // Nothing of the person's own login, keys or settings reaches the agent. Tests: test/agents/*.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { AGENTS, installed, type AgentName } from '../../scripts/agents.ts'
 import type { ProcessView, SpawnBody } from '../../src/api/views.ts'
 import { runCli } from '../support/cli.ts'
@@ -12,11 +13,14 @@ import { eventually, killLeft, livingWith, newToken } from '../support/living.ts
 import type { ModelServer } from '../support/model-server.ts'
 import { agentModel, type Hands } from './model.ts'
 
+const PATIENCE_MS = 100_000
+const LOOK_MS = 50
+
 /** How one agent is started and what its tools are called. */
 export interface Kind {
   readonly name: string
   /** what must be installed; its programs come first in PATH */
-  readonly needs: readonly AgentName[]
+  readonly needs: AgentName
   readonly hands: Hands
   /** what points it at the model server; `home` is its HOME */
   env(url: string, home: string): Readonly<Record<string, string>>
@@ -34,6 +38,11 @@ export interface Bench extends AsyncDisposable {
   /** by `reeve inspect --json` */
   inspect(ref: string): Promise<ProcessView>
   cli(...args: string[]): Promise<string>
+  /** waits until it stands still, and gives the names of its facts */
+  frozen(uuid: string): Promise<readonly string[]>
+  ended(uuid: string): Promise<ProcessView>
+  /** what waits goes on: a paced answer, and a shell tool that waits for its file */
+  letGo(): void
   /** no program of the agent or its tools lives */
   nothingLeft(): Promise<void>
 }
@@ -41,7 +50,8 @@ export interface Bench extends AsyncDisposable {
 export async function openBench(kind: Kind): Promise<Bench> {
   const daemon = await DaemonHome.make('bundle')
   const token = newToken()
-  const model = await agentModel({ token, cwd: daemon.work, hands: kind.hands })
+  const gone = Promise.withResolvers<void>()
+  const model = await agentModel({ token, cwd: daemon.work, hands: kind.hands, goOn: gone.promise })
   const home = join(daemon.work, '..', 'agent-home')
   mkdirSync(home)
   const env: Record<string, string> = { ...testEnv(home, kind.env(model.url, home)), PATH: pathOf(kind) }
@@ -57,6 +67,12 @@ export async function openBench(kind: Kind): Promise<Bench> {
     daemon, model, token, env, work: daemon.work, cli,
     start: (prompt) => daemon.spawn({ env, ...kind.body(prompt) }),
     inspect: async (ref) => JSON.parse(await cli('inspect', '--json', ref)) as ProcessView,
+    frozen: (uuid) => frozen(daemon, uuid),
+    ended: (uuid) => ended(daemon, uuid),
+    letGo: () => {
+      gone.resolve()
+      writeFileSync(join(daemon.work, 'go'), '')
+    },
     nothingLeft: async () => {
       await eventually(() => livingWith(token).length === 0, `nothing with ${token} is left`)
       await eventually(() => daemon.leftovers().length === 0, 'nothing with the marker is left')
@@ -70,15 +86,32 @@ export async function openBench(kind: Kind): Promise<Bench> {
 }
 
 function pathOf({ needs }: Kind): string {
-  const folders = needs.map((name) => {
-    const program = installed(name)
-    if (program === null) throw new Error(`${AGENTS[name].package}@${AGENTS[name].version} is not installed: run \`node scripts/agents.ts --only ${name}\``)
-    return dirname(program)
-  })
-  return [...folders, testEnv('/')['PATH']].join(delimiter)
+  const program = installed(needs)
+  if (program === null) throw new Error(`${AGENTS[needs].package}@${AGENTS[needs].version} is not installed: run \`node scripts/agents.ts --only ${needs}\``)
+  return [dirname(program), testEnv('/')['PATH']].join(delimiter)
 }
 
-/** The file that a shell tool waits for. */
-export function letGo({ work }: Bench): void {
-  writeFileSync(join(work, 'go'), '')
+/** Some take long: OpenCode, 15 s in a new home. */
+export async function patiently<T>(look: () => Promise<T | null> | T | null, words: string): Promise<T> {
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    const found = await look()
+    if (found !== null) return found
+    if (performance.now() > deadline) throw new Error(`${words}: not within ${PATIENCE_MS / 1_000} s`)
+    await delay(LOOK_MS)
+  }
+}
+
+function frozen(daemon: DaemonHome, uuid: string): Promise<readonly string[]> {
+  return patiently(async () => {
+    const facts = (await daemon.events()).filter((event) => event.uuid === uuid).map(({ fact }) => String(fact))
+    return facts.includes('process.frozen') ? facts : null
+  }, 'it is frozen')
+}
+
+async function ended(daemon: DaemonHome, uuid: string): Promise<ProcessView> {
+  return patiently(async () => {
+    const view = await daemon.view(uuid)
+    return view.state === 'dead' ? view : null
+  }, `it has ended; the daemon says: ${daemon.log()}`)
 }

@@ -11,6 +11,8 @@ export const TASKS = {
   hang: 'REEVE-HANG',
   /** a tool, and then an answer of which half comes */
   stall: 'REEVE-STALL',
+  /** an answer of which half comes, and the rest when it is told to */
+  pace: 'REEVE-PACE',
   /** a shell tool that ends when the file `go` is there, then the answer */
   gate: 'REEVE-GATE',
   /** says how often it was asked */
@@ -33,6 +35,8 @@ export interface Setting {
   readonly token: string
   readonly cwd: string
   readonly hands: Hands
+  /** resolved when the rest of a paced answer is to come */
+  readonly goOn: Promise<void>
 }
 
 /** A daemonised child and one in the background; the second word is a number that no other program has. */
@@ -42,13 +46,21 @@ function leaving(token: string): string {
 
 export function agentModel(setting: Setting): Promise<ModelServer> {
   let count = 0
-  return modelServer((request) => withId(answerTo(request, setting), request.path, ++count))
+  return modelServer((request) => withId(answerTo(request, setting), request, ++count))
 }
 
 /** Agents tell answers apart by the ids that the provider gives them. */
-function withId(answer: ServedAnswer, path: string, id: number): ServedAnswer {
+function withId(answer: ServedAnswer, { path, body: { stream: isStreamed } }: ServedRequest, id: number): ServedAnswer {
   if (answer.status !== undefined) return answer
+  if (path.endsWith('/messages') && !isStreamed) return whole(answer, id)
   return { ...answer, body: bodyOf(answer, path).toString().replaceAll(/"(msg|resp|fc)_(\d)"/g, `"$1_${id}_$2"`) }
+}
+
+/** Anthropic's answer in one piece: Claude Code asks for it when a stream stood still for too long. */
+function whole({ text, tools = [], usage }: ServedAnswer, id: number): ServedAnswer {
+  const content = [...(text === undefined ? [] : [{ type: 'text', text }]), ...tools.map((tool) => ({ type: 'tool_use', ...tool }))]
+  const told = { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0 }
+  return { status: 200, body: JSON.stringify({ id: `msg_${id}`, type: 'message', role: 'assistant', model: 'served', content, stop_reason: tools.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null, usage: told }) }
 }
 
 /** How many requests carried a conversation with tools: not titles, lists of models or counts. */
@@ -67,7 +79,7 @@ function isSuggestion({ messages }: ServedRequest['body']): boolean {
   return Array.isArray(messages) && JSON.stringify(messages.at(-1)).includes('[SUGGESTION MODE')
 }
 
-function answerTo(request: ServedRequest, { token, cwd, hands }: Setting): ServedAnswer {
+function answerTo(request: ServedRequest, { token, cwd, hands, goOn }: Setting): ServedAnswer {
   if (!isConversation(request)) return aside(request)
   const { task, results, asked } = turnOf(request.body)
   const tool = (...tools: ServedTool[]): ServedAnswer => ({ text: 'Next.', tools: tools.map((one, index) => ({ ...one, id: `call_${asked}_${results}_${index}` })), usage: USAGE })
@@ -75,8 +87,9 @@ function answerTo(request: ServedRequest, { token, cwd, hands }: Setting): Serve
   if (task === 'cut') return end('I look what is there.')
   if (task === 'again') return end(`asked ${asked} times`)
   if (task === 'hang') return tool(hands.shell(`${leaving(token)}; tail -f /dev/null ${token}`))
+  if (task === 'pace') return { ...end(RESULT), hangAfterBytes: half(end(RESULT), request.path), goOn }
   if (task === 'gate') return results === 0 ? tool(hands.shell(`echo ${token} > waits; until [ -e go ]; do sleep 0.1; done; echo went`)) : end(RESULT)
-  if (task === 'stall') return results === 0 ? tool(hands.shell(leaving(token))) : { ...end(RESULT), hangAfterBytes: half({ ...end(RESULT) }, request.path) }
+  if (task === 'stall') return results === 0 ? tool(hands.shell(leaving(token))) : { ...end(RESULT), hangAfterBytes: half(end(RESULT), request.path) }
   if (results === 0) return tool(hands.write(`${cwd}/made.txt`, WRITTEN))
   return results === 1 ? tool(hands.shell(leaving(token))) : end(RESULT)
 }

@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/agents/*.test.ts'],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 60_000,
+    testTimeout: 240_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
     reporters: ['verbose'],

@@ -49,6 +49,8 @@ export interface ServedAnswer {
   readonly endAfterBytes?: number
   /** nothing more comes after so many bytes; 0: not even the headers */
   readonly hangAfterBytes?: number
+  /** with `hangAfterBytes`: the rest comes when this is resolved */
+  readonly goOn?: Promise<void>
   /** the body is one line of up to so many bytes and never ends by itself */
   readonly floodBytes?: number
 }
@@ -145,6 +147,8 @@ function serve(answer: ServedAnswer, path: string, response: ServerResponse): vo
   const end = answer.cutAfterBytes ?? answer.hangAfterBytes
   if (end === undefined) response.end(body.subarray(0, answer.endAfterBytes))
   else response.write(body.subarray(0, end), () => { if (answer.cutAfterBytes !== undefined) response.socket?.destroy() })
+  // A client that has gone away takes the rest from nobody.
+  answer.goOn?.then(() => response.end(body.subarray(end)), () => undefined)
 }
 
 /** The whole body of a streamed answer. */

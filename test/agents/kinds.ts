@@ -1,0 +1,98 @@
+// The coding agents that the tests run: how each is started, pointed at the model server, what its tools are called, and
+// what is expected of it. What one cannot do is said here, and stands in docs/external-agents.md.
+// REEVE_KINDS chooses some, by their names in scripts/agents.ts. Tests: test/agents/*.test.ts.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AgentName } from '../../scripts/agents.ts'
+import type { ServedTool } from '../support/model-server.ts'
+import type { Kind } from './bench.ts'
+
+export interface Expected {
+  /** names of the two tools as reeve tells them */
+  readonly tools: readonly [RegExp, RegExp]
+  /** it tells the tokens of its last call of the model alone, and the rest is an estimate */
+  readonly isEstimated: boolean
+  /** it tells what its tools gave back */
+  readonly tellsResults: boolean
+}
+
+/** `isCommand`: frozen at once by a pause; any other is driven by ACP, and drains at the end of its turn. */
+export type Known = Kind & { readonly expected: Expected; readonly isCommand: boolean }
+
+const KEY = 'key-of-the-test'
+
+const CLAUDE: Pick<Kind, 'hands' | 'env'> = {
+  hands: {
+    write: (file_path, content) => ({ name: 'Write', input: { file_path, content } }),
+    shell: (command) => ({ name: 'Bash', input: { command, description: 'runs it' } }),
+  },
+  env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: KEY, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' }),
+}
+
+const codexShell = (cmd: string): ServedTool => ({ name: 'exec_command', input: { cmd } })
+
+/** Its file edits are calls of its shell that it takes as patches. */
+const CODEX: Pick<Kind, 'hands' | 'env'> = {
+  hands: {
+    shell: codexShell,
+    write: (file, content) => codexShell(['apply_patch <<\'EOF\'', '*** Begin Patch', `*** Add File: ${file.split('/').at(-1) ?? file}`, `+${content.trimEnd()}`, '*** End Patch', 'EOF'].join('\n')),
+  },
+  env: (url, home) => {
+    const folder = join(home, 'codex')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'config.toml'), [
+      'model = "served"', 'model_provider = "local"', 'approval_policy = "never"', 'sandbox_mode = "danger-full-access"',
+      '[analytics]', 'enabled = false',
+      '[model_providers.local]', 'name = "local"', `base_url = "${url}/v1"`, 'env_key = "OPENAI_API_KEY"', 'wire_api = "responses"', '',
+    ].join('\n'))
+    return { CODEX_HOME: folder, OPENAI_API_KEY: KEY }
+  },
+}
+
+const GEMINI: Pick<Kind, 'hands' | 'env'> = {
+  hands: {
+    write: (file_path, content) => ({ name: 'write_file', input: { file_path, content } }),
+    shell: (command) => ({ name: 'run_shell_command', input: { command, description: 'runs it' } }),
+  },
+  env: (url, home) => {
+    mkdirSync(join(home, '.gemini'))
+    writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({
+      security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } },
+      general: { disableAutoUpdate: true, disableUpdateNag: true }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false },
+    }))
+    return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: KEY, GEMINI_CLI_NO_RELAUNCH: 'true' }
+  },
+}
+
+const OPENCODE: Pick<Kind, 'hands' | 'env'> = {
+  hands: {
+    write: (filePath, content) => ({ name: 'write', input: { filePath, content } }),
+    shell: (command) => ({ name: 'bash', input: { command, description: 'runs it' } }),
+  },
+  env: (url) => {
+    const provider = { npm: '@ai-sdk/openai-compatible', name: 'local', options: { baseURL: `${url}/v1`, apiKey: KEY }, models: { served: { name: 'served' } } }
+    return { OPENCODE_CONFIG_CONTENT: JSON.stringify({ model: 'local/served', small_model: 'local/served', autoupdate: false, provider: { local: provider } }) }
+  },
+}
+
+const byAcp = (agent: string): Pick<Known, 'body' | 'isCommand'> => ({ isCommand: false, body: (intent) => ({ agent, intent, permissions: 'allow' }) })
+const all = { isEstimated: false, tellsResults: true } as const
+
+const ALL: readonly Known[] = [
+  {
+    ...CLAUDE, name: 'claude -p', needs: 'claude', isCommand: true, expected: { ...all, tools: [/^Write$/, /^Bash$/] },
+    body: (prompt) => ({ argv: ['claude', '-p', prompt, '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Write'] }),
+  },
+  {
+    ...CODEX, name: 'codex exec', needs: 'codex', isCommand: true, expected: { ...all, tools: [/^file_change$/, /^shell$/] },
+    body: (prompt) => ({ argv: ['codex', 'exec', '--json', '--skip-git-repo-check', prompt] }),
+  },
+  { ...CLAUDE, ...byAcp('claude'), name: 'claude by ACP', needs: 'claude-acp', expected: { ...all, tools: [/^Write$/, /^Bash$/] } },
+  { ...CODEX, ...byAcp('codex'), name: 'codex by ACP', needs: 'codex-acp', expected: { ...all, tools: [/^edit$/, /^exec_command$/] } },
+  { ...GEMINI, ...byAcp('gemini'), name: 'gemini by ACP', needs: 'gemini', expected: { ...all, tools: [/^edit$/, /^execute$/], tellsResults: false } },
+  { ...OPENCODE, ...byAcp('opencode'), name: 'opencode by ACP', needs: 'opencode', expected: { ...all, tools: [/^edit$/, /^execute$/], isEstimated: true } },
+]
+
+const chosen = process.env['REEVE_KINDS']?.split(',') as readonly AgentName[] | undefined
+
+export const KINDS: readonly Known[] = ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
