@@ -1,5 +1,5 @@
 # The torture tree: every way in which a program leaves its parent. Each member has the number $1 in its arguments.
-# $2 is `stay` or `end` (what the main program does), $3 is `all` to add the one that only a cgroup can hold.
+# $2 is `stay`, `end` or `crash` (what the main program does), $3 is `all` to add the one that only a cgroup can hold.
 n=$1
 sh -c "sleep 3600.$n & wait" &
 sleep "3600.$n" &
@@ -13,3 +13,4 @@ env -i sleep "3600.$n" &
 if [ "$3" = all ]; then ( env -i setsid sleep "3600.$n" & ); fi
 echo planted > /dev/stdout
 if [ "$2" = stay ]; then wait; fi
+if [ "$2" = crash ]; then kill -KILL $$; fi
