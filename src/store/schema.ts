@@ -74,6 +74,7 @@ const STEPS: readonly string[] = [
    ) STRICT;
    CREATE INDEX kept_origin ON kept (origin, base) WHERE origin IS NOT NULL;
    ALTER TABLE tombstones ADD COLUMN forked_from TEXT;
+   CREATE INDEX tombstones_forked ON tombstones (forked_from, removed_at) WHERE forked_from IS NOT NULL;
    ALTER TABLE doomed ADD COLUMN origin INTEGER;`,
 ]
 

@@ -21,7 +21,7 @@ import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
 import { findStep } from './steps.ts'
 import type { Collectable, CollectableQuery, Commit, DeadQuery, FactQuery, Loaded, Staging, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
-import { findTombstone } from './tombstones.ts'
+import { findTombstone, removedForks } from './tombstones.ts'
 import { verifyStore } from './verify.ts'
 
 /** Forks of one process that are listed. */
@@ -127,6 +127,10 @@ class SqliteStore implements Store {
 
   async forks(uuid: Uuid): Promise<readonly Process[]> {
     return guard(`The forks of ${uuid}`, () => readForks(this.#sql, uuid, FORKS, (fork) => this.#writer.heads.late(fork)?.late))
+  }
+
+  async removedForks(uuid: Uuid): Promise<readonly Tombstone[]> {
+    return guard(`The removed forks of ${uuid}`, () => removedForks(this.#sql, uuid, FORKS))
   }
 
   async collectable(query: CollectableQuery): Promise<readonly Collectable[]> {

@@ -175,6 +175,7 @@ function prepareRemoval(sql: (text: string) => StatementSync) {
     tombstonesByName: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE name = ? ORDER BY removed_at DESC LIMIT 1`),
     tombstonesByPrefix: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE uuid >= ? AND uuid < ? LIMIT 1`),
     tombstonesBySuffix: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE reversed >= ? AND reversed < ? LIMIT 1`),
+    tombstonesOfForks: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE forked_from = ? ORDER BY removed_at DESC, uuid DESC LIMIT ?`),
     tombstonesAfter: sql(`SELECT ${TOMBSTONE} FROM tombstones WHERE uuid > ? ORDER BY uuid LIMIT ?`),
   }
 }

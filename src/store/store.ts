@@ -118,6 +118,8 @@ export interface Store extends AsyncDisposable {
   stepBounds(uuid: Uuid, step: number): Promise<StepBounds | null>
   /** the forks of a process or of a removed one, newest first; at most 1,000 */
   forks(uuid: Uuid): Promise<readonly Process[]>
+  /** the forks of a process or of a removed one that were removed too, those that went last first; at most 1,000 */
+  removedForks(uuid: Uuid): Promise<readonly Tombstone[]>
   /** a page of what may be collected */
   collectable(query: CollectableQuery): Promise<readonly Collectable[]>
   size(): Promise<StoreSize>

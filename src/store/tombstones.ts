@@ -12,6 +12,11 @@ export function findTombstone(sql: Statements, ref: string): Tombstone | undefin
   return row === undefined ? undefined : checkTombstone(row as unknown as TombstoneRow)
 }
 
+/** The removed forks of a process, those that went last first. */
+export function removedForks(sql: Statements, uuid: string, limit: number): Tombstone[] {
+  return (sql.tombstonesOfForks.all(uuid, limit) as unknown as TombstoneRow[]).map(checkTombstone)
+}
+
 export function checkTombstone(row: TombstoneRow): Tombstone {
   const { uuid, pid, name, removed_at: removedAt, forked_from: originUuid } = row
   if (tombstoneSum(row) !== row.sum) throw damaged({ table: 'tombstones', uuid }, 'the row is not what was written')

@@ -238,6 +238,9 @@ async function compareJournals(model: Model, store: Store): Promise<void> {
     expect(await store.facts(uuid, 0, 10_000)).toStrictEqual(model.of(uuid))
     expect((await store.forks(uuid)).map((one) => one.uuid)).toEqual(forksOf(model, uuid))
   }
+  for (const [uuid, { originUuid }] of model.removed) {
+    if (originUuid !== null) expect((await store.removedForks(originUuid)).map((one) => one.uuid)).toContain(uuid)
+  }
   expect(await store.verify()).toEqual([])
 }
 

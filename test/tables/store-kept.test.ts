@@ -100,7 +100,10 @@ describe('a removed origin', () => {
     await sweepAll(at.store)
     expect(await at.store.verify()).toEqual([])
     expect(await rest(at)).toEqual(NOTHING)
-    expect(await at.store.tombstone(C)).toMatchObject({ uuid: C, originUuid: A })
+    const [gone, before] = [{ uuid: C, pid: 3, name: null, removedAt: AT, originUuid: A }, { uuid: B, pid: 2, name: null, removedAt: AT, originUuid: A }]
+    expect(await at.store.tombstone(C)).toEqual(gone)
+    expect(await at.store.removedForks(A)).toEqual([gone, before])
+    expect([await at.store.removedForks(B), await at.store.forks(A)]).toEqual([[], []])
   })
 
   test('that ended where it was forked keeps all, and has nothing to sweep', async () => {

@@ -78,6 +78,7 @@ export class FaultyStore implements Store {
   tail(...asked: Parameters<Store['tail']>): ReturnType<Store['tail']> { return this.#inner.tail(...asked) }
   stepBounds(uuid: string, step: number): ReturnType<Store['stepBounds']> { return this.#inner.stepBounds(uuid, step) }
   forks(uuid: string): ReturnType<Store['forks']> { return this.#inner.forks(uuid) }
+  removedForks(uuid: string): ReturnType<Store['removedForks']> { return this.#inner.removedForks(uuid) }
   collectable(query: CollectableQuery): ReturnType<Store['collectable']> { return this.#inner.collectable(query) }
   size(): ReturnType<Store['size']> { return this.#inner.size() }
   remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
