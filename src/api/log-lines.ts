@@ -38,7 +38,7 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'process.waiting': return lines('system', `asks: ${body.question}`)
     case 'process.answered': return lines('system', `answered: ${body.option ?? body.text} (by ${body.by})`)
     case 'process.exited': return lines('system', `ended: ${body.exit.reason} (${body.exit.code})`)
-    case 'model.failed': return lines('system', `model call failed: ${body.error}`)
+    case 'model.failed': return [...(body.partial ? lines('assistant', body.partial) : []), ...lines('system', `model call failed: ${body.error}`)]
     case 'tool.finished': return lines('tool', `${body.name} ${body.outcome}: ${resultText(body)}`)
     case 'files.failed': return lines('system', `the files of step ${body.step} are not recorded: ${body.error}`)
     case 'context.compacted':

@@ -73,7 +73,7 @@ export interface ProcessView {
   exitedAt: string | null
   elapsedMs: number
   exit: { code: number; reason: string; signal?: Signal; error?: string } | null
-  stopping: { signal: Signal; by: string; at: string; graceMs: number } | null
+  stopping: { signal: Signal; by: string; at: string; graceMs: number; wrapsUp: boolean } | null
   /** `recent`: the last few that were sent to it */
   signals: { mask: Signal[]; pending: Signal[]; handlers: Partial<Record<Signal, Handler>>; recent: SentSignalView[] }
   step: number

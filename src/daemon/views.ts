@@ -120,8 +120,8 @@ function exitView(life: Life): ProcessView['exit'] {
 
 function stoppingView(life: Life): ProcessView['stopping'] {
   if (life.state !== 'running' || !life.stopping) return null
-  const { signal, by, at, graceMs } = life.stopping
-  return { signal, by, at: iso(at), graceMs }
+  const { signal, by, at, graceMs, wrapUp } = life.stopping
+  return { signal, by, at: iso(at), graceMs, wrapsUp: wrapUp !== undefined }
 }
 
 function signalsView({ signals }: Process): ProcessView['signals'] {

@@ -54,7 +54,7 @@ function state(view: ProcessView, out: Output): Row[] {
     ['holds', view.holds.map((hold) => holdText(hold, now)).join('\n')],
     ['asks', view.asks.flatMap(askLines).join('\n')],
     ['resumes at', view.resumeAt && when(view.resumeAt, now)],
-    ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by}, ${when(view.stopping.at, now)}`],
+    ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by}, ${when(view.stopping.at, now)}${view.stopping.wrapsUp ? ': it wraps up' : ''}`],
     ['note', view.note],
     ['blocked', view.signals.mask.join(', ')],
     ['pending', view.signals.pending.join(', ')],

@@ -71,7 +71,7 @@ const process = of<ProcessView>()(z.object({
   createdAt: time, startedAt: time.nullable(), pausedAt: time.nullable(), exitedAt: time.nullable(),
   elapsedMs: ms.describe('active time: it stands still while the process is suspended'),
   exit: z.object({ code: z.int(), reason: z.string(), signal: signal.exactOptional(), error: z.string().exactOptional() }).nullable(),
-  stopping: z.object({ signal, by: z.string(), at: time, graceMs: ms }).nullable(),
+  stopping: z.object({ signal, by: z.string(), at: time, graceMs: ms, wrapsUp: z.boolean().describe('its agent was told, and may work on within the grace') }).nullable(),
   signals: z.object({ mask: z.array(signal), pending: z.array(signal), handlers, recent: z.array(sentSignal) }),
   step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(),
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),

@@ -150,7 +150,7 @@ export class Model extends ModelSignals {
     const p = this.#born(uuid, spec, from.lineage)
     Object.assign(p, {
       parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
-      turn: state.turn, turnOpen: state.turnOpen, 
+      turn: state.turn, turnOpen: state.turnOpen,
       queue: state.queue.map(({ id, urgent }) => ({ what: id === 'intent' ? 'intent' as const : 'other' as const, urgent: urgent === true })),
       step, whole: step, context: state.contextTokens, window: state.context?.window ?? null, compactedStep: state.context?.compactedStep ?? null,
     })
