@@ -114,7 +114,8 @@ export class Worktrees {
 
   /** Removes the worktree and the records of a process that was removed. Never rejects: what could not be judged stays, and is told. */
   async remove({ uuid, spec: { worktree, env } }: Pick<Process, 'uuid' | 'spec'>): Promise<WorktreeEnd | null> {
-    if (!worktree) return null
+    // One that was imported names the worktree of the home that it comes from, which is not ours to remove.
+    if (!worktree || worktree.dir !== await this.#dirOf(uuid)) return null
     const end = await this.#end({ dir: worktree.dir, uuid, branch: worktree.branch, env })
     if (end && Object.keys(end).length > 1) this.#parts.log(`not all of a worktree was removed: ${JSON.stringify(end)}`, null)
     await this.forget(uuid).catch((error: unknown) => this.#parts.log(`the records of ${uuid} cannot be removed`, error))

@@ -73,6 +73,7 @@ export class Importer {
     const info = await infoOf(dir, uuid)
     const staging = store.stage()
     try {
+      const checkpoint = await checkpointWarnings(dir, info)
       const journal = new Journal(join(dir, 'events.jsonl'), uuid, info.facts)
       for await (const piece of journal.pieces()) {
         if (signal.aborted) throw new KernelError('UNAVAILABLE', 'whoever asked for it is gone')
@@ -80,7 +81,7 @@ export class Importer {
       }
       const ended = await this.#end(staging, journal.process)
       await this.#publish(staging, ended, journal.lastPid)
-      const warnings = [...journal.warnings, ...await checkpointWarnings(dir, info), ...(ended === journal.process ? [] : ['it had not ended: here it is interrupted, and can be resumed'])]
+      const warnings = [...journal.warnings, ...checkpoint, ...(ended === journal.process ? [] : ['it had not ended: here it is interrupted, and can be resumed'])]
       return { uuid, pid: ended.pid, name: ended.spec.name, facts: ended.seq, dir, warnings }
     } finally {
       await staging[Symbol.asyncDispose]()

@@ -1,0 +1,122 @@
+// Damage of an export: what is helped with a warning, what is refused with its place, and that nothing of it is here then.
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ApiError } from '../../src/api/client.ts'
+import type { ExportedView, ImportedView } from '../../src/api/history-views.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+
+let daemon: LocalDaemon
+let good = ''
+let uuid = ''
+let facts = 0
+let copies = 0
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+  const items = Array.from({ length: 7 }, (_, index) => ({ text: `step ${index + 1}`, tools: [{ name: 'bash', input: { command: `echo ${index}` } }] }))
+  uuid = (await daemon.play([...items, { text: 'done' }], { name: 'whole', intent: 'go' })).uuid
+  await daemon.ended(uuid)
+  const done = await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })
+  good = done.dir
+  facts = done.facts
+  await daemon.client.delete(`/v1/processes/${uuid}`)
+}, 60_000)
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+/** A copy that may be damaged. */
+function copy(): string {
+  const dir = join(daemon.work, `copy-${++copies}`, uuid)
+  mkdirSync(dir, { recursive: true })
+  cpSync(good, dir, { recursive: true })
+  return dir
+}
+
+const importing = (dir: string): Promise<ImportedView> => daemon.client.post('/v1/import', { dir })
+const change = (file: string, edit: (text: string) => string): void => writeFileSync(file, edit(readFileSync(file, 'utf8')))
+const linesIn = (text: string): string[] => text.split('\n').slice(0, -1)
+const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
+/** Where a line begins. */
+const offsetOf = (number: number): number => Buffer.byteLength(joined(linesIn(readFileSync(join(good, 'events.jsonl'), 'utf8')).slice(0, number - 1)))
+
+async function refusal(dir: string): Promise<ApiError> {
+  const error: unknown = await importing(dir).then((value) => new Error(`it did not fail: ${JSON.stringify(value)}`), (caught: unknown) => caught)
+  if (error instanceof ApiError) return error
+  throw error
+}
+
+async function isGone(): Promise<void> {
+  await expect(daemon.view(uuid)).rejects.toMatchObject({ code: 'COLLECTED' })
+  const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
+  expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+}
+
+describe('helped, with a warning', () => {
+  test.each<[string, (dir: string) => void, (warning: string) => void, number]>([
+    ['the last line is torn', (dir) => change(join(dir, 'events.jsonl'), (text) => text.slice(0, -20)), (warning) => expect(warning).toBe(`events.jsonl ends in the middle of line ${facts} (byte ${offsetOf(facts)}): the last fact is lost`), 1],
+    ['the last newline is gone', (dir) => change(join(dir, 'events.jsonl'), (text) => text.slice(0, -1)), (warning) => expect(warning).toBe(`events.jsonl ends in the middle of line ${facts} (byte ${offsetOf(facts)})`), 0],
+    ['many lines are lost behind a torn one', (dir) => change(join(dir, 'events.jsonl'), (text) => joined(linesIn(text).slice(0, 20)) + linesIn(text)[20]?.slice(0, 30)), (warning) => expect(warning).toContain(`line 21 (byte ${offsetOf(21)}): the last ${facts - 20} facts are lost`), facts - 20],
+    ['there is no checkpoint.json', (dir) => rmSync(join(dir, 'checkpoint.json')), (warning) => expect(warning).toContain('checkpoint.json is missing'), 0],
+  ])('%s', async (_what, harm, isTold, lost) => {
+    const dir = copy()
+    harm(dir)
+    const { processes: [done] } = await importing(dir)
+    isTold(done?.warnings[0] ?? '')
+    // What did not end any more is interrupted, by one fact or two.
+    const view = await daemon.view(uuid)
+    expect([view.state, done?.facts]).toEqual(['dead', lost === 0 ? facts : expect.any(Number)])
+    if (lost > 0) expect(done?.warnings[1]).toContain('had not ended')
+    if (lost > 1) expect(view.status).toBe('interrupted')
+    await daemon.client.delete(`/v1/processes/${uuid}`)
+    await isGone()
+  })
+
+  test('and the files that nothing depends on may be missing', async () => {
+    const dir = copy()
+    for (const file of ['steps.jsonl', 'ctx-profile.json', 'process-meta.json']) rmSync(join(dir, file))
+    expect((await importing(dir)).processes[0]?.warnings).toEqual([])
+    await daemon.client.delete(`/v1/processes/${uuid}`)
+  })
+})
+
+describe('refused, with the place', () => {
+  const events = (edit: (lines: string[]) => string[]) => (dir: string): void => change(join(dir, 'events.jsonl'), (text) => joined(edit(linesIn(text))))
+
+  test.each<[string, string, (dir: string) => void, number | null, RegExp]>([
+    ['a letter is another one', 'events.jsonl', events((lines) => lines.with(11, (lines[11] ?? '').replace('"seq"', '"sEq"'))), 12, /its checksum is another/],
+    ['a line is missing', 'events.jsonl', events((lines) => lines.toSpliced(9, 1)), 10, /fact 11 cannot follow 9/],
+    ['a line stands twice', 'events.jsonl', events((lines) => lines.toSpliced(9, 0, lines[9] ?? '')), 11, /fact 10 cannot follow 10/],
+    ['two lines changed places', 'events.jsonl', events((lines) => lines.with(4, lines[5] ?? '').with(5, lines[4] ?? '')), 5, /fact 6 cannot follow 4/],
+    ['a line is empty', 'events.jsonl', events((lines) => lines.toSpliced(3, 0, '')), 4, /no checksum/],
+    ['the first line is missing', 'events.jsonl', events((lines) => lines.slice(1)), 1, /fact 2 cannot follow 0/],
+    ['it ends too early, with a whole line', 'events.jsonl', events((lines) => lines.slice(0, -3)), -3, /it ends with fact \d+, and there were \d+/],
+    ['there is more than was written', 'proc-info.json', (dir) => change(join(dir, 'proc-info.json'), (text) => text.replace(`"facts": ${facts}`, `"facts": ${facts - 2}`)), facts - 1, /and proc-info.json says that there are/],
+    ['it is empty', 'events.jsonl', (dir) => writeFileSync(join(dir, 'events.jsonl'), ''), null, /it has no facts/],
+    ['it is not there', 'events.jsonl', (dir) => rmSync(join(dir, 'events.jsonl')), null, /it is missing/],
+    ['it is a directory', 'events.jsonl', (dir) => { rmSync(join(dir, 'events.jsonl')); mkdirSync(join(dir, 'events.jsonl')) }, null, /no regular file|cannot be read/],
+    ['it is a device', 'events.jsonl', (dir) => { rmSync(join(dir, 'events.jsonl')); symlinkSync('/dev/zero', join(dir, 'events.jsonl')) }, null, /no regular file/],
+    ['proc-info.json is not there', 'proc-info.json', (dir) => rmSync(join(dir, 'proc-info.json')), null, /it is missing/],
+    ['proc-info.json is torn', 'proc-info.json', (dir) => change(join(dir, 'proc-info.json'), (text) => text.slice(0, 100)), 6, /not valid JSON/],
+    ['proc-info.json is of another process', 'proc-info.json', (dir) => change(join(dir, 'proc-info.json'), (text) => text.replaceAll(uuid, uuid.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')))), null, /it is of/],
+    ['checkpoint.json is damaged', 'checkpoint.json', (dir) => change(join(dir, 'checkpoint.json'), (text) => text.replace('"messages"', '"messages')), 1, /not valid JSON/],
+  ])('%s', async (_what, file, harm, line, message) => {
+    const dir = copy()
+    harm(dir)
+    const error = await refusal(dir)
+    expect([error.code, error.message]).toEqual(['INVALID', expect.stringMatching(message)])
+    const place = line === null ? null : line < 0 ? facts + line : line
+    if (place !== null && message.source.includes('JSON')) expect(error.details).toMatchObject({ file: join(dir, file), line: expect.any(Number), byte: expect.any(Number) })
+    else if (place !== null) expect(error.details).toMatchObject({ line: place, byte: expect.any(Number) })
+    else expect(error.message).toContain(file)
+    if (line === 12) expect(error.message).toContain(`events.jsonl, line 12 (byte ${offsetOf(12)})`)
+    await isGone()
+  })
+
+  test('after all of that the whole one comes in', async () => {
+    expect((await importing(good)).processes).toMatchObject([{ uuid, facts, warnings: [] }])
+    expect((await daemon.view('whole')).step).toBe(8)
+  })
+})
