@@ -141,8 +141,8 @@ function prepareForks(sql: (text: string) => StatementSync) {
     setKept: sql(`INSERT OR REPLACE INTO kept (${KEPT}) VALUES (?, ?, ?, ?, ?, ?)`),
     dropKept: sql('DELETE FROM kept WHERE key = ?'),
 
-    collectable: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 AND pinned = 0 AND coalesce(exited_at, -1) < ?
-      AND (coalesce(exited_at, -1), uuid) > (?, ?) ORDER BY coalesce(exited_at, -1), uuid LIMIT ?`),
+    collectable: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 AND pinned = 0 AND coalesce(exited_at, -1) < ?1
+      AND coalesce(exited_at, -1) >= ?2 AND (coalesce(exited_at, -1), uuid) > (?2, ?3) ORDER BY coalesce(exited_at, -1), uuid LIMIT ?4`),
     // What is kept for nobody, once all that is doomed has gone.
     keptForNobody: sql(`SELECT k.uuid FROM kept k WHERE NOT EXISTS (SELECT 1 FROM doomed) AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.origin = k.key)
       AND NOT EXISTS (SELECT 1 FROM kept f WHERE f.origin = k.key) LIMIT ?`),
