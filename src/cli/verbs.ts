@@ -52,6 +52,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       'Starts an agent with an intent, or any command as a process, and follows it to its end. What the agent writes goes to stdout; what it does is told on stderr. With `-` the intent is read from stdin.',
       'On a terminal the last rows say what it and its children do. With `--interactive` they have a line to type on, as with `reeve attach`.',
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. It is stopped, too, when nobody reads its output any more (`| head`); it goes on when the terminal is closed.',
+      'With `--worktree` it works in a git worktree of its own, on a new branch `reeve/NAME`, and its files are recorded after each step, so that `reeve resume --fork --from-step N --with-files` can go back to them. The worktree goes with the process (`reeve rm`); what is not committed is salvaged to a ref first.',
       'The environment of this command goes along: what is not a secret is recorded and comes back at a resume, keys stay in the memory of the daemon.',
     ],
     words: [0, 1],
@@ -85,6 +86,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['reeve run -d --name docs --budget-usd 2 "write the manual"', 'in the background, with a budget'],
       ['reeve run --agent reviewer --model anthropic/claude-sonnet-4-5 "review the last commit"', 'an agent and a model'],
       ['git diff | reeve run --agent reviewer -', 'an intent from stdin'],
+      ['reeve run --worktree --name docs "write the manual"', 'beside your own work'],
       ['reeve run --timeout 10m -- npm test', 'any command, with a time limit'],
     ],
     load: () => import('./verbs/run.ts'),
@@ -254,6 +256,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     about: [
       'Removes processes for good: their steps, logs and events, too. Their numbers are never used again, and a P that named one is told as removed.',
       'One that has not ended is refused, unless `--force` ends it first (as `reeve kill` does); so is one that is pinned. On a terminal it asks before it removes more than 10, unless `--force` is given.',
+      'A worktree of its own goes with it. What is not committed in there is salvaged to a ref first, a branch with commits of its own stays, and so does a worktree that holds another repository; each is told.',
     ],
     words: SOME,
     flags: { force: on('end what has not ended, also what is pinned, and do not ask', 'f') },

@@ -3,10 +3,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Git } from '../../src/drivers/files/git.ts'
+import { Git, GitLate } from '../../src/drivers/files/git.ts'
 import { Records, copyRecord } from '../../src/drivers/files/records.ts'
 import { addWorktree } from '../../src/drivers/files/worktree.ts'
 import { newContained, type Contained } from '../support/contained.ts'
+import { eventually, livingWith } from '../support/living.ts'
 import { Repository, filesOf, gitBytes } from '../support/repository.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -219,4 +220,11 @@ test('a record needs nothing of its origin once it is copied', async () => {
   expect((await own.record(1)).left).toEqual([])
   expect(readFileSync(join(dir, 'b.txt'), 'utf8')).toBe('only in the records')
   await expect(copyRecord(git, join(contained.dir, 'a.git'), place('c', work), commit)).rejects.toThrow('damaged, or gone')
+})
+
+test('a git that comes to no end is ended with all that it started, and says which it was', async () => {
+  const slow = git.run(['-c', `alias.slow=!sleep 60 # ${contained.token}`, 'slow'], { cwd: repository.dir, env: repository.env, limitMs: 500 })
+  await expect(slow).rejects.toThrow(new GitLate('git slow took more than 0.5 s'))
+  await eventually(() => livingWith(contained.token).length === 0, 'nothing of it is left')
+  await expect(git.line(['rev-parse', 'nothing'], { cwd: repository.dir, env: repository.env })).rejects.toThrow("ambiguous argument 'nothing'")
 })

@@ -105,7 +105,7 @@ test('a merge that is not done is salvaged with both sides', async () => {
   repository.gitIn(dir, 'checkout', '-q', 'reeve/one')
   repository.write({ 'a.txt': 'ours\n' }, dir)
   repository.gitIn(dir, 'commit', '-q', '-am', 'ours')
-  expect(() => repository.gitIn(dir, 'merge', 'other')).toThrow()
+  expect(() => repository.gitIn(dir, 'merge', 'other')).toThrow('git merge other')
   expect(await remove()).toEqual({ dir, salvaged: REF, branch: 'reeve/one' })
   expect(repository.git('show', `${REF}:a.txt`)).toMatch(/ours\n=+\ntheirs/)
 })
@@ -127,7 +127,7 @@ test.each<[string, () => void, string]>([
 
 test('what is no worktree any more is not touched', async () => {
   rmSync(join(dir, '.git'))
-  await expect(remove()).rejects.toThrow()
+  await expect(remove()).rejects.toThrow('not a git repository')
   // A repository above it would answer in its place.
   Repository.make(contained.dir, contained.dir)
   await expect(remove()).rejects.toThrow('is no worktree any more')

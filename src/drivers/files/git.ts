@@ -23,6 +23,9 @@ export interface GitCall {
 /** Git said no, or did not come to an end; the message is its own first line. */
 export class GitError extends Error {}
 
+/** It did not come to an end in its time. */
+export class GitLate extends GitError {}
+
 /** What holds for every repository: nothing that the user configured to run beside git runs. */
 const QUIET = [
   'core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', 'maintenance.auto=false', 'submodule.recurse=false',
@@ -30,19 +33,16 @@ const QUIET = [
 ].flatMap((setting) => ['-c', setting])
 
 const IDENTITY: Env = { GIT_AUTHOR_NAME: 'reeve', GIT_AUTHOR_EMAIL: 'reeve@localhost', GIT_COMMITTER_NAME: 'reeve', GIT_COMMITTER_EMAIL: 'reeve@localhost' }
-const ALWAYS: Env = { ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' }
-/** What of an environment git needs to find itself, the user's configuration and the programs of filters. */
-const KEPT = ['PATH', 'HOME', 'XDG_CONFIG_HOME', 'USER', 'LOGNAME'] as const
-
-/** For the user's repository: as the user has configured it. */
+const ALWAYS: Env = { ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' }
+/** For the user's repository: as the user has configured it, whatever a caller of git told git alone. */
 export function userEnv(env: Env): Env {
-  return { ...Object.fromEntries(KEPT.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))), ...ALWAYS }
+  return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))), ...ALWAYS }
 }
 
 /** For repositories of our own: nobody's configuration. */
 export function ownEnv(env: Env): Env {
   const { PATH } = env
-  return { ...(PATH === undefined ? {} : { PATH }), ...ALWAYS, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1' }
+  return { ...(PATH === undefined ? {} : { PATH }), ...ALWAYS, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1', GIT_NO_LAZY_FETCH: '1' }
 }
 
 export class Git implements AsyncDisposable {
@@ -70,7 +70,8 @@ export class Git implements AsyncDisposable {
       program.stdin?.end(input)
       const [stdout, stderr] = await Promise.all([taken(program.stdout, MAX_OUTPUT_BYTES, kill), taken(program.stderr, MAX_OUTPUT_BYTES, kill)])
       const { code } = await program.exited
-      if (limit.aborted) throw new GitError(this.#signal.aborted ? 'it was broken off' : `git ${args.find(isVerb) ?? ''} took more than ${limitMs / 1_000} s`)
+      if (this.#signal.aborted) throw new GitError('it was broken off')
+      if (limit.aborted) throw new GitLate(`git ${args.find(isVerb) ?? ''} took more than ${limitMs / 1_000} s`)
       if (code !== 0) throw new GitError(complaint(stderr.toString()) || `git ${args.find(isVerb) ?? ''} failed (${code ?? 'killed'})`)
       return stdout
     } finally {

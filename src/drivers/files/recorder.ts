@@ -9,7 +9,8 @@ type Say = (report: Report) => Promise<Ack>
 
 export interface RecorderParts {
   readonly say: Say
-  readonly record: (step: number) => Promise<FileRecord>
+  /** null: it is not to be recorded */
+  readonly record: (step: number) => Promise<FileRecord | null>
   /** its tools run when it likes: nobody can keep them waiting */
   readonly external: boolean
   /** what it is broken off by */
@@ -73,13 +74,17 @@ export class Recorder {
     const { say, record, signal } = this.#parts
     if (signal.aborted) return
     const report = await record(step).then(
-      ({ commit, head, left, more }): Report => ({ type: 'files.recorded', step, commit, head, left, ...(more > 0 ? { more } : {}) }),
+      (found): Report | null => found && recorded(step, found),
       (error: unknown): Report => ({ type: 'files.failed', step, error: error instanceof Error ? error.message : String(error) }),
     )
-    if (signal.aborted) return
+    if (report === null || signal.aborted) return
     // It may have ended in this moment, and then nobody asks for its files.
     await say(report).catch(() => 'late')
   }
+}
+
+function recorded(step: number, { commit, head, left, more }: FileRecord): Report {
+  return { type: 'files.recorded', step, commit, head, left, ...(more > 0 ? { more } : {}) }
 }
 
 /** What shows that the tools of the step before have ended. */

@@ -12,6 +12,8 @@ import type { Git } from './git.ts'
 const MAX_FILE_BYTES = 10_000_000
 /** What is left out is named in the fact, so many at most. */
 const MAX_NAMED = 100
+/** The first record reads every file. */
+const FIRST_MS = 120_000
 /** Files that are looked at in one go. */
 const AT_ONCE = 64
 const SLASH = 0x2f
@@ -155,9 +157,10 @@ export class Records {
   }
 
   #list(args: readonly string[], input?: Buffer): Promise<Buffer> {
+    const limit = this.#last === null ? { limitMs: FIRST_MS } : {}
     const { dir, worktree, env } = this.#place
     const where = [`--git-dir=${dir}`, `--work-tree=${worktree}`]
-    return this.#git.run([...SETTINGS, ...where, ...args], { cwd: worktree, env: { ...ownEnv(env), GIT_INDEX_FILE: this.#index }, ...(input ? { input } : {}) })
+    return this.#git.run([...SETTINGS, ...where, ...args], { cwd: worktree, env: { ...ownEnv(env), GIT_INDEX_FILE: this.#index }, ...limit, ...(input ? { input } : {}) })
   }
 
   #user(args: readonly string[]): Promise<Buffer> {

@@ -7,9 +7,10 @@ import { KernelError } from '../../kernel/errors.ts'
 import type { Ack, Report } from '../../kernel/reports.ts'
 import type { Process, WorktreeSpec } from '../../kernel/types.ts'
 import type { Containment } from '../contain/contain.ts'
-import { Git, GitError } from './git.ts'
+import { Git, GitError, GitLate } from './git.ts'
 import { Recorder } from './recorder.ts'
 import { Records } from './records.ts'
+import type { FileRecord } from './records.ts'
 import { addWorktree } from './worktree.ts'
 
 export interface RunFilesParts {
@@ -28,6 +29,8 @@ export class RunFiles {
   readonly #recorder: Recorder
   readonly #abandoned = new AbortController()
   #records: Promise<Records> | null = null
+  /** a record took too long: the next ones would, too */
+  #late = false
 
   constructor(parts: RunFilesParts) {
     const { signal } = this.#abandoned
@@ -35,7 +38,7 @@ export class RunFiles {
     this.#git = new Git(parts.open, signal)
     this.#recorder = new Recorder({
       say: parts.say, signal, external: isExternal(parts.process.spec),
-      record: async (step) => (await this.#open()).record(step),
+      record: (step) => this.#record(step),
     })
   }
 
@@ -75,6 +78,17 @@ export class RunFiles {
       throw error
     }
     await say({ type: 'worktree.made', dir, branch, base })
+  }
+
+  async #record(step: number): Promise<FileRecord | null> {
+    if (this.#late) return null
+    try {
+      return await (await this.#open()).record(step)
+    } catch (error) {
+      if (!(error instanceof GitLate)) throw error
+      this.#late = true
+      throw new GitLate(`${error.message}: nothing more is recorded until it is resumed`)
+    }
   }
 
   #open(): Promise<Records> {
