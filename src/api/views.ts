@@ -224,6 +224,8 @@ export interface AgentView {
   /** it could run, as far as one can see without starting it; else `reason` says what is in the way */
   usable: boolean
   reason: string | null
+  /** what would install its program, which is not there */
+  install: string | null
   fallback: string[] | null
   effort: Effort | null
   /** null: the driver's default set */

@@ -6,6 +6,7 @@ import { findAgents } from '../config/agents.ts'
 import { readCredentials } from '../config/credentials.ts'
 import { keysOf } from '../config/model-keys.ts'
 import { KernelError } from '../kernel/errors.ts'
+import { installCommand } from '../config/programs.ts'
 import { checkInstalled } from './installed.ts'
 import type { AgentsView, AgentView, KeyState } from '../api/views.ts'
 import type { Agent } from '../config/agent-file.ts'
@@ -34,13 +35,13 @@ export async function agentsView({ cwd, model }: AgentsQuery, { paths, settings 
     const state = (name: string): KeyState => (keys[name] ??= stateOf(name, kept, config))
     const missing = plan.needs.filter((name) => state(name) === 'missing')
     const reason = plan.reason ?? (missing.length > 0 ? notSet(missing, kept) : null)
-    return { ...shown(agent), usesModel: plan.model, needs: [...plan.needs], usable: reason === null, reason }
+    return { ...shown(agent), usesModel: plan.model, needs: [...plan.needs], usable: reason === null, reason, install: plan.install ?? null }
   })
   return { version: 1, agents: views, errors: [...errors], keys }
 }
 
 /** Without its prompt; of the servers their names. */
-function shown({ system: _, format: _f, permissions: _p, mode: _m, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason'> {
+function shown({ system: _, format: _f, permissions: _p, mode: _m, graceMs: _g, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason' | 'install'> {
   return {
     ...agent,
     command: command && [...command],
@@ -53,11 +54,13 @@ interface Plan {
   readonly model: string | null
   readonly needs: readonly string[]
   readonly reason: string | null
+  /** its program is not there, and this would install it */
+  readonly install?: string | null
 }
 
 function planOf(agent: Agent, config: Config | KernelError): Plan {
   const refuse = (reason: string): Plan => ({ model: agent.model, needs: [], reason })
-  if (agent.command !== null) return { model: agent.model, needs: [], reason: notThere(agent.command) }
+  if (agent.command !== null) return { model: agent.model, needs: [], ...notThere(agent.command) }
   if (config instanceof KernelError) return refuse(config.message)
   const model = agent.model ?? config.defaultModel
   if (model === null) return refuse('no model is configured')
@@ -69,12 +72,13 @@ function planOf(agent: Agent, config: Config | KernelError): Plan {
 }
 
 /** Looked for where the daemon looks; a client may have another PATH. */
-function notThere(argv: readonly string[]): string | null {
+function notThere(argv: readonly string[]): Pick<Plan, 'reason' | 'install'> {
   try {
     checkInstalled({ argv, cwd: homedir(), env: { PATH: process.env['PATH'] ?? '' } })
-    return null
+    return { reason: null }
   } catch (error) {
-    return error instanceof KernelError ? `${error.message}. ${error.hint}` : String(error)
+    if (!(error instanceof KernelError)) return { reason: String(error) }
+    return { reason: `${error.message}. ${error.hint}`, install: error.code === 'COMMAND_NOT_FOUND' ? installCommand(argv[0] ?? '') : null }
   }
 }
 

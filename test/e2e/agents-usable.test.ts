@@ -77,6 +77,12 @@ test('the command line counts its own keys, and fits into 80 columns', async () 
   ])
   expect(without.stderr).toContain('not ready: default: no model is configured')
   expect(without.stderr).toContain('not ready: reviewer-of-many-things, second: ANTHROPIC_API_KEY is not set')
+  // One line, however many are missing on this machine.
+  const missing = (await asked()).agents.filter(({ install }) => install !== null)
+  const packages = missing.map(({ install }) => install?.split(' ').at(-1))
+  expect(without.stderr.split('\n').filter((line) => line.includes('install'))).toEqual(missing.length === 0 ? [] : [
+    `not installed: ${missing.map(({ name }) => name).join(', ')}; get what you want of: npm install -g ${packages.join(' ')}`,
+  ])
   const withKey = await run({ ANTHROPIC_API_KEY: 'of this shell', REEVE_MODEL: 'ollama/small' }, '--json')
   const json = JSON.parse(withKey.stdout) as AgentsView
   expect(json.keys).toEqual({ ANTHROPIC_API_KEY: 'environment' })

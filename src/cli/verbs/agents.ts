@@ -8,6 +8,8 @@ import type { Call } from '../verbs.ts'
 /** From so many columns on there is room for the files. */
 const WIDE_COLUMNS = 140
 
+const NPM_INSTALL = 'npm install -g '
+
 export async function run({ out, reeve }: Call): Promise<number> {
   const { agents, errors, keys } = await reeve.agents()
   if (out.json) {
@@ -30,9 +32,13 @@ function cells({ name, usable, usesModel, source, description, file }: AgentView
   return [name, usable ? 'yes' : 'no', usesModel ?? '-', source, description, ...(isWide ? [file ?? ''] : [])]
 }
 
-/** A line for each reason: where no key is set, it is the same for most of them. */
+/** A line for each reason: where no key is set, it is the same for most of them; and one for all that can be installed. */
 function notReady(agents: readonly AgentView[]): string[] {
   const names = new Map<string, string[]>()
-  for (const { name, reason } of agents) if (reason !== null) names.set(reason, [...(names.get(reason) ?? []), name])
-  return [...names].map(([reason, who]) => `not ready: ${who.join(', ')}: ${reason}`)
+  for (const { name, reason, install } of agents) if (reason !== null && !install) names.set(reason, [...(names.get(reason) ?? []), name])
+  const lines = [...names].map(([reason, who]) => `not ready: ${who.join(', ')}: ${reason}`)
+  const missing = agents.filter(({ install }) => install)
+  if (missing.length === 0) return lines
+  const packages = new Set(missing.map(({ install }) => install?.replace(NPM_INSTALL, '')))
+  return [...lines, `not installed: ${missing.map(({ name }) => name).join(', ')}; get what you want of: ${NPM_INSTALL}${[...packages].join(' ')}`]
 }
