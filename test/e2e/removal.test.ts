@@ -54,7 +54,7 @@ describe('an ended process', () => {
       const { version: _, ...remembered } = removed
       for (const ref of [uuid, uuid.slice(-8), uuid.slice(0, 18), 'gone', String(pid)]) {
         const error = await errorOf(daemon.view(ref))
-        expect([ref, error.code, error.details]).toEqual([ref, 'COLLECTED', remembered])
+        expect([ref, error.code, error.details]).toEqual([ref, 'COLLECTED', { ...remembered, originUuid: null }])
         expect(error.message).toContain(removed.removedAt)
       }
       expect((await errorOf(remove(uuid))).code).toBe('COLLECTED')
