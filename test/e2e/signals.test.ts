@@ -117,3 +117,41 @@ describe('an end that had to be forced', () => {
     expect(await daemon.output(uuid)).toBe('up\nhalf a li')
   })
 })
+
+describe('a subtree', () => {
+  test('is reached as a whole, while children are being born; who is ended and where it came from is in each journal', async () => {
+    const root = await up(WAITS)
+    const below = async (parent: string): Promise<string> => (await daemon.sh(WAITS, { env: testEnv(daemon.work), parent })).uuid
+    const first = await below(root)
+    const ended = (await daemon.sh('true', { env: testEnv(daemon.work), parent: root })).uuid
+    await daemon.ended(ended)
+    // Some of these come before the signal; the others are refused.
+    const births = (parents: readonly string[]): Promise<string | Error>[] => parents.map((parent) => below(parent).catch((error: unknown) => error as Error))
+    const early = births([first, root, first, root, first, root])
+    const signalled = connect({ home: daemon.home, start: false, client: 'test' }).signalTree(root, 'SIGTERM')
+    const late = births([root, first, root, first])
+    const born = (await Promise.all([...early, ...late])).filter((one) => typeof one === 'string')
+    expect((await signalled).affected).toBe(2 + born.length)
+    for (const uuid of [root, first, ...born]) {
+      const { status, signals: { recent: [sent] } } = await daemon.ended(uuid)
+      expect([status, sent?.root, sent?.via]).toEqual(['stopped', root, `test pid=${process.pid}`])
+    }
+    expect((await daemon.view(ended)).signals.recent).toEqual([])
+  })
+
+  test('a kill of a subtree tells how many it reached', async () => {
+    const root = await up(WAITS)
+    await daemon.sh(WAITS, { env: testEnv(daemon.work), parent: root })
+    expect(await runCli(daemon.home, ['kill', '--subtree', root])).toMatchObject({ code: 0, stderr: expect.stringContaining('2 processes in all') as string })
+  })
+
+  test('a kill of one tells how many of its children go on', async () => {
+    const root = await up(WAITS)
+    const child = (await daemon.sh(WAITS, { env: testEnv(daemon.work), parent: root })).uuid
+    await daemon.until(child, 'working')
+    expect(await runCli(daemon.home, ['kill', root])).toMatchObject({ code: 0, stderr: expect.stringContaining('1 child goes on') as string })
+    expect((await daemon.view(child)).status).toBe('working')
+    await daemon.signal(child, 'SIGKILL')
+    await daemon.ended(child)
+  })
+})
