@@ -11,7 +11,7 @@ import { changeFile, testStore } from '../support/store-open.ts'
 const A = uuidOf(1)
 const LONG = 'a long result '.repeat(1_000)
 
-/** A process of 302 facts (its row is exact, and more than 256 facts stand after what is changed), and one to look at beside it. */
+/** A process of 302 facts (more than a page of those that are folded at a start), and one to look at beside it. */
 async function history() {
   const at = await testStore()
   const scribe = new Scribe()
@@ -121,7 +121,8 @@ test('any flipped bit is found or does not matter', async () => {
       expect(after, `the bit at ${place}`).toStrictEqual(before)
     }
   }
-  expect(found).toBeGreaterThan(10)
+  // Most of a young file is empty pages.
+  expect(found).toBeGreaterThan(5)
 })
 
 function flip(file: string, place: number, byte: number): void {
