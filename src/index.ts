@@ -7,11 +7,13 @@ import type {
   AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/history-views.ts'
+import type { LineageView, ResumablesView } from './api/resume-views.ts'
 import type { LogLine } from './api/log-lines.ts'
 import type { Handler, Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/history-views.ts'
+export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/resume-views.ts'
 export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
@@ -208,6 +210,25 @@ export class Reeve implements AsyncDisposable {
   resume(ref: string, options: CallOptions & ResumeBody = {}): Promise<SteerView> {
     const { signal, ...body } = options
     return this.#client.post(`${at(ref)}/resume`, { env: clientEnv(), ...body } satisfies ResumeBody, { signal })
+  }
+
+  /**
+   * Makes a new process that goes on from the history of this one: from now, or from the end of any step (`fromStep`, 0 is before the
+   * first). The origin is not touched, and may live. Errors: `NOT_RESUMABLE`, `INVALID` with the steps that there are, `COLLECTED`.
+   */
+  fork(ref: string, options: CallOptions & Omit<ResumeBody, 'fork' | 'subtree' | 'only' | 'rerun'> = {}): Promise<SteerView> {
+    return this.resume(ref, { ...options, fork: true })
+  }
+
+  /** What is suspended or has ended, and how each can go on; `after` is the `next` of the page before. */
+  resumable(options: CallOptions & { after?: string; limit?: number } = {}): Promise<ResumablesView> {
+    const { signal, ...query } = options
+    return this.#client.get('/v1/resumable', query, { signal })
+  }
+
+  /** The family of forks that a process belongs to, the eldest first. */
+  lineage(ref: string, options: CallOptions = {}): Promise<LineageView> {
+    return this.#client.get(`${at(ref)}/lineage`, {}, options)
   }
 
   /** Queues a message for the process; it is delivered as a turn of its own. Errors: `NOT_FOUND` for what has ended, `RESOURCE_EXHAUSTED`. */

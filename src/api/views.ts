@@ -83,6 +83,8 @@ export interface ProcessView {
   originUuid: string | null
   originStep: number | null
   resumedFromStep: number | null
+  /** the step of its newest checkpoint */
+  checkpointStep: number | null
   model: string | null
   /** models that are asked when the first cannot answer */
   fallback: string[]

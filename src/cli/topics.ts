@@ -52,7 +52,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   resuming: {
     summary: 'Going on: what was paused, what has ended, what was cut off',
     text: [
-      [['suspended', '`reeve resume P` removes its holds, and those of its ancestors that keep it; the PID stays'], ['ended', '`reeve resume P` begins a new incarnation from where its history ends: same UUID, new PID'], ['a plain command', 'can only be run again from its beginning: `reeve resume --rerun P`']],
+      [['suspended', '`reeve resume P` removes its holds, and those of its ancestors that keep it; the PID stays'], ['ended', '`reeve resume P` begins a new incarnation from where its history ends: same UUID, new PID'], ['any', '`reeve resume --fork --from-step N P` makes a new process that goes on after step N'], ['a plain command', 'can only be run again from its beginning: `reeve resume --rerun P`']],
       'Nothing is done twice in silence: a tool call whose end nobody saw is not run again. The model is told "interrupted; it may or may not have happened", and decides.',
       'After `reeve daemon stop` agents go on by themselves at the next start. After a crash they are `interrupted` and wait for you. What you paused stays paused, and what you ended stays ended, whatever restarts.',
     ],

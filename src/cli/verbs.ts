@@ -3,6 +3,7 @@
 import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
 import { HISTORY } from './history-rows.ts'
+import { RESUMES } from './resume-rows.ts'
 import { PS } from './ps-row.ts'
 import type { Reeve } from '../index.ts'
 
@@ -184,31 +185,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve pause 5', 'at the next boundary'], ['reeve pause --subtree --now 5', 'everything below it, at once']],
     load: () => import('./verbs/pause.ts'),
   },
-  resume: {
-    summary: 'Wake a suspended process, or go on with one that has ended',
-    usage: ['reeve resume [FLAG]... P'],
-    about: [
-      'A suspended process goes on, and so do its ancestors where they were paused for it. One that has ended begins a new incarnation with a new PID and the same UUID, from where its history ends.',
-      'An agent that others wrote goes on with its own session. A plain command, and an agent that told no session, can only be run again from its beginning, which needs `--rerun`.',
-      'What `--model` and the limits say instead of before holds for a process that has ended. One that a budget holds is stopped first, and resumed with a larger one.',
-    ],
-    words: ONE,
-    flags: {
-      subtree: on('also what was paused together with it'),
-      only: on('leave its ancestors as they are'),
-      message: text('TEXT', 'a message for it to begin with'),
-      model: text('PROVIDER/NAME', 'go on with another model'),
-      effort: text('LEVEL', 'how hard it shall think from now on'),
-      'max-steps': count('let it have N steps in all'),
-      timeout: duration('D', 'let it have this time, from now on'),
-      'budget-usd': { kind: 'amount', value: 'X', help: 'let it cost this much in all' },
-      'budget-tokens': count('let it use N tokens in all'),
-      rerun: on('run it again from its beginning, where it has nothing to go on with'),
-    },
-    exits: usual('it cannot be resumed'),
-    examples: [['reeve resume 5', 'go on'], ['reeve resume --message "try the other approach" docs', 'with a word'], ['reeve resume --budget-usd 5 docs', 'with more money'], ['reeve resume --rerun build', 'a command, again']],
-    load: () => import('./verbs/resume.ts'),
-  },
+  ...RESUMES,
   kill: {
     summary: 'Send a signal to processes',
     usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] P...'],

@@ -26,6 +26,7 @@ import { Forks } from './forks.ts'
 import { pin } from './pins.ts'
 import { Removals } from './removals.ts'
 import { Reach } from './reach.ts'
+import { lineage, resumable } from './resumable.ts'
 import { Reads } from './reads.ts'
 import { Settings } from './settings.ts'
 import { Specs } from './specs.ts'
@@ -159,6 +160,7 @@ class RunningDaemon implements Daemon {
       reads, feed, store, cursor, log,
       operations: new Operations({ pipeline, reads, waiter, keys, settings, specs, worktrees, store, forks, mayStart: () => this.#mayStart() }),
       waiter,
+      past: { resumable: (query) => resumable({ table, store }, query), lineage: (ref) => lineage({ table, store, reads }, ref) },
       removals, collector,
       archive: new Archive({ store, pipeline, clock, sweeper, get: (uuid) => reads.get(uuid), find: (uuid) => reads.find(uuid), reading: (ref, work) => removals.reading(ref, work) }),
       pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),

@@ -59,6 +59,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   originUuid: (p) => p.originUuid,
   originStep: (p) => p.originStep,
   resumedFromStep: (p) => p.resumedFromStep,
+  checkpointStep: (p) => p.checkpoint?.step ?? null,
   model: (p) => p.spec.model,
   fallback: ({ spec }) => [...(spec.fallback ?? [])],
   effort: ({ spec }) => spec.effort ?? null,

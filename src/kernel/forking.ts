@@ -2,7 +2,7 @@
 // one of its origin that it names, with the next number, so that the two read as one journal.
 // Owns where a fork may begin, and what of its origin it goes on with. The origin is never changed.
 // Tests: test/tables/forking.test.ts, test/properties/forking.test.ts.
-import { CAPABILITIES, isExternal, isPlainCommand } from './capabilities.ts'
+import { isExternal, isPlainCommand } from './capabilities.ts'
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
 import { isOfSignal } from './signals.ts'
@@ -42,10 +42,16 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
 }
 
 /** Errors: `NOT_RESUMABLE` with what could be done instead. */
-export function checkForkable({ spec, sessionId, forkOf, pid }: Process): void {
-  if (isPlainCommand(spec)) throw new KernelError('NOT_RESUMABLE', 'a command has no session to fork; it can be run again with `reeve resume --rerun`')
-  if (isExternal(spec) && sessionId === null && forkOf === undefined) throw new KernelError('NOT_RESUMABLE', `process ${pid} told no session that could be forked`)
-  if (!CAPABILITIES[spec.driver].messages && spec.format === undefined) throw new KernelError('NOT_RESUMABLE', 'there is nothing to fork')
+export function checkForkable(process: Process): void {
+  const obstacle = forkObstacle(process)
+  if (obstacle !== null) throw new KernelError('NOT_RESUMABLE', obstacle)
+}
+
+/** Why nothing can be forked of it; null: it can, as far as its row says. */
+export function forkObstacle({ spec, sessionId, forkOf, pid }: Process): string | null {
+  if (isPlainCommand(spec)) return 'a command has no session to fork; it can be run again with `reeve resume --rerun`'
+  if (spec.format === 'gemini') return 'Gemini CLI cannot fork its sessions; it can be resumed'
+  return isExternal(spec) && sessionId === null && forkOf === undefined ? `process ${pid} told no session that could be forked` : null
 }
 
 /** The newest place: as it is now, unless a step is open; then where the last whole one ended, which must be looked for (null). */

@@ -4,6 +4,7 @@
 import { KernelError } from './errors.ts'
 import { CAPABILITIES, goesOnFrom, isPlainCommand } from './capabilities.ts'
 import { isPersonHold, mayRelease } from './holds.ts'
+import { continueObstacle } from './modes.ts'
 import { release } from './pausing.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
@@ -86,9 +87,8 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
 
 function checkResumable(process: Process, input: Resume): void {
   if (wasStoppedByPerson(process) && input.by !== 'user') throw new KernelError('PERMISSION', `process ${process.pid} was stopped by a person`)
-  if (input.rerun || goesOnFrom(process) !== 'rerun') return
-  const who = isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} told no session`
-  throw new KernelError('NOT_RESUMABLE', `${who} to go on with; it can be run again with --rerun`)
+  const obstacle = input.rerun ? null : continueObstacle(process)
+  if (obstacle !== null) throw new KernelError('NOT_RESUMABLE', obstacle)
 }
 
 /** A session that begins is told again what this process is for. */

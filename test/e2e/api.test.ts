@@ -287,7 +287,7 @@ describe('doctor', () => {
 
 const PROCESS_VIEW = [
   'uuid', 'pid', 'ppid', 'parentUuid', 'name', 'agent', 'driver', 'state', 'status', 'activity', 'holds', 'resumeAt', 'intent', 'cwd', 'host', 'containment',
-  'createdAt', 'startedAt', 'pausedAt', 'exitedAt', 'elapsedMs', 'exit', 'stopping', 'signals', 'step', 'turn', 'originUuid', 'originStep', 'resumedFromStep',
+  'createdAt', 'startedAt', 'pausedAt', 'exitedAt', 'elapsedMs', 'exit', 'stopping', 'signals', 'step', 'turn', 'originUuid', 'originStep', 'resumedFromStep', 'checkpointStep',
   'model', 'sessionId', 'role', 'phase', 'taskId', 'queueCount', 'retiredAt', 'updatedAt', 'lastActivityAt', 'usage', 'subtreeUsage', 'limits', 'capabilities',
   'children', 'pinned',
 ]

@@ -147,6 +147,8 @@ describe('what the daemon answers', () => {
     await walk('waitForProcess', uuid)
     await walk('listProcesses', '', { query: { all: 1 } })
     await walk('listProcesses', '', { query: { all: 1, fields: 'pid,name,usage.costUsd' } })
+    await walk('listResumable', '', { query: { limit: 10 } })
+    await walk('getLineage', uuid)
     await walk('getSteps', uuid)
     await walk('getLogs', uuid)
     await follow('followProcess', `/v1/processes/${uuid}/events`)

@@ -87,7 +87,7 @@ test('a page reads as a manual does', () => {
         64  usage
 
     *SEE ALSO*
-        pause, resume, kill, signals, wait, references,
-        resuming: \`reeve help NAME\`"
+        pause, resume, list-resumable, kill, signals, wait,
+        references, resuming: \`reeve help NAME\`"
   `)
 })

@@ -12,8 +12,8 @@ import type { Topic } from '../topics.ts'
 export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<string, string>>])[] = [
   ['Talk', { run: 'start a process', attach: 'watch it, talk to it', send: 'send it a message', answer: 'what it asks' }],
   ['Look', { ps: 'list the processes', inspect: 'all about one', steps: 'its model calls', logs: 'what it said', events: 'what happened', agents: 'what can be run' }],
-  ['Steer', { pause: 'hold it', resume: 'let it go on', stop: 'end it, with time', kill: 'end it; send a signal', signals: 'what becomes of them', wait: 'until it is so' }],
-  ['Keep', { pin: 'keep it', gc: 'collect what ended', rm: 'remove it', export: 'to files', import: 'from files' }],
+  ['Steer', { pause: 'hold it', resume: 'go on, or fork it', 'list-resumable': 'and how', stop: 'end it, with time', kill: 'end it; send a signal', signals: 'what becomes of them', wait: 'until it is so' }],
+  ['Keep', { pin: 'keep it', gc: 'collect what ended', rm: 'remove it', export: 'to files', import: 'from files', lineage: 'its family of forks' }],
   ['Around', { daemon: 'start, stop, look', doctor: 'what works here', config: 'show and change it', completion: 'for your shell', help: 'this', version: 'which one this is' }],
 ]
 
@@ -56,7 +56,7 @@ export function seeAlso(name: string, topics: Readonly<Record<string, Topic>>): 
 /** On one screen of 24 rows and 80 columns: two verbs on a line. */
 export function overview(topics: readonly string[], heading: (text: string) => string): string {
   const groups = GROUPS.flatMap(([title, verbs]) => {
-    const cells = Object.entries(verbs).map(([name, what]) => `${pad(name, 11)}${what}`)
+    const cells = Object.entries(verbs).map(([name, what]) => `${pad(name, 15)}${what}`)
     const rows = Math.ceil(cells.length / 2)
     return Array.from({ length: rows }, (_, row) => `${row === 0 ? heading(pad(title, 8)) : ' '.repeat(8)}${pad(cells[row] ?? '', 36)}${cells[row + rows] ?? ''}`.trimEnd())
   })
@@ -65,7 +65,6 @@ export function overview(topics: readonly string[], heading: (text: string) => s
     'Usage: reeve VERB [FLAG]... [WORD]...   `reeve help VERB` tells all about one.',
     '',
     ...groups,
-    '',
     'P in a usage is a PID, a name, or 4 digits (or more) of an ID, from either end.',
     `Topics: ${topics.slice(0, 5).join(', ')},`,
     `        ${topics.slice(5).join(', ')}   (\`reeve help TOPIC\`)`,

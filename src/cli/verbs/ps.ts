@@ -51,7 +51,7 @@ function essence(row: Row): object {
 }
 
 /** What the table needs: a twentieth of the whole, and of the time that it would take. */
-const SHOWN = ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'elapsedMs', 'usage.costUsd', 'usage.inputTokens', 'usage.unpriced', 'note', 'pinned'] as const
+const SHOWN = ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'elapsedMs', 'usage.costUsd', 'usage.inputTokens', 'usage.unpriced', 'note', 'pinned', 'originUuid'] as const
 /** What filters and the tree need besides. */
 const ASKED = ['ppid', 'parentUuid', 'driver', 'state'] as const
 
@@ -124,9 +124,10 @@ function cells(view: Row, branch: string, out: Output): string[] {
   ]
 }
 
-function noteOf({ note, pinned }: Row): string {
+function noteOf({ note, pinned, originUuid }: Row): string {
   const told = note === null ? '' : oneLine(note)
-  return pinned ? `pinned${told && `; ${told}`}` : told
+  const parts = [pinned ? 'pinned' : '', told, originUuid === null ? '' : `(forked from ${shortId(originUuid)})`]
+  return parts.filter((part) => part !== '').join('; ').replace('; (', ' (')
 }
 
 function painted(cell: string, status: Status | undefined, out: Output): string {

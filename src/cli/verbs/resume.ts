@@ -1,33 +1,63 @@
-// `reeve resume`: wakes what is suspended, begins a new incarnation of what has ended. Test: test/e2e/cli.test.ts.
+// `reeve resume`: wakes what is suspended, begins a new incarnation of what has ended, forks. Tests: test/e2e/cli.test.ts,
+// test/e2e/cli-resume.test.ts.
+import { resolve } from 'node:path'
+import type { ProcessView, ResumeBody, SteerView } from '../../api/views.ts'
 import type { Limits } from '../../kernel/types.ts'
 import type { Args } from '../args.ts'
 import { called, hasEnded, spawned } from '../describe.ts'
 import { also } from '../end.ts'
+import { UsageError } from '../errors.ts'
 import { shortId } from '../format.ts'
 import { effortOf } from '../effort.ts'
 import { patiently } from '../patience.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
-export async function run({ args, out, reeve }: Call): Promise<number> {
-  const before = await reeve.get(args.words[0] ?? '')
-  const message = args.text('message')
-  const model = args.text('model')
-  const effort = effortOf(args.text('effort'))
-  const asked = reeve.resume(before.uuid, {
-    subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
-    ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }), ...limitsOf(args),
-  })
-  const answer = await patiently(out, () => 'reading its history', asked)
+export async function run(call: Call): Promise<number> {
+  const { args, out, reeve } = call
+  const [ref] = args.words
+  if (args.on('all-interrupted')) {
+    if (ref !== undefined) throw new UsageError('--all-interrupted takes no process')
+    return (await import('../all-interrupted.ts')).resumeAll(call)
+  }
+  if (ref === undefined) throw new UsageError('resume needs a process', 'Usage: reeve resume [FLAG]... P')
+  checkWords(args)
+  const before = await reeve.get(ref)
+  if (!out.json) for (const line of announced(before, args)) await out.words(line)
+  const answer = await patiently(out, () => 'reading its history', reeve.resume(before.uuid, bodyOf(args)))
   const { process } = answer
   if (out.json) await out.value({ ...answer })
-  else if (hasEnded(before)) await out.words(safe(`${spawned(process)} | resumed from ${shortId(before.uuid)}${also(answer)}`))
-  else await out.words(safe(`${called(process)} ${process.status}${also(answer)}`))
+  else await tell(call, before, answer)
+  if (!out.json && args.on('fork')) await out.line(process.uuid)
   // Its limits are those of its incarnation: only a new one can have others.
   if (!out.json && process.holds.some(({ reason }) => reason === 'budget')) {
     await out.words(`for a larger budget: reeve stop ${process.pid} && reeve resume --budget-usd X ${process.pid} (or --budget-tokens N)`)
   }
   return 0
+}
+
+/** The daemon says the same; said here it is a mistake of the command line. */
+function checkWords(args: Args): void {
+  const fork = args.on('fork')
+  if (args.on('from-step') && args.on('from-checkpoint')) throw new UsageError('--from-step and --from-checkpoint do not go together', 'Each says where to begin.')
+  if (args.on('from-step') && !fork) throw new UsageError('--from-step needs --fork', 'A process goes on from its last step; a fork of it can begin at an earlier one.')
+  if (args.on('with-files') && !fork) throw new UsageError('--with-files needs --fork', 'A process goes on in its own directory.')
+  if (args.on('yes')) throw new UsageError('--yes goes with --all-interrupted')
+}
+
+function bodyOf(args: Args): ResumeBody {
+  const message = args.text('message')
+  const model = args.text('model')
+  const effort = effortOf(args.text('effort'))
+  const name = args.text('name')
+  const cwd = args.text('cwd')
+  const fromStep = args.number('from-step')
+  return {
+    subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
+    fork: args.on('fork'), fromCheckpoint: args.on('from-checkpoint'), withFiles: args.on('with-files'), ...(fromStep === undefined ? {} : { fromStep }),
+    ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }),
+    ...(name === undefined ? {} : { name }), ...(cwd === undefined ? {} : { cwd: resolve(cwd) }), ...limitsOf(args),
+  }
 }
 
 function limitsOf(args: Args): { limits?: Limits } {
@@ -36,4 +66,20 @@ function limitsOf(args: Args): { limits?: Limits } {
   }
   const limits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   return Object.keys(limits).length === 0 ? {} : { limits }
+}
+
+/** `resuming 4a2910cf from checkpoint (step 10/20)...`: it may take a moment. */
+function announced(before: ProcessView, args: Args): string[] {
+  const { checkpointStep, limits } = before
+  if (args.on('fork') || args.on('rerun') || !hasEnded(before) || checkpointStep === null) return []
+  return [`resuming ${shortId(before.uuid)} from checkpoint (step ${checkpointStep}${limits.maxSteps === undefined ? '' : `/${limits.maxSteps}`})...`]
+}
+
+async function tell({ args, out }: Call, before: ProcessView, answer: SteerView): Promise<void> {
+  const { process } = answer
+  if (args.on('fork')) {
+    await out.words(`forking from ${shortId(before.uuid)} after step ${process.originStep} -> new UUID ${process.uuid}`)
+    await out.words(safe(`${spawned(process)} | forked from ${shortId(before.uuid)}${also(answer)}`))
+  } else if (hasEnded(before)) await out.words(safe(`${spawned(process)} | resumed from ${shortId(before.uuid)}${also(answer)}`))
+  else await out.words(safe(`${called(process)} ${process.status}${also(answer)}`))
 }

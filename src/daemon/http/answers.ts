@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
 import { historyAnswers } from './history-answers.ts'
+import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
   AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, UsageView, WorktreeEndView, WorktreeView,
@@ -73,7 +74,7 @@ const process = of<ProcessView>()(z.object({
   exit: z.object({ code: z.int(), reason: z.string(), signal: signal.exactOptional(), error: z.string().exactOptional() }).nullable(),
   stopping: z.object({ signal, by: z.string(), at: time, graceMs: ms, wrapsUp: z.boolean().describe('its agent was told, and may work on within the grace') }).nullable(),
   signals: z.object({ mask: z.array(signal), pending: z.array(signal), handlers, recent: z.array(sentSignal) }),
-  step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(),
+  step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(), checkpointStep: count.nullable().describe('the step of its newest checkpoint'),
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
   role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
   updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits,
@@ -118,6 +119,7 @@ const provider = of<ProviderCheckView>()(z.object({
 const version = z.literal(1)
 
 export const answers = {
+  ...resumeAnswers,
   ...historyAnswers,
   process: z.object({ version, process }),
   processes: z.object({ version, processes: z.array(someOfProcess) }),

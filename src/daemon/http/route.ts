@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../../api/views.ts'
+import type { LineageView, ResumablesView } from '../../api/resume-views.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { Uuid } from '../../kernel/types.ts'
@@ -25,6 +26,7 @@ export interface RoutesParts {
   readonly archive: Archive
   readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
   readonly reads: Reads
+  readonly past: { resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>; lineage(ref: string): Promise<LineageView> }
   readonly feed: Feed
   readonly store: Store
   readonly waiter: Waiter

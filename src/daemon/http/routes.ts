@@ -2,6 +2,7 @@
 // openapi.ts for programs; both are held to these rows. Test: test/e2e/api.test.ts, test/e2e/events.test.ts, test/e2e/openapi.test.ts.
 import { clientOf, route, type Route, type RoutesParts } from './route.ts'
 import { HISTORY } from './history-routes.ts'
+import { RESUMES } from './resume-routes.ts'
 import { goneSignal, stream } from './stream.ts'
 import * as schemas from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
@@ -124,7 +125,7 @@ const DAEMON: readonly Route[] = [
   }),
 ]
 
-export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...STREAMS, ...DAEMON]
+export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...RESUMES, ...STREAMS, ...DAEMON]
 
 export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
   for (const { method, path, query, body, status, handle } of ROUTES) {

@@ -110,6 +110,7 @@ export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exa
 export const dirBody = of<DirBody>()(z.strictObject({ dir }))
 export const pinBody = of<PinBody>()(z.strictObject({ pinned: z.boolean() }))
 
+export const resumableQuery = z.strictObject({ after: z.string().max(100).optional(), limit: count(1_000).default(100) })
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
 export const removeQuery = z.strictObject({ force: flag.optional() })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })

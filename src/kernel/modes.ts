@@ -1,0 +1,29 @@
+// How a process can go on, as its row says it: what each driver can do with what it told. Nothing is decided here: resuming and
+// forking refuse by the same words. Test: test/tables/modes.test.ts.
+import { goesOnFrom, isExternal, isPlainCommand } from './capabilities.ts'
+import { forkObstacle } from './forking.ts'
+import type { Process } from './types.ts'
+
+/** Null: it can; else why not. */
+export interface ResumeModes {
+  readonly continue: string | null
+  readonly fork: string | null
+  readonly fromStep: { readonly from: number; readonly to: number } | null
+  readonly rerun: string | null
+}
+
+export function resumeModes(process: Process): ResumeModes {
+  const { spec, progress } = process
+  const fork = forkObstacle(process)
+  return {
+    continue: continueObstacle(process),
+    fork,
+    fromStep: fork === null && !isExternal(spec) ? { from: 0, to: progress.wholeStep } : null,
+    rerun: spec.driver === 'native' ? 'a native agent goes on from its context' : null,
+  }
+}
+
+export function continueObstacle(process: Process): string | null {
+  if (goesOnFrom(process) !== 'rerun') return null
+  return `${isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} told no session`} to go on with; it can be run again with --rerun`
+}
