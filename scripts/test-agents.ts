@@ -6,9 +6,14 @@ import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const ALONE: readonly (readonly string[])[] = [['unshare', '--net'], ['unshare', '--user', '--map-root-user', '--net']]
 /** "$@" runs with a loopback that works. */
 const LOOPBACK = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
+/** As root; as an ordinary user, who stays one; and where that does not work. */
+const ALONE: readonly (readonly string[])[] = [
+  ['unshare', '--net', ...LOOPBACK],
+  ['unshare', '--user', '--map-current-user', '--keep-caps', '--net', ...LOOPBACK, 'setpriv', '--inh-caps=-all', '--ambient-caps=-all'],
+  ['unshare', '--user', '--map-root-user', '--net', ...LOOPBACK],
+]
 
 function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}): void {
   const [program = '', ...args] = argv
@@ -18,14 +23,9 @@ function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}
   process.exit(status ?? 1)
 }
 
-/** What goes before a command so that it has no network; empty where that does not work. As root, without a user namespace. */
+/** What goes before a command so that it has no network; empty where that does not work. */
 function withoutNetwork(): readonly string[] {
-  const kinds = process.getuid?.() === 0 ? ALONE : ALONE.slice(1)
-  for (const kind of kinds) {
-    const [program = '', ...args] = [...kind, ...LOOPBACK, 'true']
-    if (spawnSync(program, args, { stdio: 'ignore' }).status === 0) return [...kind, ...LOOPBACK]
-  }
-  return []
+  return ALONE.find(([program = '', ...args]) => spawnSync(program, [...args, 'true'], { stdio: 'ignore' }).status === 0) ?? []
 }
 
 /** Ours come first; what follows is vitest's. */
@@ -47,6 +47,6 @@ const { only, isLong, rest } = read()
 run([process.execPath, 'scripts/agents.ts', ...(only === null ? [] : ['--only', only])])
 run([process.execPath, 'scripts/build.mjs'])
 const alone = withoutNetwork()
-console.log(alone.length > 0 ? `test:agents: with a loopback alone (${alone.slice(0, -4).join(' ')})` : 'test:agents: no network namespace here: with the network of this machine')
+console.log(alone.length > 0 ? `test:agents: with a loopback alone (${alone.slice(0, alone.indexOf('sh')).join(' ')})` : 'test:agents: no network namespace here: with the network of this machine')
 const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--configLoader', 'native', '--config', 'test/agents/vitest.config.ts', '--root', ROOT]
 run([...alone, ...vitest, ...rest], { ...(only === null ? {} : { REEVE_KINDS: only }), ...(isLong ? { REEVE_LONG: '1' } : {}) })
