@@ -72,7 +72,7 @@ test('links, modes, deletions, renames and untracked files come back as they wer
 })
 
 test('a directory that becomes a link takes nothing of what is behind it', async () => {
-  repository.commit({ 'dir/same.txt': 'same', 'dir/other.txt': 'o', 'else/same.txt': 'same' })
+  repository.commit({ 'dir/same.txt': 'same', 'dir/other.txt': 'o', 'else/same.txt': 'of another content' })
   const records = await begin()
   await records.record(0)
   rmSync(join(work, 'dir'), { recursive: true })
@@ -107,7 +107,9 @@ test('a file that grows too large leaves the records, and comes back when it shr
   const records = await begin()
   await records.record(0)
   writeFileSync(join(work, 'a.bin'), Buffer.alloc(11 * MEGABYTE))
-  expect((await records.record(1)).left).toEqual([{ path: 'a.bin', why: 'large' }])
+  const large = await records.record(1)
+  expect(large.left).toEqual([{ path: 'a.bin', why: 'large' }])
+  expect(filesOf((await forked(large.commit, 'c')).dir)).toEqual({})
   writeFileSync(join(work, 'a.bin'), 'small again')
   const { commit, left } = await records.record(2)
   expect(left).toEqual([])
@@ -167,7 +169,7 @@ test('hooks, filters and signatures of the user never run for a record, and noth
     repository.write({ [`.git/hooks/${hook}`]: `#!/bin/sh\necho ${hook} >> ${marker}\n` })
     chmodSync(join(common(), 'hooks', hook), 0o755)
   }
-  for (const [key, value] of [['filter.loud.clean', `echo clean >> ${marker}; cat`], ['filter.loud.smudge', `echo smudge >> ${marker}; cat`], ['core.fsmonitor', '.git/hooks/fsmonitor-watchman'], ['commit.gpgSign', 'true'], ['gpg.program', marker]]) {
+  for (const [key, value] of [['filter.loud.clean', `echo clean >> ${marker}; cat`], ['filter.loud.smudge', `echo smudge >> ${marker}; cat`], ['core.fsmonitor', join(common(), 'hooks', 'fsmonitor-watchman')], ['commit.gpgSign', 'true'], ['gpg.program', marker]]) {
     repository.git('config', key ?? '', value ?? '')
   }
   const bytes = gitBytes(repository)

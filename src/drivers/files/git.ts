@@ -39,10 +39,10 @@ export function userEnv(env: Env): Env {
   return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))), ...ALWAYS }
 }
 
-/** For repositories of our own: nobody's configuration. */
+/** For repositories of our own: nobody's configuration. Without a home there is none of the user. */
 export function ownEnv(env: Env): Env {
   const { PATH } = env
-  return { ...(PATH === undefined ? {} : { PATH }), ...ALWAYS, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_ATTR_NOSYSTEM: '1', GIT_NO_LAZY_FETCH: '1' }
+  return { ...(PATH === undefined ? {} : { PATH }), ...ALWAYS, GIT_CONFIG_NOSYSTEM: '1', GIT_ATTR_NOSYSTEM: '1', GIT_NO_LAZY_FETCH: '1' }
 }
 
 export class Git implements AsyncDisposable {

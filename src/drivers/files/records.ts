@@ -21,11 +21,8 @@ const SLASH = 0x2f
 /** Bytes as they are: attributes of ours come before those of the worktree. (`-working-tree-encoding` would be refused.) */
 const ATTRIBUTES = '* -text -eol -ident -filter !working-tree-encoding\n'
 
-const SETTINGS = [
-  'core.autocrlf=false', 'core.safecrlf=false', 'core.attributesFile=/dev/null', 'core.excludesFile=/dev/null',
-  // What a fact names is to be there after a loss of power, too.
-  'core.fsync=committed', 'core.fsyncMethod=batch',
-].flatMap((setting) => ['-c', setting])
+/** What a fact names is to be there after a loss of power, too. */
+const DURABLE = ['-c', 'core.fsync=committed', '-c', 'core.fsyncMethod=batch']
 
 export interface RecordsPlace {
   /** the repository of records */
@@ -160,7 +157,7 @@ export class Records {
     const limit = this.#last === null ? { limitMs: FIRST_MS } : {}
     const { dir, worktree, env } = this.#place
     const where = [`--git-dir=${dir}`, `--work-tree=${worktree}`]
-    return this.#git.run([...SETTINGS, ...where, ...args], { cwd: worktree, env: { ...ownEnv(env), GIT_INDEX_FILE: this.#index }, ...limit, ...(input ? { input } : {}) })
+    return this.#git.run([...DURABLE, ...where, ...args], { cwd: worktree, env: { ...ownEnv(env), GIT_INDEX_FILE: this.#index }, ...limit, ...(input ? { input } : {}) })
   }
 
   #user(args: readonly string[]): Promise<Buffer> {
