@@ -25,6 +25,11 @@ async function add(store: Store, commit: Commit): Promise<readonly StoredFact[]>
   return commit.facts
 }
 
+/** Several commits as one. */
+function together(commits: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
+  return { facts: commits.flatMap(({ facts }) => facts), processes: commits.flatMap(({ processes }) => processes), counters: { pid, cursor } }
+}
+
 async function readPages(store: Store, uuid: string, limit: number): Promise<StoredFact[]> {
   const all: StoredFact[] = []
   while (true) {
@@ -102,7 +107,7 @@ describe('a fork', () => {
     await using at = await testStore()
     const scribe = new Scribe()
     const commits = [scribe.spawn(A, specOf(), note('of A')), scribe.fork(B, A, 3), scribe.fork(C, B, 3), scribe.fork(D, C, 2)]
-    await at.store.commit({ facts: commits.flatMap(({ facts }) => facts), processes: commits.flatMap(({ processes }) => processes), counters: { pid: 4, cursor: scribe.cursor } })
+    await at.store.commit(together(commits, scribe))
     const store = await at.reopen()
     for (const [index, uuid] of [B, C, D].entries()) {
       const [base, own] = [index === 2 ? 2 : 3, commits[index + 1]?.facts ?? []]
@@ -132,7 +137,10 @@ describe('a fork', () => {
     await using at = await testStore()
     const scribe = new Scribe()
     const origin = await life(at.store, scribe, A, 20)
-    for (let number = 0; number < 1_001; number++) await at.store.commit(scribe.fork(uuidOf(10 + number), A, 2 + 4 * (number % 20)))
+    for (let first = 0; first < 1_001; first += 91) {
+      const commits = Array.from({ length: 91 }, (_, index) => scribe.fork(uuidOf(10 + first + index), A, 2 + 4 * ((first + index) % 20)))
+      await at.store.commit(together(commits, scribe))
+    }
     const forks = await at.store.forks(A)
     expect(forks).toHaveLength(1_000)
     expect(forks[0]).toStrictEqual(scribe.get(uuidOf(1_010)))
@@ -185,7 +193,7 @@ describe('refused is a fork', () => {
       scribe.spawn(D)
       scribe.cursor -= 2
       const commits = [scribe.fork(B, D, 2), new Scribe(scribe).spawn(D)]
-      return { facts: commits.flatMap(({ facts }) => facts), processes: commits.flatMap(({ processes }) => processes), counters: { pid: 4, cursor: 99 } }
+      return together(commits, { pid: 4, cursor: 99 })
     }],
   ])('%s', async (_, code, message, make) => {
     await using at = await testStore()
