@@ -7,6 +7,7 @@ import { ApiError } from '../../src/api/client.ts'
 import type { ExportedView, ImportedView } from '../../src/api/history-views.ts'
 import type { ProcessView } from '../../src/api/views.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
+import { Repository } from '../support/repository.ts'
 
 let [here, there]: LocalDaemon[] = []
 let daemons: LocalDaemon[] = []
@@ -161,5 +162,52 @@ describe('a process that was exported', () => {
     expect((await errorOf(importing(there, join(out, 'nothing')))).code).toBe('INVALID')
     expect((await errorOf(importing(there, at(here).work))).message).toContain('has no steps/UUID')
     expect(existsSync(out)).toBe(true)
+  })
+})
+
+describe('a fork', () => {
+  const forked = async (ref: string, fromStep: number): Promise<ProcessView> => (await at(here).resume(ref, { fork: true, fromStep })).process
+
+  test('comes with what it goes on from, of any depth, and goes on where its origin never was', async () => {
+    const origin = await worker(here, 'origin')
+    const child = await at(here).ended((await forked(origin.uuid, 1)).uuid)
+    const { uuid } = await at(here).ended((await forked(child.uuid, 1)).uuid)
+    const out = join(at(here).work, 'out')
+    const { dir, facts } = await exporting(here, uuid, out)
+    const events = linesOf(filesOf(dir)['events.jsonl'])
+    expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: facts }, (_, index) => index + 1))
+    expect([...new Set(events.map((event) => event['uuid']))]).toEqual([origin.uuid, uuid])
+    expect(JSON.parse(filesOf(dir)['proc-info.json'] ?? '')).toMatchObject({ uuid, origin: { uuid: child.uuid, step: 1 } })
+    await importing(there, out)
+    await exporting(there, uuid, join(at(there).work, 'again'))
+    expect(portable(filesOf(join(at(there).work, 'again', 'steps', uuid)))).toEqual(portable(filesOf(dir)))
+    expect(await at(there).view(uuid)).toMatchObject({ originUuid: child.uuid, originStep: 1, status: 'completed' })
+    expect((await errorOf(at(there).view(origin.uuid))).code).toBe('COLLECTED')
+    const again = await at(there).ended((await at(there).resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
+    expect(again).toMatchObject({ status: 'completed', originUuid: uuid })
+    await sound(there)
+    // What it was forked from comes later, and is a process of its own.
+    await exporting(here, origin.uuid, join(at(here).work, 'origin'))
+    await importing(there, join(at(here).work, 'origin'))
+    await at(there).client.delete(`/v1/processes/${uuid}`)
+    expect((await at(there).view(origin.uuid)).status).toBe('completed')
+    await at(there).resume(again.uuid, { message: 'on' })
+    expect((await at(there).ended(again.uuid)).turn).toBe(2)
+    await sound(there)
+  }, 60_000)
+})
+
+describe('a worktree', () => {
+  test('stays where it is when the copy of its process in another home is removed', async () => {
+    const repository = Repository.make(join(at(here).work, 'repo'), at(here).work)
+    repository.commit({ 'a.txt': 'a' })
+    const { uuid } = await at(here).play([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'apart' })
+    const { worktree } = await at(here).ended(uuid)
+    await exporting(here, uuid, join(at(here).work, 'out'))
+    await importing(there, join(at(here).work, 'out'))
+    await at(there).client.delete(`/v1/processes/${uuid}`)
+    expect(readFileSync(join(worktree?.dir ?? '', 'a.txt'), 'utf8')).toBe('a')
+    await at(here).resume(uuid, { message: 'again' })
+    expect((await at(here).ended(uuid)).status).toBe('completed')
   })
 })

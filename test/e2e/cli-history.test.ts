@@ -1,0 +1,123 @@
+// `reeve gc`, `pin`, `export` and `import` against a real daemon: what a person is shown and asked, what a script is refused.
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { GcView } from '../../src/api/history-views.ts'
+import { runCli, type CliResult } from '../support/cli.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { writePast } from '../support/past.ts'
+import { HAS_TERMINAL, Terminal } from '../support/terminal.ts'
+
+let daemon: LocalDaemon
+beforeEach(async () => {
+  daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 2 }\n' })
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { env: { COLUMNS: '100' } })
+const left = async (): Promise<(string | null)[]> => (await daemon.client.get<{ processes: { name: string | null }[] }>('/v1/processes', { all: true })).processes.map(({ name }) => name)
+
+/** A daemon with so many ended processes. */
+async function past(count: number): Promise<string[]> {
+  await daemon.stop()
+  const uuids = await writePast(daemon.paths.state, count)
+  await daemon.start()
+  return uuids
+}
+
+async function typed(keys: string, args: readonly string[]): Promise<{ code: number | null; text: string }> {
+  using terminal = new Terminal(daemon.home, args, { columns: 100 })
+  await terminal.sees('[y/N]')
+  terminal.type(keys)
+  return { code: await terminal.done, text: terminal.text }
+}
+
+test('gc shows what goes, does it, and says what that gave back', async () => {
+  const [first = '', second = ''] = await past(4)
+  const preview = await reeve('gc', '--dry-run')
+  for (const [uuid, name] of [[first, 'old-1'], [second, 'old-2']] as const) expect(preview.stdout).toContain(`${uuid.slice(-8)}  ${name}  coder  `)
+  expect(preview).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ID +NAME +AGENT +ENDED +SIZE +RULE\n(.* max_entries\n){2}$/), stderr: expect.stringMatching(/^2 ended processes would go, about [\d.]+ KiB\n$/) })
+  expect(await left()).toHaveLength(4)
+  const done = await reeve('gc')
+  expect(done).toMatchObject({ code: 0, stdout: preview.stdout, stderr: expect.stringMatching(/^2 ended processes were collected; [\d.]+ (B|KiB) are free again\n$/) })
+  expect(await left()).toEqual(['old-3', 'old-4'])
+  expect(await reeve('gc')).toEqual({ code: 0, stdout: '', stderr: 'there is nothing to collect\n' })
+  expect(await reeve('inspect', 'old-1')).toMatchObject({ code: 3, stderr: expect.stringContaining(`process 1 (${first}) was removed at`) })
+})
+
+test('with all rules off it says so; a change counts at once', async () => {
+  await past(3)
+  expect((await reeve('config', 'set', 'gc.max_entries', '0')).code).toBe(0)
+  expect(await reeve('gc')).toEqual({ code: 0, stdout: '', stderr: 'nothing is collected: all rules are 0 (`reeve config show gc`)\n' })
+  expect((await reeve('config', 'set', 'gc.retention_days', '30')).code).toBe(0)
+  expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ version: 1, dryRun: false, count: 3, rules: { retentionDays: 30, maxEntries: 0, maxBytes: 0 } })
+  expect(await left()).toEqual([])
+  writeFileSync(daemon.paths.configFile, 'gc: { max_entries: many }\n')
+  expect(await reeve('gc')).toMatchObject({ code: 64, stderr: expect.stringContaining('config.yaml:1: gc.max_entries: must be a number') })
+})
+
+test('above a hundred a script is refused, unless it means it', async () => {
+  await past(104)
+  expect(await reeve('gc')).toMatchObject({ code: 64, stderr: expect.stringContaining('102 processes would be collected, and nobody can be asked') })
+  expect(await left()).toHaveLength(104)
+  const preview = JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout) as GcView
+  expect([preview.dryRun, preview.count, preview.entries.length, preview.freedBytes]).toEqual([true, 102, 102, null])
+  expect(await reeve('gc', '--force')).toMatchObject({ code: 0, stderr: expect.stringContaining('102 ended processes were collected') })
+  expect(await left()).toEqual(['old-103', 'old-104'])
+}, 60_000)
+
+test('--json asks nothing', async () => {
+  await past(104)
+  expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ dryRun: false, count: 102, skipped: [] })
+  expect(await left()).toHaveLength(2)
+}, 60_000)
+
+test.runIf(HAS_TERMINAL)('above a hundred a person is asked', async () => {
+  await past(104)
+  expect(await typed('n\n', ['gc'])).toMatchObject({ code: 1, text: expect.stringMatching(/Collect 102 ended processes with their history\? \[y\/N\] n\s+nothing was collected/) as string })
+  expect(await left()).toHaveLength(104)
+  expect(await typed('y\n', ['gc'])).toMatchObject({ code: 0, text: expect.stringContaining('102 ended processes were collected') as string })
+  expect(await left()).toHaveLength(2)
+}, 60_000)
+
+test('what is pinned stays, is marked, and is removed by force alone', async () => {
+  await past(4)
+  const { uuid, pid } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk', name: 'lives' })
+  expect(await reeve('pin', 'old-1', 'lives')).toEqual({ code: 0, stdout: '', stderr: `PID 1 (old-1) is pinned: it is not collected\nPID ${pid} (lives) is pinned: it is not collected\n` })
+  expect(await reeve('pin', 'old-1')).toMatchObject({ code: 0, stderr: 'PID 1 (old-1) was pinned already\n' })
+  expect((await reeve('ps', '-a')).stdout.split('\n').filter((line) => line.includes('pinned'))).toHaveLength(2)
+  expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ count: 1, entries: [{ name: 'old-2' }] })
+  expect(await reeve('rm', 'old-1')).toMatchObject({ code: 1, stderr: expect.stringContaining('process 1 is pinned\n       Take that back with `reeve pin --remove old-1`, or remove it with `reeve rm --force old-1`.') })
+  expect(JSON.parse((await reeve('pin', '--remove', 'lives', 'nobody', '--json')).stdout)).toMatchObject({ version: 1, results: [{ ref: 'lives', uuid, pinned: false }, { ref: 'nobody', error: { code: 'NOT_FOUND' } }] })
+  expect((await reeve('rm', '--force', 'old-1')).code).toBe(0)
+  // A pin outlives its incarnation, and a restart.
+  await reeve('pin', 'lives')
+  await daemon.signal(uuid, 'SIGKILL')
+  await daemon.ended(uuid)
+  await daemon.restart()
+  expect((await daemon.view('lives')).pinned).toBe(true)
+  await daemon.resume(uuid, { message: 'again' })
+  expect((await daemon.view('lives')).pinned).toBe(true)
+})
+
+test('a process goes out and comes back', async () => {
+  const [uuid = ''] = await past(1)
+  const dir = join(daemon.work, 'out')
+  const target = join(dir, 'steps', uuid)
+  expect(await runCli(daemon.home, ['export', 'old-1', 'out'], { cwd: daemon.work })).toMatchObject({ code: 0, stdout: `${target}\n`, stderr: expect.stringMatching(/^PID 1 \(old-1\) was exported: 0 steps, 5 events, [\d.]+ KiB\n$/) })
+  expect(readdirSync(target)).toContain('events.jsonl')
+  expect(await reeve('export', 'old-1', dir)).toMatchObject({ code: 1, stderr: expect.stringContaining('is there already') })
+  expect(await reeve('import', dir)).toMatchObject({ code: 1, stderr: expect.stringContaining('is here already') })
+  await reeve('rm', 'old-1')
+  expect(await reeve('import', dir)).toEqual({ code: 0, stdout: `${uuid}\n`, stderr: 'PID 1 (old-1) was imported: 5 events\n' })
+  expect(await reeve('logs', '--tail', '2', 'old-1')).toMatchObject({ code: 0, stdout: expect.stringContaining(uuid) })
+  expect(JSON.parse((await reeve('export', uuid, join(daemon.work, 'more'), '--json')).stdout)).toMatchObject({ version: 1, uuid, pid: 1, facts: 5, steps: 0 })
+  writeFileSync(join(target, 'events.jsonl'), 'x\n')
+  await reeve('rm', 'old-1')
+  expect(await reeve('import', target)).toMatchObject({ code: 64, stderr: expect.stringContaining('events.jsonl, line 1 (byte 0): it has no checksum at its end') })
+  expect(await reeve('import', join(daemon.work, 'nothing'))).toMatchObject({ code: 64, stderr: expect.stringContaining('has no steps/UUID in it') })
+  expect(existsSync(target)).toBe(true)
+})
