@@ -7,7 +7,7 @@ import type { Fact } from '../../src/kernel/facts.ts'
 
 const NAMES = new Set([
   'process.spawned', 'process.output', 'process.status', 'process.incoming', 'process.error', 'process.queue', 'process.ready', 'process.working',
-  'process.drained', 'process.usage', 'process.exited', 'process.reaped', 'signal.sent', 'step.started', 'step.finished', 'tool.started', 'tool.finished',
+  'process.drained', 'process.usage', 'process.exited', 'process.reaped', 'process.forked', 'process.pinned', 'signal.sent', 'signal.escalated', 'step.started', 'step.finished', 'tool.started', 'tool.finished',
   'checkpoint.written', 'checkpoint.failed', 'child.spawned', 'child.exited', 'child.suspended', 'child.resumed',
   'context.window', 'compaction.started', 'compaction.failed', 'context.compacted', 'limit.warned', 'mcp.servers',
 ])

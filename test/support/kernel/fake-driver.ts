@@ -30,6 +30,8 @@ export class FakeDriver {
   #openCalls: readonly OpenCall[]
   #step: number
   #busy = false
+  /** the turn that is on, or was the last */
+  #turnOn = 0
   #interrupted = false
   /** what it was answered */
   readonly #answers = new Set<string>()
@@ -71,7 +73,10 @@ export class FakeDriver {
   async #do(effect: Effect): Promise<void> {
     switch (effect.type) {
       case 'driver.start': return this.#start()
+      // What is put into the turn that is on is read before the next call.
       case 'driver.deliver':
+        if (this.#busy && effect.turn === this.#turnOn) return
+        return this.#turn(effect.turn)
       case 'driver.proceed': return this.#turn(effect.turn)
       case 'driver.answer':
         if (this.#held) this.#out.broken(`an answer reached PID ${this.pid} while it is held`)
@@ -116,6 +121,7 @@ export class FakeDriver {
   async #turn(turn: number): Promise<void> {
     if (this.#busy) this.#out.broken(`two turns at once in PID ${this.pid}`)
     this.#busy = true
+    this.#turnOn = turn
     this.#interrupted = false
     await this.#wait()
     const left = this.#openCalls

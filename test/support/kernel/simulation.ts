@@ -23,6 +23,7 @@ const MAX_PROCESSES = 12
 /** more would rest between pages, in real time */
 const MAX_VIEWERS = 5
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
+const HANDLED: readonly Signal[] = ['SIGTERM', 'SIGTERM', 'SIGTERM', 'SIGINT', 'SIGPAUSE', 'SIGRESUME']
 /** nothing of an old daemon's programs is left, as these programs are none */
 const CONTAINER = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as Container
 
@@ -199,7 +200,8 @@ export class Simulation implements Outside {
     if (uuid === undefined || this.pick(5) === 0) return this.#spawn(uuid)
     const row = this.#core?.table.get(uuid)
     this.#messages += 1
-    switch (this.pick(9)) {
+    switch (this.pick(10)) {
+      case 9: return { type: 'handle', by: 'user', uuid, signal: HANDLED[this.pick(HANDLED.length)] ?? 'SIGTERM', handler: 'message' }
       case 8: return { type: 'answer', by: 'user', uuid, id: null, option: null, text: 'that one' }
       case 0:
       case 1: return { type: 'send', by: 'user', uuid, id: `m${this.#messages}`, text: 'hello' }
@@ -207,7 +209,7 @@ export class Simulation implements Outside {
       case 3:
       case 4: return {
         type: 'signal', by: 'user', uuid, signal: SIGNALS[this.pick(SIGNALS.length)] ?? 'SIGTERM',
-        subtree: this.pick(3) === 0, graceMs: null, freeze: this.pick(3) === 0,
+        subtree: this.pick(3) === 0, graceMs: this.pick(3) === 0 ? 20_000 : null, freeze: this.pick(3) === 0,
       }
       default: {
         if (!row) this.#resumeDead(uuid)
