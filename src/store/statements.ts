@@ -77,8 +77,8 @@ export function prepareAll(db: DatabaseSync) {
     raise: sql('UPDATE meta SET value = ?, copy = ? WHERE name = ? AND value < ?'),
     newest: sql('SELECT cursor FROM journal ORDER BY cursor DESC LIMIT 1'),
     highestPid: sql('SELECT pid FROM processes ORDER BY pid DESC LIMIT 1'),
-    // Facts of a removed process still have its key: nobody else may get it.
-    lastKey: sql('SELECT max(key) AS key FROM (SELECT max(key) AS key FROM processes UNION ALL SELECT max(key) FROM doomed UNION ALL SELECT max(key) FROM kept)'),
+    // Facts of a removed process still have its key: nobody else may get it. What is kept is kept for one with a higher key.
+    lastKey: sql('SELECT max(key) AS key FROM (SELECT max(key) AS key FROM processes UNION ALL SELECT max(key) FROM doomed)'),
 
     addFact: sql('INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     addPlaces: sql('INSERT INTO places VALUES (?, ?, ?, ?)'),

@@ -114,7 +114,7 @@ describe('a removed origin', () => {
     await at.store.remove(A, AT)
     expect(await at.store.sweep()).toBe(false)
     await expectJournals(at.store, journals, B)
-    // Its key is nobody else's, although its row was the last.
+    // Its key is nobody else's.
     await at.reopen()
     await endedFork(at.store, scribe, journals, [C, B, 20])
     await expectJournals(at.store, journals, B, C)
