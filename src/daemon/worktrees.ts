@@ -8,7 +8,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { isLiving } from '../kernel/status.ts'
 import { Git, GitError } from '../drivers/files/git.ts'
 import { RunFiles, checkThere } from '../drivers/files/run-files.ts'
-import { copyRecord } from '../drivers/files/records.ts'
+import { copyRecord, draftOf } from '../drivers/files/records.ts'
 import { findBase, findRepository, removeWorktree } from '../drivers/files/worktree.ts'
 import type { RunFilesParts } from '../drivers/files/run-files.ts'
 import type { WorktreeEnd } from '../drivers/files/worktree.ts'
@@ -39,6 +39,8 @@ export interface ForkedFiles {
 const ELSEWHERE = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_NAMESPACE']
 
 const RECORDS = '.git'
+/** begins the reference of a model that a file plays */
+const SCRIPT = 'script:'
 
 /** Records that are looked at in one go. */
 const PAGE = 100
@@ -59,7 +61,9 @@ export class Worktrees {
     const env = Object.fromEntries(Object.entries(spec.env).filter(([name]) => !ELSEWHERE.includes(name)))
     const { dir: repository, head, prefix, branches } = await this.#with((git) => findRepository(git, spec.cwd, env))
     const dir = await this.#dirOf(uuid)
-    return { ...spec, env, cwd: resolve(dir, prefix), worktree: { repository, dir, branch: branchOf(uuid, spec.name, branches), base: head } }
+    const model = spec.model === null ? null : fromHere(spec.model, spec.cwd)
+    const fallback = spec.fallback ? { fallback: spec.fallback.map((ref) => fromHere(ref, spec.cwd)) } : {}
+    return { ...spec, ...fallback, model, env, cwd: resolve(dir, prefix), worktree: { repository, dir, branch: branchOf(uuid, spec.name, branches), base: head } }
   }
 
   /**
@@ -87,9 +91,10 @@ export class Worktrees {
     }
   }
 
-  /** What was made for a process that did not come to be. */
+  /** The records of a process that did not come to be, or is removed; also those whose making was cut off. */
   async forget(uuid: Uuid): Promise<void> {
-    await rm(this.#recordsOf(uuid), { recursive: true, force: true })
+    const dir = this.#recordsOf(uuid)
+    await Promise.all([dir, draftOf(dir)].map((path) => rm(path, { recursive: true, force: true })))
   }
 
   /** For one incarnation; null if its process has no worktree. */
@@ -207,6 +212,11 @@ type RecordFact = StoredFact & { readonly body: Extract<StoredFact['body'], { ty
 
 function isRecord(fact: StoredFact): fact is RecordFact {
   return fact.body.type === 'files.recorded'
+}
+
+/** A script is named from where somebody was, and may be no part of the repository. */
+function fromHere(model: string, cwd: string): string {
+  return model.startsWith(SCRIPT) ? `${SCRIPT}${resolve(cwd, model.slice(SCRIPT.length))}` : model
 }
 
 /** `reeve/docs`, or with the short id where there is one of that name. */

@@ -41,6 +41,15 @@ test('rm removes it with its records, and says what of it is still there', async
   expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), repository.git('show', 'reeve/two:b.txt'), left()]).toEqual(['one', 'two', []])
 })
 
+test('rm also takes what the making of records has left', async () => {
+  const { uuid } = await daemon.spawn({ model: 'script:not-there.yaml', cwd: repository.dir, worktree: true })
+  const { note } = await daemon.ended(uuid)
+  expect(note, 'a script is named from where somebody was').toContain(`script ${join(repository.dir, 'not-there.yaml')} cannot be read`)
+  mkdirSync(join(daemon.paths.state, 'files', `${uuid}.git.new`), { recursive: true })
+  await runCli(daemon.home, ['rm', uuid])
+  expect(left()).toEqual([])
+})
+
 test('what cannot be judged stays, and the process goes', async () => {
   const { uuid, worktree } = await done('one', 'one')
   Repository.make(join(worktree?.dir ?? '', 'inner'), daemon.work)

@@ -179,9 +179,14 @@ export async function copyRecord(git: Git, from: string, place: Omit<RecordsPlac
   await git.run([`--git-dir=${dir}`, 'update-ref', 'refs/records/origin', commit], call)
 }
 
+/** Under this name a repository of records is made. */
+export function draftOf(dir: string): string {
+  return `${dir}.new`
+}
+
 /** Whole or not there: it is made under another name. */
 async function makeRepository(git: Git, { dir, repository, env }: Omit<RecordsPlace, 'worktree' | 'writer'>): Promise<void> {
-  const draft = `${dir}.new`
+  const draft = draftOf(dir)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
   const format = (await git.maybe([`--git-dir=${repository}`, 'rev-parse', '--show-object-format'], { cwd: draft, env: userEnv(env) })) ?? 'sha1'
