@@ -154,6 +154,7 @@ export class Incarnations {
       step: progress.step,
       turn: progress.turn,
       sessionId: process.sessionId,
+      ...(process.forkOf === undefined ? {} : { forkOf: process.forkOf }),
       resumed: process.sessionId !== null,
       message: () => this.#messageFor(process),
       openCalls: progress.openCalls,

@@ -25,6 +25,8 @@ export interface Launch {
   readonly turn: number
   /** the agent's own name for what it goes on with; null for an agent that begins anew */
   readonly sessionId: string | null
+  /** of a fork that has no session yet: the one of its origin, which it is to fork */
+  readonly forkOf?: string
   /** it goes on with `sessionId` */
   readonly resumed: boolean
   /** what an agent that takes no messages is to be told by its command line, in place of what it was started with (`resume --message`); null: nothing new */

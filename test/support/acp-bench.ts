@@ -25,6 +25,7 @@ interface AcpRunOptions extends AcpOptions {
   readonly spec?: Partial<ProcessSpec>
   readonly credentials?: Readonly<Record<string, string>>
   readonly sessionId?: string
+  readonly forkOf?: string
   /** facts of an earlier incarnation */
   readonly after?: readonly StoredFact[]
 }
@@ -59,7 +60,7 @@ export async function acpBench(): Promise<AcpBench> {
   return {
     dir: contained.dir,
     token: contained.token,
-    async start({ as = [], argv, kind, spec, credentials = {}, sessionId, after, ...options } = {}) {
+    async start({ as = [], argv, kind, spec, credentials = {}, sessionId, forkOf, after, ...options } = {}) {
       const kernel = new TestKernel()
       if (after !== undefined) kernel.inherit(after)
       const log = join(contained.dir, `${(runs += 1)}.log`)
@@ -67,7 +68,7 @@ export async function acpBench(): Promise<AcpBench> {
       const agent = await acpDriver({ handshakeMs: 60_000, ...options }).start({
         uuid: 'test', pid: runs, containment, intent: containment.intent, tmpDir: contained.dir, credentials,
         spec: { ...specOf(contained.dir), argv: argv ?? [process.execPath, PROGRAM, contained.token, `log=${log}`, `sessions=${contained.dir}`, ...as], ...spec },
-        step: 0, turn: kernel.turn, openCalls: kernel.openCalls, context: null, sessionId: sessionId ?? null, resumed: sessionId !== undefined,
+        step: 0, turn: kernel.turn, openCalls: kernel.openCalls, context: null, sessionId: sessionId ?? null, resumed: sessionId !== undefined, ...(forkOf === undefined ? {} : { forkOf }),
         message: () => Promise.resolve(null), historyOf: () => Promise.resolve([]), history: kernel.history,
       }, kernel)
       agents.push(agent)

@@ -82,7 +82,9 @@ export class AcpAgent implements Agent {
   }
 
   deliver(message: Message): Promise<void> {
-    this.#prompt(message.turn, message.text)
+    const { launch, past } = this.#parts
+    // Put into the turn that was cut off: it hears of that first.
+    this.#prompt(message.turn, message.turn <= launch.turn ? `${past.goOn}\n\n${message.text}` : message.text)
     return Promise.resolve()
   }
 
@@ -192,7 +194,7 @@ export class AcpAgent implements Agent {
       disarm = arm()
     }
     const opening = openSession({
-      connection: this.#connection, spec, sessionId: launch.sessionId, begunAt: past.sessionAt, now: clock.now, capabilities: capabilitiesOf(spec), note, rest,
+      connection: this.#connection, spec, sessionId: launch.sessionId, forkOf: launch.forkOf ?? null, begunAt: past.sessionAt, now: clock.now, capabilities: capabilitiesOf(spec), note, rest,
       servers: async ({ http }) => serversFor(await servers(), spec, http, note),
     })
     try {

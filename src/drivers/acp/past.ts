@@ -48,6 +48,8 @@ class Reading {
         return
       case 'model.finished': this.#isWhole = true; return
       case 'usage.reported': this.#chargedUsd += body.usage.costUsd ?? 0; return
+      // Its session is a copy, which tells its own costs alone.
+      case 'process.forked': this.#chargedUsd = 0; return
       // It is run again, with a session that begins.
       case 'process.resumed': if (body.rerun) this.#chargedUsd = 0; return
       default: return

@@ -18,6 +18,8 @@ export interface OpenOptions {
   readonly spec: ProcessSpec
   /** the session to go on with; null begins a new one */
   readonly sessionId: string | null
+  /** the session to begin a copy of; null: none */
+  readonly forkOf: string | null
   /** when that one began, wall time in ms; null if nobody knows */
   readonly begunAt: number | null
   readonly now: () => number
@@ -50,8 +52,9 @@ export async function openSession(options: OpenOptions): Promise<Session> {
     clientInfo: { name: 'reeve', version: '1' },
   }))
   if (agent.protocolVersion !== PROTOCOL_VERSION) throw new Error(`it speaks version ${agent.protocolVersion} of the protocol, and reeve version ${PROTOCOL_VERSION}`)
+  const { sessionId, forkOf } = options
   const opened = await inWords(enter(options, agent), agent)
-  const id = options.sessionId ?? opened.sessionId
+  const id = sessionId ?? opened.sessionId
   if (id === undefined) throw new Error('its session has no id')
   const inSession = { ...options, id, opened }
   await setMode(inSession)
@@ -59,19 +62,24 @@ export async function openSession(options: OpenOptions): Promise<Session> {
   return {
     id,
     model: model ?? agent.agentInfo?.name ?? spec.agent,
-    isLoaded: options.sessionId !== null && agent.agentCapabilities?.sessionCapabilities?.resume !== true,
+    // Some tell the past of a copy, and nothing says which.
+    isLoaded: forkOf !== null || (sessionId !== null && agent.agentCapabilities?.sessionCapabilities?.resume !== true),
     canClose: agent.agentCapabilities?.sessionCapabilities?.close === true,
-    unsaidSystem: options.sessionId !== null || takesSystem(agent) ? null : spec.system,
+    unsaidSystem: sessionId !== null || forkOf !== null || takesSystem(agent) ? null : spec.system,
     quirks: quirksOf(agent.agentInfo?.name),
   }
 }
 
-async function enter({ connection, spec, sessionId, servers, ...options }: OpenOptions, agent: Initialized): Promise<SessionInfo> {
+async function enter({ connection, spec, sessionId, forkOf, servers, ...options }: OpenOptions, agent: Initialized): Promise<SessionInfo> {
   const { mcpCapabilities, sessionCapabilities, loadSession } = agent.agentCapabilities ?? {}
   const mcpServers = await servers({ http: mcpCapabilities?.http === true })
   const system = spec.system !== null && takesSystem(agent) ? { systemPrompt: { mode: 'append', content: [{ type: 'text', text: spec.system }] } } : {}
   const where = { cwd: spec.cwd, mcpServers, ...system }
   const { session } = methods.agent
+  if (forkOf !== null) {
+    if (!sessionCapabilities?.fork) throw new Error('it cannot fork its sessions; its origin can be resumed (NOT_RESUMABLE)')
+    return readSession(await connection.agent.request('session/fork', { ...where, sessionId: forkOf }))
+  }
   if (sessionId === null) return readSession(await connection.agent.request(session.new, where))
   await ripen(options, agent)
   if (sessionCapabilities?.resume) return readSession(await connection.agent.request(session.resume, { ...where, sessionId }))

@@ -27,8 +27,8 @@ export interface AgentOutputParts {
 export async function openAgentOutput(parts: AgentOutputParts): Promise<AgentOutput> {
   const { launch, spoken: { format, command } } = parts
   // An agent that begins has been charged for nothing.
-  const charged = launch.sessionId === null ? new Map() : await chargedBefore(launch)
-  const meter = new Meter({ charged, foreign: format.continues(command), price: costUsd })
+  const charged = launch.sessionId === null && launch.forkOf === undefined ? new Map() : await chargedBefore(launch)
+  const meter = new Meter({ charged, ...(launch.forkOf === undefined ? {} : { forkOf: launch.forkOf }), foreign: format.continues(command), price: costUsd })
   const now = () => performance.now()
   return new AgentOutput(parts, new Narrator({ step: launch.step, sessionId: launch.sessionId, meter, marksSteps: format.marksSteps, model: format.model(command) ?? format.title, forgets: format.forgets(command), now }))
 }

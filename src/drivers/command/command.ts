@@ -57,7 +57,12 @@ function ownArgv(argv: readonly string[], { agent, intent }: ProcessSpec): reado
   return agent !== 'command' && intent !== '' && argv.at(-1) === intent ? argv.slice(0, -1) : argv
 }
 
-async function agentArgv({ spec, sessionId, resumed, message }: Launch, { format, command }: Spoken): Promise<readonly string[]> {
+/** Errors: NOT_RESUMABLE. */
+async function agentArgv({ spec, sessionId, forkOf, resumed, message }: Launch, { format, command }: Spoken): Promise<readonly string[]> {
+  if (forkOf !== undefined) {
+    if (format.fork === null) throw new KernelError('NOT_RESUMABLE', `${format.title} cannot fork its sessions`)
+    return [...command.program, ...format.fork(command, forkOf, (await message()) ?? GO_ON)]
+  }
   if (resumed && sessionId !== null) return [...command.program, ...format.resume(command, sessionId, (await message()) ?? GO_ON)]
   const isTold = spec.agent === 'command' || spec.intent === ''
   return [...command.program, ...(isTold ? command.args : format.ask(command, spec.intent))]

@@ -16,6 +16,8 @@ const PAGE_FACTS = 500
 export interface MeterOptions {
   /** what this process was charged for already, by the session it was in */
   readonly charged: ReadonlyMap<string, Charge>
+  /** the session that the first one here begins as a copy of: its totals count what was charged in that */
+  readonly forkOf?: string
   /** the session may be older than this process: its first total counts what nobody here knows */
   readonly foreign: boolean
   readonly price: (priced: Priced, tokens: Tokens) => Promise<number | null>
@@ -34,6 +36,8 @@ export class Meter {
 
   /** What comes from here on is of this session. */
   begin(session: string): void {
+    const { forkOf } = this.#options
+    if (forkOf !== undefined) inherit(this.#sessions, session, forkOf)
     this.#session = session
   }
 
@@ -74,14 +78,22 @@ function plus(one: Charge, other: Charge): Charge {
   return { ...mapTokens((bucket) => one[bucket] + other[bucket]), costUsd: one.costUsd + other.costUsd }
 }
 
-/** What the journal of a process says that it was charged for, by session. */
+/** A copy of a session begins with the totals of that one. */
+function inherit(sessions: Map<string, Charge>, session: string, forkOf: string): void {
+  if (session !== '' && !sessions.has(session)) sessions.set(session, sessions.get(forkOf) ?? NOTHING)
+}
+
+/** What the journal of a process says that it was charged for, by session; of a fork with what its session began with. */
 export async function chargedBefore({ history }: Pick<Launch, 'history'>): Promise<Map<string, Charge>> {
   const charged = new Map<string, Charge>()
   let session = ''
+  let forkOf: string | null = null
   let after = 0
   for (let page = await history(after, PAGE_FACTS); page.length > 0; page = await history(after, PAGE_FACTS)) {
     for (const fact of page) {
+      if (fact.body.type === 'process.forked') forkOf = fact.body.state.sessionId
       if (fact.body.type === 'process.handle') session = fact.body.sessionId ?? session
+      if (forkOf !== null) inherit(charged, session, forkOf)
       const usage = usageOf(fact)
       if (usage !== null) charged.set(session, plus(charged.get(session) ?? NOTHING, { ...usage, costUsd: usage.costUsd ?? 0 }))
       after = fact.seq

@@ -267,6 +267,13 @@ function speak(): void {
     opened({ ...params, mcpServers: params.mcpServers ?? [] }, 'resume')
     return sessionState()
   })
+  app.onRequest('session/fork', (params: unknown) => params as { readonly sessionId: string; readonly cwd: string; readonly mcpServers: [] }, async ({ params, client }) => {
+    opened(params, 'fork')
+    const sessionId = `f${process.pid}`
+    writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: kept(params.sessionId).prompts, cost: 0 } satisfies Kept))
+    if (has('late')) await replay(client, sessionId)
+    return { sessionId, ...sessionState() }
+  })
   app.onRequest(methods.agent.session.close, () => {
     note('close')
     return {}

@@ -32,6 +32,7 @@ export const claude: Format = {
   continues: (command) => has(command, '-r', '--resume', '-c', '--continue', '--from-pr'),
   ask: ({ args }, prompt) => [...args, '--', prompt],
   resume: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--', prompt],
+  fork: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--fork-session', '--', prompt],
   read(line) {
     switch (line['type']) {
       case 'system': return [...session(line), ...system(line)]

@@ -25,6 +25,7 @@ export const codex: Format = {
   ask: ({ args }, prompt) => [...args, '--', prompt],
   // `exec resume` takes fewer options than `exec`, so they stand before it; an image would take the words that follow it
   resume: (command, id, prompt) => ['exec', ...optionsWithout(command, '--last', '--all', '-i', '--image'), 'resume', id, '--', prompt],
+  fork: (command, id, prompt) => ['exec', ...optionsWithout(command, '--last', '--all', '-i', '--image'), 'fork', id, '--', prompt],
   read(line, command) {
     switch (line['type']) {
       case 'thread.started': return [{ type: 'session', id: text(line['thread_id']) }]

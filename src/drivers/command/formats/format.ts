@@ -56,6 +56,8 @@ export interface Format {
   ask(command: Command, text: string): readonly string[]
   /** the arguments that go on with a session, with `text` in place of what was asked before */
   resume(command: Command, sessionId: string, text: string): readonly string[]
+  /** the same with a new session that begins as a copy of it; null: it cannot */
+  readonly fork: ((command: Command, sessionId: string, text: string) => readonly string[]) | null
   /** what its own exit codes say */
   readonly codes: Readonly<Record<number, string>>
 }

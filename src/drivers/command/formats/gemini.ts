@@ -21,6 +21,7 @@ export const gemini: Format = {
   continues: (command) => has(command, '-r', '--resume', '--session-file'),
   ask: ({ args }, prompt) => [...args, `--prompt=${prompt}`],
   resume: (command, id, prompt) => [...optionsWithout(command, '-p', '--prompt', '-i', '--prompt-interactive', '-r', '--resume', '--session-id', '--session-file'), '--resume', id, `--prompt=${prompt}`],
+  fork: null,
   read(line) {
     switch (line['type']) {
       case 'init': return [{ type: 'session', id: text(line['session_id']), model: text(line['model']) }]

@@ -3,7 +3,7 @@
 // Test: test/tables/command-formats.test.ts.
 import { has, optionsWithout, valueOf } from './args.ts'
 import { amount, fields, shown, text } from './format.ts'
-import type { Options } from './args.ts'
+import type { Command, Options } from './args.ts'
 import type { Fields, Format, Observed } from './format.ts'
 
 export const OPENCODE_OPTIONS: Options = {
@@ -20,12 +20,17 @@ export const opencode: Format = {
   forgets: () => false,
   continues: (command) => has(command, '-s', '--session', '-c', '--continue'),
   ask: ({ args }, prompt) => [...args, '--', prompt],
-  resume: (command, id, prompt) => ['run', ...optionsWithout(command, '-s', '--session', '-c', '--continue', '--fork', '--title', '-f', '--file', '--command'), '-s', id, '--', prompt],
+  resume: (command, id, prompt) => [...inSession(command, id), '--', prompt],
+  fork: (command, id, prompt) => [...inSession(command, id), '--fork', '--', prompt],
   read(line) {
     const said = observe(line)
     const id = text(line['sessionID'])
     return said === null || id === '' ? said : [{ type: 'session', id }, ...said]
   },
+}
+
+function inSession(command: Command, id: string): readonly string[] {
+  return ['run', ...optionsWithout(command, '-s', '--session', '-c', '--continue', '--fork', '--title', '-f', '--file', '--command'), '-s', id]
 }
 
 function observe(line: Fields): Observed[] | null {
