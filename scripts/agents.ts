@@ -3,9 +3,9 @@
 // `node scripts/agents.ts [--only claude,codex] [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-agents by default.
 // test/agents finds them by `installed()`.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /** The versions whose behaviour docs/external-agents.md tells of. */
@@ -38,24 +38,43 @@ export function installed(name: AgentName, folder = agentsFolder()): string | nu
   return (JSON.parse(readFileSync(about, 'utf8')) as { version: string }).version === agent.version ? program : null
 }
 
-/** What is half there is removed first. The note `complete` is written last. */
-function install(name: AgentName, folder: string): boolean {
-  const agent = AGENTS[name]
-  const own = join(folder, name)
-  rmSync(own, { recursive: true, force: true })
-  mkdirSync(own, { recursive: true })
-  // Their install scripts put the native program in its place.
-  writeFileSync(join(own, 'package.json'), `${JSON.stringify({ private: true, allowScripts: { [agent.package]: true } })}\n`)
-  const args = ['install', '--save-exact', '--no-audit', '--no-fund', '--loglevel', 'error', `${agent.package}@${agent.version}`]
+export interface Package {
+  readonly package: string
+  readonly version: string
+}
+
+/** Installs an exact version into a folder of its own, which takes its place when it is whole: others may install at the same time. */
+export function installInto(own: string, what: Package, runsScripts: boolean): boolean {
+  mkdirSync(dirname(own), { recursive: true })
+  const fresh = mkdtempSync(`${own}.new-`)
+  try {
+    if (!fill(fresh, what, runsScripts)) return false
+    rmSync(own, { recursive: true, force: true })
+    renameSync(fresh, own)
+    return true
+  } catch (error) {
+    if (existsSync(join(own, 'complete'))) return true
+    throw error
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+/** The note `complete` is written last. */
+function fill(own: string, { package: name, version }: Package, runsScripts: boolean): boolean {
+  writeFileSync(join(own, 'package.json'), `${JSON.stringify({ private: true, allowScripts: { [name]: runsScripts } })}\n`)
+  const args = ['install', '--save-exact', '--no-audit', '--no-fund', '--loglevel', 'error', `${name}@${version}`]
   const began = performance.now()
-  const { status, error } = spawnSync('npm', args, { cwd: own, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS })
+  // Its compiled code would stay in the folder for temporary files.
+  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' }
+  const { status, error } = spawnSync('npm', args, { cwd: own, env, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS })
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
   if (status !== 0) {
-    console.error(`agents: ${agent.package}@${agent.version} could not be installed (${error?.message ?? `npm ended with ${status}`})`)
+    console.error(`${name}@${version} could not be installed (${error?.message ?? `npm ended with ${status}`}): it needs an npm registry that has it`)
     return false
   }
   writeFileSync(join(own, 'complete'), '')
-  console.log(`agents: ${agent.package}@${agent.version} installed in ${seconds} s`)
+  console.log(`${name}@${version} installed in ${seconds} s`)
   return true
 }
 
@@ -71,7 +90,8 @@ function main(): void {
   console.log(`agents: in ${folder}`)
   for (const name of wanted as AgentName[]) {
     if (installed(name, folder) !== null) console.log(`agents: ${AGENTS[name].package}@${AGENTS[name].version} is there`)
-    else if (!install(name, folder)) process.exitCode = 1
+    // Their install scripts put the native program in its place.
+    else if (!installInto(join(folder, name), AGENTS[name], true)) process.exitCode = 1
   }
 }
 
