@@ -4,6 +4,7 @@
 // Decides nothing itself (kernel/collecting.ts). Tests: test/tables/collector.test.ts, test/e2e/gc.test.ts.
 import { setImmediate } from 'node:timers/promises'
 import { Collecting, isOff, type GcRule, type GcRules } from '../kernel/collecting.ts'
+import { KernelError } from '../kernel/errors.ts'
 import { iso } from './times.ts'
 import type { GcEntryView, GcView } from '../api/history-views.ts'
 import type { GcConfig } from '../config/gc.ts'
@@ -115,7 +116,9 @@ export class Collector {
     const tally = new Tally(settings, false)
     for await (const due of this.#due(settings, tally)) {
       const entry = await entryOf(due, reads)
-      if (await removals.collect(due.uuid, due.exitedAt)) tally.put(entry)
+      const why = await removals.collect(due.uuid, due.exitedAt).catch(damagedAlone)
+      if (why === true) tally.put(entry)
+      else if (why !== false) tally.skip(due, why)
       // A turn for everybody else.
       await setImmediate()
       if (this.#stopped) break
@@ -158,6 +161,12 @@ function used({ bytes, freeBytes }: { readonly bytes: number; readonly freeBytes
 async function entryOf({ uuid, pid, name, exitedAt, bytes, rule }: Due, reads: CollectorParts['reads']): Promise<GcEntryView> {
   const agent = (await reads.find(uuid))?.spec.agent ?? ''
   return { uuid, pid, name, agent, exitedAt: iso(exitedAt), bytes, rule }
+}
+
+/** One that cannot be removed keeps nobody else from it. */
+function damagedAlone(error: unknown): string {
+  if (error instanceof KernelError && error.code === 'STORE_DAMAGED') return error.message
+  throw error
 }
 
 /** What a round has done, told one by one up to a limit. */

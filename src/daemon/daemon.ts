@@ -162,7 +162,7 @@ class RunningDaemon implements Daemon {
       waiter,
       past: { resumable: (query) => resumable({ table, store }, query), lineage: (ref) => lineage({ table, store, reads }, ref) },
       removals, collector,
-      archive: new Archive({ store, pipeline, clock, sweeper, get: (uuid) => reads.get(uuid), find: (uuid) => reads.find(uuid), reading: (ref, work) => removals.reading(ref, work) }),
+      archive: new Archive({ store, pipeline, clock, sweeper, get: (uuid) => reads.get(uuid), find: (uuid) => reads.find(uuid), gc: () => settings.gc(), reading: (ref, work) => removals.reading(ref, work) }),
       pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),
       agents: (query) => agentsView(query, { paths, settings }),

@@ -34,6 +34,9 @@ async function writeLarge(state: string, steps: number): Promise<number> {
   return scribe.get(LARGE).seq
 }
 
+/** What is written here ended long ago. */
+const keepAll = (home: DaemonHome): Promise<void> => writeFile(home.where.configFile, 'gc: { retention_days: 0, max_entries: 0 }\n')
+
 async function untilSo(look: () => Promise<boolean>, words: string): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
   while (!(await look())) if (performance.now() > deadline) throw new Error(`${words} did not come true within ${LIMIT_MS} ms`)
@@ -53,10 +56,9 @@ describe('a daemon that is killed', () => {
     await home.start()
     await home.stop()
     const uuids = await writePast(home.where.state, 120)
-    await home.start()
-    await home.client.post('/v1/processes', { cwd: home.work, argv: ['true'] })
-    const ask = (): Promise<GcView> => home.client.post('/v1/gc', {}, { extraMs: 60_000 })
     await writeFile(home.where.configFile, 'gc: { retention_days: 0, max_entries: 20 }\n')
+    await home.start()
+    const ask = (): Promise<GcView> => home.client.post('/v1/gc', {}, { extraMs: 60_000 })
     for (let round = 0; round < ROUNDS; round++) {
       await killedAfter(home, ask, 2 + round * 8)
       await home.start()
@@ -77,6 +79,7 @@ describe('a daemon that is killed', () => {
     await using home = await DaemonHome.make()
     await home.start()
     await home.stop()
+    await keepAll(home)
     const facts = await writeLarge(home.where.state, STEPS)
     const steps = join(home.work, 'out', 'steps')
     const ask = (): Promise<ExportedView> => home.client.post(`/v1/processes/${LARGE}/export`, { dir: join(home.work, 'out') }, { extraMs: 60_000 })
@@ -108,6 +111,7 @@ describe('a daemon that is killed', () => {
     await using home = await DaemonHome.make()
     await home.start()
     await home.stop()
+    await keepAll(home)
     const facts = await writeLarge(home.where.state, STEPS)
     await home.start()
     const out = join(home.work, 'out')

@@ -12,6 +12,7 @@ import { processView } from '../views.ts'
 import { factOf } from './event-lines.ts'
 import { damage, jsonOf, linesOf, type Line } from './reading.ts'
 import type { ImportedView } from '../../api/history-views.ts'
+import type { GcConfig } from '../../config/gc.ts'
 import type { Fact } from '../../kernel/facts.ts'
 import type { Process, Uuid } from '../../kernel/types.ts'
 import type { Staging, Store } from '../../store/store.ts'
@@ -26,6 +27,7 @@ const MAX_PROCESSES = 10_000
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** No PID of any machine comes near it; those above would use up the counter. */
 const MAX_PID = 2 ** 48
+const DAY_MS = 86_400_000
 
 type Imported = ImportedView['processes'][number]
 
@@ -35,6 +37,8 @@ export interface ImportParts {
   readonly clock: Clock
   readonly sweeper: { sweep(): void }
   readonly find: (uuid: Uuid) => Promise<Process | undefined>
+  /** what is kept of the ended */
+  readonly gc: () => Promise<GcConfig>
 }
 
 export class Importer {
@@ -81,12 +85,19 @@ export class Importer {
       }
       const ended = await this.#end(staging, journal.process)
       await this.#publish(staging, ended, journal.lastPid)
-      const warnings = [...journal.warnings, ...checkpoint, ...(ended === journal.process ? [] : ['it had not ended: here it is interrupted, and can be resumed'])]
+      const warnings = [...journal.warnings, ...checkpoint, ...(ended === journal.process ? [] : ['it had not ended: here it is interrupted, and can be resumed']), ...await this.#tooOld(ended)]
       return { uuid, pid: ended.pid, name: ended.spec.name, facts: ended.seq, dir, warnings }
     } finally {
       await staging[Symbol.asyncDispose]()
       sweeper.sweep()
     }
+  }
+
+  /** It would not stay for long. */
+  async #tooOld({ pinned, clock: { exitedAt } }: Process): Promise<string[]> {
+    const days = ((this.#parts.clock.now().wall) - (exitedAt ?? Infinity)) / DAY_MS
+    const { retention_days: kept } = await this.#parts.gc()
+    return !pinned && kept > 0 && days > kept ? [`it ended ${Math.floor(days)} days ago, so the next collection takes it, unless it is pinned (\`reeve pin\`)`] : []
   }
 
   #add(staging: Staging, facts: readonly Fact[]): Promise<void> {
