@@ -1,25 +1,37 @@
-// What containment costs, against a plain child process in the same run, interleaved: from the spawn to the first byte that
-// the program writes, from the kill to nobody left, and the end of 100 programs at once. Bars are those of the design.
-// Usage: node bench/spawn.ts [rounds, 300 if not given].
+// What containment costs, against a plain child process and pm2 (if `node scripts/peers.ts` has installed it) in the same run,
+// interleaved: from the spawn until the program runs, from the kill until nobody is left, the end of 100 at once, who is left
+// of the torture tree, and the manager's memory. Bars are those of the design.
+// Usage: node bench/spawn.ts [rounds, 200 if not given].
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openContainer } from '../src/drivers/contain/container.ts'
-import type { Container, Containment } from '../src/drivers/contain/contain.ts'
+import type { Container } from '../src/drivers/contain/contain.ts'
 import type { ContainmentKind } from '../src/kernel/types.ts'
+import { eventually, killLeft, livingWith, newToken, sleepersWith, TORTURE_SLEEPERS } from '../test/support/living.ts'
+import { startDaemon, statusKb } from './daemon.ts'
+import { startPm2 } from './pm2.ts'
+import type { Pm2 } from './pm2.ts'
+import { inFolder, median, percentile, timed } from './support.ts'
 
-const ROUNDS = Number(process.argv[2] ?? 300)
-const WARM_UP_ROUNDS = 20
+const ROUNDS = Number(process.argv[2] ?? 200)
+const WARM_UP_ROUNDS = 10
+/** Many at once, and how often. */
 const MANY = 100
 const MANY_ROUNDS = 5
+const ROW = 10
+/** For whom a kill has reached to be gone, and for memory to be what it stays. */
+const SETTLE_MS = 1_500
 /** Writes at once, and lives on. */
 const ARGV = ['/usr/bin/tail', '-f', import.meta.filename] as const
+const TORTURE = resolve(import.meta.dirname, '../test/support/programs/torture.sh')
 const UUID = '01920000-0000-7000-8000-000000000000'
 const SPAWN_BARS: Readonly<Record<string, number>> = { cgroup: 1.5, pidns: 2.5 }
-const STOP_BAR = 3
+const STOP_BARS: Readonly<Record<string, number>> = { cgroup: 3, pidns: 3, group: 3 }
+const PM2_BARS = { spawn: 0.5, stop: 0.1 }
 const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
 
 /** One program that runs. */
@@ -29,12 +41,18 @@ interface Running {
   release(): Promise<unknown>
 }
 
-type Contender = () => Promise<Running>
+interface Contender {
+  start(argv: readonly string[]): Promise<Running>
+  /** how all are ended at once, if not one by one */
+  killAll?(): Promise<void>
+}
 
-async function plain(): Promise<Running> {
-  const child = spawn(ARGV[0], ARGV.slice(1), { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  await once(child.stdout, 'data')
-  return { kill: () => killPlain(child), release: () => Promise.resolve() }
+const plain: Contender = {
+  async start([program = '', ...args]) {
+    const child = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    await once(child.stdout, 'data')
+    return { kill: () => killPlain(child), release: () => Promise.resolve() }
+  },
 }
 
 async function killPlain(child: ChildProcess): Promise<void> {
@@ -43,86 +61,148 @@ async function killPlain(child: ChildProcess): Promise<void> {
   await exited
 }
 
-function owned(container: Container, kind: ContainmentKind, stateDir: string): Contender {
+function owned(container: Container, kind: ContainmentKind, dir: string): Contender {
   let pid = 0
-  return async () => {
-    const containment: Containment = await container.open(container.plan(UUID, ++pid, kind), stateDir)
-    const program = await containment.spawn({ argv: ARGV, cwd: stateDir, env, stdin: 'null' })
-    await once(program.stdout, 'data')
-    return {
-      async kill() {
-        const { outcome } = await containment.stop({ signal: 'SIGKILL', graceMs: 0 })
-        if (outcome !== 'killed') throw new Error(`${kind}: ${outcome}`)
-      },
-      release: () => containment.dispose(),
-    }
+  return {
+    async start(argv) {
+      const containment = await container.open(container.plan(UUID, ++pid, kind), dir)
+      const program = await containment.spawn({ argv, cwd: dir, env, stdin: 'null' })
+      await once(program.stdout, 'data')
+      return {
+        async kill() {
+          const { outcome } = await containment.stop({ signal: 'SIGKILL', graceMs: 0 })
+          if (outcome !== 'killed') throw new Error(`${kind}: ${outcome}`)
+        },
+        release: () => containment.dispose(),
+      }
+    },
+  }
+}
+
+function managed(pm2: Pm2): Contender {
+  return {
+    async start(argv) {
+      const name = await pm2.start(argv)
+      return { kill: () => pm2.remove(name), release: () => Promise.resolve() }
+    },
+    killAll: () => pm2.remove('all'),
   }
 }
 
 interface Times {
-  readonly spawned: number[]
+  /** each after those of the others */
+  readonly alone: number[]
+  /** each right after another of its kind */
+  readonly inRow: number[]
   readonly killed: number[]
   readonly many: number[]
 }
 
-async function timed<T>(times: number[] | null, work: () => Promise<T>): Promise<T> {
-  const begun = performance.now()
-  const result = await work()
-  times?.push(performance.now() - begun)
-  return result
+async function oneRound({ start }: Contender, times: Times | null): Promise<void> {
+  let running: Running | null = null
+  const spawnMs = await timed(async () => { running = await start(ARGV) })
+  const killMs = await timed(() => running?.kill())
+  await (running as Running | null)?.release()
+  times?.alone.push(spawnMs)
+  times?.killed.push(killMs)
 }
 
-async function oneRound(contender: Contender, times: Times | null): Promise<void> {
-  const running = await timed(times?.spawned ?? null, contender)
-  await timed(times?.killed ?? null, () => running.kill())
-  await running.release()
-}
-
-async function manyRound(contender: Contender, times: Times): Promise<void> {
+async function manyRound({ start, killAll }: Contender, times: Times): Promise<void> {
   const running: Running[] = []
-  for (let n = 0; n < MANY; n++) running.push(await contender())
-  await timed(times.many, () => Promise.all(running.map((one) => one.kill())))
+  for (let n = 0; n < MANY; n++) {
+    const ms = await timed(async () => { running.push(await start(ARGV)) })
+    if (n % ROW > 0) times.inRow.push(ms)
+  }
+  times.many.push(await timed(() => (killAll ? killAll() : Promise.all(running.map((one) => one.kill())))))
   await Promise.all(running.map((one) => one.release()))
 }
 
 async function interleave(contenders: ReadonlyMap<string, Contender>): Promise<Map<string, Times>> {
-  const times = new Map([...contenders.keys()].map((name): [string, Times] => [name, { spawned: [], killed: [], many: [] }]))
+  const times = new Map([...contenders.keys()].map((name): [string, Times] => [name, { alone: [], inRow: [], killed: [], many: [] }]))
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     for (const [name, contender] of contenders) await oneRound(contender, round < 0 ? null : times.get(name) ?? null)
   }
   for (let round = 0; round < MANY_ROUNDS; round++) {
-    for (const [name, contender] of contenders) await manyRound(contender, times.get(name) ?? { spawned: [], killed: [], many: [] })
+    for (const [name, contender] of contenders) await manyRound(contender, times.get(name) as Times)
   }
   return times
 }
 
-function quantile(list: readonly number[], q: number): number {
-  const sorted = list.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
+/** Of a tree of ten ways to leave one's parent: how many live when the kill is done. */
+async function survivors({ start }: Contender): Promise<number> {
+  const token = newToken()
+  try {
+    // A first word of its own: the tree's goes to /dev/stdout, which cannot be opened where stdout is a socket.
+    const running = await start(['/bin/sh', '-c', 'echo up; exec sh "$@"', 'sh', TORTURE, token, 'stay', 'all'])
+    await eventually(() => sleepersWith(token).length === TORTURE_SLEEPERS + 1, 'the tree stands')
+    await running.kill()
+    await delay(SETTLE_MS)
+    const left = sleepersWith(token).length
+    await running.release()
+    return left
+  } finally {
+    if (livingWith(token).length > 0) killLeft(token)
+  }
 }
 
-function columns(list: readonly number[], reference: readonly number[], bar: number | undefined): Record<string, string> {
-  const ratio = quantile(list, 0.5) / quantile(reference, 0.5)
-  return { p50Ms: quantile(list, 0.5).toFixed(2), p99Ms: quantile(list, 0.99).toFixed(2), ratio: ratio.toFixed(2), bar: bar === undefined ? '' : `≤ ${bar}`, holds: bar === undefined ? '' : ratio <= bar ? 'yes' : 'NO' }
+type Bars = Readonly<Record<string, number>>
+
+function print(title: string, times: ReadonlyMap<string, Times>, of: (times: Times) => readonly number[], bars: Bars, pm2Bar: number | null): void {
+  const [floor, peer] = ['plain', 'pm2'].map((name) => times.get(name)).map((each) => (each ? median(of(each)) : Number.NaN))
+  console.log(`\n${title}`)
+  console.table(Object.fromEntries([...times].map(([name, each]) => {
+    const [p50, p99] = [median(of(each)), percentile(of(each), 0.99)]
+    const bar = bars[name]
+    const isOurs = name in STOP_BARS && pm2Bar !== null && times.has('pm2')
+    return [name, {
+      'p50 ms': p50.toFixed(2), 'p99 ms': p99.toFixed(2), '× plain': (p50 / (floor ?? 1)).toFixed(2), 'wanted': bar === undefined ? '' : `≤ ${bar}`, 'reached': bar === undefined ? '' : p50 / (floor ?? 1) <= bar ? 'yes' : 'NO',
+      '× pm2': (p50 / (peer ?? 1)).toFixed(2), 'wanted ': isOurs ? `≤ ${pm2Bar}` : '', 'reached ': isOurs ? (p50 / (peer ?? 1) <= pm2Bar ? 'yes' : 'NO') : '',
+    }]
+  })))
 }
 
-function print(title: string, times: ReadonlyMap<string, Times>, of: (times: Times) => readonly number[], bar: (name: string) => number | undefined): void {
-  const reference = times.get('plain')
-  if (reference === undefined) return
-  console.log(title)
-  console.table(Object.fromEntries([...times].map(([name, each]) => [name, columns(of(each), of(reference), bar(name))])))
+async function ownResidentKb(home: string): Promise<readonly [number, number]> {
+  await using daemon = await startDaemon(home)
+  await delay(SETTLE_MS)
+  const idle = statusKb(daemon.pid, 'VmRSS')
+  const body = { argv: [...ARGV], cwd: home, env }
+  for (let done = 0; done < MANY; done += 10) await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
+  await delay(SETTLE_MS)
+  return [idle, statusKb(daemon.pid, 'VmRSS')]
 }
 
-const stateDir = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
-const container = await openContainer({ stateDir, daemonId: 'bench', log: console.error })
-try {
+async function pm2ResidentKb(pm2: Pm2): Promise<readonly [number, number]> {
+  await delay(SETTLE_MS)
+  const idle = pm2.residentKb()
+  for (let n = 0; n < MANY; n++) await pm2.start(ARGV)
+  await delay(SETTLE_MS)
+  const full = pm2.residentKb()
+  await pm2.remove('all')
+  return [idle, full]
+}
+
+const mb = ([idle, full]: readonly [number, number]): object => ({ 'no child': `${(idle / 1024).toFixed(1)} MB`, [`${MANY} children`]: `${(full / 1024).toFixed(1)} MB`, 'for each': `${((full - idle) / MANY).toFixed(0)} KB` })
+
+async function main(dir: string): Promise<void> {
+  for (const name of ['state', 'pm2', 'home']) await mkdir(join(dir, name), { mode: 0o700 })
+  await using container = await openContainer({ stateDir: join(dir, 'state'), daemonId: 'bench', log: console.error })
+  await using pm2 = await startPm2(join(dir, 'pm2'))
+  const memory = pm2 === null ? {} : { pm2: mb(await pm2ResidentKb(pm2)) }
   const contenders = new Map<string, Contender>([['plain', plain]])
-  for (const { kind, ok } of container.probes) if (ok) contenders.set(kind, owned(container, kind, stateDir))
+  for (const { kind, ok } of container.probes) if (ok) contenders.set(kind, owned(container, kind, dir))
+  if (pm2 === null) console.log('pm2 is not installed: node scripts/peers.ts')
+  else contenders.set('pm2', managed(pm2))
   const times = await interleave(contenders)
-  print('from the spawn until it runs', times, ({ spawned }) => spawned, (name) => SPAWN_BARS[name])
-  print('from the kill until nobody is left', times, ({ killed }) => killed, () => undefined)
-  print(`stop ${MANY} at once, until all are gone`, times, ({ many }) => many, (name) => (name === 'plain' ? undefined : STOP_BAR))
-} finally {
-  await container[Symbol.asyncDispose]()
-  await rm(stateDir, { recursive: true, force: true })
+  print('from the spawn until it runs, one alone', times, ({ alone }) => alone, SPAWN_BARS, PM2_BARS.spawn)
+  print('the same, right after another of its kind', times, ({ inRow }) => inRow, SPAWN_BARS, PM2_BARS.spawn)
+  print('from the kill until nobody is left', times, ({ killed }) => killed, {}, null)
+  print(`stop ${MANY} at once, until all are gone`, times, ({ many }) => many, STOP_BARS, PM2_BARS.stop)
+  console.log('\nof the torture tree, who lives on after its end')
+  const left: [string, string][] = []
+  for (const [name, contender] of contenders) left.push([name, `${await survivors(contender)} of ${TORTURE_SLEEPERS + 1}`])
+  console.table(Object.fromEntries(left))
+  console.log('\nresident memory of the manager')
+  console.table({ reeve: mb(await ownResidentKb(join(dir, 'home'))), ...memory })
 }
+
+await inFolder(main)

@@ -1,0 +1,82 @@
+// pm2 as a peer of the containment's benchmark, if `node scripts/peers.ts` has installed it: a manager of its own in a folder
+// of its own. It is measured by what it was asked and by what runs, never by its own words.
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, openSync, readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { createRequire } from 'node:module'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { installedPm2 } from '../scripts/peers.ts'
+import { statusKb } from './daemon.ts'
+
+type Done<T> = (error: Error | null, value?: T) => void
+interface Row {
+  readonly pid?: number
+}
+interface Api {
+  connect(done: Done<void>): void
+  disconnect(): void
+  start(options: object, done: Done<unknown>): void
+  delete(name: string, done: Done<unknown>): void
+  list(done: Done<Row[]>): void
+  killDaemon(done: Done<void>): void
+}
+
+export interface Pm2 extends AsyncDisposable {
+  /** Resolves when the program has said so; its first word of `argv` is a program, not a script of Node's. */
+  start(argv: readonly string[]): Promise<string>
+  /** Resolves when nobody whom it knows is left. `all` is a name, too. */
+  remove(name: string): Promise<void>
+  /** resident memory of the manager */
+  residentKb(): number
+}
+
+function asked<T>(call: (done: Done<T>) => void): Promise<T> {
+  return new Promise((resolve, reject) => call((error, value) => (error ? reject(error) : resolve(value as T))))
+}
+
+/** Null if it is not installed. */
+export async function startPm2(home: string): Promise<Pm2 | null> {
+  const folder = installedPm2()
+  if (folder === null) return null
+  Object.assign(process.env, { PM2_HOME: home, PM2_DISABLE_VERSION_CHECK: 'true' })
+  const pm2 = createRequire(import.meta.url)(folder) as Api
+  await asked<void>((done) => pm2.connect(done))
+  const fifo = join(home, 'up')
+  execFileSync('mkfifo', [fifo])
+  // Both ends: so it never ends.
+  const fd = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK)
+  const ups = new Socket({ fd, readable: true, writable: false })
+  let count = 0
+  return {
+    async start([program = '', ...args]) {
+      const name = `p${count++}`
+      const up = once(ups, 'data')
+      await asked((done) => pm2.start({ name, script: '/bin/sh', args: ['-c', 'echo > "$0"; exec "$@"', fifo, program, ...args], interpreter: 'none', autorestart: false, cwd: home }, done))
+      await up
+      return name
+    },
+    async remove(name) {
+      const pids = (await asked<Row[]>((done) => pm2.list(done))).map(({ pid }) => pid ?? 0)
+      await asked((done) => pm2.delete(name, done))
+      // One of many is asked for by name: who is left of the others is not waited for.
+      if (name === 'all') while (pids.some(isAlive)) await delay(1)
+    },
+    residentKb: () => statusKb(Number(readFileSync(join(home, 'pm2.pid'), 'utf8')), 'VmRSS'),
+    async [Symbol.asyncDispose]() {
+      await asked<void>((done) => pm2.killDaemon(done))
+      pm2.disconnect()
+      ups.destroy()
+    },
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    closeSync(openSync(`/proc/${pid}/stat`, 'r'))
+    return pid > 0
+  } catch {
+    return false
+  }
+}
