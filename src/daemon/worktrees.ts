@@ -172,7 +172,7 @@ export class Worktrees {
 
   async #there(fact: RecordFact, step: number): Promise<RecordFact> {
     if (await isThere(this.#recordsOf(fact.uuid))) return fact
-    throw new KernelError('INVALID', `the files of step ${step} were recorded by process ${fact.uuid}, which was removed with them`)
+    throw new KernelError('INVALID', `the files of step ${step} were recorded by process ${fact.uuid}, and are not here: they go with that process, and no export has them`)
   }
 
   /** From now on the origin may go: the record is the fork's own. */

@@ -99,7 +99,7 @@ test('it goes on when its origin is removed, and so does a fork of it', async ()
   expect(existsSync(origin.worktree?.dir ?? '')).toBe(false)
   const { view: grandchild } = await fork(child, { message: 'and now' })
   expect([text(child, 'a.txt'), text(grandchild, 'a.txt'), grandchild.originUuid]).toEqual(['6\n', '6\n', child.uuid])
-  expect(await refused(child.uuid, { withFiles: true, fromStep: 2 })).toBe(`400 INVALID the files of step 2 were recorded by process ${origin.uuid}, which was removed with them`)
+  expect(await refused(child.uuid, { withFiles: true, fromStep: 2 })).toBe(`400 INVALID the files of step 2 were recorded by process ${origin.uuid}, and are not here: they go with that process, and no export has them`)
 })
 
 test('files of a fork from before it was forked are those of its origin', async () => {

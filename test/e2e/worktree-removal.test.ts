@@ -1,5 +1,5 @@
 // A worktree goes with its process: by `reeve rm`, by collection, and at the next start of a daemon that was killed in between.
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessView } from '../../src/api/views.ts'
@@ -48,6 +48,22 @@ test('rm also takes what the making of records has left', async () => {
   mkdirSync(join(daemon.paths.state, 'files', `${uuid}.git.new`), { recursive: true })
   await runCli(daemon.home, ['rm', uuid])
   expect(left()).toEqual([])
+})
+
+test('a collection takes it as rm does, and leaves one in which somebody works to the next round', async () => {
+  await daemon.stop()
+  writeFileSync(daemon.paths.configFile, 'gc: { retention_days: 0, max_entries: 1 }\n')
+  await daemon.start()
+  const one = await done('one', 'one')
+  const two = await done('two', 'two')
+  const three = await done('three', 'three')
+  const other = await daemon.sh('sleep 600', { cwd: two.worktree?.dir ?? '' })
+  expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)
+  expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), readdirSync(join(daemon.paths.state, 'worktrees'))]).toEqual(['one', [two.uuid, three.uuid]])
+  await daemon.signal(other.uuid, 'SIGKILL')
+  await daemon.ended(other.uuid)
+  expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)
+  expect(repository.git('show', `refs/reeve/salvage/${two.uuid}:b.txt`)).toBe('two')
 })
 
 test('what cannot be judged stays, and the process goes', async () => {
