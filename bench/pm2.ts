@@ -33,7 +33,12 @@ export interface Pm2 extends AsyncDisposable {
 }
 
 function asked<T>(call: (done: Done<T>) => void): Promise<T> {
-  return new Promise((resolve, reject) => call((error, value) => (error ? reject(error) : resolve(value as T))))
+  return new Promise((resolve, reject) => {
+    call((error, value) => {
+      if (error) reject(error)
+      else resolve(value as T)
+    })
+  })
 }
 
 /** Null if it is not installed. */

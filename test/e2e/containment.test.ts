@@ -65,5 +65,5 @@ test('a kind that hangs when it is tried holds up the start for a while only', a
   await using _ = await withUnshare('exec sleep 3600')
   await using daemon = await LocalDaemon.start()
   const [, pidns] = await checksOf(daemon)
-  expect(pidns).toMatchObject({ ok: false, detail: 'no namespace was there after 2 s' })
+  expect(pidns).toMatchObject({ ok: false, detail: 'no namespace was there after 5 s' })
 })

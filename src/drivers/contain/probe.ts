@@ -20,7 +20,7 @@ import { Namespaces } from './namespaces.ts'
 import { PidnsCage } from './pidns.ts'
 
 /** For all the steps of one kind. Who is slower than this at the start of a daemon is not to be relied on. */
-const PROBE_MS = 2_000
+const PROBE_MS = 5_000
 
 const PROBE_POLL_MS = 5
 /** After a failure. */
@@ -106,7 +106,7 @@ async function complaintOf(cage: Cage, marker: string): Promise<string | null> {
 async function tryOut(cage: Cage, marker: string): Promise<void> {
   const deadline = performance.now() + PROBE_MS
   const expect = async (done: () => boolean, complaint: string): Promise<void> => {
-    if (!(await until(done, deadline - performance.now(), { ...cage.waiting, pollMs: PROBE_POLL_MS }))) throw new Error(complaint)
+    if (!(await until(done, Math.max(1, deadline - performance.now()), { ...cage.waiting, pollMs: PROBE_POLL_MS }))) throw new Error(complaint)
   }
   await cage.prepare()
   const trial = startTrial(cage, marker, Math.max(1, Math.ceil(deadline - performance.now())))
