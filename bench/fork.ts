@@ -11,7 +11,7 @@ import type { FactBody } from '../src/kernel/facts.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import type { Commit, Store } from '../src/store/store.ts'
 import { Scribe, forkedOf, modelFinished, specOf, toolFinished, uuidOf } from '../test/support/store-facts.ts'
-import { ROUNDS, inFolder, interleave, median, openFloor, printTable, timed } from './support.ts'
+import { ROUNDS, inFolder, interleave, median, openFloor, printTable } from './support.ts'
 import type { Row, Samples } from './support.ts'
 
 const TEXT = 'x'.repeat(2_048)
@@ -169,6 +169,14 @@ async function readAll(store: Store, uuid: string): Promise<number> {
   }
 }
 
+/** The processor's time, in ms: what is read is in memory, and the clock tells more of the neighbours. */
+async function cpuOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
 /** 5,000 steps in one journal, and in a line of 100 forks with 50 steps each. */
 async function benchLine(): Promise<Row> {
   return inFolder(async (dir) => {
@@ -181,12 +189,12 @@ async function benchLine(): Promise<Row> {
       await store.commit(scribe.fork(uuidOf(fork + 2), origin, scribe.get(origin).seq, ...Array.from({ length: LINE_STEPS / LINE }, (_, index) => stepFacts(first + index)).flat()))
     }
     const rounds: { one: number; line: number }[] = []
-    while (rounds.length < ROUNDS) {
-      const one = await timed(() => readAll(store, A))
-      rounds.push({ one, line: await timed(() => readAll(store, uuidOf(LINE + 1))) })
+    while (rounds.length < 3 * ROUNDS) {
+      const one = await cpuOf(() => readAll(store, A))
+      rounds.push({ one, line: await cpuOf(() => readAll(store, uuidOf(LINE + 1))) })
     }
     const [one, line] = [median(rounds.map((round) => round.one)), median(rounds.map((round) => round.line))]
-    return { what: `${LINE_STEPS} steps through ${LINE} forks`, floor: ms(one), ours: ms(line), ratio: line / one, reach: '<= 1.3', ok: line / one <= 1.3 }
+    return { what: `${LINE_STEPS} steps through ${LINE} forks, CPU`, floor: ms(one), ours: ms(line), ratio: line / one, reach: '<= 1.3', ok: line / one <= 1.3 }
   })
 }
 
