@@ -55,11 +55,11 @@ describe.each(KINDS)('$name', (kind) => {
   test('kill -9 of the daemon leaves nothing, and the session goes on', async () => {
     const { uuid } = await bench.start(`${TASKS.hang} now`)
     await started()
+    const sessionId = await patiently(async () => (await bench.daemon.view(uuid)).sessionId, 'its session is recorded')
     await bench.daemon.kill()
     await bench.daemon.nothingLeft()
     await bench.nothingLeft()
     await bench.daemon.start()
-    const { sessionId } = await bench.daemon.view(uuid)
     await goesOn(uuid, sessionId)
     await bench.nothingLeft()
   })
