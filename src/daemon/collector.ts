@@ -44,6 +44,7 @@ export class Collector {
   /** the round that is on, or the last one */
   #round: Promise<unknown> = Promise.resolve()
   #lastMono: number | null = null
+  readonly #halted = Promise.withResolvers<void>()
   #stopped = false
   #isUnreadable = false
 
@@ -62,6 +63,7 @@ export class Collector {
   /** Resolves when the process in hand is done with. */
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#halted.resolve()
     this.#cancel()
     await this.#round.catch(() => {})
   }
@@ -108,10 +110,10 @@ export class Collector {
   }
 
   async #run(): Promise<GcView> {
-    const { store, removals, sweeper, config, reads } = this.#parts
+    const { store, removals, config, reads } = this.#parts
     const settings = await config()
     // What was removed before and is not cleared away yet would be counted once more.
-    await sweeper.idle()
+    await this.#cleared()
     const before = await store.size()
     const tally = new Tally(settings, false)
     for await (const due of this.#due(settings, tally)) {
@@ -123,9 +125,14 @@ export class Collector {
       await setImmediate()
       if (this.#stopped) break
     }
-    await sweeper.idle()
+    await this.#cleared()
     const after = await store.size()
     return tally.view(after, Math.max(0, used(before) - used(after)))
+  }
+
+  /** A daemon that stops waits for no more than the piece in hand. */
+  #cleared(): Promise<void> {
+    return Promise.race([this.#parts.sweeper.idle(), this.#halted.promise])
   }
 
   /** Those that go, the oldest first; up to the first that stays. */

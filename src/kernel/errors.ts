@@ -13,7 +13,7 @@ export const ERRORS = {
   INVALID: { meaning: 'The request does not make sense for this process or has a wrong value.', hint: 'See `reeve help` for the verb, or `reeve inspect` for the process.', http: 400, exit: 64 },
   NOT_FOUND: { meaning: 'No such process, or it has ended.', hint: '`reeve ps -a` lists all processes, also the ended ones.', http: 404, exit: 3 },
   AMBIGUOUS: { meaning: 'More than one process fits the name or number.', hint: 'Use more digits of the ID; the candidates are listed.', http: 409, exit: 3 },
-  COLLECTED: { meaning: 'The process existed and was removed.', hint: 'It cannot be brought back; `reeve ps -a` lists what is there.', http: 410, exit: 3 },
+  COLLECTED: { meaning: 'The process existed and was removed.', hint: 'Only an export of it can bring it back (`reeve import`); `reeve ps -a` lists what is there.', http: 410, exit: 3 },
   CONFLICT: { meaning: 'Something with that name is already there, or a process that must have ended has not.', hint: 'Choose another name, or end the process that is in the way (`reeve stop`).', http: 409, exit: 1 },
   PERMISSION: { meaning: 'The sender may not do this to that process.', hint: 'PID 0 and your own supervisor cannot be signalled.', http: 403, exit: 1 },
   RESOURCE_EXHAUSTED: { meaning: 'The table of live processes or a queue is full.', hint: 'Wait for processes to end, suspend some, or raise `maxProcesses` in the configuration.', http: 429, exit: 125 },

@@ -73,7 +73,7 @@ describe('a daemon that is killed', () => {
     expect(done.store.freeBytes).toBeLessThan(done.store.bytes)
     await sound(home)
     expect((await home.stop()).code).toBe(0)
-  }, 120_000)
+  }, 240_000)
 
   test('in the middle of an export has made all of it or nothing, and the next one makes it', async () => {
     await using home = await DaemonHome.make()
@@ -105,7 +105,7 @@ describe('a daemon that is killed', () => {
     await home.client.delete(`/v1/processes/${LARGE}`)
     expect((await home.client.post<ImportedView>('/v1/import', { dir: join(home.work, 'out') }, { extraMs: 60_000 })).processes).toMatchObject([{ facts, warnings: [] }])
     await sound(home)
-  }, 120_000)
+  }, 240_000)
 
   test('in the middle of an import has all of it or nothing, gives back the room, and the next one brings it', async () => {
     await using home = await DaemonHome.make()
@@ -145,5 +145,5 @@ describe('a daemon that is killed', () => {
     expect((await home.view('large')).step).toBe(STEPS + 1)
     await sound(home)
     expect((await home.stop()).code).toBe(0)
-  }, 180_000)
+  }, 240_000)
 })

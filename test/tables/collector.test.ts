@@ -164,6 +164,18 @@ test('with a configuration that cannot be used it takes nothing, says so once, a
   await expect(here.collector.run().then(({ count }) => count)).resolves.toBe(0)
 })
 
+test('a daemon that stops does not wait until all is cleared away', async () => {
+  await using here = await place(3, { max_entries: 1 })
+  const forever = new Promise<void>(() => {})
+  const collector = new Collector({
+    store: here.at.store, reads: here.reads, removals: here.removals, sweeper: { idle: () => forever }, clock: here.clock, log: () => {},
+    config: async () => ({ ...OFF, max_entries: 1 }),
+  })
+  const round = collector.run()
+  await collector.stop()
+  expect((await round).dryRun).toBe(false)
+})
+
 test('with all rules off nothing is even looked for', async () => {
   await using here = await place(3)
   expect(await here.collector.run()).toMatchObject({ count: 0, entries: [], rules: { retentionDays: 0, maxEntries: 0, maxBytes: 0 } })

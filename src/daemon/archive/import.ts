@@ -28,6 +28,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** No PID of any machine comes near it; those above would use up the counter. */
 const MAX_PID = 2 ** 48
 const DAY_MS = 86_400_000
+/** With a configuration that cannot be read nothing is collected. */
+const NO_RULES = { retention_days: 0 }
 
 type Imported = ImportedView['processes'][number]
 
@@ -95,8 +97,8 @@ export class Importer {
 
   /** It would not stay for long. */
   async #tooOld({ pinned, clock: { exitedAt } }: Process): Promise<string[]> {
-    const days = ((this.#parts.clock.now().wall) - (exitedAt ?? Infinity)) / DAY_MS
-    const { retention_days: kept } = await this.#parts.gc()
+    const days = (this.#parts.clock.now().wall - (exitedAt ?? Infinity)) / DAY_MS
+    const { retention_days: kept } = await this.#parts.gc().catch(() => NO_RULES)
     return !pinned && kept > 0 && days > kept ? [`it ended ${Math.floor(days)} days ago, so the next collection takes it, unless it is pinned (\`reeve pin\`)`] : []
   }
 
