@@ -123,6 +123,20 @@ test('what is left out is named up to a hundred, and counted', async () => {
   expect(await records.record(0)).toMatchObject({ left: { length: 100 }, more: 30 })
 })
 
+test.skipIf(process.getuid?.() === 0)('what cannot be read is left out', async () => {
+  repository.commit({ 'a.txt': 'a', 'dir/b.txt': 'b', 'dir/c.txt': 'c' })
+  const records = await begin()
+  await records.record(0)
+  repository.write({ 'new.txt': 'n' }, work)
+  chmodSync(join(work, 'a.txt'), 0)
+  writeFileSync(join(work, 'a.txt.more'), 'm')
+  chmodSync(join(work, 'dir'), 0)
+  const { commit, left } = await records.record(1)
+  chmodSync(join(work, 'dir'), 0o755)
+  expect(left).toEqual(['a.txt', 'dir/b.txt', 'dir/c.txt'].map((path) => ({ path, why: 'unreadable' })))
+  expect(Object.keys(filesOf((await forked(commit)).dir)).toSorted()).toEqual(['a.txt.more', 'new.txt'])
+})
+
 test('a submodule is left out, and its empty place comes back', async () => {
   const other = Repository.make(join(contained.dir, 'other'), contained.dir)
   other.commit({ 'o.txt': 'o' })

@@ -130,8 +130,10 @@ export class Records {
     const path = Buffer.concat([Buffer.from(`${this.#place.worktree}/`), name])
     const stat = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+      if (error.code === 'EACCES') return 'unreadable' as const
       throw error
     })
+    if (stat === 'unreadable') return stat
     if (stat?.isSymbolicLink() === true) return 'link'
     if (stat?.isFile() !== true) return 'gone'
     if (stat.size > MAX_FILE_BYTES) return 'large'
