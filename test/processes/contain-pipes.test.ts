@@ -1,10 +1,13 @@
 // A program's streams are real pipes: all that was written before the exit is read, whoever else holds them, however slow
 // the reader is, and nobody hangs.
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Program } from '../../src/drivers/contain/contain.ts'
 import { newContained, textOf, workingKinds } from '../support/contained.ts'
-import { eventually, livingWith, readLiving } from '../support/living.ts'
+import { eventually, livingWith, readLiving, sleepersWith } from '../support/living.ts'
 
 const kinds = await workingKinds()
 const MIB = 1024 * 1024
@@ -71,6 +74,26 @@ describe.each(kinds)('%s', (kind) => {
     expect(await textOf(program.stderr)).toBe('')
     expect(livingWith(contained.token).length).toBe(1)
   })
+
+  test('a program that closes its output and goes on is heard no more, and lives', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const program = await containment.spawn(contained.request(['sh', '-c', `echo out; echo err >&2; exec >&- 2>&-; exec sleep 3600.${contained.token}`]))
+    expect(await Promise.all([textOf(program.stdout), textOf(program.stderr)])).toEqual(['out\n', 'err\n'])
+    await eventually(() => sleepersWith(contained.token).length === 1)
+  }, 30_000)
+
+  test('what a grandchild writes after that is heard', async () => {
+    await using contained = await newContained()
+    execFileSync('mkfifo', ['go'], { cwd: contained.dir })
+    const containment = await contained.open(kind)
+    const silent = (inner: string): Promise<Program> => containment.spawn(contained.request(['sh', '-c', `${inner} exec >&- 2>&-; exec sleep 3600.${contained.token}`]))
+    const late = textOf((await silent('(read -r line < go; echo late) &')).stdout)
+    // When the output of the one that began later has been seen to be closed, the first one's has been looked at as well.
+    await textOf((await silent('')).stdout)
+    writeFileSync(join(contained.dir, 'go'), 'now\n')
+    expect(await late).toBe('late\n')
+  }, 30_000)
 
   test('a grandchild that never stops talking does not hang the end either', async () => {
     await using contained = await newContained()

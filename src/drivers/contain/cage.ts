@@ -2,6 +2,7 @@
 // synchronous and looks at the system as it is now, so that nothing is decided on an old look. What waits is in ladder.ts and containment.ts.
 import type { OsHandle } from '../../kernel/types.ts'
 import type { OsSignal } from './handle.ts'
+import type { Output } from './holders.ts'
 import type { Waiting } from './ladder.ts'
 
 export interface Cage {
@@ -14,6 +15,8 @@ export interface Cage {
   enter(argv: readonly [string, ...string[]], cwd: string): readonly [string, ...string[]]
   /** a program was spawned just now */
   admit(handle: OsHandle): void
+  /** what it writes, for who has to look whether somebody still does */
+  hears(handle: OsHandle, outputs: readonly Output[]): void
   /** it has ended; its children may live on */
   ended(handle: OsHandle): void
   /** signals the group of the program that this handle is of, after its identity was checked; false if it was stale or gone */

@@ -40,6 +40,8 @@ export class CgroupCage implements Cage {
 
   admit(): void {}
 
+  hears(): void {}
+
   ended(): void {}
 
   signalProgram(handle: OsHandle, signal: OsSignal): boolean {

@@ -105,6 +105,7 @@ export class OwnedContainment implements Containment {
   #own(program: OwnedProgram): Program {
     for (const earlier of this.#programs) if (earlier.released) this.#programs.delete(earlier)
     this.#programs.add(program)
+    this.#cage.hears(program.handle, [program.stdout, program.stderr])
     program.onEnd(() => this.#cage.ended(program.handle))
     return program
   }

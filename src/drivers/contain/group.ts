@@ -59,6 +59,8 @@ export class GroupCage implements Cage {
     this.#tell(handle)
   }
 
+  hears(): void {}
+
   // The leader was reaped just now and can no longer vouch for its group, but a group's number is not reused while it has
   // members: from now on they vouch for it. The guardian is told of them before it forgets the leader: we may die in
   // between, and a group that it does not know keeps its members without a marker.

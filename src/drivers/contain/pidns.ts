@@ -6,6 +6,8 @@ import type { OsHandle } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
 import { handleOf, liveness, signalGroup, signalOne } from './handle.ts'
 import type { OsSignal } from './handle.ts'
+import { Unheld } from './holders.ts'
+import type { Output } from './holders.ts'
 import type { Namespace } from './namespace.ts'
 import type { Namespaces } from './namespaces.ts'
 import { childrenOf, isStopped, isZombie, readRow } from './proc.ts'
@@ -13,18 +15,21 @@ import { standsStill, Still } from './still.ts'
 
 /** The ends of programs and of the namespace are told at once; that of an orphan is not, so we look. */
 const POLL_MS = 50
-/** How long the end of a program may stay unseen that had stopped itself and that somebody else has woken. */
-const WAKE_MS = 1_000
+/** How often it is looked at what proxies hide: a program that somebody has woken, an output that it has closed. */
+const HIDDEN_MS = 1_000
 
 export class PidnsCage implements Cage {
   readonly waiting = { pollMs: POLL_MS, watch: (wake: () => void) => this.#namespace?.onEnd(wake) ?? (() => {}) }
   readonly #namespaces: Namespaces
   readonly #proxies = new Map<number, OsHandle>()
+  /** of the programs that live, by the PID of their proxy */
+  readonly #outputs = new Map<number, readonly Output[]>()
+  readonly #unheld = new Unheld()
   readonly #still = new Still(() => this.#toStop())
   #namespace: Namespace | null = null
   #preparing: Promise<void> | null = null
   #closed = false
-  #waking: NodeJS.Timeout | null = null
+  #looking: NodeJS.Timeout | null = null
 
   constructor(namespaces: Namespaces) {
     this.#namespaces = namespaces
@@ -48,14 +53,19 @@ export class PidnsCage implements Cage {
 
   admit(proxy: OsHandle): void {
     this.#proxies.set(proxy.pid, proxy)
-    this.#waking ??= setInterval(() => this.#wakeForgotten(), WAKE_MS).unref()
+    this.#looking ??= setInterval(() => this.#lookBehind(), HIDDEN_MS).unref()
+  }
+
+  hears(proxy: OsHandle, outputs: readonly Output[]): void {
+    if (this.#proxies.has(proxy.pid)) this.#outputs.set(proxy.pid, outputs)
   }
 
   ended(proxy: OsHandle): void {
     this.#proxies.delete(proxy.pid)
-    if (this.#proxies.size > 0 || this.#waking === null) return
-    clearInterval(this.#waking)
-    this.#waking = null
+    this.#outputs.delete(proxy.pid)
+    if (this.#proxies.size > 0 || this.#looking === null) return
+    clearInterval(this.#looking)
+    this.#looking = null
   }
 
   // The proxy stops itself when its program is stopped, and wakes it when it is woken: it must be awake to see the end.
@@ -136,9 +146,14 @@ export class PidnsCage implements Cage {
     for (const proxy of this.#proxies.values()) signalOne(proxy, 'SIGCONT')
   }
 
+  #lookBehind(): void {
+    if (this.#still.holds) return
+    this.#wakeForgotten()
+    this.#unheld.look([...this.#outputs.values()].flat(), () => this.members())
+  }
+
   // A proxy stops itself with its program, and nobody tells it when that one goes on, or has ended.
   #wakeForgotten(): void {
-    if (this.#still.holds) return
     for (const proxy of this.#proxies.values()) {
       const program = standsStill(proxy) ? readRow(childrenOf(proxy.pid)[0] ?? 0) : null
       if (program !== null && !isStopped(program)) signalOne(proxy, 'SIGCONT')

@@ -5,6 +5,8 @@
 import { readSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import { linkOf } from './holders.ts'
+import type { Output } from './holders.ts'
 
 /** After the exit, a pipe that others hold open ends when nothing came for so long… */
 const QUIET_MS = 200
@@ -14,7 +16,8 @@ const DRAIN_MS = 2_000
 const DRAIN_BYTES = 1024 * 1024
 const CHUNK_BYTES = 64 * 1024
 
-export class FifoReader extends Readable {
+export class FifoReader extends Readable implements Output {
+  readonly link: string | null
   readonly #fd: number
   readonly #inner: Socket
   readonly #timers: NodeJS.Timeout[] = []
@@ -24,6 +27,7 @@ export class FifoReader extends Readable {
   constructor(fd: number) {
     super()
     this.#fd = fd
+    this.link = linkOf(fd)
     this.#inner = new Socket({ fd, readable: true, writable: false })
     this.#inner.on('data', (chunk) => this.#accept(chunk))
     this.#inner.on('end', () => this.finish())
