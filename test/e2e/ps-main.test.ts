@@ -105,6 +105,10 @@ describe('the same', () => {
   })
 })
 
+test('its file stays small: a verb that crept in would be read at each start', () => {
+  expect(readFileSync(file('ps.cjs')).length).toBeLessThan(56 * 1024)
+})
+
 test('it begins with its own file, and loads that of all verbs only for what it cannot do', async () => {
   await using home = await tempDir()
   mkdirSync(join(home.path, '.cache'))
