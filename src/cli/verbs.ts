@@ -191,7 +191,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     usage: ['reeve kill [-s SIGNAL] [--subtree] [--grace D] P...'],
     about: [
       'Sends SIGTERM, and SIGKILL after a grace of 300ms (Claude Code 3s, Codex 6s, or what an agent file says); it returns when the process has ended. Children go on unless `--subtree` is given; it says how many.',
-      'Signals: SIGTERM (15), SIGKILL (9), SIGINT (2, ends the current turn), SIGPAUSE (19), SIGRESUME (18).',
+      'Signals: SIGTERM (15), SIGKILL (9), SIGINT (2, ends the current turn), SIGPAUSE (19, or STOP), SIGRESUME (18, or CONT); with or without SIG, in any case. An agent may put one off, or be told and wrap up: `reeve signals`.',
     ],
     words: SOME,
     flags: { signal: { kind: 'text', short: 's', value: 'SIGNAL', help: 'a name or a POSIX number (default SIGTERM)' }, subtree: on('also all its living descendants'), grace: duration('D', 'how long SIGTERM leaves it to end by itself (default 300ms, or what its agent needs)') },
