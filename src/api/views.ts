@@ -228,6 +228,9 @@ export interface AgentView {
   reason: string | null
   /** what would install its program, which is not there */
   install: string | null
+  /** what an ended process of it can do: go on with its history or session, and be forked. `asked`: it says so when it is started */
+  resumes: 'context' | 'session' | 'rerun'
+  forks: 'any step' | 'now' | 'asked' | 'no'
   fallback: string[] | null
   effort: Effort | null
   /** null: the driver's default set */

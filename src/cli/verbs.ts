@@ -305,7 +305,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   agents: {
     summary: 'List the agents that can be run here',
     usage: ['reeve agents'],
-    about: ['Lists the agents of the project, of the user and the built-in ones. READY says whether one could run now: it has a model, and the key for it is in this environment, in credentials.yaml or with `keyCommand`, or its program is there; else the reason follows. An agent is a Markdown file with a front matter; one that cannot be used is told with the place of its error.'],
+    about: ['Lists the agents of the project, of the user and the built-in ones. READY says whether one could run now: it has a model, and the key for it is in this environment, in credentials.yaml or with `keyCommand`, or its program is there; else the reason follows. FORK says where a process of it can be forked: after any step (`any`), as it is now, or not; `now?` is what an agent that speaks ACP is asked when it starts. An agent is a Markdown file with a front matter; one that cannot be used is told with the place of its error.'],
     words: NONE,
     flags: {},
     exits: '0; 4 the daemon cannot be reached; 64 usage',

@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { findAgents } from '../config/agents.ts'
 import { readCredentials } from '../config/credentials.ts'
 import { keysOf } from '../config/model-keys.ts'
+import { recognise } from '../drivers/command/formats/formats.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { installCommand } from '../config/programs.ts'
 import { checkInstalled } from './installed.ts'
@@ -35,19 +36,28 @@ export async function agentsView({ cwd, model }: AgentsQuery, { paths, settings 
     const state = (name: string): KeyState => (keys[name] ??= stateOf(name, kept, config))
     const missing = plan.needs.filter((name) => state(name) === 'missing')
     const reason = plan.reason ?? (missing.length > 0 ? notSet(missing, kept) : null)
-    return { ...shown(agent), usesModel: plan.model, needs: [...plan.needs], usable: reason === null, reason, install: plan.install ?? null }
+    return { ...shown(agent), ...goesOn(agent), usesModel: plan.model, needs: [...plan.needs], usable: reason === null, reason, install: plan.install ?? null }
   })
   return { version: 1, agents: views, errors: [...errors], keys }
 }
 
 /** Without its prompt; of the servers their names. */
-function shown({ system: _, format: _f, permissions: _p, mode: _m, graceMs: _g, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason' | 'install'> {
+function shown({ system: _, format: _f, permissions: _p, mode: _m, graceMs: _g, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason' | 'install' | 'resumes' | 'forks'> {
   return {
     ...agent,
     command: command && [...command],
     tools: tools && [...tools], deny: [...deny], fallback: fallback && [...fallback], unsupported: [...unsupported],
     mcp: mcp && [...mcp.names, ...mcp.own.map(({ name }) => name)],
   }
+}
+
+/** What can be known of it before one has run. */
+function goesOn({ driver, format, command }: Agent): Pick<AgentView, 'resumes' | 'forks'> {
+  if (driver === 'native') return { resumes: 'context', forks: 'any step' }
+  if (driver === 'acp') return { resumes: 'session', forks: 'asked' }
+  const spoken = format ?? recognise(command ?? [])
+  if (spoken === null) return { resumes: 'rerun', forks: 'no' }
+  return { resumes: 'session', forks: spoken === 'gemini' ? 'no' : 'now' }
 }
 
 interface Plan {

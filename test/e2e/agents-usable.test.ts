@@ -70,10 +70,10 @@ test('the command line counts its own keys, and fits into 80 columns', async () 
   const without = await run({})
   expect(without.code).toBe(0)
   expect(without.stdout.split('\n').filter((line) => !/^(claude|codex|gemini|opencode) /.test(line)).slice(0, 4)).toEqual([
-    'NAME                     READY  MODEL                      SOURCE    DESCRIPTION',
-    'default                  no     -                          built-in  Built-in c…',
-    'reviewer-of-many-things  no     anthropic/claude-sonnet-5  project   reviewer-o…',
-    'second                   no     anthropic/claude-sonnet-5  project   second doe…',
+    'NAME                     READY  MODEL                FORK  SOURCE    DESCRIPTION',
+    'default                  no     -                    any   built-in  Built-in c…',
+    'reviewer-of-many-things  no     anthropic/claude-s…  any   project   reviewer-o…',
+    'second                   no     anthropic/claude-s…  any   project   second doe…',
   ])
   expect(without.stderr).toContain('not ready: default: no model is configured')
   expect(without.stderr).toContain('not ready: reviewer-of-many-things, second: ANTHROPIC_API_KEY is not set')

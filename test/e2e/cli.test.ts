@@ -333,9 +333,9 @@ describe('looking', () => {
   })
 
   test('agents names files that cannot be used on stderr', async () => {
-    const agents = [{ name: 'reviewer', driver: 'native', model: null, usesModel: 'ollama/x', needs: [], usable: true, reason: null, description: 'reviews', file: '/a.md', source: 'user', unsupported: ['mcp is not there'] }]
+    const agents = [{ name: 'reviewer', driver: 'native', model: null, usesModel: 'ollama/x', needs: [], usable: true, reason: null, forks: 'any step', description: 'reviews', file: '/a.md', source: 'user', unsupported: ['mcp is not there'] }]
     const result = await reeve({ 'GET /v1/agents': () => ({ json: { version: 1, agents, errors: [{ file: '/b.md', line: 3, message: 'bad' }], keys: {} } }) }, 'agents')
-    expect(result.stdout).toBe('NAME      READY  MODEL     SOURCE  DESCRIPTION  FILE\nreviewer  yes    ollama/x  user    reviews      /a.md\n')
+    expect(result.stdout).toBe('NAME      READY  MODEL     FORK  SOURCE  DESCRIPTION  FILE\nreviewer  yes    ollama/x  any   user    reviews      /a.md\n')
     expect(result.stderr).toBe('reviewer: mcp is not there\n/b.md:3: bad\n')
   })
 })

@@ -5,7 +5,7 @@ import type { AgentsView, AgentView, KeyState } from '../../src/api/views.ts'
 
 const agent = (name: string, needs: string[], reason: string | null): AgentView => ({
   name, description: '', driver: 'native', command: null, model: null, usesModel: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {},
-  source: 'user', file: null, unsupported: [], needs, usable: reason === null, reason, install: null,
+  source: 'user', file: null, unsupported: [], needs, usable: reason === null, reason, resumes: 'context', forks: 'any step', install: null,
 })
 
 const answer = (agents: AgentView[], keys: Record<string, KeyState>): AgentsView => ({ version: 1, agents, errors: [], keys })

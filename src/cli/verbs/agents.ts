@@ -17,7 +17,7 @@ export async function run({ out, reeve }: Call): Promise<number> {
     return 0
   }
   const ready = (cell: string, row: number): string => out.paint(agents[row]?.usable ? 'green' : 'yellow', cell)
-  const columns: Column[] = [{ title: 'NAME' }, { title: 'READY', paint: ready }, { title: 'MODEL', min: 12 }, { title: 'SOURCE' }, { title: 'DESCRIPTION', min: 11 }]
+  const columns: Column[] = [{ title: 'NAME' }, { title: 'READY', paint: ready }, { title: 'MODEL', min: 12 }, { title: 'FORK' }, { title: 'SOURCE' }, { title: 'DESCRIPTION', min: 11 }]
   const isWide = out.columns >= WIDE_COLUMNS
   if (isWide) columns.push({ title: 'FILE' })
   const rows = agents.map((agent) => cells(agent, isWide).map(oneLine))
@@ -28,8 +28,10 @@ export async function run({ out, reeve }: Call): Promise<number> {
   return 0
 }
 
-function cells({ name, usable, usesModel, source, description, file }: AgentView, isWide: boolean): string[] {
-  return [name, usable ? 'yes' : 'no', usesModel ?? '-', source, description, ...(isWide ? [file ?? ''] : [])]
+const FORKS: Readonly<Record<AgentView['forks'], string>> = { 'any step': 'any', now: 'now', asked: 'now?', no: 'no' }
+
+function cells({ name, usable, usesModel, forks, source, description, file }: AgentView, isWide: boolean): string[] {
+  return [name, usable ? 'yes' : 'no', usesModel ?? '-', FORKS[forks], source, description, ...(isWide ? [file ?? ''] : [])]
 }
 
 /** A line for each reason: where no key is set, it is the same for most of them; and one for all that can be installed. */

@@ -98,6 +98,7 @@ const line = of<LogLine>()(z.object({ at: time, stream: z.enum(['stdout', 'stder
 const agent = of<AgentView>()(z.object({
   name: z.string(), description: z.string(), driver, command: z.array(z.string()).nullable(), model: z.string().nullable(),
   usesModel: z.string().nullable().describe('the model that it would have here'), needs: z.array(z.string()).describe('the names of the keys that this model needs'),
+  resumes: z.enum(['context', 'session', 'rerun']).describe('what an ended process of it goes on with'), forks: z.enum(['any step', 'now', 'asked', 'no']).describe('where one can be forked; `asked`: the agent says so when it is started'),
   usable: z.boolean().describe('it could run, as far as the daemon can see'), reason: z.string().nullable().describe('why not'), install: z.string().nullable().describe('what would install its program, which is not there'),
   fallback: z.array(z.string()).nullable(), effort: effort.nullable(),
   tools: z.array(z.string()).nullable(), deny: z.array(z.string()), mcp: z.array(z.string()).nullable(), limits,
