@@ -24,7 +24,8 @@ export interface AcpOptions {
 }
 
 const CLOCK: WallClock = { now: Date.now, rest: (ms, signal) => sleep(ms, undefined, { signal }) }
-const HANDSHAKE_MS = 30_000
+/** OpenCode takes 15 s in a new home, and more on a machine with much to do. */
+const HANDSHAKE_MS = 90_000
 const CANCEL_MS = 10_000
 
 export function acpDriver(options: AcpOptions): Driver {
