@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/api/client.ts'
 import type { ExportedView, ImportedView } from '../../src/api/history-views.ts'
+import { factOf, lineOf } from '../../src/daemon/archive/event-lines.ts'
+import type { Fact } from '../../src/kernel/facts.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 
 let daemon: LocalDaemon
@@ -115,8 +117,40 @@ describe('refused, with the place', () => {
     await isGone()
   })
 
+  const handMade = (change: (fact: Fact, body: Record<string, unknown>) => void): ((dir: string) => void) => events((lines) => lines.map((line) => {
+    const fact = structuredClone(factOf(Buffer.from(line))) as Fact
+    change(fact, fact.body as unknown as Record<string, unknown>)
+    return lineOf(fact)
+  }))
+
+  test.each<[string, (fact: Fact, body: Record<string, unknown>) => void, RegExp]>([
+    ['a spec without a directory', ({ seq }, body) => { if (seq === 1) body['spec'] = { ...body['spec'] as object, cwd: 5 } }, /line 1 .*its spec cannot be used: cwd must be a text/],
+    ['a spec of an unknown driver', ({ seq }, body) => { if (seq === 1) body['spec'] = { ...body['spec'] as object, driver: 'robot' } }, /its spec cannot be used: driver must be one of/],
+    ['a PID that would use up the counter', (fact, body) => { Object.assign(fact, { pid: 2 ** 50 }); if ('pid' in body) body['pid'] = 2 ** 50 }, /no PID or UUID as they should be/],
+    ['another process in the middle', (fact) => { if (fact.seq === 9) Object.assign(fact, { uuid: '01a1f9fc-367e-76d0-95fe-47b331dd2fe5' }) }, /line 9 .*a fact of 01a1f9fc.* cannot follow one of/],
+    ['an end in the middle', ({ seq }, body) => { if (seq === 9) Object.assign(body, { type: 'process.reaped' }) }, /line (9|10) /],
+  ])('with checksums that fit: %s', async (_what, change, message) => {
+    const dir = copy()
+    handMade((fact, body) => {
+      change(fact, body)
+      if (body['type'] === 'process.reaped') for (const key of Object.keys(body)) if (key !== 'type') delete body[key]
+    })(dir)
+    const error = await refusal(dir)
+    expect([error.code, error.message]).toEqual(['INVALID', expect.stringMatching(message)])
+    await isGone()
+  })
+
   test('after all of that the whole one comes in', async () => {
     expect((await importing(good)).processes).toMatchObject([{ uuid, facts, warnings: [] }])
     expect((await daemon.view('whole')).step).toBe(8)
+    await daemon.client.delete(`/v1/processes/${uuid}`)
+  })
+
+  test('of two imports of one process one is refused', async () => {
+    const both = await Promise.allSettled([importing(good), importing(good)])
+    const codes = both.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code))
+    expect(codes.toSorted()).toEqual(['CONFLICT', 'ok'])
+    await daemon.client.delete(`/v1/processes/${uuid}`)
+    await isGone()
   })
 })

@@ -92,6 +92,27 @@ describe('an export', () => {
     expect((await errorOf(exporting(here, uuid, 'relative'))).code).toBe('INVALID')
   })
 
+  test('of two at the same time to one place one is whole, and the other is refused', async () => {
+    const { uuid } = await worker(here, 'docs')
+    const dir = join(at(here).work, 'out')
+    const both = await Promise.allSettled([exporting(here, uuid, dir), exporting(here, uuid, dir)])
+    expect(both.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code)).toSorted()).toEqual(['CONFLICT', 'ok'])
+    expect((await importing(there, dir)).processes).toMatchObject([{ uuid, warnings: [] }])
+  })
+
+  test('has the newest checkpoint with its messages written out', async () => {
+    const items = Array.from({ length: 6 }, (_, index) => ({ text: `step ${index + 1}`, tools: [{ name: 'bash', input: { command: `echo ${index + 1}` } }] }))
+    const { uuid } = await at(here).play([...items, { text: 'done' }], { intent: 'six steps' })
+    await at(here).ended(uuid)
+    const { dir } = await exporting(here, uuid, join(at(here).work, 'out'))
+    const checkpoint = JSON.parse(filesOf(dir)['checkpoint.json'] ?? '') as { seq: number; step: number; ranges: number[][]; messages: { role: string; seq: number }[] }
+    expect(checkpoint).toMatchObject({ version: 1, uuid, step: 5, ranges: [[1, checkpoint.seq - 1]] })
+    const roles = ['user', ...Array.from({ length: 5 }, () => ['assistant', 'tool']).flat()]
+    expect(checkpoint.messages.map(({ role }) => role).slice(0, roles.length)).toEqual(roles)
+    expect(checkpoint.messages[0]).toMatchObject({ text: 'six steps' })
+    expect(checkpoint.messages.every(({ seq }) => seq < checkpoint.seq)).toBe(true)
+  })
+
   test('what a crash left beside it is cleared away by the next one', async () => {
     const { uuid } = await worker(here, 'docs')
     const dir = join(at(here).work, 'out')

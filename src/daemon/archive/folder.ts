@@ -48,8 +48,23 @@ export class Writing {
   }
 }
 
+type Fill = (file: (name: string) => Promise<Writing>) => Promise<void>
+
+/** What is being written now: a second writer would clear away the first one's. */
+const busy = new Set<string>()
+
 /** `dir` is made with what `fill` writes into it; gives how many bytes that was. Errors: `CONFLICT` if something is there. */
-export async function makeFolder(dir: string, fill: (file: (name: string) => Promise<Writing>) => Promise<void>): Promise<number> {
+export async function makeFolder(dir: string, fill: Fill): Promise<number> {
+  if (busy.has(dir)) throw new KernelError('CONFLICT', `${dir} is being written already`, { dir }, 'Wait until that is done.')
+  busy.add(dir)
+  try {
+    return await make(dir, fill)
+  } finally {
+    busy.delete(dir)
+  }
+}
+
+async function make(dir: string, fill: Fill): Promise<number> {
   const parent = dirname(dir)
   const beside = join(parent, `.${dir.slice(parent.length + 1)}.tmp`)
   await withWords(mkdir(parent, { recursive: true }))

@@ -1,0 +1,22 @@
+// Is that a spec that this daemon could act on? What is imported may have been made by hand; a checksum does not say who wrote it.
+// Owns the shape of the fields that are read before anything runs; what they mean is checked where they are used.
+// Test: test/e2e/archive-damage.test.ts.
+import * as z from 'zod'
+import { issueWords } from '../../config/issues.ts'
+
+const words = z.array(z.string())
+
+const shape = z.looseObject({
+  name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command']), intent: z.string(),
+  cwd: z.string().startsWith('/', 'expected an absolute path'), interactive: z.boolean(), model: z.string().nullable(),
+  fallback: words.optional(), system: z.string().nullable(), tools: words.nullable(), deny: words, argv: words.nullable(),
+  mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
+  env: z.record(z.string(), z.string()), credentials: words, containment: z.enum(['auto', 'cgroup', 'pidns', 'group']),
+  limits: z.object({ maxSteps: z.number().optional(), timeoutMs: z.number().optional(), budgetUsd: z.number().optional(), budgetTokens: z.number().optional() }),
+})
+
+/** What is wrong with it, as text; null if nothing is. */
+export function specProblem(spec: unknown): string | null {
+  const issue = shape.safeParse(spec).error?.issues[0]
+  return issue ? `its spec cannot be used: ${issue.path.map(String).join('.')} ${issueWords(issue)}`.replace(':  ', ': ') : null
+}
