@@ -69,6 +69,18 @@ test('what was staged and then changed again is salvaged, too', async () => {
   expect([repository.git('show', `${REF}:a.txt`), repository.git('show', `${REF}^2:a.txt`), repository.git('rev-parse', `${REF}^1`)]).toEqual(['changed again', 'staged', base])
 })
 
+test('what git was told not to look at is looked at', async () => {
+  repository.write({ 'b.txt': 'b\n' }, dir)
+  repository.gitIn(dir, 'add', 'b.txt')
+  repository.gitIn(dir, 'commit', '-q', '-m', 'two files')
+  repository.gitIn(dir, 'update-index', '--assume-unchanged', 'a.txt')
+  repository.gitIn(dir, 'update-index', '--skip-worktree', 'b.txt')
+  repository.write({ 'a.txt': 'unseen\n', 'b.txt': 'unseen, too\n' }, dir)
+  expect(repository.gitIn(dir, 'status', '--porcelain')).toBe('')
+  expect(await remove()).toEqual({ dir, salvaged: REF, branch: 'reeve/one' })
+  expect([repository.git('show', `${REF}:a.txt`), repository.git('show', `${REF}:b.txt`)]).toEqual(['unseen', 'unseen, too'])
+})
+
 test('a branch with commits of its own stays; one whose commits another one has goes', async () => {
   repository.write({ 'a.txt': 'work\n' }, dir)
   repository.gitIn(dir, 'commit', '-q', '-am', 'work')

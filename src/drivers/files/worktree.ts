@@ -2,10 +2,10 @@
 // Owns that nothing is lost with one: what is not committed is salvaged to a ref first, a branch that has commits of its own stays,
 // and what cannot be salvaged keeps the worktree. Must never be asked to remove one in which something still runs.
 // Tests: test/processes/worktree.test.ts.
-import { access, copyFile, realpath, rm } from 'node:fs/promises'
+import { access, copyFile, lstat, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/errors.ts'
-import { GitError, names, userEnv } from './git.ts'
+import { GitError, joined, names, userEnv } from './git.ts'
 import type { Git } from './git.ts'
 
 /** A checkout may run the user's filters, and fetch what they need. */
@@ -118,11 +118,22 @@ async function innerRepository(git: Git, here: Call): Promise<string | null> {
 
 /** What is not committed, as a commit under a ref of its own; and commits that nothing else names. Null if there is nothing. */
 async function salvage(git: Git, here: Call, ref: string): Promise<string | null> {
+  await lookAtAll(git, here)
   const dirty = (await git.run(['status', '-z', '--porcelain', '--untracked-files=all'], here)).length > 0
   const commit = dirty ? await commitAll(git, here) : await git.line(['rev-list', '-n', '1', 'HEAD', '--not', '--branches', '--tags', '--remotes'], here)
   if (commit === '') return null
   await git.run(['update-ref', '-m', 'reeve: salvaged', '--create-reflog', ref, commit], here)
   return ref
+}
+
+/** git was told not to look at some files: what is changed in these would go unseen. */
+async function lookAtAll(git: Git, here: Call): Promise<void> {
+  const marked = names(await git.run(['ls-files', '-z', '-v'], here)).map((line) => ({ tag: line.subarray(0, 1).toString(), name: line.subarray(2) })).filter(({ tag }) => tag !== 'H')
+  const there = await Promise.all(marked.map(({ name }) => lstat(Buffer.concat([Buffer.from(`${here.cwd}/`), name])).then(() => true, () => false)))
+  const unseen = joined(marked.filter(({ tag }, index) => there[index] && tag.toUpperCase() !== 'M').map(({ name }) => name))
+  if (unseen.length === 0) return
+  await git.run(['update-index', '-z', '--no-assume-unchanged', '--stdin'], { ...here, input: unseen })
+  await git.run(['update-index', '-z', '--no-skip-worktree', '--stdin'], { ...here, input: unseen })
 }
 
 /** As `git stash` does it: the files, on top of what is checked out and of what was staged. */
