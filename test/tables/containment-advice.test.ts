@@ -9,7 +9,7 @@ const DENIED = 'unshare: unshare failed: Operation not permitted'
 test.each<[ContainmentKind, string, Record<string, string>, string]>([
   ['cgroup', 'no cgroup v2 is mounted', {}, 'systemd.unified_cgroup_hierarchy=1'],
   ['cgroup', "EACCES: permission denied, mkdir '/sys/fs/cgroup/x'", {}, 'systemd-run --user --scope -p Delegate=yes'],
-  ['cgroup', "EACCES: permission denied, mkdir '/sys/fs/cgroup/x'", {}, 'loginctl enable-linger'],
+  ['cgroup', "EACCES: permission denied, mkdir '/sys/fs/cgroup/x'", {}, 'reeve daemon install --now'],
   ['cgroup', "EROFS: read-only file system, mkdir '/sys/fs/cgroup/x'", {}, 'docker run'],
   ['cgroup', 'what is in it could not be killed', {}, 'Linux 5.14'],
   ['pidns', DENIED, { 'kernel/unprivileged_userns_clone': '0\n' }, 'sysctl -w kernel.unprivileged_userns_clone=1'],

@@ -16,7 +16,7 @@ export function adviceOn({ kind, detail }: Probe, read: ReadSetting): string {
 function adviceOnCgroup(detail: string): string {
   if (detail.includes('no cgroup v2')) return 'the system must mount cgroup v2 (kernel option `systemd.unified_cgroup_hierarchy=1`); macOS has none'
   if (detail.includes('EROFS')) return 'the cgroups of this container are read-only: give it writable ones (`docker run --privileged`, `podman run --systemd=always`)'
-  if (/EACCES|EPERM/.test(detail)) return 'have a cgroup delegated: `loginctl enable-linger`, then `reeve daemon restart`, or `systemd-run --user --scope -p Delegate=yes reeve daemon run`'
+  if (/EACCES|EPERM/.test(detail)) return 'have a cgroup delegated: `reeve daemon install --now` makes the daemon a unit of your systemd; once: `systemd-run --user --scope -p Delegate=yes reeve daemon run`'
   return 'Linux 5.14 or newer and a writable cgroup v2 are needed'
 }
 
