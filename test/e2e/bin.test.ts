@@ -247,7 +247,7 @@ describe('the build', () => {
     expect(readdirSync(dir.path), 'no daemon was started for that').toEqual(['.cache'])
   })
 
-  test('what lies beside it is found without a warning, also by what `ps` left', async () => {
+  test('what lies beside it is found without a warning, also by what an earlier command left', async () => {
     await using dir = await tempDir()
     const run = (...args: string[]): SpawnSyncReturns<string> => spawnSync(join(root, 'bin/reeve'), args, { encoding: 'utf8', env: testEnv(dir.path) })
     try {
