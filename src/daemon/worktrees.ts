@@ -29,6 +29,18 @@ export interface WorktreesParts {
   readonly log: (message: string, error: unknown) => void
 }
 
+export interface NewFork {
+  /** of the fork */
+  readonly uuid: Uuid
+  /** the origin's, with what was said otherwise */
+  readonly spec: ProcessSpec
+  readonly origin: Process
+  readonly step: number
+  readonly withFiles: boolean
+  /** a directory that was named */
+  readonly cwd: string | null
+}
+
 /** Which record a fork begins with. */
 export interface ForkedFiles {
   readonly step: number
@@ -70,7 +82,7 @@ export class Worktrees {
    * The spec of a fork: with the files of the newest record at or before a step in a worktree of its own, or in a directory that
    * was named. A worktree is never shared. Errors: `INVALID` with what there is.
    */
-  async forFork({ uuid, spec, origin, step, withFiles, cwd }: { readonly uuid: Uuid; readonly spec: ProcessSpec; readonly origin: Process; readonly step: number; readonly withFiles: boolean; readonly cwd: string | null }): Promise<{ readonly spec: ProcessSpec; readonly files: ForkedFiles | null }> {
+  async forFork({ uuid, spec, origin, step, withFiles, cwd }: NewFork): Promise<{ readonly spec: ProcessSpec; readonly files: ForkedFiles | null }> {
     const { worktree, ...rest } = spec
     if (!withFiles) {
       if (worktree && cwd === null) throw new KernelError('INVALID', `process ${origin.pid} has a worktree of its own, which a fork does not share: --with-files gives it one with the files of that step, --cwd DIR another directory`)
