@@ -94,23 +94,24 @@ export class Census {
 }
 
 let shared: Census | null = null
-let lastMs = 0
+/** when the last one was done, and how long it took */
+let last = { atMs: 0, tookMs: 0 }
 
 /** All processes. Callers in the same turn of the event loop share one reading. */
 export function census(): Census {
   if (shared !== null) return shared
   const begun = performance.now()
   shared = new Census(LINUX ? procCensus() : psCensus())
-  lastMs = performance.now() - begun
+  last = { atMs: performance.now(), tookMs: performance.now() - begun }
   setImmediate(() => { shared = null })
   return shared
 }
 
-/** A census takes at most this part of the time in which many wait for theirs. */
-const CENSUS_PART = 0.25
+/** The pause between two, for those who can wait, as a multiple of what one takes. */
+const PAUSES = 2
 let lookers: (() => void)[] = []
 
-/** Calls back soon, in one turn with all others who asked meanwhile, so that they share a census. */
+/** Calls back soon, in one turn with all others who asked meanwhile, so that they share a census and do not spend all time on it. */
 export function togetherSoon(look: () => void): void {
   lookers.push(look)
   if (lookers.length > 1) return
@@ -118,7 +119,7 @@ export function togetherSoon(look: () => void): void {
     const all = lookers
     lookers = []
     for (const each of all) each()
-  }, lastMs / CENSUS_PART)
+  }, Math.max(0, last.atMs + PAUSES * last.tookMs - performance.now()))
 }
 
 /** Names this boot of the machine, so that start times of two boots are never compared; '0' where start times are dates. */
