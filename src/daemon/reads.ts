@@ -182,7 +182,7 @@ export class Reads {
     }
   }
 
-  /** The cursor before the first fact since a wall time; `last` if there is none. Clocks that were put back make it inexact. */
+  /** The cursor before the first fact since a wall time; `last` if there is none. Clocks that were put back, and imports, make it inexact. */
   async cursorAt(since: number, last: number): Promise<number> {
     let before = 0
     for (let end = last; before < end; ) {
