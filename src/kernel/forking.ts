@@ -5,12 +5,13 @@
 import { isExternal, isPlainCommand } from './capabilities.ts'
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
+import { upTo } from './ranges.ts'
 import { isOfSignal } from './signals.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving } from './status.ts'
 import type { CheckpointState, Fact, ForkState, Origin } from './facts.ts'
 import type { InputOf } from './inputs.ts'
-import type { Checkpoint, Process } from './types.ts'
+import type { Checkpoint, ContextState, Process } from './types.ts'
 import type { Work } from './work.ts'
 
 /** A place of a journal at which a step was whole, and what the process was there. */
@@ -62,14 +63,19 @@ export function forkPointNow(process: Process): ForkPoint | null {
   return { step, seq: process.seq, state: forkState(process) }
 }
 
-export function forkState({ spec, progress, queue, context, usage, sessionId, forkOf }: Process): ForkState {
+export function forkState({ spec, progress, queue, context, usage, sessionId, forkOf, seq }: Process): ForkState {
   const { turn, turnOpen, lastText } = progress
   return {
     // A signal was sent to this process, and to no fork of it.
     turn, turnOpen, lastText, queue: queue.filter(({ id }) => !isOfSignal(id)), sessionId: isExternal(spec) ? (sessionId ?? forkOf ?? null) : null, contextTokens: usage.contextTokens,
-    // A checkpoint cannot tell nothing from nothing known.
-    context: context && (context.window !== null || context.ranges !== null || context.compactedStep !== null) ? { ...context, compacting: false } : null,
+    context: contextAt(context, seq),
   }
+}
+
+/** A checkpoint cannot tell nothing from nothing known, nor where the last part, which goes on, was said to end. */
+function contextAt(context: Process['context'], seq: number): ContextState | null {
+  if (!context || (context.window === null && context.ranges === null && context.compactedStep === null)) return null
+  return { ...context, compacting: false, ranges: context.ranges && upTo(context.ranges, seq) }
 }
 
 /** What a checkpoint says of the queue and the context, as far as its other fields do not. */

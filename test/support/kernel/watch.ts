@@ -1,5 +1,6 @@
 // What must hold after every input, checked on the facts and effects alone: a second, small reading of what they mean.
 // Keeps only what the rules need; a broken one throws with its name.
+import { isOfSignal } from '../../../src/kernel/signals.ts'
 import type { Effect } from '../../../src/kernel/effects.ts'
 import type { Fact } from '../../../src/kernel/facts.ts'
 import type { InputBody } from '../../../src/kernel/inputs.ts'
@@ -107,6 +108,8 @@ export class Watch {
     this.#compaction(known, body)
     if (body.type === 'process.queue') known.waiting.set(body.id, seq)
     if (body.type === 'process.incoming') known.waiting.delete(body.id)
+    // A signal was sent to the incarnation that has ended.
+    if (body.type === 'process.resumed') for (const id of known.waiting.keys()) if (isOfSignal(id)) known.waiting.delete(id)
   }
 
   /** The parts are in order, apart, and lose no message that waits. */
