@@ -24,3 +24,10 @@ export function branches<T extends Node>(processes: readonly T[], ascii: boolean
   add(children.get(null) ?? [], '', true)
   return rows
 }
+
+/** All below a process, each after its parent. */
+export function descendants<T extends Node>(pid: number, processes: readonly T[]): T[] {
+  const children = Map.groupBy(processes, ({ ppid }) => ppid)
+  const below = (parent: number): T[] => (children.get(parent) ?? []).flatMap((view) => [view, ...below(view.pid)])
+  return below(pid)
+}

@@ -1,10 +1,11 @@
 // `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
 import type { HoldView, ProcessView } from '../../api/views.ts'
 import { askLines } from '../asks.ts'
-import { ending, spent } from '../describe.ts'
+import { called, ending, holders, spent } from '../describe.ts'
 import { allowance, cost, elapsed, plural, shortId, size, tokens, when } from '../format.ts'
 import type { Output } from '../output.ts'
 import { pad, safe } from '../text.ts'
+import { descendants } from '../tree.ts'
 import type { Call } from '../verbs.ts'
 import { sentText } from './signals.ts'
 
@@ -14,7 +15,8 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
     await out.value(view)
     return 0
   }
-  const rows = fields(view, out).filter(([, value]) => value !== null && value !== '')
+  const below = view.children.length === 0 ? [] : descendants(view.pid, await reeve.list({ fields: ['pid', 'ppid', 'name', 'status', 'holds'] }))
+  const rows = [...fields(view, out), ...suspendedBelow(below), ['last text', view.lastText] as const].filter(([, value]) => value !== null && value !== '')
   const longest = Math.max(...rows.map(([label]) => label.length))
   for (const [label, value] of rows) {
     const indented = safe(value ?? '').trimEnd().replaceAll('\n', `\n${' '.repeat(longest + 2)}`)
@@ -26,7 +28,7 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
 type Row = readonly [label: string, value: string | null]
 
 function fields(view: ProcessView, out: Output): Row[] {
-  return [...identity(view), ...state(view, out), ...spending(view), ...rules(view), ...family(view), ['last text', view.lastText]]
+  return [...identity(view), ...state(view, out), ...spending(view), ...rules(view), ...family(view)]
 }
 
 function identity(view: ProcessView): Row[] {
@@ -114,4 +116,10 @@ function family(view: ProcessView): Row[] {
     ['forked from', view.originUuid && `${view.originUuid} at step ${view.originStep}`],
     ['resumed from', view.resumedFromStep === null ? null : `step ${view.resumedFromStep}`],
   ]
+}
+
+/** What stands still in its subtree, and why: it may be what it waits for. */
+function suspendedBelow(below: readonly Pick<ProcessView, 'pid' | 'name' | 'status' | 'holds'>[]): Row[] {
+  const still = below.filter(({ status }) => status === 'suspended').map((view) => `${called(view)} ${holders(view)}`)
+  return [['suspended below', still.join('\n')]]
 }
