@@ -8,6 +8,9 @@ import { LocalDaemon } from '../support/local-daemon.ts'
 import { writePast } from '../support/past.ts'
 import { HAS_TERMINAL, Terminal } from '../support/terminal.ts'
 
+/** A dozen commands, each a program that starts: seconds each on a machine that is busy. */
+const SLOW_MS = 120_000
+
 let daemon: LocalDaemon
 beforeEach(async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 2 }\n' })
@@ -46,7 +49,7 @@ test('gc shows what goes, does it, and says what that gave back', async () => {
   expect(await left()).toEqual(['old-3', 'old-4'])
   expect(await reeve('gc')).toEqual({ code: 0, stdout: '', stderr: 'there is nothing to collect\n' })
   expect(await reeve('inspect', 'old-1')).toMatchObject({ code: 3, stderr: expect.stringContaining(`process 1 (${first}) was removed at`) })
-})
+}, SLOW_MS)
 
 test('with all rules off it says so; a change counts at once', async () => {
   await past(3)
@@ -57,7 +60,7 @@ test('with all rules off it says so; a change counts at once', async () => {
   expect(await left()).toEqual([])
   writeFileSync(daemon.paths.configFile, 'gc: { max_entries: many }\n')
   expect(await reeve('gc')).toMatchObject({ code: 64, stderr: expect.stringContaining('config.yaml:1: gc.max_entries: must be a number') })
-})
+}, SLOW_MS)
 
 test('above a hundred a script is refused, unless it means it', async () => {
   await past(104)
@@ -67,13 +70,13 @@ test('above a hundred a script is refused, unless it means it', async () => {
   expect([preview.dryRun, preview.count, preview.entries.length, preview.freedBytes]).toEqual([true, 102, 102, null])
   expect(await reeve('gc', '--force')).toMatchObject({ code: 0, stderr: expect.stringContaining('102 ended processes were collected') })
   expect(await left()).toEqual(['old-103', 'old-104'])
-}, 60_000)
+}, SLOW_MS)
 
 test('--json asks nothing', async () => {
   await past(104)
   expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ dryRun: false, count: 102, skipped: [] })
   expect(await left()).toHaveLength(2)
-}, 60_000)
+}, SLOW_MS)
 
 test.runIf(HAS_TERMINAL)('above a hundred a person is asked', async () => {
   await past(104)
@@ -81,7 +84,7 @@ test.runIf(HAS_TERMINAL)('above a hundred a person is asked', async () => {
   expect(await left()).toHaveLength(104)
   expect(await typed('y\n', ['gc'])).toMatchObject({ code: 0, text: expect.stringContaining('102 ended processes were collected') as string })
   expect(await left()).toHaveLength(2)
-}, 60_000)
+}, SLOW_MS)
 
 test('what is pinned stays, is marked, and is removed by force alone', async () => {
   await past(4)
@@ -101,7 +104,7 @@ test('what is pinned stays, is marked, and is removed by force alone', async () 
   expect((await daemon.view('lives')).pinned).toBe(true)
   await daemon.resume(uuid, { message: 'again' })
   expect((await daemon.view('lives')).pinned).toBe(true)
-})
+}, SLOW_MS)
 
 test('a process goes out and comes back', async () => {
   const [uuid = ''] = await past(1)
@@ -123,4 +126,4 @@ test('a process goes out and comes back', async () => {
   expect(await reeve('import', target)).toMatchObject({ code: 64, stderr: expect.stringContaining('events.jsonl, line 1 (byte 0): it has no checksum at its end') })
   expect(await reeve('import', join(daemon.work, 'nothing'))).toMatchObject({ code: 64, stderr: expect.stringContaining('has no steps/UUID in it') })
   expect(existsSync(target)).toBe(true)
-})
+}, SLOW_MS)
