@@ -95,7 +95,7 @@ test('the marker is read from the environment, and only a whole name counts', ()
   const marked = sleeper({ REEVE_PROC: 'a.1.b.c' })
   const other = sleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
   // Both programs run by now: `spawn` returns after the exec.
-  const markerOf = (pid: number) => census().get(pid)?.marker
+  const markerOf = (pid: number) => census('younger').get(pid)?.marker
   expect([markerOf(marked.handle.pid), markerOf(other.handle.pid)]).toEqual(['a.1.b.c', null])
 })
 

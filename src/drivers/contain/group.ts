@@ -8,7 +8,7 @@ import type { Cage } from './cage.ts'
 import { groupHasMembers, liveness, signalGroup, signalOne } from './handle.ts'
 import type { OsSignal } from './handle.ts'
 import { census, isZombie, togetherSoon } from './proc.ts'
-import type { Census, MarkedRow } from './proc.ts'
+import type { Census, MarkedRow, Readable } from './proc.ts'
 import { Still } from './still.ts'
 
 /** Nothing tells us that a foreign process has ended: we look. */
@@ -26,6 +26,7 @@ export class GroupCage implements Cage {
   readonly waiting = { pollMs: POLL_MS, watch: () => () => {} }
   readonly #marker: string
   readonly #witness: Witness
+  readonly #readable: Readable
   /** groups that we made; only these are ever signalled as a whole */
   readonly #groups = new Set<number>()
   /** members as last seen, by PID */
@@ -35,8 +36,10 @@ export class GroupCage implements Cage {
   readonly #killed = new Set<string>()
   readonly #still = new Still(() => this.#scan())
 
-  constructor(marker: string, witness: Witness) {
+  /** `everybody` for the marker of an earlier daemon, whose programs may be older than we are */
+  constructor(marker: string, witness: Witness, readable: Readable = 'younger') {
     this.#marker = marker
+    this.#readable = readable
     this.#witness = witness
   }
 
@@ -72,7 +75,7 @@ export class GroupCage implements Cage {
   }
 
   #vouchBy(handle: OsHandle): void {
-    const all = census()
+    const all = census(this.#readable)
     for (const { pid, startTime, pgid } of all.inGroup(handle.pgid).filter((row) => !isZombie(row))) {
       this.#known.set(pid, { pid, startTime, pgid })
       this.#tell({ pid, startTime, pgid })
@@ -151,7 +154,7 @@ export class GroupCage implements Cage {
 
   /** All living members now, parents before their children. */
   #scan(): readonly OsHandle[] {
-    const all = census()
+    const all = census(this.#readable)
     const known = [...this.#known.values()].flatMap((handle) => all.get(handle.pid) ?? []).filter((row) => this.#knows(row))
     const own = [...known, ...all.marked(this.#marker)]
     // Groups of ours in which somebody lives whom we know, or who is marked: their numbers cannot have been reused.

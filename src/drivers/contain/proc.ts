@@ -24,6 +24,7 @@ export interface MarkedRow extends ProcRow {
 }
 
 const LINUX = process.platform === 'linux'
+const scratch = Buffer.allocUnsafe(64 * 1024)
 
 /** A zombie has ended: it holds nothing but its number. */
 export function isZombie(row: ProcRow): boolean {
@@ -93,23 +94,28 @@ export class Census {
   }
 }
 
-let shared: Census | null = null
-/** when the last one was done, and how long it took */
-let last = { atMs: 0, tookMs: 0 }
+/** Whose markers are read: of `everybody`, or of those who are not older than this program: nobody else can have one of its own. */
+export type Readable = 'everybody' | 'younger'
+
+const shared = new Map<Readable, Census>()
+let tookMs = 0
 
 /** All processes. Callers in the same turn of the event loop share one reading. */
-export function census(): Census {
-  if (shared !== null) return shared
+export function census(readable: Readable): Census {
+  const known = shared.get(readable)
+  if (known !== undefined) return known
   const begun = performance.now()
-  shared = new Census(LINUX ? procCensus() : psCensus())
-  last = { atMs: performance.now(), tookMs: performance.now() - begun }
-  setImmediate(() => { shared = null })
-  return shared
+  const taken = new Census(LINUX ? procCensus(readable) : psCensus())
+  tookMs = performance.now() - begun
+  shared.set(readable, taken)
+  setImmediate(() => shared.delete(readable))
+  return taken
 }
 
-/** The pause between two, for those who can wait, as a multiple of what one takes. */
+/** The pause between two, for those who can wait, as a multiple of what a census takes. */
 const PAUSES = 2
 let lookers: (() => void)[] = []
+let nextMs = 0
 
 /** Calls back soon, in one turn with all others who asked meanwhile, so that they share a census and do not spend all time on it. */
 export function togetherSoon(look: () => void): void {
@@ -119,7 +125,8 @@ export function togetherSoon(look: () => void): void {
     const all = lookers
     lookers = []
     for (const each of all) each()
-  }, Math.max(0, last.atMs + PAUSES * last.tookMs - performance.now()))
+    nextMs = performance.now() + PAUSES * tookMs
+  }, Math.max(0, nextMs - performance.now()))
 }
 
 /** Names this boot of the machine, so that start times of two boots are never compared; '0' where start times are dates. */
@@ -128,13 +135,16 @@ export function bootId(): string {
   return id === null ? '0' : id.slice(0, 8)
 }
 
-function procCensus(): MarkedRow[] {
+// Nothing in Node changes it.
+const OWN_START = Number(readRow(process.pid)?.startTime)
+
+function procCensus(readable: Readable): MarkedRow[] {
   const rows: MarkedRow[] = []
   for (const name of readdirSync('/proc')) {
     const pid = Number(name)
     if (!Number.isInteger(pid)) continue
     const row = readRow(pid)
-    if (row !== null) rows.push({ ...row, marker: isZombie(row) ? null : environMarker(pid) })
+    if (row !== null) rows.push({ ...row, marker: isZombie(row) || (readable === 'younger' && Number(row.startTime) < OWN_START) ? null : environMarker(pid) })
   }
   return rows
 }
@@ -164,8 +174,6 @@ function listOrNone(dir: string): string[] {
     return []
   }
 }
-
-const scratch = Buffer.allocUnsafe(64 * 1024)
 
 // A process may end between any two reads (ENOENT, ESRCH) or belong to somebody else (EACCES): it is not there for us.
 // This is done for each process that there is, again and again: `readFileSync` would take more than twice the time.

@@ -22,7 +22,7 @@ export async function recoverLeftovers(intent: ContainmentIntent, handle: OsHand
   const cages: Cage[] = []
   if (decision.cgroup && intent.path !== null) cages.push(new CgroupCage(intent.path))
   if (decision.group || decision.marked) {
-    const group = new GroupCage(intent.marker, { tell: () => {}, forget: () => {} })
+    const group = new GroupCage(intent.marker, { tell: () => {}, forget: () => {} }, 'everybody')
     if (decision.group && handle !== null) group.admit(handle)
     if (decision.namespace) for (const init of initsOf(intent.marker, handle)) group.admit(init)
     cages.push(group)
@@ -41,14 +41,14 @@ function look(intent: ContainmentIntent, handle: OsHandle | null): Found {
     kind: intent.kind,
     dir: isOurs(intent) && existsSync(join(intent.path ?? '', 'cgroup.procs')) ? 'there' : 'absent',
     handle: handle === null ? 'none' : sameBoot ? liveness(handle) : 'gone',
-    marked: sameBoot && census().marked(intent.marker).some((row) => row.pid !== process.pid && !isZombie(row)),
+    marked: sameBoot && census('everybody').marked(intent.marker).some((row) => row.pid !== process.pid && !isZombie(row)),
   }
 }
 
 // Whoever is in a namespace of the incarnation's own, or waits outside for one who is, leads to its init. What lives inside is
 // the init's and dies with it, also what cleared its environment. The lifeline and the guardian have failed before.
 function initsOf(marker: string, handle: OsHandle | null): readonly OsHandle[] {
-  const rows = census().rows.filter((row) => !isZombie(row) && row.pid !== process.pid)
+  const rows = census('everybody').rows.filter((row) => !isZombie(row) && row.pid !== process.pid)
   const ours = rows.filter((row) => row.marker === marker || (row.pid === handle?.pid && row.startTime === handle.startTime))
   const namespaces = new Set(ours.map((row) => pidNamespaceOf(row.pid, 'children')))
   for (const shared of [null, pidNamespaceOf(process.pid, 'own')]) namespaces.delete(shared)
