@@ -55,10 +55,15 @@ function wakeAncestors(work: Work, process: Process, by: Sender): number {
   return livingAncestors(work, process).filter((ancestor) => release(work, ancestor.uuid, by, isPersonHold)).length
 }
 
-/** What was paused with this root goes on; what was paused on its own below stays. */
+/**
+ * What was paused with this root goes on, wherever it is by now: who lost its parent in the pause went to PID 0, and would
+ * stay held by a root that nobody finds it under. What was paused on its own stays.
+ */
 function releaseBelow(work: Work, root: Process, by: Sender): number {
   const ours = (hold: Hold): boolean => hold.reason === 'subtree' && hold.root === root.uuid && mayRelease(by, hold)
-  return livingSubtree(work, root.uuid).filter((process) => process.uuid !== root.uuid && release(work, process.uuid, by, ours)).length
+  const below = new Set([...livingSubtree(work, root.uuid).map(({ uuid }) => uuid), ...work.all()])
+  below.delete(root.uuid)
+  return [...below].filter((uuid) => release(work, uuid, by, ours)).length
 }
 
 function stillHeld(work: Work, process: Process): string | null {

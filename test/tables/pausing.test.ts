@@ -294,6 +294,30 @@ describe('soft pause', () => {
 })
 
 describe('subtrees', () => {
+  test('who lost its parent in the pause is at PID 0, and still comes with the root', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .live c under=b
+      .signal SIGPAUSE a subtree
+      .signal SIGKILL b
+      .report b exited SIGKILL
+      .released b
+      resume a subtree
+    `)).toMatchInlineSnapshot(`
+      "
+      > resume a subtree
+      a.13 process.released subtree(a)/user
+      c.10 process.released subtree(a)/user
+        -> driver.unpause a#1
+        -> driver.unpause c#3
+        -> done, 2 affected
+        == a working
+        == c working
+      "
+    `)
+  })
+
   test('a child that is born meanwhile starts held and comes with the subtree', () => {
     expect(play(`
       .live a

@@ -213,7 +213,7 @@ export class Model extends ModelSignals {
     const above = this.ancestors(p)
     this.drop(p, (h) => may(input.by, h))
     if (suspended && input.by === 'user' && !input.only) for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
-    if (input.subtree) for (const one of this.tree(p)) if (one !== p) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && may(input.by, h))
+    if (input.subtree) for (const one of this.all.values()) if (one !== p && this.lives(one)) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && may(input.by, h))
   }
 
   #again(p: Proc, input: Input<'resume'>): void {
