@@ -41,7 +41,7 @@ describe('a command line that cannot be read', () => {
     [['run', 'x', '--', 'ls'], 125, 'reeve: an intent ("x") and a command do not go together\n       See `reeve help run`.\n'],
     [['run', '--'], 125, 'reeve: there is no command after --\n       See `reeve help run`.\n'],
     [['run', '--containment', 'jail', 'x'], 125, 'reeve: --containment jail: there is auto, cgroup, pidns, group\n       See `reeve help run`.\n'],
-    [['daemon', 'statsu'], 64, 'reeve: daemon statsu: there is start, stop, restart, status, logs, run\n       Did you mean `reeve daemon status`?\n'],
+    [['daemon', 'statsu'], 64, 'reeve: daemon statsu: there is start, stop, restart, status, logs, run, install, uninstall\n       Did you mean `reeve daemon status`?\n'],
     [['help', 'pss'], 64, 'reeve: no verb and no topic "pss"\n       Did you mean `reeve help ps`?\n'],
   ])('%j exits %d and asks the daemon nothing', async (args, code, stderr) => {
     const result = await reeve({}, ...args)
