@@ -13,7 +13,7 @@ import { eventually, killLeft, livingWith, newToken } from '../support/living.ts
 import type { ModelServer } from '../support/model-server.ts'
 import { agentModel, type Hands } from './model.ts'
 
-const PATIENCE_MS = 100_000
+const PATIENCE_MS = 150_000
 const LOOK_MS = 50
 
 /** How one agent is started and what its tools are called. */

@@ -2,6 +2,7 @@
 // same time: for 5 s, or with REEVE_LONG=1 for 330 s, which is longer than any of them waits for a model or a tool.
 // What each is seen to do is printed; what one cannot do stands in docs/external-agents.md.
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,10 +11,10 @@ import { KINDS, type Known } from './kinds.ts'
 import { conversations, RESULT, TASKS } from './model.ts'
 
 const PAUSE_MS = process.env['REEVE_LONG'] === '1' ? 330_000 : 5_000
-/** So many begin at once: each takes a core for a second or two. */
-const AT_ONCE = 4
+/** So many begin at once: each takes a core for some seconds. */
+const AT_ONCE = availableParallelism()
 /** Of one agent: to begin, to be paused, to go on to its end. */
-const CASE_MS = 120_000
+const CASE_MS = 180_000
 
 interface Case {
   readonly kind: Known
