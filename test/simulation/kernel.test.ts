@@ -23,4 +23,4 @@ test(`${INPUTS} inputs, seed ${SEED}`, () => {
     inputs += episode.inputs
   }
   expect(inputs).toBeGreaterThanOrEqual(INPUTS)
-}, 300_000)
+}, 900_000)

@@ -11,7 +11,7 @@ import { say } from './work.ts'
 import type { Turn, Work } from './work.ts'
 
 /** What the agent adds to the work by itself. */
-export type AgentParts = Omit<Work, 'ending' | 'isPaused' | 'inFlight' | 'running'>
+export type AgentParts = Omit<Work, 'ending' | 'isPaused' | 'pausing' | 'inFlight' | 'running'>
 
 /** How long calls that have begun may take to end with their agent: a file system that hangs keeps nobody for ever. */
 const LAST_CALLS_MS = 5_000
@@ -25,13 +25,13 @@ export class NativeAgent implements Agent {
   readonly #ending = new AbortController()
   readonly #turns = new Map<Turn, AbortController>()
   #tail: Promise<void>
-  #paused = false
+  #pausing = new AbortController()
   #exited: Promise<void> | null = null
 
   constructor(parts: AgentParts) {
     const { signal } = this.#ending
     setMaxListeners(0, signal)
-    this.#work = { ...parts, ending: signal, isPaused: () => this.#paused, inFlight: new Map(), running: new Set() }
+    this.#work = { ...parts, ending: signal, isPaused: () => this.#pausing.signal.aborted, pausing: () => this.#pausing.signal, inFlight: new Map(), running: new Set() }
     parts.kernel.signal.addEventListener('abort', this.#end, { once: true })
     if (parts.kernel.signal.aborted) this.#end()
     // Nobody waits for this to be on disk before it can be stopped: a full disk must not keep it alive.
@@ -59,7 +59,7 @@ export class NativeAgent implements Agent {
   }
 
   async pause(now: boolean): Promise<void> {
-    this.#paused = true
+    this.#pausing.abort()
     if (!now) return
     const { launch, freezer, inFlight, kernel } = this.#work
     freezer.set(true)
@@ -69,7 +69,7 @@ export class NativeAgent implements Agent {
   }
 
   async unpause(): Promise<void> {
-    this.#paused = false
+    if (this.#pausing.signal.aborted) this.#pausing = new AbortController()
     await this.#work.launch.containment.thaw()
     this.#work.freezer.set(false)
   }

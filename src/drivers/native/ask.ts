@@ -1,8 +1,8 @@
 // One step's question to the model: each attempt is asked for at the gate and is a fact; a failed one says so and waits,
 // or another model goes on. A repeated question repeats no tool.
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-fallback.test.ts.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Report } from '../../kernel/reports.ts'
+import { backOff } from './back-off.ts'
 import { shorten } from './compact.ts'
 import { CallFailed } from './model.ts'
 import type { Answer, ModelRequest } from './model.ts'
@@ -100,7 +100,7 @@ async function retryOrGoOver(work: Work, turn: Turn, failed: Failed, tries: Trie
   if (delayMs === null) return goOver(work, turn, failed, tries)
   await say(work, failedReport(failed, delayMs))
   turn.signal.throwIfAborted()
-  await sleep(delayMs, undefined, { signal: turn.signal })
+  await backOff(work, turn, delayMs)
 }
 
 function delayOf(work: Work, failure: CallFailed, triesOfModel: number): number | null {

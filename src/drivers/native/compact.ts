@@ -1,9 +1,9 @@
 // Compaction: when the context no longer fits, the model sums it up, and the work goes on with the summary and the newest
 // messages. The old messages stay in the journal. Owns when that is, and what becomes of a summary that cannot be had;
 // the kernel says whether it may begin. Tests: test/e2e/native-compact.test.ts, test/e2e/context.test.ts.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { textOf } from '../../kernel/message.ts'
 import type { Report } from '../../kernel/reports.ts'
+import { backOff } from './back-off.ts'
 import { CLIP_LEVELS, clipContext } from './clip-context.ts'
 import { BYTES_PER_TOKEN, SUMMARY_HEADING } from './context.ts'
 import type { Context } from './context.ts'
@@ -99,7 +99,7 @@ async function compact(work: Work, turn: Turn, leastLevel: number): Promise<void
       if (delayMs === null) return ack === 'held' ? (plan.kept === null ? gate(work, turn) : compact(work, turn, leastLevel)) : Promise.reject(new TurnOver())
       if (isLong) level += 1
       else tries += 1
-      await sleep(delayMs, undefined, { signal: turn.signal })
+      await backOff(work, turn, delayMs)
     }
   }
 }

@@ -22,6 +22,8 @@ export interface Work {
   readonly ending: AbortSignal
   /** a hold is there: asking for a model call would only be answered `held` */
   isPaused(): boolean
+  /** aborted when the next pause begins, or the one that is on has begun */
+  pausing(): AbortSignal
   /** what is in flight, in words, by call */
   readonly inFlight: Map<string, string>
   /** tool calls that have begun and have not ended, also those whose end nobody waits for any more */
