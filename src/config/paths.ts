@@ -4,6 +4,7 @@
 // Test: test/tables/config-paths.test.ts.
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import type * as Os from 'node:os'
 
 /** The longest socket path in bytes; the system's own limit is 104 to 108. */
 export const MAX_SOCKET_BYTES = 100
@@ -24,7 +25,7 @@ export interface Paths {
 }
 
 /** Few commands need it, and each would load it at its start. */
-const os = (): typeof import('node:os') => process.getBuiltinModule('node:os')
+const os = (): typeof Os => process.getBuiltinModule('node:os')
 
 export type Env = Readonly<Record<string, string | undefined>>
 
