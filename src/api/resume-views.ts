@@ -1,5 +1,5 @@
 // The JSON of what can be resumed and of who was forked from whom. Types only, as views.ts.
-// Test: test/e2e/resumable.test.ts, test/e2e/lineage.test.ts.
+// Test: test/e2e/cli-resume.test.ts.
 import type { Status } from './views.ts'
 
 /** How a process can go on; null: it can, else a text that says why not. */

@@ -1,7 +1,7 @@
 // Ending a process and seeing that it has ended: what `kill` and `stop` share.
 // Must never say that something has ended which has not. Test: test/e2e/cli.test.ts.
 import type { Reeve } from '../index.ts'
-import type { SteerView } from '../api/views.ts'
+import type { ProcessView, SteerView } from '../api/views.ts'
 import type { Signal } from '../kernel/types.ts'
 import { called, ending, hasEnded } from './describe.ts'
 import type { Done } from './each.ts'
@@ -40,6 +40,11 @@ export function also(answer: SteerView): string {
   if (answer.childrenGoOn) parts.push(answer.childrenGoOn === 1 ? '1 child goes on' : `${answer.childrenGoOn} children go on`)
   if (answer.note) parts.push(answer.note)
   return parts.map((part) => `; ${part}`).join('')
+}
+
+/** A person's signal that the process blocks or handles: it comes, but not yet. */
+export function putOff({ pid, signals }: ProcessView, signal: Signal): string {
+  return signals.pending.includes(signal) ? `; ${signal} is put off for 10 s at most, as it asked (\`reeve signals ${pid}\`)` : ''
 }
 
 export function rest(answer: SteerView): object {

@@ -1,5 +1,5 @@
 // What can be resumed and how, and who was forked from whom: reads for `list-resumable` and `lineage`, in bounded pages.
-// Must never read a journal: rows and tombstones say it all. Test: test/e2e/resumable.test.ts, test/e2e/lineage.test.ts.
+// Must never read a journal: rows and tombstones say it all. Test: test/e2e/cli-resume.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { resumeModes } from '../kernel/modes.ts'
 import { isSuspended, statusOf } from '../kernel/status.ts'

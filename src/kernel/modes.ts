@@ -2,6 +2,7 @@
 // forking refuse by the same words. Test: test/tables/modes.test.ts.
 import { goesOnFrom, isExternal, isPlainCommand } from './capabilities.ts'
 import { forkObstacle } from './forking.ts'
+import { isSuspended } from './status.ts'
 import type { Process } from './types.ts'
 
 /** Null: it can; else why not. */
@@ -16,14 +17,20 @@ export function resumeModes(process: Process): ResumeModes {
   const { spec, progress } = process
   const fork = forkObstacle(process)
   return {
-    continue: continueObstacle(process),
+    // Who is suspended is there as a whole: nothing has to be built from its history.
+    continue: isSuspended(process) ? null : continueObstacle(process),
     fork,
     fromStep: fork === null && !isExternal(spec) ? { from: 0, to: progress.wholeStep } : null,
-    rerun: spec.driver === 'native' ? 'a native agent goes on from its context' : null,
+    rerun: rerunObstacle(process),
   }
 }
 
 export function continueObstacle(process: Process): string | null {
   if (goesOnFrom(process) !== 'rerun') return null
   return `${isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} told no session`} to go on with; it can be run again with --rerun`
+}
+
+function rerunObstacle(process: Process): string | null {
+  if (process.spec.driver === 'native') return 'a native agent goes on from its context'
+  return isSuspended(process) ? 'it is suspended, and goes on where it is' : null
 }

@@ -62,7 +62,7 @@ describe('masks and handlers', () => {
     const signals = (...flags: string[]): ReturnType<typeof runCli> => runCli(daemon.home, ['signals', uuid, ...flags])
     expect(await signals()).toMatchObject({ code: 0, stdout: 'blocked   none\nhandlers  none\npending   none\n' })
     expect(await signals('--block', 'TERM,pause', '--handle', 'INT=ignore')).toMatchObject({ code: 0, stdout: 'blocked   SIGTERM, SIGPAUSE\nhandlers  SIGINT=ignore\npending   none\n' })
-    expect(await runCli(daemon.home, ['kill', '-s', 'STOP', uuid])).toMatchObject({ code: 0 })
+    expect(await runCli(daemon.home, ['kill', '-s', 'STOP', uuid])).toMatchObject({ code: 0, stderr: expect.stringMatching(/^PID (\d+) got SIGPAUSE \(working\); SIGPAUSE is put off for 10 s at most, as it asked \(`reeve signals \1`\)\n$/) as string })
     const { stdout } = await signals('--unblock', '15')
     expect(stdout).toMatch(/^blocked {3}SIGPAUSE\nhandlers {2}SIGINT=ignore\npending {3}SIGPAUSE by user \(cli pid=\d+\), for \S+ at most\nsent {6}SIGPAUSE by user \(cli pid=\d+\), .*: pending\n$/)
     expect(await signals('--handle', 'TERM=message')).toMatchObject({ code: 64, stderr: expect.stringContaining('takes no messages') as string })
@@ -71,6 +71,13 @@ describe('masks and handlers', () => {
     expect((await runCli(daemon.home, ['inspect', uuid])).stdout).toMatch(/signals +SIGPAUSE by user \(cli pid=\d+\)/)
     expect(await runCli(daemon.home, ['kill', '-s', '0', uuid])).toMatchObject({ code: 64, stderr: expect.stringContaining('there is no signal 0') as string })
   })
+})
+
+test('a pause that is put off says so, and does not look as if it had been done', async () => {
+  const uuid = await up(WAITS)
+  expect((await runCli(daemon.home, ['signals', uuid, '--block', 'PAUSE'])).code).toBe(0)
+  const { pid } = await daemon.view(uuid)
+  expect(await runCli(daemon.home, ['pause', uuid])).toMatchObject({ code: 0, stderr: `PID ${pid} working; SIGPAUSE is put off for 10 s at most, as it asked (\`reeve signals ${pid}\`)\n` })
 })
 
 describe('who sent it', () => {

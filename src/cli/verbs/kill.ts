@@ -1,7 +1,7 @@
 // `reeve kill`: any signal; SIGTERM with a short grace. Test: test/e2e/cli.test.ts.
 import { called } from '../describe.ts'
 import { forEach } from '../each.ts'
-import { also, end, rest } from '../end.ts'
+import { also, end, putOff, rest } from '../end.ts'
 import { UsageError } from '../errors.ts'
 import { safe } from '../text.ts'
 import { signalOf } from '../signals.ts'
@@ -17,7 +17,7 @@ export async function run(call: Call): Promise<number> {
     if (signal === 'SIGTERM') return end(reeve, ref, { signal, graceMs: grace, subtree })
     if (signal === 'SIGKILL') return end(reeve, ref, { signal, subtree })
     const answer = await (subtree ? reeve.signalTree(ref, signal) : reeve.signal(ref, signal))
-    const words = safe(`${called(answer.process)} got ${signal} (${answer.process.status})${also(answer)}`)
+    const words = safe(`${called(answer.process)} got ${signal} (${answer.process.status})${also(answer)}${putOff(answer.process, signal)}`)
     return { words, fields: { affected: answer.affected, process: answer.process, ...rest(answer) } }
   })
 }

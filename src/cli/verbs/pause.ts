@@ -1,7 +1,7 @@
 // `reeve pause`. Test: test/e2e/cli.test.ts.
 import { called } from '../describe.ts'
 import { forEach } from '../each.ts'
-import { also, rest } from '../end.ts'
+import { also, putOff, rest } from '../end.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
@@ -12,6 +12,6 @@ export async function run(call: Call): Promise<number> {
     const answer = await reeve.pause(ref, options)
     const { process } = answer
     const mark = process.status === 'suspended' ? `${out.pauseMark} ` : ''
-    return { words: safe(`${called(process)} ${mark}${process.status}${also(answer)}`), fields: { affected: answer.affected, process, ...rest(answer) } }
+    return { words: safe(`${called(process)} ${mark}${process.status}${also(answer)}${putOff(process, 'SIGPAUSE')}`), fields: { affected: answer.affected, process, ...rest(answer) } }
   })
 }
