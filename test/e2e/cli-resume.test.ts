@@ -25,7 +25,7 @@ describe('a fork', () => {
     const { code, stdout, stderr } = await reeve('resume', '--fork', '--from-step', '0', 'docs')
     const uuid = stdout.trim()
     const from = origin.uuid.slice(-8)
-    expect([code, stderr]).toEqual([0, `forking from ${from} after step 0 -> new UUID ${uuid}\nPID 2 spawned (${origin.model}) | forked from ${from}\n`])
+    expect([code, stderr]).toEqual([0, `forking from ${from} after step 0 -> new UUID ${uuid.slice(-8)}\nPID 2 spawned (${origin.model}) | forked from ${from}\n`])
     expect(await daemon.ended(uuid)).toMatchObject({ originUuid: origin.uuid, originStep: 0, step: 6, lastText: 'six' })
     expect((await reeve('inspect', uuid)).stdout).toContain(`forked from  ${origin.uuid} at step 0`)
     expect((await reeve('ps', '-a')).stdout).toContain(`(forked from ${from})`)

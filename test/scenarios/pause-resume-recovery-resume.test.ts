@@ -143,7 +143,7 @@ describe('fork mode', () => {
     const origin = await ran()
     const { stdout, stderr } = await reeve('resume', '--fork', origin.uuid)
     const { pid } = await daemon.view(stdout.trim())
-    expect(stderr).toBe(`forking from ${id(origin.uuid)} after step ${STEPS} -> new UUID ${stdout.trim()}\nPID ${pid} spawned (served/m) | forked from ${id(origin.uuid)}\n`)
+    expect(stderr).toBe(`forking from ${id(origin.uuid)} after step ${STEPS} -> new UUID ${id(stdout.trim())}\nPID ${pid} spawned (served/m) | forked from ${id(origin.uuid)}\n`)
   })
 
   test('the lineage is shown: xyz789 (forked from abc123)', async () => {

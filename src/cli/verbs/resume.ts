@@ -78,7 +78,7 @@ function announced(before: ProcessView, args: Args): string[] {
 async function tell({ args, out }: Call, before: ProcessView, answer: SteerView): Promise<void> {
   const { process } = answer
   if (args.on('fork')) {
-    await out.words(`forking from ${shortId(before.uuid)} after step ${process.originStep} -> new UUID ${process.uuid}`)
+    await out.words(`forking from ${shortId(before.uuid)} after step ${process.originStep} -> new UUID ${shortId(process.uuid)}`)
     await out.words(safe(`${spawned(process)} | forked from ${shortId(before.uuid)}${also(answer)}`))
   } else if (hasEnded(before)) await out.words(safe(`${spawned(process)} | resumed from ${shortId(before.uuid)}${also(answer)}`))
   else await out.words(safe(`${called(process)} ${process.status}${also(answer)}`))
