@@ -9,6 +9,7 @@ import { fold } from '../../../src/kernel/fold.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
 import type { Effect } from '../../../src/kernel/effects.ts'
 import type { Process, Uuid } from '../../../src/kernel/types.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { StoredFact } from '../../../src/kernel/facts.ts'
 import { HandClock } from '../clock.ts'
 import { FaultyStore } from './faulty-store.ts'
@@ -35,10 +36,12 @@ export interface CoreOptions {
   /** plays the drivers */
   readonly perform?: (effect: Effect, core: Core) => void
   readonly faults?: (store: FaultyStore) => void
+  /** stands between the pipeline and the real store */
+  readonly wrap?: (store: Store) => Store
 }
 
-export async function openCore({ dir, clock = new HandClock(), maxProcesses = 100, perform = () => {}, faults = () => {} }: CoreOptions): Promise<Core> {
-  const store = new FaultyStore(await openSqliteStore({ dir }))
+export async function openCore({ dir, clock = new HandClock(), maxProcesses = 100, perform = () => {}, faults = () => {}, wrap = (store) => store }: CoreOptions): Promise<Core> {
+  const store = new FaultyStore(wrap(await openSqliteStore({ dir })))
   faults(store)
   const { processes, counters } = await store.load()
   const table = new Table(maxProcesses)

@@ -1,0 +1,107 @@
+// `kill -9` at every boundary of every write that pause, resume, fork, checkpoint, collection, export and import make: before it,
+// and after it, when it is durable and nobody has heard of it. The store has then what was written up to there, and nothing
+// else; the next daemon starts on it, keeps what a person paused, clears up and brings all to an end.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { bootAll } from '../../src/daemon/boot.ts'
+import type { Container } from '../../src/drivers/contain/contain.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { ALL, Life, doorsOf, openCounted, snapshot } from '../support/kernel/boundaries.ts'
+import type { Moment } from '../support/kernel/boundaries.ts'
+import { journalOf } from '../support/kernel/daemon-core.ts'
+import { RULES, Rules, personHolds } from '../support/kernel/rules.ts'
+import { tempDir } from '../support/tmp.ts'
+
+const PROGRAM = fileURLToPath(new URL('../support/programs/boundary.ts', import.meta.url))
+const CONTAINER = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as Container
+/** programs at the same time */
+const AT_ONCE = 2
+
+interface Write {
+  readonly what: string
+  readonly before: string
+  readonly after: string
+}
+
+/** The same life with nobody killed: what the store says around each write. */
+async function undisturbed(): Promise<Write[]> {
+  await using dir = await tempDir()
+  mkdirSync(join(dir.path, 'archive'))
+  const writes: Write[] = []
+  let before = ''
+  await using core = await openCounted(join(dir.path, 'state'), async (_, moment, what, store) => {
+    const now = await snapshot(store)
+    if (moment === 'before') before = now
+    else writes.push({ what, before, after: now })
+  })
+  await new Life(core, join(dir.path, 'archive')).live()
+  return writes
+}
+
+async function killedAt(dir: string, number: number, moment: Moment): Promise<void> {
+  const child = spawn(process.execPath, [PROGRAM, dir, String(number), moment], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+  expect([code, signal]).toEqual([null, 'SIGKILL'])
+}
+
+/** The next daemon: all that it must find, and the end of all. */
+async function goesOn(dir: string): Promise<void> {
+  const broken: string[] = []
+  const rules = new Rules((rule, words) => broken.push(`${RULES[rule]}: ${words}`))
+  await using core = await openCounted(join(dir, 'state'), async () => {})
+  const paused = personHolds(core.table.rows())
+  const { pid } = (await core.store.load()).counters
+  await bootAll({ table: core.table, container: CONTAINER, pipeline: core.pipeline, diskFull: core.diskFull })
+  expect(personHolds(core.table.rows())).toEqual(paused)
+  for (const row of core.table.rows()) expect(row.pid).toBeGreaterThan(pid)
+  const { sweeper } = doorsOf(core)
+  sweeper.sweep()
+  await sweeper.idle()
+  for (const { uuid } of [...core.table.rows()]) await core.pipeline.request({ type: 'signal', by: 'user', uuid, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false })
+  await core.pipeline.idle()
+  expect(core.table.size).toBe(0)
+  for (const uuid of ALL) {
+    const facts = await journalOf(core, uuid)
+    expect(facts.map(({ seq }) => seq)).toEqual(facts.map((_, index) => index + 1))
+    expect((await core.store.process(uuid))?.seq ?? 0).toBe(facts.length)
+  }
+  for (const fact of await core.store.since({ afterCursor: 0, limit: 5_000 })) rules.read(fact)
+  expect(broken).toEqual([])
+  expect(await core.store.verify()).toEqual([])
+}
+
+async function visit(number: number, moment: Moment, { what, before, after }: Write): Promise<void> {
+  await using dir = await tempDir()
+  const place = `killed ${moment} write ${number}: ${what}`
+  try {
+    await killedAt(dir.path, number, moment)
+    const store = await openSqliteStore({ dir: join(dir.path, 'state') })
+    const found = await snapshot(store)
+    await store[Symbol.asyncDispose]()
+    expect(found).toBe(moment === 'before' ? before : after)
+    await goesOn(dir.path)
+  } catch (error) {
+    throw new Error(place, { cause: error })
+  }
+}
+
+test('each boundary is visited once; the store has all up to there and nothing else, and the next daemon goes on', async () => {
+  const writes = await undisturbed()
+  for (const kind of ['process.held', 'process.released', 'process.forked', 'checkpoint.written', 'process.pinned', 'process.resumed', 'remove', 'sweep', 'import: facts', 'import: publish']) {
+    expect(writes.filter(({ what }) => what.includes(kind)), kind).not.toEqual([])
+  }
+  const places = writes.flatMap((write, index) => (['before', 'after'] as const).map((moment) => ({ number: index + 1, moment, write })))
+  let visited = 0
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (let place = places.shift(); place; place = places.shift()) {
+      await visit(place.number, place.moment, place.write)
+      visited += 1
+    }
+  })
+  await Promise.all(workers)
+  expect(visited).toBe(2 * writes.length)
+}, 900_000)
