@@ -92,10 +92,11 @@ export class Worktrees {
     const own = origin.spec.worktree
     if (!worktree || !own) throw new KernelError('INVALID', `no files of process ${origin.pid} are recorded: only those of \`reeve run --worktree\` are`)
     const record = await this.#recordAt(origin, step)
-    await this.#copy(uuid, record, spec)
     const { repository } = worktree
     const { base, branches } = await this.#with((git) => findBase(git, { repository, commits: [record.body.head, own.base], env: spec.env }))
     const dir = await this.#dirOf(uuid)
+    // The last thing that can fail: nobody else would remove it.
+    await this.#copy(uuid, record, spec)
     const files = { uuid: record.uuid, step: record.body.step, commit: record.body.commit }
     return {
       spec: { ...rest, cwd: join(dir, relative(own.dir, origin.spec.cwd)), worktree: { repository, dir, branch: branchOf(uuid, spec.name, branches), base, files } },
@@ -115,8 +116,13 @@ export class Worktrees {
     return worktree ? new RunFiles({ process, worktree, dir: this.#recordsOf(uuid), open: () => this.#open(), say }) : null
   }
 
-  /** Errors: `NOT_RESUMABLE` with the way out, for one whose worktree is gone. */
-  check(process: Process): Promise<void> {
+  /** Errors: `NOT_RESUMABLE` with the way out, for one whose worktree is gone, or was to be made by another home. */
+  async check(process: Process): Promise<void> {
+    const { pid, files, spec: { worktree } } = process
+    // Its first start clears the place of what an earlier beginning left there. What an import names may be anybody's.
+    if (worktree && !files && worktree.dir !== await this.#dirOf(process.uuid)) {
+      throw new KernelError('NOT_RESUMABLE', `its worktree ${worktree.dir} was to be made by another home, and never was`, { dir: worktree.dir }, `\`reeve resume --fork --cwd DIR ${pid}\` goes on in a directory that you name.`)
+    }
     return checkThere(process)
   }
 
@@ -133,8 +139,8 @@ export class Worktrees {
   async remove({ uuid, spec: { worktree, env } }: Pick<Process, 'uuid' | 'spec'>): Promise<WorktreeEnd | null> {
     // One that was imported names the worktree of the home that it comes from, which is not ours to remove.
     if (!worktree || worktree.dir !== await this.#dirOf(uuid)) return null
-    const end = await this.#end({ dir: worktree.dir, uuid, branch: worktree.branch, env })
-    if (end && Object.keys(end).length > 1) this.#parts.log(`not all of a worktree was removed: ${JSON.stringify(end)}`, null)
+    const end = await this.#end({ dir: worktree.dir, uuid, branch: worktree.branch, repository: worktree.repository, env })
+    if (end && Object.keys(end).length > 1) this.#parts.log(told(end), null)
     await this.forget(uuid).catch((error: unknown) => this.#parts.log(`the records of ${uuid} cannot be removed`, error))
     return end
   }
@@ -150,7 +156,7 @@ export class Worktrees {
     for (const uuid of worktrees) {
       if (await store.process(uuid)) continue
       const end = await this.#end({ dir: join(this.#worktrees, uuid), uuid, branch: null, env: environment() })
-      if (end) log(`the worktree of a process that is gone: ${JSON.stringify(end)}`, null)
+      if (end) log(`of a process that is gone: ${told(end)}`, null)
     }
     for (const name of records) {
       if (await store.process(name.slice(0, -RECORDS.length))) continue
@@ -229,6 +235,13 @@ function isRecord(fact: StoredFact): fact is RecordFact {
 /** A script is named from where somebody was, and may be no part of the repository. */
 function fromHere(model: string, cwd: string): string {
   return model.startsWith(SCRIPT) ? `${SCRIPT}${resolve(cwd, model.slice(SCRIPT.length))}` : model
+}
+
+/** What became of it, for the log: a collection has nobody else to tell. */
+function told({ dir, kept, salvaged, branch }: WorktreeEnd): string {
+  if (kept !== undefined) return `the worktree ${dir} stays: ${kept}`
+  const saved = salvaged === undefined ? '' : `; what was not committed is in ${salvaged}`
+  return `the worktree ${dir} was removed${saved}${branch === undefined ? '' : `; the branch ${branch} stays, as it has commits of its own`}`
 }
 
 /** `reeve/docs`, or with the short id where there is one of that name. */

@@ -5,13 +5,15 @@ import * as z from 'zod'
 import { issueWords } from '../../config/issues.ts'
 
 const words = z.array(z.string())
+const path = z.string().startsWith('/', 'expected an absolute path')
 
 const shape = z.looseObject({
   name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command']), intent: z.string(),
-  cwd: z.string().startsWith('/', 'expected an absolute path'), interactive: z.boolean(), model: z.string().nullable(),
+  cwd: path, interactive: z.boolean(), model: z.string().nullable(),
   fallback: words.optional(), system: z.string().nullable(), tools: words.nullable(), deny: words, argv: words.nullable(),
   mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
   env: z.record(z.string(), z.string()), credentials: words, containment: z.enum(['auto', 'cgroup', 'pidns', 'group']),
+  worktree: z.looseObject({ repository: path, dir: path, branch: z.string(), base: z.string(), files: z.looseObject({ commit: z.string() }).optional() }).optional(),
   limits: z.object({ maxSteps: z.number().optional(), timeoutMs: z.number().optional(), budgetUsd: z.number().optional(), budgetTokens: z.number().optional() }),
 })
 
