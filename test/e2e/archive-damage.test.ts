@@ -1,5 +1,5 @@
 // Damage of an export: what is helped with a warning, what is refused with its place, and that nothing of it is here then.
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/api/client.ts'
@@ -61,6 +61,7 @@ describe('helped, with a warning', () => {
     ['the last line is torn', (dir) => change(join(dir, 'events.jsonl'), (text) => text.slice(0, -20)), (warning) => expect(warning).toBe(`events.jsonl ends in the middle of line ${facts} (byte ${offsetOf(facts)}): the last fact is lost`), 1],
     ['the last newline is gone', (dir) => change(join(dir, 'events.jsonl'), (text) => text.slice(0, -1)), (warning) => expect(warning).toBe(`events.jsonl ends in the middle of line ${facts} (byte ${offsetOf(facts)})`), 0],
     ['many lines are lost behind a torn one', (dir) => change(join(dir, 'events.jsonl'), (text) => joined(linesIn(text).slice(0, 20)) + linesIn(text)[20]?.slice(0, 30)), (warning) => expect(warning).toContain(`line 21 (byte ${offsetOf(21)}): the last ${facts - 20} facts are lost`), facts - 20],
+    ['checkpoint.json is longer than anybody reads', (dir) => truncateSync(join(dir, 'checkpoint.json'), 65 * 2 ** 20), (warning) => expect(warning).toContain('checkpoint.json is too long to be looked at'), 0],
     ['there is no checkpoint.json', (dir) => rmSync(join(dir, 'checkpoint.json')), (warning) => expect(warning).toContain('checkpoint.json is missing'), 0],
   ])('%s', async (_what, harm, isTold, lost) => {
     const dir = copy()
@@ -82,6 +83,13 @@ describe('helped, with a warning', () => {
     expect((await importing(dir)).processes[0]?.warnings).toEqual([])
     await daemon.client.delete(`/v1/processes/${uuid}`)
   })
+})
+
+test('a checkpoint with many pictures in it is no damage', async () => {
+  const dir = copy()
+  appendFileSync(join(dir, 'checkpoint.json'), ' '.repeat(17 * 2 ** 20))
+  expect((await importing(dir)).processes[0]?.warnings).toEqual([])
+  await daemon.client.delete(`/v1/processes/${uuid}`)
 })
 
 describe('refused, with the place', () => {
@@ -126,6 +134,7 @@ describe('refused, with the place', () => {
   test.each<[string, (fact: Fact, body: Record<string, unknown>) => void, RegExp]>([
     ['a spec without a directory', ({ seq }, body) => { if (seq === 1) body['spec'] = { ...body['spec'] as object, cwd: 5 } }, /line 1 .*its spec cannot be used: cwd must be a text/],
     ['a spec of an unknown driver', ({ seq }, body) => { if (seq === 1) body['spec'] = { ...body['spec'] as object, driver: 'robot' } }, /its spec cannot be used: driver must be one of/],
+    ['a worktree that is anywhere', ({ seq }, body) => { if (seq === 1) body['spec'] = { ...body['spec'] as object, worktree: { repository: '/r', dir: '', branch: 'b', base: 'b' } } }, /its spec cannot be used: worktree.dir .*absolute path/],
     ['a PID that would use up the counter', (fact, body) => { Object.assign(fact, { pid: 2 ** 50 }); if ('pid' in body) body['pid'] = 2 ** 50 }, /no PID or UUID as they should be/],
     ['another process in the middle', (fact) => { if (fact.seq === 9) Object.assign(fact, { uuid: '01a1f9fc-367e-76d0-95fe-47b331dd2fe5' }) }, /line 9 .*a fact of 01a1f9fc.* cannot follow one of/],
     ['an end in the middle', ({ seq }, body) => { if (seq === 9) Object.assign(body, { type: 'process.reaped' }) }, /line (9|10) /],

@@ -10,7 +10,7 @@ import { fold } from '../../kernel/fold.ts'
 import { endOfImported } from '../../kernel/importing.ts'
 import { processView } from '../views.ts'
 import { factOf } from './event-lines.ts'
-import { damage, jsonOf, linesOf, type Line } from './reading.ts'
+import { damage, jsonOf, linesOf, TooLong, type Line } from './reading.ts'
 import { specProblem } from './spec-shape.ts'
 import type { ImportedView } from '../../api/history-views.ts'
 import type { GcConfig } from '../../config/gc.ts'
@@ -166,8 +166,14 @@ async function infoOf(dir: string, uuid: Uuid): Promise<Info> {
 
 /** The journal names all that a checkpoint has: one that is gone is missed by people alone. */
 async function checkpointWarnings(dir: string, { hasCheckpoint }: Info): Promise<string[]> {
-  const checkpoint = await jsonOf(join(dir, 'checkpoint.json'))
-  return hasCheckpoint && checkpoint === null ? ['checkpoint.json is missing; the journal has all that is in it'] : []
+  try {
+    const checkpoint = await jsonOf(join(dir, 'checkpoint.json'))
+    return hasCheckpoint && checkpoint === null ? ['checkpoint.json is missing; the journal has all that is in it'] : []
+  } catch (error) {
+    // An export writes what the context has, pictures too.
+    if (error instanceof TooLong) return ['checkpoint.json is too long to be looked at; the journal has all that is in it']
+    throw error
+  }
 }
 
 /** events.jsonl, held against itself: each fact must follow the one before it. */

@@ -7,8 +7,8 @@ import { KernelError } from '../../kernel/errors.ts'
 /** The longest line: a fact with pictures and long texts. */
 const LINE_BYTES = 256 * 1024 * 1024
 const CHUNK_BYTES = 262_144
-/** The longest of the small files. */
-const SMALL_BYTES = 16 * 1024 * 1024
+/** The longest of the files that are read as a whole. */
+const WHOLE_BYTES = 64 * 1024 * 1024
 const LF = 0x0a
 
 export interface Line {
@@ -21,12 +21,17 @@ export interface Line {
   readonly isTorn: boolean
 }
 
+const NOTHING = 'Nothing was imported. Export it again where it comes from.'
+
 /** Damage of what is imported, with its place. */
 export function damage(file: string, message: string, at?: Pick<Line, 'number' | 'offset'>): KernelError {
   const place = at === undefined ? file : `${file}, line ${at.number} (byte ${at.offset})`
   const details = { file, ...(at === undefined ? {} : { line: at.number, byte: at.offset }) }
-  return new KernelError('INVALID', `${place}: ${message}`, details, 'Nothing was imported. Export it again where it comes from.')
+  return new KernelError('INVALID', `${place}: ${message}`, details, NOTHING)
 }
+
+/** No damage where nobody depends on what is in it. */
+export class TooLong extends KernelError {}
 
 export async function* linesOf(file: string): AsyncGenerator<Line> {
   const handle = await openRegular(file)
@@ -85,7 +90,7 @@ async function textOf(file: string): Promise<string | null> {
   if (handle === null) return null
   try {
     const { size } = await handle.stat()
-    if (size > SMALL_BYTES) throw damage(file, `it is longer than ${SMALL_BYTES} bytes`)
+    if (size > WHOLE_BYTES) throw new TooLong('INVALID', `${file}: it is longer than ${WHOLE_BYTES} bytes`, { file }, NOTHING)
     return await handle.readFile('utf8')
   } finally {
     await handle.close()
