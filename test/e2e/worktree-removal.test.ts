@@ -1,5 +1,5 @@
 // A worktree goes with its process: by `reeve rm`, by collection, and at the next start of a daemon that was killed in between.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessView } from '../../src/api/views.ts'
@@ -41,6 +41,19 @@ test('rm removes it with its records, and says what of it is still there', async
   expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), repository.git('show', 'reeve/two:b.txt'), left()]).toEqual(['one', 'two', []])
 })
 
+test.each([
+  ['by git', (dir: string) => void repository.git('worktree', 'remove', '--force', dir)],
+  ['by hand', (dir: string) => rmSync(dir, { recursive: true })],
+])('rm takes the branch of a worktree that is gone already, removed %s', async (_, gone) => {
+  const one = await done('one', 'one')
+  const two = await done('two', 'two')
+  repository.gitIn(two.worktree?.dir ?? '', 'commit', '-q', '--allow-empty', '-m', 'work')
+  for (const { worktree } of [one, two]) gone(worktree?.dir ?? '')
+  const { code, stderr } = await runCli(daemon.home, ['rm', 'one', 'two'])
+  expect([code, stderr]).toEqual([0, 'PID 1 (one) was removed\nPID 2 (two) was removed; the branch reeve/two stays, as it has commits of its own\n'])
+  expect(repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/reeve')).toBe('reeve/two')
+})
+
 test('rm also takes what the making of records has left', async () => {
   const { uuid } = await daemon.spawn({ model: 'script:not-there.yaml', cwd: repository.dir, worktree: true })
   const { note } = await daemon.ended(uuid)
@@ -60,6 +73,7 @@ test('a collection takes it as rm does, and leaves one in which somebody works t
   const other = await daemon.sh('sleep 600', { cwd: two.worktree?.dir ?? '' })
   expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)
   expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), readdirSync(join(daemon.paths.state, 'worktrees'))]).toEqual(['one', [two.uuid, three.uuid]])
+  expect(daemon.logged).toContain(`the worktree ${one.worktree?.dir} was removed; what was not committed is in refs/reeve/salvage/${one.uuid}`)
   await daemon.signal(other.uuid, 'SIGKILL')
   await daemon.ended(other.uuid)
   expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)

@@ -85,9 +85,20 @@ export interface WorktreeEnd {
   readonly branch?: string
 }
 
-/** Removes it. Resolves with null if there was none. Errors: `GitError`, when it is not known what would be lost: then it stays. */
-export async function removeWorktree(git: Git, { dir, uuid, branch, env }: { readonly dir: string; readonly uuid: string; readonly branch: string | null; readonly env: Env }): Promise<WorktreeEnd | null> {
-  if (!(await isThere(dir))) return null
+export interface OldWorktree {
+  readonly dir: string
+  readonly uuid: string
+  /** null: what is checked out in it */
+  readonly branch: string | null
+  /** the repository whose worktree it was, where that is known */
+  readonly repository?: string
+  readonly env: Env
+}
+
+/** Removes it. Resolves with null if there was nothing to be told of. Errors: `GitError`, when it is not known what would be lost: then it stays. */
+export async function removeWorktree(git: Git, old: OldWorktree): Promise<WorktreeEnd | null> {
+  const { dir, uuid, branch, env } = old
+  if (!(await isThere(dir))) return dropGone(git, old)
   const here = { cwd: dir, env: userEnv(env) }
   const [top, repository = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir'], here)).split('\n')
   // Without its own `.git` the question was answered by a repository above it.
@@ -100,6 +111,15 @@ export async function removeWorktree(git: Git, { dir, uuid, branch, env }: { rea
   await git.run([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
   const kept = own !== null && own.startsWith('reeve/') && !(await dropBranch(git, there, own)) ? own : null
   return { dir, ...(salvaged === null ? {} : { salvaged }), ...(kept === null ? {} : { branch: kept }) }
+}
+
+/** Somebody has removed the folder: only what git remembers of it is left, and its branch. */
+async function dropGone(git: Git, { dir, branch, repository, env }: OldWorktree): Promise<WorktreeEnd | null> {
+  if (branch === null || repository === undefined || !(await isThere(repository))) return null
+  const there = { cwd: repository, env: userEnv(env) }
+  // It fails where git has forgotten it already; else the branch would count as checked out.
+  await git.maybe([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
+  return (await dropBranch(git, there, branch)) ? null : { dir, branch }
 }
 
 type Call = Parameters<Git['run']>[1]
