@@ -1,6 +1,6 @@
 // Forks with the files of a step: a fork's worktree has what the origin's had when that step was over, whatever came later, and
 // needs nothing of the origin any more.
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessView, ResumeBody } from '../../src/api/views.ts'
@@ -130,4 +130,12 @@ test('a record that is damaged is refused, and leaves nothing', async () => {
   rmSync(join(daemon.paths.state, 'files', `${origin.uuid}.git`, 'objects'), { recursive: true })
   expect(await refused(origin.uuid, { withFiles: true })).toMatch(/^400 INVALID the files of step 6 cannot be read: /)
   expect(readdirSync(join(daemon.paths.state, 'files'))).toEqual([`${origin.uuid}.git`])
+})
+
+test('a fork that has no repository to begin in leaves no record', async () => {
+  const origin = await sixSteps()
+  renameSync(repository.dir, `${repository.dir}-moved`)
+  expect(await refused(origin.uuid, { withFiles: true })).toBe(`400 INVALID the repository ${join(repository.dir, '.git')} is gone`)
+  expect(readdirSync(join(daemon.paths.state, 'files'))).toEqual([`${origin.uuid}.git`])
+  renameSync(`${repository.dir}-moved`, repository.dir)
 })
