@@ -36,7 +36,7 @@ export function signal(work: Work, input: InputOf<'signal'>): void {
   const reached = input.subtree ? livingSubtree(work, target.uuid) : [target]
   const { signal: name, by, graceMs, freeze } = input
   const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null, ...viaOf(input) }
-  const goOn = ends(name) && !input.subtree ? livingChildren(work, target.uuid).length : 0
+  const goOn = ends(name, target) && !input.subtree ? livingChildren(work, target.uuid).length : 0
   for (const { uuid, spec } of reached) deliver(work, uuid, { ...delivery, graceMs: graceMs ?? patience(spec, input.leastGraceMs) })
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: target.uuid, affected: reached.length, childrenGoOn: goOn, note: null } })
 }
@@ -50,8 +50,9 @@ function viaOf({ via }: { readonly via?: string }): { readonly via?: string } {
   return via === undefined ? {} : { via }
 }
 
-function ends(name: Signal): boolean {
-  return name === 'SIGTERM' || name === 'SIGKILL' || name === 'SIGINT'
+/** Who takes messages only ends its turn by SIGINT. */
+function ends(name: Signal, { spec }: Process): boolean {
+  return name === 'SIGTERM' || name === 'SIGKILL' || (name === 'SIGINT' && !spec.interactive)
 }
 
 function isStopping(process: Process): boolean {

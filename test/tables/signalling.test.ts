@@ -236,6 +236,11 @@ describe('SIGINT', () => {
     `)
   })
 
+  test('says of no children that they go on, where their parent does', () => {
+    expect(play('.live a interactive\n.live b under=a\nsignal SIGINT a')).toContain('-> done, 1 affected\n')
+    expect(play('.live a\n.live b under=a\nsignal SIGINT a')).toContain('-> done, 1 affected, 1 children go on\n')
+  })
+
   test('ends a process that is not interactive with 130', () => {
     expect(play(`
       .live a
