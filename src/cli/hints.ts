@@ -74,7 +74,7 @@ function forUnknown(error: unknown): string | null {
 
 function hasEnded(message: string): string | null {
   const uuid = /^process ([0-9a-f-]{36}) has ended$/.exec(message)?.[1]
-  return uuid === undefined ? null : `\`reeve inspect ${shortId(uuid)}\` says how it ended; \`reeve resume ${shortId(uuid)}\` goes on with it.`
+  return uuid === undefined ? null : `\`reeve inspect ${shortId(uuid)}\` says how it ended; \`reeve resume ${shortId(uuid)}\` goes on with it, where it can (a command: \`--rerun\`).`
 }
 
 function forInvalid(message: string, help: string): string {

@@ -26,7 +26,7 @@ test.each<[string, Error, string | undefined, string]>([
   ['a variable', new KernelError('INVALID', 'REEVE_MODEL: expected provider/name'), 'config', 'Correct that variable of the environment, or unset it.'],
   ['a hint of somebody who knew more', new ApiError('CONFLICT', 'process 5 has not ended', { hint: 'End it first.' }), 'rm', 'End it first.'],
   ['no such process', new ApiError('NOT_FOUND', 'no process "x"'), 'kill', ERRORS.NOT_FOUND.hint],
-  ['one that has ended', new ApiError('NOT_FOUND', `process ${UUID} has ended`), 'kill', '`reeve inspect deadbeef` says how it ended; `reeve resume deadbeef` goes on with it.'],
+  ['one that has ended', new ApiError('NOT_FOUND', `process ${UUID} has ended`), 'kill', '`reeve inspect deadbeef` says how it ended; `reeve resume deadbeef` goes on with it, where it can (a command: `--rerun`).'],
   ['PID 0', new ApiError('PERMISSION', 'PID 0 is the kernel itself'), 'kill', 'It stands for the daemon: `reeve daemon status` shows that.'],
   ['no such agent', new ApiError('AGENT_INVALID', 'there is no agent `x`'), 'run', '`reeve agents` lists those that can be run here.'],
   ['a bad configuration', new KernelError('AGENT_INVALID', 'x', { file: '/h/config.yaml', line: 2 }), 'config', 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'],
