@@ -2,7 +2,7 @@
 // Owns the recovery of states: a wish to stop is fulfilled, a suspended process comes back as a placeholder with a new
 // PID, what ran is interrupted. Nothing else comes back on its own. Test: test/tables/booting.test.ts.
 import { goesOnFrom, isExternal } from './capabilities.ts'
-import { INTERRUPTED } from './exit.ts'
+import { INTERRUPTED, signalExit } from './exit.ts'
 import { awaitEnd, orphan, reap } from './release.ts'
 import { closeCalls } from './spawning.ts'
 import type { InputOf } from './inputs.ts'
@@ -14,7 +14,7 @@ export function boot(work: Work, input: InputOf<'boot'>): void {
   if (!process) return
   const { life } = process
   switch (life.state) {
-    case 'created': return end(work, process, INTERRUPTED, input.survivors)
+    case 'created': return end(work, process, cutOff(process), input.survivors)
     case 'running': return bootRunning(work, process, input.survivors)
     case 'zombie': return finish(work, process, input.survivors)
     case 'dead': return
@@ -26,11 +26,18 @@ function bootRunning(work: Work, process: Process, survivors: readonly number[])
   if (life.state !== 'running') return
   if (life.stopping) return end(work, process, life.stopping.exit, survivors)
   const comesBack = life.holds.length > 0 && (goesOnFrom(process) !== 'rerun' || process.clock.startedAt === null)
-  if (!comesBack) return end(work, process, INTERRUPTED, survivors)
+  if (!comesBack) return end(work, process, cutOff(process), survivors)
   // Drained, it waited before its next call: what is open has not begun, and is run when it goes on.
   if (!life.drained || life.midway || isExternal(process.spec)) closeCalls(work, process.uuid)
   work.emit(process.uuid, { type: 'process.rehydrated', pid: work.takePid() })
   if (survivors.length > 0) tellSurvivors(work, process, survivors)
+}
+
+/** A person had said that it is to end, and it put that off: the wish was durable, and is fulfilled now. */
+function cutOff({ life, signals, spec }: Process): ExitStatus {
+  const isRunning = life.state === 'running'
+  const ends = signals.pending.find(({ signal, dueMono }) => dueMono !== null && (signal === 'SIGTERM' || (signal === 'SIGINT' && !(isRunning && spec.interactive))))
+  return ends ? signalExit(ends.signal, ends.by, isRunning && life.holds.length > 0) : INTERRUPTED
 }
 
 /** Ends a row without a driver. Its clock is known up to its last activity only. */

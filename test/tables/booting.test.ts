@@ -11,6 +11,8 @@ const CASES: readonly { readonly was: string; readonly script: string; readonly 
   { was: 'stopping', script: '.live a DRIVER\n.signal SIGTERM a', status: 'stopped', reason: 'SIGTERM from user', survived: 'zombie' },
   { was: 'stopping by its time limit', script: '.live a DRIVER timeoutMs=5\n.wind 5', status: 'failed', reason: 'timed out', survived: 'zombie' },
   { was: 'suspended and stopping', script: '.live a DRIVER\n.signal SIGPAUSE a\n.signal SIGTERM a', status: 'stopped', reason: 'context cancelled while paused', survived: 'zombie' },
+  { was: 'asked by a person to stop, which it blocks', script: '.live a DRIVER\n.mask a SIGTERM\n.signal SIGTERM a', status: 'stopped', reason: 'SIGTERM from user', survived: 'zombie' },
+  { was: 'interrupted by a person, which it ignores', script: '.live a DRIVER\n.handle a SIGINT ignore\n.signal SIGINT a', status: 'stopped', reason: 'SIGINT from user', survived: 'zombie' },
   { was: 'paused before the start', script: '.spawn a DRIVER\n.signal SIGPAUSE a', status: 'suspended', newPid: true, survived: 'suspended' },
   { was: 'waiting for keys', script: '.spawn a DRIVER\n.start a missing=KEY', status: 'suspended', newPid: true, survived: 'suspended' },
   { was: 'zombie', script: '.live a DRIVER\n.report a exited 3', status: 'failed', reason: 'exit code 3', survived: 'zombie' },

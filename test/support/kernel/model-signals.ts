@@ -113,10 +113,20 @@ export class ModelSignals extends ModelReports {
     } else if (signal !== 'SIGINT' || p.state !== 'running' || !p.interactive) this.#stop(p, signal, by)
   }
 
-  #stop(p: Proc, signal: Signal, by: string): void {
+  /** What a person sent to end it, and it put off until the daemon ended. */
+  wished(p: Proc): Ending | undefined {
+    const sent = p.pending.find(({ signal, due }) => due !== null && (signal === 'SIGTERM' || (signal === 'SIGINT' && (p.state !== 'running' || !p.interactive))))
+    return sent && this.#ending(p, sent.signal, sent.by)
+  }
+
+  #ending(p: Proc, signal: Signal, by: string): Ending {
     const cause = causeOf(by)
     const paused = p.state === 'running' && p.holds.length > 0
-    const exit: Ending = paused ? { code: 1, reason: 'context cancelled while paused', signal, cause } : { code: 128 + (POSIX[signal] ?? 0), reason: `${signal} from ${by}`, signal, cause }
+    return paused ? { code: 1, reason: 'context cancelled while paused', signal, cause } : { code: 128 + (POSIX[signal] ?? 0), reason: `${signal} from ${by}`, signal, cause }
+  }
+
+  #stop(p: Proc, signal: Signal, by: string): void {
+    const exit = this.#ending(p, signal, by)
     if (p.state === 'created' || !p.attached) this.finish(p, exit)
     else if (p.stopping) this.cutShort(p)
     else p.stopping = exit

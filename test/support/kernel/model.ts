@@ -304,7 +304,7 @@ export class Model extends ModelSignals {
       p.since = null
       this.orphan(p)
       this.forget(p)
-      Object.assign(p, { exit: p.stopping ?? INTERRUPTED, stopping: null, state: 'zombie' })
+      Object.assign(p, { exit: p.stopping ?? this.wished(p) ?? INTERRUPTED, stopping: null, state: 'zombie' })
     }
     if (survivors.length === 0) p.state = 'dead'
   }
