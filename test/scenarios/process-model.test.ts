@@ -283,6 +283,9 @@ describe('7.6 the pause', () => {
     expect(again).not.toContain('process.released')
   })
 
+  // oxlint-disable-next-line vitest/warn-todo -- it comes with the heartbeat monitor
+  test.todo('the heartbeat monitor skips paused processes, which stop sending heartbeats, and does not flag them as stalled')
+
   test('a paused process is shown with ⏸, or [P] in ASCII, in place of the badge of what runs', async () => {
     const { uuid } = await daemon.play([], { interactive: true })
     await daemon.ready(uuid)
