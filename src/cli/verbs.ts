@@ -96,7 +96,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   inspect: {
     summary: 'Show all about a process',
     usage: ['reeve inspect P'],
-    about: ['Shows state, holds, limits, usage and family of one process, dead or alive. `--json` gives every field.'],
+    about: ['Shows state, holds, limits, usage and family of one process, dead or alive, and what is suspended below it. `--json` gives every field.'],
     words: ONE,
     flags: {},
     exits: usual(),
