@@ -5,13 +5,15 @@ import { seeded } from '../support/kernel/random.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { tempDir } from '../support/tmp.ts'
 
-const STEPS = Number(process.env['REEVE_STEPS'] ?? 20_000)
+const STEPS = Number(process.env['REEVE_STEPS'] ?? 72_000)
 const SEED = Number(process.env['REEVE_SEED'] ?? Date.now() % 1_000_000_000)
 /** steps in one home: long enough for many restarts */
 const LIFE = 2_500
 
 test(`${STEPS} steps, seed ${SEED}`, async () => {
   let restarts = 0
+  let commands = 0
+  const counts: Record<string, number> = {}
   for (let steps = 0, life = 0; steps < STEPS; steps += LIFE, life += 1) {
     await using dir = await tempDir()
     const simulation = new Simulation(dir.path, seeded(SEED + life))
@@ -23,9 +25,13 @@ test(`${STEPS} steps, seed ${SEED}`, async () => {
       throw new Error(`REEVE_SEED=${SEED + life} fails at step ${step}`, { cause: error })
     }
     restarts += simulation.restarts
+    commands += simulation.commands
+    for (const [what, count] of Object.entries(simulation.histories.counts)) counts[what] = (counts[what] ?? 0) + count
   }
+  expect(commands).toBeGreaterThan(STEPS / 2)
+  for (const what of ['forks', 'removed', 'pieces', 'resumed', 'refused']) expect(counts[what], what).toBeGreaterThan(STEPS / LIFE)
   expect(restarts).toBeGreaterThan(STEPS / LIFE)
-}, 300_000)
+}, 900_000)
 
 const SHORT_STEPS = 90
 /** commits of a short life, each of which fails once; a life that has fewer is over sooner */
@@ -49,4 +55,4 @@ test.each(['DISK_FULL', 'READ_ONLY', 'UNAVAILABLE'] as const)('each commit fails
     }
   }
   expect(failed).toBeGreaterThan(MAX_COMMITS)
-}, 120_000)
+}, 400_000)

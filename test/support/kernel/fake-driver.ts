@@ -260,9 +260,11 @@ export class FakeDriver {
     const { pipeline } = this.#core
     const send = (): Promise<Ack> => pipeline.request({ type: 'report', uuid, pid: this.pid, report }).then((value) => (value.type === 'ack' ? value.ack : 'ok'))
     const said = send()
-    if (report.type !== 'output' && this.#out.pick(40) === 0) send().catch(() => 'refused as it may be')
+    const again = report.type !== 'output' && this.#out.pick(40) === 0 ? send().catch(() => null) : null
     try {
-      const ack = await said
+      const first = await said
+      // A message came in between: the second time it may go on.
+      const ack = first === 'held' && (await again) === 'go' ? 'go' : first
       if (this.#gone || (ack === 'late' && report.type !== 'up')) throw new Over()
       return ack
     } catch (error) {

@@ -12,7 +12,10 @@ import { HandClock } from '../clock.ts'
 import { uuidOf } from '../store-facts.ts'
 import { folded, openCore, settled } from './daemon-core.ts'
 import { FakeDriver } from './fake-driver.ts'
+import { Histories } from './histories.ts'
+import { RULES, Rules, personHolds } from './rules.ts'
 import { Schedule } from './schedule.ts'
+import { Viewers } from './viewers.ts'
 import { kernelSpec } from './world.ts'
 import type { Core } from './daemon-core.ts'
 import type { FaultyStore } from './faulty-store.ts'
@@ -20,19 +23,12 @@ import type { Outside } from './fake-driver.ts'
 import type { Pick } from './random.ts'
 
 const MAX_PROCESSES = 12
-/** more would rest between pages, in real time */
-const MAX_VIEWERS = 5
+/** commands in one go, at most */
+const MAX_BURST = 8
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
 const HANDLED: readonly Signal[] = ['SIGTERM', 'SIGTERM', 'SIGTERM', 'SIGINT', 'SIGPAUSE', 'SIGRESUME']
 /** nothing of an old daemon's programs is left, as these programs are none */
 const CONTAINER = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as Container
-
-/** Somebody who follows all events from a cursor on. */
-interface Viewer {
-  readonly after: number
-  readonly seen: number[]
-  readonly gone: AbortController
-}
 
 /** One commit that fails, counted over all daemons, instead of weather by chance. */
 export interface Fault {
@@ -53,13 +49,16 @@ export class Simulation implements Outside {
   readonly #stored = new Set<string>()
   readonly #lines = new Map<string, number>()
   #read = 0
-  #highestPid = 0
+  readonly #rules = new Rules((rule, words) => this.broken(`${RULES[rule]}: ${words}`))
+  readonly histories: Histories
+  readonly #viewers: Viewers
   #core: Core | null = null
-  #viewers: Viewer[] = []
   #wrong: string | null = null
   #messages = 0
   readonly #fault: Fault | null
   restarts = 0
+  /** what people asked for */
+  commands = 0
   #tried = 0
   /** commits that were made to fail by `Fault` */
   failed = 0
@@ -69,6 +68,11 @@ export class Simulation implements Outside {
     this.pick = pick
     this.#fault = fault
     this.schedule = new Schedule(pick)
+    this.histories = new Histories({
+      pick, acknowledged: this.acknowledged, newUuid: () => this.#newUuid(),
+      broken: (rule, words) => this.broken(rule === 'defect' ? words : `${RULES[rule]}: ${words}`),
+    })
+    this.#viewers = new Viewers(this.histories.gone, (words) => this.broken(`${RULES.cursors}: ${words}`))
   }
 
   broken(rule: string): void {
@@ -80,15 +84,25 @@ export class Simulation implements Outside {
     const core = this.#core ?? (await this.#open())
     const kind = this.pick(1_000)
     if (kind < 620) this.schedule.next()
-    else if (kind < 780) this.#request(core)
+    else if (kind < 780) this.#commands(core)
     else if (kind < 880) this.#clock.wind([1, 100, 1_000, 12_000, 130_000][this.pick(5)] ?? 1)
     else if (kind < 930) this.#weather(core)
     else if (kind < 985) core.store.letGo()
-    else if (kind < 992) this.#watch(core, this.pick(core.pipeline.cursor + 1))
+    else if (kind < 992) this.#viewers.add(core, this.pick(core.pipeline.cursor + 1))
     else if (kind < 998) await this.#crash(core)
     else await this.#stop(core)
     if (this.pick(3) > 0) await settled()
     if (this.#wrong !== null) throw new Error(this.#wrong)
+  }
+
+  /** People ask for things, now and then for many at once. */
+  #commands(core: Core): void {
+    for (let more = this.pick(MAX_BURST); more >= 0; more -= 1) {
+      this.commands += 1
+      const uuid = this.#recent()
+      if (uuid === undefined || this.pick(4) > 0) this.#request(core)
+      else this.histories.act(uuid)
+    }
   }
 
   /** All is well again; everyone is killed, and everything must come to its end. */
@@ -112,12 +126,16 @@ export class Simulation implements Outside {
     this.#core = core
     this.restarts += 1
     await this.#verify(core)
-    this.#watch(core, core.pipeline.cursor)
+    const paused = personHolds(core.table.rows())
+    this.#viewers.add(core, core.pipeline.cursor)
+    this.histories.open(core)
     const started = await bootAll({ table: core.table, container: CONTAINER, pipeline: core.pipeline, diskFull: core.diskFull }).then(() => true, this.#cannotStart)
     if (!started) {
       await this.#close(core)
       return this.#open()
     }
+    const still = personHolds(core.table.rows())
+    for (const [uuid, holds] of paused) if (still.get(uuid) !== holds) this.broken(`${RULES.holdStays}: ${uuid}`)
     for (const { life, uuid } of core.table.rows()) if (life.state === 'running' && life.attached && !this.#drivers.has(uuid)) this.broken(`${uuid} runs after a restart, and nobody runs it`)
     return core
   }
@@ -126,20 +144,6 @@ export class Simulation implements Outside {
   #cannotStart = (error: unknown): boolean => {
     if (!(error instanceof KernelError)) this.broken(`the start failed: ${String(error)}`)
     return false
-  }
-
-  /** Follows the feed from a cursor on. */
-  #watch(core: Core, after: number): void {
-    if (this.#viewers.length >= MAX_VIEWERS) return
-    const seen: number[] = []
-    const gone = new AbortController()
-    this.#viewers.push({ after, seen, gone })
-    const follow = async (): Promise<void> => {
-      for await (const { seq } of core.feed.subscribe({ uuid: null, after, live: false, follow: true, signal: gone.signal })) {
-        if (seq > 0) seen.push(seq)
-      }
-    }
-    follow().catch((error: unknown) => this.broken(`the feed failed: ${String(error)}`))
   }
 
   #perform(effect: Effect, core: Core): void {
@@ -196,7 +200,7 @@ export class Simulation implements Outside {
   }
 
   #ask(): RequestBody | null {
-    const uuid = this.#uuids[this.#uuids.length - 1 - this.pick(Math.max(1, Math.min(10, this.#uuids.length)))]
+    const uuid = this.#recent()
     if (uuid === undefined || this.pick(5) === 0) return this.#spawn(uuid)
     const row = this.#core?.table.get(uuid)
     this.#messages += 1
@@ -218,9 +222,18 @@ export class Simulation implements Outside {
     }
   }
 
-  #spawn(parent: Uuid | undefined): RequestBody {
+  #newUuid(): Uuid {
     const uuid = uuidOf(this.#uuids.length + 1)
     this.#uuids.push(uuid)
+    return uuid
+  }
+
+  #recent(): Uuid | undefined {
+    return this.#uuids[this.#uuids.length - 1 - this.pick(Math.max(1, Math.min(10, this.#uuids.length)))]
+  }
+
+  #spawn(parent: Uuid | undefined): RequestBody {
+    const uuid = this.#newUuid()
     const driver = (['command', 'acp', 'acp', 'native', 'native', 'native'] as const)[this.pick(6)] ?? 'native'
     const limits = this.pick(4) === 0 ? { timeoutMs: 20_000 } : {}
     return { type: 'spawn', by: 'user', uuid, parent: this.pick(2) === 0 ? null : (parent ?? null), spec: kernelSpec({ driver, limits, interactive: this.pick(2) === 0 }) }
@@ -294,16 +307,9 @@ export class Simulation implements Outside {
       if (life.state === 'running' && life.holds.some(({ reason }) => reason === 'disk-full')) this.broken(`${uuid} is held for want of room, and there is room`)
     }
     await settled()
-    this.#checkFeed(core)
+    this.#viewers.check(core)
     this.#checkDeadlines(core)
     await this.#close(core)
-  }
-
-  #checkFeed(core: Core): void {
-    for (const { after, seen } of this.#viewers) {
-      const expected = Array.from({ length: core.pipeline.cursor - after }, (_, index) => after + 1 + index)
-      if (seen.join() !== expected.join()) this.broken(`a viewer after ${after} has seen ${seen.length} facts up to ${seen.at(-1)}, ${expected.length} are there up to ${expected.at(-1)}`)
-    }
   }
 
   #checkDeadlines(core: Core): void {
@@ -312,11 +318,11 @@ export class Simulation implements Outside {
 
   async #close(core: Core): Promise<void> {
     this.#core = null
-    for (const { gone } of this.#viewers) gone.abort()
-    this.#viewers = []
+    this.#viewers.dropAll()
     for (const driver of this.#drivers.values()) driver.end()
     this.#drivers.clear()
     this.schedule.dropAll()
+    await this.histories.close()
     await core[Symbol.asyncDispose]()
     this.schedule.dropAll()
   }
@@ -325,20 +331,22 @@ export class Simulation implements Outside {
   async #verify(core: Core): Promise<void> {
     for (;;) {
       const page = await core.store.since({ afterCursor: this.#read, limit: 500 })
-      for (const { cursor, uuid, pid, body } of page) {
-        if (cursor !== this.#read + 1) this.broken(`cursor ${cursor} follows ${this.#read}`)
+      for (const fact of page) {
+        const { cursor, uuid, pid, body } = fact
+        this.#viewers.note(fact, this.#read)
         this.#read = cursor
-        if (body.type === 'process.spawned') this.#stored.add(`spawn ${uuid}`)
+        this.#rules.read(fact)
+        if (body.type === 'process.spawned' || body.type === 'process.forked') this.#stored.add(`spawn ${uuid}`)
         if (body.type === 'process.queue') this.#stored.add(`message ${uuid} ${body.id}`)
         if (body.type === 'model.finished') this.#stored.add(`model ${uuid} ${body.step}`)
         if (body.type === 'context.compacted') this.#stored.add(`compacted ${uuid} ${body.step}`)
         if (body.type === 'tool.finished') this.#stored.add(`tool ${body.callId}`)
         if (body.type === 'process.output') this.#line(`line ${uuid} ${pid}`, Number(body.text))
-        if (body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.rehydrated') this.#pid(body.pid)
       }
       if (page.length < 500) break
     }
-    for (const what of this.acknowledged) if (!this.#stored.has(what)) this.broken(`acknowledged and lost: ${what}`)
+    for (const what of this.acknowledged) if (!this.#stored.has(what) && !this.histories.gone.has(what.split(/[ .]/)[1] ?? '')) this.broken(`acknowledged and lost: ${what}`)
+    await this.histories.verify(core)
     for (const row of core.table.rows()) await this.#verifyRow(core, row.uuid)
     for (let i = 0; i < 3; i += 1) await this.#verifyRow(core, this.#uuids[this.pick(Math.max(1, this.#uuids.length))] ?? '')
   }
@@ -354,11 +362,6 @@ export class Simulation implements Outside {
     if (line <= last) this.broken(`${of} ${line} follows ${last}`)
     this.#lines.set(of, line)
     this.#stored.add(`${of} ${line}`)
-  }
-
-  #pid(pid: number): void {
-    if (pid <= this.#highestPid) this.broken(`PID ${pid} was given out after ${this.#highestPid}`)
-    this.#highestPid = pid
   }
 }
 
