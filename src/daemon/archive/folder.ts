@@ -1,8 +1,8 @@
 // A directory that is there as a whole or not at all: its files are written beside its place, brought to disk, and it takes
 // its name in one step. What a crash left beside it is cleared away by the next one of the same name.
-// Must never write over what is there. Test: test/e2e/archive.test.ts.
-import { mkdir, open, rename, rm, rmdir, type FileHandle } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+// Must never write over what is there. Tests: test/e2e/archive.test.ts, test/tables/archive-folder.test.ts.
+import { mkdir, open, realpath, rename, rm, rmdir, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { KernelError } from '../../kernel/errors.ts'
 
 /** Bytes that are gathered before they are written. */
@@ -54,7 +54,11 @@ type Fill = (file: (name: string) => Promise<Writing>) => Promise<void>
 const busy = new Set<string>()
 
 /** `dir` is made with what `fill` writes into it; gives how many bytes that was. Errors: `CONFLICT` if something is there. */
-export async function makeFolder(dir: string, fill: Fill): Promise<number> {
+export async function makeFolder(named: string, fill: Fill): Promise<number> {
+  const parent = dirname(named)
+  await withWords(mkdir(parent, { recursive: true }))
+  // Two names of one place are one place.
+  const dir = join(await withWords(realpath(parent)), basename(named))
   if (busy.has(dir)) throw new KernelError('CONFLICT', `${dir} is being written already`, { dir }, 'Wait until that is done.')
   busy.add(dir)
   try {
@@ -66,8 +70,7 @@ export async function makeFolder(dir: string, fill: Fill): Promise<number> {
 
 async function make(dir: string, fill: Fill): Promise<number> {
   const parent = dirname(dir)
-  const beside = join(parent, `.${dir.slice(parent.length + 1)}.tmp`)
-  await withWords(mkdir(parent, { recursive: true }))
+  const beside = join(parent, `.${basename(dir)}.tmp`)
   if (await isThere(dir)) throw new KernelError('CONFLICT', `${dir} is there already`, { dir }, 'Choose another directory, or remove that one.')
   await withWords(rm(beside, { recursive: true, force: true }))
   await withWords(mkdir(beside, { mode: 0o700 }))
