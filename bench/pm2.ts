@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { installedPm2 } from '../scripts/peers.ts'
+import { installedPeer } from '../scripts/peers.ts'
 import { statusKb } from './daemon.ts'
 
 type Done<T> = (error: Error | null, value?: T) => void
@@ -43,10 +43,10 @@ function asked<T>(call: (done: Done<T>) => void): Promise<T> {
 
 /** Null if it is not installed. */
 export async function startPm2(home: string): Promise<Pm2 | null> {
-  const folder = installedPm2()
+  const folder = installedPeer('pm2')
   if (folder === null) return null
   Object.assign(process.env, { PM2_HOME: home, PM2_DISABLE_VERSION_CHECK: 'true' })
-  const pm2 = createRequire(import.meta.url)(folder) as Api
+  const pm2 = createRequire(join(folder, 'package.json'))('pm2') as Api
   await asked<void>((done) => pm2.connect(done))
   const fifo = join(home, 'up')
   execFileSync('mkfifo', [fifo])

@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const NOT_BENCHES = new Set(['run', 'support', 'daemon', 'pm2'])
-const all = readdirSync(import.meta.dirname).map((file) => file.replace(/\.ts$/, '')).filter((name) => !NOT_BENCHES.has(name)).sort()
+const all = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.ts')).map((file) => file.replace(/\.ts$/, '')).filter((name) => !NOT_BENCHES.has(name)).sort()
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !all.includes(name))
 if (unknown.length > 0) {

@@ -41,6 +41,8 @@ export function installed(name: AgentName, folder = agentsFolder()): string | nu
 export interface Package {
   readonly package: string
   readonly version: string
+  /** what goes with it, as `name@version`: all that it asks for, so that npm looks for no more */
+  readonly beside?: readonly string[]
 }
 
 /** Installs an exact version into a folder of its own, which takes its place when it is whole: others may install at the same time. */
@@ -61,9 +63,10 @@ export function installInto(own: string, what: Package, runsScripts: boolean): b
 }
 
 /** The note `complete` is written last. */
-function fill(own: string, { package: name, version }: Package, runsScripts: boolean): boolean {
+function fill(own: string, { package: name, version, beside }: Package, runsScripts: boolean): boolean {
+  const parts = [`${name}@${version}`, ...beside ?? []]
   writeFileSync(join(own, 'package.json'), `${JSON.stringify({ private: true, allowScripts: { [name]: runsScripts } })}\n`)
-  const args = ['install', '--save-exact', '--no-audit', '--no-fund', '--loglevel', 'error', `${name}@${version}`]
+  const args = ['install', '--save-exact', '--no-audit', '--no-fund', '--loglevel', 'error', ...(runsScripts ? [] : ['--ignore-scripts']), ...(beside ? ['--legacy-peer-deps'] : []), ...parts]
   const began = performance.now()
   // Its compiled code would stay in the folder for temporary files.
   const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' }

@@ -1,26 +1,66 @@
-// Installs what reeve is measured against, in an exact version and a folder outside this repository, for `npm run bench spawn`:
-// `node scripts/peers.ts [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-peers by default. It never touches package.json
-// or what is installed globally, and it skips what is there already. The benchmarks do without what is not.
-import { existsSync } from 'node:fs'
+// Installs what reeve is measured against, each in an exact version and a folder of its own outside this repository, for
+// `npm run bench spawn` and `npm run bench peers`: `node scripts/peers.ts [--postgres] [FOLDER]`; FOLDER is
+// ${XDG_CACHE_HOME:-~/.cache}/reeve-peers by default. It never touches package.json or what is installed globally, and it skips
+// what is there already; `--postgres` alone changes the machine: it runs `apt-get install postgresql` where no server is to be
+// found. The benchmarks do without what is not installed.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { installInto } from './agents.ts'
 
-export const PM2 = { package: 'pm2', version: '7.0.4' } as const
+export const PEERS = {
+  pm2: { package: 'pm2', version: '7.0.4' },
+  langgraph: {
+    package: '@langchain/langgraph', version: '1.4.18',
+    beside: [
+      '@langchain/langgraph-sdk@1.12.0', '@langchain/langgraph-checkpoint@1.1.5', '@langchain/langgraph-checkpoint-sqlite@1.0.4',
+      '@langchain/core@1.2.13', 'zod@4.6.7',
+    ],
+  },
+  dbos: { package: '@dbos-inc/dbos-sdk', version: '5.3.0' },
+} as const
+
+export type PeerName = keyof typeof PEERS
 
 function peersFolder(): string {
   return resolve(process.env['REEVE_PEERS'] || join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'reeve-peers'))
 }
 
-/** The folder of this version's module, or null if it is not installed. */
-export function installedPm2(folder = peersFolder()): string | null {
-  const own = join(folder, `pm2-${PM2.version}`)
-  return existsSync(join(own, 'complete')) ? join(own, 'node_modules/pm2') : null
+function ownFolder(name: PeerName, folder: string): string {
+  return join(folder, `${name}-${PEERS[name].version}`)
 }
 
-function main(folder: string): void {
-  if (installedPm2(folder) !== null) console.log(`pm2@${PM2.version} is there`)
-  else if (!installInto(join(folder, `pm2-${PM2.version}`), PM2, false)) process.exitCode = 1
+/** The folder that this version's modules are resolved from, or null if it is not installed. */
+export function installedPeer(name: PeerName, folder = peersFolder()): string | null {
+  const own = ownFolder(name, folder)
+  return existsSync(join(own, 'complete')) ? own : null
 }
 
-if (import.meta.main) main(process.argv[2] === undefined ? peersFolder() : resolve(process.argv[2]))
+/** The folder with `initdb` and `postgres` (Debian keeps one per version), or null. */
+export function postgresPrograms(): string | null {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : []
+  const folders = [...versions.map((version) => join(debian, version, 'bin')), ...(process.env['PATH'] ?? '').split(':')]
+  return folders.find((dir) => ['initdb', 'postgres'].every((program) => existsSync(join(dir, program)))) ?? null
+}
+
+function installPostgres(): boolean {
+  if (postgresPrograms() !== null) return true
+  console.log('apt-get install --no-install-recommends postgresql: its own cluster is not used, the benchmark makes one in a folder')
+  return spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'postgresql'], { stdio: 'inherit' }).status === 0
+}
+
+function main(): void {
+  const { values, positionals } = parseArgs({ options: { postgres: { type: 'boolean' } }, allowPositionals: true })
+  const folder = positionals[0] === undefined ? peersFolder() : resolve(positionals[0])
+  for (const name of Object.keys(PEERS) as PeerName[]) {
+    if (installedPeer(name, folder) !== null) console.log(`${PEERS[name].package}@${PEERS[name].version} is there`)
+    else if (!installInto(ownFolder(name, folder), PEERS[name], false)) process.exitCode = 1
+  }
+  if (values.postgres === true && !installPostgres()) process.exitCode = 1
+  if (postgresPrograms() === null) console.log('PostgreSQL is not there: node scripts/peers.ts --postgres installs it; DBOS is left out without it')
+}
+
+if (import.meta.main) main()

@@ -1,0 +1,188 @@
+// reeve beside LangGraph and DBOS, which `node scripts/peers.ts` installs: lives in turns, each in a process of its own, each a
+// fresh database, the order changing with every round; medians. Same texts (2 KiB that do not compress), same durability: WAL with
+// synchronous=FULL, PostgreSQL with fsync. Run: `npm run bench peers`; `node bench/peers.ts --steps 100 --rounds 1` to try.
+// LangGraph with whole checkpoints writes a square of its steps: where it would take gigabytes it makes fewer, and the table says so.
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { PEERS, installedPeer } from '../scripts/peers.ts'
+import { dbos } from './peers/dbos.ts'
+import { langgraph } from './peers/langgraph.ts'
+import { inProcess, perform } from './peers/peer.ts'
+import { startPostgres } from './peers/postgres.ts'
+import { reeve } from './peers/reeve.ts'
+import { ROUNDS, inFolder, median } from './support.ts'
+import type { Peer, Place, Session, Work } from './peers/peer.ts'
+import type { Postgres } from './peers/postgres.ts'
+
+const NAMES = ['reeve', 'LangGraph', 'LangGraph, deltas', 'DBOS'] as const
+type Name = (typeof NAMES)[number]
+const HOW: Readonly<Record<Name, Peer>> = { 'reeve': reeve, 'LangGraph': langgraph(false), 'LangGraph, deltas': langgraph(true), 'DBOS': dbos }
+
+const AGENTS = 50
+const AGENT_STEPS = 20
+const FORKS = 20
+const SESSION: Session = { turns: 200, stepsPerTurn: 4, messageBytes: 2_048 }
+/** LangGraph's, with each checkpoint whole: 2 GB for 1,000 steps of 4 KiB */
+const WHOLE_STEPS = 1_000
+
+interface Bench {
+  readonly dir: string
+  readonly names: readonly Name[]
+  readonly rounds: number
+  readonly postgres: Postgres | null
+}
+
+type Found = Map<Name, number[]>
+const none = (): Found => new Map()
+
+let places = 0
+
+function placeOf({ dir, postgres }: Bench): Place {
+  const name = `p${++places}`
+  mkdirSync(join(dir, name))
+  return { dir: join(dir, name), url: postgres?.url(name) ?? '' }
+}
+
+const run = (name: Name, place: Place, work: Work): number[] => inProcess(import.meta.filename, name, place, work)
+
+/** Bytes on the disk, nobody having it open. */
+async function bytesOf({ postgres }: Bench, name: Name, { dir }: Place): Promise<number> {
+  if (name === 'DBOS') return await postgres?.bytes(dir.split('/').at(-1) ?? '') ?? Number.NaN
+  return readdirSync(dir, { withFileTypes: true }).filter((file) => file.isFile() && file.name.includes('.db') && !file.name.startsWith('lock')).reduce((sum, file) => sum + statSync(join(dir, file.name)).size, 0)
+}
+
+/** Each in its turn, the first one changing. */
+async function inTurns(bench: Bench, rounds: number, work: (name: Name) => Promise<void>): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    for (const index of bench.names.keys()) await work(bench.names[(index + round) % bench.names.length] ?? 'reeve')
+  }
+}
+
+class Rows {
+  readonly #names: readonly Name[]
+  readonly #rows: string[][] = []
+
+  constructor(names: readonly Name[]) {
+    this.#names = names
+  }
+
+  /** `better` 'less': the best peer has the least; reeve divided by it is held against `reach`. */
+  add(what: string, found: Found, show: (value: number) => string, reach?: { readonly better: 'less' | 'more'; readonly of: number }): void {
+    const values = this.#names.map((name) => median(found.get(name) ?? []))
+    const [ours = Number.NaN, ...peers] = values
+    const known = peers.filter((value) => !Number.isNaN(value))
+    const ratio = ours / (reach?.better === 'more' ? Math.max(...known) : Math.min(...known))
+    const isOk = reach !== undefined && (reach.better === 'less' ? ratio <= reach.of : ratio >= reach.of)
+    const wanted = reach === undefined ? '' : `${reach.better === 'less' ? '<=' : '>='} ${reach.of}`
+    this.#rows.push([what, ...values.map((value) => (Number.isNaN(value) ? '-' : show(value))), ratio.toFixed(3), wanted, reach === undefined ? '' : isOk ? 'yes' : 'NO'])
+  }
+
+  print(): void {
+    const table = [['what', ...this.#names, 'reeve / best peer', 'reach', 'reached'], ...this.#rows]
+    const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? []
+    for (const row of table) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd())
+    this.#rows.length = 0
+  }
+}
+
+const ms = (value: number): string => (value < 100 ? `${value.toFixed(2)} ms` : `${value.toFixed(0)} ms`)
+const times = (value: number): string => value.toFixed(2)
+const perSecond = (value: number): string => `${value.toFixed(0)}/s`
+const kib = (value: number): string => `${(value / 1_024).toFixed(1)} KiB`
+const put = (found: Found, name: Name, value: number): void => {
+  found.set(name, [...found.get(name) ?? [], value])
+}
+
+async function benchSteps(bench: Bench, rows: Rows, steps: number): Promise<void> {
+  const [p50, flat, worst, bytes] = [none(), none(), none(), none()]
+  const tail = Math.max(1, Math.min(100, Math.floor(steps / 10)))
+  await inTurns(bench, bench.rounds, async (name) => {
+    const place = placeOf(bench)
+    const took = run(name, place, { verb: 'live', steps })
+    put(p50, name, median(took))
+    put(flat, name, median(took.slice(-tail)) / median(took.slice(tail, 2 * tail)))
+    put(worst, name, Math.max(...took.slice(-tail)))
+    put(bytes, name, await bytesOf(bench, name, place) / (steps * 2 * 2_048))
+    rmSync(place.dir, { recursive: true })
+  })
+  rows.add(`durable step, p50 of ${steps}`, p50, ms, { better: 'less', of: 0.4 })
+  rows.add(`last ${tail} against steps ${tail}-${2 * tail}`, flat, times)
+  rows.add(`worst of the last ${tail}`, worst, ms)
+  rows.add('bytes on disk / bytes of messages', bytes, times)
+}
+
+async function benchCrowd(bench: Bench, rows: Rows): Promise<void> {
+  const found = none()
+  await inTurns(bench, bench.rounds, async (name) => {
+    const place = placeOf(bench)
+    const [took = Number.NaN] = run(name, place, { verb: 'crowd', agents: AGENTS, steps: AGENT_STEPS })
+    put(found, name, (AGENTS * AGENT_STEPS * 1_000) / took)
+    rmSync(place.dir, { recursive: true })
+  })
+  rows.add(`${AGENTS} agents at once, ${AGENT_STEPS} steps each`, found, perSecond, { better: 'more', of: 4 })
+}
+
+/** One life, then resumed and forked in turns. */
+async function benchPast(bench: Bench, rows: Rows, steps: number): Promise<void> {
+  const [resume, fork, room] = [none(), none(), none()]
+  const lives = new Map<Name, Place>()
+  const of = (name: Name): number => (name === 'LangGraph' ? Math.min(steps, WHOLE_STEPS) : steps)
+  for (const name of bench.names) {
+    const place = placeOf(bench)
+    run(name, place, { verb: 'live', steps: of(name) })
+    lives.set(name, place)
+  }
+  const placed = (name: Name): Place => lives.get(name) ?? placeOf(bench)
+  await inTurns(bench, bench.rounds, async (name) => put(resume, name, run(name, placed(name), { verb: 'resume', steps: of(name) })[0] ?? Number.NaN))
+  await inTurns(bench, bench.rounds, async (name) => {
+    const before = await bytesOf(bench, name, placed(name))
+    for (const took of run(name, placed(name), { verb: 'fork', steps: of(name), forks: FORKS })) put(fork, name, took)
+    put(room, name, (await bytesOf(bench, name, placed(name)) - before) / FORKS)
+  })
+  const less = bench.names.includes('LangGraph') && steps > WHOLE_STEPS ? ` (LangGraph: ${WHOLE_STEPS})` : ''
+  rows.add(`resume of ${steps} steps${less}, context ready`, resume, ms, { better: 'less', of: 0.25 })
+  rows.add(`fork at the middle of ${steps}${less}`, fork, ms)
+  rows.add('bytes of a fork', room, kib)
+  for (const { dir } of lives.values()) rmSync(dir, { recursive: true })
+}
+
+async function benchSession(bench: Bench, rows: Rows, session: Session): Promise<void> {
+  const found = none()
+  const bytes = session.turns * (2 + 2 * session.stepsPerTurn) * session.messageBytes
+  await inTurns(bench, 1, async (name) => {
+    const place = placeOf(bench)
+    run(name, place, { verb: 'session', session })
+    put(found, name, await bytesOf(bench, name, place) / bytes)
+    rmSync(place.dir, { recursive: true })
+  })
+  rows.add(`session of ${session.turns} turns, ${(bytes / 1e6).toFixed(1)} MB: bytes on disk / of messages`, found, times)
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { steps: { type: 'string', default: '1000' }, past: { type: 'string', default: '5000' }, rounds: { type: 'string', default: String(ROUNDS) }, only: { type: 'string' } } })
+  const [steps, past, rounds] = [Number(values.steps), Number(values.past), Number(values.rounds)]
+  const parts = values.only?.split(',') ?? ['steps', 'crowd', 'past', 'session']
+  await inFolder(async (dir) => {
+    await using postgres = await startPostgres(dir)
+    const names = NAMES.filter((name) => name === 'reeve' || (name === 'DBOS' ? postgres !== null : installedPeer('langgraph') !== null))
+    if (names.length < NAMES.length) console.log(`not installed, so left out: ${NAMES.filter((name) => !names.includes(name)).join('; ')} (node scripts/peers.ts --postgres)`)
+    if (names.length === 1) return
+    const bench: Bench = { dir, names, rounds, postgres }
+    const rows = new Rows(names)
+    console.log(`reeve and its peers, median of ${rounds} rounds; LangGraph ${PEERS.langgraph.version}, DBOS ${PEERS.dbos.version} on PostgreSQL ${postgres?.version ?? '-'}, Node ${process.version}`)
+    if (parts.includes('steps')) await benchSteps(bench, rows, steps)
+    if (parts.includes('crowd')) await benchCrowd(bench, rows)
+    if (parts.includes('past')) await benchPast(bench, rows, past)
+    if (parts.includes('session')) await benchSession(bench, rows, steps < 1_000 ? { ...SESSION, turns: Math.ceil(steps / 5) } : SESSION)
+    rows.print()
+  })
+}
+
+const [verb, name, place, work] = process.argv.slice(2)
+if (verb === 'do') {
+  const found = await perform(HOW[name as Name], JSON.parse(place ?? '') as Place, JSON.parse(work ?? '') as Work)
+  console.log(JSON.stringify(found))
+  // DBOS's agents are in the middle of their work.
+  process.exit(0)
+} else await main()

@@ -1,0 +1,168 @@
+// LangGraph in the benchmark of peers: the loop of its documentation (a node for the model, a node for its tools, the messages'
+// own reducer), its SQLite checkpointer, `durability: 'sync'`; once with each checkpoint whole, once with its delta channel.
+// Its checkpointer is given `node:sqlite` in place of better-sqlite3, so that nothing is to be compiled and all share one
+// SQLite; and `synchronous=FULL`, which better-sqlite3 does not have of itself. Used by bench/peers.ts.
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { installedPeer } from '../../scripts/peers.ts'
+import { timed } from '../support.ts'
+import { text } from './peer.ts'
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import type { Peer, Place } from './peer.ts'
+
+interface Config {
+  readonly configurable: { readonly thread_id: string; readonly checkpoint_id?: string }
+  readonly recursionLimit?: number
+  readonly durability?: 'sync'
+}
+interface State {
+  readonly messages: readonly unknown[]
+}
+interface Compiled {
+  invoke(input: State, config: Config): Promise<unknown>
+  getState(config: Config): Promise<{ readonly values: State }>
+  getStateHistory(config: Config): AsyncIterable<{ readonly values: State; readonly config: Config }>
+  updateState(config: Config, values: State): Promise<unknown>
+}
+type Node = (state: State) => State | Promise<State>
+interface Building {
+  addNode(name: string, node: Node): Building
+  addEdge(from: string, to: string): Building
+  addConditionalEdges(from: string, way: (state: State) => string): Building
+  compile(options: { checkpointer: object }): Compiled
+}
+interface Graphs {
+  readonly StateGraph: new (state: object) => Building
+  readonly StateSchema: new (fields: object) => object
+  readonly MessagesValue: object
+  readonly MessagesDeltaValue: object
+  readonly START: string
+  readonly END: string
+}
+type Messages = Readonly<Record<'AIMessage' | 'ToolMessage' | 'HumanMessage', new (fields: object) => unknown>>
+interface Library extends Graphs, Messages {
+  readonly SqliteSaver: new (db: object) => object
+}
+
+function library(): Library {
+  const folder = installedPeer('langgraph')
+  if (folder === null) throw new Error('LangGraph is not installed: node scripts/peers.ts')
+  const load = createRequire(join(folder, 'package.json'))
+  const graphs = load('@langchain/langgraph') as Graphs
+  const messages = load('@langchain/core/messages') as Messages
+  const saver = load('@langchain/langgraph-checkpoint-sqlite') as Pick<Library, 'SqliteSaver'>
+  return { ...graphs, ...messages, ...saver }
+}
+
+/** What the checkpointer uses of better-sqlite3. */
+class Database extends DatabaseSync {
+  pragma(text: string): void {
+    this.exec(`PRAGMA ${text}`)
+  }
+
+  transaction<T>(work: (rows: T) => void): (rows: T) => void {
+    return (rows) => {
+      this.exec('BEGIN')
+      work(rows)
+      this.exec('COMMIT')
+    }
+  }
+
+  override prepare(sql: string): StatementSync {
+    const statement = super.prepare(sql)
+    const run = statement.run.bind(statement)
+    // Theirs takes undefined for null.
+    return Object.assign(statement, { run: (...values: readonly (SQLInputValue | undefined)[]) => run(...values.map((value) => value ?? null)) })
+  }
+}
+
+interface Opened extends Disposable {
+  readonly lib: Library
+  /** a graph whose agent does what `act` says after each whole step: `on` or `end` */
+  graph(act: () => 'on' | 'end', bytes?: number): Compiled
+}
+
+function open({ dir }: Place, isDelta: boolean): Opened {
+  const lib = library()
+  const db = new Database(join(dir, 'langgraph.db'))
+  db.pragma('synchronous = full')
+  const checkpointer = new lib.SqliteSaver(db)
+  const state = new lib.StateSchema({ messages: isDelta ? lib.MessagesDeltaValue : lib.MessagesValue })
+  return {
+    lib,
+    graph: (act, bytes) => {
+      let calls = 0
+      let next: 'on' | 'end' = 'on'
+      const agent: Node = () => {
+        next = act()
+        return { messages: [new lib.AIMessage({ content: text(bytes), tool_calls: next === 'end' ? [] : [{ id: `call_${++calls}`, name: 'bash', args: {} }] })] }
+      }
+      const tools: Node = () => ({ messages: [new lib.ToolMessage({ content: text(bytes), tool_call_id: `call_${calls}` })] })
+      return new lib.StateGraph(state).addNode('agent', agent).addNode('tools', tools)
+        .addEdge(lib.START, 'agent').addConditionalEdges('agent', () => (next === 'end' ? lib.END : 'tools')).addEdge('tools', 'agent')
+        .compile({ checkpointer })
+    },
+    [Symbol.dispose]: () => db.close(),
+  }
+}
+
+const of = (thread: number): Config => ({ configurable: { thread_id: `t${thread}` }, recursionLimit: 1_000_000, durability: 'sync' })
+
+/** Runs one thread for so many steps; the model's next word ends it, and is not counted. */
+async function run(opened: Opened, thread: number, steps: number): Promise<number[]> {
+  const starts: number[] = []
+  const graph = opened.graph(() => (starts.push(performance.now()) > steps ? 'end' : 'on'))
+  await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: 'go' })] }, of(thread))
+  return starts.slice(1).map((at, index) => at - (starts[index] ?? 0))
+}
+
+export function langgraph(isDelta: boolean): Peer {
+  return {
+    async live(place, steps) {
+      using opened = open(place, isDelta)
+      return await run(opened, 1, steps)
+    },
+    async crowd(place, agents, steps) {
+      using opened = open(place, isDelta)
+      return await timed(() => Promise.all(Array.from({ length: agents }, (_, index) => run(opened, index + 1, steps))))
+    },
+    async resume(place, steps) {
+      library()
+      return timed(async () => {
+        using opened = open(place, isDelta)
+        const { values } = await opened.graph(() => 'end').getState(of(1))
+        if (values.messages.length < 2 * steps) throw new Error(`LangGraph read ${values.messages.length} messages`)
+      })
+    },
+    async fork(place, steps, forks) {
+      using opened = open(place, isDelta)
+      const graph = opened.graph(() => 'end')
+      const at = await checkpointAt(opened, place, Math.floor(steps / 2))
+      const times: number[] = []
+      for (let fork = 0; fork < forks; fork++) {
+        times.push(await timed(() => graph.updateState(at, { messages: [new opened.lib.HumanMessage({ content: 'go on' })] })))
+      }
+      return times
+    },
+    async session(place, { turns, stepsPerTurn, messageBytes }) {
+      using opened = open(place, isDelta)
+      for (let turn = 0; turn < turns; turn++) {
+        let step = 0
+        const graph = opened.graph(() => (step++ < stepsPerTurn ? 'on' : 'end'), messageBytes)
+        await graph.invoke({ messages: [new opened.lib.HumanMessage({ content: text(messageBytes) })] }, of(1))
+      }
+    },
+  }
+}
+
+/** The checkpoint after a step, asked of the file: their history would read every state whole. It is found before the clock runs. */
+async function checkpointAt(opened: Opened, { dir }: Place, step: number): Promise<Config> {
+  using db = new DatabaseSync(join(dir, 'langgraph.db'), { readOnly: true })
+  // The first is the input's, the second the start's; then two of each step.
+  const row = db.prepare("SELECT checkpoint_id FROM checkpoints WHERE thread_id = 't1' ORDER BY checkpoint_id LIMIT 1 OFFSET ?").get(1 + 2 * step)
+  const config = { configurable: { thread_id: 't1', checkpoint_ns: '', checkpoint_id: String(row?.['checkpoint_id']) } }
+  const { values } = await opened.graph(() => 'end').getState(config)
+  if (values.messages.length !== 1 + 2 * step) throw new Error(`the checkpoint has ${values.messages.length} messages`)
+  return config
+}
