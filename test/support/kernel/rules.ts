@@ -1,4 +1,4 @@
-// The rules that hold after everything that can happen to processes, each by its name: DESIGN's promises as a simulation
+// The rules that hold after everything that can happen to processes, each by its name: what is promised, as a simulation
 // sees them from outside, in the facts that the store has. Keeps only what the rules need; a broken one is told by its name.
 import type { FactBody, StoredFact } from '../../../src/kernel/facts.ts'
 import type { Process, Uuid } from '../../../src/kernel/types.ts'

@@ -1,0 +1,145 @@
+// Pausing a tree of 100 agents that work, softly and at once: what still begins, when each is drained, when all is frozen. Times
+// are those of the journal, on the wall clock of one machine. Then a daemon with 10,000 suspended processes: its start, its
+// memory and `reeve ps` of all of them. Run: `npm run bench tree` (it needs the build).
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EventView, ProcessView } from '../src/api/views.ts'
+import { openSqliteStore } from '../src/store/sqlite.ts'
+import { Scribe, specOf, uuidOf } from '../test/support/store-facts.ts'
+import { startDaemon, statusKb } from './daemon.ts'
+import type { Running } from './daemon.ts'
+import { ROUNDS, inFolder, median, percentile, printTable } from './support.ts'
+import type { Row } from './support.ts'
+
+const REEVE = resolve(import.meta.dirname, '../bin/reeve')
+const TREE = 100
+const STEP_MS = 1_000
+const PACES = 20
+const SUSPENDED = 10_000
+const ENV = { PATH: '/usr/bin:/bin' }
+const BEGINS = new Set(['model.started', 'process.working'])
+const ENDS = new Set(['model.finished', 'tool.finished'])
+
+/** A hundred agents below one, each with a model that takes a second and a call of a tool. */
+async function growTree({ client }: Running, dir: string): Promise<string[]> {
+  // They take different times, or all would act in the same moment for ever.
+  const scripts = Array.from({ length: PACES }, (_, pace) => {
+    const file = join(dir, `busy-${pace}.yaml`)
+    writeFileSync(file, `- { delay_ms: ${STEP_MS + 37 * pace}, tools: [{ name: ls, input: {} }] }\n`.repeat(2_000))
+    return file
+  })
+  const spawn = async (parent?: string): Promise<string> => {
+    const script = scripts[uuids.length % PACES]
+    const body = { intent: 'work', cwd: dir, model: `script:${script}`, env: ENV, ...(parent === undefined ? {} : { parent }) }
+    return (await client.post<{ process: ProcessView }>('/v1/processes', body)).process.uuid
+  }
+  const uuids: string[] = []
+  uuids.push(await spawn())
+  while (uuids.length < TREE) uuids.push(await spawn(uuids[Math.floor((uuids.length - 1) / 3)]))
+  return uuids
+}
+
+/** When a call of a model or a tool began. That a tool is to be called is durable with the model's answer, before it is held. */
+function beganAt({ fact, at, durationMs }: EventView): number | null {
+  if (BEGINS.has(String(fact))) return Date.parse(at)
+  return fact === 'tool.finished' ? Date.parse(at) - Number(durationMs) : null
+}
+
+async function eventsAfter({ client }: Running, after: number): Promise<EventView[]> {
+  const events: EventView[] = []
+  for await (const event of client.events('/v1/events', { query: { after } })) events.push(event)
+  return events
+}
+
+interface Paused {
+  readonly answeredMs: number
+  /** after the pause was asked for, the last thing that began; 0: nothing */
+  readonly lastBeginMs: number
+  /** the longest from the end of the last call of an agent until it was drained or frozen */
+  readonly drainMs: number
+  /** from the question until the last was drained or frozen */
+  readonly allMs: number
+}
+
+async function pauseTree(daemon: Running, root: string, now: boolean): Promise<Paused> {
+  const before = (await eventsAfter(daemon, 0)).at(-1)?.seq ?? 0
+  const askedAt = Date.now()
+  await daemon.client.post(`/v1/processes/${root}/pause`, { subtree: true, now })
+  const answeredMs = Date.now() - askedAt
+  for (;;) {
+    const events = await eventsAfter(daemon, before)
+    const still = events.filter(({ fact }) => fact === (now ? 'process.frozen' : 'process.drained'))
+    if (still.length < TREE) {
+      await delay(50)
+      continue
+    }
+    const at = (event: EventView): number => Date.parse(event.at)
+    const drains = still.map((event) => at(event) - Math.max(askedAt, ...events.filter(({ uuid, fact, seq }) => uuid === event.uuid && seq < event.seq && ENDS.has(String(fact))).map(at)))
+    const begun = events.map((event) => beganAt(event) ?? askedAt).map((begin) => begin - askedAt)
+    return { answeredMs, lastBeginMs: Math.max(0, ...begun), drainMs: Math.max(...drains), allMs: Math.max(...still.map(at)) - askedAt }
+  }
+}
+
+async function treeRows(dir: string): Promise<Row[]> {
+  await using daemon = await startDaemon(join(dir, 'tree'))
+  const [root = ''] = await growTree(daemon, dir)
+  const soft: Paused[] = []
+  const hard: Paused[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [now, into] of [[false, soft], [true, hard]] as const) {
+      await delay(5 * STEP_MS + round * 77)
+      into.push(await pauseTree(daemon, root, now))
+      await daemon.client.post(`/v1/processes/${root}/resume`, { subtree: true })
+    }
+  }
+  const row = (what: string, times: readonly number[], mostMs: number): Row => {
+    const ratio = median(times) / mostMs
+    return { what, floor: `${mostMs} ms`, ours: `${median(times)} ms (worst ${percentile(times, 1)})`, ratio, reach: '<= 1', ok: ratio <= 1 }
+  }
+  return [
+    row('soft: answered', soft.map(({ answeredMs }) => answeredMs), 100),
+    row('soft: the last thing that began', soft.map(({ lastBeginMs }) => lastBeginMs), 100),
+    row('soft: drained after its last call', soft.map(({ drainMs }) => drainMs), 100),
+    row('--now: the last one is frozen', hard.map(({ allMs }) => allMs), 1_000),
+  ]
+}
+
+/** Agents that wait for messages and were paused, as a daemon that was killed left them. */
+async function writeSuspended(state: string): Promise<void> {
+  mkdirSync(state, { recursive: true, mode: 0o700 })
+  await using store = await openSqliteStore({ dir: state })
+  const scribe = new Scribe()
+  const hold = { reason: 'user', by: 'user', at: 1_700_000_000_000 } as const
+  for (let number = 1; number <= SUSPENDED; number += 1) {
+    const spec = specOf({ interactive: true, intent: '', cwd: '/' })
+    await store.commit(scribe.spawn(uuidOf(number), spec, { type: 'process.ready', turn: 0 }, { type: 'process.held', hold, mono: 6 }, { type: 'process.drained', inFlight: null }))
+  }
+}
+
+async function crowdRows(dir: string): Promise<Row[]> {
+  const home = join(dir, 'crowd')
+  await writeSuspended(home)
+  const startedAt = performance.now()
+  await using daemon = await startDaemon(home)
+  const startMs = performance.now() - startedAt
+  const mb = statusKb(daemon.pid, 'VmRSS') / 1_024
+  const times = Array.from({ length: ROUNDS }, () => {
+    const since = performance.now()
+    const { status, stdout } = spawnSync(REEVE, ['ps'], { env: daemon.env, encoding: 'utf8', maxBuffer: 2 ** 26 })
+    const rows = stdout.split('\n').length - 2
+    if (status !== 0 || rows !== SUSPENDED) throw new Error(`reeve ps ended with ${status} and ${rows} rows`)
+    return performance.now() - since
+  })
+  return [
+    { what: `start with ${SUSPENDED} suspended`, floor: '-', ours: `${startMs.toFixed(0)} ms`, ratio: Number.NaN, reach: '', ok: true },
+    { what: 'resident', floor: '-', ours: `${mb.toFixed(0)} MB`, ratio: Number.NaN, reach: '', ok: true },
+    { what: 'reeve ps of all of them', floor: '-', ours: `${median(times).toFixed(0)} ms`, ratio: Number.NaN, reach: '', ok: true },
+  ]
+}
+
+await inFolder(async (dir) => {
+  printTable(`a tree of ${TREE} agents is paused, ${ROUNDS} rounds`, await treeRows(dir))
+  printTable(`${SUSPENDED} suspended processes`, await crowdRows(dir))
+})
