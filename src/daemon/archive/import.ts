@@ -9,6 +9,7 @@ import { KernelError } from '../../kernel/errors.ts'
 import { fold } from '../../kernel/fold.ts'
 import { endOfImported } from '../../kernel/importing.ts'
 import { processView } from '../views.ts'
+import { bodyProblem } from './body-shape.ts'
 import { factOf } from './event-lines.ts'
 import { damage, jsonOf, linesOf, TooLong, type Line } from './reading.ts'
 import { specProblem } from './spec-shape.ts'
@@ -224,7 +225,7 @@ class Journal {
     if (fact.seq !== (this.#last?.seq ?? 0) + 1) throw damage(this.#file, `fact ${fact.seq} cannot follow ${this.#last?.seq ?? 0}`, line)
     if (this.#last && fact.uuid !== this.#last.uuid && fact.body.type !== 'process.forked') throw damage(this.#file, `a fact of ${fact.uuid} cannot follow one of ${this.#last.uuid}`, line)
     if (fact.seq > this.#expected) throw damage(this.#file, `there is a fact ${fact.seq}, and proc-info.json says that there are ${this.#expected}`, line)
-    const problem = 'spec' in fact.body && fact.body.spec !== undefined ? specProblem(fact.body.spec) : null
+    const problem = bodyProblem(fact.body) ?? ('spec' in fact.body && fact.body.spec !== undefined ? specProblem(fact.body.spec) : null)
     if (problem !== null) throw damage(this.#file, problem, line)
     try {
       this.#last = fold(this.#last, fact)

@@ -1,0 +1,101 @@
+// Is that a fact of its kind? What is imported may have been made by hand; the fold reads little of it, and who shows it, counts
+// it or goes on with it trusts the rest. Owns the kinds of values; must never refuse what a daemon has written, so that what is
+// inside of a value is checked only as far as somebody reads it. What a spec is stands in spec-shape.ts.
+// Tests: test/properties/archive-shape.test.ts, test/e2e/archive-damage.test.ts.
+import * as z from 'zod'
+import { issueWords } from '../../config/issues.ts'
+import { SIGNALS } from '../../kernel/signals.ts'
+import type { FactBody, FactType } from '../../kernel/facts.ts'
+
+const [text, number, flag] = [z.string(), z.number(), z.boolean()]
+const signal = z.enum(Object.keys(SIGNALS))
+const range = z.tuple([number, number])
+const usage = z.looseObject({ inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number, costUsd: number.nullable(), estimated: flag.optional() })
+const exit = z.looseObject({ code: number, reason: text, signal: signal.optional(), error: text.optional(), cause: text })
+const hold = z.looseObject({ reason: text, by: text, at: number })
+const ask = z.looseObject({ id: text, kind: text, text, options: z.array(z.looseObject({ id: text, name: text, kind: text })), callId: text.nullable(), at: number })
+const queue = z.array(z.looseObject({ id: text, from: text, seq: number }))
+const containment = z.looseObject({ kind: text, path: text.nullable(), marker: text }).nullable()
+const context = z.looseObject({ window: number.nullable(), ranges: z.array(range).nullable(), compactedStep: number.nullable(), compacting: flag }).nullable()
+const part = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.enum(['text', 'reasoning']), text }),
+  z.looseObject({ type: z.literal('tool-call'), callId: text, name: text }),
+])
+const born = { pid: number, spec: z.looseObject({}), parentUuid: text.nullable(), depth: number, by: text }
+const call = { step: number, callId: text, name: text }
+
+const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
+  'process.spawned': born,
+  'process.forked': {
+    ...born, origin: z.looseObject({ uuid: text, step: number, seq: number }),
+    state: z.looseObject({ turn: number, turnOpen: flag, lastText: text.nullable(), queue, context, contextTokens: number, sessionId: text.nullable() }),
+  },
+  'process.pinned': { pinned: flag, by: text },
+  'process.started': { mono: number, attached: flag, containment },
+  'process.attached': { containment },
+  'process.handle': { handle: z.looseObject({ pid: number, startTime: text, pgid: number }).nullable(), sessionId: text.optional() },
+  'process.ready': { turn: number, outcome: text.optional(), result: text.optional(), error: text.optional() },
+  'process.working': { turn: number, message: text.nullable() },
+  'process.waiting': { question: text, ask: ask.optional() },
+  'process.answered': { id: text, option: text.nullable(), text: text.nullable(), by: text },
+  'process.unasked': { id: text },
+  'process.stopping': { stopping: z.looseObject({ signal, by: text, at: number, graceMs: number, exit }) },
+  'process.exited': { exit, mono: number, elapsedMs: number.optional() },
+  'process.reaped': {},
+  'process.reparented': { parent: text.nullable() },
+  'process.resumed': { pid: number, by: text, spec: z.looseObject({}).optional(), fromStep: number, rerun: flag.optional() },
+  'process.rehydrated': { pid: number },
+  'process.held': { hold, mono: number },
+  'process.released': { holds: z.array(hold), by: text, mono: number },
+  'process.drained': { inFlight: text.nullable() },
+  'process.frozen': { inFlight: text.nullable() },
+  'signal.sent': { signal, by: text, root: text.nullable(), disposition: text, graceMs: number.nullable(), via: text.optional() },
+  'signal.escalated': { from: signal, to: signal, afterMs: number },
+  'signal.pended': { pending: z.looseObject({ signal, by: text, root: text.nullable(), graceMs: number.nullable(), dueMono: number.nullable() }) },
+  'signal.unpended': { signal },
+  'signal.masked': { mask: z.array(signal) },
+  'signal.handled': { signal, handler: text },
+  'process.queue': { id: text, from: text, text, urgent: flag.optional() },
+  'process.incoming': { id: text, from: text, turn: number, queuedAt: number },
+  'process.output': { stream: text, text },
+  'process.error': { message: text },
+  'process.note': { text },
+  'model.started': { step: number, attempt: number, model: text },
+  'model.finished': { step: number, message: z.array(part), usage, finish: text, durationMs: number },
+  'model.failed': { step: number, attempt: number, error: text, status: number.nullable(), retryInMs: number.nullable(), partial: text.optional(), usage: usage.optional() },
+  'tool.started': { ...call, effect: text },
+  'tool.finished': { ...call, outcome: text, content: text, durationMs: number, images: z.array(z.looseObject({ mediaType: text, data: text })).optional() },
+  'usage.reported': { usage, contextTokens: number.optional(), window: number.optional() },
+  'context.window': { tokens: number.nullable() },
+  'compaction.started': { step: number, attempt: number, model: text },
+  'compaction.failed': { step: number, attempt: number, error: text, status: number.nullable(), retryInMs: number.nullable(), usage: usage.optional() },
+  'context.compacted': { step: number, summary: text, ranges: z.array(range), before: number, after: number, usage, durationMs: number },
+  'limit.warned': { limit: text, used: number, of: number },
+  'mcp.servers': { servers: z.array(z.looseObject({ name: text, state: text, detail: text, tools: z.array(z.looseObject({ name: text, description: text })) })) },
+  'checkpoint.written': {
+    step: number, ranges: z.array(range), turn: number, openCalls: z.array(z.looseObject({ callId: text, name: text, effect: text })),
+    state: z.looseObject({ modelOpen: flag, turnOpen: flag, queue, compactedStep: number.nullable(), window: number.nullable(), contextTokens: number }).optional(),
+  },
+  'checkpoint.failed': { step: number, error: text },
+  'worktree.made': { dir: text, branch: text, base: text },
+  'files.recorded': { step: number, commit: text, head: text, left: z.array(z.looseObject({ path: text, why: text })), more: number.optional() },
+  'files.failed': { step: number, error: text },
+  'child.spawned': { child: text, childPid: number },
+  'child.exited': { child: text, childPid: number, code: number, reason: text },
+  'child.suspended': { child: text, reason: text, by: text },
+  'child.resumed': { child: text, by: text },
+}
+
+const made = new Map<FactType, z.ZodType>()
+
+function shapeOf(type: FactType): z.ZodType {
+  const shape = made.get(type) ?? z.looseObject(SHAPES[type])
+  made.set(type, shape)
+  return shape
+}
+
+/** What is wrong with it, as text; null if nothing is. */
+export function bodyProblem(body: FactBody): string | null {
+  const issue = shapeOf(body.type).safeParse(body).error?.issues[0]
+  return issue ? `it is no ${body.type}: ${issue.path.map(String).join('.')} ${issueWords(issue)}` : null
+}
