@@ -159,7 +159,8 @@ export class Worktrees {
       if (end) log(`of a process that is gone: ${told(end)}`, null)
     }
     for (const name of records) {
-      if (await store.process(name.slice(0, -RECORDS.length))) continue
+      // A draft, too: its process may be at making it by now.
+      if (await store.process(ownerOf(name))) continue
       await rm(join(this.#records, name), { recursive: true, force: true })
     }
   }
@@ -254,6 +255,11 @@ function branchOf(uuid: Uuid, name: string | null, taken: readonly string[]): st
 /** Names of processes are nearly names of branches. */
 function isRefName(name: string): boolean {
   return !/\.\.|\.$|\.lock$/.test(name)
+}
+
+/** Of a repository of records, or of one that is being made. */
+function ownerOf(name: string): Uuid {
+  return name.slice(0, name.indexOf(RECORDS))
 }
 
 function environment(): Record<string, string> {

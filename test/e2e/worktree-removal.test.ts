@@ -100,7 +100,7 @@ test('it does not go while another process works in there', async () => {
 
 test('a daemon that was killed between the two has left nothing after the next start', async () => {
   const one = await done('one', 'one')
-  await done('two', 'two')
+  const two = await done('two', 'two')
   await daemon.stop()
   // The first half of a removal, and what a fork leaves that did not come to be.
   const { openSqliteStore } = await import('../../src/store/sqlite.ts')
@@ -108,9 +108,11 @@ test('a daemon that was killed between the two has left nothing after the next s
   await store.remove(one.uuid, 1)
   await store[Symbol.asyncDispose]()
   mkdirSync(join(daemon.paths.state, 'files', '01900000-0000-7000-8000-000000000000.git.new'))
+  // What one that is there may be at making is its own.
+  mkdirSync(join(daemon.paths.state, 'files', `${two.uuid}.git.new`))
   await daemon.start()
   await daemon.stop() // which waits until all is salvaged
   expect(repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`)).toBe('one')
-  expect(left()).toHaveLength(2)
+  expect(left()).toEqual([two.uuid, `${two.uuid}.git`, `${two.uuid}.git.new`])
   expect(repository.git('worktree', 'list').split('\n')).toHaveLength(2)
 })
