@@ -137,6 +137,8 @@ describe('refused, with the place', () => {
     ['a worktree that is anywhere', ({ seq }, body) => { if (seq === 1) body['spec'] = { ...body['spec'] as object, worktree: { repository: '/r', dir: '', branch: 'b', base: 'b' } } }, /its spec cannot be used: worktree.dir .*absolute path/],
     ['a text that is a list', (_fact, body) => { if (body['type'] === 'model.finished') body['message'] = [{ type: 'text', text: [] }] }, /it is no model.finished: message.0.text must be a text/],
     ['a time that is none', (_fact, body) => { if (body['type'] === 'model.finished') body['durationMs'] = {} }, /it is no model.finished: durationMs must be a number/],
+    ['a duration that ends after all days', (_fact, body) => { if (body['type'] === 'model.finished') body['durationMs'] = 1e300 }, /durationMs must be at most 1000000000000000/],
+    ['a time at the end of all days', (fact) => { Object.assign(fact, { at: 8.64e15 }) }, /its time is none that a clock has shown/],
     ['a PID that would use up the counter', (fact, body) => { Object.assign(fact, { pid: 2 ** 50 }); if ('pid' in body) body['pid'] = 2 ** 50 }, /no PID or UUID as they should be/],
     ['another process in the middle', (fact) => { if (fact.seq === 9) Object.assign(fact, { uuid: '01a1f9fc-367e-76d0-95fe-47b331dd2fe5' }) }, /line 9 .*a fact of 01a1f9fc.* cannot follow one of/],
     ['an end in the middle', ({ seq }, body) => { if (seq === 9) Object.assign(body, { type: 'process.reaped' }) }, /line (9|10) /],

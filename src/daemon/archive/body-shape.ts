@@ -7,7 +7,9 @@ import { issueWords } from '../../config/issues.ts'
 import { SIGNALS } from '../../kernel/signals.ts'
 import type { FactBody, FactType } from '../../kernel/facts.ts'
 
-const [text, number, flag] = [z.string(), z.number(), z.boolean()]
+const [text, flag] = [z.string(), z.boolean()]
+/** A time and a duration must still make a date. */
+const number = z.number().min(-1e15).max(1e15)
 const signal = z.enum(Object.keys(SIGNALS))
 const range = z.tuple([number, number])
 const usage = z.looseObject({ inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number, costUsd: number.nullable(), estimated: flag.optional() })

@@ -29,6 +29,8 @@ const MAX_PROCESSES = 10_000
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** No PID of any machine comes near it; those above would use up the counter. */
 const MAX_PID = 2 ** 48
+/** Wall times in ms that a clock may have shown, some ten thousand years to either side. */
+const MAX_AT = 4e14
 const DAY_MS = 86_400_000
 /** With a configuration that cannot be read nothing is collected. */
 const NO_RULES = { retention_days: 0 }
@@ -222,6 +224,7 @@ class Journal {
     const fact = factOf(line.bytes)
     if (typeof fact === 'string') throw damage(this.#file, fact, line)
     if (fact.pid > MAX_PID || !UUID.test(fact.uuid)) throw damage(this.#file, 'it has no PID or UUID as they should be', line)
+    if (Math.abs(fact.at) > MAX_AT) throw damage(this.#file, 'its time is none that a clock has shown', line)
     if (fact.seq !== (this.#last?.seq ?? 0) + 1) throw damage(this.#file, `fact ${fact.seq} cannot follow ${this.#last?.seq ?? 0}`, line)
     if (this.#last && fact.uuid !== this.#last.uuid && fact.body.type !== 'process.forked') throw damage(this.#file, `a fact of ${fact.uuid} cannot follow one of ${this.#last.uuid}`, line)
     if (fact.seq > this.#expected) throw damage(this.#file, `there is a fact ${fact.seq}, and proc-info.json says that there are ${this.#expected}`, line)
