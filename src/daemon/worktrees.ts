@@ -99,7 +99,7 @@ export class Worktrees {
     await this.#copy(uuid, record, spec)
     const files = { uuid: record.uuid, step: record.body.step, commit: record.body.commit }
     return {
-      spec: { ...rest, cwd: join(dir, relative(own.dir, origin.spec.cwd)), worktree: { repository, dir, branch: branchOf(uuid, spec.name, branches), base, files } },
+      spec: { ...rest, cwd: join(dir, placeIn(own.dir, origin.spec.cwd)), worktree: { repository, dir, branch: branchOf(uuid, spec.name, branches), base, files } },
       files: { step: files.step, commit: files.commit },
     }
   }
@@ -250,6 +250,12 @@ function branchOf(uuid: Uuid, name: string | null, taken: readonly string[]): st
   const id = uuid.slice(-8)
   const first = `reeve/${name ?? id}`
   return isRefName(first) && !taken.includes(first) ? first : `reeve/${name === null || !isRefName(first) ? '' : `${name}-`}${id}`
+}
+
+/** The same place in another worktree; its top for one that was told to work elsewhere. */
+function placeIn(worktree: string, cwd: string): string {
+  const place = relative(worktree, cwd)
+  return place === '..' || place.startsWith(`..${sep}`) ? '' : place
 }
 
 /** Names of processes are nearly names of branches. */

@@ -139,3 +139,11 @@ test('a fork that has no repository to begin in leaves no record', async () => {
   expect(readdirSync(join(daemon.paths.state, 'files'))).toEqual([`${origin.uuid}.git`])
   renameSync(`${repository.dir}-moved`, repository.dir)
 })
+
+test('a fork with files works in its worktree, wherever its origin went', async () => {
+  const { uuid } = await daemon.play([runs('echo 1 > a.txt'), { text: 'done' }, { text: 'elsewhere' }, { text: 'the fork' }], { cwd: repository.dir, worktree: true })
+  await daemon.ended(uuid)
+  await daemon.resume(uuid, { cwd: repository.dir, message: 'more' })
+  const { view } = await fork(await daemon.ended(uuid), { message: 'and now' })
+  expect([view.cwd, text(view, 'a.txt')]).toEqual([view.worktree?.dir, '1\n'])
+})
