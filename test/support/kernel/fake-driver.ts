@@ -35,6 +35,8 @@ export class FakeDriver {
   #interrupted = false
   /** what it was answered */
   readonly #answers = new Set<string>()
+  /** it was told to pause, and not yet to go on */
+  #paused = false
   #frozen = false
   #inFlight: string | null = null
   #gone = false
@@ -79,12 +81,18 @@ export class FakeDriver {
         return this.#turn(effect.turn)
       case 'driver.proceed': return this.#turn(effect.turn)
       case 'driver.answer':
-        if (this.#held) this.#out.broken(`an answer reached PID ${this.pid} while it is held`)
+        // One that was given in the same moment, before the pause, is still told.
+        if (this.#paused) this.#out.broken(`an answer reached PID ${this.pid} while it is held`)
         this.#answers.add(effect.id)
         return
       case 'driver.interrupt': this.#interrupted = this.#busy; return
-      case 'driver.pause': return effect.freeze ? this.#freeze() : undefined
-      case 'driver.unpause': this.#frozen = false; return
+      case 'driver.pause':
+        this.#paused = true
+        return effect.freeze ? this.#freeze() : undefined
+      case 'driver.unpause':
+        this.#paused = false
+        this.#frozen = false
+        return
       case 'driver.stop': return this.#exit()
       default:
     }

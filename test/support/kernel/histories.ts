@@ -84,6 +84,14 @@ export class Histories {
     await doors?.sweeper.stop()
   }
 
+  /** All have ended, and all go, one after the other. */
+  async clear(uuids: readonly Uuid[]): Promise<void> {
+    const doors = this.#doors
+    if (!doors) return
+    for (const uuid of uuids) if (await doors.core.store.process(uuid)) await this.#remove(doors, uuid, true)
+    await doors.sweeper.idle()
+  }
+
   /** Something happens to a history. */
   act(uuid: Uuid): void {
     const doors = this.#doors
@@ -91,7 +99,7 @@ export class Histories {
     const { pick } = this.#parts
     const kind = pick(10)
     if (kind < 5) return this.#try(doors, this.#fork(doors, uuid))
-    if (kind === 5) return this.#try(doors, doors.removals.alone(uuid, () => this.#pin(doors, uuid, pick(3) > 0)))
+    if (kind === 5) return this.#try(doors, this.#pin(doors, uuid))
     if (kind === 6) return this.#try(doors, this.#remove(doors, uuid, pick(4) === 0))
     if (kind === 7) return this.#try(doors, doors.collector.run())
     this.#try(doors, doors.removals.alone(uuid, () => this.#resume(doors, uuid, pick(2) === 0)))
@@ -106,9 +114,15 @@ export class Histories {
     }
   }
 
-  async #pin({ core }: Doors, uuid: Uuid, pinned: boolean): Promise<void> {
-    const process = await this.#get(core, uuid)
-    await core.pipeline.request({ type: 'pin', by: 'user', uuid, frozen: process.life.state === 'dead' ? process : null, pinned })
+  /** Now and then somebody wants it gone right after. */
+  async #pin(doors: Doors, uuid: Uuid): Promise<void> {
+    const { core, removals } = doors
+    const [pinned, removes, isForced] = [this.#parts.pick(3) > 0, this.#parts.pick(2) === 0, this.#parts.pick(4) === 0]
+    await removals.alone(uuid, async () => {
+      const process = await this.#get(core, uuid)
+      await core.pipeline.request({ type: 'pin', by: 'user', uuid, frozen: process.life.state === 'dead' ? process : null, pinned })
+    })
+    if (removes) await this.#remove(doors, uuid, isForced)
   }
 
   /** Of what has ended, with another model now and then. */

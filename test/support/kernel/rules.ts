@@ -13,6 +13,7 @@ export const RULES = {
   collectedStays: 'what was collected never comes back, and is remembered',
   forkReadable: 'a fork that was kept can be read and forked from any step, whatever became of its origins',
   holdStays: 'what a person paused stays paused over a restart',
+  nothingLeft: 'when all are removed, nothing of them takes room but what remembers them',
   pinStays: 'what is pinned is not collected',
   cursors: 'a cursor that is missing was of a removed process',
 } as const

@@ -1,5 +1,7 @@
 // A daemon's core on one seed: people who ask, drivers that report, commits that fail or wait, disks that fill, clocks that
 // run and daemons that die. After each death, what the store has is held against what was promised.
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { bootAll } from '../../../src/daemon/boot.ts'
 import { deadlineOf } from '../../../src/kernel/deadline.ts'
 import { KernelError } from '../../../src/kernel/errors.ts'
@@ -25,6 +27,9 @@ import type { Pick } from './random.ts'
 const MAX_PROCESSES = 12
 /** commands in one go, at most */
 const MAX_BURST = 8
+/** commands are about one of so many; what has ended is among the older */
+const YOUNG = 10
+const OLD = 40
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
 const HANDLED: readonly Signal[] = ['SIGTERM', 'SIGTERM', 'SIGTERM', 'SIGINT', 'SIGPAUSE', 'SIGRESUME']
 /** nothing of an old daemon's programs is left, as these programs are none */
@@ -99,9 +104,9 @@ export class Simulation implements Outside {
   #commands(core: Core): void {
     for (let more = this.pick(MAX_BURST); more >= 0; more -= 1) {
       this.commands += 1
-      const uuid = this.#recent()
+      const uuid = this.#recent(YOUNG)
       if (uuid === undefined || this.pick(4) > 0) this.#request(core)
-      else this.histories.act(uuid)
+      else this.histories.act(this.pick(2) === 0 ? uuid : (this.#recent(OLD) ?? uuid))
     }
   }
 
@@ -117,7 +122,10 @@ export class Simulation implements Outside {
       if (i % 100 === 0) this.#clock.wind(10_000)
     }
     if (core.table.size > 0) throw new Error(`not all have ended: ${JSON.stringify([...core.table.rows()].map(({ uuid, life }) => [uuid, life]))}`)
+    await this.histories.clear(this.#uuids)
     await this.#stop(core)
+    const left = leftIn(this.#dir)
+    if (left.length > 0) this.broken(`${RULES.nothingLeft}: ${left.join(', ')}`)
     if (this.#wrong !== null) throw new Error(this.#wrong)
   }
 
@@ -200,7 +208,7 @@ export class Simulation implements Outside {
   }
 
   #ask(): RequestBody | null {
-    const uuid = this.#recent()
+    const uuid = this.#recent(YOUNG)
     if (uuid === undefined || this.pick(5) === 0) return this.#spawn(uuid)
     const row = this.#core?.table.get(uuid)
     this.#messages += 1
@@ -228,8 +236,9 @@ export class Simulation implements Outside {
     return uuid
   }
 
-  #recent(): Uuid | undefined {
-    return this.#uuids[this.#uuids.length - 1 - this.pick(Math.max(1, Math.min(10, this.#uuids.length)))]
+  /** One of the youngest, if there is one at all. */
+  #recent(of: number): Uuid | undefined {
+    return this.#uuids[this.#uuids.length - 1 - this.pick(Math.max(1, Math.min(of, this.#uuids.length)))]
   }
 
   #spawn(parent: Uuid | undefined): RequestBody {
@@ -362,6 +371,17 @@ export class Simulation implements Outside {
     if (line <= last) this.broken(`${of} ${line} follows ${last}`)
     this.#lines.set(of, line)
     this.#stored.add(`${of} ${line}`)
+  }
+}
+
+/** Tables that still have rows of processes, when all of them were removed. */
+function leftIn(dir: string): string[] {
+  const db = new DatabaseSync(join(dir, 'store.db'), { readOnly: true })
+  try {
+    const tables = ['processes', 'journal', 'places', 'blobs', 'shared', 'kept', 'doomed']
+    return tables.filter((table) => db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined)
+  } finally {
+    db.close()
   }
 }
 

@@ -50,6 +50,7 @@ export class Watch {
 
   check(input: InputBody, { changes, effects }: Decision): void {
     this.#answers(input, changes.facts, effects)
+    if (input.type === 'fork') must(!changes.facts.some(({ uuid }) => uuid === input.origin.uuid), 'a fork changes nothing of its origin')
     for (const fact of changes.facts) this.#fact(fact)
     must(changes.lastPid === this.#lastPid, 'the last PID is the last that a fact gave out')
     for (const effect of effects) this.#effect(effect)
