@@ -92,6 +92,12 @@ export class Histories {
     await doors.sweeper.idle()
   }
 
+  /** By the door, as the API does it: a row that was read before somebody else wrote it is no place to go on from. */
+  resume(uuid: Uuid, overridden = false): void {
+    const doors = this.#doors
+    if (doors) this.#try(doors, doors.removals.alone(uuid, () => this.#resume(doors, uuid, overridden)))
+  }
+
   /** Something happens to a history. */
   act(uuid: Uuid): void {
     const doors = this.#doors
@@ -102,7 +108,7 @@ export class Histories {
     if (kind === 5) return this.#try(doors, this.#pin(doors, uuid))
     if (kind === 6) return this.#try(doors, this.#remove(doors, uuid, pick(4) === 0))
     if (kind === 7) return this.#try(doors, doors.collector.run())
-    this.#try(doors, doors.removals.alone(uuid, () => this.#resume(doors, uuid, pick(2) === 0)))
+    this.resume(uuid, pick(2) === 0)
   }
 
   async #remove({ removals }: Doors, uuid: Uuid, isForced: boolean): Promise<void> {

@@ -224,7 +224,7 @@ export class Simulation implements Outside {
         subtree: this.pick(3) === 0, graceMs: this.pick(3) === 0 ? 20_000 : null, freeze: this.pick(3) === 0,
       }
       default: {
-        if (!row) this.#resumeDead(uuid)
+        if (!row) this.histories.resume(uuid)
         return row ? { type: 'resume', by: 'user', uuid, frozen: null, subtree: this.pick(2) === 0, only: this.pick(3) === 0, rerun: true, message: null, spec: null } : null
       }
     }
@@ -246,16 +246,6 @@ export class Simulation implements Outside {
     const driver = (['command', 'acp', 'acp', 'native', 'native', 'native'] as const)[this.pick(6)] ?? 'native'
     const limits = this.pick(4) === 0 ? { timeoutMs: 20_000 } : {}
     return { type: 'spawn', by: 'user', uuid, parent: this.pick(2) === 0 ? null : (parent ?? null), spec: kernelSpec({ driver, limits, interactive: this.pick(2) === 0 }) }
-  }
-
-  /** As the API does it: the row is read first, and asked for in the same go. */
-  #resumeDead(uuid: Uuid): void {
-    const core = this.#core
-    if (!core) return
-    core.store.process(uuid).then((frozen) => {
-      if (!frozen || frozen.life.state !== 'dead' || core !== this.#core) return
-      core.pipeline.request({ type: 'resume', by: 'user', uuid, frozen, subtree: false, only: false, rerun: true, message: null, spec: null }).catch(() => {})
-    }, () => {})
   }
 
   #planFault(store: FaultyStore): void {
