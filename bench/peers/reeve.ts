@@ -114,7 +114,7 @@ export const reeve: Peer = {
         const origin = await kernel.store.process(A)
         if (origin === undefined) throw new Error('there is no origin')
         const at = await forkPoint(kernel.store, origin, { fromStep: Math.floor(steps / 2) })
-        await kernel.pipeline.request({ type: 'fork', by: 'user', uuid: uuidOf(1_000 + fork), origin, at, spec: null, message: null })
+        await kernel.pipeline.request({ type: 'fork', by: 'user', uuid: uuidOf(1_000 + kernel.table.lastPid), origin, at, spec: null, message: null })
       }))
     }
     return times
