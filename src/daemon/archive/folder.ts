@@ -3,6 +3,7 @@
 // Must never write over what is there. Tests: test/e2e/archive.test.ts, test/tables/archive-folder.test.ts.
 import { mkdir, open, realpath, rename, rm, rmdir, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { makeDirs } from '../../drivers/make-dirs.ts'
 import { KernelError } from '../../kernel/errors.ts'
 
 /** Bytes that are gathered before they are written. */
@@ -56,7 +57,7 @@ const busy = new Set<string>()
 /** `dir` is made with what `fill` writes into it; gives how many bytes that was. Errors: `CONFLICT` if something is there. */
 export async function makeFolder(named: string, fill: Fill): Promise<number> {
   const parent = dirname(named)
-  await withWords(mkdir(parent, { recursive: true }))
+  await withWords(makeDirs(parent))
   // Two names of one place are one place.
   const dir = join(await withWords(realpath(parent)), basename(named))
   if (busy.has(dir)) throw new KernelError('CONFLICT', `${dir} is being written already`, { dir }, 'Wait until that is done.')
@@ -66,6 +67,19 @@ export async function makeFolder(named: string, fill: Fill): Promise<number> {
   } finally {
     busy.delete(dir)
   }
+}
+
+/** Node's own way never ends where nothing can be made, as in /proc, and holds up everything. */
+async function makeAll(dir: string): Promise<void> {
+  const error = await madeOf(dir)
+  if (error?.code !== 'ENOENT' || dirname(dir) === dir) return
+  await makeAll(dirname(dir))
+  const again = await madeOf(dir)
+  if (again !== null && again.code !== 'EEXIST') throw again
+}
+
+function madeOf(dir: string): Promise<NodeJS.ErrnoException | null> {
+  return mkdir(dir).then(() => null, (error: NodeJS.ErrnoException) => error)
 }
 
 async function make(dir: string, fill: Fill): Promise<number> {

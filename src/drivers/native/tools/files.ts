@@ -2,10 +2,11 @@
 // Test: test/tables/native-tools.test.ts.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
 import path from 'node:path'
+import { makeDirs } from '../../make-dirs.ts'
 import { ToolError } from './tool.ts'
 
 /** Bytes at the beginning of a file that are looked at to tell text from binary. */
@@ -39,7 +40,7 @@ export async function readText(file: string, limitBytes: number): Promise<string
 
 /** Writes a file as a whole, with its directories. What stood there before stays until the new text is complete. */
 export async function writeText(file: string, text: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true })
+  await makeDirs(path.dirname(file))
   const target = await realpath(file).catch(() => file)
   const old = await stat(target).catch(() => null)
   if (old !== null && !old.isFile()) throw new ToolError(`${file} is not a regular file`)
