@@ -69,19 +69,6 @@ export async function makeFolder(named: string, fill: Fill): Promise<number> {
   }
 }
 
-/** Node's own way never ends where nothing can be made, as in /proc, and holds up everything. */
-async function makeAll(dir: string): Promise<void> {
-  const error = await madeOf(dir)
-  if (error?.code !== 'ENOENT' || dirname(dir) === dir) return
-  await makeAll(dirname(dir))
-  const again = await madeOf(dir)
-  if (again !== null && again.code !== 'EEXIST') throw again
-}
-
-function madeOf(dir: string): Promise<NodeJS.ErrnoException | null> {
-  return mkdir(dir).then(() => null, (error: NodeJS.ErrnoException) => error)
-}
-
 async function make(dir: string, fill: Fill): Promise<number> {
   const parent = dirname(dir)
   const beside = join(parent, `.${basename(dir)}.tmp`)
