@@ -5,7 +5,7 @@ import { test } from 'vitest'
 import { seeded } from '../support/kernel/random.ts'
 import type { Pick } from '../support/kernel/random.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
-import { tempDir } from '../support/tmp.ts'
+import { memoryDir } from '../support/tmp.ts'
 
 /** What was drawn comes first; then chance on one seed, so that everything comes to its end. */
 function drawn(values: readonly number[]): Pick {
@@ -21,7 +21,7 @@ function drawn(values: readonly number[]): Pick {
 test('every short life keeps the rules', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 20, max: 200 }), fc.array(fc.nat(9_999), { maxLength: 1_500, size: 'max' }), async (steps, values) => {
-      await using dir = await tempDir()
+      await using dir = await memoryDir()
       const simulation = new Simulation(dir.path, drawn(values))
       for (let step = 0; step < steps; step += 1) await simulation.step()
       await simulation.end()

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { seeded } from '../support/kernel/random.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
-import { tempDir } from '../support/tmp.ts'
+import { memoryDir } from '../support/tmp.ts'
 
 const STEPS = Number(process.env['REEVE_STEPS'] ?? 72_000)
 const SEED = Number(process.env['REEVE_SEED'] ?? Date.now() % 1_000_000_000)
@@ -15,7 +15,7 @@ test(`${STEPS} steps, seed ${SEED}`, async () => {
   let commands = 0
   const counts: Record<string, number> = {}
   for (let steps = 0, life = 0; steps < STEPS; steps += LIFE, life += 1) {
-    await using dir = await tempDir()
+    await using dir = await memoryDir()
     const simulation = new Simulation(dir.path, seeded(SEED + life))
     let step = 0
     try {
@@ -42,7 +42,7 @@ test.each(['DISK_FULL', 'READ_ONLY', 'UNAVAILABLE'] as const)('each commit fails
   let failed = 0
   for (const seed of SHORT_LIVES) {
     for (let commit = 1; commit <= MAX_COMMITS; commit += 1) {
-      await using dir = await tempDir()
+      await using dir = await memoryDir()
       const simulation = new Simulation(dir.path, seeded(seed), { commit, code })
       try {
         for (let step = 0; step < SHORT_STEPS; step += 1) await simulation.step()
