@@ -159,7 +159,7 @@ export class Incarnations {
       message: () => this.#messageFor(process),
       openCalls: progress.openCalls,
       context: process.context?.ranges ?? null,
-      history: (afterSeq, limit) => store.facts(uuid, afterSeq, limit),
+      history: (afterSeq, limit, without) => store.facts(uuid, afterSeq, limit, without),
       historyOf: (other, afterSeq, limit) => store.facts(other, afterSeq, limit),
     }
   }

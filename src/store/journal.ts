@@ -22,9 +22,13 @@ export function checkLimit(limit: number): void {
   throw new KernelError('INTERNAL', `A page of ${limit} rows cannot be read; the limit is ${PAGE_FACTS}.`)
 }
 
-export function readFacts(finder: Finder, own: Span, afterSeq: number, limit: number): StoredFact[] {
+export function readFacts(finder: Finder, own: Span, afterSeq: number, limit: number, without?: readonly string[]): StoredFact[] {
   checkLimit(limit)
-  return readParts(finder.sql, entriesFrom(finder, own, afterSeq + 1, limit))
+  return readParts(finder.sql, entriesFrom(finder, own, afterSeq + 1, limit, without && codesOf(without)))
+}
+
+function codesOf(types: readonly string[]): ReadonlySet<number> {
+  return new Set(types.map(codeOf).filter((code) => code !== undefined))
 }
 
 /** Of the types (undefined: of all), before a fact. */
@@ -36,8 +40,7 @@ interface Tail {
 
 export function readTail(finder: Finder, own: Span, { limit, types, beforeSeq }: Tail): StoredFact[] {
   checkLimit(limit)
-  const codes = types?.map(codeOf).filter((code) => code !== undefined)
-  return readParts(finder.sql, lastEntries(finder, own, { limit, codes: codes && new Set(codes), beforeSeq }))
+  return readParts(finder.sql, lastEntries(finder, own, { limit, codes: types && codesOf(types), beforeSeq }))
 }
 
 /** One process's own facts after a cursor. */

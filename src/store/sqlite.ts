@@ -96,10 +96,10 @@ class SqliteStore implements Store {
     return guard(`The reference ${ref}`, () => findUuids(this.#sql, ref))
   }
 
-  async facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]> {
+  async facts(uuid: Uuid, afterSeq: number, limit: number, without?: readonly string[]): Promise<readonly StoredFact[]> {
     return guard(`The facts of ${uuid}`, () => {
       const own = this.#finder.lines.find(uuid)
-      return own === undefined ? [] : readFacts(this.#finder, own, afterSeq, limit)
+      return own === undefined ? [] : readFacts(this.#finder, own, afterSeq, limit, without)
     })
   }
 

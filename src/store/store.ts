@@ -110,8 +110,9 @@ export interface Store extends AsyncDisposable {
   /**
    * A page of one process's facts in order, after `afterSeq`; here as in `tail` and `since` a page shorter than its limit is the last.
    * The journal of a fork begins with its origin's facts up to the fork: those come with the UUID of the process that has them.
+   * Facts of the types `without` may be left out of a page, but for its last one, so that only the end gives an empty page.
    */
-  facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
+  facts(uuid: Uuid, afterSeq: number, limit: number, without?: readonly string[]): Promise<readonly StoredFact[]>
   /** a page of the last facts of one process (before the fact `beforeSeq`), in order; `types` narrows it */
   tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq?: number): Promise<readonly StoredFact[]>
   /** where a step of a process begins, also in what a fork goes on from; null if no model call of it was started */

@@ -106,8 +106,8 @@ type History = Launch['history']
 
 /** The same history; each fact is seen as it is read. */
 function watched(history: History, see: (body: FactBody) => void): History {
-  return async (afterSeq, limit) => {
-    const page = await history(afterSeq, limit)
+  return async (afterSeq, limit, without) => {
+    const page = await history(afterSeq, limit, without)
     for (const { body } of page) see(body)
     return page
   }

@@ -1,13 +1,16 @@
 // Reads a context back from the journal: all of it, or the parts that a compaction has left; both give the same messages.
 // Must never hold more of the journal than a page. Tests: test/properties/context.test.ts, test/properties/compaction.test.ts.
-import type { StoredFact } from '../../kernel/facts.ts'
+import type { FactType, StoredFact } from '../../kernel/facts.ts'
 import type { Range } from '../../kernel/types.ts'
 import { Context, foldFact } from './context.ts'
 
 /** Facts per page when history is read. */
 const PAGE_FACTS = 500
 
-export type History = (afterSeq: number, limit: number) => Promise<readonly StoredFact[]>
+export type History = (afterSeq: number, limit: number, without?: readonly FactType[]) => Promise<readonly StoredFact[]>
+
+/** Many, and nothing to a context. */
+const WITHOUT: readonly FactType[] = ['tool.started', 'process.output']
 
 export interface Loaded {
   readonly context: Context
@@ -37,7 +40,7 @@ export async function catchUp({ context, seq }: Loaded, history: History): Promi
 async function fold(context: Context, history: History, [first, last]: Range): Promise<number> {
   let after = first - 1
   while (after < last) {
-    const page = await history(after, Math.min(PAGE_FACTS, last - after))
+    const page = await history(after, Math.min(PAGE_FACTS, last - after), WITHOUT)
     if (page.length === 0) break
     for (const { body, seq } of page) foldFact(context, body, seq)
     after = page.at(-1)?.seq ?? after

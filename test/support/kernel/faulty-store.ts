@@ -74,7 +74,7 @@ export class FaultyStore implements Store {
   process(uuid: string): ReturnType<Store['process']> { return this.#inner.process(uuid) }
   dead(query: DeadQuery): ReturnType<Store['dead']> { return this.#inner.dead(query) }
   find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
-  facts(uuid: string, afterSeq: number, limit: number): ReturnType<Store['facts']> { return this.#inner.facts(uuid, afterSeq, limit) }
+  facts(...args: Parameters<Store['facts']>): ReturnType<Store['facts']> { return this.#inner.facts(...args) }
   tail(...asked: Parameters<Store['tail']>): ReturnType<Store['tail']> { return this.#inner.tail(...asked) }
   stepBounds(uuid: string, step: number): ReturnType<Store['stepBounds']> { return this.#inner.stepBounds(uuid, step) }
   forks(uuid: string): ReturnType<Store['forks']> { return this.#inner.forks(uuid) }
