@@ -206,3 +206,5 @@ async function main(dir: string): Promise<void> {
 }
 
 await inFolder(main)
+// What pm2's client leaves open would keep it.
+process.exit()
