@@ -114,11 +114,13 @@ export class Watch {
   }
 
   /** The parts are in order, apart, and lose no message that waits. */
-  #context({ uuid, seq, context }: Process): void {
+  #context({ uuid, seq, context, queue }: Process): void {
     if (!context?.ranges) return
     must(context.ranges.every(([first, last], i) => first <= last && last <= seq && first > (context.ranges?.[i - 1]?.[1] ?? -1) + 1), 'the parts of a context are in order and apart')
     const open = context.ranges.at(-1)?.[0] ?? Infinity
-    for (const waits of this.#all.get(uuid)?.waiting.values() ?? []) {
+    for (const [id, waits] of this.#all.get(uuid)?.waiting ?? []) {
+      // What told of a signal is not read any more when its time is over.
+      if (isOfSignal(id) && !queue.some((message) => message.id === id)) continue
       must(waits >= open || context.ranges.some(([first, last]) => first <= waits && waits <= last), 'a message that waits is in the context to come')
     }
   }
