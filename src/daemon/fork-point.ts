@@ -70,6 +70,7 @@ async function atStep(store: PastStore, origin: Process, step: number): Promise<
   const before = bounds ? bounds.first : origin.seq + 1
   const isThere = step === 0 ? (at: Process) => at.seq === before - 1 : (at: Process) => at.progress.wholeStep === step
   const found = await replay(store, origin, starts(store, origin, before), isThere)
+  if (!found && (await store.facts(origin.uuid, 0, 1)).length === 0) throw new KernelError('COLLECTED', `process ${origin.pid} was removed in this moment`)
   if (!found) throw new KernelError('STORE_DAMAGED', `the journal of process ${origin.pid} does not come to the end of step ${step}`)
   return { step, seq: found.seq, state: forkState(found) }
 }
