@@ -66,13 +66,18 @@ function isCheckpoint(fact: Fact): fact is CheckpointFact {
 /** The moment at which a step became whole; step 0 is over when the first model call begins. */
 async function atStep(store: PastStore, origin: Process, step: number): Promise<ForkPoint> {
   const bounds = await store.stepBounds(origin.uuid, Math.max(1, step))
-  if (!bounds && step > 0) throw new KernelError('STORE_DAMAGED', `the journal of process ${origin.pid} has no step ${step}`)
+  if (!bounds && step > 0) throw await missing(store, origin, `has no step ${step}`)
   const before = bounds ? bounds.first : origin.seq + 1
   const isThere = step === 0 ? (at: Process) => at.seq === before - 1 : (at: Process) => at.progress.wholeStep === step
   const found = await replay(store, origin, starts(store, origin, before), isThere)
-  if (!found && (await store.facts(origin.uuid, 0, 1)).length === 0) throw new KernelError('COLLECTED', `process ${origin.pid} was removed in this moment`)
-  if (!found) throw new KernelError('STORE_DAMAGED', `the journal of process ${origin.pid} does not come to the end of step ${step}`)
+  if (!found) throw await missing(store, origin, `does not come to the end of step ${step}`)
   return { step, seq: found.seq, state: forkState(found) }
+}
+
+/** A journal lacks what its row speaks of: it was removed while it was read, or it is damaged. */
+async function missing(store: PastStore, { uuid, pid }: Process, what: string): Promise<KernelError> {
+  const isGone = (await store.facts(uuid, 0, 1)).length === 0
+  return isGone ? new KernelError('COLLECTED', `process ${pid} was removed in this moment`) : new KernelError('STORE_DAMAGED', `the journal of process ${pid} ${what}`)
 }
 
 /** What it can be read on from, newest first; the last is the beginning of the journal. */

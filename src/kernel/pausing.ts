@@ -7,7 +7,7 @@ import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors } from './tree.ts'
 import type { PendingSignal } from './signals.ts'
-import type { Hold, PendingAsk, Process, Sender, Stopping, Uuid } from './types.ts'
+import type { Hold, PendingAsk, Process, QueuedMessage, Sender, Stopping, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** Adds a hold to a running process; the same hold twice is one. True if it is new. */
@@ -126,11 +126,9 @@ function settleLast(work: Work, process: Process, { wrapUp, exit }: Stopping): v
 }
 
 /** An agent of others goes on with an open turn by a prompt: what it was told since is that prompt. */
-function putIn(work: Work, { uuid, pid, progress: { turn }, queue: [next] }: Process): void {
-  if (!next) return
-  work.emit(uuid, { type: 'process.incoming', id: next.id, from: next.from, turn, queuedAt: next.seq })
-  work.emit(uuid, { type: 'process.working', turn, message: next.id })
-  work.effect({ type: 'driver.deliver', uuid, pid, message: next.id, seq: next.seq, turn })
+function putIn(work: Work, process: Process): void {
+  const [next] = process.queue
+  if (next) takeUp(work, process, next, process.progress.turn)
 }
 
 /**
@@ -147,12 +145,15 @@ export function deliverUrgent(work: Work, { uuid, pid, life, progress: { turn },
   return due.length > 0
 }
 
-function beginTurn(work: Work, process: Process, next: Process['queue'][number]): void {
-  const turn = process.progress.turn + 1
-  const { uuid, pid } = process
-  work.emit(uuid, { type: 'process.incoming', id: next.id, from: next.from, turn, queuedAt: next.seq })
-  work.emit(uuid, { type: 'process.working', turn, message: next.id })
-  work.effect({ type: 'driver.deliver', uuid, pid, message: next.id, seq: next.seq, turn })
+function beginTurn(work: Work, process: Process, next: QueuedMessage): void {
+  takeUp(work, process, next, process.progress.turn + 1)
+}
+
+/** The message is what the agent works on now, in this turn. */
+function takeUp(work: Work, { uuid, pid }: Process, { id, from, seq }: QueuedMessage, turn: number): void {
+  work.emit(uuid, { type: 'process.incoming', id, from, turn, queuedAt: seq })
+  work.emit(uuid, { type: 'process.working', turn, message: id })
+  work.effect({ type: 'driver.deliver', uuid, pid, message: id, seq, turn })
 }
 
 /** The subtree holds above it, which a child that is born under them starts with; also where who was paused put that off. */
