@@ -51,7 +51,7 @@ async function read(what: string, dir: string): Promise<void> {
 async function readOurs(dir: string): Promise<readonly unknown[]> {
   await using store = await openSqliteStore({ dir })
   const process = await store.process(uuidOf(1))
-  const { context } = await loadContext((...page) => store.facts(uuidOf(1), ...page), process?.context?.ranges ?? null)
+  const { context } = await loadContext((...page) => store.skim(uuidOf(1), ...page), process?.context?.ranges ?? null)
   return context.messages
 }
 

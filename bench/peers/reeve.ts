@@ -102,7 +102,7 @@ export const reeve: Peer = {
     return timed(async () => {
       await using store = await openSqliteStore({ dir })
       const process = await store.process(A)
-      const { context } = await loadContext((after, limit) => store.facts(A, after, limit), process?.context?.ranges ?? null)
+      const { context } = await loadContext((...page) => store.skim(A, ...page), process?.context?.ranges ?? null)
       if (context.messages.length < 2 * steps) throw new Error(`reeve read ${context.messages.length} messages`)
     })
   },

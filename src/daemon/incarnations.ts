@@ -159,7 +159,8 @@ export class Incarnations {
       message: () => this.#messageFor(process),
       openCalls: progress.openCalls,
       context: process.context?.ranges ?? null,
-      history: (afterSeq, limit, without) => store.facts(uuid, afterSeq, limit, without),
+      history: (afterSeq, limit) => store.facts(uuid, afterSeq, limit),
+      skim: (afterSeq, limit, skim) => store.skim(uuid, afterSeq, limit, skim),
       historyOf: (other, afterSeq, limit) => store.facts(other, afterSeq, limit),
     }
   }

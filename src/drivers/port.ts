@@ -3,7 +3,7 @@
 // Tests: test/processes/command.test.ts, test/e2e/native.test.ts.
 import type { Ack, Report } from '../kernel/reports.ts'
 import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Range, Sender, Uuid } from '../kernel/types.ts'
-import type { FactType, StoredFact } from '../kernel/facts.ts'
+import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
 import type { Containment, Ladder } from './contain/contain.ts'
 
 /** All that a driver needs to run one incarnation. */
@@ -31,8 +31,10 @@ export interface Launch {
   readonly resumed: boolean
   /** what an agent that takes no messages is to be told by its command line, in place of what it was started with (`resume --message`); null: nothing new */
   message(): Promise<string | null>
-  /** pages through the process's facts, oldest first, from `afterSeq` (exclusive); an empty page is the end. Facts of the types `without` may be left out */
-  history(afterSeq: number, limit: number, without?: readonly FactType[]): Promise<readonly StoredFact[]>
+  /** pages through the process's facts, oldest first, from `afterSeq` (exclusive); an empty page is the end */
+  history(afterSeq: number, limit: number): Promise<readonly StoredFact[]>
+  /** the same without what `skim` names; the last fact of a page is there at least as a mark */
+  skim(afterSeq: number, limit: number, skim: Skim): Promise<readonly (StoredFact | FactMark)[]>
   /** the same of another process: for a model that replays it. An unknown one has no facts */
   historyOf(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
   /** the parts of the history that make the context; the last one is open at its end. Null: all of it */

@@ -157,6 +157,18 @@ export interface Fact {
   readonly body: FactBody
 }
 
+/** Where a fact stands and what it is, for who does not need the rest of it. */
+export interface FactMark {
+  readonly seq: number
+  readonly type: FactType
+}
+
+/** What of a page is not read: of the types `marks` more than their place, of the types `without` anything. */
+export interface Skim {
+  readonly without: readonly FactType[]
+  readonly marks: readonly FactType[]
+}
+
 /** A fact as the store gives it back: with its place in the order of the whole store. */
 export interface StoredFact extends Fact {
   readonly cursor: number

@@ -96,6 +96,11 @@ export function codeOf(type: string): number | undefined {
   return BY_TYPE.get(type)?.code
 }
 
+/** The fact type of a number; undefined for a number that is none. */
+export function typeOf(code: number): FactType | undefined {
+  return BY_CODE.get(code)?.type
+}
+
 /** The values of a body in the order of its row; an absent optional field is null, or is left out at the end. */
 export function packBody(body: FactBody): { code: number; values: unknown[] } {
   const shape = BY_TYPE.get(body.type)

@@ -2,15 +2,15 @@
 // Nothing is believed unchecked: sum, type, place and order of each row, or `STORE_DAMAGED` with the place.
 // Test: test/tables/store.test.ts, test/tables/store-damage.test.ts.
 import { KernelError } from '../kernel/errors.ts'
-import type { FactBody, StoredFact } from '../kernel/facts.ts'
+import type { FactBody, FactMark, Skim, StoredFact } from '../kernel/facts.ts'
 import type { Uuid } from '../kernel/types.ts'
 import { restore } from './blobs.ts'
-import { codeOf, unpackBody } from './codes.ts'
+import { codeOf, typeOf, unpackBody } from './codes.ts'
 import { damaged } from './errors.ts'
 import type { Place } from './errors.ts'
 import type { Span } from './lines.ts'
 import { entriesFrom, lastEntries, seqAfter } from './places.ts'
-import type { Finder, Part } from './places.ts'
+import type { Entry, Finder, Part } from './places.ts'
 import { factSum } from './sums.ts'
 import type { FactRow, OwnedFactRow, Statements } from './statements.ts'
 
@@ -22,9 +22,40 @@ export function checkLimit(limit: number): void {
   throw new KernelError('INTERNAL', `A page of ${limit} rows cannot be read; the limit is ${PAGE_FACTS}.`)
 }
 
-export function readFacts(finder: Finder, own: Span, afterSeq: number, limit: number, without?: readonly string[]): StoredFact[] {
+export function readFacts(finder: Finder, own: Span, afterSeq: number, limit: number): StoredFact[] {
   checkLimit(limit)
-  return readParts(finder.sql, entriesFrom(finder, own, afterSeq + 1, limit, without && codesOf(without)))
+  return readParts(finder.sql, entriesFrom(finder, own, afterSeq + 1, limit))
+}
+
+interface Page {
+  readonly afterSeq: number
+  readonly limit: number
+}
+
+/** In order; the last fact of the page is there at least as a mark. */
+export function skimFacts(finder: Finder, own: Span, { afterSeq, limit }: Page, { without, marks }: Skim): (StoredFact | FactMark)[] {
+  checkLimit(limit)
+  const [leftOut, marked] = [codesOf(without), codesOf(marks)]
+  const parts = entriesFrom(finder, own, afterSeq + 1, limit)
+  const last = parts.at(-1)?.entries.at(-1)
+  const found: (StoredFact | FactMark)[] = []
+  for (const { link, entries } of parts) {
+    const whole = entries.filter(({ code }) => !leftOut.has(code) && !marked.has(code))
+    const facts = readPart(finder.sql, { link, entries: whole })
+    let next = 0
+    for (const entry of entries) {
+      const fact = entry === whole[next] ? facts[next++] : undefined
+      if (fact) found.push(fact)
+      else if (marked.has(entry.code) || entry === last) found.push(markOf(entry, link.uuid))
+    }
+  }
+  return found
+}
+
+function markOf({ seq, code }: Entry, uuid: Uuid): FactMark {
+  const type = typeOf(code)
+  if (type === undefined) throw damaged({ table: 'places', uuid, seq }, `unknown fact type ${code}`)
+  return { seq, type }
 }
 
 function codesOf(types: readonly string[]): ReadonlySet<number> {

@@ -78,11 +78,10 @@ export function parseBlock(text: string, first: number): Entry[] | undefined {
   return entries
 }
 
-/** Entries in order from `seq` on, at most `limit`; but for the last of them, those of some types can be left out. */
-export function entriesFrom(finder: Finder, own: Span, seq: number, limit: number, without?: ReadonlySet<number>): Part[] {
+/** Entries in order from `seq` on, at most `limit`. */
+export function entriesFrom(finder: Finder, own: Span, seq: number, limit: number): Part[] {
   const last = Math.min(own.upto, seq + limit - 1)
-  const parts = spansOf(own, seq, last).map((span) => ({ link: span.link, entries: entriesWithin(finder, span, seq, last) }))
-  return without ? parts.map(({ link, entries }) => ({ link, entries: entries.filter(({ code, seq: at }) => at === last || !without.has(code)) })) : parts
+  return spansOf(own, seq, last).map((span) => ({ link: span.link, entries: entriesWithin(finder, span, seq, last) }))
 }
 
 function entriesWithin(finder: Finder, span: Span, first: number, last: number): Entry[] {

@@ -4,12 +4,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { StoredFact } from '../kernel/facts.ts'
+import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import { readCollectable, readForks, readSize } from './collect.ts'
 import { Writer } from './commit.ts'
 import { storeError } from './errors.ts'
-import { readAll, readFacts, readSince, readTail } from './journal.ts'
+import { readAll, readFacts, readSince, readTail, skimFacts } from './journal.ts'
 import { releaseReserve, restoreReserve } from './reserve.ts'
 import { findRow } from './records.ts'
 import { findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
@@ -96,10 +96,17 @@ class SqliteStore implements Store {
     return guard(`The reference ${ref}`, () => findUuids(this.#sql, ref))
   }
 
-  async facts(uuid: Uuid, afterSeq: number, limit: number, without?: readonly string[]): Promise<readonly StoredFact[]> {
+  async facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]> {
     return guard(`The facts of ${uuid}`, () => {
       const own = this.#finder.lines.find(uuid)
-      return own === undefined ? [] : readFacts(this.#finder, own, afterSeq, limit, without)
+      return own === undefined ? [] : readFacts(this.#finder, own, afterSeq, limit)
+    })
+  }
+
+  async skim(uuid: Uuid, afterSeq: number, limit: number, skim: Skim): Promise<readonly (StoredFact | FactMark)[]> {
+    return guard(`The facts of ${uuid}`, () => {
+      const own = this.#finder.lines.find(uuid)
+      return own === undefined ? [] : skimFacts(this.#finder, own, { afterSeq, limit }, skim)
     })
   }
 

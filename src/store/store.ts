@@ -1,6 +1,6 @@
 // The store's contract: one store holds everything, and its functions are asynchronous from the first line.
 // Owns what a commit is; sqlite.ts keeps it. Nothing else writes. Tests: test/tables/store.test.ts, test/processes/store-faults.test.ts.
-import type { StoredFact } from '../kernel/facts.ts'
+import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 
 /** Counters that are raised in the transaction that uses them and never lowered. */
@@ -110,9 +110,13 @@ export interface Store extends AsyncDisposable {
   /**
    * A page of one process's facts in order, after `afterSeq`; here as in `tail` and `since` a page shorter than its limit is the last.
    * The journal of a fork begins with its origin's facts up to the fork: those come with the UUID of the process that has them.
-   * Facts of the types `without` may be left out of a page, but for its last one, so that only the end gives an empty page.
    */
-  facts(uuid: Uuid, afterSeq: number, limit: number, without?: readonly string[]): Promise<readonly StoredFact[]>
+  facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
+  /**
+   * The same page for who needs less of it. The last fact of a page is there at least as a mark, so that only the end gives an
+   * empty one. What is not read is not held against its sum.
+   */
+  skim(uuid: Uuid, afterSeq: number, limit: number, skim: Skim): Promise<readonly (StoredFact | FactMark)[]>
   /** a page of the last facts of one process (before the fact `beforeSeq`), in order; `types` narrows it */
   tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq?: number): Promise<readonly StoredFact[]>
   /** where a step of a process begins, also in what a fork goes on from; null if no model call of it was started */

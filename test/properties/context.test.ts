@@ -4,6 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Context, foldFact } from '../../src/drivers/native/context.ts'
 import { loadContext } from '../../src/drivers/native/load-context.ts'
+import type { Pages } from '../../src/drivers/native/load-context.ts'
+import { skimmed } from '../support/skimmed.ts'
 import type { ContextMessage } from '../../src/drivers/native/context.ts'
 import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../src/kernel/facts.ts'
 import { nativeBench } from '../support/native-bench.ts'
@@ -56,12 +58,15 @@ function toFacts(steps: readonly PlannedStep[]): readonly StoredFact[] {
 
 function fold(facts: readonly StoredFact[]): Context {
   const context = new Context()
-  for (const { body, seq } of facts) foldFact(context, body, seq)
+  for (const fact of facts) foldFact(context, fact)
   return context
 }
 
 const pager = (facts: readonly StoredFact[], most: number) => (after: number, limit: number): Promise<readonly StoredFact[]> =>
   Promise.resolve(facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, most)))
+
+/** The same pages as the store gives them to who skims them. */
+const skimmer = (facts: readonly StoredFact[], most: number): Pages => async (after, limit, skim) => skimmed(await pager(facts, most)(after, limit), skim)
 
 /** What providers demand: each answer with calls is followed by exactly their results, and a result by nothing else's. */
 function isWellFormed(messages: readonly ContextMessage[]): boolean {
@@ -108,9 +113,13 @@ describe('the fold', () => {
 
   test('pages make no difference', async () => {
     await fc.assert(fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (facts, most) => {
-      const [{ context: paged }, { context: whole }] = await Promise.all([loadContext(pager(facts, most), null), loadContext(pager(facts, Number.MAX_SAFE_INTEGER), null)])
-      expect(paged.messages).toEqual(whole.messages)
-      expect([paged.bytes, paged.step, paged.openCalls]).toEqual([whole.bytes, whole.step, whole.openCalls])
+      const { context: whole } = await loadContext(pager(facts, Number.MAX_SAFE_INTEGER), null)
+      for (const pages of [pager(facts, most), skimmer(facts, most)]) {
+        const { context: paged } = await loadContext(pages, null)
+        expect(paged.messages).toEqual(whole.messages)
+        expect(paged.origins).toEqual(whole.origins)
+        expect([paged.bytes, paged.step, paged.openCalls]).toEqual([whole.bytes, whole.step, whole.openCalls])
+      }
     }))
   })
 

@@ -69,7 +69,7 @@ export async function acpBench(): Promise<AcpBench> {
         uuid: 'test', pid: runs, containment, intent: containment.intent, tmpDir: contained.dir, credentials,
         spec: { ...specOf(contained.dir), argv: argv ?? [process.execPath, PROGRAM, contained.token, `log=${log}`, `sessions=${contained.dir}`, ...as], ...spec },
         step: 0, turn: kernel.turn, openCalls: kernel.openCalls, context: null, sessionId: sessionId ?? null, resumed: sessionId !== undefined, ...(forkOf === undefined ? {} : { forkOf }),
-        message: () => Promise.resolve(null), historyOf: () => Promise.resolve([]), history: kernel.history,
+        message: () => Promise.resolve(null), historyOf: () => Promise.resolve([]), history: kernel.history, skim: kernel.history,
       }, kernel)
       agents.push(agent)
       return runOf(kernel, agent, log)

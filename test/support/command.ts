@@ -47,7 +47,7 @@ export async function launchOf(contained: Contained, argv: readonly string[] | n
   return {
     uuid: UUID, pid: 1, spec, containment, intent: containment.intent, tmpDir: contained.dir,
     credentials: { MY_KEY: 'secret' }, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null,
-    historyOf: () => Promise.resolve([]), history: async () => [], ...more,
+    historyOf: () => Promise.resolve([]), history: async () => [], skim: async () => [], ...more,
   }
 }
 

@@ -58,7 +58,7 @@ export async function nativeBench(): Promise<NativeBench> {
       const containment = await contained.open(contained.container.kind)
       const agent = await nativeDriver({ providers: DEFAULTS.providers, ...(options.native ?? QUICK) }).start({
         uuid: 'test', pid: 1, spec, containment, intent: containment.intent, tmpDir: contained.dir,
-        credentials: options.credentials ?? {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: kernel.openCalls, context: null, historyOf: () => Promise.resolve([]), history: kernel.history,
+        credentials: options.credentials ?? {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: kernel.openCalls, context: null, historyOf: () => Promise.resolve([]), history: kernel.history, skim: kernel.history,
       }, kernel)
       agents.push(agent)
       const send = (text: string): Promise<void> => {

@@ -3,11 +3,12 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { FactBody, StoredFact } from '../../src/kernel/facts.ts'
+import type { FactBody, Skim, StoredFact } from '../../src/kernel/facts.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
 import { Scribe, endOf, forkedOf, modelFinished, specOf, stepOf, uuidOf } from '../support/store-facts.ts'
 import { changeFile, testStore } from '../support/store-open.ts'
+import { skimmed } from '../support/skimmed.ts'
 
 const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
 const note = (text: string): FactBody => ({ type: 'process.note', text })
@@ -50,6 +51,11 @@ describe('a fork', () => {
       const store = await open()
       expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
       for (const limit of [1, 7, 64, 101, 102, 103, 1_000]) expect(await readPages(store, B, limit), `pages of ${limit}`).toStrictEqual(whole)
+      for (const skim of [{ without: ['tool.started'], marks: ['model.started'] }, { without: ['process.note'], marks: [] }] satisfies Skim[]) {
+        for (const limit of [1, 7, 101, 102, 103, 1_000]) for (const after of [0, 64, 100, 101, 102]) {
+          expect(await store.skim(B, after, limit, skim), `${limit} after ${after}`).toStrictEqual(skimmed(whole.slice(after, after + limit), skim))
+        }
+      }
       for (const limit of [1, 50, 86, 87, 100, 1_000]) expect(await store.tail(B, limit), `the last ${limit}`).toStrictEqual(whole.slice(-limit))
       const calls = whole.filter(({ body }) => body.type === 'tool.finished')
       expect(await store.tail(B, 5, ['tool.finished'])).toStrictEqual(calls.slice(-5))

@@ -120,7 +120,7 @@ async function begin(work: Work, turn: Turn, { step, attempt }: Attempt): Promis
 /** The context as the journal has it, which must be the one that we work with. */
 async function prepare(work: Work): Promise<Plan> {
   const { context, launch, model } = work
-  const loaded = await loadContext(launch.history, context.ranges)
+  const loaded = await loadContext(launch.skim, context.ranges)
   const wrong = difference(context, loaded.context)
   if (wrong !== null) throw new Error(`the context is not what the journal says: ${wrong}`)
   const overhead = overheadBytes(work)
@@ -152,7 +152,7 @@ async function replace(work: Work, turn: Turn, { loaded, kept }: Plan, at: Attem
     type: 'context.compacted', step: at.step, summary, ranges: kept.ranges, before, after, usage: answer.usage, durationMs: Math.round(performance.now() - since),
   })
   if (ack !== 'ok') throw new TurnOver()
-  await catchUp(loaded, launch.history)
+  await catchUp(loaded, launch.skim)
   context.adopt(loaded.context)
 }
 

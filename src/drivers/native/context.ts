@@ -3,7 +3,7 @@
 // an answer with calls is kept aside until each call has one. A message that came from the journal knows its facts, so that
 // a compaction can say which parts of the journal are kept. Must never do I/O: load-context.ts reads.
 // Tests: test/properties/context.test.ts, test/properties/compaction.test.ts.
-import type { AssistantPart, FactBody, ImagePart, ToolOutcome } from '../../kernel/facts.ts'
+import type { AssistantPart, FactBody, FactMark, ImagePart, StoredFact, ToolOutcome } from '../../kernel/facts.ts'
 import { textOf } from '../../kernel/message.ts'
 import { rangesAfter } from '../../kernel/ranges.ts'
 import { INTERRUPTED_CALL } from '../../kernel/spawning.ts'
@@ -301,12 +301,19 @@ interface Waiting {
 }
 
 /** Folds one fact into the context; facts that say nothing about messages are passed over. */
-export function foldFact(context: Context, body: FactBody, seq: number): void {
+export function foldFact(context: Context, fact: Pick<StoredFact, 'seq' | 'body'> | FactMark): void {
+  const { seq } = fact
+  switch ('body' in fact ? fact.body.type : fact.type) {
+    case 'process.working': return context.working(seq)
+    case 'model.started': return context.asking(seq)
+    default: if ('body' in fact) foldBody(context, fact.body, seq)
+  }
+}
+
+function foldBody(context: Context, body: FactBody, seq: number): void {
   switch (body.type) {
     case 'process.queue': return context.queue(body.id, body.text, seq)
     case 'process.incoming': return context.incoming(body.id, undefined, seq)
-    case 'process.working': return context.working(seq)
-    case 'model.started': return context.asking(seq)
     case 'model.failed': return context.unanswered()
     case 'model.finished': return context.finished(body.step, body.message, body.usage, seq)
     case 'tool.finished': return context.result(body, seq)

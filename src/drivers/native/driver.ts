@@ -43,11 +43,12 @@ async function start(launch: Launch, kernel: KernelPort, options: NativeOptions)
   const replays = await replaysOf(launch, kernel)
   const load = async (ref: string | null): Promise<Model> => replays.get(ref)?.load() ?? resolveModel(ref, modelOptions)
   const asked = new LastAsked()
-  const { context } = await loadContext(watched(launch.history, (body) => {
+  const fallback = spec.fallback ?? []
+  const seen = watched(launch.skim, (body) => {
     asked.see(body)
     for (const replay of replays.values()) replay.past.see(body)
-  }), launch.context)
-  const fallback = spec.fallback ?? []
+  })
+  const { context } = await loadContext(fallback.length > 0 || replays.size > 0 ? seen : launch.skim, launch.context)
   const model = new Chain(await load(spec.model), fallback.map((ref) => ({ ref, load: () => load(ref) })))
   await model.goOn(asked)
   const freezer = new Freezer()
@@ -102,13 +103,13 @@ function keyless(fallback: readonly string[], { providers, lookup }: ModelOption
   })
 }
 
-type History = Launch['history']
+type Pages = Launch['skim']
 
-/** The same history; each fact is seen as it is read. */
-function watched(history: History, see: (body: FactBody) => void): History {
-  return async (afterSeq, limit, without) => {
-    const page = await history(afterSeq, limit, without)
-    for (const { body } of page) see(body)
+/** The same pages; each fact is seen as it is read, also what a context needs the place of alone. */
+function watched(pages: Pages, see: (body: FactBody) => void): Pages {
+  return async (afterSeq, limit, { without }) => {
+    const page = await pages(afterSeq, limit, { without, marks: [] })
+    for (const fact of page) if ('body' in fact) see(fact.body)
     return page
   }
 }

@@ -70,6 +70,7 @@ export class FaultyStore implements Store {
     return page
   }
 
+  skim(...page: Parameters<Store['skim']>): ReturnType<Store['skim']> { return this.#inner.skim(...page) }
   load(): ReturnType<Store['load']> { return this.#inner.load() }
   process(uuid: string): ReturnType<Store['process']> { return this.#inner.process(uuid) }
   dead(query: DeadQuery): ReturnType<Store['dead']> { return this.#inner.dead(query) }
