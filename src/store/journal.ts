@@ -12,7 +12,7 @@ import type { Span } from './lines.ts'
 import { entriesFrom, lastEntries, seqAfter } from './places.ts'
 import type { Entry, Finder, Part } from './places.ts'
 import { factSum } from './sums.ts'
-import type { FactRow, OwnedFactRow, Statements } from './statements.ts'
+import type { FactColumns, FactRow, OwnedFactRow, Statements } from './statements.ts'
 
 /** The most facts that one page may ask for. */
 export const PAGE_FACTS = 10_000
@@ -86,15 +86,20 @@ function readParts(sql: Statements, parts: readonly Part[]): StoredFact[] {
 
 export function readPart(sql: Statements, { link: { key, uuid }, entries }: Part): StoredFact[] {
   const cursors = JSON.stringify(entries.map((entry) => entry.cursor))
-  const rows = sql.factsAt.all(cursors) as unknown as FactRow[]
+  const rows = sql.factsAt.all(cursors) as unknown as FactColumns[]
   return entries.map((entry, index) => {
-    const row = rows[index]
+    const columns = rows[index]
+    const row = columns && rowOf(columns)
     const place: Place = { table: 'journal', uuid, seq: entry.seq }
     if (row?.cursor !== entry.cursor) throw damaged(place, 'the fact is missing')
     const fact = readFact(sql, row, uuid)
     if (row.process !== key || row.seq !== entry.seq || row.type !== entry.code) throw damaged(place, 'another fact stands in its place')
     return fact
   })
+}
+
+function rowOf([cursor, process, seq, pid, at, type, sum, body, refs]: FactColumns): FactRow {
+  return { cursor, process, seq, pid, at, type, sum, body, refs }
 }
 
 /** All facts after a cursor, in the order of the store. */

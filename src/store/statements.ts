@@ -61,6 +61,9 @@ export interface FactRow {
   readonly refs: string | null
 }
 
+/** The same in the order of `FACT`: SQLite's binding makes a list in half the time of an object. */
+export type FactColumns = readonly [cursor: number, process: number, seq: number, pid: number, at: number, type: number, sum: number, body: string, refs: string | null]
+
 /** A row of `journal` with its process; `uuid` is null when that is not there. */
 export interface OwnedFactRow extends FactRow {
   readonly uuid: string | null
@@ -103,7 +106,8 @@ export function prepareAll(db: DatabaseSync) {
     bySuffix: sql('SELECT uuid FROM processes WHERE reversed >= ? AND reversed < ? ORDER BY reversed LIMIT ?'),
 
     factAt: sql(`${FACTS} WHERE j.cursor = ?`),
-    factsAt: sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`),
+    /** gives `FactColumns` */
+    factsAt: lists(sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`)),
     factsAfter: sql(`${FACTS} WHERE j.cursor > ? AND (p.key IS NOT NULL OR NOT (EXISTS (SELECT 1 FROM doomed d WHERE d.key = j.process)
       OR EXISTS (SELECT 1 FROM kept k WHERE k.key = j.process))) ORDER BY j.cursor LIMIT ?`),
     place: sql('SELECT entries FROM places WHERE process = ? AND block = ?'),
@@ -181,3 +185,8 @@ function prepareRemoval(sql: (text: string) => StatementSync) {
 }
 
 export type Statements = ReturnType<typeof prepareAll>
+
+function lists(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true)
+  return statement
+}
