@@ -9,7 +9,7 @@ export interface LogLine {
 }
 
 /** The facts that have lines. */
-export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed']
+export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed', 'capability.refused']
 
 type Body<T extends FactBody['type']> = Extract<FactBody, { type: T }>
 
@@ -37,6 +37,7 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'process.note': return lines('system', body.text)
     case 'process.waiting': return lines('system', `asks: ${body.question}`)
     case 'process.answered': return lines('system', `answered: ${body.option ?? body.text} (by ${body.by})`)
+    case 'capability.refused': return lines('system', `refused: ${body.detail}`)
     case 'process.exited': return lines('system', `ended: ${body.exit.reason} (${body.exit.code})`)
     case 'model.failed': return [...(body.partial ? lines('assistant', body.partial) : []), ...lines('system', `model call failed: ${body.error}`)]
     case 'tool.finished': return lines('tool', `${body.name} ${body.outcome}: ${resultText(body)}`)

@@ -73,6 +73,7 @@ export class LiveView implements View {
       case 'process.error': return fact.message === this.#failure ? undefined : this.#say('red', fact.message)
       case 'process.queue': return this.#message(fact)
       case 'process.note': return this.#say('dim', fact.text)
+      case 'capability.refused': return this.#say('yellow', `refused: ${fact.detail}`)
       case 'process.output': return this.#say('dim', fact.text)
       case 'child.spawned': return this.#say('dim', `child PID ${fact.childPid} spawned`)
       case 'child.exited': return this.#say('dim', `child PID ${fact.childPid} ended: ${fact.reason} (exit ${fact.code})`)

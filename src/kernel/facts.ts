@@ -80,6 +80,9 @@ export type ToolOutcome = 'ok' | 'error' | 'denied' | 'interrupted'
 
 export type FactBody =
   // life
+/** What can be limited. */
+export type CapabilityName = 'tools' | 'paths' | 'network' | 'signals' | 'spawns'
+
   | { readonly type: 'process.spawned'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender }
   /** the first fact of a fork: all that it goes on with stands here, so that its state needs no fact of the origin */
   | { readonly type: 'process.forked'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender; readonly origin: Origin; readonly state: ForkState }
@@ -131,7 +134,17 @@ export type FactBody =
   | { readonly type: 'compaction.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly usage?: CallUsage }
   /** from here on the context is the summary, and the messages whose facts lie in the ranges; `before` and `after` are tokens, `after` an estimate */
   | { readonly type: 'context.compacted'; readonly step: number; readonly summary: string; readonly ranges: readonly Range[]; readonly before: number; readonly after: number; readonly usage: CallUsage; readonly durationMs: number }
-  | { readonly type: 'limit.warned'; readonly limit: 'context'; readonly used: number; readonly of: number }
+  // limits
+  | { readonly type: 'limit.warned'; readonly limit: 'context' | LimitName; readonly used: number; readonly of: number; readonly scope?: Uuid }
+  /** `scope` is whose limit it is; `ask`: the call that it has no room for; `wait`: there will be room, or none, when the calls that are open have ended */
+  | { readonly type: 'limit.reached'; readonly limit: LimitName; readonly used: number; readonly of: number; readonly action: LimitAction | 'wait'; readonly scope: Uuid; readonly ask?: CallAsk }
+  /** its limits from here on, all of them */
+  | { readonly type: 'process.limited'; readonly limits: Limits; readonly by: Sender }
+  /** a call of an agent of others, through the gateway */
+  | { readonly type: 'call.started'; readonly call: string; readonly model: string; readonly provider: string; readonly reserve: CallAsk }
+  | { readonly type: 'call.finished'; readonly call: string; readonly usage: CallUsage; readonly status: number | null; readonly error?: string; readonly contextTokens?: number }
+  /** it asked for what it may not do; `what` is the kind of it, `detail` says it in words */
+  | { readonly type: 'capability.refused'; readonly what: CapabilityName; readonly detail: string; readonly callId?: string }
   | { readonly type: 'mcp.servers'; readonly servers: readonly McpState[] }
   | { readonly type: 'checkpoint.written'; readonly step: number; readonly ranges: readonly (readonly [number, number])[]; readonly turn: number; readonly openCalls: readonly OpenCall[]; readonly state?: CheckpointState }
   | { readonly type: 'checkpoint.failed'; readonly step: number; readonly error: string }

@@ -131,6 +131,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'limit.warned': (p, b) => ({ ...p, note: `${b.limit}: ${Math.floor((100 * b.used) / b.of)} % are used` }),
   'mcp.servers': same,
+  'capability.refused': (p, b) => ({ ...p, note: brief(`refused: ${b.detail}`) }),
   'checkpoint.written': (p, b, f) => ({ ...p, checkpoint: { step: b.step, seq: f.seq, at: f.at } }),
   'checkpoint.failed': (p, b) => ({ ...p, note: brief(`checkpoint failed: ${b.error}`) }),
   'worktree.made': (p, { dir, branch, base }) => ({ ...p, files: { dir, branch, base, recordedStep: null, commit: null } }),

@@ -32,6 +32,7 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   'compaction.started': compactionStarted,
   'compaction.failed': compactionFailed,
   'context.compacted': contextCompacted,
+  refused: (work, process, { what, detail, callId }) => said(work, process, { type: 'capability.refused', what, detail, ...(callId === undefined ? {} : { callId }) }),
   'mcp.servers': (work, process, { servers }) => said(work, process, { type: 'mcp.servers', servers }),
   'turn.ended': turnEnded,
   output: (work, process, { stream, text }) => said(work, process, { type: 'process.output', stream, text }),

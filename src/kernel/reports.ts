@@ -1,8 +1,8 @@
 // What drivers may say to the kernel: a closed union. A report names no state; the kernel decides what it means.
 // Of agents that others wrote, `model.started` and what follows are observations: they have happened, and are never refused.
 // A report of an old incarnation or an old turn is ignored. Test: test/tables/reporting.test.ts.
-import type { AssistantPart, FinishReason, ImagePart, LeftOut, McpState, ToolOutcome } from './facts.ts'
-import type { Ask, CallUsage, OsHandle, Range, ToolEffect } from './types.ts'
+import type { AssistantPart, CapabilityName, FinishReason, ImagePart, LeftOut, McpState, ToolOutcome } from './facts.ts'
+import type { Ask, CallAsk, CallUsage, Measured, OsHandle, Range, ToolEffect } from './types.ts'
 
 /** A tool call that a finished model call asked for; `effect` was looked up by the driver. */
 export interface AskedCall {
@@ -25,6 +25,11 @@ export type Report =
   | { readonly type: 'compaction.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly usage?: CallUsage }
   | { readonly type: 'context.compacted'; readonly step: number; readonly summary: string; readonly ranges: readonly Range[]; readonly before: number; readonly after: number; readonly usage: CallUsage; readonly durationMs: number }
   | { readonly type: 'mcp.servers'; readonly servers: readonly McpState[] }
+  /** of an agent of others: asks to begin a call through the gateway, answered as `model.started` is; several may be open */
+  | { readonly type: 'call.started'; readonly call: string; readonly model: string; readonly provider: string; readonly ask: CallAsk }
+  | { readonly type: 'call.finished'; readonly call: string; readonly usage: CallUsage; readonly status: number | null; readonly error?: string; readonly contextTokens?: number }
+  /** it was kept from what it may not do */
+  | { readonly type: 'refused'; readonly what: CapabilityName; readonly detail: string; readonly callId?: string }
   /** the agent is ready again; `turn` is the turn that ended */
   | { readonly type: 'turn.ended'; readonly turn: number; readonly outcome: 'ok' | 'error' | 'interrupted'; readonly result?: string; readonly error?: string }
   | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }

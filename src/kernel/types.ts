@@ -111,6 +111,23 @@ export interface ProcessSpec {
   /** `provider/name`, `script:FILE` or `replay:UUID` */
   readonly model: string | null
   /** models that are asked when `model` cannot answer, in order */
+/** Directories by their real paths, each with all below it; absent: wherever the user may. Where reading has a list, writing has one within it. */
+export interface Places {
+  readonly read?: readonly string[]
+  readonly write?: readonly string[]
+}
+
+/** What a process may do beside its tools; what is absent is not limited. `permits.ts` has the rules. */
+export interface Capabilities {
+  readonly paths?: Places
+  /** its programs see no network */
+  readonly network?: 'off'
+  /** which processes it may signal beside itself; absent: all below it */
+  readonly signals?: 'none' | 'children'
+  /** the agents that it may start, by their names; absent: all */
+  readonly spawns?: readonly string[]
+}
+
   readonly fallback?: readonly string[]
   /** absent: the provider's own default */
   readonly effort?: Effort
@@ -132,6 +149,8 @@ export interface ProcessSpec {
   readonly env: Readonly<Record<string, string>>
   /** the names of the credentials it uses; values are never recorded */
   readonly credentials: readonly string[]
+  /** absent: not limited beside its tools. Recorded as it is after its parent's were applied */
+  readonly capabilities?: Capabilities
   readonly containment: ContainmentKind | 'auto'
   readonly limits: Limits
   /** how long it was seen to clean up after SIGTERM; a sender that gives no grace leaves it at least so long */

@@ -70,6 +70,17 @@ const LAYOUT = complete({
   'files.recorded': [51, 'step', 'commit', 'head', 'left', 'more?'],
   'files.failed': [52, 'step', 'error'],
   'signal.escalated': [53, 'from', 'to', 'afterMs'],
+  'capability.refused': [81, 'what', 'detail', 'callId?'],
+  'usage.measured': [78, 'measured'],
+  'liveness.changed': [72, 'word', 'since', 'evidence'],
+  'liveness.looping': [73, 'times', 'calls'],
+  'liveness.breaker': [74, 'errors', 'of', 'tools', 'last'],
+  'child.spent': [54, 'child', 'spent'],
+  'limit.reached': [55, 'limit', 'used', 'of', 'action', 'scope', 'ask?'],
+  'process.limited': [56, 'limits', 'by'],
+  'call.started': [57, 'call', 'model', 'provider', 'reserve'],
+  'call.finished': [58, 'call', 'usage', 'status', 'error?', 'contextTokens?'],
+  'message.sent': [59, 'to', 'id'],
 })
 
 interface Column {

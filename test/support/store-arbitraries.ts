@@ -98,6 +98,8 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'context.compacted': [{ step: number, summary: text, ranges: fc.array(fc.tuple(number, number), { maxLength: 3 }), before: number, after: number, usage, durationMs: number }],
   'limit.warned': [{ limit: fc.constant('context'), used: number, of: number }],
   'usage.reported': [{ usage, contextTokens: number, window: number }, ['contextTokens', 'window']],
+  'capability.refused': [{ what: fc.constantFrom('tools', 'paths', 'network', 'signals', 'spawns'), detail: text, callId: shortText }, ['callId']],
+  'usage.measured': [{ measured: fc.record({ cpuTimeMs: number, outputBytes: number, rssBytes: number, peakRssBytes: number }) }],
   'mcp.servers': [{ servers: fc.array(fc.record({ name: shortText, state: fc.constantFrom('up', 'failed', 'untrusted'), detail: text, tools: fc.array(fc.record({ name: shortText, description: text, schema: fc.constant({ type: 'object' }) }), { maxLength: 2 }) }), { maxLength: 2 }) }],
   'worktree.made': [{ dir: text, branch: shortText, base: shortText }],
   'files.recorded': [{ step: number, commit: shortText, head: shortText, left: fc.array(fc.record({ path: text, why: fc.constantFrom('large', 'ignored', 'repository', 'unreadable') }), { maxLength: 3 }), more: number }, ['more']],

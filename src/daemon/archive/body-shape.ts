@@ -73,6 +73,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'compaction.failed': { step: number, attempt: number, error: text, status: number.nullable(), retryInMs: number.nullable(), usage: usage.optional() },
   'context.compacted': { step: number, summary: text, ranges: z.array(range), before: number, after: number, usage, durationMs: number },
   'limit.warned': { limit: text, used: number, of: number },
+  'capability.refused': { what: text, detail: text, callId: text.optional() },
   'mcp.servers': { servers: z.array(z.looseObject({ name: text, state: text, detail: text, tools: z.array(z.looseObject({ name: text, description: text })) })) },
   'checkpoint.written': {
     step: number, ranges: z.array(range), turn: number, openCalls: z.array(z.looseObject({ callId: text, name: text, effect: text })),
