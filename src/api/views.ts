@@ -8,7 +8,8 @@ import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Han
 
 export type { Status }
 
-export interface HoldView { reason: HoldReason; root?: string; by: string; at: string }
+/** `until`: when its cause will be gone, as far as that is known; with `wake` it then goes by itself. */
+export interface HoldView { reason: HoldReason; root?: string; by: string; at: string; until?: string; wake?: true }
 
 /** A signal that was sent to a process. `via` is what the client calls itself; `escalatedMs`: SIGKILL had to follow, after so long. */
 export interface SentSignalView { signal: Signal; by: string; via: string | null; root: string | null; disposition: Disposition; at: string; escalatedMs: number | null }
@@ -30,10 +31,13 @@ export interface SignalsView {
 /** What a process asks of a person. Without options it is answered by a text. */
 export interface AskView { id: string; kind: Ask['kind']; text: string; options: AskOption[]; at: string }
 
+/** What is not as it should be with a process that runs, since when, and what it was doing. */
+export interface LivenessView { word: 'silent' | 'stalled' | 'waiting' | 'stopped'; since: string; evidence: string }
+
 /** The git worktree of a process; it is there as soon as the process has begun. `recordedStep`: the newest step whose files are recorded. */
 export interface WorktreeView { dir: string; branch: string; base: string; recordedStep: number | null }
 
-export interface UsageView extends Usage {
+export interface UsageView extends Omit<Usage, 'cpuTimeMs' | 'rssBytes' | 'peakRssBytes' | 'outputBytes'> {
   contextWindow: number | null
   turnCostUsd: number | null
   cpuTimeMs: number | null
@@ -60,7 +64,10 @@ export interface ProcessView {
   holds: HoldView[]
   /** what it asks and nobody has answered */
   asks: AskView[]
+  /** when what holds it will be over, as far as that is known */
   resumeAt: string | null
+  /** null: alive, or it does not run */
+  liveness: LivenessView | null
   intent: string
   cwd: string
   /** null unless it was started with a worktree of its own */

@@ -3,19 +3,22 @@
 // release at its end. Knows no state: what it learns goes to the pipeline. Test: test/tables/incarnation.test.ts, test/e2e/api-life.test.ts.
 import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../kernel/errors.ts'
+import { stoppedAmong, stoppedBelow } from '../drivers/contain/stopped.ts'
 import { withInstall } from './installed.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../drivers/port.ts'
 import type { RunFiles } from '../drivers/files/run-files.ts'
 import type { Containment, Ladder } from '../drivers/contain/contain.ts'
 import type { Ack, Report } from '../kernel/reports.ts'
+import type { OsHandle } from '../kernel/types.ts'
 
 export interface IncarnationParts {
   readonly driver: Driver
   readonly launch: Omit<Launch, 'containment'>
   readonly open: () => Promise<Containment>
   readonly report: (report: Report) => Promise<Ack>
+  readonly begin: KernelPort['begin']
   /** its worktree; null if it has none of its own */
-  readonly files: Pick<RunFiles, 'begin' | 'pass' | 'abandon' | 'close'> | null
+  readonly files: Pick<RunFiles, 'begin' | 'pass' | 'inOrder' | 'abandon' | 'close'> | null
   readonly isHeld: () => boolean
   readonly live: KernelPort['live']
   readonly log: (message: string, error: unknown) => void
@@ -74,6 +77,12 @@ export class Incarnation {
     this.ask('unpause', (agent) => agent.unpause())
   }
 
+  /** The PID of a program that somebody has stopped: of the main one, or else of all that run. */
+  async stopped(handle: OsHandle | null): Promise<number | null> {
+    if (handle !== null) return stoppedBelow(handle)
+    return stoppedAmong((await this.#containment?.members()) ?? [])
+  }
+
   /** Cancels what runs in it; idempotent. */
   cancel(): void {
     this.#parts.files?.abandon()
@@ -116,9 +125,10 @@ export class Incarnation {
   }
 
   #port(): KernelPort {
-    const { report: say, files, live } = this.#parts
+    const { report: say, begin: ask, files, live } = this.#parts
     const report: KernelPort['report'] = files ? (said) => files.pass(said) : say
-    return { report, live, signal: this.#abort.signal, clear: () => this.#clear() }
+    const begin: KernelPort['begin'] = files ? (asking) => files.inOrder(asking, () => ask(asking)) : ask
+    return { report, begin, live, signal: this.#abort.signal, clear: () => this.#clear() }
   }
 
   async #clear(): Promise<void> {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Incarnation } from './incarnation.ts'
 import type { Container, Containment } from '../drivers/contain/contain.ts'
 import type { Driver, KernelPort, Message } from '../drivers/port.ts'
-import type { Effect } from '../kernel/effects.ts'
+import type { Effect, ReplyValue } from '../kernel/effects.ts'
+import type { Permit } from '../kernel/reports.ts'
 import type { ContainmentIntent, DriverName, Pid, Process, Sender, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
@@ -21,6 +22,8 @@ export interface IncarnationsParts {
   readonly container: Container
   readonly drivers: Readonly<Partial<Record<DriverName, Driver>>>
   readonly feed: Feed
+  /** it writes */
+  readonly heard: (uuid: Uuid) => void
   readonly clock: Clock
   readonly tmpDir: string
   readonly keys: Keys
@@ -63,6 +66,11 @@ export class Incarnations {
       case 'checkpoint': return this.#checkpoint(effect)
       case 'release': return this.#release(effect)
     }
+  }
+
+  /** The PID of a program of it that somebody has stopped; null: none is. */
+  stopped({ uuid, pid, handle }: Process): Promise<number | null> {
+    return this.#of({ uuid, pid })?.stopped(handle) ?? Promise.resolve(null)
   }
 
   /** Ends all that runs without a word to the kernel: for a daemon that stops, after it has drained. */
@@ -120,7 +128,7 @@ export class Incarnations {
   }
 
   #start({ uuid, pid }: EffectOf<'driver.start'>): void {
-    const { table, feed, log } = this.#parts
+    const { table, feed, heard, log } = this.#parts
     const process = table.get(uuid)
     const intent = process?.containment
     if (!process || !intent || process.pid !== pid) return
@@ -134,13 +142,17 @@ export class Incarnations {
       const value = await this.#pipe.request({ type: 'report', uuid, pid, report: said })
       return value.type === 'ack' ? value.ack : 'ok'
     }
+    const begin: KernelPort['begin'] = async (asking) => permitOf(await this.#pipe.request({ type: 'report', uuid, pid, report: asking }))
     this.#running.set(uuid, new Incarnation({
-      driver, report,
+      driver, report, begin,
       files: this.#parts.worktrees.of(process, report),
       launch: this.#launch(process, tmpDir, intent),
       open: () => this.#open(process, intent, tmpDir),
       isHeld: () => isHeld(table.get(uuid)),
-      live: (event) => feed.live(uuid, pid, event),
+      live: (event) => {
+        heard(uuid)
+        feed.live(uuid, pid, event)
+      },
       log,
     }))
   }
@@ -195,9 +207,15 @@ export class Incarnations {
       case 'channel': return this.#parts.feed.end(effect.uuid)
       case 'context':
         if (this.#of(effect)) this.#running.delete(effect.uuid)
-        return this.#parts.keys.forget(effect.uuid)
+        return this.#forget(effect)
       case 'remove': return
     }
+  }
+
+  /** Its next incarnation, if that is there by now, has its keys. */
+  #forget({ uuid, pid }: EffectOf<'release'>): void {
+    const { table, keys } = this.#parts
+    if ((table.get(uuid)?.pid ?? pid) === pid) keys.forget(uuid)
   }
 
   #awaitEnd(effect: EffectOf<'release'>): void {
@@ -223,6 +241,11 @@ export class Incarnations {
     if (!containment) return []
     return (await container.recover(containment, handle ?? null)).survivors
   }
+}
+
+function permitOf(value: ReplyValue): Permit {
+  if (value.type !== 'ack' || value.ack === 'ok') return { ack: 'late', reason: null }
+  return value.ack === 'go' ? { ack: 'go', maxOutputTokens: value.maxOutputTokens ?? null } : { ack: value.ack, reason: value.reason ?? null }
 }
 
 function isHeld(process: Process | undefined): boolean {

@@ -1,12 +1,14 @@
 // The live table: processes that live, are suspended or are being released, in memory, with the indexes the kernel asks for.
 // Owns applied state only: `apply` is called by the pipeline after a commit, and nobody else writes.
 // Test: test/properties/kernel.test.ts holds it against a dumb one.
+import { Accounts } from '../kernel/accounts.ts'
 import { isActive } from '../kernel/status.ts'
 import type { Pid, Process, Uuid } from '../kernel/types.ts'
 import type { View } from '../kernel/view.ts'
 
 export class Table implements View {
   readonly maxProcesses: number
+  readonly accounts = new Accounts(null)
   active = 0
   lastPid: Pid = 0
   readonly #rows = new Map<Uuid, Process>()
@@ -56,6 +58,7 @@ export class Table implements View {
   apply(processes: Iterable<Process>, lastPid: Pid): void {
     for (const process of processes) {
       const before = this.#rows.get(process.uuid)
+      this.accounts.put(before, process)
       if (before && staysPut(before, process)) {
         this.#rows.set(process.uuid, process)
         continue

@@ -1,7 +1,7 @@
 // The port between the daemon and what runs an agent. A driver runs one incarnation; it says what happens by reports,
 // each acknowledged once it is durable, and is told what to do by the Agent's methods. It never touches a state.
 // Tests: test/processes/command.test.ts, test/e2e/native.test.ts.
-import type { Ack, Report } from '../kernel/reports.ts'
+import type { Ack, Asking, Permit, Report } from '../kernel/reports.ts'
 import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Range, Sender, Uuid } from '../kernel/types.ts'
 import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
 import type { Containment, Ladder } from './contain/contain.ts'
@@ -59,6 +59,8 @@ export type Live =
 export interface KernelPort {
   /** Says what happened. Resolves when it is on disk; reports made in one go share a commit. Rejects if the process is gone. */
   report(report: Report): Promise<Ack>
+  /** The same for what asks whether a call may begin: says how long its answer may be, or why it may not. */
+  begin(asking: Asking): Promise<Permit>
   /** Resolves when the process has no hold; says `drained` by itself if it has to wait. Rejects when the signal aborts. */
   clear(): Promise<void>
   live(event: Live): void

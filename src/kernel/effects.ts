@@ -7,7 +7,8 @@ import type { Pid, Uuid } from './types.ts'
 
 /** What a request answers. */
 export type ReplyValue =
-  | { readonly type: 'ack'; readonly ack: Ack }
+  /** of a call that was asked for: how long its answer may be, or why it may not begin */
+  | { readonly type: 'ack'; readonly ack: Ack; readonly maxOutputTokens?: number | null; readonly reason?: string }
   /** `affected` processes; how many living children of an ended one go on; a remark */
   | { readonly type: 'done'; readonly uuid: Uuid; readonly affected: number; readonly childrenGoOn: number; readonly note: string | null }
 

@@ -7,8 +7,10 @@ import { incarnate, transition } from './lifecycle.ts'
 import { textOf } from './message.ts'
 import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from './signals.ts'
+import { payerOf } from './accounts.ts'
+import { addSpent, spentBy } from './spent.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
-import type { CallUsage, Clock, ContextState, Hold, Life, PendingAsk, Process, Progress, Usage } from './types.ts'
+import type { CallAsk, CallUsage, Clock, ContextState, Hold, Life, Measured, PendingAsk, Process, Progress, Usage } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 type Row<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
@@ -20,6 +22,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.started': (p, b, f) => ({
     ...p,
     life: transition(p.life, { type: 'start', attached: b.attached }),
+    ...meteredAs(b),
     ...notCompacting(p),
     ...notAsking(p),
     containment: b.containment,
@@ -27,6 +30,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'process.attached': (p, b, f) => ({
     ...running(p, { attached: true, drained: false, midway: false }),
+    ...meteredAs(b),
     ...notCompacting(p),
     containment: b.containment,
     clock: { ...p.clock, startedAt: p.clock.startedAt ?? f.at },
@@ -52,7 +56,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.unasked': (p, b) => asked(p, (ask) => (ask.id === b.id ? [] : [ask])),
   'process.stopping': (p, b) => running(b.stopping.wrapUp ? p : untold(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
-    ...p,
+    ...settledAtEnd(unjudged(p)),
     // What it has not read of its signals it does not find in another life.
     queue: p.queue.filter(({ id }) => !isOfSignal(id)),
     ...notAsking(p),
@@ -60,9 +64,9 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
   }),
   'process.reaped': (p) => ({ ...p, life: transition(p.life, { type: 'reap' }), handle: null }),
-  'process.reparented': (p, b) => ({ ...p, parent: b.parent }),
+  'process.reparented': (p, b) => ({ ...p, parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer === 'nobody' ? null : b.payer }) }),
   'process.resumed': (p, b, f) => ({
-    ...(b.rerun ? withoutSession(p) : p),
+    ...unmetered(b.rerun ? withoutSession(p) : p),
     pid: b.pid,
     life: incarnate(),
     ...(b.spec ? { spec: b.spec, specSeq: f.seq } : {}),
@@ -73,7 +77,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
   'process.rehydrated': (p, b) => ({
-    ...running(p, { activity: 'starting', attached: false, drained: true, midway: false }),
+    ...running(unmetered(unjudged(p)), { activity: 'starting', attached: false, drained: true, midway: false }),
     pid: b.pid,
     handle: null,
     containment: null,
@@ -81,7 +85,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     signals: { ...p.signals, pending: p.signals.pending.map((x) => (x.dueMono === null ? x : { ...x, dueMono: 0 })) },
     clock: { ...p.clock, since: null, sinceAt: null, pausedMono: null },
   }),
-  'process.held': (p, b, f) => held(p, b.hold, b.mono, f.at),
+  'process.held': (p, b, f) => held(unjudged(p), b.hold, b.mono, f.at),
   'process.released': (p, b, f) => released(p, b.holds, b.mono, f.at),
   'process.drained': (p, b) => running(p, { drained: true, midway: b.inFlight !== null }),
   'process.frozen': (p, b) => running(p, { drained: true, midway: b.inFlight !== null }),
@@ -99,12 +103,12 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.note': (p, b) => ({ ...p, note: brief(b.text) }),
   'model.started': (p, b) => ({
     ...p,
-    progress: { ...p.progress, step: b.step, modelOpen: true, attempt: b.attempt },
+    progress: { ...unreserved(p.progress), step: b.step, modelOpen: true, attempt: b.attempt, ...reserveOf(b) },
     usage: b.step > p.progress.step ? { ...p.usage, steps: p.usage.steps + 1 } : p.usage,
   }),
   'model.finished': (p, b) => ({
     ...p,
-    progress: { ...p.progress, modelOpen: false, attempt: 0, ...whole(b), lastText: lastText(b.message) ?? p.progress.lastText },
+    progress: { ...unreserved(p.progress), modelOpen: false, attempt: 0, ...whole(b), lastText: lastText(b.message) ?? p.progress.lastText },
     usage: charge(p.usage, b.usage),
   }),
   'usage.reported': (p, b) => ({
@@ -112,7 +116,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     usage: { ...spend(p.usage, b.usage), ...(b.contextTokens === undefined ? {} : { contextTokens: b.contextTokens }) },
     ...(b.window === undefined ? {} : { context: { ...contextOf(p), window: b.window } }),
   }),
-  'model.failed': (p, b) => ({ ...p, progress: { ...p.progress, modelOpen: false }, usage: b.usage ? charge(p.usage, b.usage) : p.usage }),
+  'usage.measured': (p, { measured }) => ({ ...p, usage: measure(p.usage, measured) }),
+  'model.failed': (p, b) => ({ ...p, progress: { ...unreserved(p.progress), modelOpen: false }, usage: b.usage ? charge(p.usage, b.usage) : p.usage }),
   'tool.started': (p, b) => ({
     ...p,
     progress: { ...p.progress, openCalls: [...p.progress.openCalls, { callId: b.callId, name: b.name, effect: b.effect }] },
@@ -120,33 +125,44 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'tool.finished': (p, b) => ({ ...p, progress: closeCall(p.progress, b.callId) }),
   'context.window': (p, b) => ({ ...p, context: { ...contextOf(p), window: b.tokens } }),
-  'compaction.started': (p) => ({ ...p, context: { ...contextOf(p), compacting: true } }),
-  'compaction.failed': (p, b) => ({ ...p, ...notCompacting(p), note: brief(`compaction failed: ${b.error}`), usage: b.usage ? spend(p.usage, b.usage) : p.usage }),
+  'compaction.started': (p, b) => ({ ...p, context: { ...contextOf(p), compacting: true }, progress: { ...unreserved(p.progress), ...reserveOf(b) } }),
+  'compaction.failed': (p, b) => ({ ...p, ...notCompacting(p), progress: unreserved(p.progress), note: brief(`compaction failed: ${b.error}`), usage: b.usage ? spend(p.usage, b.usage) : p.usage }),
   // What was said of a full context is no longer so.
   'context.compacted': (p, b, f) => ({
     ...p,
     note: null,
+    progress: unreserved(p.progress),
     context: { ...contextOf(p), compactedStep: b.step, compacting: false, ranges: rangesAfter(b.ranges, p.queue.map(({ seq }) => seq), f.seq) },
     usage: { ...spend(p.usage, b.usage), contextTokens: b.after },
   }),
-  'limit.warned': (p, b) => ({ ...p, note: `${b.limit}: ${Math.floor((100 * b.used) / b.of)} % are used` }),
-  'mcp.servers': same,
+  'limit.warned': (p, b) => ({ ...p, note: `${b.limit}: ${Math.floor((100 * b.used) / b.of)} % are used`, ...(b.limit === 'context' ? {} : { warned: [...(p.warned ?? []), b.limit] }) }),
+  'limit.reached': (p, b) => ({ ...p, ...(b.ask ? { wants: b.ask } : {}) }),
+  'process.limited': (p, b, f) => ({ ...p, spec: b.spec, specSeq: f.seq, ...(p.warned ? { warned: [] } : {}) }),
+  'call.started': (p, { call, model, reserve }) => ({ ...p, calls: [...(p.calls ?? []), { call, model, reserve }] }),
+  'call.finished': (p, b) => ({ ...p, calls: (p.calls ?? []).filter(({ call }) => call !== b.call), usage: { ...spend(p.usage, b.usage), ...(b.contextTokens === undefined ? {} : { contextTokens: b.contextTokens }) } }),
   'capability.refused': (p, b) => ({ ...p, note: brief(`refused: ${b.detail}`) }),
+  'mcp.servers': same,
   'checkpoint.written': (p, b, f) => ({ ...p, checkpoint: { step: b.step, seq: f.seq, at: f.at } }),
   'checkpoint.failed': (p, b) => ({ ...p, note: brief(`checkpoint failed: ${b.error}`) }),
   'worktree.made': (p, { dir, branch, base }) => ({ ...p, files: { dir, branch, base, recordedStep: null, commit: null } }),
   'files.recorded': (p, { step, commit }) => (p.files ? { ...p, files: { ...p.files, recordedStep: step, commit } } : p),
   'files.failed': (p, b) => ({ ...p, note: brief(`files of step ${b.step} not recorded: ${b.error}`) }),
+  'child.spent': (p, { spent }) => ({ ...p, below: addSpent(p.below, spent) }),
+  'message.sent': (p) => ({ ...p, usage: { ...p.usage, messagesSent: p.usage.messagesSent + 1 } }),
   'child.spawned': same,
   'child.exited': same,
   'child.suspended': same,
   'child.resumed': same,
+  'liveness.changed': (p, { word, since, evidence }) => (word === 'alive' ? unjudged(p) : { ...p, liveness: { word, since, evidence } }),
+  'liveness.looping': same,
+  'liveness.breaker': same,
 }
 
 /** Facts that are not the agent's own doing do not count as its activity. */
 const PASSIVE: ReadonlySet<FactType> = new Set<FactType>([
-  'process.held', 'process.released', 'process.queue', 'signal.sent', 'signal.pended', 'signal.escalated', 'process.reparented', 'checkpoint.written',
+  'process.held', 'process.released', 'process.queue', 'child.spent', 'process.limited', 'usage.measured', 'signal.sent', 'signal.pended', 'signal.escalated', 'process.reparented', 'checkpoint.written',
   'checkpoint.failed', 'process.pinned', 'worktree.made', 'files.recorded', 'files.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
+  'liveness.changed',
 ])
 
 /** The process after a fact. Errors: INTERNAL for a fact out of order or one that cannot follow. */
@@ -181,6 +197,13 @@ function forked(before: Process | undefined, fact: Fact, body: BodyOf<'process.f
     ...(sessionId === null ? {} : { forkOf: sessionId }),
     originUuid: origin.uuid, originStep: origin.step, originSeq: origin.seq,
   }
+}
+
+/** Nothing is said of it: it is alive, or it does not run. */
+function unjudged(process: Process): Process {
+  if (process.liveness === undefined) return process
+  const { liveness: _, ...rest } = process
+  return rest
 }
 
 /** A fork has its own from here on. */
@@ -257,6 +280,33 @@ function asked(process: Process, change: (ask: PendingAsk) => readonly PendingAs
   return { ...process, ...(answered ? running(process, { activity: 'working' }) : {}), asks }
 }
 
+/** What it and its descendants used is its payer's business from now on. */
+function settledAtEnd(process: Process): Process {
+  return payerOf(process) === null ? process : { ...process, settled: spentBy(process) }
+}
+
+function meteredAs({ metered }: { readonly metered?: true }): { readonly metered?: true } {
+  return metered ? { metered } : {}
+}
+
+/** Whether its calls go through the gateway is said at each start. */
+function unmetered(process: Process): Process {
+  if (process.metered === undefined) return process
+  const { metered: _, ...rest } = process
+  return rest
+}
+
+function reserveOf({ reserve }: { readonly reserve?: CallAsk }): { readonly reserve?: CallAsk } {
+  return reserve ? { reserve } : {}
+}
+
+/** The call has ended: what it used stands in its place. */
+function unreserved(progress: Progress): Progress {
+  if (progress.reserve === undefined) return progress
+  const { reserve: _, ...rest } = progress
+  return rest
+}
+
 function stopClock(clock: Clock, mono: number): Clock {
   if (clock.since === null) return clock
   return { ...clock, elapsedMs: clock.elapsedMs + Math.max(0, mono - clock.since), since: null, sinceAt: null }
@@ -297,6 +347,16 @@ function spend(usage: Usage, call: CallUsage): Usage {
     costUsd: usage.costUsd + (call.costUsd ?? 0),
     unpriced: usage.unpriced || call.costUsd === null,
     estimated: usage.estimated || call.estimated === true,
+  }
+}
+
+function measure(usage: Usage, { cpuTimeMs, outputBytes, rssBytes, peakRssBytes }: Measured): Usage {
+  return {
+    ...usage,
+    cpuTimeMs: (usage.cpuTimeMs ?? 0) + cpuTimeMs,
+    outputBytes: (usage.outputBytes ?? 0) + outputBytes,
+    rssBytes,
+    peakRssBytes: Math.max(usage.peakRssBytes ?? 0, peakRssBytes),
   }
 }
 

@@ -1,6 +1,8 @@
 // All that can happen to the kernel: a closed union of inputs, each with its time. Requests carry a `reply` number,
 // which comes back in exactly one effect. Test: test/properties/kernel.test.ts draws from all of them.
 import type { ForkPoint } from './forking.ts'
+import type { LivenessWord } from './liveness.ts'
+import type { LoopEvidence } from './loops.ts'
 import type { Report } from './reports.ts'
 import type { ContainmentIntent, Handler, HoldReason, Now, Pid, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
 
@@ -15,7 +17,7 @@ interface Request {
 export type InputBody =
   | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
   /** the daemon is about to start it: `containment` is the intent, recorded before anything is made */
-  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[] }
+  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[]; readonly metered?: true }
   | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean; readonly via?: string })
   | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
   /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on */
@@ -35,6 +37,10 @@ export type InputBody =
   /** the driver has ended and its containment is empty, or names who survived */
   | { readonly type: 'released'; readonly uuid: Uuid; readonly pid: Pid; readonly survivors: readonly number[] }
   | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid; readonly error: string | null }
+  /** what is seen of it is another word now; `since` is wall time in ms */
+  | { readonly type: 'liveness'; readonly uuid: Uuid; readonly pid: Pid; readonly word: LivenessWord; readonly since: number; readonly evidence: string }
+  /** its calls repeat themselves, or fail */
+  | { readonly type: 'loop'; readonly uuid: Uuid; readonly pid: Pid; readonly evidence: LoopEvidence }
   /** a deadline of this process may have come */
   | { readonly type: 'tick'; readonly uuid: Uuid }
   /** the daemon starts and found this row; `survivors` could not be ended */

@@ -3,8 +3,14 @@
 import { isExternal } from './capabilities.ts'
 import { hold } from './pausing.ts'
 import { terminate } from './release.ts'
-import type { Limits, Process, Usage, Uuid } from './types.ts'
+import type { LimitName, Limits, Process, Usage, Uuid } from './types.ts'
 import type { Work } from './work.ts'
+
+export const LIMIT_NAMES = [
+  'maxSteps', 'maxTurns', 'maxMessages', 'maxToolCalls', 'maxChildren', 'maxDepth',
+  'maxInputTokens', 'maxOutputTokens', 'maxCacheReadTokens', 'maxCacheWriteTokens', 'budgetTokens', 'budgetUsd',
+  'cpuTimeMs', 'timeoutMs', 'memoryBytes', 'outputBytes',
+] as const satisfies readonly LimitName[]
 
 /** Not null if the budget is used up: the process is then held, with the figures as its note; one that wraps up is done. `freeze`: at once, in the middle of what it does. */
 export function heldByBudget(work: Work, process: Process, freeze = false): 'held' | 'stop' | null {

@@ -5,19 +5,23 @@ import { KernelError } from './errors.ts'
 import { MAX_STEPS, failed, naturalExit } from './exit.ts'
 import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } from './compacting.ts'
 import { unasked, waiting } from './asking.ts'
+import { callFinished, callStarted } from './calls.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { heldByBudget, holdIfOverBudget, stepsLeft } from './limits.ts'
+import { measured } from './measuring.ts'
 import { deliverUrgent, freezeDrained, settle } from './pausing.ts'
+import { holdByRate } from './rate-limits.ts'
 import { terminate } from './release.ts'
 import { closeCall, closeModelCall } from './spawning.ts'
 import { isEnding, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
-import type { Ack, Report } from './reports.ts'
+import type { ReplyValue } from './effects.ts'
+import type { Ack, Permit, Report } from './reports.ts'
 import type { CallUsage, Process } from './types.ts'
 import type { Work } from './work.ts'
 
 type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
-type Row<T extends Report['type']> = (work: Work, process: Process, report: ReportOf<T>) => Ack
+type Row<T extends Report['type']> = (work: Work, process: Process, report: ReportOf<T>) => Ack | Permit
 
 /** Whichever comes first makes a checkpoint due. */
 export const CHECKPOINT_STEPS = 5
@@ -32,6 +36,8 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   'compaction.started': compactionStarted,
   'compaction.failed': compactionFailed,
   'context.compacted': contextCompacted,
+  'call.started': callStarted,
+  'call.finished': callFinished,
   refused: (work, process, { what, detail, callId }) => said(work, process, { type: 'capability.refused', what, detail, ...(callId === undefined ? {} : { callId }) }),
   'mcp.servers': (work, process, { servers }) => said(work, process, { type: 'mcp.servers', servers }),
   'turn.ended': turnEnded,
@@ -39,6 +45,7 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   waiting,
   unasked,
   usage: usageReported,
+  measured,
   session: (work, process, { sessionId }) => (sessionId === process.sessionId ? 'ok' : said(work, process, { type: 'process.handle', handle: process.handle, sessionId })),
   drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
   frozen: (work, process, { inFlight }) => (isSuspended(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
@@ -55,10 +62,20 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
 
 export function report(work: Work, input: InputOf<'report'>): void {
   const process = work.get(input.uuid)
-  const late = !process || process.pid !== input.pid || process.life.state !== 'running' || !process.life.attached
+  const late = !process || process.pid !== input.pid || !isHeard(process, input.report)
   const row = REPORTS[input.report.type] as Row<Report['type']>
   const ack = late ? 'late' : row(work, process, input.report as never)
-  work.effect({ type: 'reply', to: input.reply, value: { type: 'ack', ack } })
+  work.effect({ type: 'reply', to: input.reply, value: typeof ack === 'string' ? { type: 'ack', ack } : answerOf(ack) })
+}
+
+/** Of one that has ended only what it has used still counts. */
+function isHeard({ life }: Process, { type }: Report): boolean {
+  return life.state === 'running' ? life.attached : life.state === 'zombie' && type === 'measured'
+}
+
+function answerOf(permit: Permit): ReplyValue {
+  if (permit.ack === 'go') return { type: 'ack', ...permit }
+  return { type: 'ack', ack: permit.ack, ...(permit.reason === null ? {} : { reason: permit.reason }) }
 }
 
 function said(work: Work, process: Process, body: Parameters<Work['emit']>[1]): Ack {
@@ -167,10 +184,10 @@ function usageReported(work: Work, process: Process, { usage, contextTokens, win
   return 'ok'
 }
 
-function modelFailed(work: Work, process: Process, report: ReportOf<'model.failed'>): Ack {
+function modelFailed(work: Work, process: Process, { resumeAt, ...report }: ReportOf<'model.failed'>): Ack {
   if (!process.progress.modelOpen || process.progress.step !== report.step) return 'late'
   work.emit(process.uuid, report)
-  return 'ok'
+  return resumeAt === undefined ? 'ok' : holdByRate(work, work.need(process.uuid), resumeAt)
 }
 
 function toolFinished(work: Work, process: Process, report: ReportOf<'tool.finished'>): Ack {
@@ -198,6 +215,11 @@ function turnEnded(work: Work, process: Process, report: ReportOf<'turn.ended'>)
   closeModelCall(work, uuid)
   for (const call of progress.openCalls) closeCall(work, uuid, call)
   if (report.outcome === 'error') work.emit(uuid, { type: 'process.error', message: report.error ?? 'the turn failed' })
+  if (report.outcome === 'error' && report.resumeAt !== undefined) {
+    // The turn is not over: it goes on when the limit is.
+    work.emit(uuid, { type: 'process.ready', turn: progress.turn })
+    return holdByRate(work, work.need(uuid), report.resumeAt)
+  }
   if (report.outcome === 'error' && !spec.interactive && CAPABILITIES[spec.driver].messages) {
     terminate(work, work.need(uuid), failed(report.error ?? 'the turn failed'))
     return 'ok'

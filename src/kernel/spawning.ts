@@ -5,9 +5,10 @@ import { KernelError } from './errors.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { cutOffUsage } from './cut-off.ts'
 import { hold, inheritedHolds } from './pausing.ts'
+import { checkSpawner, permitted } from './permitting.ts'
 import { livingAncestors } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { CallUsage, ContainmentIntent, Hold, Process, Sender, Uuid } from './types.ts'
+import type { CallUsage, Hold, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 const MAX_DEPTH = 64
@@ -16,8 +17,10 @@ const MAX_DEPTH = 64
 export const INTERRUPTED_CALL = 'interrupted; it may or may not have happened'
 
 export function spawn(work: Work, input: InputOf<'spawn'>): void {
-  const { uuid, spec } = input
+  const { uuid, by } = input
   const parent = checkParent(work, input.parent)
+  checkSpawner(work, by, input.spec, input.parent)
+  const { spec, note } = permitted(work, { by, spec: input.spec, before: null, parent: input.parent })
   checkRoom(work)
   checkName(work, spec.name)
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
@@ -28,8 +31,9 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   if (CAPABILITIES[spec.driver].messages && spec.intent !== '') {
     work.emit(uuid, { type: 'process.queue', id: 'intent', from: input.by, text: spec.intent })
   }
+  if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   if (parent) work.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
-  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note: null } })
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
   work.effect({ type: 'start', uuid, pid })
 }
 
@@ -66,8 +70,8 @@ export function start(work: Work, input: InputOf<'start'>): void {
   const idle = life.state === 'running' && !life.attached && !life.stopping && life.holds.length === 0
   if (life.state !== 'created' && !idle) return
   if (input.missingKeys.length > 0) waitForKeys(work, process, input.missingKeys)
-  else if (life.state === 'created') begin(work, process, input.containment)
-  else attach(work, process, input.containment)
+  else if (life.state === 'created') begin(work, process, input)
+  else attach(work, process, input)
 }
 
 function waitForKeys(work: Work, process: Process, missing: readonly string[]): void {
@@ -77,9 +81,11 @@ function waitForKeys(work: Work, process: Process, missing: readonly string[]): 
   work.emit(process.uuid, { type: 'process.note', text: `needs ${missing.join(', ')}` })
 }
 
-function begin(work: Work, process: Process, containment: ContainmentIntent): void {
+type Beginning = Pick<InputOf<'start'>, 'containment' | 'metered'>
+
+function begin(work: Work, process: Process, { containment, metered }: Beginning): void {
   if (inheritedHolds(work, process).length > 0) return beginHeld(work, process)
-  work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: true, containment })
+  work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: true, containment, ...(metered ? { metered } : {}) })
   closeSummary(work, process)
   closeOpenWork(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
@@ -95,8 +101,8 @@ export function beginHeld(work: Work, process: Process, ...own: readonly Hold[])
 }
 
 /** A placeholder gets its driver: its calls that may have begun were closed when it came back. */
-function attach(work: Work, process: Process, containment: ContainmentIntent): void {
-  work.emit(process.uuid, { type: 'process.attached', containment })
+function attach(work: Work, process: Process, { containment, metered }: Beginning): void {
+  work.emit(process.uuid, { type: 'process.attached', containment, ...(metered ? { metered } : {}) })
   closeSummary(work, process)
   closeModelCall(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })

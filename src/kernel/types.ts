@@ -2,7 +2,9 @@
 // Owns the shape of a process in memory; every field is readonly, and only `fold` (fold.ts) makes a new value.
 // Must never name I/O, time or chance: times and ids come in with the inputs.
 // Tested through test/properties/kernel.test.ts.
+import type { Liveness, LivenessSpec } from './liveness.ts'
 import type { SignalState } from './signals.ts'
+import type { PendingRestart, RestartPolicy, Restarts, Supervision, SupervisorSpec } from './supervision.ts'
 
 /** A UUID v7, as 36 characters. Names one process for ever. */
 export type Uuid = string
@@ -19,15 +21,26 @@ export interface Now {
 /** Who asked: a person, the kernel, a crew's coordinator, or an agent by its UUID. */
 export type Sender = 'user' | 'system' | 'coordinator' | `agent:${Uuid}`
 
-export type DriverName = 'native' | 'acp' | 'command'
+export type DriverName = 'native' | 'acp' | 'command' | 'supervisor'
 export type ContainmentKind = 'cgroup' | 'pidns' | 'group'
 
+/** What is counted against a limit; the table of limits.ts says how. */
+export type LimitName =
+  | 'maxSteps' | 'maxTurns' | 'maxMessages' | 'maxToolCalls' | 'maxChildren' | 'maxDepth'
+  | 'maxInputTokens' | 'maxOutputTokens' | 'maxCacheReadTokens' | 'maxCacheWriteTokens' | 'budgetTokens' | 'budgetUsd'
+  | 'cpuTimeMs' | 'timeoutMs' | 'memoryBytes' | 'outputBytes'
+
+/** What becomes of a process that has reached a limit. */
+export type LimitAction = 'suspend' | 'terminate'
+
 /** Limits of one process; an absent one does not exist. */
-export interface Limits {
-  readonly maxSteps?: number
-  readonly timeoutMs?: number
-  readonly budgetUsd?: number
-  readonly budgetTokens?: number
+export type Limits = { readonly [L in LimitName]?: number } & {
+  /** of a model whose price nobody knows, where there is a `budgetUsd`; absent: `warn` */
+  readonly unknownPrice?: 'warn' | 'refuse'
+  /** where it is not the default of the limit */
+  readonly actions?: { readonly [L in LimitName]?: LimitAction }
+  /** the share of a limit from which on it is warned of; absent: 0.8 */
+  readonly warnAt?: number
 }
 
 /** How hard a reasoning model thinks, in the field's words. */
@@ -99,18 +112,6 @@ export interface Permissions {
 /** The JSON lines that the command driver understands. */
 export type OutputFormat = 'claude' | 'codex' | 'gemini' | 'opencode'
 
-/** What was asked for at spawn. Recorded once; a resume with overrides records a new one. */
-export interface ProcessSpec {
-  readonly name: string | null
-  /** the agent file's name, or `command` for `run -- CMD` */
-  readonly agent: string
-  readonly driver: DriverName
-  readonly intent: string
-  readonly cwd: string
-  readonly interactive: boolean
-  /** `provider/name`, `script:FILE` or `replay:UUID` */
-  readonly model: string | null
-  /** models that are asked when `model` cannot answer, in order */
 /** Directories by their real paths, each with all below it; absent: wherever the user may. Where reading has a list, writing has one within it. */
 export interface Places {
   readonly read?: readonly string[]
@@ -128,6 +129,18 @@ export interface Capabilities {
   readonly spawns?: readonly string[]
 }
 
+/** What was asked for at spawn. Recorded once; a resume with overrides records a new one. */
+export interface ProcessSpec {
+  readonly name: string | null
+  /** the agent file's name, or `command` for `run -- CMD` */
+  readonly agent: string
+  readonly driver: DriverName
+  readonly intent: string
+  readonly cwd: string
+  readonly interactive: boolean
+  /** `provider/name`, `script:FILE` or `replay:UUID` */
+  readonly model: string | null
+  /** models that are asked when `model` cannot answer, in order */
   readonly fallback?: readonly string[]
   /** absent: the provider's own default */
   readonly effort?: Effort
@@ -137,6 +150,8 @@ export interface Capabilities {
   /** names of the tools that it may use; null is the driver's default set */
   readonly tools: readonly string[] | null
   readonly deny: readonly string[]
+  /** absent: not limited beside its tools. Recorded as it is after its parent's were applied */
+  readonly capabilities?: Capabilities
   /** the command line of the drivers `command` and `acp` */
   readonly argv: readonly string[] | null
   /** of a command that is an agent: how it says what it does */
@@ -149,14 +164,24 @@ export interface Capabilities {
   readonly env: Readonly<Record<string, string>>
   /** the names of the credentials it uses; values are never recorded */
   readonly credentials: readonly string[]
-  /** absent: not limited beside its tools. Recorded as it is after its parent's were applied */
-  readonly capabilities?: Capabilities
   readonly containment: ContainmentKind | 'auto'
   readonly limits: Limits
+  /** whether its calls go through the gateway; absent: `auto` */
+  readonly gateway?: 'auto' | 'on' | 'off'
   /** how long it was seen to clean up after SIGTERM; a sender that gives no grace leaves it at least so long */
   readonly graceMs?: number
   /** it works in a git worktree of its own; `cwd` is in there */
   readonly worktree?: WorktreeSpec
+  /** whether it comes back by itself; absent: never */
+  readonly restart?: RestartPolicy
+  /** its name among the children of its supervisor */
+  readonly childId?: string
+  /** of a supervisor: how it keeps its children */
+  readonly supervisor?: SupervisorSpec
+  /** what of the defaults is otherwise (liveness.ts) */
+  readonly liveness?: LivenessSpec
+  /** it goes on by itself when a rate limit is over */
+  readonly wake?: true
 }
 
 /** Where a worktree is to be, before it is made: at the first start of its process. */
@@ -192,6 +217,10 @@ export interface Hold {
   readonly by: Sender
   /** wall time in ms */
   readonly at: number
+  /** wall ms: when its cause will be gone, as far as that is known */
+  readonly until?: number
+  /** then it goes by itself */
+  readonly wake?: true
 }
 
 export type Signal = 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGPAUSE' | 'SIGRESUME'
@@ -206,6 +235,10 @@ export interface ExitStatus {
   readonly signal?: Signal
   readonly error?: string
   readonly cause: Cause
+  /** the HTTP status with which the provider refused the model call that it ended with */
+  readonly status?: number
+  /** wall ms: a rate limit ended it, which is over then */
+  readonly resumeAt?: number
 }
 
 /** A wish to end that is durable: `exit` is what the end will be called, whatever the program then says. */
@@ -267,6 +300,25 @@ export interface Progress {
   readonly turnOpen: boolean
   /** the last assistant text, cut to 500 characters */
   readonly lastText: string | null
+  /** what the call to the model that is open may cost, as it was granted; absent: none is open, or no limit asks for it */
+  readonly reserve?: CallAsk
+}
+
+/** What a call to a model may cost, said before it begins. */
+export interface CallAsk {
+  /** an estimate */
+  readonly inputTokens: number
+  /** null: nobody sets a limit to the answer */
+  readonly maxOutputTokens: number | null
+  /** USD for a token; null: nobody knows the price */
+  readonly usd: { readonly perInputToken: number; readonly perOutputToken: number } | null
+}
+
+/** A call of an agent of others that goes through the gateway, and has no end yet. */
+export interface OpenModelCall {
+  readonly call: string
+  readonly model: string
+  readonly reserve: CallAsk
 }
 
 export interface Usage {
@@ -284,6 +336,37 @@ export interface Usage {
   readonly unpriced: boolean
   /** some call was cut off and charged by its estimate */
   readonly estimated: boolean
+  /** of all its programs, as measured; absent: nobody has measured */
+  readonly cpuTimeMs?: number
+  /** what is resident now */
+  readonly rssBytes?: number
+  readonly peakRssBytes?: number
+  readonly outputBytes?: number
+}
+
+/** What the programs of an incarnation have used since it was measured before; memory is as it is now, and the most that it was. */
+export interface Measured {
+  readonly cpuTimeMs: number
+  readonly outputBytes: number
+  readonly rssBytes: number
+  readonly peakRssBytes: number
+}
+
+/** Counters that add up over processes; an absent one is nothing. */
+export interface Spent {
+  readonly steps?: number
+  readonly turns?: number
+  readonly messagesSent?: number
+  readonly toolCalls?: number
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  readonly cacheReadTokens?: number
+  readonly cacheWriteTokens?: number
+  readonly costUsd?: number
+  readonly cpuTimeMs?: number
+  readonly outputBytes?: number
+  readonly unpriced?: true
+  readonly estimated?: true
 }
 
 /** Tokens and money of one model call. `costUsd` null is an unknown price. */
@@ -336,6 +419,8 @@ export interface ContainmentIntent {
   readonly path: string | null
   /** value of REEVE_PROC in the environment of each program of this incarnation */
   readonly marker: string
+  /** the system itself keeps its programs below the memory limit; absent: it is measured */
+  readonly holdsMemory?: true
 }
 
 /** The first and the last fact of a part of the journal, both included. */
@@ -398,6 +483,32 @@ export interface Process {
   readonly pinned: boolean
   /** absent: it has no worktree, or that is not made yet */
   readonly files?: Files
+  /** of an incarnation that has not begun: when it may */
+  readonly restart?: PendingRestart
+  /** of a policy of its own; absent: it was not restarted yet */
+  readonly restarts?: Restarts
+  /** of a supervisor: absent: it has no children yet */
+  readonly supervision?: Supervision
+  /** of one that ended with its daemon: the pauses that it had, which another incarnation begins with */
+  readonly keeps?: readonly Hold[]
+  /** the HTTP status of its last model call, which failed for good; absent: that did not */
+  readonly refused?: number
+  /** absent: it is alive, as far as anybody can tell */
+  readonly liveness?: Liveness
+  /** who pays for it: absent: `parentUuid`; null: nobody. It lives, or ended with this process */
+  readonly payer?: Uuid | null
+  /** what descendants that have ended had used; absent: nothing */
+  readonly below?: Spent
+  /** what of its usage and of `below` has been passed to its payer; absent: nothing */
+  readonly settled?: Spent
+  /** calls through the gateway that are open; absent: none */
+  readonly calls?: readonly OpenModelCall[]
+  /** its calls go through the gateway, which counts them: what it says itself of tokens and money does not count */
+  readonly metered?: true
+  /** limits whose soft mark it has passed, each told once */
+  readonly warned?: readonly LimitName[]
+  /** of one that is held: the call that no budget has room for */
+  readonly wants?: CallAsk
   /** the number of its last fact */
   readonly seq: number
 }

@@ -1,6 +1,7 @@
 // The table as the kernel may see it, and an overlay over it: what has been decided and is not applied yet.
 // Owns how the overlay answers; the view below is never written, and no table is copied.
 // Test: test/properties/kernel.test.ts.
+import { Accounts } from './accounts.ts'
 import { isActive } from './status.ts'
 import type { Pid, Process, Uuid } from './types.ts'
 
@@ -13,6 +14,8 @@ export interface View {
   all(): Iterable<Uuid>
   /** the process of that name that is not dead */
   named(name: string): Uuid | undefined
+  /** who pays for whom, and what of it is used */
+  readonly accounts: Accounts
   /** how many count against `maxProcesses` */
   readonly active: number
   /** the last PID that was given out */
@@ -23,6 +26,7 @@ export interface View {
 export class Overlay implements View {
   readonly processes = new Map<Uuid, Process>()
   readonly maxProcesses: number
+  readonly accounts: Accounts
   active: number
   lastPid: Pid
   readonly #view: View
@@ -35,6 +39,7 @@ export class Overlay implements View {
     this.active = view.active
     this.lastPid = view.lastPid
     this.maxProcesses = view.maxProcesses
+    this.accounts = new Accounts(view.accounts)
   }
 
   get(uuid: Uuid): Process | undefined {
@@ -67,6 +72,7 @@ export class Overlay implements View {
     const before = this.processes.get(process.uuid) ?? this.#view.get(process.uuid)
     this.active += (isActive(process) ? 1 : 0) - (before && isActive(before) ? 1 : 0)
     this.processes.set(process.uuid, process)
+    this.accounts.put(before, process)
     // One that comes back from the dead may find its name at another one: it is noted anew. One that stays dead takes nobody's.
     const isNew = !before || before.life.state === 'dead'
     if (process.life.state === 'dead') return

@@ -142,7 +142,7 @@ export class Planner implements Plan {
     draft.open = addEntry(draft.open, cursor, draft.lastCursor, code)
     draft.lastCursor = cursor
     if (!STEP_FACTS.has(body.type)) draft.settle = true
-    if (body.type === 'process.spawned' || body.type === 'process.forked' || (body.type === 'process.resumed' && body.spec !== undefined)) {
+    if (body.type === 'process.spawned' || body.type === 'process.forked' || body.type === 'process.limited' || (body.type === 'process.resumed' && body.spec !== undefined)) {
       draft.specSeq = draft.seq
       draft.specCursor = cursor
     }

@@ -24,9 +24,13 @@ type Elsewhere = 'uuid' | 'pid' | 'seq' | 'specSeq' | 'spec'
 export function writeBody(process: Process): string {
   const { parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint } = process
   const { context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files } = process
+  const { restart, restarts, supervision, keeps, refused } = process
+  const { payer, below, settled, calls, metered, warned, wants } = process
   return JSON.stringify({
     parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint,
     context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files,
+    restart, restarts, supervision, keeps, refused,
+    payer, below, settled, calls, metered, warned, wants,
   } satisfies Record<Exclude<keyof Process, Elsewhere>, unknown>)
 }
 
@@ -65,7 +69,7 @@ function readSpec(sql: Statements, row: ProcessRow): ProcessSpec {
   const found = sql.factAt.get(row.spec_cursor) as OwnedFactRow | undefined
   if (found === undefined) throw damaged(place, 'the fact that holds the spec is missing')
   const { uuid, seq, body } = readOwnedFact(sql, found)
-  const spec = body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.forked' ? body.spec : undefined
+  const spec = body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.forked' || body.type === 'process.limited' ? body.spec : undefined
   if (uuid !== row.uuid || seq !== row.spec_seq || spec === undefined) throw damaged(place, 'the fact holds no spec of this process')
   return spec
 }

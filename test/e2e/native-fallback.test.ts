@@ -153,7 +153,7 @@ describe('an incarnation after a crash', () => {
     const { kernel, agent } = await served([{ text: 'found' }, { text: 'next' }], { after })
     await agent.proceed(kernel.turn)
     await kernel.ended()
-    await agent.deliver({ id: 'm2', from: 'user', text: 'more', turn: kernel.begin('m2', 'more') })
+    await agent.deliver({ id: 'm2', from: 'user', text: 'more', turn: kernel.beginTurn('m2', 'more') })
     await kernel.ended()
     expect(asked()).toEqual(['small', 'big'])
   })

@@ -86,7 +86,7 @@ export async function acpBench(): Promise<AcpBench> {
 function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
   const send = (text: string): Promise<void> => {
     const id = `m${kernel.facts.length}`
-    return agent.deliver({ id, from: 'user', text, turn: kernel.begin(id, text) })
+    return agent.deliver({ id, from: 'user', text, turn: kernel.beginTurn(id, text) })
   }
   const last = <T extends Report['type']>(type: T) => {
     const said = kernel.reports(type).at(-1)

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandDriver } from '../../src/drivers/command/command.ts'
 import type { Agent, KernelPort, Launch } from '../../src/drivers/port.ts'
-import type { Ack, Report } from '../../src/kernel/reports.ts'
+import type { Ack, Permit, Report } from '../../src/kernel/reports.ts'
 import type { ProcessSpec } from '../../src/kernel/types.ts'
 import { UUID } from './contained.ts'
 import type { Contained } from './contained.ts'
@@ -26,6 +26,9 @@ export class Recorder implements KernelPort {
     this.reports.push(report)
     await this.gate
     return 'ok'
+  }
+  async begin(): Promise<Permit> {
+    return { ack: 'late', reason: null }
   }
   async clear(): Promise<void> {}
   live(): void {}

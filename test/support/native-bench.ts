@@ -63,7 +63,7 @@ export async function nativeBench(): Promise<NativeBench> {
       agents.push(agent)
       const send = (text: string): Promise<void> => {
         const id = `m${kernel.facts.length}`
-        return agent.deliver({ id, from: 'user', text, turn: kernel.begin(id, text) })
+        return agent.deliver({ id, from: 'user', text, turn: kernel.beginTurn(id, text) })
       }
       return { kernel, agent, send, turn: (text) => send(text).then(() => kernel.ended()) }
     },

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { KernelPort, Live } from '../../src/drivers/port.ts'
 import type { FactBody, FactType, StoredFact } from '../../src/kernel/facts.ts'
-import type { Ack, Report } from '../../src/kernel/reports.ts'
+import type { Ack, Asking, Permit, Report } from '../../src/kernel/reports.ts'
 import type { OpenCall } from '../../src/kernel/types.ts'
 
 const DEADLINE_MS = 20_000
@@ -28,6 +28,8 @@ export class TestKernel implements KernelPort {
   readonly facts: StoredFact[] = []
   readonly said: Said[] = []
   readonly lives: Live[] = []
+  /** how long an answer may be, of a call that may begin */
+  grant: number | null = null
   /** asked before each answer to `model.started`: 'go' by default */
   onAsk: (step: number) => 'go' | 'stop' = () => 'go'
   /** called in the moment in which a fact is made, before anybody hears of it */
@@ -58,6 +60,12 @@ export class TestKernel implements KernelPort {
     this.#queue.push({ report, resolve })
     if (this.#queue.length === 1) nextTurn().then(() => this.#flush(), () => undefined)
     return promise
+  }
+
+  async begin(asking: Asking): Promise<Permit> {
+    const ack = await this.report(asking)
+    if (ack === 'go') return { ack, maxOutputTokens: this.grant }
+    return { ack: ack === 'ok' ? 'late' : ack, reason: null }
   }
 
   async clear(): Promise<void> {
@@ -96,7 +104,7 @@ export class TestKernel implements KernelPort {
   }
 
   /** Begins the next turn with a message, as the kernel does; returns its number. */
-  begin(id: string, text: string): number {
+  beginTurn(id: string, text: string): number {
     this.#turn += 1
     this.emit({ type: 'process.queue', id, from: 'user', text })
     this.emit({ type: 'process.incoming', id, from: 'user', turn: this.#turn, queuedAt: this.facts.length })

@@ -40,6 +40,7 @@ const part: Arbitrary<AssistantPart> = fc.oneof(
   fc.record({ type: fc.constant('tool-call'), callId: shortText, name: shortText, input: json, meta: json }, { requiredKeys: ['type', 'callId', 'name', 'input'] }),
 ) as Arbitrary<AssistantPart>
 
+const callAsk = fc.record({ inputTokens: number, maxOutputTokens: fc.option(number), usd: fc.option(fc.record({ perInputToken: number, perOutputToken: number })) })
 const ranges = fc.array(fc.tuple(number, number), { maxLength: 3 })
 const queue = fc.array(fc.record({ id: shortText, from: sender, seq: number }), { maxLength: 3 })
 const checkpointState = fc.record({ modelOpen: fc.boolean(), turnOpen: fc.boolean(), queue, compactedStep: fc.option(number), window: fc.option(number), contextTokens: number })
@@ -54,8 +55,8 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender }],
   'process.forked': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender, origin: fc.record({ uuid, step: number, seq: number }), state: forkState }],
   'process.pinned': [{ pinned: fc.boolean(), by: sender }],
-  'process.started': [{ mono: number, attached: fc.boolean(), containment }],
-  'process.attached': [{ containment }],
+  'process.started': [{ mono: number, attached: fc.boolean(), containment, metered: fc.constant(true as const) }, ['metered']],
+  'process.attached': [{ containment, metered: fc.constant(true as const) }, ['metered']],
   'process.handle': [{ handle: fc.option(fc.record({ pid: number, startTime: shortText, pgid: number })), sessionId: text }, ['sessionId']],
   'process.ready': [{ turn: number, outcome: fc.constantFrom('ok', 'error', 'interrupted'), result: text, error: text }, ['outcome', 'result', 'error']],
   'process.working': [{ turn: number, message: fc.option(text) }],
@@ -65,7 +66,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'process.stopping': [{ stopping: fc.record({ signal, by: sender, at: number, graceMs: number, exit }) }],
   'process.exited': [{ exit, mono: number, elapsedMs: number }, ['elapsedMs']],
   'process.reaped': [{}],
-  'process.reparented': [{ parent: fc.option(uuid) }],
+  'process.reparented': [{ parent: fc.option(uuid), payer: fc.oneof(uuid, fc.constant('nobody' as const)) }, ['payer']],
   'process.resumed': [{ pid: number, by: sender, spec, fromStep: number, rerun: fc.constant(true as const) }, ['spec', 'rerun']],
   'process.rehydrated': [{ pid: number }],
   'process.held': [{ hold, mono: number }],
@@ -83,7 +84,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'process.output': [{ stream: fc.constantFrom('stdout', 'stderr'), text }],
   'process.error': [{ message: text }],
   'process.note': [{ text }],
-  'model.started': [{ step: number, attempt: number, model: shortText }],
+  'model.started': [{ step: number, attempt: number, model: shortText, reserve: callAsk }, ['reserve']],
   'model.finished': [{ step: number, message: fc.array(part, { maxLength: 4 }), usage, finish: fc.constantFrom('stop', 'tool-calls', 'other'), durationMs: number }],
   'model.failed': [
     { step: number, attempt: number, error: text, status: fc.option(number), retryInMs: fc.option(number), partial: text, usage }, ['partial', 'usage'],
@@ -93,10 +94,16 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'checkpoint.written': [{ step: number, ranges: fc.array(fc.tuple(number, number), { maxLength: 3 }), turn: number, openCalls: fc.array(openCall, { maxLength: 2 }), state: checkpointState }, ['state']],
   'checkpoint.failed': [{ step: number, error: text }],
   'context.window': [{ tokens: fc.option(number) }],
-  'compaction.started': [{ step: number, attempt: number, model: shortText }],
+  'compaction.started': [{ step: number, attempt: number, model: shortText, reserve: callAsk }, ['reserve']],
   'compaction.failed': [{ step: number, attempt: number, error: text, status: fc.option(number), retryInMs: fc.option(number), usage }, ['usage']],
   'context.compacted': [{ step: number, summary: text, ranges: fc.array(fc.tuple(number, number), { maxLength: 3 }), before: number, after: number, usage, durationMs: number }],
-  'limit.warned': [{ limit: fc.constant('context'), used: number, of: number }],
+  'limit.warned': [{ limit: fc.constantFrom('context', 'budgetUsd'), used: number, of: number, scope: uuid }, ['scope']],
+  'limit.reached': [{ limit: fc.constantFrom('budgetUsd', 'maxSteps'), used: number, of: number, action: fc.constantFrom('suspend', 'terminate', 'wait'), scope: uuid, ask: callAsk }, ['ask']],
+  'process.limited': [{ spec, by: sender }],
+  'call.started': [{ call: shortText, model: shortText, provider: shortText, reserve: callAsk }],
+  'call.finished': [{ call: shortText, usage, status: fc.option(number), error: text, contextTokens: number }, ['error', 'contextTokens']],
+  'child.spent': [{ child: uuid, spent: fc.record({ steps: number, inputTokens: number, costUsd: number, estimated: fc.constant(true as const) }, { requiredKeys: [] }) }],
+  'message.sent': [{ to: uuid, id: shortText }],
   'usage.reported': [{ usage, contextTokens: number, window: number }, ['contextTokens', 'window']],
   'capability.refused': [{ what: fc.constantFrom('tools', 'paths', 'network', 'signals', 'spawns'), detail: text, callId: shortText }, ['callId']],
   'usage.measured': [{ measured: fc.record({ cpuTimeMs: number, outputBytes: number, rssBytes: number, peakRssBytes: number }) }],
@@ -108,6 +115,9 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'child.exited': [{ child: uuid, childPid: number, code: fc.nat(255), reason: text }],
   'child.suspended': [{ child: uuid, reason: text, by: sender }],
   'child.resumed': [{ child: uuid, by: sender }],
+  'liveness.changed': [{ word: fc.constantFrom('alive', 'silent', 'stalled', 'waiting', 'stopped'), since: number, evidence: text }],
+  'liveness.looping': [{ times: number, calls: fc.array(fc.record({ name: shortText, input: text, result: text }), { maxLength: 3 }) }],
+  'liveness.breaker': [{ errors: number, of: number, tools: fc.array(fc.record({ name: shortText, errors: number }), { maxLength: 3 }), last: text }],
 }
 
 export const FACT_TYPES = Object.keys(FIELDS) as FactType[]

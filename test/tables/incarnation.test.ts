@@ -40,6 +40,7 @@ class Stage {
       launch: { uuid: uuidOf(1), pid: 1, spec: specOf({ driver: 'command', argv: ['x'] }), intent: INTENT, tmpDir: this.tmpDir, credentials: {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]), skim: () => Promise.resolve([]) },
       open: () => (openError ? Promise.reject(openError) : Promise.resolve(containment)),
       report: (report) => this.#report(report),
+      begin: () => Promise.resolve({ ack: 'late', reason: null }),
       files: null,
       isHeld: () => this.held,
       live: () => undefined,
@@ -179,7 +180,7 @@ test('the command driver tries to end what survives once, and does not wait for 
   const stage = await started()
   const handle = { pid: 1, startTime: '1', pgid: 1 }
   const program: Program = { handle, stdout: new PassThrough(), stderr: new PassThrough(), stdin: null, exited: new Promise(() => undefined), signal: () => true }
-  const port: KernelPort = { report: () => Promise.resolve('ok'), clear: () => Promise.resolve(), live: () => undefined, signal: new AbortController().signal }
+  const port: KernelPort = { report: () => Promise.resolve('ok'), begin: () => Promise.resolve({ ack: 'late', reason: null }), clear: () => Promise.resolve(), live: () => undefined, signal: new AbortController().signal }
   const launch = { uuid: uuidOf(2), pid: 2, spec: specOf({ driver: 'command', argv: ['x'] }), containment: stage.containment(program), intent: INTENT, tmpDir: stage.tmpDir, credentials: {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]), skim: () => Promise.resolve([]) }
   const agent = await commandDriver.start(launch, port)
   stage.results = [{ outcome: 'survived', survivors: [9] }]

@@ -13,6 +13,7 @@ const number = z.number().min(-1e15).max(1e15)
 const signal = z.enum(Object.keys(SIGNALS))
 const range = z.tuple([number, number])
 const usage = z.looseObject({ inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number, costUsd: number.nullable(), estimated: flag.optional() })
+const reserve = z.looseObject({ inputTokens: number, maxOutputTokens: number.nullable(), usd: z.looseObject({ perInputToken: number, perOutputToken: number }).nullable() })
 const exit = z.looseObject({ code: number, reason: text, signal: signal.optional(), error: text.optional(), cause: text })
 const hold = z.looseObject({ reason: text, by: text, at: number })
 const ask = z.looseObject({ id: text, kind: text, text, options: z.array(z.looseObject({ id: text, name: text, kind: text })), callId: text.nullable(), at: number })
@@ -33,8 +34,8 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
     state: z.looseObject({ turn: number, turnOpen: flag, lastText: text.nullable(), queue, context, contextTokens: number, sessionId: text.nullable() }),
   },
   'process.pinned': { pinned: flag, by: text },
-  'process.started': { mono: number, attached: flag, containment },
-  'process.attached': { containment },
+  'process.started': { mono: number, attached: flag, containment, metered: flag.optional() },
+  'process.attached': { containment, metered: flag.optional() },
   'process.handle': { handle: z.looseObject({ pid: number, startTime: text, pgid: number }).nullable(), sessionId: text.optional() },
   'process.ready': { turn: number, outcome: text.optional(), result: text.optional(), error: text.optional() },
   'process.working': { turn: number, message: text.nullable() },
@@ -44,7 +45,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'process.stopping': { stopping: z.looseObject({ signal, by: text, at: number, graceMs: number, exit }) },
   'process.exited': { exit, mono: number, elapsedMs: number.optional() },
   'process.reaped': {},
-  'process.reparented': { parent: text.nullable() },
+  'process.reparented': { parent: text.nullable(), payer: text.optional() },
   'process.resumed': { pid: number, by: text, spec: z.looseObject({}).optional(), fromStep: number, rerun: flag.optional() },
   'process.rehydrated': { pid: number },
   'process.held': { hold, mono: number },
@@ -62,17 +63,24 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'process.output': { stream: text, text },
   'process.error': { message: text },
   'process.note': { text },
-  'model.started': { step: number, attempt: number, model: text },
+  'model.started': { step: number, attempt: number, model: text, reserve: reserve.optional() },
   'model.finished': { step: number, message: z.array(part), usage, finish: text, durationMs: number },
   'model.failed': { step: number, attempt: number, error: text, status: number.nullable(), retryInMs: number.nullable(), partial: text.optional(), usage: usage.optional() },
   'tool.started': { ...call, effect: text },
   'tool.finished': { ...call, outcome: text, content: text, durationMs: number, images: z.array(z.looseObject({ mediaType: text, data: text })).optional() },
   'usage.reported': { usage, contextTokens: number.optional(), window: number.optional() },
+  'usage.measured': { measured: z.looseObject({ cpuTimeMs: number, outputBytes: number, rssBytes: number, peakRssBytes: number }) },
   'context.window': { tokens: number.nullable() },
-  'compaction.started': { step: number, attempt: number, model: text },
+  'compaction.started': { step: number, attempt: number, model: text, reserve: reserve.optional() },
   'compaction.failed': { step: number, attempt: number, error: text, status: number.nullable(), retryInMs: number.nullable(), usage: usage.optional() },
   'context.compacted': { step: number, summary: text, ranges: z.array(range), before: number, after: number, usage, durationMs: number },
-  'limit.warned': { limit: text, used: number, of: number },
+  'limit.warned': { limit: text, used: number, of: number, scope: text.optional() },
+  'limit.reached': { limit: text, used: number, of: number, action: text, scope: text, ask: reserve.optional() },
+  'process.limited': { spec: z.looseObject({}), by: text },
+  'call.started': { call: text, model: text, provider: text, reserve },
+  'call.finished': { call: text, usage, status: number.nullable(), error: text.optional(), contextTokens: number.optional() },
+  'child.spent': { child: text, spent: z.looseObject({}) },
+  'message.sent': { to: text, id: text },
   'capability.refused': { what: text, detail: text, callId: text.optional() },
   'mcp.servers': { servers: z.array(z.looseObject({ name: text, state: text, detail: text, tools: z.array(z.looseObject({ name: text, description: text })) })) },
   'checkpoint.written': {

@@ -3,6 +3,7 @@
 // Test: test/e2e/archive-damage.test.ts.
 import * as z from 'zod'
 import { issueWords } from '../../config/issues.ts'
+import { limitsRule } from '../../config/limit-rules.ts'
 
 const words = z.array(z.string())
 const path = z.string().startsWith('/', 'expected an absolute path')
@@ -14,7 +15,7 @@ const shape = z.looseObject({
   mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
   env: z.record(z.string(), z.string()), credentials: words, containment: z.enum(['auto', 'cgroup', 'pidns', 'group']),
   worktree: z.looseObject({ repository: path, dir: path, branch: z.string(), base: z.string(), files: z.looseObject({ commit: z.string() }).optional() }).optional(),
-  limits: z.object({ maxSteps: z.number().optional(), timeoutMs: z.number().optional(), budgetUsd: z.number().optional(), budgetTokens: z.number().optional() }),
+  limits: limitsRule,
 })
 
 /** What is wrong with it, as text; null if nothing is. */

@@ -2,13 +2,14 @@
 // can have a field that the other lacks. For the document and for tests alone: no answer goes through them, and they are loaded
 // when the document is asked for. Test: test/e2e/openapi.test.ts.
 import { z } from 'zod'
+import { limitsRule } from '../../config/limit-rules.ts'
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
 import { historyAnswers } from './history-answers.ts'
 import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, UsageView, WorktreeEndView, WorktreeView,
+  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, LivenessView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, UsageView, WorktreeEndView, WorktreeView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -28,7 +29,7 @@ const holdReason = z.enum([
   'user', 'subtree', 'budget', 'rate-limit', 'loop', 'context-full', 'breaker', 'disk-full', 'credentials', 'supervisor', 'daemon-shutdown', 'daemon-crash',
 ])
 
-const hold = of<HoldView>()(z.object({ reason: holdReason, root: uuid.exactOptional(), by: z.string(), at: time })).meta({
+const hold = of<HoldView>()(z.object({ reason: holdReason, root: uuid.exactOptional(), by: z.string(), at: time, until: time.exactOptional(), wake: z.literal(true).exactOptional() })).meta({
   id: 'HoldView', description: 'Why a process is paused. `root` belongs to `subtree`: the process whose subtree was paused.',
 })
 
@@ -45,9 +46,7 @@ const usage = of<UsageView>()(z.object({
   contextWindow: count.nullable(), turnCostUsd: usd.nullable(), cpuTimeMs: ms.nullable(), rssBytes: count.nullable(), updatedAt: time,
 })).meta({ id: 'UsageView', description: 'What a process has used so far, over all its incarnations.' })
 
-const limits = of<ProcessView['limits']>()(z.object({
-  maxSteps: z.int().exactOptional(), timeoutMs: ms.exactOptional(), budgetUsd: usd.exactOptional(), budgetTokens: count.exactOptional(),
-}))
+const limits = of<ProcessView['limits']>()(limitsRule)
 
 const sentSignal = of<SentSignalView>()(z.object({
   signal, by: z.string(), via: z.string().nullable().describe('what the client calls itself'), root: uuid.nullable().describe('the process whose subtree was meant'),
@@ -55,6 +54,8 @@ const sentSignal = of<SentSignalView>()(z.object({
 })).meta({ id: 'SentSignalView', description: 'A signal that was sent to a process.' })
 const handlers = z.partialRecord(signal, handler) as z.ZodType<ProcessView['signals']['handlers']>
 const pendingSignal = of<PendingSignalView>()(z.object({ signal, by: z.string(), via: z.string().nullable(), root: uuid.nullable(), dueInMs: ms.nullable().describe('at the latest; null: when it is unblocked') }))
+
+const liveness = of<LivenessView>()(z.object({ word: z.enum(['silent', 'stalled', 'waiting', 'stopped']), since: time, evidence: z.string().describe('what it was doing') })).meta({ id: 'LivenessView' })
 
 const worktree = of<WorktreeView>()(z.object({
   dir: z.string(), branch: z.string(), base: z.string().describe('the commit that it began at'), recordedStep: count.nullable().describe('the newest step whose files are recorded'),
@@ -67,7 +68,7 @@ const worktreeEnd = of<WorktreeEndView>()(z.object({
 const process = of<ProcessView>()(z.object({
   uuid, pid: count, ppid: count.describe('0 is the kernel'), parentUuid: uuid.nullable().describe('its parent at the spawn'),
   name: z.string().nullable(), agent: z.string(), driver, format: z.enum(['claude', 'codex', 'gemini', 'opencode']).nullable(), state: z.enum(['created', 'running', 'zombie', 'dead']), status,
-  activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), asks: z.array(ask), resumeAt: time.nullable(),
+  activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), asks: z.array(ask), resumeAt: time.nullable().describe('when what holds it will be over, as far as that is known'), liveness: liveness.nullable().describe('null: alive, or it does not run'),
   intent: z.string(), cwd: z.string(), worktree: worktree.nullable(), host: z.string(), containment: containment.nullable(),
   createdAt: time, startedAt: time.nullable(), pausedAt: time.nullable(), exitedAt: time.nullable(),
   elapsedMs: ms.describe('active time: it stands still while the process is suspended'),

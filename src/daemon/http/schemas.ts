@@ -2,6 +2,7 @@
 // Owns the edge: what passes here is trusted inside. Test: test/e2e/api.test.ts.
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
+import { limitsRule } from '../../config/limit-rules.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
 import type { DirBody, PinBody } from '../../api/history-views.ts'
@@ -35,13 +36,6 @@ const fields = z.string().max(1_000).transform((names, context) => {
   return all.filter(isField)
 })
 
-const limits = z.strictObject({
-  maxSteps: z.int().min(1).max(1_000_000).exactOptional(),
-  timeoutMs: ms.min(1).exactOptional(),
-  budgetUsd: z.number().positive().max(1_000_000).exactOptional(),
-  budgetTokens: z.int().positive().exactOptional(),
-})
-
 export const spawnBody = of<SpawnBody>()(z.strictObject({
   intent: z.string().max(MAX_TEXT).exactOptional(),
   argv: z.array(plain.max(MAX_TEXT)).min(1).max(10_000).exactOptional(),
@@ -55,7 +49,7 @@ export const spawnBody = of<SpawnBody>()(z.strictObject({
   allow: words.exactOptional(),
   deny: words.exactOptional(),
   containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).exactOptional(),
-  limits: limits.exactOptional(),
+  limits: limitsRule.exactOptional(),
   effort: effortRule.exactOptional(),
   fallback: fallbackRule.exactOptional(),
   mcp: words.exactOptional(),
@@ -87,7 +81,7 @@ export const resumeBody = of<ResumeBody>()(z.strictObject({
   message: z.string().min(1).max(MAX_TEXT).exactOptional(),
   model: z.string().min(1).max(1_000).exactOptional(),
   effort: effortRule.exactOptional(),
-  limits: limits.exactOptional(),
+  limits: limitsRule.exactOptional(),
   rerun: z.boolean().exactOptional(),
   fork: z.boolean().exactOptional(),
   fromStep: z.int().min(0).max(1e9).exactOptional(),

@@ -40,11 +40,16 @@ export class Recorder {
 
   /** Passes a report on: at once, or when the record is done that it waits for. */
   pass(report: Report): Promise<Ack> {
+    return this.inOrder(report, () => this.#parts.say(report))
+  }
+
+  /** The same, for who says it in another way. */
+  inOrder<T>(report: Report, say: () => Promise<T>): Promise<T> {
     this.#look(report)
     const wait = this.#isLate(report) ? this.#running : null
-    if (wait === null && this.#line === null) return this.#parts.say(report)
+    if (wait === null && this.#line === null) return say()
     const turn: Promise<unknown> = Promise.all([this.#line, wait])
-    const said = turn.then(() => this.#parts.say(report))
+    const said = turn.then(() => say())
     this.#line = turn
     // Behind the report's own turn, so that what comes next cannot be earlier.
     turn.finally(() => { if (this.#line === turn) this.#line = null })

@@ -56,6 +56,10 @@ export class RunFiles {
     return isPlainCommand(this.#parts.process.spec) ? this.#parts.say(report) : this.#recorder.pass(report)
   }
 
+  inOrder<T>(report: Report, say: () => Promise<T>): Promise<T> {
+    return isPlainCommand(this.#parts.process.spec) ? say() : this.#recorder.inOrder(report, say)
+  }
+
   /** It is to end: nothing more is recorded, and nobody waits for what is. */
   abandon(): void {
     this.#abandoned.abort()

@@ -166,6 +166,10 @@ export class ModelReports {
         p.window = said.window ?? p.window
         this.#spent(p)
         return 'ok'
+      // Its agents have no gateway.
+      case 'call.started':
+      case 'call.finished': return 'late'
+      case 'measured': return 'ok'
       case 'escalated': return this.#escalated(p, said)
       case 'compaction.started': return this.#compact(p, said.step)
       case 'compaction.failed': return this.#uncompacted(p, said)

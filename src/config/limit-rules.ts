@@ -1,0 +1,33 @@
+// What a limit may be set to: one zod rule for each, used by the API and by the files of people, so that the two agree.
+// Owns the ranges; what a limit means stands in src/kernel/limits.ts. Tests: test/e2e/api.test.ts, test/tables/config-agents.test.ts.
+import { z } from 'zod'
+import { LIMIT_NAMES } from '../kernel/limits.ts'
+import type { LimitName, Limits } from '../kernel/types.ts'
+
+const MAX_MS = 366 * 86_400_000
+
+const count = z.int().min(1).max(1_000_000_000_000)
+const few = z.int().min(0).max(1_000_000)
+const ms = z.number().min(1).max(MAX_MS)
+
+/** Of each limit, in the units of the API: ms, bytes, USD, tokens. */
+export const limitRules = {
+  maxSteps: z.int().min(1).max(1_000_000), maxTurns: z.int().min(1).max(1_000_000), maxMessages: few, maxToolCalls: few, maxChildren: few, maxDepth: few,
+  maxInputTokens: count, maxOutputTokens: count, maxCacheReadTokens: count, maxCacheWriteTokens: count, budgetTokens: count,
+  budgetUsd: z.number().positive().max(1_000_000),
+  cpuTimeMs: ms, timeoutMs: ms, memoryBytes: count, outputBytes: count,
+} satisfies Record<LimitName, z.ZodType<number>>
+
+export const limitPolicy = {
+  unknownPrice: z.enum(['warn', 'refuse']),
+  actions: z.partialRecord(z.enum(LIMIT_NAMES), z.enum(['suspend', 'terminate'])) as z.ZodType<NonNullable<Limits['actions']>>,
+  warnAt: z.number().gt(0).lte(1),
+}
+
+type Optional<S extends Record<string, z.ZodType>> = { [K in keyof S]: z.ZodExactOptional<S[K]> }
+
+function optional<const S extends Record<string, z.ZodType>>(rules: S): Optional<S> {
+  return Object.fromEntries(Object.entries(rules).map(([name, rule]) => [name, rule.exactOptional()])) as unknown as Optional<S>
+}
+
+export const limitsRule = z.strictObject({ ...optional(limitRules), ...optional(limitPolicy) })

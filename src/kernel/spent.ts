@@ -1,0 +1,37 @@
+// Sums of counters: what a process and its ended descendants have used, and what of it has been passed on to its payer.
+// Owns how they add up. Pure; an absent counter is nothing. Tests: test/tables/accounts.test.ts, test/properties/budgets.test.ts.
+import type { Process, Spent, Usage } from './types.ts'
+
+/** The counters that add up, in the order in which they are shown. */
+export const COUNTERS = [
+  'steps', 'turns', 'messagesSent', 'toolCalls', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'costUsd', 'cpuTimeMs', 'outputBytes',
+] as const
+
+export function addSpent(a: Spent | undefined, b: Spent): Spent {
+  return combine((name) => (a?.[name] ?? 0) + (b[name] ?? 0), a?.unpriced ?? b.unpriced, a?.estimated ?? b.estimated)
+}
+
+/** All that it and its ended descendants have used. */
+export function spentBy({ usage, below }: Pick<Process, 'usage' | 'below'>): Spent {
+  return addSpent(below, spentOf(usage))
+}
+
+/** What its payer does not know yet; null: nothing. */
+export function unsettled(process: Pick<Process, 'usage' | 'below' | 'settled'>): Spent | null {
+  const all = spentBy(process)
+  const { settled } = process
+  const left = combine((name) => (all[name] ?? 0) - (settled?.[name] ?? 0), settled?.unpriced ? undefined : all.unpriced, settled?.estimated ? undefined : all.estimated)
+  return Object.keys(left).length === 0 ? null : left
+}
+
+function spentOf(usage: Usage): Spent {
+  return combine((name) => usage[name] ?? 0, usage.unpriced || undefined, usage.estimated || undefined)
+}
+
+function combine(value: (name: (typeof COUNTERS)[number]) => number, unpriced: true | undefined, estimated: true | undefined): Spent {
+  const counted = COUNTERS.flatMap((name) => {
+    const each = value(name)
+    return each === 0 ? [] : [[name, each] as const]
+  })
+  return { ...Object.fromEntries(counted), ...(unpriced ? { unpriced } : {}), ...(estimated ? { estimated } : {}) }
+}
