@@ -18,7 +18,7 @@ export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
-  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, PendingSignalView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
+  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, LivenessView, PendingSignalView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
 } from './api/views.ts'
 
 /** What a wait waits for. */

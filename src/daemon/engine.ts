@@ -9,6 +9,7 @@ import { DiskFull } from './disk-full.ts'
 import { Feed } from './feed.ts'
 import { Incarnations } from './incarnations.ts'
 import { Keys } from './keys.ts'
+import { Monitor } from './monitor.ts'
 import { Pipeline } from './pipeline.ts'
 import { Sweeper } from './removals.ts'
 import { Table } from './table.ts'
@@ -35,6 +36,7 @@ export interface Engine {
   readonly table: Table
   readonly feed: Feed
   readonly keys: Keys
+  readonly monitor: Monitor
   readonly pipeline: Pipeline
   readonly diskFull: DiskFull
   readonly sweeper: Sweeper
@@ -52,8 +54,9 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const { forNative } = settings
   const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandDriver }
   const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
-  const incarnations = new Incarnations({ table, store, container, drivers, feed, clock, tmpDir, keys, worktrees, log })
+  const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), clock, tmpDir, keys, worktrees, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
+  const monitor = new Monitor({ clock, submit, log, get: (uuid) => table.get(uuid), stopped: (process) => incarnations.stopped(process) })
   const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
   const diskFull = new DiskFull({ store, clock, submit, log, running: () => table.running() })
   const pipeline = new Pipeline({
@@ -61,6 +64,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
     cursor: loaded.counters.cursor,
     publish: (facts) => {
       for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.watch(uuid, table.get(uuid))
+      monitor.see(facts)
       feed.publish(facts)
     },
     perform: (effect) => incarnations.perform(effect),
@@ -69,9 +73,10 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   incarnations.connect(pipeline)
   const sweeper = new Sweeper(store, log)
   return {
-    table, feed, keys, pipeline, diskFull, sweeper, worktrees,
+    table, feed, keys, monitor, pipeline, diskFull, sweeper, worktrees,
     close: async () => {
       deadlines.stop()
+      monitor.stop()
       diskFull.stop()
       await sweeper.stop()
       await pipeline.close()

@@ -13,3 +13,10 @@ export function iso(ms: number): string {
 export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms)
 }
+
+/** `14:05`, or `2026-11-21 14:05` where it is another day than that of `from`: for notes. */
+export function localTime(ms: number, from: number): string {
+  const [day, time] = iso(ms).split('T') as [string, string]
+  const short = time.slice(0, 5)
+  return iso(from).startsWith(day) ? short : `${day} ${short}`
+}

@@ -5,11 +5,11 @@ import { openAsks } from '../kernel/asking.ts'
 import { textOf } from '../kernel/message.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
-import { iso, isoOrNull } from './times.ts'
+import { iso, isoOrNull, localTime } from './times.ts'
 import type { ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
 import type { SignalState } from '../kernel/signals.ts'
-import type { CallUsage, Clock, Life, Process, ProcessSpec, Uuid } from '../kernel/types.ts'
+import type { CallUsage, Clock, Hold, Life, Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 
 const HOST = hostname()
 
@@ -37,9 +37,10 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   state: (p) => p.life.state,
   status: (p) => statusOf(p),
   activity: ({ life }) => (life.state === 'running' ? life.activity : null),
-  holds: ({ life }) => (life.state === 'running' ? life.holds.map((hold) => ({ ...hold, at: iso(hold.at) })) : []),
+  holds: ({ life }) => (life.state === 'running' ? life.holds.map(holdView) : []),
   asks: (p) => openAsks(p).map(({ id, kind, text, options, at }) => ({ id, kind, text, options: [...options], at: iso(at) })),
-  resumeAt: () => null,
+  resumeAt: ({ life }) => isoOrNull(resumeAtOf(life)),
+  liveness: ({ liveness }) => (liveness ? { ...liveness, since: iso(liveness.since) } : null),
   intent: (p) => p.spec.intent,
   cwd: (p) => p.spec.cwd,
   worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
@@ -115,7 +116,7 @@ function worktreeView(planned: ProcessSpec['worktree'], files: Process['files'])
 
 function exitView(life: Life): ProcessView['exit'] {
   if (life.state !== 'zombie' && life.state !== 'dead') return null
-  const { cause: _, ...exit } = life.exit
+  const { cause: _, resumeAt: __, ...exit } = life.exit
   return exit
 }
 
@@ -157,13 +158,36 @@ function subtreeUsage(processes: readonly Process[]): ProcessView['subtreeUsage'
   return sum
 }
 
+function holdView({ until, at, ...hold }: Hold): ProcessView['holds'][number] {
+  return { ...hold, at: iso(at), ...(until === undefined ? {} : { until: iso(until) }) }
+}
+
+/** When the last of the holds whose end is known is over; null: nobody knows when it can go on. */
+function resumeAtOf(life: Life): number | null {
+  const ends = life.state === 'running' ? life.holds.flatMap(({ until }) => until ?? []) : []
+  return ends.length === 0 ? null : Math.max(...ends)
+}
+
 function noteOf(process: Process): string | null {
   const { life } = process
   if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : life.exit.reason
   if (life.state !== 'running') return process.note
-  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? process.note)
-  const held = life.holds.map((hold) => (hold.reason === 'user' ? `by ${hold.by}` : hold.reason)).join(', ')
+  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note)
+  const held = life.holds.map(holdWords).join(', ')
   return `paused: ${held}${life.drained ? '' : ' (draining)'}`
+}
+
+/** `by user`, `rate limit until 14:05` */
+function holdWords({ reason, by, at, until }: Hold): string {
+  if (reason === 'user') return `by ${by}`
+  return until === undefined ? reason : `${reason.replace('-', ' ')} until ${localTime(until, at)}`
+}
+
+/** `silent since 14:02, in the model call of step 4` */
+function livenessNote({ liveness, clock }: Process): string | null {
+  if (!liveness) return null
+  const { word, since, evidence } = liveness
+  return `${word} since ${localTime(since, clock.lastActivityAt)}${evidence === '' ? '' : `, ${evidence}`}`
 }
 
 /** `asks: run npm test? (and 1 more)` */

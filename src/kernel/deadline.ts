@@ -1,5 +1,6 @@
 // When the kernel next wants to look at a process by itself: the nearest of its deadlines, on the monotonic clock.
 // Owns which deadlines there are; `tick` in step.ts acts on those that have come. Test: test/tables/deadline.test.ts.
+import { wakesAt } from './rate-limits.ts'
 import type { Process } from './types.ts'
 
 /** A soft pause that has not drained after so long becomes a freeze. */
@@ -26,4 +27,11 @@ export function freezeAt(process: Process): number | null {
   if (life.state !== 'running' || life.drained || clock.pausedMono === null) return null
   if (life.holds.every((hold) => hold.reason === 'daemon-shutdown')) return null
   return clock.pausedMono + DRAIN_MS
+}
+
+/** The same on the wall clock, in ms: for what a clock on the wall tells the end of. It may jump, so it is looked at now and then. */
+export function wallDeadlineOf({ uuid, life }: Process): number | null {
+  if (life.state !== 'running' || life.stopping) return null
+  const times = life.holds.flatMap((hold) => wakesAt(uuid, hold) ?? [])
+  return times.length === 0 ? null : Math.min(...times)
 }

@@ -32,10 +32,15 @@ const OS_SIGNALS: Readonly<Record<string, number>> = {
   SIGVTALRM: 26, SIGPROF: 27, SIGIO: 29, SIGPWR: 30, SIGSYS: 31,
 }
 
+/** It met a rate limit, and whoever begins it again meets it again until then. */
+function limited({ resumeAt }: Extract<Report, { type: 'exited' }>): Partial<ExitStatus> {
+  return resumeAt === undefined ? {} : { cause: 'limit', resumeAt }
+}
+
 /** How an agent ended when nobody here asked it to. */
 export function naturalExit(report: Extract<Report, { type: 'exited' }>): ExitStatus {
   // Exit codes lie: what failed by its own words has not completed.
-  if (report.error !== undefined) return { ...failed(report.error), code: report.code || 1 }
+  if (report.error !== undefined) return { ...failed(report.error), code: report.code || 1, ...limited(report) }
   if (report.osSignal !== null) {
     return { code: 128 + (OS_SIGNALS[report.osSignal] ?? 0), reason: `ended by ${report.osSignal}`, cause: 'agent' }
   }

@@ -6,11 +6,12 @@ import { KernelError } from './errors.ts'
 import { signalExit } from './exit.ts'
 import { mayRelease } from './holds.ts'
 import { hold, pauseHold, release, settle } from './pausing.ts'
+import { checkSignaller } from './permitting.ts'
 import { terminate } from './release.ts'
 import { beginHeld, enqueue, isQueueFull } from './spawning.ts'
 import { DEFER_MS, SIGNALS, disposition, messageOf } from './signals.ts'
 import { isLiving } from './status.ts'
-import { livingAncestors, livingChildren, livingSubtree } from './tree.ts'
+import { livingChildren, livingSubtree } from './tree.ts'
 import { KILL_GRACE_MS, cutShort, wrapUp } from './wrapping-up.ts'
 import type { InputOf } from './inputs.ts'
 import type { PendingSignal, SignalState } from './signals.ts'
@@ -31,7 +32,7 @@ export interface Delivery {
 export function signal(work: Work, input: InputOf<'signal'>): void {
   const target = work.get(input.uuid)
   if (!target || !isLiving(target)) throw new KernelError('NOT_FOUND', `process ${target?.pid ?? input.uuid} has ended`)
-  checkSender(work, input.by, target)
+  checkSignaller(work, input.by, target, input.subtree)
   if (input.signal === 'SIGPAUSE' && isStopping(target)) throw new KernelError('INVALID', `process ${target.pid} is stopping`)
   const reached = input.subtree ? livingSubtree(work, target.uuid) : [target]
   const { signal: name, by, graceMs, freeze } = input
@@ -59,12 +60,9 @@ function isStopping(process: Process): boolean {
   return process.life.state === 'running' && process.life.stopping !== null
 }
 
-/** An agent may signal itself and what stands below it. Errors: PERMISSION. */
-function checkSender(work: Work, by: Sender, target: Process): void {
-  if (!by.startsWith('agent:')) return
-  const sender = by.slice('agent:'.length)
-  const below = target.uuid === sender || livingAncestors(work, target).some((ancestor) => ancestor.uuid === sender)
-  if (!below) throw new KernelError('PERMISSION', `${by} may signal itself and its descendants only`)
+/** Ends its turn, or all of it where it takes no messages; `via` says by which of our own rules. */
+export function interruptBySystem(work: Work, uuid: Uuid, via: string): void {
+  deliver(work, uuid, { signal: 'SIGINT', by: 'system', root: null, graceMs: null, freeze: false, via })
 }
 
 /** Delivers one signal as the receiver's mask and handlers say; `force` for one whose deferral is over. */

@@ -1,5 +1,6 @@
 // The kernel's one entry: step(view, input) → { changes, effects }. Synchronous, pure, copies no table.
-// Owns the switch over inputs. An operating error becomes a `refuse` effect and changes nothing.
+// Owns the switch over inputs. An operating error becomes a `refuse` effect, and changes
+// nothing but the journal of an agent that asked for what it may not do.
 // Tests: test/properties/kernel.test.ts, test/simulation.
 import { answer } from './asking.ts'
 import { boot } from './booting.ts'
@@ -8,8 +9,12 @@ import { freezeAt, timeoutAt } from './deadline.ts'
 import { checkpointState, fork } from './forking.ts'
 import { KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
+import { liveness } from './liveness.ts'
+import { loop } from './loops.ts'
 import { hold, release, settle } from './pausing.ts'
+import { recordRefusal } from './permitting.ts'
 import { upTo } from './ranges.ts'
+import { wakeDue } from './rate-limits.ts'
 import { reap, terminate } from './release.ts'
 import { report } from './reporting.ts'
 import { resume } from './resuming.ts'
@@ -33,6 +38,7 @@ export function step(view: View, input: Input): Decision {
     if (!('reply' in input)) throw error
     const { code, message, details } = error
     const refused = new Work(view, input.now)
+    recordRefusal(refused, input, error)
     refused.effect({ type: 'refuse', to: input.reply, code, message, ...(details ? { details } : {}) })
     return refused.decision()
   }
@@ -55,6 +61,8 @@ function decide(work: Work, input: Input): void {
     case 'report': return report(work, input)
     case 'released': return released(work, input)
     case 'checkpoint': return checkpoint(work, input)
+    case 'liveness': return liveness(work, input)
+    case 'loop': return loop(work, input)
     case 'tick': return tick(work, input)
     case 'boot': return boot(work, input)
   }
@@ -124,6 +132,7 @@ function tick(work: Work, { uuid, now }: InputOf<'tick'>): void {
   const timeout = timeoutAt(process)
   if (timeout !== null && timeout <= now.mono) return stopByTimeout(work, process)
   deliverPending(work, uuid)
+  wakeDue(work, work.need(uuid))
   freezeIfDue(work, uuid)
 }
 

@@ -26,7 +26,7 @@ test('what survives the start of a daemon is tried again until it has ended', as
   const keys = { forget: () => undefined } as unknown as Keys
   let incarnations: Incarnations | null = null
   await using core = await openCore({ dir: dir.path, perform: (effect) => { if (effect.type === 'release') incarnations?.perform(effect) } })
-  incarnations = new Incarnations({ ...core, container, drivers: {}, tmpDir: dir.path, keys, worktrees: { of: () => null }, log: () => undefined })
+  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, tmpDir: dir.path, keys, worktrees: { of: () => null }, log: () => undefined })
   incarnations.connect(core.pipeline)
   await bootAll({ ...core, container })
   for (let tries = 0; tries < 2; tries += 1) {

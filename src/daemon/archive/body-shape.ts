@@ -14,8 +14,8 @@ const signal = z.enum(Object.keys(SIGNALS))
 const range = z.tuple([number, number])
 const usage = z.looseObject({ inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number, costUsd: number.nullable(), estimated: flag.optional() })
 const reserve = z.looseObject({ inputTokens: number, maxOutputTokens: number.nullable(), usd: z.looseObject({ perInputToken: number, perOutputToken: number }).nullable() })
-const exit = z.looseObject({ code: number, reason: text, signal: signal.optional(), error: text.optional(), cause: text })
-const hold = z.looseObject({ reason: text, by: text, at: number })
+const exit = z.looseObject({ code: number, reason: text, signal: signal.optional(), error: text.optional(), cause: text, resumeAt: number.optional() })
+const hold = z.looseObject({ reason: text, by: text, at: number, until: number.optional(), wake: flag.optional() })
 const ask = z.looseObject({ id: text, kind: text, text, options: z.array(z.looseObject({ id: text, name: text, kind: text })), callId: text.nullable(), at: number })
 const queue = z.array(z.looseObject({ id: text, from: text, seq: number }))
 const containment = z.looseObject({ kind: text, path: text.nullable(), marker: text }).nullable()
@@ -95,6 +95,9 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'child.exited': { child: text, childPid: number, code: number, reason: text },
   'child.suspended': { child: text, reason: text, by: text },
   'child.resumed': { child: text, by: text },
+  'liveness.changed': { word: text, since: number, evidence: text },
+  'liveness.looping': { times: number, calls: z.array(z.looseObject({ name: text, input: text, result: text })) },
+  'liveness.breaker': { errors: number, of: number, tools: z.array(z.looseObject({ name: text, errors: number })), last: text },
 }
 
 const made = new Map<FactType, z.ZodType>()

@@ -3,6 +3,7 @@
 // Test: test/e2e/archive-damage.test.ts.
 import * as z from 'zod'
 import { issueWords } from '../../config/issues.ts'
+import { livenessRule } from '../../config/liveness.ts'
 import { limitsRule } from '../../config/limit-rules.ts'
 
 const words = z.array(z.string())
@@ -16,6 +17,7 @@ const shape = z.looseObject({
   env: z.record(z.string(), z.string()), credentials: words, containment: z.enum(['auto', 'cgroup', 'pidns', 'group']),
   worktree: z.looseObject({ repository: path, dir: path, branch: z.string(), base: z.string(), files: z.looseObject({ commit: z.string() }).optional() }).optional(),
   limits: limitsRule,
+  liveness: livenessRule.optional(), wake: z.literal(true).optional(),
 })
 
 /** What is wrong with it, as text; null if nothing is. */
