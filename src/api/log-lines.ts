@@ -9,7 +9,7 @@ export interface LogLine {
 }
 
 /** The facts that have lines. */
-export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed', 'capability.refused']
+export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed', 'capability.refused', 'supervisor.restarting', 'supervisor.held', 'supervisor.escalated']
 
 type Body<T extends FactBody['type']> = Extract<FactBody, { type: T }>
 
@@ -39,6 +39,9 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'process.answered': return lines('system', `answered: ${body.option ?? body.text} (by ${body.by})`)
     case 'capability.refused': return lines('system', `refused: ${body.detail}`)
     case 'process.exited': return lines('system', `ended: ${body.exit.reason} (${body.exit.code})`)
+    case 'supervisor.restarting': return lines('system', `child ${body.id} is restarted: ${body.cause}${body.group ? `; with it ${body.group.join(', ')}` : ''}`)
+    case 'supervisor.held': return lines('system', `child ${body.id} is held: ${body.cause}`)
+    case 'supervisor.escalated': return lines('system', `child ${body.id} failed ${body.times} times: all are stopped`)
     case 'model.failed': return [...(body.partial ? lines('assistant', body.partial) : []), ...lines('system', `model call failed: ${body.error}`)]
     case 'tool.finished': return lines('tool', `${body.name} ${body.outcome}: ${resultText(body)}`)
     case 'files.failed': return lines('system', `the files of step ${body.step} are not recorded: ${body.error}`)

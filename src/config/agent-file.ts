@@ -105,7 +105,7 @@ const keys = {
   restart: z.unknown().optional(),
 }
 /** What each driver has; anything else would be dropped in silence. */
-const OWN: Readonly<Record<DriverName, readonly (keyof typeof keys)[]>> = {
+const OWN: Readonly<Record<Exclude<DriverName, 'supervisor'>, readonly (keyof typeof keys)[]>> = {
   native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp'],
   acp: ['model', 'command', 'permissions', 'mode', 'grace', 'tools', 'deny', 'mcp'],
   command: ['command', 'format', 'grace'],

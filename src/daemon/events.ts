@@ -21,6 +21,7 @@ const EVENT_NAMES: Readonly<Partial<Record<FactType, string>>> = {
   'process.limited': 'process.status',
   'process.resumed': 'process.status',
   'process.rehydrated': 'process.status',
+  'restart.due': 'process.status',
   'process.held': 'process.status',
   'process.released': 'process.status',
   'process.frozen': 'process.drained',

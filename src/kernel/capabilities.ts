@@ -14,6 +14,7 @@ export const CAPABILITIES: Readonly<Record<DriverName, DriverCapabilities>> = {
   native: { messages: true, softPause: true },
   acp: { messages: true, softPause: true },
   command: { messages: false, softPause: false },
+  supervisor: { messages: false, softPause: true },
 }
 
 type Kind = Pick<ProcessSpec, 'driver' | 'format'>
@@ -29,7 +30,7 @@ export function isPlainCommand({ driver, format }: Kind): boolean {
 
 /** What an ended process goes on from. `rerun`: from nothing; it can only be run again, from its beginning. */
 export function goesOnFrom({ spec, sessionId, forkOf, progress }: Pick<Process, 'spec' | 'sessionId' | 'forkOf' | 'progress'>): 'context' | 'session' | 'rerun' {
-  if (spec.driver === 'native') return 'context'
+  if (spec.driver === 'native' || spec.driver === 'supervisor') return 'context'
   if (isPlainCommand(spec)) return 'rerun'
   // Nothing was asked of it yet: what waits is delivered to a session that begins.
   const untouched = CAPABILITIES[spec.driver].messages && progress.turn === 0

@@ -3,6 +3,7 @@
 // One row per fact type, exhaustive by type. Test: test/properties/fold.test.ts.
 import { KernelError } from './errors.ts'
 import { sameHold } from './holds.ts'
+import { answered, began, childAdded, childRemoved, childRestarting, groupRestarted, reborn } from './fold-supervision.ts'
 import { incarnate, transition } from './lifecycle.ts'
 import { textOf } from './message.ts'
 import { rangesAfter } from './ranges.ts'
@@ -20,7 +21,7 @@ const same = (process: Process): Process => process
 
 const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.forked'>]: Row<T> } = {
   'process.started': (p, b, f) => ({
-    ...p,
+    ...began(p),
     life: transition(p.life, { type: 'start', attached: b.attached }),
     ...meteredAs(b),
     ...notCompacting(p),
@@ -62,11 +63,12 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...notAsking(p),
     life: transition(p.life, { type: 'terminate', exit: b.exit }),
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
+    ...(b.holds ? { keeps: b.holds } : {}),
   }),
   'process.reaped': (p) => ({ ...p, life: transition(p.life, { type: 'reap' }), handle: null }),
   'process.reparented': (p, b) => ({ ...p, parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer === 'nobody' ? null : b.payer }) }),
   'process.resumed': (p, b, f) => ({
-    ...unmetered(b.rerun ? withoutSession(p) : p),
+    ...unmetered(reborn(b.rerun ? withoutSession(p) : p, b, f.seq)),
     pid: b.pid,
     life: incarnate(),
     ...(b.spec ? { spec: b.spec, specSeq: f.seq } : {}),
@@ -107,7 +109,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     usage: b.step > p.progress.step ? { ...p.usage, steps: p.usage.steps + 1 } : p.usage,
   }),
   'model.finished': (p, b) => ({
-    ...p,
+    ...answered(p),
     progress: { ...unreserved(p.progress), modelOpen: false, attempt: 0, ...whole(b), lastText: lastText(b.message) ?? p.progress.lastText },
     usage: charge(p.usage, b.usage),
   }),
@@ -117,7 +119,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...(b.window === undefined ? {} : { context: { ...contextOf(p), window: b.window } }),
   }),
   'usage.measured': (p, { measured }) => ({ ...p, usage: measure(p.usage, measured) }),
-  'model.failed': (p, b) => ({ ...p, progress: { ...unreserved(p.progress), modelOpen: false }, usage: b.usage ? charge(p.usage, b.usage) : p.usage }),
+  'model.failed': (p, b) => ({ ...p, progress: { ...unreserved(p.progress), modelOpen: false }, usage: b.usage ? charge(p.usage, b.usage) : p.usage, ...(b.retryInMs === null && b.status !== null ? { refused: b.status } : {}) }),
   'tool.started': (p, b) => ({
     ...p,
     progress: { ...p.progress, openCalls: [...p.progress.openCalls, { callId: b.callId, name: b.name, effect: b.effect }] },
@@ -149,6 +151,13 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'files.failed': (p, b) => ({ ...p, note: brief(`files of step ${b.step} not recorded: ${b.error}`) }),
   'child.spent': (p, { spent }) => ({ ...p, below: addSpent(p.below, spent) }),
   'message.sent': (p) => ({ ...p, usage: { ...p.usage, messagesSent: p.usage.messagesSent + 1 } }),
+  'restart.due': (p, { at, dueMono }) => (p.restart ? { ...p, restart: { ...p.restart, at, dueMono } } : p),
+  'supervisor.added': childAdded,
+  'supervisor.removed': childRemoved,
+  'supervisor.restarting': childRestarting,
+  'supervisor.restarted': groupRestarted,
+  'supervisor.held': same,
+  'supervisor.escalated': same,
   'child.spawned': same,
   'child.exited': same,
   'child.suspended': same,

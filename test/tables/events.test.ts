@@ -9,6 +9,7 @@ const NAMES = new Set([
   'process.spawned', 'process.output', 'process.status', 'process.incoming', 'process.error', 'process.queue', 'process.ready', 'process.working',
   'process.drained', 'process.usage', 'process.exited', 'process.reaped', 'process.forked', 'process.pinned', 'signal.sent', 'signal.escalated', 'step.started', 'step.finished', 'tool.started', 'tool.finished',
   'checkpoint.written', 'checkpoint.failed', 'child.spawned', 'child.exited', 'child.suspended', 'child.resumed',
+  'supervisor.added', 'supervisor.removed', 'supervisor.restarting', 'supervisor.restarted', 'supervisor.held', 'supervisor.escalated',
   'context.window', 'compaction.started', 'compaction.failed', 'context.compacted', 'limit.warned', 'mcp.servers',
 ])
 
