@@ -55,6 +55,7 @@ class Stage {
     }
     return {
       intent: INTENT, dispose: result, stop: result, members: () => Promise.resolve([]), freeze: () => Promise.resolve(), thaw: () => Promise.resolve(),
+      measure: () => null, limitMemory: () => undefined, used: new Promise(() => undefined),
       spawn: () => (program ? Promise.resolve(program) : Promise.reject(new KernelError('INTERNAL', 'no program'))),
     }
   }

@@ -4,6 +4,7 @@ import type { OsHandle } from '../../kernel/types.ts'
 import type { OsSignal } from './handle.ts'
 import type { Output } from './holders.ts'
 import type { Waiting } from './ladder.ts'
+import type { CageUse } from './use.ts'
 
 export interface Cage {
   readonly waiting: Waiting
@@ -24,6 +25,10 @@ export interface Cage {
   /** PIDs of living members, zombies left out */
   members(): readonly number[]
   isEmpty(): boolean
+  /** what all that was ever inside has used, and what is in memory now; null where nobody tells */
+  measure(): CageUse | null
+  /** how much memory all together may have; who has no means to see to it only measures with more care. Null: as much as there is */
+  limitMemory(bytes: number | null): void
   /** signals each member, one by one */
   signalMembers(signal: 'SIGTERM' | 'SIGINT'): void
   kill(): void

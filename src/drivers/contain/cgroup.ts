@@ -6,9 +6,12 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, watch, writeFileSync }
 import { join, relative } from 'node:path'
 import type { OsHandle } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
+import { cpuTimeOf, limitMemory, memoryOf } from './cgroup-use.ts'
 import { handleOf, signalGroup, signalOne } from './handle.ts'
 import type { OsSignal } from './handle.ts'
 import { isZombie, readRow } from './proc.ts'
+import { residentIn, usesOf } from './use.ts'
+import type { CageUse } from './use.ts'
 
 /** cgroup.events tells by inotify; this is for a system that has run out of watches. */
 const POLL_MS = 50
@@ -19,10 +22,15 @@ const ENTER = 'echo $$ > "$0" || exit 125; exec "$@"'
 export class CgroupCage implements Cage {
   readonly waiting = { pollMs: POLL_MS, watch: (wake: () => void) => watchEvents(this.#dir, wake) }
   readonly #dir: string
+  /** the system keeps its memory below the limit */
+  readonly #holdsMemory: boolean
+  #memoryBytes: number | null = null
+  #made = false
 
   /** The directory is made when the first program enters. */
-  constructor(dir: string) {
+  constructor(dir: string, holdsMemory = false) {
     this.#dir = dir
+    this.#holdsMemory = holdsMemory
   }
 
   look(look: () => void): void {
@@ -35,6 +43,8 @@ export class CgroupCage implements Cage {
 
   enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    if (!this.#made && this.#memoryBytes !== null && this.#holdsMemory) limitMemory(this.#dir, this.#memoryBytes)
+    this.#made = true
     return ['/bin/sh', '-c', ENTER, join(this.#dir, 'cgroup.procs'), ...argv]
   }
 
@@ -53,6 +63,19 @@ export class CgroupCage implements Cage {
       const row = readRow(pid)
       return row !== null && !isZombie(row)
     })
+  }
+
+  measure(): CageUse | null {
+    const cpuTimeMs = cpuTimeOf(this.#dir)
+    if (cpuTimeMs === null) return null
+    const memory = memoryOf(this.#dir)
+    const rssBytes = memory?.nowBytes ?? residentIn(usesOf(pidsBelow(this.#dir)), this.#memoryBytes)
+    return { cpuTimeMs, rssBytes, peakRssBytes: memory?.peakBytes ?? null, outOfMemory: memory?.isOut ?? false }
+  }
+
+  limitMemory(bytes: number | null): void {
+    this.#memoryBytes = bytes
+    if (this.#made && this.#holdsMemory) limitMemory(this.#dir, bytes)
   }
 
   isEmpty(): boolean {

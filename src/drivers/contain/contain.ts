@@ -2,6 +2,7 @@
 // Owns the contract of all kinds; cgroup.ts, pidns.ts and group.ts keep it. Tests: test/processes/contain*.test.ts.
 import type { ContainmentIntent, ContainmentKind, OsHandle } from '../../kernel/types.ts'
 import type { Readable, Writable } from 'node:stream'
+import type { CageUse } from './use.ts'
 
 /** How a program is to be started. No shell: `argv` is what runs. */
 export interface SpawnRequest {
@@ -49,6 +50,12 @@ export interface StopResult {
   readonly survivors: readonly number[]
 }
 
+/** What the programs of a containment have used since it was made; memory is as it is now. */
+export interface Metered extends CageUse {
+  /** what they wrote to stdout and stderr, as far as it was read */
+  readonly outputBytes: number
+}
+
 /** Owns every program of one incarnation. */
 export interface Containment {
   readonly intent: ContainmentIntent
@@ -56,6 +63,12 @@ export interface Containment {
   spawn(request: SpawnRequest): Promise<Program>
   /** PIDs of living members (zombies do not count) */
   members(): Promise<readonly number[]>
+  /** What all its programs have used so far, also those that have ended, and at the end what they had; null if there was none, or nobody tells. */
+  measure(): Metered | null
+  /** How much memory its programs may have together, where the system sees to it; null: as much as there is. */
+  limitMemory(bytes: number | null): void
+  /** resolves with the first program that is started */
+  readonly used: Promise<void>
   freeze(): Promise<void>
   thaw(): Promise<void>
   /** The stop ladder: signal + SIGCONT, grace, kill of the whole containment, wait until it is empty (5 s at most). */

@@ -1,11 +1,13 @@
 // The container of one daemon: makes a containment per incarnation, of the strongest kind that works here, keeps the
 // guardian, and ends what an earlier daemon of the same home left. Whoever opens it holds the home's lock.
 // Nothing of it is left once it is disposed. Tests: test/processes/contain*.test.ts.
+import { mkdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { KernelError } from '../../kernel/errors.ts'
 import type { ContainmentIntent, ContainmentKind, OsHandle } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
+import { enableMemory, hasMemory } from './cgroup-use.ts'
 import { CgroupCage, removeCgroup } from './cgroup.ts'
 import type { Container, Containment, StopResult } from './contain.ts'
 import { OwnedContainment } from './containment.ts'
@@ -46,8 +48,9 @@ export async function openContainer({ stateDir, daemonId, log }: ContainerOption
   const { probes, tools } = await probeAll({ cgroupDir: dir, markerFor })
   const cgroupDir = probes.some(({ kind, ok }) => kind === 'cgroup' && ok) ? dir : null
   if (cgroupDir === null && cgroups !== null) removeCgroup(cgroups)
+  const holdsMemory = cgroupDir !== null && handMemory(place, cgroupDir)
   const namespaces = tools === null ? null : new Namespaces(tools, markerFor('init'))
-  return new OwnedContainer({ tag, place, cgroupDir, probes, namespaces, pool: new FifoPool(join(home, `${PIPES}${tag}`)), guardian, log })
+  return new OwnedContainer({ tag, place, cgroupDir, holdsMemory, probes, namespaces, pool: new FifoPool(join(home, `${PIPES}${tag}`)), guardian, log })
 }
 
 const PIPES = 'pipes-'
@@ -56,6 +59,8 @@ interface Parts {
   readonly tag: string
   readonly place: Place
   readonly cgroupDir: string | null
+  /** cgroups here can keep a memory limit */
+  readonly holdsMemory: boolean
   readonly probes: Container['probes']
   /** null if they do not work here */
   readonly namespaces: Namespaces | null
@@ -83,7 +88,7 @@ class OwnedContainer implements Container {
     if (probe?.ok !== true) throw new KernelError('INVALID', `Containment ${chosen} does not work here: ${probe?.detail ?? 'it is not supported'}`, { kind: chosen })
     const marker = markerOf({ uuid, pid: String(pid), daemon: this.#parts.tag, boot: bootId() })
     const path = chosen === 'cgroup' && this.#parts.cgroupDir !== null ? join(this.#parts.cgroupDir, `${uuid}.${pid}`) : null
-    return { kind: chosen, path, marker }
+    return { kind: chosen, path, marker, ...(path !== null && this.#parts.holdsMemory ? { holdsMemory: true } : {}) }
   }
 
   open(intent: ContainmentIntent, tmpDir: string): Promise<Containment> {
@@ -116,8 +121,15 @@ class OwnedContainer implements Container {
   #cageOf(intent: ContainmentIntent): Cage {
     const { namespaces, guardian } = this.#parts
     if (intent.kind === 'pidns' && namespaces !== null) return new PidnsCage(namespaces)
-    return intent.path === null ? new GroupCage(intent.marker, guardian) : new CgroupCage(intent.path)
+    return intent.path === null ? new GroupCage(intent.marker, guardian) : new CgroupCage(intent.path, intent.holdsMemory)
   }
+}
+
+/** From the place down to the programs' own; nobody else's place is changed for it. */
+function handMemory({ dir, isOurs }: Place, cgroupDir: string): boolean {
+  if (dir === null || !(isOurs ? hasMemory(dir, 'controllers') : hasMemory(dir, 'subtree_control'))) return false
+  mkdirSync(cgroupDir, { recursive: true, mode: 0o700 })
+  return enableMemory([dir, dirname(cgroupDir), cgroupDir])
 }
 
 async function removeOldPipes(home: string): Promise<void> {

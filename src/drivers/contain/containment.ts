@@ -4,7 +4,7 @@
 import { KernelError } from '../../kernel/errors.ts'
 import type { ContainmentIntent } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
-import type { Containment, Ladder, Program, SpawnRequest, StopResult } from './contain.ts'
+import type { Containment, Ladder, Metered, Program, SpawnRequest, StopResult } from './contain.ts'
 import { climb, until } from './ladder.ts'
 import type { Rungs } from './ladder.ts'
 import { environmentOf } from './marker.ts'
@@ -34,6 +34,11 @@ export class OwnedContainment implements Containment {
   readonly #pool: FifoPool
   readonly #disposed: (containment: OwnedContainment) => void
   readonly #programs = new Set<OwnedProgram>()
+  readonly #firstStart = Promise.withResolvers<void>()
+  /** written by programs that are let go of */
+  #outputBytes = 0
+  /** at the end */
+  #last: Metered | null = null
   #used = false
   #closed = false
   #frozen = false
@@ -61,6 +66,7 @@ export class OwnedContainment implements Containment {
     }
     this.#assertOpen()
     this.#used = true
+    this.#firstStart.resolve()
     const argv = this.#cage.enter([program, ...request.argv.slice(1)], request.cwd)
     const env = { ...request.env, ...environmentOf(this.intent.marker), TMPDIR: this.#tmpDir }
     const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, this.#cage)
@@ -69,6 +75,22 @@ export class OwnedContainment implements Containment {
 
   members(): Promise<readonly number[]> {
     return Promise.resolve(this.#used ? this.#cage.members() : [])
+  }
+
+  get used(): Promise<void> {
+    return this.#firstStart.promise
+  }
+
+  measure(): Metered | null {
+    if (this.#last !== null || !this.#used) return this.#last
+    const use = this.#cage.measure()
+    if (use === null) return null
+    const outputBytes = [...this.#programs].reduce((sum, program) => sum + program.outputBytes, this.#outputBytes)
+    return { ...use, outputBytes }
+  }
+
+  limitMemory(bytes: number | null): void {
+    this.#cage.limitMemory(bytes)
   }
 
   async freeze(): Promise<void> {
@@ -94,6 +116,7 @@ export class OwnedContainment implements Containment {
     const result = await climb(this.#rungs(), { signal: 'SIGKILL', graceMs: 0 })
     if (result.outcome === 'survived') return result
     for (const program of this.#programs) program.release()
+    this.#last = this.measure()
     this.#programs.clear()
     const removed = await until(() => this.#cage.remove(), REMOVE_MS, { ...this.#cage.waiting, watch: () => () => {} })
     if (!removed) return { outcome: 'survived', survivors: this.#cage.members() }
@@ -103,7 +126,11 @@ export class OwnedContainment implements Containment {
 
   // A long life has many programs: those that are over are let go of at the next start.
   #own(program: OwnedProgram): Program {
-    for (const earlier of this.#programs) if (earlier.released) this.#programs.delete(earlier)
+    for (const earlier of this.#programs) {
+      if (!earlier.released) continue
+      this.#outputBytes += earlier.outputBytes
+      this.#programs.delete(earlier)
+    }
     this.#programs.add(program)
     this.#cage.hears(program.handle, [program.stdout, program.stderr])
     program.onEnd(() => this.#cage.ended(program.handle))

@@ -10,6 +10,8 @@ import type { OsSignal } from './handle.ts'
 import { census, isZombie, togetherSoon } from './proc.ts'
 import type { Census, MarkedRow, Readable } from './proc.ts'
 import { Still } from './still.ts'
+import { MemberMeter } from './use.ts'
+import type { CageUse } from './use.ts'
 
 /** Nothing tells us that a foreign process has ended: we look. */
 const POLL_MS = 20
@@ -35,6 +37,8 @@ export class GroupCage implements Cage {
   /** groups and members that SIGKILL was sent to */
   readonly #killed = new Set<string>()
   readonly #still = new Still(() => this.#scan())
+  readonly #meter = new MemberMeter()
+  #memoryBytes: number | null = null
 
   /** `everybody` for the marker of an earlier daemon, whose programs may be older than we are */
   constructor(marker: string, witness: Witness, readable: Readable = 'younger') {
@@ -59,6 +63,7 @@ export class GroupCage implements Cage {
     this.#groups.add(handle.pgid)
     this.#killed.delete(groupKey(handle))
     this.#known.set(handle.pid, handle)
+    this.#meter.admit()
     this.#tell(handle)
   }
 
@@ -69,6 +74,7 @@ export class GroupCage implements Cage {
   // between, and a group that it does not know keeps its members without a marker.
   ended(handle: OsHandle): void {
     this.#known.delete(handle.pid)
+    this.#meter.ended(handle.pid)
     if (groupHasMembers(handle.pgid)) this.#vouchBy(handle)
     else this.#groups.delete(handle.pgid)
     this.#forget(handle)
@@ -85,6 +91,14 @@ export class GroupCage implements Cage {
 
   members(): readonly number[] {
     return this.#scan().map((handle) => handle.pid)
+  }
+
+  measure(): CageUse | null {
+    return this.#meter.look(this.members(), this.#memoryBytes)
+  }
+
+  limitMemory(bytes: number | null): void {
+    this.#memoryBytes = bytes
   }
 
   // While one that we know lives, there is no need to read the whole table.

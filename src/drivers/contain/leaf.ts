@@ -11,15 +11,17 @@ const LEAF = 'reeve-daemon'
 export interface Place extends Disposable {
   /** the directory in which cgroups are made; null without cgroup v2 */
   readonly dir: string | null
+  /** it was given to the daemon alone */
+  readonly isOurs: boolean
 }
 
 /** Moves to the leaf if that is to be; its disposal moves back and leaves nothing. */
 export function settleIn(own: string | null = findOwnCgroup()): Place {
-  if (own === null) return { dir: null, [Symbol.dispose]: () => {} }
+  if (own === null) return { dir: null, isOurs: false, [Symbol.dispose]: () => {} }
   const isInLeaf = basename(own) === LEAF
   const dir = isInLeaf ? dirname(own) : own
-  if (!isInLeaf && !(isAlone(own) && hasMoved(join(own, LEAF)))) return { dir, [Symbol.dispose]: () => {} }
-  return { dir, [Symbol.dispose]: () => leave(dir) }
+  if (!isInLeaf && !(isAlone(own) && hasMoved(join(own, LEAF)))) return { dir, isOurs: false, [Symbol.dispose]: () => {} }
+  return { dir, isOurs: true, [Symbol.dispose]: () => leave(dir) }
 }
 
 function isAlone(cgroup: string): boolean {

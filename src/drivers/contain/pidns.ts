@@ -12,6 +12,8 @@ import type { Namespace } from './namespace.ts'
 import type { Namespaces } from './namespaces.ts'
 import { childrenOf, isStopped, isZombie, readRow } from './proc.ts'
 import { standsStill, Still } from './still.ts'
+import { MemberMeter } from './use.ts'
+import type { CageUse } from './use.ts'
 
 /** The ends of programs and of the namespace are told at once; that of an orphan is not, so we look. */
 const POLL_MS = 50
@@ -26,6 +28,8 @@ export class PidnsCage implements Cage {
   readonly #outputs = new Map<number, readonly Output[]>()
   readonly #unheld = new Unheld()
   readonly #still = new Still(() => this.#toStop())
+  readonly #meter = new MemberMeter()
+  #memoryBytes: number | null = null
   #namespace: Namespace | null = null
   #preparing: Promise<void> | null = null
   #closed = false
@@ -53,6 +57,7 @@ export class PidnsCage implements Cage {
 
   admit(proxy: OsHandle): void {
     this.#proxies.set(proxy.pid, proxy)
+    this.#meter.admit()
     this.#looking ??= setInterval(() => this.#lookBehind(), HIDDEN_MS).unref()
   }
 
@@ -62,6 +67,7 @@ export class PidnsCage implements Cage {
 
   ended(proxy: OsHandle): void {
     this.#proxies.delete(proxy.pid)
+    this.#meter.ended(proxy.pid)
     this.#outputs.delete(proxy.pid)
     if (this.#proxies.size > 0 || this.#looking === null) return
     clearInterval(this.#looking)
@@ -82,6 +88,16 @@ export class PidnsCage implements Cage {
 
   members(): readonly number[] {
     return this.#scan().map((handle) => handle.pid)
+  }
+
+  // A proxy takes over what its program has used when that ends, so it is counted with the members.
+  measure(): CageUse | null {
+    const proxies = [...this.#proxies.keys()]
+    return this.#meter.look([...new Set([...proxies, ...this.members()])], this.#memoryBytes)
+  }
+
+  limitMemory(bytes: number | null): void {
+    this.#memoryBytes = bytes
   }
 
   // Orphans become children of the init: with no proxy alive, nobody can be anywhere else.

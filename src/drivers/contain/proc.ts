@@ -177,7 +177,7 @@ function listOrNone(dir: string): string[] {
 
 // A process may end between any two reads (ENOENT, ESRCH) or belong to somebody else (EACCES): it is not there for us.
 // This is done for each process that there is, again and again: `readFileSync` would take more than twice the time.
-function readOrNull(path: string): string | null {
+export function readOrNull(path: string): string | null {
   let fd: number
   try {
     fd = openSync(path, 'r')

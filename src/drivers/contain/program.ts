@@ -57,6 +57,10 @@ export class OwnedProgram implements Program {
     return this.#ended
   }
 
+  get outputBytes(): number {
+    return this.stdout.bytes + this.stderr.bytes
+  }
+
   /** it has ended and holds no descriptor of ours */
   get released(): boolean {
     return this.#ended && this.stdout.closedPipe && this.stderr.closedPipe

@@ -21,6 +21,7 @@ export class FifoReader extends Readable implements Output {
   readonly #fd: number
   readonly #inner: Socket
   readonly #timers: NodeJS.Timeout[] = []
+  #bytes = 0
   #done = false
 
   /** Takes over the descriptor, which must be the non-blocking read end of a pipe. */
@@ -33,6 +34,11 @@ export class FifoReader extends Readable implements Output {
     this.#inner.on('end', () => this.finish())
     // A pipe cannot fail half-way: whatever this is, nothing more will come.
     this.#inner.on('error', () => this.finish())
+  }
+
+  /** what was read of the pipe so far */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /** the descriptor is given back; what was read may still wait for the consumer */
@@ -70,17 +76,22 @@ export class FifoReader extends Readable implements Output {
 
   #accept(chunk: Buffer): void {
     this.#timers[0]?.refresh()
-    if (!this.push(chunk)) this.#inner.pause()
+    if (!this.#take(chunk)) this.#inner.pause()
+  }
+
+  #take(chunk: Buffer): boolean {
+    this.#bytes += chunk.length
+    return this.push(chunk)
   }
 
   // First what our socket has read already, then what the kernel still holds: the descriptor does not block.
   #drainInner(): void {
-    for (let chunk = this.#inner.read(); chunk !== null; chunk = this.#inner.read()) this.push(chunk)
+    for (let chunk = this.#inner.read(); chunk !== null; chunk = this.#inner.read()) this.#take(chunk)
     if (this.#inner.readableEnded || this.#inner.destroyed) return
     for (let taken = 0; taken < DRAIN_BYTES;) {
       const chunk = readNow(this.#fd)
       if (chunk === null) return
-      this.push(chunk)
+      this.#take(chunk)
       taken += chunk.length
     }
   }
