@@ -4,7 +4,7 @@
 import { KernelError } from './errors.ts'
 import { MAX_STEPS } from './exit.ts'
 import { heldByBudget, stepsLeft } from './limits.ts'
-import { hold } from './pausing.ts'
+import { hold } from './holding.ts'
 import { areRanges } from './ranges.ts'
 import { terminate } from './release.ts'
 import { isEnding } from './status.ts'

@@ -1,7 +1,7 @@
 // Budgets of one process: what it has used against what it may use, asked before each call, or after each report of an
 // agent that others wrote. Owns the hold `budget`. Test: test/tables/reporting.test.ts.
 import { isExternal } from './capabilities.ts'
-import { hold } from './pausing.ts'
+import { hold } from './holding.ts'
 import { terminate } from './release.ts'
 import type { LimitName, Limits, Process, Usage, Uuid } from './types.ts'
 import type { Work } from './work.ts'

@@ -4,7 +4,7 @@
 // What is hashed is all of name, input and result, so that looking again at something that changes is no loop.
 // Test: test/tables/loops.test.ts.
 import { isExternal } from './capabilities.ts'
-import { hold } from './pausing.ts'
+import { hold } from './holding.ts'
 import { isSuspended } from './status.ts'
 import type { FactBody, ToolOutcome } from './facts.ts'
 import type { InputOf } from './inputs.ts'

@@ -2,40 +2,13 @@
 // Owns when a turn begins (`settle`), which is the only place that starts one. Test: test/tables/pausing.test.ts.
 import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { COMPLETED } from './exit.ts'
-import { sameHold } from './holds.ts'
+import { hasNothingToDrain, tellAncestors } from './holding.ts'
 import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
 import { livingAncestors } from './tree.ts'
 import type { PendingSignal } from './signals.ts'
 import type { Hold, PendingAsk, Process, QueuedMessage, Sender, Stopping, Uuid } from './types.ts'
 import type { Work } from './work.ts'
-
-/** Adds a hold to a running process; the same hold twice is one. True if it is new. */
-export function hold(work: Work, uuid: Uuid, added: Hold, freeze: boolean): boolean {
-  const process = work.need(uuid)
-  if (process.life.state !== 'running') return false
-  const known = process.life.holds.some((other) => sameHold(other, added))
-  if (known && !freeze) return false
-  const first = process.life.holds.length === 0
-  const held = known ? process : work.emit(uuid, { type: 'process.held', hold: added, mono: work.now.mono })
-  if (first) tellAncestors(work, held, { suspended: true, reason: added.reason, by: added.by })
-  pauseDriver(work, held, freeze, first)
-  return !known
-}
-
-function pauseDriver(work: Work, process: Process, freeze: boolean, first: boolean): void {
-  const { life } = process
-  if (life.state !== 'running' || !life.attached || !(first || freeze)) return
-  const idle = life.activity === 'ready'
-  if (idle && !life.drained) work.emit(process.uuid, { type: 'process.drained', inFlight: null })
-  const { softPause } = CAPABILITIES[process.spec.driver]
-  work.effect({ type: 'driver.pause', uuid: process.uuid, pid: process.pid, freeze: freeze || !softPause || hasNothingToDrain(process) })
-}
-
-/** An agent of others that waits for a message or an answer gets none while it is held: it is frozen, so that it burns nothing. */
-function hasNothingToDrain({ spec, life }: Process): boolean {
-  return isExternal(spec) && life.state === 'running' && (life.activity === 'ready' || life.activity === 'waiting')
-}
 
 /** It came to a boundary while it is held: it is drained, and one of others is frozen. */
 export function freezeDrained(work: Work, process: Process): void {
@@ -86,15 +59,6 @@ function wake(work: Work, process: Process, by: Sender, asks: Process['asks'] = 
 function tellAnswers(work: Work, { uuid, pid }: Process, asks: readonly PendingAsk[]): void {
   for (const { id, answer } of asks) {
     if (answer) work.effect({ type: 'driver.answer', uuid, pid, id, option: answer.option, text: answer.text })
-  }
-}
-
-type FamilyNews = { readonly suspended: true; readonly reason: string; readonly by: Sender } | { readonly suspended: false; readonly by: Sender }
-
-function tellAncestors(work: Work, process: Process, news: FamilyNews): void {
-  for (const ancestor of livingAncestors(work, process)) {
-    if (news.suspended) work.emit(ancestor.uuid, { type: 'child.suspended', child: process.uuid, reason: news.reason, by: news.by })
-    else work.emit(ancestor.uuid, { type: 'child.resumed', child: process.uuid, by: news.by })
   }
 }
 

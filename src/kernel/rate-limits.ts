@@ -3,7 +3,8 @@
 // An agent that ended by its limit comes back suspended, as a new incarnation of its session.
 // Test: test/tables/rate-limits.test.ts.
 import { continueObstacle } from './modes.ts'
-import { hold, release } from './pausing.ts'
+import { hold } from './holding.ts'
+import { release } from './pausing.ts'
 import { terminate } from './release.ts'
 import { beginHeld } from './spawning.ts'
 import { isEnding } from './status.ts'
