@@ -9,7 +9,7 @@ import { iso, isoOrNull, localTime } from './times.ts'
 import type { ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
 import type { SignalState } from '../kernel/signals.ts'
-import type { CallUsage, Clock, Hold, Life, Process, ProcessSpec, Uuid } from '../kernel/types.ts'
+import type { CallUsage, Clock, Hold, HoldReason, Life, Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 
 const HOST = hostname()
 
@@ -174,8 +174,12 @@ function noteOf(process: Process): string | null {
   if (life.state !== 'running') return process.note
   if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note)
   const held = life.holds.map(holdWords).join(', ')
-  return `paused: ${held}${life.drained ? '' : ' (draining)'}`
+  const why = life.holds.some(({ reason }) => WITH_EVIDENCE.has(reason)) && process.note !== null ? ` (${process.note})` : ''
+  return `paused: ${held}${why}${life.drained ? '' : ' (draining)'}`
 }
+
+/** Holds whose evidence is the last note. */
+const WITH_EVIDENCE: ReadonlySet<HoldReason> = new Set<HoldReason>(['loop', 'breaker'])
 
 /** `by user`, `rate limit until 14:05` */
 function holdWords({ reason, by, at, until }: Hold): string {

@@ -1,0 +1,192 @@
+// Rate limits with a known end: held until then, woken by themselves only where that was asked for, by the wall clock, which
+// jumps, and over restarts of the daemon. The deadlines are watched by the daemon's own timer on a clock that is wound by hand.
+import { describe, expect, test } from 'vitest'
+import { Deadlines } from '../../src/daemon/deadlines.ts'
+import { wallDeadlineOf } from '../../src/kernel/deadline.ts'
+import { wakesAt } from '../../src/kernel/rate-limits.ts'
+import { statusOf } from '../../src/kernel/status.ts'
+import { HandClock } from '../support/clock.ts'
+import { Player } from '../support/kernel/transcript.ts'
+import { WALL } from '../support/kernel/world.ts'
+import type { Report } from '../../src/kernel/reports.ts'
+import type { Hold, Process } from '../../src/kernel/types.ts'
+
+const HOUR = 3_600_000
+const SPREAD = 30_000
+const UNTIL = WALL + 2 * HOUR
+
+function player(script: string, wake = true): Player {
+  const made = new Player()
+  const [spawn = '', ...rest] = script.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  made.play(`.${spawn}`)
+  const row = made.world.row('a') as Process
+  if (wake) made.world.overlay.put({ ...row, spec: { ...row.spec, wake: true } })
+  made.play(rest.map((line) => `.${line}`).join('\n'))
+  return made
+}
+
+function say(made: Player, report: Report): unknown {
+  const { effects } = made.world.step({ type: 'report', reply: 1, uuid: 'a', pid: row(made).pid, report })
+  return effects.find((effect) => effect.type === 'reply')?.value
+}
+
+const row = (made: Player): Process => made.world.row('a') as Process
+const holds = (made: Player): readonly Hold[] => (row(made).life as { holds?: readonly Hold[] }).holds ?? []
+const LIMITED: Report = { type: 'model.failed', step: 1, attempt: 1, error: '429', status: 429, retryInMs: null, resumeAt: UNTIL }
+
+describe('a native agent', () => {
+  const ASKED = 'spawn a\nstart a\nreport a up\nreport a model 1'
+
+  test('is held until the limit is over, and its driver waits', () => {
+    const made = player(ASKED, false)
+    expect(say(made, LIMITED)).toEqual({ type: 'ack', ack: 'held' })
+    expect(holds(made)).toEqual([{ reason: 'rate-limit', by: 'system', at: WALL, until: UNTIL }])
+    expect(statusOf(row(made))).toBe('suspended')
+    expect(JSON.stringify(made.world.journal.get('a')?.find(({ body }) => body.type === 'model.failed'))).not.toContain('resumeAt')
+  })
+
+  test('does not wake by itself unless that was asked for', () => {
+    const made = player(ASKED, false)
+    say(made, LIMITED)
+    expect(wallDeadlineOf(row(made))).toBeNull()
+    made.world.wind(100 * HOUR)
+    made.play('.tick a')
+    expect(statusOf(row(made))).toBe('suspended')
+  })
+
+  test('a person is always free to try', () => {
+    const made = player(ASKED, false)
+    say(made, LIMITED)
+    expect(made.play('resume a')).toContain('driver.unpause a#1')
+    expect(statusOf(row(made))).toBe('working')
+  })
+
+  test('wakes when it is over, a little later, and not before', () => {
+    const made = player(ASKED)
+    say(made, LIMITED)
+    const at = wallDeadlineOf(row(made)) ?? 0
+    expect(at).toBeGreaterThanOrEqual(UNTIL)
+    expect(at).toBeLessThanOrEqual(UNTIL + SPREAD)
+    made.world.wind(at - WALL - 1)
+    expect(made.play('tick a')).not.toContain('process.released')
+    made.world.wind(1)
+    expect(made.play('tick a')).toContain('process.released')
+    expect(statusOf(row(made))).toBe('working')
+  })
+
+  test('what a person paused meanwhile stays paused', () => {
+    const made = player(ASKED)
+    say(made, LIMITED)
+    made.play('.signal SIGPAUSE a')
+    made.world.wind(3 * HOUR)
+    made.play('.tick a')
+    expect(holds(made).map(({ reason }) => reason)).toEqual(['user'])
+  })
+
+  test('a daemon that starts in between wakes it in time, and one that starts after that at once', () => {
+    for (const slept of [HOUR, 5 * HOUR]) {
+      const made = player(ASKED)
+      say(made, LIMITED)
+      made.play('.report a drained')
+      made.world.restart(5)
+      made.world.wall += slept
+      made.play('.boot a\n.tick a')
+      expect(holds(made)).toHaveLength(slept === HOUR ? 1 : 0)
+      made.world.wind(2 * HOUR)
+      expect(made.play('tick a').includes('-> start a#2')).toBe(slept === HOUR)
+    }
+  })
+
+  test('one that wraps up has no time for it', () => {
+    const made = player('spawn a interactive\nstart a\nreport a up\nhandle a SIGTERM message\nreport a model 1\nsignal SIGTERM a grace=5000')
+    expect(say(made, LIMITED)).toEqual({ type: 'ack', ack: 'stop' })
+    expect(row(made).life).toMatchObject({ state: 'zombie', exit: { signal: 'SIGTERM', cause: 'person' } })
+  })
+})
+
+describe('an agent of others', () => {
+  test('that goes on with its turn when the limit is over', () => {
+    const made = player('spawn a acp\nstart a\nreport a up session=s')
+    expect(say(made, { type: 'turn.ended', turn: 1, outcome: 'error', error: 'limit', resumeAt: UNTIL })).toEqual({ type: 'ack', ack: 'held' })
+    expect(row(made)).toMatchObject({ progress: { turn: 1, turnOpen: true }, life: { drained: true } })
+    made.world.wind(3 * HOUR)
+    expect(made.play('tick a')).toContain('driver.proceed a#1')
+  })
+
+  test('that ended comes back suspended in its session, when everything of it is gone', () => {
+    const made = player('spawn a command lines\nstart a\nreport a up\nreport a session s')
+    say(made, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
+    expect(row(made).life).toMatchObject({ state: 'zombie', exit: { cause: 'limit', code: 1, resumeAt: UNTIL } })
+    made.play('.released a')
+    expect(row(made)).toMatchObject({ pid: 2, sessionId: 's', life: { state: 'running', attached: false, holds: [{ reason: 'rate-limit', until: UNTIL, wake: true }] } })
+    made.world.wind(3 * HOUR)
+    expect(made.play('tick a')).toContain('-> start a#2')
+  })
+
+  test.each([
+    ['has no session', 'spawn a command lines\nstart a\nreport a up', 'failed'],
+    ['was stopped by a person', 'spawn a command lines\nstart a\nreport a up\nreport a session s\nsignal SIGTERM a', 'stopped'],
+  ])('that %s does not', (_, script, status) => {
+    const made = player(script)
+    say(made, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
+    made.play('.released a')
+    expect(statusOf(row(made))).toBe(status)
+  })
+
+  test('that is killed while it waits stays dead', () => {
+    const made = player('spawn a command lines\nstart a\nreport a up\nreport a session s')
+    say(made, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
+    made.play('.released a\n.signal SIGKILL a')
+    made.world.wind(3 * HOUR)
+    made.play('.tick a')
+    expect(statusOf(row(made))).toBe('stopped')
+  })
+})
+
+test('who waits for the same limit wakes one after another', () => {
+  const hold: Hold = { reason: 'rate-limit', by: 'system', at: 0, until: 1_000, wake: true }
+  const times = ['000000', '7fffff', 'ffffff'].map((end) => wakesAt(`01960000-0000-7000-8000-000000${end}`, hold))
+  expect(times).toEqual([1_000, 1_000 + SPREAD / 2 - 1, 1_000 + SPREAD])
+})
+
+describe('the timer', () => {
+  function watching(): { clock: HandClock; due: string[]; deadlines: Deadlines; at: number } {
+    const made = player('spawn a\nstart a\nreport a up\nreport a model 1')
+    say(made, LIMITED)
+    made.play('.report a drained')
+    const clock = new HandClock()
+    const due: string[] = []
+    const deadlines = new Deadlines(clock, (uuid) => due.push(uuid))
+    deadlines.watch('a', row(made))
+    return { clock, due, deadlines, at: (wallDeadlineOf(row(made)) ?? 0) - clock.now().wall }
+  }
+
+  test('tells of a deadline on the wall clock when it has come', () => {
+    const { clock, due, at } = watching()
+    clock.wind(at - 1)
+    expect(due).toEqual([])
+    clock.wind(1)
+    expect(due).toEqual(['a'])
+    expect(clock.timers).toBe(0)
+  })
+
+  test('a clock that was set forward is seen within a minute, and one that was set back makes it wait', () => {
+    const forward = watching()
+    forward.clock.jump(3 * HOUR)
+    forward.clock.wind(60_000)
+    expect(forward.due).toEqual(['a'])
+    const back = watching()
+    back.clock.jump(-HOUR)
+    back.clock.wind(back.at)
+    expect(back.due).toEqual([])
+    back.clock.wind(HOUR)
+    expect(back.due).toEqual(['a'])
+  })
+
+  test('nobody who waits, no timer', () => {
+    const { clock, deadlines } = watching()
+    deadlines.watch('a', undefined)
+    clock.wind(60_000)
+    expect(clock.timers).toBe(0)
+  })
+})
