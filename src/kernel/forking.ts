@@ -5,6 +5,7 @@
 import { isExternal, isPlainCommand } from './capabilities.ts'
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
+import { checkReviver, checkSpawner, permitted } from './permitting.ts'
 import { upTo } from './ranges.ts'
 import { isOfSignal } from './signals.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
@@ -26,8 +27,11 @@ const MAX_QUEUED = 16
 
 export function fork(work: Work, input: InputOf<'fork'>): void {
   const { uuid, origin, at, message } = input
-  const spec = input.spec ?? { ...origin.spec, name: null }
+  const { by } = input
   checkForkable(origin)
+  checkReviver(work, by, origin, false)
+  checkSpawner(work, by, origin.spec, origin.parentUuid)
+  const { spec, note } = permitted(work, { by, spec: input.spec ?? { ...origin.spec, name: null }, before: origin.spec, parent: origin.parentUuid })
   checkRoom(work)
   checkName(work, spec.name)
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
@@ -37,8 +41,9 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
   work.emit(uuid, { type: 'process.forked', pid, spec, parentUuid: origin.parentUuid, depth: origin.depth, by: input.by, origin: link, state: at.state })
   if (parent && isLiving(parent)) work.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
   else if (origin.parentUuid !== null) work.emit(uuid, { type: 'process.reparented', parent: null })
+  if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   if (message) enqueue(work, uuid, { id: message.id, from: input.by, text: message.text, urgent: true })
-  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note: null } })
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
   work.effect({ type: 'start', uuid, pid })
 }
 

@@ -6,6 +6,7 @@ import { CAPABILITIES, goesOnFrom, isPlainCommand } from './capabilities.ts'
 import { isPersonHold, mayRelease } from './holds.ts'
 import { continueObstacle } from './modes.ts'
 import { release } from './pausing.ts'
+import { checkReviver, permitted } from './permitting.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
 import { livingAncestors, livingSubtree } from './tree.ts'
@@ -18,6 +19,7 @@ type Resume = InputOf<'resume'>
 export function resume(work: Work, input: Resume): void {
   const process = work.get(input.uuid) ?? input.frozen
   if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
+  checkReviver(work, input.by, process, input.subtree)
   if (process.life.state === 'running' && process.life.stopping) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
   if (input.message) checkTakesMessage(process, input)
   if (isSuspended(process)) wakeUp(work, process, input)
@@ -82,11 +84,13 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   const { uuid } = process
   const fromStep = process.progress.wholeStep
   const anew = input.rerun && process.spec.driver !== 'native'
-  work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(input.spec ? { spec: input.spec } : {}), ...(anew ? { rerun: true } : {}) })
+  const { spec, note } = permitted(work, { by: input.by, spec: input.spec ?? process.spec, before: process.spec, parent: process.parentUuid })
+  work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(spec === process.spec ? {} : { spec }), ...(anew ? { rerun: true } : {}) })
+  if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   findParent(work, process)
   if (anew) askAgain(work, work.need(uuid))
   if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text, urgent: true })
-  done(work, input, process, 1, null)
+  done(work, input, process, 1, note)
   work.effect({ type: 'start', uuid, pid })
 }
 

@@ -360,8 +360,10 @@ describe('a subtree', () => {
         -> done, 1 affected
         == b suspended
       > signal SIGKILL a by=agent:b
+      b.9 capability.refused signals: agent:b may signal itself and its descendants only
         -> refused PERMISSION: agent:b may signal itself and its descendants only
       > signal SIGKILL c by=agent:a
+      a.9 capability.refused signals: agent:a may signal itself and its descendants only
         -> refused PERMISSION: agent:a may signal itself and its descendants only
       "
     `)

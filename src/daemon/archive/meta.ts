@@ -1,6 +1,6 @@
 // process-meta.json: what the model was told about itself and its tools. What the tools of reeve are comes from the code,
 // what those of MCP servers were from the journal. Loaded when something is exported. Test: test/e2e/archive.test.ts.
-import { isAllowed } from '../../drivers/native/tools/allowed.ts'
+import { isAllowed } from '../../kernel/tool-names.ts'
 import type { McpState } from '../../kernel/facts.ts'
 import type { Process } from '../../kernel/types.ts'
 

@@ -2,7 +2,7 @@
 // whatever is allowed; else the most particular word counts: of the title, the tool's name, its kind, the default.
 // Pure. Test: test/processes/acp-asks.test.ts.
 import type { ProcessSpec } from '../../kernel/types.ts'
-import { isAllowed } from '../native/tools/allowed.ts'
+import { isAllowed } from '../../kernel/tool-names.ts'
 
 export type Verdict = 'allow' | 'deny' | 'ask'
 

@@ -4,7 +4,7 @@ import type { McpServer } from '@agentclientprotocol/sdk'
 import type { McpStart } from '../../kernel/mcp.ts'
 import type { ProcessSpec } from '../../kernel/types.ts'
 import { prefixOf } from '../mcp/tools.ts'
-import { mayUseServer } from '../native/tools/allowed.ts'
+import { mayUseServer } from '../../kernel/tool-names.ts'
 
 /** `note` is told of those that are left out. */
 export function serversFor(starts: readonly McpStart[], spec: Pick<ProcessSpec, 'tools' | 'deny' | 'cwd'>, http: boolean, note: (text: string) => void): McpServer[] {

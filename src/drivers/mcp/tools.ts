@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { CallToolResult, Tool as Listed } from '@modelcontextprotocol/client'
 import type { ImagePart } from '../../kernel/facts.ts'
+import { serverPrefix } from '../../kernel/tool-names.ts'
 import type { ToolEffect } from '../../kernel/types.ts'
 import { MAGIC_BYTES, pictureFormat, showPicture } from '../native/tools/picture.ts'
 import { ToolError } from '../native/tools/tool.ts'
@@ -30,8 +31,7 @@ export interface NamedTool {
 
 /** `mcp__SERVER`, unique among those that are taken. */
 export function prefixOf(server: string, taken: ReadonlySet<string>): string {
-  const clean = server.replaceAll(/[^A-Za-z0-9_-]+/g, '_').replaceAll(/__+/g, '_').replaceAll(/^_|_$/g, '') || 'server'
-  return unique(`mcp__${clean}`, MAX_SERVER_CHARS, (name) => taken.has(name))
+  return unique(serverPrefix(server), MAX_SERVER_CHARS, (name) => taken.has(name))
 }
 
 /** What may become of a call that was cut off: as the configuration says, under the server's own name of the tool. */

@@ -9,7 +9,7 @@ import { inputDifferences, inputOf, textDifference, toolDifference } from './dif
 import { CallFailed, NO_USAGE } from './model.ts'
 import type { Answer, Model, ModelRequest } from './model.ts'
 import { Recording } from './recording.ts'
-import { isAllowed } from './tools/allowed.ts'
+import { isAllowed } from '../../kernel/tool-names.ts'
 import { Toolbox } from './tools/toolbox.ts'
 import { abortable } from './work.ts'
 

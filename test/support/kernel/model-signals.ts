@@ -32,6 +32,11 @@ export class ModelSignals extends ModelReports {
     return p && this.lives(p) ? p : refuse('NOT_FOUND')
   }
 
+  /** An agent reaches itself and what stands below it. */
+  reaches(by: string, p: Proc): boolean {
+    return !by.startsWith('agent:') || by === `agent:${p.uuid}` || this.ancestors(p).some((one) => by === `agent:${one.uuid}`)
+  }
+
   begin(p: Proc): void {
     this.charge(p)
     Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, wrap: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false, asks: [] })
@@ -54,7 +59,7 @@ export class ModelSignals extends ModelReports {
 
   signal({ uuid, signal, by, subtree, freeze, graceMs }: Input<'signal'>): void {
     const p = this.living(uuid)
-    if (by.startsWith('agent:') && by !== `agent:${uuid}` && !this.ancestors(p).some((one) => by === `agent:${one.uuid}`)) refuse('PERMISSION')
+    if (!this.reaches(by, p)) refuse('PERMISSION')
     if (signal === 'SIGPAUSE' && p.stopping) refuse('INVALID')
     const root = subtree ? uuid : null
     for (const one of subtree ? this.tree(p) : [p]) this.#deliver(one, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })

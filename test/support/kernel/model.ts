@@ -125,11 +125,12 @@ export class Model extends ModelSignals {
     for (const p of [...this.all.values()]) if (uuid === null || p.uuid === uuid) act(p)
   }
 
-  #spawn({ uuid, parent, spec }: Input<'spawn'>): void {
+  #spawn({ uuid, by, parent, spec }: Input<'spawn'>): void {
     const above = parent === null ? null : this.living(parent)
     if (above?.stopping) refuse('INVALID')
     // Its subtree is to be stopped: nobody is born into it.
     if (above && [above, ...this.ancestors(above)].some((one) => one.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null))) refuse('INVALID')
+    if (by.startsWith('agent:') && !(above && this.reaches(by, above))) refuse('PERMISSION')
     this.#room()
     this.#free(spec.name)
     const there = this.all.get(uuid)
@@ -206,6 +207,7 @@ export class Model extends ModelSignals {
 
   #resume(input: Input<'resume'>): void {
     const p = this.all.get(input.uuid) ?? refuse('NOT_FOUND')
+    if (!(this.lives(p) ? this.reaches(input.by, p) : this.#begot(input.by, p))) refuse('PERMISSION')
     if (p.stopping && p.state === 'running') refuse('INVALID')
     if (input.message && p.driver === 'command') this.#tellable(p, input.rerun)
     if (!this.lives(p)) return this.#again(p, input)
@@ -216,6 +218,13 @@ export class Model extends ModelSignals {
     this.drop(p, (h) => may(input.by, h))
     if (suspended && input.by === 'user' && !input.only) for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
     if (input.subtree) for (const one of this.all.values()) if (one !== p && this.lives(one)) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && may(input.by, h))
+  }
+
+  /** It stands above it by the lineage of spawns, as far as that is in the table. */
+  #begot(by: string, p: Proc): boolean {
+    if (!by.startsWith('agent:') || by === `agent:${p.uuid}`) return true
+    const above = p.lineage === null ? undefined : this.all.get(p.lineage)
+    return p.lineage !== null && (by === `agent:${p.lineage}` || (above !== undefined && above.state !== 'dead' && this.#begot(by, above)))
   }
 
   #again(p: Proc, input: Input<'resume'>): void {

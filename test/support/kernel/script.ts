@@ -6,7 +6,7 @@ import { forkPointNow, forkState } from '../../../src/kernel/forking.ts'
 import type { ForkPoint } from '../../../src/kernel/forking.ts'
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { Ask, CallUsage, DriverName, Handler, HoldReason, Limits, Process, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+import type { Ask, CallUsage, DriverName, Handler, HoldReason, Limits, Process, ProcessSpec, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
 import { kernelSpec } from './world.ts'
 import type { World } from './world.ts'
 
@@ -39,11 +39,11 @@ const READERS: Readonly<Record<string, Read>> = {
     type: 'resume', reply, by: by(line), uuid: word(line, 1), frozen: world.dead.get(word(line, 1)) ?? null,
     subtree: has(line, 'subtree'), only: has(line, 'only'), rerun: has(line, 'rerun'),
     message: has(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
-    spec: line.options.has('model') || line.options.has('named') ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line) }) : null,
+    spec: isOverridden(line) ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line), ...permitsOf(line) }) : null,
   }),
   fork: (line, world, reply) => ({
     type: 'fork', reply, by: by(line), uuid: word(line, 1), ...placeOf(line, world), message: has(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
-    spec: line.options.has('named') ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, ...override(line) }) : null,
+    spec: isOverridden(line) ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...override(line), ...permitsOf(line) }) : null,
   }),
   send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
   answer: (line, _, reply) => ({ type: 'answer', reply, by: by(line), uuid: word(line, 1), id: line.options.get('id') ?? null, option: line.words[2] ?? null, text: line.options.get('text') ?? null }),
@@ -144,8 +144,20 @@ function specOf(line: Line): ReturnType<typeof kernelSpec> {
   }
   return kernelSpec({
     driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
-    intent: line.options.get('intent') ?? 'work', ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null, ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
+    intent: line.options.get('intent') ?? 'work', ...permitsOf(line), ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null, ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
   })
+}
+
+/** `tools=read,ls deny=bash agent=coder reads=/a writes=/a/b network=off signals=none spawns=coder` */
+function permitsOf(line: Line): Partial<ProcessSpec> {
+  const given = (key: string): readonly string[] | undefined => (line.options.has(key) ? list(line, key).filter((one) => one !== '') : undefined)
+  const [tools, deny, agent, read, write, spawns] = [given('tools'), given('deny'), line.options.get('agent'), given('reads'), given('writes'), given('spawns')]
+  const signals = line.options.get('signals') as 'none' | undefined
+  const capabilities = {
+    ...(read || write ? { paths: { ...(read && { read }), ...(write && { write }) } } : {}),
+    ...(line.options.has('network') ? { network: 'off' as const } : {}), ...(signals && { signals }), ...(spawns && { spawns }),
+  }
+  return { ...(tools && { tools }), ...(deny && { deny }), ...(agent && { agent }), ...(Object.keys(capabilities).length > 0 ? { capabilities } : {}) }
 }
 
 /** `fork b of=a step=2`: where the step became whole; without `step` as it is now */
@@ -162,6 +174,8 @@ function placeOf(line: Line, world: World): { readonly origin: Process; readonly
   }
   throw new Error(`no step ${step}`)
 }
+
+const isOverridden = (line: Line): boolean => ['model', 'named', 'tools', 'deny', 'reads', 'writes'].some((key) => line.options.has(key))
 
 function override(line: Line): { model?: string; name?: string } {
   const model = line.options.get('model')

@@ -102,6 +102,7 @@ function detail(body: FactBody): string {
     case 'process.incoming': return `${body.id} turn ${body.turn}`
     case 'process.error': return body.message
     case 'process.note': return body.text
+    case 'capability.refused': return `${body.what}: ${body.detail}`
     case 'model.started': return `${body.step} try ${body.attempt}`
     case 'model.finished': return String(body.step)
     case 'model.failed': return `${body.step} ${body.error}`

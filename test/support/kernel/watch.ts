@@ -72,7 +72,7 @@ export class Watch {
     const answers = effects.filter((effect) => effect.type === 'reply' || effect.type === 'refuse')
     if (!('reply' in input)) return must(answers.length === 0, 'what is no request is not answered')
     must(answers.length === 1 && answers[0]?.to === input.reply, 'a request has exactly one answer')
-    if (answers[0].type === 'refuse') must(facts.length === 0 && effects.length === 1, 'a refused request changes nothing')
+    if (answers[0].type === 'refuse') must(facts.every(({ body }) => body.type === 'capability.refused') && facts.length <= 1 && effects.length === 1, 'a refused request changes nothing, but is noted where an agent may not do it')
     if (answers[0].type === 'reply' && answers[0].value.type === 'ack' && answers[0].value.ack === 'late') must(facts.length === 0, 'a late report changes nothing')
   }
 

@@ -1,6 +1,6 @@
 // Which tools two lists leave, as a table: names in either case, MCP servers as a whole, and stars.
 import { expect, test } from 'vitest'
-import { isAllowed, mayUseServer } from '../../src/drivers/native/tools/allowed.ts'
+import { isAllowed, mayUseServer } from '../../src/kernel/tool-names.ts'
 
 const NAMES = ['read', 'bash', 'mcp__a__get_x', 'mcp__a__put', 'mcp__ab__get_y', 'mcp__My_Server__do']
 
