@@ -3,6 +3,7 @@
 // PID, what ran is interrupted. Nothing else comes back on its own. Test: test/tables/booting.test.ts.
 import { goesOnFrom, isExternal } from './capabilities.ts'
 import { INTERRUPTED, signalExit } from './exit.ts'
+import { comeBackHeld } from './rate-limits.ts'
 import { awaitEnd, orphan, reap } from './release.ts'
 import { closeCalls } from './spawning.ts'
 import type { InputOf } from './inputs.ts'
@@ -51,7 +52,11 @@ function end(work: Work, process: Process, exit: ExitStatus, survivors: readonly
 }
 
 function finish(work: Work, process: Process, survivors: readonly number[]): void {
-  if (survivors.length === 0) return reap(work, process)
+  if (survivors.length === 0) {
+    reap(work, process)
+    comeBackHeld(work, work.need(process.uuid))
+    return
+  }
   tellSurvivors(work, process, survivors)
   awaitEnd(work, process)
 }

@@ -2,8 +2,8 @@
 // Owns the order; `terminate` does the first half with the exit, `reap` the second when the driver has ended.
 // 0 orphans · 1 cancel · 2 await · 3 channel · 4 context · 5 zombie → dead · 6 the row leaves the live table.
 // Test: test/tables/release.test.ts.
-import { comeBackHeld } from './rate-limits.ts'
 import { isLiving } from './status.ts'
+import { afterEnd } from './supervising.ts'
 import type { ReleaseAction } from './effects.ts'
 import type { ExitStatus, Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -32,7 +32,6 @@ export function reap(work: Work, process: Process): void {
   act(work, process, 'channel', 'context')
   work.emit(process.uuid, { type: 'process.reaped' })
   act(work, process, 'remove')
-  comeBackHeld(work, work.need(process.uuid))
 }
 
 /** The children of an ended process go to PID 0. */

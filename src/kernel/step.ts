@@ -15,13 +15,15 @@ import { hold } from './holding.ts'
 import { release, settle } from './pausing.ts'
 import { recordRefusal } from './permitting.ts'
 import { upTo } from './ranges.ts'
-import { wakeDue } from './rate-limits.ts'
+import { comeBackHeld, wakeDue } from './rate-limits.ts'
 import { reap, terminate } from './release.ts'
+import { beginIfDue } from './restarting.ts'
 import { report } from './reporting.ts'
 import { resume } from './resuming.ts'
 import { deliverPending, handle, mask, signal } from './signalling.ts'
 import { beginHeld, enqueue, spawn, start } from './spawning.ts'
 import { isLiving } from './status.ts'
+import { removeChild, stopsChildren } from './supervising.ts'
 import { Work } from './work.ts'
 import { endWrapUp } from './wrapping-up.ts'
 import type { Input, InputOf } from './inputs.ts'
@@ -53,6 +55,7 @@ function decide(work: Work, input: Input): void {
     case 'resume': return resume(work, input)
     case 'fork': return fork(work, input)
     case 'pin': return pin(work, input)
+    case 'removeChild': return removeChild(work, input)
     case 'send': return send(work, input)
     case 'answer': return answer(work, input)
     case 'mask': return mask(work, input)
@@ -110,7 +113,11 @@ function releaseAll(work: Work, input: InputOf<'release'>): void {
 function released(work: Work, input: InputOf<'released'>): void {
   const process = work.get(input.uuid)
   if (process?.life.state !== 'zombie' || process.pid !== input.pid) return
-  if (input.survivors.length === 0) return reap(work, process)
+  if (input.survivors.length === 0) {
+    reap(work, process)
+    comeBackHeld(work, work.need(process.uuid))
+    return
+  }
   // It is tried again every few seconds: what was said is not said again.
   const message = `still alive after the kill: ${input.survivors.join(', ')}`
   if (process.note !== message) work.emit(process.uuid, { type: 'process.error', message })
@@ -128,6 +135,7 @@ function checkpoint(work: Work, input: InputOf<'checkpoint'>): void {
 /** Acts on the deadlines that have come; each leaves a state in which it is no longer one. */
 function tick(work: Work, { uuid, now }: InputOf<'tick'>): void {
   const process = work.get(uuid)
+  if (process?.life.state === 'created') return beginIfDue(work, process)
   if (process?.life.state !== 'running') return
   if (process.life.stopping) return endWrapUp(work, process)
   const timeout = timeoutAt(process)
