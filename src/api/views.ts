@@ -40,8 +40,11 @@ export interface WorktreeView { dir: string; branch: string; base: string; recor
 export interface UsageView extends Omit<Usage, 'cpuTimeMs' | 'rssBytes' | 'peakRssBytes' | 'outputBytes'> {
   contextWindow: number | null
   turnCostUsd: number | null
+  /** of its programs, as they were measured; null: there were none, or nobody has measured. `rssBytes`: null while none runs */
   cpuTimeMs: number | null
   rssBytes: number | null
+  peakRssBytes: number | null
+  outputBytes: number | null
   updatedAt: string
 }
 

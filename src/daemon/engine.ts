@@ -7,11 +7,13 @@ import { v7 as uuidv7 } from 'uuid'
 import { Deadlines } from './deadlines.ts'
 import { DiskFull } from './disk-full.ts'
 import { Feed } from './feed.ts'
+import { Gateways } from './gateways.ts'
 import { Incarnations } from './incarnations.ts'
 import { Keys } from './keys.ts'
 import { Monitor } from './monitor.ts'
 import { Pipeline } from './pipeline.ts'
 import { Sweeper } from './removals.ts'
+import { Sampler } from './sampler.ts'
 import { Table } from './table.ts'
 import { Worktrees } from './worktrees.ts'
 import type { Paths } from '../config/paths.ts'
@@ -36,6 +38,7 @@ export interface Engine {
   readonly table: Table
   readonly feed: Feed
   readonly keys: Keys
+  readonly gateways: Gateways
   readonly monitor: Monitor
   readonly pipeline: Pipeline
   readonly diskFull: DiskFull
@@ -51,10 +54,12 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   table.apply(loaded.processes, loaded.counters.pid)
   const feed = new Feed(store, () => clock.now().wall)
   const keys = new Keys({ paths, container, settings, uuid: uuidv7, tmpDir })
+  const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
   const { forNative } = settings
   const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandDriver }
   const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
-  const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), clock, tmpDir, keys, worktrees, log })
+  const sampler = new Sampler({ clock, get: (uuid) => table.get(uuid), tell: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
+  const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, worktrees, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const monitor = new Monitor({ clock, submit, log, get: (uuid) => table.get(uuid), stopped: (process) => incarnations.stopped(process) })
   const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
@@ -73,14 +78,16 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   incarnations.connect(pipeline)
   const sweeper = new Sweeper(store, log)
   return {
-    table, feed, keys, monitor, pipeline, diskFull, sweeper, worktrees,
+    table, feed, keys, gateways, monitor, pipeline, diskFull, sweeper, worktrees,
     close: async () => {
       deadlines.stop()
       monitor.stop()
       diskFull.stop()
       await sweeper.stop()
+      sampler.flush()
       await pipeline.close()
       await incarnations.shutdown()
+      await gateways.close()
     },
   }
 }

@@ -11,8 +11,10 @@ import type { ContainmentIntent, DriverName, Pid, Process, Sender, Uuid } from '
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Feed } from './feed.ts'
+import type { Gateways } from './gateways.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline } from './pipeline.ts'
+import type { Sampler } from './sampler.ts'
 import type { Table } from './table.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -24,9 +26,11 @@ export interface IncarnationsParts {
   readonly feed: Feed
   /** it writes */
   readonly heard: (uuid: Uuid) => void
+  readonly sampler: Pick<Sampler, 'watch' | 'wake' | 'last' | 'forget'>
   readonly clock: Clock
   readonly tmpDir: string
   readonly keys: Keys
+  readonly gateways: Pick<Gateways, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'of'>
   readonly log: (message: string, error: unknown) => void
 }
@@ -61,7 +65,7 @@ export class Incarnations {
       case 'driver.answer': return this.#of(effect)?.ask('answer', (agent) => agent.answer?.({ id: effect.id, option: effect.option, text: effect.text }) ?? Promise.resolve())
       case 'driver.interrupt': return this.#of(effect)?.ask('interrupt', (agent) => agent.interrupt())
       case 'driver.pause': return this.#of(effect)?.ask('pause', (agent) => agent.pause(effect.freeze))
-      case 'driver.unpause': return this.#of(effect)?.unpause()
+      case 'driver.unpause': return this.#unpause(effect)
       case 'driver.stop': return this.#of(effect)?.stop(effect)
       case 'checkpoint': return this.#checkpoint(effect)
       case 'release': return this.#release(effect)
@@ -93,13 +97,13 @@ export class Incarnations {
   }
 
   #plan({ uuid, pid }: EffectOf<'start'>): void {
-    const { table, keys, log } = this.#parts
+    const { table, keys, gateways, log } = this.#parts
     const process = table.get(uuid)
     if (!process) return
     const containment = this.#intent(process)
     const begin = (missingKeys: readonly string[]): void => {
       // It may have ended while its keys were looked for; then nobody would forget them.
-      if (table.get(uuid)) this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys })
+      if (table.get(uuid)) this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys, ...(gateways.decide(process)?.on ? { metered: true } : {}) })
       else keys.forget(uuid)
     }
     keys.of(process).then(
@@ -121,10 +125,23 @@ export class Incarnations {
     }
   }
 
-  async #open({ uuid, pid, spec }: Process, intent: ContainmentIntent, tmpDir: string): Promise<Containment> {
-    const { container } = this.#parts
-    container.plan(uuid, pid, spec.containment)
-    return container.open(intent, tmpDir)
+  async #open(process: Process, intent: ContainmentIntent, tmpDir: string): Promise<Containment> {
+    const { container, sampler } = this.#parts
+    container.plan(process.uuid, process.pid, process.spec.containment)
+    const containment = await container.open(intent, tmpDir)
+    sampler.watch(process, containment)
+    return containment
+  }
+
+  #unpause(effect: EffectOf<'driver.unpause'>): void {
+    this.#parts.sampler.wake(effect.uuid)
+    this.#of(effect)?.unpause()
+  }
+
+  /** What its programs used and nobody was told of: before its end, and once more when they are all gone. */
+  #tellUse(of: { readonly uuid: Uuid; readonly pid: Pid }): void {
+    const report = this.#parts.sampler.last(of)
+    if (report) this.#pipe.submit({ type: 'report', reply: 0, uuid: of.uuid, pid: of.pid, report })
   }
 
   #start({ uuid, pid }: EffectOf<'driver.start'>): void {
@@ -139,6 +156,7 @@ export class Incarnations {
       return
     }
     const report: KernelPort['report'] = async (said) => {
+      if (said.type === 'exited') this.#tellUse({ uuid, pid })
       const value = await this.#pipe.request({ type: 'report', uuid, pid, report: said })
       return value.type === 'ack' ? value.ack : 'ok'
     }
@@ -148,6 +166,7 @@ export class Incarnations {
       files: this.#parts.worktrees.of(process, report),
       launch: this.#launch(process, tmpDir, intent),
       open: () => this.#open(process, intent, tmpDir),
+      gateway: process.metered ? (port) => this.#parts.gateways.open(process, port) : undefined,
       isHeld: () => isHeld(table.get(uuid)),
       live: (event) => {
         heard(uuid)
@@ -224,6 +243,8 @@ export class Incarnations {
     const ended = incarnation ? incarnation.release() : this.#endOld(uuid)
     ended.then(
       (survivors) => {
+        this.#tellUse({ uuid, pid })
+        if (survivors.length === 0) this.#parts.sampler.forget({ uuid, pid })
         this.#pipe.submit({ type: 'released', uuid, pid, survivors })
         if (survivors.length > 0) this.#parts.clock.after(RETRY_RELEASE_MS, () => this.#awaitEnd(effect))
       },

@@ -72,7 +72,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   retiredAt: (p) => isoOrNull(p.retiredAt),
   updatedAt: ({ clock }) => iso(clock.updatedAt),
   lastActivityAt: ({ clock }) => iso(clock.lastActivityAt),
-  usage: ({ usage, clock, context }) => ({ ...usage, contextWindow: context?.window ?? null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, updatedAt: iso(clock.updatedAt) }),
+  usage: (p) => ({ ...p.usage, contextWindow: p.context?.window ?? null, turnCostUsd: null, ...measuredView(p), updatedAt: iso(p.clock.updatedAt) }),
   subtreeUsage: (_, family) => subtreeUsage(family.subtree()),
   limits: (p) => p.spec.limits,
   capabilities: ({ spec }) => ({ tools: spec.tools === null ? null : [...spec.tools], deny: [...spec.deny], mcp: (spec.mcp ?? []).map((server) => server.name) }),
@@ -106,6 +106,11 @@ export function processView<K extends Field = Field>(process: Process, family: F
     else view[field] = FIELDS[field](process, family, mono)
   }
   return view as Pick<ProcessView, K>
+}
+
+function measuredView({ usage, life }: Process): Pick<ProcessView['usage'], 'cpuTimeMs' | 'rssBytes' | 'peakRssBytes' | 'outputBytes'> {
+  const { cpuTimeMs = null, rssBytes = null, peakRssBytes = null, outputBytes = null } = usage
+  return { cpuTimeMs, rssBytes: life.state === 'running' && life.attached ? rssBytes : null, peakRssBytes, outputBytes }
 }
 
 function worktreeView(planned: ProcessSpec['worktree'], files: Process['files']): ProcessView['worktree'] {

@@ -76,7 +76,7 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
     model: 'anthropic/claude', fallback: [], effort: null, sessionId: null, role: null, phase: null, taskId: null, queueCount: 0, retiredAt: null, updatedAt: at, lastActivityAt: at,
     usage: {
       steps: 2, turns: 1, messagesSent: 0, toolCalls: 1, inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0,
-      contextTokens: 0, costUsd: 0.0123, unpriced: false, estimated: false, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, updatedAt: at,
+      contextTokens: 0, costUsd: 0.0123, unpriced: false, estimated: false, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, peakRssBytes: null, outputBytes: null, updatedAt: at,
     },
     subtreeUsage: { inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0, costUsd: 0.0123, steps: 2 },
     limits: {}, capabilities: { tools: null, deny: [], mcp: [] }, children: [], pinned: false, note: null, lastText: null, ...over,

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { bootAll } from '../../src/daemon/boot.ts'
 import { Incarnations } from '../../src/daemon/incarnations.ts'
+import { Sampler } from '../../src/daemon/sampler.ts'
 import type { Keys } from '../../src/daemon/keys.ts'
 import type { Container, StopResult } from '../../src/drivers/contain/contain.ts'
 import { journalOf, openCore, settled } from '../support/kernel/daemon-core.ts'
@@ -26,7 +27,7 @@ test('what survives the start of a daemon is tried again until it has ended', as
   const keys = { forget: () => undefined } as unknown as Keys
   let incarnations: Incarnations | null = null
   await using core = await openCore({ dir: dir.path, perform: (effect) => { if (effect.type === 'release') incarnations?.perform(effect) } })
-  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, tmpDir: dir.path, keys, worktrees: { of: () => null }, log: () => undefined })
+  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, sampler: new Sampler({ ...core, get: () => undefined, tell: () => undefined }), tmpDir: dir.path, keys, worktrees: { of: () => null }, log: () => undefined })
   incarnations.connect(core.pipeline)
   await bootAll({ ...core, container })
   for (let tries = 0; tries < 2; tries += 1) {

@@ -1,6 +1,7 @@
 // What the daemon does with the kernel's effects where time lies between the effect and what comes of it.
 import { expect, test } from 'vitest'
 import { Incarnations } from '../../src/daemon/incarnations.ts'
+import { Sampler } from '../../src/daemon/sampler.ts'
 import type { Keys } from '../../src/daemon/keys.ts'
 import type { Container } from '../../src/drivers/contain/contain.ts'
 import { openCore, settled } from '../support/kernel/daemon-core.ts'
@@ -19,7 +20,7 @@ test('keys that are found after the end of their process are forgotten', async (
   const container = { plan: () => ({ kind: 'group', path: null, marker: 'm' }) } as unknown as Container
   let incarnations: Incarnations | null = null
   await using core = await openCore({ dir: dir.path, perform: (effect) => { if (effect.type === 'start' || effect.type === 'release') incarnations?.perform(effect) } })
-  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, tmpDir: dir.path, keys, worktrees: { of: () => null }, log: () => undefined })
+  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, sampler: new Sampler({ ...core, get: () => undefined, tell: () => undefined }), tmpDir: dir.path, keys, worktrees: { of: () => null }, log: () => undefined })
   incarnations.connect(core.pipeline)
   await core.pipeline.request({ type: 'spawn', by: 'user', uuid: A, parent: null, spec: kernelSpec({ credentials: ['KEY'] }) })
   await core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false })

@@ -2,7 +2,7 @@
 import type { HoldView, ProcessView } from '../../api/views.ts'
 import { askLines } from '../asks.ts'
 import { called, ending, holders, spent } from '../describe.ts'
-import { allowance, cost, elapsed, plural, shortId, size, tokens, when } from '../format.ts'
+import { allowance, cost, elapsed, plural, shortId, size, took, tokens, when } from '../format.ts'
 import type { Output } from '../output.ts'
 import { pad, safe } from '../text.ts'
 import { descendants } from '../tree.ts'
@@ -82,9 +82,16 @@ function spending({ usage, subtreeUsage }: ProcessView): Row[] {
     ['tokens', spent(usage)],
     ['context', contextText(usage)],
     ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}${withKids}`],
-    ['CPU time', usage.cpuTimeMs === null ? null : elapsed(usage.cpuTimeMs)],
-    ['memory', usage.rssBytes === null ? null : size(usage.rssBytes)],
+    ['CPU time', usage.cpuTimeMs === null ? null : took(usage.cpuTimeMs)],
+    ['memory', memoryText(usage)],
+    ['output', usage.outputBytes === null ? null : size(usage.outputBytes)],
   ]
+}
+
+/** `212 MiB, 310 MiB at most`; of one that does not run the most alone. */
+function memoryText({ rssBytes, peakRssBytes }: ProcessView['usage']): string | null {
+  if (peakRssBytes === null) return null
+  return rssBytes === null || rssBytes === 0 ? `${size(peakRssBytes)} at most` : `${size(rssBytes)}, ${size(peakRssBytes)} at most`
 }
 
 /** `81,204 of 200,000 tokens (41 %)`: exact, as it is what the model may still take in. */

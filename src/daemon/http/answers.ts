@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { limitsRule } from '../../config/limit-rules.ts'
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
+import { heartbeatAnswers } from './heartbeat-answers.ts'
 import { historyAnswers } from './history-answers.ts'
 import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
@@ -43,7 +44,7 @@ const usage = of<UsageView>()(z.object({
   ...tokens, steps: count, turns: count, messagesSent: count, toolCalls: count, contextTokens: count, costUsd: usd,
   unpriced: z.boolean().describe('some call had no known price, so `costUsd` is a lower bound'),
   estimated: z.boolean().describe('some call was cut off and charged by its estimate'),
-  contextWindow: count.nullable(), turnCostUsd: usd.nullable(), cpuTimeMs: ms.nullable(), rssBytes: count.nullable(), updatedAt: time,
+  contextWindow: count.nullable(), turnCostUsd: usd.nullable(), cpuTimeMs: ms.nullable().describe('of its programs'), rssBytes: count.nullable(), peakRssBytes: count.nullable(), outputBytes: count.nullable(), updatedAt: time,
 })).meta({ id: 'UsageView', description: 'What a process has used so far, over all its incarnations.' })
 
 const limits = of<ProcessView['limits']>()(limitsRule)
@@ -123,6 +124,7 @@ const version = z.literal(1)
 export const answers = {
   ...resumeAnswers,
   ...historyAnswers,
+  ...heartbeatAnswers,
   process: z.object({ version, process }),
   processes: z.object({ version, processes: z.array(someOfProcess) }),
   steps: z.object({ version, steps: z.array(step) }),

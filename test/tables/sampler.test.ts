@@ -1,0 +1,168 @@
+// When the sampler looks and what it finds worth telling, on a clock that is wound by hand.
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Sampler } from '../../src/daemon/sampler.ts'
+import type { Metered } from '../../src/drivers/contain/contain.ts'
+import type { Report } from '../../src/kernel/reports.ts'
+import type { Hold, Limits, Process } from '../../src/kernel/types.ts'
+import { fold } from '../../src/kernel/fold.ts'
+import { HandClock } from '../support/clock.ts'
+import { specOf, uuidOf } from '../support/store-facts.ts'
+
+const MB = 1_000_000
+type Told = Extract<Report, { type: 'measured' }>
+
+let clock: HandClock
+let told: Told[]
+let looks: number
+let now: Metered
+let rows: Map<string, Process>
+let sampler: Sampler
+
+beforeEach(() => {
+  clock = new HandClock()
+  told = []
+  looks = 0
+  now = { cpuTimeMs: 0, rssBytes: 0, peakRssBytes: null, outputBytes: 0, outOfMemory: false }
+  rows = new Map()
+  sampler = new Sampler({ clock, get: (uuid) => rows.get(uuid), tell: (uuid, pid, report) => { expect([uuid, pid]).toEqual([uuidOf(1), 1]); told.push(report) } })
+})
+
+function put(number: number, limits: Limits, parent: number | null = null): Process {
+  const uuid = uuidOf(number)
+  const spec = { ...specOf({}), limits }
+  const spawned = fold(undefined, { uuid, seq: 1, pid: number, at: 0, body: { type: 'process.spawned', pid: number, spec, parentUuid: parent === null ? null : uuidOf(parent), depth: 1, by: 'user' } })
+  const process = fold(spawned, { uuid, seq: 2, pid: number, at: 0, body: { type: 'process.started', mono: 0, attached: true, containment: null } })
+  rows.set(uuid, process)
+  return process
+}
+
+async function watch(process: Process, limited: (number | null)[] = []): Promise<void> {
+  const measure = (): Metered => {
+    looks += 1
+    return now
+  }
+  sampler.watch(process, { measure, used: Promise.resolve(), limitMemory: (bytes) => limited.push(bytes) })
+  await Promise.resolve()
+}
+
+const measuredOf = (): (readonly number[])[] => told.map(({ measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes } }) => [cpuTimeMs, outputBytes, rssBytes, peakRssBytes])
+
+describe('how often', () => {
+  test('every 5 s, and nothing is told of what changes little', async () => {
+    await watch(put(1, {}))
+    for (let second = 0; second < 60; second++) {
+      now = { ...now, cpuTimeMs: now.cpuTimeMs + 1, outputBytes: now.outputBytes + 10 }
+      clock.wind(1_000)
+    }
+    expect([looks, told]).toEqual([12, []])
+  })
+
+  test.each([{ cpuTimeMs: 10_000 }, { memoryBytes: 100 * MB }, { outputBytes: 1_000 }])('every second under %o', async (limits) => {
+    await watch(put(1, limits))
+    for (let second = 0; second < 10; second++) clock.wind(1_000)
+    expect(looks).toBe(10)
+  })
+
+  test('every second under a limit of who pays for it', async () => {
+    put(2, { cpuTimeMs: 10_000 })
+    await watch(put(1, {}, 2))
+    for (let second = 0; second < 10; second++) clock.wind(1_000)
+    expect(looks).toBe(10)
+  })
+
+  test('not at all before the first program, and no more when it is forgotten', async () => {
+    const process = put(1, {})
+    sampler.watch(process, { measure: () => { throw new Error('looked') }, used: new Promise(() => undefined), limitMemory: () => undefined })
+    clock.wind(60_000)
+    await watch(process)
+    sampler.forget(process)
+    clock.wind(60_000)
+    expect([looks, clock.timers]).toEqual([0, 0])
+  })
+
+  test('what stands still is looked at once, and again when it goes on', async () => {
+    const process = put(1, {})
+    await watch(process)
+    const hold: Hold = { reason: 'user', by: 'user', at: 0 }
+    const held = fold(process, { uuid: process.uuid, seq: 3, pid: 1, at: 0, body: { type: 'process.held', hold, mono: 0 } })
+    rows.set(process.uuid, fold(held, { uuid: process.uuid, seq: 4, pid: 1, at: 0, body: { type: 'process.frozen', inFlight: null } }))
+    now = { ...now, cpuTimeMs: 7 }
+    for (let second = 0; second < 60; second++) clock.wind(1_000)
+    expect([looks, measuredOf(), clock.timers]).toEqual([1, [[7, 0, 0, 0]], 0])
+    rows.set(process.uuid, process)
+    sampler.wake(process.uuid)
+    for (let second = 0; second < 10; second++) clock.wind(1_000)
+    expect(looks).toBeGreaterThan(2)
+  })
+})
+
+describe('what is told', () => {
+  test('every 30 s what has changed, as deltas', async () => {
+    await watch(put(1, {}))
+    for (let second = 0; second < 65; second++) {
+      now = { ...now, cpuTimeMs: now.cpuTimeMs + 10.3, rssBytes: second === 20 ? 90 * MB : 40 * MB }
+      clock.wind(1_000)
+    }
+    expect(told).toHaveLength(2)
+    expect(told.reduce((sum, { measured }) => sum + measured.cpuTimeMs, 0)).toBe(Math.round(61 * 10.3))
+    expect(measuredOf().at(-1)?.slice(2)).toEqual([40 * MB, 90 * MB])
+  })
+
+  test('a hundredth of a limit, as soon as it is seen', async () => {
+    await watch(put(1, { cpuTimeMs: 10_000, outputBytes: 1_000 }))
+    clock.wind(1_000)
+    now = { ...now, cpuTimeMs: 99 }
+    clock.wind(1_000)
+    expect(told).toEqual([])
+    now = { ...now, cpuTimeMs: 100 }
+    clock.wind(1_000)
+    now = { ...now, outputBytes: 10 }
+    clock.wind(1_000)
+    expect(measuredOf()).toEqual([[100, 0, 0, 0], [0, 10, 0, 0]])
+  })
+
+  test('memory when it comes near its limit', async () => {
+    await watch(put(1, { memoryBytes: 100 * MB }))
+    for (const rssBytes of [50, 79, 80, 80.5, 82]) {
+      now = { ...now, rssBytes: rssBytes * MB }
+      clock.wind(1_000)
+    }
+    expect(measuredOf().map(([, , rss]) => rss)).toEqual([80 * MB, 82 * MB])
+  })
+
+  test('that the system has ended it, once', async () => {
+    await watch(put(1, { memoryBytes: 100 * MB }))
+    now = { ...now, outOfMemory: true }
+    clock.wind(1_000)
+    clock.wind(1_000)
+    expect(told.map(({ outOfMemory }) => outOfMemory)).toEqual([true])
+  })
+
+  test('all that is left at the end, and nothing twice', async () => {
+    const process = put(1, {})
+    await watch(process)
+    now = { ...now, cpuTimeMs: 3, outputBytes: 4, rssBytes: 5 }
+    expect(sampler.last(process)?.measured).toEqual({ cpuTimeMs: 3, outputBytes: 4, rssBytes: 5, peakRssBytes: 5 })
+    now = { ...now, cpuTimeMs: 4.4, rssBytes: 0 }
+    expect(sampler.last(process)?.measured).toEqual({ cpuTimeMs: 1, outputBytes: 0, rssBytes: 0, peakRssBytes: 5 })
+    expect([sampler.last(process), sampler.last({ uuid: process.uuid, pid: 2 })]).toEqual([null, null])
+  })
+
+  test('all of everybody when the daemon stops', async () => {
+    await watch(put(1, {}))
+    now = { ...now, cpuTimeMs: 3 }
+    sampler.flush()
+    expect([measuredOf(), clock.timers]).toEqual([[[3, 0, 0, 0]], 0])
+  })
+})
+
+test('a limit that is raised is handed on', async () => {
+  const limited: (number | null)[] = []
+  await watch(put(1, { memoryBytes: 100 * MB }), limited)
+  put(1, { memoryBytes: 200 * MB })
+  clock.wind(1_000)
+  clock.wind(1_000)
+  put(1, {})
+  clock.wind(1_000)
+  expect(limited).toEqual([100 * MB, 200 * MB, null])
+})
