@@ -4,10 +4,13 @@
 // Test: test/tables/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
+import type { LivenessSpec } from '../kernel/liveness.ts'
 import type { ContainmentKind, Effort, McpServer } from '../kernel/types.ts'
+import { GATEWAY_DEFAULTS, GATEWAY_KEYS, gatewayRule, type GatewayConfig } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './gc.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
 import { issueWords } from './issues.ts'
+import { LIVENESS_KEYS, livenessFileRule } from './liveness.ts'
 import { SERVER_KEYS, placeOf, serversOf, serversRule } from './mcp-file.ts'
 import type { Env, Paths } from './paths.ts'
 import { parseYaml, type Format } from './yaml.ts'
@@ -49,8 +52,12 @@ export interface Config {
   readonly keyCommand: readonly string[] | null
   /** directories whose files may name programs to start (MCP servers): these and all below */
   readonly trusted: readonly string[]
+  /** when an agent counts as silent, stalled and so on, as far as it is not as built in; its own file comes first */
+  readonly liveness: LivenessSpec
   /** which ended processes are kept */
   readonly gc: GcConfig
+  /** how agents of others call their models */
+  readonly gateway: GatewayConfig
 }
 
 export const DEFAULTS: Config = {
@@ -73,7 +80,9 @@ export const DEFAULTS: Config = {
   containment: 'auto',
   keyCommand: null,
   trusted: [],
+  liveness: {},
   gc: GC_DEFAULTS,
+  gateway: GATEWAY_DEFAULTS,
 }
 
 const MAX_PROVIDERS = 100
@@ -106,6 +115,8 @@ const userKeys = {
   trusted: z.array(z.string().startsWith('/', 'expected an absolute path').max(4096)).max(1000).optional(),
   mcp: serversRule.optional(),
   gc: gcRule.optional(),
+  liveness: livenessFileRule.optional(),
+  gateway: gatewayRule.optional(),
 }
 
 export type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
@@ -116,6 +127,8 @@ export const USER_FORMAT: Format<UserFile> = {
   known: ([key, , part]) => {
     if (key === 'mcp') return SERVER_KEYS
     if (key === 'gc') return GC_KEYS
+    if (key === 'liveness') return LIVENESS_KEYS
+    if (key === 'gateway') return GATEWAY_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
 }
@@ -146,7 +159,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const { mcp: _, ...said }: UserFile = Object.assign({}, ...layers.map((layer) => layer.said), fromFlags(sources.flags ?? {}))
   const providers = said.providers ?? []
   const builtIn = DEFAULTS.providers.filter((one) => !providers.some((own) => own.name === one.name))
-  return { ...DEFAULTS, ...defined(said), gc: { ...GC_DEFAULTS, ...defined(said.gc ?? {}) }, providers: [...providers, ...builtIn] }
+  return { ...DEFAULTS, ...defined(said), gc: { ...GC_DEFAULTS, ...defined(said.gc ?? {}) }, gateway: { ...GATEWAY_DEFAULTS, ...defined(said.gateway ?? {}) }, providers: [...providers, ...builtIn] }
 }
 
 /** What one source says, and in which file or variable. */

@@ -8,6 +8,7 @@ import { isMap, isNode, parse, parseDocument, stringify, type Document } from 'y
 import { KernelError } from '../kernel/errors.ts'
 import { DEFAULTS, readLayers, USER_FORMAT, type ConfigSources, type UserFile } from './config.ts'
 import { problemError, readText } from './files.ts'
+import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './gc.ts'
 import { nearest } from './nearest.ts'
 import type { Paths } from './paths.ts'
@@ -32,6 +33,8 @@ export interface Change {
 }
 
 const KEYS = USER_FORMAT.known([])
+/** Keys whose parts are set one by one. */
+const PARTS: Readonly<Partial<Record<string, readonly string[]>>> = { gc: GC_KEYS, gateway: GATEWAY_KEYS }
 /** Lists that may be written with commas. */
 const WORDS: ReadonlySet<string> = new Set(['fallback', 'trusted'])
 
@@ -44,6 +47,7 @@ export async function explain(sources: ConfigSources): Promise<readonly Entry[]>
     const entry: Entry = { key, value, source: layer?.source ?? 'default', where: layer?.where(key) ?? 'default' }
     if (key === 'providers') return withBuiltIn(entry)
     if (key === 'gc') return { ...entry, value: { ...GC_DEFAULTS, ...(value as UserFile['gc']) } }
+    if (key === 'gateway') return { ...entry, value: { ...GATEWAY_DEFAULTS, ...(value as UserFile['gateway']) } }
     return key === 'mcp' ? { ...entry, value: programs(value as UserFile['mcp']) } : entry
   })
 }
@@ -131,8 +135,9 @@ function pathOf(key: string, { configFile }: Paths, mayBeWrong = false): readonl
   if (!mayBeWrong && !KEYS.includes(first)) throw noKey(first)
   if (rest.length === 0) return [first]
   if (first === 'mcp' && name !== '') return [first, name]
-  if (first === 'gc' && (mayBeWrong || GC_KEYS.includes(name))) return [first, name]
-  if (first === 'gc') throw noKey(key, GC_KEYS.map((one) => `gc.${one}`))
+  const parts = PARTS[first]
+  if (parts && (mayBeWrong || parts.includes(name))) return [first, name]
+  if (parts) throw noKey(key, parts.map((one) => `${first}.${one}`))
   throw new KernelError('INVALID', `\`${key}\` is a part of \`${first}\`: set that as a whole, or edit ${configFile}`)
 }
 

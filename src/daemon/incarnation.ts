@@ -6,6 +6,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { stoppedAmong, stoppedBelow } from '../drivers/contain/stopped.ts'
 import { withInstall } from './installed.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../drivers/port.ts'
+import type { OpenGateway } from './gateways.ts'
 import type { RunFiles } from '../drivers/files/run-files.ts'
 import type { Containment, Ladder } from '../drivers/contain/contain.ts'
 import type { Ack, Report } from '../kernel/reports.ts'
@@ -19,6 +20,8 @@ export interface IncarnationParts {
   readonly begin: KernelPort['begin']
   /** its worktree; null if it has none of its own */
   readonly files: Pick<RunFiles, 'begin' | 'pass' | 'inOrder' | 'abandon' | 'close'> | null
+  /** its seat at the gateway; absent: it calls its models itself */
+  readonly gateway?: ((port: KernelPort) => Promise<OpenGateway>) | undefined
   readonly isHeld: () => boolean
   readonly live: KernelPort['live']
   readonly log: (message: string, error: unknown) => void
@@ -30,6 +33,7 @@ export class Incarnation {
   readonly #started: Promise<Agent | null>
   #order: Promise<void> = Promise.resolve()
   #containment: Containment | null = null
+  #gateway: OpenGateway | null = null
   #gate = Promise.withResolvers<void>()
 
   constructor(parts: IncarnationParts) {
@@ -95,6 +99,7 @@ export class Incarnation {
     await this.#order
     const agent = await this.#started
     await agent?.[Symbol.asyncDispose]()
+    this.#gateway?.close()
     await this.#parts.files?.close()
     const result = await this.#containment?.dispose()
     if (result && result.survivors.length > 0) return result.survivors
@@ -108,7 +113,9 @@ export class Incarnation {
       await mkdir(launch.tmpDir, { recursive: true, mode: 0o700 })
       await this.#parts.files?.begin()
       this.#containment = await open()
-      return await driver.start({ ...launch, containment: this.#containment }, this.#port())
+      const port = this.#port()
+      this.#gateway = (await this.#parts.gateway?.(port)) ?? null
+      return await driver.start({ ...launch, containment: this.#containment, ...(this.#gateway ? { gateway: this.#gateway } : {}) }, port)
     } catch (error) {
       await this.#cannotStart(error)
       return null
@@ -128,10 +135,10 @@ export class Incarnation {
     const { report: say, begin: ask, files, live } = this.#parts
     const report: KernelPort['report'] = files ? (said) => files.pass(said) : say
     const begin: KernelPort['begin'] = files ? (asking) => files.inOrder(asking, () => ask(asking)) : ask
-    return { report, begin, live, signal: this.#abort.signal, clear: () => this.#clear() }
+    return { report, begin, live, signal: this.#abort.signal, clear: (isStill) => this.#clear(isStill) }
   }
 
-  async #clear(): Promise<void> {
+  async #clear(isStill = () => true): Promise<void> {
     const { signal } = this.#abort
     // Who was told to wait is given first what it was told to wait for.
     await this.#order
@@ -143,7 +150,7 @@ export class Incarnation {
     try {
       while (this.#parts.isHeld()) {
         const open = this.#gate.promise
-        await Promise.race([this.#parts.report({ type: 'drained' }), aborted.promise])
+        if (isStill()) await Promise.race([this.#parts.report({ type: 'drained' }), aborted.promise])
         if (!this.#parts.isHeld()) return
         await Promise.race([open, aborted.promise])
       }

@@ -4,6 +4,7 @@ import { findKeys, locateKey, type FoundKeys, type KeySources } from '../config/
 import { mcpVariables } from '../config/mcp-start.ts'
 import { keyNames, providerOf } from '../config/model-keys.ts'
 import { isExternal, isPlainCommand } from '../kernel/capabilities.ts'
+import { gatewayProviders } from './gateways.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
@@ -55,10 +56,12 @@ export class Keys {
     return !isExternal(spec) || keyNames(this.#parts.settings.now.providers).has(name)
   }
 
-  /** Keys of models that are asked only when another one cannot answer: without theirs they are passed by. */
-  #optional({ fallback = [] }: ProcessSpec): readonly string[] {
+  /** Keys of models that are asked only when another one cannot answer: without theirs they are passed by. And those that the gateway would use. */
+  #optional(spec: ProcessSpec): readonly string[] {
     const { providers } = this.#parts.settings.now
-    return fallback.flatMap((ref) => providerOf(ref, providers)?.apiKeyEnv ?? [])
+    const used = gatewayProviders(spec)
+    const byGateway = providers.filter(({ name }) => used.includes(name)).flatMap(({ apiKeyEnv }) => apiKeyEnv ?? [])
+    return [...(spec.fallback ?? []).flatMap((ref) => providerOf(ref, providers)?.apiKeyEnv ?? []), ...byGateway]
   }
 
   /** What its MCP servers name: one that nobody has keeps that server out, which says so then. */

@@ -18,6 +18,8 @@ export interface Launch {
   readonly tmpDir: string
   /** values of `spec.credentials`, by name; never recorded */
   readonly credentials: Readonly<Record<string, string>>
+  /** its models are called through the gateway; absent: it calls them itself */
+  readonly gateway?: LaunchGateway
   /** where the work stands at the start: the next step, and calls to run again (`read`, `idempotent`) before it */
   readonly step: number
   readonly openCalls: readonly OpenCall[]
@@ -41,6 +43,16 @@ export interface Launch {
   readonly context: readonly Range[] | null
 }
 
+/** How an agent of others calls its models through the gateway. */
+export interface LaunchGateway {
+  /** the base URL for a client of this provider, in the form that its own clients take; null: it may not call it */
+  url(provider: string): string | null
+  /** in place of a key, for this incarnation alone */
+  readonly token: string
+  /** names of variables that hold keys of providers: the agent is not to have them */
+  readonly hides: readonly string[]
+}
+
 /** A text for the agent. `turn` is the turn that it begins, or the open one if it is put into a turn that runs. */
 export interface Message {
   readonly id: string
@@ -61,8 +73,8 @@ export interface KernelPort {
   report(report: Report): Promise<Ack>
   /** The same for what asks whether a call may begin: says how long its answer may be, or why it may not. */
   begin(asking: Asking): Promise<Permit>
-  /** Resolves when the process has no hold; says `drained` by itself if it has to wait. Rejects when the signal aborts. */
-  clear(): Promise<void>
+  /** Resolves when the process has no hold; says `drained` by itself if it has to wait, and is still. Rejects when the signal aborts. */
+  clear(isStill?: () => boolean): Promise<void>
   live(event: Live): void
   /** aborted when the incarnation is to end: by a kill, a stop or its own end */
   readonly signal: AbortSignal

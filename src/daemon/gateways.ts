@@ -1,0 +1,124 @@
+// Which processes call their models through the gateway, and what they get there: decided when an incarnation starts, by what was
+// asked for, who the agent is and whether its provider's key is there. Owns the one gateway of the daemon, which is loaded and
+// listens when the first of them starts. Test: test/e2e/gateway.test.ts.
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { keyNames } from '../config/model-keys.ts'
+import { COMMON_PROVIDERS, clientOf } from '../drivers/gateway/clients.ts'
+import { isExternal, isPlainCommand } from '../kernel/capabilities.ts'
+import type { Provider } from '../config/config.ts'
+import type { Gateway, GatewaySeat } from '../drivers/gateway/gateway.ts'
+import type { Recorder } from '../drivers/gateway/record.ts'
+import type { SeatProvider } from '../drivers/gateway/seat.ts'
+import type { KernelPort, LaunchGateway } from '../drivers/port.ts'
+import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
+import type { Clock } from './clock.ts'
+import type { Keys } from './keys.ts'
+import type { Settings } from './settings.ts'
+
+interface GatewaysParts {
+  readonly keys: Pick<Keys, 'known'>
+  readonly settings: Settings
+  readonly clock: Clock
+  /** where what is recorded lies */
+  readonly state: string
+  readonly log: (message: string, error: unknown) => void
+}
+
+type Kind = Pick<ProcessSpec, 'driver' | 'format' | 'argv' | 'env' | 'gateway'>
+
+/** Whether its calls go through the gateway, or why not, in words for people; null: it is none that could. */
+export type Decision = { readonly on: true } | { readonly on: false; readonly why: string } | null
+
+/** What an agent goes through the gateway with, until it is closed. */
+export type OpenGateway = LaunchGateway & Pick<GatewaySeat, 'close'>
+
+/** The providers that it would call through the gateway: their keys are looked for before it starts. */
+export function gatewayProviders(spec: Kind): readonly string[] {
+  if (!isExternal(spec) && !isPlainCommand(spec)) return []
+  const client = clientOf(spec)
+  if (spec.gateway === 'off' || (client?.elsewhere ?? null) !== null) return []
+  if (client) return [client.provider]
+  return spec.gateway === 'on' ? COMMON_PROVIDERS : []
+}
+
+export class Gateways {
+  readonly #parts: GatewaysParts
+  #gateway: Promise<Gateway> | null = null
+
+  constructor(parts: GatewaysParts) {
+    this.#parts = parts
+  }
+
+  /** Its keys have been looked for. */
+  decide({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>): Decision {
+    if (!isExternal(spec) && !isPlainCommand(spec)) return null
+    const client = clientOf(spec)
+    if (spec.gateway === 'off') return { on: false, why: 'as asked for' }
+    if (client === null && spec.gateway !== 'on') return isExternal(spec) ? { on: false, why: 'how this agent is told another address is not known' } : null
+    if (client !== null && client.elsewhere !== null) return { on: false, why: `${client.elsewhere} is set: it calls its models elsewhere` }
+    const names = gatewayProviders(spec)
+    if (this.#providers(uuid, spec).length > 0) return { on: true }
+    return { on: false, why: `no key of ${names.join(', ')}: it uses a login of its own` }
+  }
+
+  /** Opens its seat. */
+  async open({ uuid, pid, spec }: Process, port: KernelPort): Promise<OpenGateway> {
+    const gateway = await this.#loaded()
+    const { settings } = this.#parts
+    const { url, token, close } = await gateway.open({ uuid, pid, port, providers: this.#providers(uuid, spec), recorder: await this.#recorder(uuid) })
+    return { url, token, close, hides: [...keyNames(settings.now.providers)] }
+  }
+
+  /** What was recorded of its calls goes with it. */
+  async remove(uuid: Uuid): Promise<void> {
+    await rm(this.#dirOf(uuid), { recursive: true, force: true, maxRetries: 2 })
+  }
+
+  async close(): Promise<void> {
+    await (await this.#gateway)?.close()
+  }
+
+  /** Those that it may call, with their keys; only those whose key is there, or that want none. */
+  #providers(uuid: Uuid, spec: Kind): readonly SeatProvider[] {
+    const { keys, settings } = this.#parts
+    const known = keys.known(uuid)
+    return gatewayProviders(spec).flatMap((name) => {
+      const config = settings.now.providers.find((one) => one.name === name)
+      if (!config) return []
+      const key = config.apiKeyEnv === null ? null : (known[config.apiKeyEnv] ?? '')
+      return key === '' ? [] : [{ config: moved(config, spec.env), key }]
+    })
+  }
+
+  #loaded(): Promise<Gateway> {
+    this.#gateway ??= this.#load()
+    return this.#gateway
+  }
+
+  async #load(): Promise<Gateway> {
+    const { clock, settings, log } = this.#parts
+    const [{ Gateway }, { costUsd, rates }] = await Promise.all([import('../drivers/gateway/gateway.ts'), import('../drivers/native/prices.ts')])
+    return new Gateway({
+      clock, log,
+      prices: { rates, cost: costUsd },
+      rateLimits: () => settings.now.gateway.rateLimits,
+    })
+  }
+
+  async #recorder(uuid: Uuid): Promise<Recorder | null> {
+    if (!this.#parts.settings.now.gateway.record) return null
+    const { Recorder: Files } = await import('../drivers/gateway/record.ts')
+    return new Files(this.#dirOf(uuid), this.#parts.log)
+  }
+
+  #dirOf(uuid: Uuid): string {
+    return join(this.#parts.state, 'gateway', uuid)
+  }
+}
+
+/** Where the environment of the process says that it is: a company's own gateway, say. */
+function moved(config: Provider, env: ProcessSpec['env']): Provider {
+  const baseURL = config.baseURLEnv === undefined ? '' : (env[config.baseURLEnv] ?? '')
+  return baseURL === '' ? config : { ...config, baseURL }
+}

@@ -1,0 +1,99 @@
+// One incarnation at the gateway: its token, the providers that it may call, and what of it is on its way to one. Gone with the
+// incarnation. Owns when a paused one is still: nothing of it is with a provider, and a request waits at the gate.
+// Test: test/processes/gateway-hold.test.ts.
+import { randomBytes } from 'node:crypto'
+import type { KernelPort } from '../port.ts'
+import type { Permit, Report } from '../../kernel/reports.ts'
+import type { ProviderConfig } from '../native/models.ts'
+import type { Recorder } from './record.ts'
+
+/** A provider as this process has it. The key never goes to the agent. */
+export interface SeatProvider {
+  readonly config: ProviderConfig
+  readonly key: string | null
+}
+
+export interface SeatParts {
+  readonly uuid: string
+  readonly pid: number
+  readonly port: Pick<KernelPort, 'begin' | 'report' | 'clear' | 'signal'>
+  readonly providers: readonly SeatProvider[]
+  /** null: nothing is recorded */
+  readonly recorder: Recorder | null
+}
+
+type CallStarted = Omit<Extract<Report, { type: 'call.started' }>, 'type'>
+type CallFinished = Omit<Extract<Report, { type: 'call.finished' }>, 'type'>
+
+export class Seat {
+  readonly token = `reeve-${randomBytes(32).toString('base64url')}`
+  readonly #parts: SeatParts
+  #calls = 0
+  /** with a provider now */
+  #flying = 0
+  /** at the gate */
+  #waiting = 0
+
+  constructor(parts: SeatParts) {
+    this.#parts = parts
+  }
+
+  get uuid(): string {
+    return this.#parts.uuid
+  }
+
+  get pid(): number {
+    return this.#parts.pid
+  }
+
+  get recorder(): Recorder | null {
+    return this.#parts.recorder
+  }
+
+  /** aborted when the incarnation is to end */
+  get signal(): AbortSignal {
+    return this.#parts.port.signal
+  }
+
+  provider(name: string): SeatProvider | undefined {
+    return this.#parts.providers.find(({ config }) => config.name === name)
+  }
+
+  /** A name for a call that no other one of this process has. */
+  name(): string {
+    this.#calls += 1
+    return `${this.#parts.pid}-${this.#calls}`
+  }
+
+  /** What is granted is with the provider from here on, until `finished`. */
+  async begin(asked: CallStarted): Promise<Permit> {
+    const permit = await this.#parts.port.begin({ type: 'call.started', ...asked })
+    if (permit.ack === 'go') this.#flying += 1
+    return permit
+  }
+
+  /** Resolves when it is on disk, or nobody wants to know any more. */
+  async finished(call: CallFinished): Promise<void> {
+    const said = this.#parts.port.report({ type: 'call.finished', ...call }).catch(() => 'late')
+    this.#flying -= 1
+    // One that waits at the gate keeps it from having more in flight; the last to come back says so.
+    if (this.#flying === 0 && this.#waiting > 0) this.#parts.port.report({ type: 'drained' }).catch(() => 'late')
+    await said
+  }
+
+  /** Waits until the process has no hold. Rejects when the signal aborts. */
+  async clear(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<never>()
+    const onAbort = (): void => aborted.reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    this.#waiting += 1
+    try {
+      signal.throwIfAborted()
+      await Promise.race([this.#parts.port.clear(() => this.#flying === 0), aborted.promise])
+    } finally {
+      this.#waiting -= 1
+      signal.removeEventListener('abort', onAbort)
+      aborted.promise.catch(() => undefined)
+    }
+  }
+}
