@@ -2,15 +2,14 @@
 // Owns an index that is derived from the rows and never stored: `put` keeps it, in any order of the rows, and an account costs
 // nothing while nobody has it as payer. Money is counted in whole billionths of a dollar, so that no sum depends on its history.
 // Tests: test/tables/accounts.test.ts, test/properties/budgets.test.ts.
-import { isLiving } from './status.ts'
 import type { CallAsk, Process, Uuid } from './types.ts'
 
 const KEYS = [
   'steps', 'turns', 'messagesSent', 'toolCalls', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'nanoUsd', 'cpuTimeMs', 'outputBytes',
-  'rssBytes', 'unpriced', 'estimated', 'openCalls', 'reservedTokens', 'reservedOutputTokens', 'reservedNanoUsd',
+  'rssBytes', 'unpriced', 'estimated', 'openCalls', 'waiting', 'reservedTokens', 'reservedOutputTokens', 'reservedNanoUsd',
 ] as const
 
-/** Counters of one process or of many, all whole numbers. `unpriced`, `estimated`: how many processes have such calls. */
+/** Counters of one process or of many, all whole numbers. `unpriced`, `estimated`: how many processes have such calls; `waiting`: how many wait for room. */
 export type Tally = { readonly [K in (typeof KEYS)[number]]: number }
 
 const NANO = 1e9
@@ -45,7 +44,7 @@ export function payerOf({ payer, parentUuid }: Pick<Process, 'payer' | 'parentUu
 }
 
 /** What a process and its ended descendants have used, and what its open calls may use. `settled`: without what its payer knows already. */
-export function tallyOf(process: Pick<Process, 'usage' | 'below' | 'settled' | 'progress' | 'calls'>, without: 'settled' | 'nothing' = 'nothing'): Tally {
+export function tallyOf(process: Pick<Process, 'usage' | 'below' | 'settled' | 'progress' | 'calls' | 'wants'>, without: 'settled' | 'nothing' = 'nothing'): Tally {
   const { usage, below, progress, calls } = process
   const settled = without === 'settled' ? process.settled : undefined
   const count = (name: 'steps' | 'turns' | 'messagesSent' | 'toolCalls' | 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'cpuTimeMs' | 'outputBytes'): number =>
@@ -56,6 +55,7 @@ export function tallyOf(process: Pick<Process, 'usage' | 'below' | 'settled' | '
     nanoUsd: nanoOf(usage.costUsd + (below?.costUsd ?? 0) - (settled?.costUsd ?? 0)),
     cpuTimeMs: count('cpuTimeMs'), outputBytes: count('outputBytes'), rssBytes: usage.rssBytes ?? 0,
     unpriced: usage.unpriced || below?.unpriced ? 1 : 0, estimated: usage.estimated || below?.estimated ? 1 : 0,
+    waiting: process.wants ? 1 : 0,
     ...reserved(progress.reserve, calls),
   }
 }
@@ -113,11 +113,11 @@ export class Accounts {
     for (const member of [...(this.#members.get(uuid) ?? [])]) if (this.#node(member)?.payer === uuid) yield member
   }
 
-  /** Takes over a row as it is now; one that has ended has no payer any more. */
+  /** Takes over a row as it is now; the dead leave. */
   put(before: Process | undefined, process: Process): void {
     if (before !== undefined && isUntouched(before, process)) return
     const node = this.#node(process.uuid)
-    const payer = isLiving(process) ? payerOf(process) : null
+    const payer = process.life.state === 'dead' ? null : payerOf(process)
     if (node === undefined && payer === null) return
     const own = payer === null ? EMPTY : tallyOf(process, 'settled')
     const old = node ?? NOBODY
@@ -180,5 +180,5 @@ export class Accounts {
 /** Most facts change nothing of what is counted. */
 function isUntouched(a: Process, b: Process): boolean {
   return a.usage === b.usage && a.progress.reserve === b.progress.reserve && a.calls === b.calls && a.below === b.below && a.settled === b.settled
-    && a.payer === b.payer && a.life.state === b.life.state
+    && a.payer === b.payer && a.wants === b.wants && a.life.state === b.life.state
 }

@@ -1,13 +1,19 @@
 // What a daemon's start makes of each row that the last daemon left: by this time nothing of it runs any more.
 // Owns the recovery of states: a wish to stop is fulfilled, a suspended process comes back as a placeholder with a new
-// PID, what ran is interrupted. Nothing else comes back on its own. Test: test/tables/booting.test.ts.
+// PID, what ran is interrupted. A restart policy or a supervisor brings back what it owns (release.ts asks), and nothing else
+// comes back on its own. Test: test/tables/booting.test.ts, test/tables/supervising.test.ts.
 import { goesOnFrom, isExternal } from './capabilities.ts'
 import { INTERRUPTED, signalExit } from './exit.ts'
 import { comeBackHeld } from './rate-limits.ts'
-import { awaitEnd, orphan, reap } from './release.ts'
-import { closeCalls } from './spawning.ts'
+import { orphan, settleUp } from './payers.ts'
+import { awaitEnd, reap } from './release.ts'
+import { hold } from './holding.ts'
+import { waitOn } from './restarting.ts'
+import { beginHeld } from './spawning.ts'
+import { closeCalls, closeReserved } from './closing.ts'
+import { isKept, mayComeBack } from './supervising.ts'
 import type { InputOf } from './inputs.ts'
-import type { ExitStatus, Process } from './types.ts'
+import type { ExitStatus, Hold, Process } from './types.ts'
 import type { Work } from './work.ts'
 
 export function boot(work: Work, input: InputOf<'boot'>): void {
@@ -15,22 +21,40 @@ export function boot(work: Work, input: InputOf<'boot'>): void {
   if (!process) return
   const { life } = process
   switch (life.state) {
-    case 'created': return end(work, process, cutOff(process), input.survivors)
-    case 'running': return bootRunning(work, process, input.survivors)
+    case 'created': return bootCreated(work, process, input)
+    case 'running': return bootRunning(work, process, input)
     case 'zombie': return finish(work, process, input.survivors)
     case 'dead': return
   }
 }
 
-function bootRunning(work: Work, process: Process, survivors: readonly number[]): void {
+/** A restart that waits goes on waiting, as nothing of it had begun. */
+function bootCreated(work: Work, process: Process, input: Boot): void {
+  const exit = cutOff(process)
+  if (exit !== INTERRUPTED || !process.restart || !isKept(work, process)) return end(work, process, exit, input)
+  if (input.crashLoop) beginHeld(work, process, crashHold(work))
+  else waitOn(work, process)
+}
+
+/** Its daemon died too often: a person is to look at what would come back by itself. */
+function crashHold(work: Work): Hold {
+  return { reason: 'daemon-crash', by: 'system', at: work.now.wall }
+}
+
+type Boot = InputOf<'boot'>
+
+function bootRunning(work: Work, process: Process, input: Boot): void {
   const { life } = process
+  const { survivors } = input
   if (life.state !== 'running') return
-  if (life.stopping) return end(work, process, life.stopping.exit, survivors)
+  if (life.stopping) return end(work, process, life.stopping.exit, input)
   const comesBack = life.holds.length > 0 && (goesOnFrom(process) !== 'rerun' || process.clock.startedAt === null)
-  if (!comesBack) return end(work, process, cutOff(process), survivors)
+  if (!comesBack) return end(work, process, cutOff(process), input)
   // Drained, it waited before its next call: what is open has not begun, and is run when it goes on.
   if (!life.drained || life.midway || isExternal(process.spec)) closeCalls(work, process.uuid)
+  closeReserved(work, process.uuid)
   work.emit(process.uuid, { type: 'process.rehydrated', pid: work.takePid() })
+  if (input.crashLoop && life.holds.every(isOfShutdown)) hold(work, process.uuid, crashHold(work), false)
   if (survivors.length > 0) tellSurvivors(work, process, survivors)
 }
 
@@ -42,12 +66,15 @@ function cutOff({ life, signals, spec }: Process): ExitStatus {
 }
 
 /** Ends a row without a driver. Its clock is known up to its last activity only. */
-function end(work: Work, process: Process, exit: ExitStatus, survivors: readonly number[]): void {
+function end(work: Work, process: Process, exit: ExitStatus, { survivors, crashLoop }: Boot): void {
   const { uuid, clock } = process
   if (process.life.state === 'created') work.emit(uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
+  closeReserved(work, uuid)
   orphan(work, process)
+  settleUp(work, uuid)
   const seen = clock.elapsedMs + (clock.sinceAt === null ? 0 : Math.max(0, clock.lastActivityAt - clock.sinceAt))
-  work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen })
+  const holds = [...pausesOf(process), ...(crashLoop ? [crashHold(work)] : [])]
+  work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen, ...(holds.length > 0 && mayComeBack(process) ? { holds } : {}) })
   finish(work, work.need(uuid), survivors)
 }
 
@@ -59,6 +86,15 @@ function finish(work: Work, process: Process, survivors: readonly number[]): voi
   }
   tellSurvivors(work, process, survivors)
   awaitEnd(work, process)
+}
+
+/** What was paused is paused in its next incarnation, too. */
+function pausesOf({ life }: Process): readonly Hold[] {
+  return life.state === 'running' ? life.holds.filter((held) => !isOfShutdown(held)) : []
+}
+
+function isOfShutdown({ reason }: Hold): boolean {
+  return reason === 'daemon-shutdown'
 }
 
 function tellSurvivors(work: Work, process: Process, survivors: readonly number[]): void {

@@ -1,11 +1,13 @@
 // Calls of an agent of others that go through the gateway: each is asked for before it begins, and charged when it has ended.
-// Owns which of them are open; what they may cost is the business of limits.ts. Several may be open at once.
+// Owns which of them are open, and that what is metered there is not counted a second time when the agent tells of it.
 // Test: test/tables/calls.test.ts.
+import { askForCall, spentMore, wakeWaiting } from './budgets.ts'
 import { KernelError } from './errors.ts'
-import { heldByBudget } from './limits.ts'
+import { accountsOver } from './limits.ts'
 import { isEnding } from './status.ts'
+import type { Granted } from './limits.ts'
 import type { Ack, Permit, Report } from './reports.ts'
-import type { CallUsage, OpenModelCall, Process, Uuid } from './types.ts'
+import type { CallUsage, Process } from './types.ts'
 import type { Work } from './work.ts'
 
 type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
@@ -13,31 +15,46 @@ type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
 /** calls of one process that are open at the same time */
 const MAX_OPEN_CALLS = 1_000
 
+const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+
 export function callStarted(work: Work, process: Process, { call, model, provider, ask }: ReportOf<'call.started'>): Ack | Permit {
   const { uuid, life, calls = [] } = process
   if (life.state !== 'running' || isEnding(process)) return { ack: 'stop', reason: 'the process is being stopped' }
-  if (life.holds.length > 0) return { ack: 'held', reason: process.note }
+  if (life.holds.length > 0) return { ack: 'held', reason: whyHeld(process) }
   if (calls.some((open) => open.call === call)) throw new KernelError('INVALID', `call ${call} is open already`)
   if (calls.length >= MAX_OPEN_CALLS) throw new KernelError('RESOURCE_EXHAUSTED', `${MAX_OPEN_CALLS} calls are open already`)
-  const held = heldByBudget(work, process)
-  if (held !== null) return { ack: held, reason: work.need(uuid).note }
-  work.emit(uuid, { type: 'call.started', call, model, provider, reserve: ask })
-  return { ack: 'go', maxOutputTokens: ask.maxOutputTokens }
+  const permit = askForCall(work, process, { isNewStep: false, ask })
+  if ('ack' in permit) return permit
+  const { maxOutputTokens } = permit
+  work.emit(uuid, { type: 'call.started', call, model, provider, reserve: permit.reserve ?? ask })
+  return begun(work, process, { ...permit, maxOutputTokens })
+}
+
+function whyHeld({ life, note }: Process): string {
+  const reasons = life.state === 'running' ? life.holds.map(({ reason }) => reason) : []
+  return reasons.includes('budget') && note !== null ? note : `the process is paused: ${reasons.join(', ')}`
+}
+
+/** Who waited for what this call did not take goes on. */
+export function begun(work: Work, process: Process, { maxOutputTokens, reserve }: Granted): Permit | 'go' {
+  if (reserve) wakeWaiting(work, accountsOver(work, process))
+  return maxOutputTokens === null ? 'go' : { ack: 'go', maxOutputTokens }
 }
 
 export function callFinished(work: Work, process: Process, report: ReportOf<'call.finished'>): Ack {
   if (!process.calls?.some(({ call }) => call === report.call)) return 'late'
   work.emit(process.uuid, report)
+  spentMore(work, process.uuid)
   return 'ok'
 }
 
-/** Nobody has seen how they ended, or will: each is charged by its estimate, once. */
-export function closeGatewayCalls(work: Work, uuid: Uuid): void {
-  for (const open of work.need(uuid).calls ?? []) {
-    work.emit(uuid, { type: 'call.finished', call: open.call, usage: estimateOf(open), status: null, error: 'interrupted' })
-  }
+/** What an agent says itself that it used, as far as nobody else counts it. */
+export function counted({ metered }: Process, usage: CallUsage): CallUsage {
+  return metered ? NOTHING : usage
 }
 
-function estimateOf({ reserve: { inputTokens, usd } }: OpenModelCall): CallUsage {
-  return { inputTokens, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: usd === null ? null : inputTokens * usd.perInputToken, estimated: true }
+/** How full its context is only the agent knows. */
+export function noteContext(work: Work, { uuid, metered, usage: before }: Process, { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: CallUsage): void {
+  const contextTokens = inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens
+  if (metered && contextTokens > 0 && contextTokens !== before.contextTokens) work.emit(uuid, { type: 'usage.reported', usage: NOTHING, contextTokens })
 }

@@ -2,13 +2,13 @@
 // Owns the hold `context-full`, and the warning before it. A compaction is asked for between two steps, as a model call
 // is, and never twice without a step between. Test: test/tables/compacting.test.ts.
 import { KernelError } from './errors.ts'
-import { MAX_STEPS } from './exit.ts'
-import { heldByBudget, stepsLeft } from './limits.ts'
+import { askForCall, spentMore } from './budgets.ts'
+import { begun } from './calls.ts'
 import { hold } from './holding.ts'
 import { areRanges } from './ranges.ts'
 import { terminate } from './release.ts'
 import { isEnding } from './status.ts'
-import type { Ack, Report } from './reports.ts'
+import type { Ack, Permit, Report } from './reports.ts'
 import type { Process } from './types.ts'
 import type { Work } from './work.ts'
 
@@ -17,7 +17,7 @@ type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
 /** The share of the window from which on the context counts as nearly full. */
 export const WARN_SHARE = 0.8
 
-export function compactionStarted(work: Work, process: Process, report: ReportOf<'compaction.started'>): Ack {
+export function compactionStarted(work: Work, process: Process, report: ReportOf<'compaction.started'>): Ack | Permit {
   const { uuid, life, context, spec } = process
   if (spec.driver !== 'native') throw new KernelError('INVALID', 'the context of this agent is its own')
   if (life.state !== 'running' || isEnding(process)) return 'stop'
@@ -29,19 +29,17 @@ export function compactionStarted(work: Work, process: Process, report: ReportOf
     return full(work, process, 'it was compacted and is still too large; a model with a larger window could go on: stop it, then resume it with --model')
   }
   // A step that may not be taken needs no room: the summary would be paid for in vain.
-  if (stepsLeft(process) === 0) {
-    terminate(work, process, MAX_STEPS)
-    return 'stop'
-  }
-  const held = heldByBudget(work, process)
-  if (held !== null) return held
-  work.emit(uuid, report)
-  return 'go'
+  const permit = askForCall(work, process, { isNewStep: true, ask: report.ask })
+  if ('ack' in permit) return permit
+  const { ask: _, ...body } = report
+  work.emit(uuid, { ...body, ...(permit.reserve ? { reserve: permit.reserve } : {}) })
+  return begun(work, process, permit)
 }
 
 export function compactionFailed(work: Work, process: Process, report: ReportOf<'compaction.failed'>): Ack {
   if (process.context?.compacting !== true || process.progress.wholeStep !== report.step) return 'late'
   work.emit(process.uuid, report)
+  spentMore(work, process.uuid)
   return report.retryInMs === null ? full(work, process, `it could not be compacted: ${report.error}`) : 'ok'
 }
 
@@ -50,6 +48,7 @@ export function contextCompacted(work: Work, process: Process, report: ReportOf<
   if (context?.compacting !== true || progress.wholeStep !== report.step) return 'late'
   if (!areRanges(report.ranges, seq)) throw new KernelError('INVALID', `no parts of ${seq} facts: ${JSON.stringify(report.ranges)}`)
   work.emit(uuid, report)
+  spentMore(work, uuid)
   work.effect({ type: 'checkpoint', uuid, pid })
   return 'ok'
 }

@@ -10,6 +10,7 @@ import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from './signals.ts'
 import { payerOf } from './accounts.ts'
 import { addSpent, spentBy } from './spent.ts'
+import { figures, reachedWords } from './limits.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
 import type { CallAsk, CallUsage, Clock, ContextState, Hold, Life, Measured, PendingAsk, Process, Progress, Usage } from './types.ts'
 
@@ -57,7 +58,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.unasked': (p, b) => asked(p, (ask) => (ask.id === b.id ? [] : [ask])),
   'process.stopping': (p, b) => running(b.stopping.wrapUp ? p : untold(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
-    ...settledAtEnd(unjudged(p)),
+    ...settled(unwanted(unjudged(p))),
     // What it has not read of its signals it does not find in another life.
     queue: p.queue.filter(({ id }) => !isOfSignal(id)),
     ...notAsking(p),
@@ -65,7 +66,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
     ...(b.holds ? { keeps: b.holds } : {}),
   }),
-  'process.reaped': (p) => ({ ...p, life: transition(p.life, { type: 'reap' }), handle: null }),
+  'process.reaped': (p) => ({ ...settled(p), life: transition(p.life, { type: 'reap' }), handle: null }),
   'process.reparented': (p, b) => ({ ...p, parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer === 'nobody' ? null : b.payer }) }),
   'process.resumed': (p, b, f) => ({
     ...unmetered(reborn(b.rerun ? withoutSession(p) : p, b, f.seq)),
@@ -137,8 +138,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     context: { ...contextOf(p), compactedStep: b.step, compacting: false, ranges: rangesAfter(b.ranges, p.queue.map(({ seq }) => seq), f.seq) },
     usage: { ...spend(p.usage, b.usage), contextTokens: b.after },
   }),
-  'limit.warned': (p, b) => ({ ...p, note: `${b.limit}: ${Math.floor((100 * b.used) / b.of)} % are used`, ...(b.limit === 'context' ? {} : { warned: [...(p.warned ?? []), b.limit] }) }),
-  'limit.reached': (p, b) => ({ ...p, ...(b.ask ? { wants: b.ask } : {}) }),
+  'limit.warned': (p, b) => ({ ...p, note: b.limit === 'context' ? `context: ${Math.floor((100 * b.used) / b.of)} % are used` : figures(b.limit, b.used, b.of), ...(b.limit === 'context' ? {} : { warned: [...(p.warned ?? []), b.limit] }) }),
+  'limit.reached': (p, b) => ({ ...p, note: reachedWords({ ...b, whose: b.scope === p.uuid ? null : b.scope.slice(-8) }), ...(b.ask && b.action !== 'terminate' ? { wants: b.ask } : {}) }),
   'process.limited': (p, b, f) => ({ ...p, spec: b.spec, specSeq: f.seq, ...(p.warned ? { warned: [] } : {}) }),
   'call.started': (p, { call, model, reserve }) => ({ ...p, calls: [...(p.calls ?? []), { call, model, reserve }] }),
   'call.finished': (p, b) => ({ ...p, calls: (p.calls ?? []).filter(({ call }) => call !== b.call), usage: { ...spend(p.usage, b.usage), ...(b.contextTokens === undefined ? {} : { contextTokens: b.contextTokens }) } }),
@@ -265,7 +266,8 @@ function held(process: Process, hold: Hold, mono: number, at: number): Process {
   return first ? { ...next, clock: { ...stopClock(process.clock, mono), pausedAt: at, pausedMono: mono } } : next
 }
 
-function released(process: Process, gone: readonly Hold[], mono: number, at: number): Process {
+function released(before: Process, gone: readonly Hold[], mono: number, at: number): Process {
+  const process = gone.some(({ reason }) => reason === 'budget') ? unwanted(before) : before
   if (process.life.state !== 'running') throw new KernelError('INTERNAL', `a release on ${process.uuid}, which is ${process.life.state}`)
   const holds = process.life.holds.filter((hold) => !gone.some((other) => sameHold(hold, other)))
   if (holds.length > 0) return running(process, { holds })
@@ -289,8 +291,15 @@ function asked(process: Process, change: (ask: PendingAsk) => readonly PendingAs
   return { ...process, ...(answered ? running(process, { activity: 'working' }) : {}), asks }
 }
 
+/** It no longer waits for room in a budget. */
+function unwanted(process: Process): Process {
+  if (process.wants === undefined) return process
+  const { wants: _, ...rest } = process
+  return rest
+}
+
 /** What it and its descendants used is its payer's business from now on. */
-function settledAtEnd(process: Process): Process {
+function settled(process: Process): Process {
   return payerOf(process) === null ? process : { ...process, settled: spentBy(process) }
 }
 

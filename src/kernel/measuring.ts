@@ -1,7 +1,7 @@
 // What the programs of a process used, as its containment was measured: CPU time, output and memory.
 // Owns what a measurement means: it counts, also that of an end, and may be the one that reaches a limit.
 // Test: test/tables/measuring.test.ts.
-import { holdIfOverBudget } from './limits.ts'
+import { spentMore } from './budgets.ts'
 import { terminate } from './release.ts'
 import type { Ack, Report } from './reports.ts'
 import type { ExitStatus, Process } from './types.ts'
@@ -13,7 +13,7 @@ export function measured(work: Work, process: Process, report: MeasuredReport): 
   work.emit(process.uuid, { type: 'usage.measured', measured: report.measured })
   if (process.life.state !== 'running') return 'ok'
   if (report.outOfMemory) terminate(work, work.need(process.uuid), outOfMemory(process))
-  else holdIfOverBudget(work, process.uuid)
+  else spentMore(work, process.uuid)
   return 'ok'
 }
 

@@ -3,8 +3,11 @@
 import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { COMPLETED } from './exit.ts'
 import { hasNothingToDrain, tellAncestors } from './holding.ts'
+import { noRoomFor } from './limits.ts'
+import { reach } from './reaching.ts'
 import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
+import { advance, forgive } from './supervising.ts'
 import { livingAncestors } from './tree.ts'
 import type { PendingSignal } from './signals.ts'
 import type { Hold, PendingAsk, Process, QueuedMessage, Sender, Stopping, Uuid } from './types.ts'
@@ -30,6 +33,7 @@ export function release(work: Work, uuid: Uuid, by: Sender, which: (hold: Hold) 
   if (process.life.state !== 'running') return tookBack
   const gone = process.life.holds.filter(which)
   if (gone.length === 0) return tookBack
+  if (gone.some(({ reason }) => reason === 'supervisor')) forgive(work, process)
   const after = work.emit(uuid, { type: 'process.released', holds: gone, by, mono: work.now.mono })
   if (after.life.state === 'running' && after.life.holds.length === 0) wake(work, after, by, process.asks)
   return true
@@ -53,6 +57,7 @@ function wake(work: Work, process: Process, by: Sender, asks: Process['asks'] = 
   work.effect({ type: 'driver.unpause', uuid: process.uuid, pid: process.pid })
   tellAnswers(work, process, asks)
   settle(work, process.uuid)
+  advance(work, process.uuid)
 }
 
 /** What a person answered while it was held. */
@@ -77,7 +82,9 @@ export function settle(work: Work, uuid: Uuid): void {
     return
   }
   const next = queue[0]
-  if (next) beginTurn(work, process, next)
+  const reached = next ? noRoomFor(work, process, 'turn', work.now.mono) : null
+  if (reached) reach(work, process, reached)
+  else if (next) beginTurn(work, process, next)
   else if (!process.spec.interactive) terminate(work, process, COMPLETED)
 }
 

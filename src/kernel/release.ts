@@ -2,6 +2,8 @@
 // Owns the order; `terminate` does the first half with the exit, `reap` the second when the driver has ended.
 // 0 orphans · 1 cancel · 2 await · 3 channel · 4 context · 5 zombie → dead · 6 the row leaves the live table.
 // Test: test/tables/release.test.ts.
+import { closeReserved } from './closing.ts'
+import { orphan, settleUp } from './payers.ts'
 import { isLiving } from './status.ts'
 import { afterEnd } from './supervising.ts'
 import type { ReleaseAction } from './effects.ts'
@@ -15,7 +17,9 @@ export function terminate(work: Work, process: Process, cause: ExitStatus): void
   else if (life.state !== 'running') return
   const exit = life.state === 'running' ? (life.stopping?.exit ?? cause) : cause
   const attached = life.state === 'running' && life.attached
+  closeReserved(work, process.uuid)
   orphan(work, process)
+  settleUp(work, process.uuid)
   work.emit(process.uuid, { type: 'process.exited', exit, mono: work.now.mono })
   tellParent(work, process, exit)
   if (attached) act(work, process, 'cancel', 'await')
@@ -30,15 +34,10 @@ export function awaitEnd(work: Work, process: Process): void {
 /** Zombie → dead, after everything is released. */
 export function reap(work: Work, process: Process): void {
   act(work, process, 'channel', 'context')
+  settleUp(work, process.uuid)
   work.emit(process.uuid, { type: 'process.reaped' })
   act(work, process, 'remove')
-}
-
-/** The children of an ended process go to PID 0. */
-export function orphan(work: Work, process: Process): void {
-  for (const child of work.children(process.uuid)) {
-    work.emit(child, { type: 'process.reparented', parent: null })
-  }
+  afterEnd(work, process.uuid)
 }
 
 function tellParent(work: Work, process: Process, exit: ExitStatus): void {

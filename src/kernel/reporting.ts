@@ -2,17 +2,19 @@
 // Owns the steps: a model call is asked for here, so that holds, limits and stops are decided in one place.
 // A report of an old incarnation or turn is answered `late` and changes nothing. Test: test/tables/reporting.test.ts.
 import { KernelError } from './errors.ts'
-import { MAX_STEPS, failed, naturalExit } from './exit.ts'
+import { failed, naturalExit } from './exit.ts'
 import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } from './compacting.ts'
 import { unasked, waiting } from './asking.ts'
-import { callFinished, callStarted } from './calls.ts'
+import { begun, callFinished, callStarted, counted, noteContext } from './calls.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
-import { heldByBudget, holdIfOverBudget, stepsLeft } from './limits.ts'
+import { askForCall, spentMore } from './budgets.ts'
+import { noRoomFor } from './limits.ts'
 import { measured } from './measuring.ts'
 import { deliverUrgent, freezeDrained, settle } from './pausing.ts'
 import { holdByRate } from './rate-limits.ts'
+import { reach } from './reaching.ts'
 import { terminate } from './release.ts'
-import { closeCall, closeModelCall } from './spawning.ts'
+import { closeCall, closeModelCall } from './closing.ts'
 import { isEnding, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { ReplyValue } from './effects.ts'
@@ -98,6 +100,7 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
   if (report.handle || report.sessionId !== undefined) {
     work.emit(uuid, { type: 'process.handle', handle: report.handle ?? null, ...(report.sessionId === undefined ? {} : { sessionId: report.sessionId }) })
   }
+  if (process.spec.driver === 'supervisor') return said(work, process, { type: 'process.ready', turn: 0 })
   if (!CAPABILITIES[process.spec.driver].messages) return beginCommand(work, process)
   if (report.window !== undefined && report.window !== (process.context?.window ?? null)) {
     work.emit(uuid, { type: 'context.window', tokens: report.window })
@@ -121,7 +124,7 @@ function beginCommand(work: Work, { uuid, progress, queue }: Process): Ack {
 }
 
 /** The only place where a model call may begin. */
-function modelStarted(work: Work, process: Process, report: ReportOf<'model.started'>): Ack {
+function modelStarted(work: Work, process: Process, report: ReportOf<'model.started'>): Ack | Permit {
   if (isExternal(process.spec)) return modelObserved(work, process, report)
   const { life, progress } = process
   if (life.state !== 'running' || isEnding(process)) return 'stop'
@@ -131,12 +134,12 @@ function modelStarted(work: Work, process: Process, report: ReportOf<'model.star
     throw new KernelError('INVALID', `step ${report.step} cannot begin: step ${progress.step} is open`)
   }
   if (process.context?.compacting === true) throw new KernelError('INVALID', `step ${report.step} cannot begin: the context is being compacted`)
-  if (report.step > progress.step && stepsLeft(process) === 0) return endByLimit(work, process)
-  const held = heldByBudget(work, process)
-  if (held !== null) return held
+  const permit = askForCall(work, process, { isNewStep: report.step > progress.step, ask: report.ask })
+  if ('ack' in permit) return permit
   if (deliverUrgent(work, process)) return 'held'
-  work.emit(process.uuid, { type: 'model.started', step: report.step, attempt: report.attempt, model: report.model })
-  return 'go'
+  const { step, attempt, model } = report
+  work.emit(process.uuid, { type: 'model.started', step, attempt, model, ...(permit.reserve ? { reserve: permit.reserve } : {}) })
+  return begun(work, process, permit)
 }
 
 /** It has begun, whatever anybody wanted: what the agent left open before it is closed. */
@@ -147,26 +150,24 @@ function modelObserved(work: Work, process: Process, { step, attempt, model }: R
   const { progress } = work.need(uuid)
   const next = progress.wholeStep === progress.step ? progress.step + 1 : progress.step
   if (step !== next) throw new KernelError('INVALID', `step ${step} cannot begin: the next one is ${next}`)
-  if (step > progress.step && stepsLeft(process) === 0) return endByLimit(work, work.need(uuid))
+  const reached = step > progress.step ? noRoomFor(work, work.need(uuid), 'step', work.now.mono) : null
+  if (reached && reach(work, work.need(uuid), reached) === 'stop') return 'stop'
   work.emit(uuid, { type: 'model.started', step, attempt, model })
+  spentMore(work, uuid)
   return 'ok'
-}
-
-function endByLimit(work: Work, process: Process): Ack {
-  terminate(work, process, MAX_STEPS)
-  return 'stop'
 }
 
 function modelFinished(work: Work, process: Process, report: ReportOf<'model.finished'>): Ack {
   const { uuid, progress } = process
   if (!progress.modelOpen || progress.step !== report.step) throw new KernelError('INVALID', `no model call of step ${report.step} is open`)
   const { step, message, usage, finish, durationMs } = report
-  work.emit(uuid, { type: 'model.finished', step, message, usage, finish, durationMs })
+  work.emit(uuid, { type: 'model.finished', step, message, usage: counted(process, usage), finish, durationMs })
+  noteContext(work, process, usage)
   for (const call of report.calls) work.emit(uuid, { type: 'tool.started', step, ...call })
   warnOfPrice(work, process, usage)
   warnOfContext(work, process)
   checkpointIfDue(work, process)
-  holdIfOverBudget(work, uuid)
+  spentMore(work, uuid)
   return 'ok'
 }
 
@@ -177,16 +178,17 @@ function warnOfPrice(work: Work, { uuid, usage, spec }: Process, call: CallUsage
 
 function usageReported(work: Work, process: Process, { usage, contextTokens, window }: ReportOf<'usage'>): Ack {
   const context = { ...(contextTokens === undefined ? {} : { contextTokens }), ...(window === undefined ? {} : { window }) }
-  work.emit(process.uuid, { type: 'usage.reported', usage, ...context })
+  work.emit(process.uuid, { type: 'usage.reported', usage: counted(process, usage), ...context })
   warnOfPrice(work, process, usage)
   warnOfContext(work, process)
-  holdIfOverBudget(work, process.uuid)
+  spentMore(work, process.uuid)
   return 'ok'
 }
 
 function modelFailed(work: Work, process: Process, { resumeAt, ...report }: ReportOf<'model.failed'>): Ack {
   if (!process.progress.modelOpen || process.progress.step !== report.step) return 'late'
-  work.emit(process.uuid, report)
+  work.emit(process.uuid, report.usage ? { ...report, usage: counted(process, report.usage) } : report)
+  spentMore(work, process.uuid)
   return resumeAt === undefined ? 'ok' : holdByRate(work, work.need(process.uuid), resumeAt)
 }
 
@@ -221,7 +223,7 @@ function turnEnded(work: Work, process: Process, report: ReportOf<'turn.ended'>)
     return holdByRate(work, work.need(uuid), report.resumeAt)
   }
   if (report.outcome === 'error' && !spec.interactive && CAPABILITIES[spec.driver].messages) {
-    terminate(work, work.need(uuid), failed(report.error ?? 'the turn failed'))
+    terminate(work, work.need(uuid), { ...failed(report.error ?? 'the turn failed'), ...(process.refused === undefined ? {} : { status: process.refused }) })
     return 'ok'
   }
   const { turn, outcome, result, error } = report

@@ -2,20 +2,18 @@
 // Owns the checks before a row exists, and how work that was cut off is closed before a driver goes on with it.
 // Test: test/tables/spawning.test.ts.
 import { KernelError } from './errors.ts'
-import { CAPABILITIES, isExternal } from './capabilities.ts'
-import { cutOffUsage } from './cut-off.ts'
+import { CAPABILITIES } from './capabilities.ts'
+import { closeModelCall, closeOpenWork, closeSummary } from './closing.ts'
 import { hold } from './holding.ts'
 import { inheritedHolds } from './pausing.ts'
 import { checkSpawner, permitted } from './permitting.ts'
+import { checkChild, noteChild, tend } from './supervising.ts'
 import { livingAncestors } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { CallUsage, Hold, Process, Sender, Uuid } from './types.ts'
+import type { Hold, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 const MAX_DEPTH = 64
-
-/** What the model reads for a call whose outcome nobody knows. */
-export const INTERRUPTED_CALL = 'interrupted; it may or may not have happened'
 
 export function spawn(work: Work, input: InputOf<'spawn'>): void {
   const { uuid, by } = input
@@ -24,6 +22,7 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   const { spec, note } = permitted(work, { by, spec: input.spec, before: null, parent: input.parent })
   checkRoom(work)
   checkName(work, spec.name)
+  checkChild(work, parent, spec)
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
   const depth = (parent?.depth ?? 0) + 1
   if (depth > MAX_DEPTH) throw new KernelError('RESOURCE_EXHAUSTED', `processes may be nested ${MAX_DEPTH} deep`)
@@ -34,6 +33,7 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   }
   if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   if (parent) work.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
+  noteChild(work, work.need(uuid))
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
   work.effect({ type: 'start', uuid, pid })
 }
@@ -73,6 +73,7 @@ export function start(work: Work, input: InputOf<'start'>): void {
   if (input.missingKeys.length > 0) waitForKeys(work, process, input.missingKeys)
   else if (life.state === 'created') begin(work, process, input)
   else attach(work, process, input)
+  tend(work, process.uuid, input.kin ?? [])
 }
 
 function waitForKeys(work: Work, process: Process, missing: readonly string[]): void {
@@ -107,43 +108,6 @@ function attach(work: Work, process: Process, { containment, metered }: Beginnin
   closeSummary(work, process)
   closeModelCall(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
-}
-
-/** What an earlier incarnation left open: a model call is void; a call that may not run twice gets its honest answer. */
-function closeOpenWork(work: Work, uuid: Uuid): void {
-  closeModelCall(work, uuid)
-  closeCalls(work, uuid)
-}
-
-/** The last incarnation ended while it waited for a summary. */
-function closeSummary(work: Work, before: Process): void {
-  const { uuid, context, progress: { wholeStep: step } } = before
-  if (context?.compacting === true) work.emit(uuid, { type: 'compaction.failed', step, attempt: 1, error: 'interrupted', status: null, retryInMs: 0, ...charged(before) })
-}
-
-/** Nobody knows whether they happened: only those that may run twice, and that we run, stay open. */
-export function closeCalls(work: Work, uuid: Uuid): void {
-  const { progress, spec } = work.need(uuid)
-  for (const call of progress.openCalls) {
-    if (call.effect === 'once' || isExternal(spec)) closeCall(work, uuid, call)
-  }
-}
-
-/** Nobody waits for the answer of the open model call any more. */
-export function closeModelCall(work: Work, uuid: Uuid): void {
-  const process = work.need(uuid)
-  const { modelOpen, step, attempt } = process.progress
-  if (modelOpen) work.emit(uuid, { type: 'model.failed', step, attempt, error: 'interrupted', status: null, retryInMs: 0, ...charged(process) })
-}
-
-function charged(process: Process): { readonly usage?: CallUsage } {
-  const usage = cutOffUsage(process)
-  return usage === null ? {} : { usage }
-}
-
-export function closeCall(work: Work, uuid: Uuid, call: { readonly callId: string; readonly name: string }): void {
-  const { step } = work.need(uuid).progress
-  work.emit(uuid, { type: 'tool.finished', step, callId: call.callId, name: call.name, outcome: 'interrupted', content: INTERRUPTED_CALL, durationMs: 0 })
 }
 
 /** A message into the queue. Errors: RESOURCE_EXHAUSTED at 1,000. */

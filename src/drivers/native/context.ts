@@ -6,7 +6,7 @@
 import type { AssistantPart, FactBody, FactMark, ImagePart, StoredFact, ToolOutcome } from '../../kernel/facts.ts'
 import { textOf } from '../../kernel/message.ts'
 import { rangesAfter } from '../../kernel/ranges.ts'
-import { INTERRUPTED_CALL } from '../../kernel/spawning.ts'
+import { INTERRUPTED_CALL } from '../../kernel/closing.ts'
 import type { CallUsage, Range } from '../../kernel/types.ts'
 /** A rough measure, for estimates of what was not counted by the provider. */
 export const BYTES_PER_TOKEN = 4

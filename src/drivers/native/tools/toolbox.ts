@@ -1,8 +1,8 @@
 // The tools of one agent: the one place where it is decided which of them it may use. Turns every end of a call into an
 // outcome and a bounded text; nothing that a tool throws gets past here. Test: test/tables/native-tools.test.ts.
-import type { ImagePart, ToolOutcome } from '../../../kernel/facts.ts'
+import type { CapabilityName, ImagePart, ToolOutcome } from '../../../kernel/facts.ts'
 import type { ProcessSpec, ToolEffect } from '../../../kernel/types.ts'
-import { INTERRUPTED_CALL } from '../../../kernel/spawning.ts'
+import { INTERRUPTED_CALL } from '../../../kernel/closing.ts'
 import type { ToolCall } from '../context.ts'
 import type { OfferedTool } from '../model.ts'
 import { isAllowed } from '../../../kernel/tool-names.ts'
@@ -13,6 +13,7 @@ import { glob } from './glob.ts'
 import { grep } from './grep.ts'
 import { ls } from './ls.ts'
 import { read } from './read.ts'
+import { RefusedError } from './reach.ts'
 import type { Patience, Tool, ToolContext, ToolOutput, ToolSource } from './tool.ts'
 import { write } from './write.ts'
 
@@ -23,6 +24,8 @@ export interface CallEnd {
   readonly outcome: ToolOutcome
   readonly content: string
   readonly images?: readonly ImagePart[]
+  /** it asked for what it may not do */
+  readonly refused?: { readonly what: CapabilityName; readonly detail: string }
 }
 
 export class Toolbox {
@@ -68,6 +71,7 @@ export class Toolbox {
       return okEnd(await tool.run(call.input, at))
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error)
+      if (error instanceof RefusedError) return { outcome: 'denied', content: clip(said), refused: { what: error.what, detail: `${tool.name}: ${said}` } }
       if (!at.signal.aborted) return { outcome: 'error', content: clip(said) }
       if (tool.effect === 'read') return { outcome: 'error', content: 'not finished: the turn was interrupted' }
       return { outcome: 'interrupted', content: clip(`${INTERRUPTED_CALL}\n\n${said}`) }
@@ -75,7 +79,7 @@ export class Toolbox {
   }
 
   #refusal(name: string): CallEnd {
-    if (this.#tools.some((tool) => tool.name === name)) return { outcome: 'denied', content: `the tool "${name}" is denied to this agent` }
+    if (this.#tools.some((tool) => tool.name === name)) return { outcome: 'denied', content: `the tool "${name}" is denied to this agent`, refused: { what: 'tools', detail: name } }
     const names = this.#offered.map((tool) => tool.name).join(', ') || 'none'
     return { outcome: 'error', content: `there is no tool "${name}"; there are: ${names}` }
   }

@@ -1,0 +1,52 @@
+// Who pays for a process: the nearest one above it in the lineage of the spawns that lives. Owns what passes to a payer at an
+// end, and who pays from then on. What nobody has seen the end of is charged its estimate before that, once.
+// Who has no payer keeps the name of its last one: it pays again when it is resumed.
+// Tests: test/tables/payers.test.ts, test/properties/budgets.test.ts.
+import { payerOf } from './accounts.ts'
+import { unsettled } from './spent.ts'
+import { isLiving } from './status.ts'
+import type { Process, Uuid } from './types.ts'
+import type { View } from './view.ts'
+import type { Work } from './work.ts'
+
+/** At its end: what its payer does not know yet. The fact that follows, of its own, says that all is settled. */
+export function settleUp(work: Work, uuid: Uuid): void {
+  const process = work.need(uuid)
+  const payer = payerInTable(work, process)
+  const spent = payer === null ? null : unsettled(process)
+  if (payer !== null && spent !== null) work.emit(payer, { type: 'child.spent', child: uuid, spent })
+}
+
+/** Its children go to PID 0, and whom it paid for to its own payer. */
+export function orphan(work: Work, process: Process): void {
+  const payer = payerInTable(work, process)
+  const paid = new Set(payer === null ? [] : work.accounts.members(process.uuid))
+  for (const child of work.children(process.uuid)) {
+    work.emit(child, { type: 'process.reparented', parent: null, ...(payer !== null && paid.delete(child) ? { payer } : {}) })
+  }
+  if (payer !== null) for (const uuid of paid) work.emit(uuid, { type: 'process.reparented', parent: work.need(uuid).parent, payer })
+}
+
+function payerInTable(view: View, process: Process): Uuid | null {
+  const payer = payerOf(process)
+  return payer !== null && view.get(payer) ? payer : null
+}
+
+/** Who pays for a new incarnation, or for a fork: who spawned it, if that lives, or who has paid since that ended. */
+export function findPayer(work: Work, uuid: Uuid): Uuid | null {
+  const process = work.need(uuid)
+  const candidates = [process.parentUuid, process.payer ?? null]
+  return candidates.find((each) => each !== null && isPayer(work.get(each))) ?? null
+}
+
+function isPayer(process: Process | undefined): boolean {
+  return process !== undefined && isLiving(process)
+}
+
+/** Whom it spawned, and who lives on, it pays for again. */
+export function payAgain(work: Work, uuid: Uuid): void {
+  for (const each of [...work.all()]) {
+    const process = work.get(each)
+    if (process?.parentUuid === uuid && payerOf(process) !== uuid) work.emit(each, { type: 'process.reparented', parent: process.parent, payer: uuid })
+  }
+}
