@@ -6,6 +6,7 @@ import { ApiError, Client } from './api/client.ts'
 import type {
   AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
+import type { HeartbeatView } from './api/heartbeat-views.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/history-views.ts'
 import type { LineageView, ResumablesView } from './api/resume-views.ts'
 import type { LogLine } from './api/log-lines.ts'
@@ -13,6 +14,7 @@ import type { Handler, Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/history-views.ts'
+export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/heartbeat-views.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/resume-views.ts'
 export type { LogLine } from './api/log-lines.ts'
 export type { ErrorCode } from './kernel/errors.ts'
@@ -309,6 +311,11 @@ export class Reeve implements AsyncDisposable {
   /** The daemon itself: its version, its home, its place in the order of all facts. */
   daemon(options: CallOptions = {}): Promise<DaemonView> {
     return this.#client.get('/v1/daemon', {}, options)
+  }
+
+  /** What is seen of each living process: whether it is alive, and since when it is not. */
+  heartbeat(options: CallOptions = {}): Promise<HeartbeatView> {
+    return this.#client.get('/v1/heartbeat', {}, options)
   }
 
   /** What the daemon finds about its surroundings; `verify` also checks the whole store, which may take long. */

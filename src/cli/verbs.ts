@@ -2,6 +2,7 @@
 // A flag stands here only if it works. Test: test/tables/cli-verbs.test.ts.
 import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
+import { HEARTBEAT } from './heartbeat-row.ts'
 import { HISTORY } from './history-rows.ts'
 import { RESUMES } from './resume-rows.ts'
 import { PS } from './ps-row.ts'
@@ -79,6 +80,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       deny: list('TOOL', 'tools that it may not use'),
       mcp: list('NAME', 'the MCP servers that it may use, of those that are configured, whatever its agent says; none: no server'),
       permissions: text('POLICY', 'what an agent that asks may do without asking: ask (nothing; the default), allow or deny'),
+      wake: on('go on by itself when a rate limit with a known end is over; without it a person resumes it'),
       containment: text('KIND', 'what owns its programs: auto, cgroup, pidns or group'),
     },
     exits: "the process's own: 143 where it was stopped, 1 where its time or steps are over, 126 command not runnable, 127 command not found; 125 failure of reeve",
@@ -273,6 +275,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve daemon status', 'is it there'], ['reeve daemon restart', 'after an update'], ['reeve daemon logs -f', 'what it says'], ['reeve daemon install --now', 'let systemd start it']],
     load: () => import('./verbs/daemon.ts'),
   },
+  ...HEARTBEAT,
   doctor: {
     summary: 'Check the surroundings and the store',
     usage: ['reeve doctor [--verify] [--models]'],

@@ -4,9 +4,11 @@
 import { basename } from 'node:path'
 import * as z from 'zod'
 import type { DriverName, Effort, Limits, OutputFormat, Permissions } from '../kernel/types.ts'
+import type { LivenessSpec } from '../kernel/liveness.ts'
 import type { Problem } from './files.ts'
 import { effortRule, fallbackRule, modelRule } from './config.ts'
 import { parseDuration } from './duration.ts'
+import { LIVENESS_KEYS, livenessFileRule, livenessOf } from './liveness.ts'
 import { agentMcp, placeOf, type AgentMcp } from './mcp-file.ts'
 import { nearest } from './nearest.ts'
 import { parseYaml, type Format, type Parsed } from './yaml.ts'
@@ -38,6 +40,10 @@ export interface Agent {
   /** null: it says nothing, so it may use all that are configured */
   readonly mcp: AgentMcp | null
   readonly limits: Limits
+  /** when it counts as silent, stalled and so on; absent: as configured */
+  readonly liveness?: LivenessSpec
+  /** it goes on by itself when a rate limit is over */
+  readonly wake?: true
   readonly system: string | null
   readonly source: AgentSource
   /** null for the built-in ones */
@@ -98,6 +104,8 @@ const keys = {
   tools: toolList.optional(),
   deny: toolList.default([]),
   limits: limits.default({}),
+  liveness: livenessFileRule.optional(),
+  wake: z.boolean().optional(),
   mcp: z.unknown().superRefine((value, context) => {
     const read = value === undefined ? null : agentMcp(value, placeOf(''), false)
     if (read !== null && 'wrong' in read) context.addIssue(read.wrong)
@@ -125,7 +133,7 @@ function checkDriver(said: Said, context: z.RefinementCtx<Said>): void {
 
 const ownFormat: Format<Said> = {
   schema: z.strictObject(keys).superRefine(checkDriver),
-  known: (path) => Object.keys(path[0] === 'limits' ? limits.shape : keys),
+  known: ([key]) => (key === 'liveness' ? LIVENESS_KEYS : Object.keys(key === 'limits' ? limits.shape : keys)),
 }
 const claudeFormat: Format<Record<string, unknown>> = { schema: z.record(z.string(), z.unknown()), known: () => [] }
 
@@ -177,6 +185,8 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     deny: rest.deny,
     mcp: ownMcp(rest.mcp, file),
     limits: { ...present(counts), ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
+    ...(rest.liveness === undefined ? {} : { liveness: livenessOf(rest.liveness) }),
+    ...(rest.wake ? { wake: true } : {}),
     system: body || null,
     source,
     unsupported,

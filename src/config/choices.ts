@@ -37,7 +37,7 @@ export function toolChoices(): Choice[] {
 }
 
 export async function keyChoices(place: Place): Promise<Choice[]> {
-  return (await explain(place)).flatMap(({ key, value }): Choice[] => (key === 'gc' || key === 'gateway' ? [[key, flow(value)], ...partsOf(key, value as object)] : [[key, flow(value)]]))
+  return (await explain(place)).flatMap(({ key, value }): Choice[] => (key === 'gc' || key === 'gateway' || key === 'liveness' ? [[key, flow(value)], ...partsOf(key, value as object)] : [[key, flow(value)]]))
 }
 
 function partsOf(key: string, value: object): Choice[] {

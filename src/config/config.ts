@@ -4,14 +4,14 @@
 // Test: test/tables/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
-import type { LivenessSpec } from '../kernel/liveness.ts'
 import type { ContainmentKind, Effort, McpServer } from '../kernel/types.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS, gatewayRule, type GatewayConfig } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './gc.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
 import { issueWords } from './issues.ts'
-import { LIVENESS_KEYS, livenessFileRule } from './liveness.ts'
+import { LIVENESS_KEYS, livenessFileRule, type LivenessFile } from './liveness.ts'
 import { SERVER_KEYS, placeOf, serversOf, serversRule } from './mcp-file.ts'
+import { NOTIFICATION_KEYS, WEBHOOK_KEYS, notificationsRule, type NotificationsConfig } from './notifications.ts'
 import type { Env, Paths } from './paths.ts'
 import { parseYaml, type Format } from './yaml.ts'
 
@@ -53,7 +53,9 @@ export interface Config {
   /** directories whose files may name programs to start (MCP servers): these and all below */
   readonly trusted: readonly string[]
   /** when an agent counts as silent, stalled and so on, as far as it is not as built in; its own file comes first */
-  readonly liveness: LivenessSpec
+  readonly liveness: LivenessFile
+  /** what tells a person, and of what */
+  readonly notifications: NotificationsConfig
   /** which ended processes are kept */
   readonly gc: GcConfig
   /** how agents of others call their models */
@@ -81,6 +83,7 @@ export const DEFAULTS: Config = {
   keyCommand: null,
   trusted: [],
   liveness: {},
+  notifications: {},
   gc: GC_DEFAULTS,
   gateway: GATEWAY_DEFAULTS,
 }
@@ -116,6 +119,7 @@ const userKeys = {
   mcp: serversRule.optional(),
   gc: gcRule.optional(),
   liveness: livenessFileRule.optional(),
+  notifications: notificationsRule.optional(),
   gateway: gatewayRule.optional(),
 }
 
@@ -124,10 +128,11 @@ type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
 
 export const USER_FORMAT: Format<UserFile> = {
   schema: z.strictObject(userKeys),
-  known: ([key, , part]) => {
+  known: ([key, at, part]) => {
     if (key === 'mcp') return SERVER_KEYS
     if (key === 'gc') return GC_KEYS
     if (key === 'liveness') return LIVENESS_KEYS
+    if (key === 'notifications') return at === 'webhook' ? WEBHOOK_KEYS : NOTIFICATION_KEYS
     if (key === 'gateway') return GATEWAY_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },

@@ -10,6 +10,8 @@ import { DEFAULTS, readLayers, USER_FORMAT, type ConfigSources, type UserFile } 
 import { problemError, readText } from './files.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS } from './gc.ts'
+import { LIVENESS_DEFAULTS, LIVENESS_KEYS } from './liveness.ts'
+import { NOTIFICATION_KEYS, shownNotifications } from './notifications.ts'
 import { nearest } from './nearest.ts'
 import type { Paths } from './paths.ts'
 import { isIn } from './trust.ts'
@@ -34,7 +36,7 @@ export interface Change {
 
 const KEYS = USER_FORMAT.known([])
 /** Keys whose parts are set one by one. */
-const PARTS: Readonly<Partial<Record<string, readonly string[]>>> = { gc: GC_KEYS, gateway: GATEWAY_KEYS }
+const PARTS: Readonly<Partial<Record<string, readonly string[]>>> = { gc: GC_KEYS, liveness: LIVENESS_KEYS, notifications: NOTIFICATION_KEYS, gateway: GATEWAY_KEYS }
 /** Lists that may be written with commas. */
 const WORDS: ReadonlySet<string> = new Set(['fallback', 'trusted'])
 
@@ -46,6 +48,8 @@ export async function explain(sources: ConfigSources): Promise<readonly Entry[]>
     const value = layer ? layer.said[key as keyof UserFile] : key in DEFAULTS ? DEFAULTS[key as keyof typeof DEFAULTS] : {}
     const entry: Entry = { key, value, source: layer?.source ?? 'default', where: layer?.where(key) ?? 'default' }
     if (key === 'providers') return withBuiltIn(entry)
+    if (key === 'notifications') return { ...entry, value: shownNotifications((value ?? {}) as NonNullable<UserFile['notifications']>) }
+    if (key === 'liveness') return { ...entry, value: { ...LIVENESS_DEFAULTS, ...(value as UserFile['liveness']) } }
     if (key === 'gc') return { ...entry, value: { ...GC_DEFAULTS, ...(value as UserFile['gc']) } }
     if (key === 'gateway') return { ...entry, value: { ...GATEWAY_DEFAULTS, ...(value as UserFile['gateway']) } }
     return key === 'mcp' ? { ...entry, value: programs(value as UserFile['mcp']) } : entry
@@ -192,8 +196,14 @@ function problemOf(text: string, file: string): KernelError {
 function plainAt(document: Document, path: readonly string[]): unknown {
   const node: unknown = document.getIn(path, true)
   const value: unknown = isNode(node) ? node.toJS(document) : node
+  if (path[0] === 'notifications' && typeof value === 'object' && value !== null) return shownPart(path[1], value)
   if (path[0] !== 'mcp' || typeof value !== 'object') return value
   return path.length === 1 ? programs(value as UserFile['mcp']) : programs({ one: value } as UserFile['mcp'])['one']
+}
+
+function shownPart(part: string | undefined, value: object): unknown {
+  if (part === undefined) return shownNotifications(value)
+  return part === 'webhook' ? Reflect.get(shownNotifications({ webhook: value as { url: string } }), part) : value
 }
 
 /** Written as it was, as far as the library lets us: brackets are padded where they were. */

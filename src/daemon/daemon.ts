@@ -19,6 +19,7 @@ import { examine } from './doctor.ts'
 import { checkModels } from './models-check.ts'
 import { Drain, DRAIN_MS } from './drain.ts'
 import { buildEngine, type Engine, type Ground } from './engine.ts'
+import { heartbeat } from './heartbeat.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations.ts'
@@ -165,6 +166,7 @@ class RunningDaemon implements Daemon {
       archive: new Archive({ store, pipeline, clock, sweeper, get: (uuid) => reads.get(uuid), find: (uuid) => reads.find(uuid), gc: () => settings.gc(), reading: (ref, work) => removals.reading(ref, work) }),
       pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),
+      heartbeat: () => heartbeat(table, this.#engine.monitor, clock.now().mono),
       agents: (query) => agentsView(query, { paths, settings }),
       doctor: (verify) => examine({ paths, container, store }, verify),
       checkModels: (env) => checkModels(env, { paths, keys }),

@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises'
 import { wrongTool, type Agent } from '../config/agent-file.ts'
 import { findAgent, GRACE_MS } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
+import { livenessOf } from '../config/liveness.ts'
 import { mcpServers } from '../config/mcp.ts'
 import { isPlayed, keyNames, keysOf } from '../config/model-keys.ts'
 import { recognise } from '../drivers/command/formats/formats.ts'
@@ -49,7 +50,7 @@ export class Specs {
     const { recorded: env, secrets } = splitEnv(body.env ?? {}, keyNames(config.providers))
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
-    const own = body.argv ? commandSpec(body, Object.keys(secrets)) : await this.#agentSpec(body, config, secrets)
+    const own = body.argv ? commandSpec(body, Object.keys(secrets), config) : await this.#agentSpec(body, config, secrets)
     const spec = { ...shared, ...own }
     if (!body.argv) checkInstalled(spec)
     return { spec, secrets }
@@ -59,9 +60,10 @@ export class Specs {
     const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     checkTools(body)
-    if (agent.driver === 'native') return this.#nativeSpec(agent, body)
+    const watched = watchedOf(agent, config, body)
+    if (agent.driver === 'native') return { ...(await this.#nativeSpec(agent, body)), ...watched }
     const own = agent.driver === 'acp' ? await this.#acpSpec(agent, body) : programSpec(agent, body)
-    return { ...own, credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }
+    return { ...own, ...watched, credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }
   }
 
   async #nativeSpec(agent: Agent, body: SpawnBody): Promise<Own> {
@@ -132,7 +134,7 @@ export class Specs {
   }
 }
 
-function commandSpec(body: SpawnBody, credentials: readonly string[]): Own {
+function commandSpec(body: SpawnBody, credentials: readonly string[], config: Config): Own {
   const argv = body.argv ?? []
   if (argv.length === 0) throw new KernelError('INVALID', 'no command after --')
   const format = recognise(argv)
@@ -140,6 +142,7 @@ function commandSpec(body: SpawnBody, credentials: readonly string[]): Own {
   return {
     agent: 'command', driver: 'command', model: null, system: null, tools: null, deny: [],
     argv, ...(format === null ? {} : { format }), ...graceOf(null, format), credentials, limits: body.limits ?? {},
+    ...watchedOf(null, format === null ? { liveness: {} } : config, body),
   }
 }
 
@@ -153,6 +156,12 @@ function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | '
     agent: agent.name, driver: 'command', model: null, system: null, tools: null, deny: [],
     argv: [...commandOf(agent), ...(intent === '' ? [] : [intent])], ...(format === null ? {} : { format }), ...graceOf(agent.graceMs, format),
   }
+}
+
+/** When it counts as silent and so on: its agent's word before the user's. A plain command, which may well be silent, has neither. */
+function watchedOf(agent: Agent | null, { liveness }: Pick<Config, 'liveness'>, body: SpawnBody): Pick<ProcessSpec, 'liveness' | 'wake'> {
+  const said = { ...livenessOf(liveness), ...agent?.liveness }
+  return { ...(Object.keys(said).length === 0 ? {} : { liveness: said }), ...((body.wake ?? agent?.wake) ? { wake: true } : {}) }
 }
 
 /** What its file says, else what was measured of the program that it is known to be. */

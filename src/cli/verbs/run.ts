@@ -79,6 +79,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     deny: args.list('deny'),
     mcp: args.list('mcp'),
     permissions: permissionsOf(args.text('permissions')),
+    wake: args.on('wake') || undefined,
     containment: containmentOf(args.text('containment')),
     limits: limitsOf(args),
     env: process.env as Record<string, string>,

@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../../api/views.ts'
+import type { HeartbeatView } from '../../api/heartbeat-views.ts'
 import type { LineageView, ResumablesView } from '../../api/resume-views.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
@@ -33,6 +34,7 @@ export interface RoutesParts {
   readonly agents: (query: AgentsQuery) => Promise<AgentsView>
   readonly cursor: () => number
   readonly daemon: () => DaemonView
+  readonly heartbeat: () => HeartbeatView
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
   readonly checkModels: (env: Readonly<Record<string, string>>) => Promise<ProviderCheckView[]>
   readonly stop: (drainMs: number | undefined) => void

@@ -100,6 +100,10 @@ const DAEMON: readonly Route[] = [
     handle: async ({ daemon }) => daemon(),
   }),
   route({
+    id: 'getHeartbeat', method: 'GET', path: '/v1/heartbeat', summary: 'What is seen of each living process: alive, silent, stalled, stopped, or waiting for a person.', answer: 'heartbeat', errors: [],
+    handle: async ({ heartbeat }) => heartbeat(),
+  }),
+  route({
     id: 'examine', method: 'GET', path: '/v1/doctor', summary: 'What works here and what does not; with `verify` also the whole store.', query: schemas.doctorQuery, answer: 'checks', errors: [],
     handle: async ({ doctor }, { query }) => ({ version: 1, checks: [...(await doctor(query.verify ?? false))] }),
   }),

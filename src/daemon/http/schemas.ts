@@ -49,6 +49,7 @@ export const spawnBody = of<SpawnBody>()(z.strictObject({
   allow: words.exactOptional(),
   deny: words.exactOptional(),
   containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).exactOptional(),
+  wake: z.boolean().exactOptional(),
   limits: limitsRule.exactOptional(),
   effort: effortRule.exactOptional(),
   fallback: fallbackRule.exactOptional(),

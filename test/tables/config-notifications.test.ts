@@ -1,0 +1,24 @@
+// The key `notifications`: what may stand there, and that nothing of it that may be a secret is ever shown.
+import { describe, expect, test } from 'vitest'
+import { originOf, notificationsRule, shownNotifications } from '../../src/config/notifications.ts'
+
+const HOOK = { url: 'https://hooks.example/T0/secret', headers: { Authorization: 'Bearer ${HOOK_TOKEN}' } }
+
+test('what is shown has neither the path of the URL nor the values of headers', () => {
+  expect(shownNotifications({ desktop: true, webhook: HOOK })).toEqual({ desktop: true, webhook: { url: 'https://hooks.example', headers: ['Authorization'] } })
+  expect(originOf('${HOOK_URL}/x?token=1')).toBe('${HOOK_URL}')
+  expect(originOf('https://hooks.example/${HOOK_PATH}')).toBe('https://hooks.example')
+})
+
+test.each([{}, { desktop: true }, { webhook: HOOK, events: ['waiting', 'budget'] }, { webhook: { url: '${HOOK_URL}', events: [] } }])('taken: %j', (said) => {
+  expect(notificationsRule.safeParse(said).success).toBe(true)
+})
+
+describe('refused', () => {
+  test.each([
+    { webhook: { url: 'ftp://example' } }, { webhook: { url: 'hooks.example/x' } }, { webhook: {} }, { events: ['everything'] }, { desktop: 'yes' },
+    { webhook: { url: 'https://a', headers: { 'A B': 'x' } } }, { webhook: { url: 'https://a', headers: { A: 'x\r\nB: y' } } }, { email: true },
+  ])('%j', (said) => {
+    expect(notificationsRule.safeParse(said).success).toBe(false)
+  })
+})
