@@ -8,6 +8,7 @@ export const DRAIN_MS = 120_000
 
 /** Monotonic ms of the nearest deadline; null if there is none. */
 export function deadlineOf(process: Process): number | null {
+  if (process.life.state === 'created') return process.restart?.dueMono ?? null
   if (process.life.state !== 'running') return null
   if (process.life.stopping) return process.life.stopping.wrapUp?.dueMono ?? null
   const times = [timeoutAt(process), freezeAt(process), ...process.signals.pending.map((p) => p.dueMono)]

@@ -16,14 +16,16 @@ interface Request {
 
 export type InputBody =
   | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
-  /** the daemon is about to start it: `containment` is the intent, recorded before anything is made */
-  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[]; readonly metered?: true }
+  /** the daemon is about to start it: `containment` is the intent, recorded before anything is made; `kin` are the rows of a supervisor's children that have ended */
+  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[]; readonly kin?: readonly Process[]; readonly metered?: true }
   | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean; readonly via?: string })
   | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
   /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on */
   | (Request & { readonly type: 'fork'; readonly uuid: Uuid; readonly origin: Process; readonly at: ForkPoint; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null })
   /** `frozen` is the row of one that is dead */
   | (Request & { readonly type: 'pin'; readonly uuid: Uuid; readonly frozen: Process | null; readonly pinned: boolean })
+  /** a supervisor gives up a child, which is stopped */
+  | (Request & { readonly type: 'removeChild'; readonly uuid: Uuid; readonly id: string; readonly graceMs: number | null })
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
   /** `id` null: the only ask that is open */
   | (Request & { readonly type: 'answer'; readonly uuid: Uuid; readonly id: string | null; readonly option: string | null; readonly text: string | null })
@@ -43,8 +45,8 @@ export type InputBody =
   | { readonly type: 'loop'; readonly uuid: Uuid; readonly pid: Pid; readonly evidence: LoopEvidence }
   /** a deadline of this process may have come */
   | { readonly type: 'tick'; readonly uuid: Uuid }
-  /** the daemon starts and found this row; `survivors` could not be ended */
-  | { readonly type: 'boot'; readonly uuid: Uuid; readonly survivors: readonly number[] }
+  /** the daemon starts and found this row; `survivors` could not be ended. `crashLoop`: it died too often, so what would come back by itself is held */
+  | { readonly type: 'boot'; readonly uuid: Uuid; readonly survivors: readonly number[]; readonly crashLoop?: true }
 
 export type Input = InputBody & { readonly now: Now }
 export type InputOf<T extends InputBody['type']> = Extract<InputBody, { type: T }> & { readonly now: Now }

@@ -7,8 +7,10 @@ import { isPersonHold, mayRelease } from './holds.ts'
 import { continueObstacle } from './modes.ts'
 import { release } from './pausing.ts'
 import { checkReviver, permitted } from './permitting.ts'
+import { askAgain, findParent, letBegin } from './restarting.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
+import { forgive, isSupervisor } from './supervising.ts'
 import { livingAncestors, livingSubtree } from './tree.ts'
 import type { InputOf } from './inputs.ts'
 import type { Hold, Process, Sender } from './types.ts'
@@ -31,6 +33,7 @@ export function resume(work: Work, input: Resume): void {
 function checkTakesMessage(process: Process, { rerun }: Resume): void {
   const { spec, life } = process
   if (CAPABILITIES[spec.driver].messages) return
+  if (isSupervisor(process)) throw new KernelError('INVALID', 'a supervisor takes no messages')
   if (isPlainCommand(spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
   if (life.state === 'running' && life.attached) throw new KernelError('INVALID', `process ${process.pid} takes no message before it has ended`)
   if (rerun || goesOnFrom(process) === 'rerun') throw new KernelError('INVALID', `process ${process.pid} takes a message only where it goes on with its session`)
@@ -41,7 +44,16 @@ function alreadyRuns(work: Work, process: Process, input: Resume): void {
   if (input.message || input.spec) throw new KernelError('INVALID', `process ${process.pid} runs: it takes messages by \`send\`, and no overrides`)
   let affected = release(work, process.uuid, input.by, (hold) => mayRelease(input.by, hold)) ? 1 : 0
   if (input.subtree) affected += releaseBelow(work, process, input.by)
+  affected += beginNow(work, process)
   done(work, input, process, affected, affected === 0 ? 'it was not suspended' : null)
+}
+
+/** Whoever asks waits for no backoff. */
+function beginNow(work: Work, { uuid, life, restart }: Process): number {
+  if (life.state !== 'created' || !restart) return 0
+  const waits = restart.at === null || restart.dueMono !== null
+  if (waits) letBegin(work, work.need(uuid), 0)
+  return waits ? 1 : 0
 }
 
 function wakeUp(work: Work, process: Process, input: Resume): void {
@@ -88,6 +100,7 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(spec === process.spec ? {} : { spec }), ...(anew ? { rerun: true } : {}) })
   if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   findParent(work, process)
+  forgive(work, process)
   if (anew) askAgain(work, work.need(uuid))
   if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text, urgent: true })
   done(work, input, process, 1, note)
@@ -100,21 +113,8 @@ function checkResumable(process: Process, input: Resume): void {
   if (obstacle !== null) throw new KernelError('NOT_RESUMABLE', obstacle)
 }
 
-/** A session that begins is told again what this process is for. */
-function askAgain(work: Work, { uuid, spec, queue }: Process): void {
-  if (!CAPABILITIES[spec.driver].messages || spec.intent === '' || queue.some(({ id }) => id === 'intent')) return
-  enqueue(work, uuid, { id: 'intent', from: 'user', text: spec.intent })
-}
-
 function wasStoppedByPerson({ life }: Process): boolean {
   return (life.state === 'zombie' || life.state === 'dead') && life.exit.cause === 'person'
-}
-
-/** Its parent of the spawn, if that lives; else PID 0. */
-function findParent(work: Work, process: Process): void {
-  const lineage = process.parentUuid === null ? undefined : work.get(process.parentUuid)
-  const parent = lineage && isLiving(lineage) ? lineage.uuid : null
-  if (parent !== process.parent) work.emit(process.uuid, { type: 'process.reparented', parent })
 }
 
 function done(work: Work, input: Resume, process: Process, affected: number, note: string | null): void {

@@ -12,6 +12,7 @@ import { terminate } from './release.ts'
 import { beginHeld, enqueue, isQueueFull } from './spawning.ts'
 import { DEFER_MS, SIGNALS, disposition, messageOf } from './signals.ts'
 import { isLiving } from './status.ts'
+import { hasChildren, isSupervisor, stopsChildren } from './supervising.ts'
 import { livingChildren, livingSubtree } from './tree.ts'
 import { KILL_GRACE_MS, cutShort, wrapUp } from './wrapping-up.ts'
 import type { InputOf } from './inputs.ts'
@@ -39,7 +40,9 @@ export function signal(work: Work, input: InputOf<'signal'>): void {
   const { signal: name, by, graceMs, freeze } = input
   const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null, ...viaOf(input) }
   const goOn = ends(name, target) && !input.subtree ? livingChildren(work, target.uuid).length : 0
-  for (const { uuid, spec } of reached) deliver(work, uuid, { ...delivery, graceMs: graceMs ?? patience(spec, input.leastGraceMs) })
+  // What a supervisor keeps has heard of it before its supervisor would stop it by itself.
+  const order = reached.some(isSupervisor) ? reached.toReversed() : reached
+  for (const { uuid, spec } of order) deliver(work, uuid, { ...delivery, graceMs: graceMs ?? patience(spec, input.leastGraceMs) })
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: target.uuid, affected: reached.length, childrenGoOn: goOn, note: null } })
 }
 
@@ -67,7 +70,7 @@ export function interruptBySystem(work: Work, uuid: Uuid, via: string): void {
 }
 
 /** Delivers one signal as the receiver's mask and handlers say; `force` for one whose deferral is over. */
-function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): void {
+export function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): void {
   const process = work.need(uuid)
   if (!isLiving(process)) return
   const { signal: name, by, root, graceMs } = delivery
@@ -77,7 +80,7 @@ function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = false): voi
     case 'pending':
       return pend(work, uuid, delivery)
     case 'ignored':
-      return by === 'user' ? pend(work, uuid, delivery) : undefined
+      return by === 'user' || isOfSupervisor(work, process, by) ? pend(work, uuid, delivery) : undefined
     case 'message':
       return message(work, process, delivery)
     case 'default':
@@ -116,10 +119,18 @@ function message(work: Work, before: Process, delivery: Delivery): void {
 
 /** A set: the first of a kind waits, and no other can put off what a person sent. */
 function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs, via }: Delivery): void {
-  const known = work.need(uuid).signals.pending.find((waits) => waits.signal === name)
-  if (known && (known.dueMono !== null || by !== 'user')) return
-  const dueMono = by === 'user' ? work.now.mono + DEFER_MS : null
+  const process = work.need(uuid)
+  const known = process.signals.pending.find((waits) => waits.signal === name)
+  const insists = by === 'user' || isOfSupervisor(work, process, by)
+  if (known && (known.dueMono !== null || !insists)) return
+  const dueMono = insists ? work.now.mono + DEFER_MS : null
   work.emit(uuid, { type: 'signal.pended', pending: { signal: name, by, root, graceMs, dueMono, ...(via === undefined ? {} : { via }) } })
+}
+
+/** A group that is restarted, or a supervisor that ends, cannot wait for ever. */
+function isOfSupervisor(work: Work, { parentUuid }: Process, by: Sender): boolean {
+  const parent = by === `agent:${parentUuid}` && parentUuid !== null ? work.get(parentUuid) : undefined
+  return parent !== undefined && isSupervisor(parent)
 }
 
 /** The default actions. */
@@ -164,10 +175,11 @@ function stop(work: Work, process: Process, { signal: name, by }: Delivery, grac
   const { uuid, pid, life } = process
   const suspended = life.state === 'running' && life.holds.length > 0
   const exit = signalExit(name, by, suspended)
-  if (life.state !== 'running' || !life.attached) return terminate(work, process, exit)
+  if (life.state !== 'running' || (!life.attached && !hasChildren(work, process))) return terminate(work, process, exit)
   if (!life.stopping) {
     work.emit(uuid, { type: 'process.stopping', stopping: { signal: name, by, at: work.now.wall, graceMs, exit } })
   } else cutShort(work, process)
+  if (stopsChildren(work, process, name, graceMs)) return
   const ladder = suspended ? 'SIGKILL' : (name as 'SIGTERM' | 'SIGKILL' | 'SIGINT')
   work.effect({ type: 'driver.stop', uuid, pid, signal: ladder, graceMs: suspended ? 0 : graceMs })
 }
@@ -181,10 +193,10 @@ export function deliverPending(work: Work, uuid: Uuid): void {
   for (const pending of arriving) deliver(work, uuid, { ...pending, freeze: false }, isDue(pending))
 }
 
-/** Blocked still; or sent by a person and ignored, which puts it off and no more. */
-function waitsOn(signals: SignalState, { signal: name, by }: PendingSignal): boolean {
+/** Blocked still; or sent by a person or a supervisor and ignored, which puts it off and no more. */
+function waitsOn(signals: SignalState, { signal: name, dueMono }: PendingSignal): boolean {
   const how = disposition(signals, name)
-  return how === 'pending' || (how === 'ignored' && by === 'user')
+  return how === 'pending' || (how === 'ignored' && dueMono !== null)
 }
 
 export function mask(work: Work, input: InputOf<'mask'>): void {

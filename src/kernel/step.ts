@@ -160,6 +160,7 @@ function stopByTimeout(work: Work, process: Process): void {
   if (life.state !== 'running' || !life.attached) return terminate(work, process, TIMED_OUT)
   const graceMs = Math.max(TIMEOUT_GRACE_MS, process.spec.graceMs ?? 0)
   work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: work.now.wall, graceMs, exit: TIMED_OUT } })
+  if (stopsChildren(work, process, 'SIGTERM', graceMs)) return
   work.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
 }
 

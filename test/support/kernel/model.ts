@@ -115,6 +115,7 @@ export class Model extends ModelSignals {
       case 'boot': this.#boot(input); return null
       case 'fork': this.#fork(input); return null
       case 'pin': (this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned; return null
+      case 'removeChild':
       case 'checkpoint':
       case 'liveness': return null
       case 'loop': this.#each(input.uuid, (p) => this.#systemHold(p, input.evidence.type === 'liveness.looping' ? 'loop' : 'breaker')); return null

@@ -8,6 +8,7 @@ import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
 import type { Ask, CallUsage, DriverName, Handler, HoldReason, Limits, Process, ProcessSpec, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
 import { kernelSpec } from './world.ts'
+import type { OnComplete, RestartType, Strategy } from '../../../src/kernel/supervision.ts'
 import type { World } from './world.ts'
 
 /** A line in its parts: words in order, flags, and `key=value` pairs. */
@@ -29,8 +30,9 @@ const READERS: Readonly<Record<string, Read>> = {
   spawn: (line, _, reply) => ({ type: 'spawn', reply, by: by(line), uuid: word(line, 1), parent: line.options.get('under') ?? null, spec: specOf(line) }),
   start: (line, world) => ({
     type: 'start', uuid: word(line, 1), pid: pidOf(line, world), missingKeys: list(line, 'missing'),
-    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` },
+    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` }, ...kinOf(line, world),
   }),
+  removeChild: (line, _, reply) => ({ type: 'removeChild', reply, by: by(line), uuid: word(line, 1), id: word(line, 2), graceMs: null }),
   signal: (line, _, reply) => ({
     type: 'signal', reply, by: by(line), signal: word(line, 1) as Signal, uuid: word(line, 2),
     subtree: has(line, 'subtree'), graceMs: number(line, 'grace'), ...(line.options.has('least') ? { leastGraceMs: number(line, 'least') ?? 0 } : {}), freeze: has(line, 'freeze'), ...(line.options.has('via') ? { via: line.options.get('via') ?? '' } : {}),
@@ -55,7 +57,7 @@ const READERS: Readonly<Record<string, Read>> = {
   released: (line, world) => ({ type: 'released', uuid: word(line, 1), pid: pidOf(line, world), survivors: list(line, 'survivors').map(Number) }),
   checkpoint: (line, world) => ({ type: 'checkpoint', uuid: word(line, 1), pid: pidOf(line, world), error: line.options.get('error') ?? null }),
   tick: (line) => ({ type: 'tick', uuid: word(line, 1) }),
-  boot: (line) => ({ type: 'boot', uuid: word(line, 1), survivors: list(line, 'survivors').map(Number) }),
+  boot: (line) => ({ type: 'boot', uuid: word(line, 1), survivors: list(line, 'survivors').map(Number), ...(has(line, 'crashloop') ? { crashLoop: true } : {}) }),
 }
 
 export function readInput(text: string, world: World, reply: number): InputBody {
@@ -137,14 +139,34 @@ function exitOf(line: Line): Report {
   return { type: 'exited', ...ended, ...(error === undefined ? {} : { error }) }
 }
 
+/** Children of a supervisor that have ended, as the daemon finds them in the store. */
+function kinOf(line: Line, world: World): { readonly kin?: readonly Process[] } {
+  const children = world.row(word(line, 1))?.supervision?.children
+  return children ? { kin: children.flatMap(({ uuid }) => world.dead.get(uuid) ?? []) } : {}
+}
+
+/** `restart=transient complete=fresh child=x` · `supervisor strategy=one_for_all max=2 window=60000` */
+function restartsOf(line: Line, driver: DriverName): Partial<ProcessSpec> {
+  const { options } = line
+  const type = options.get('restart') as RestartType | undefined
+  const onComplete = options.get('complete') as OnComplete | undefined
+  const childId = options.get('child')
+  const intensity = { maxRestarts: number(line, 'max') ?? 2, windowMs: number(line, 'window') ?? 60_000, backoff: { initialMs: 1_000, maxMs: 8_000, factor: 2 } }
+  return {
+    ...(type ? { restart: { type, ...(onComplete ? { onComplete } : {}), ...(childId === undefined ? intensity : {}) } } : {}),
+    ...(childId === undefined ? {} : { childId }),
+    ...(driver === 'supervisor' ? { supervisor: { strategy: (options.get('strategy') ?? 'one_for_one') as Strategy, ...intensity } } : {}),
+  }
+}
+
 function specOf(line: Line): ReturnType<typeof kernelSpec> {
-  const driver = line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command') ?? 'native'
+  const driver = line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command' || one === 'supervisor') ?? 'native'
   const limits: Limits = {
     ...limit(line, 'maxSteps'), ...limit(line, 'timeoutMs'), ...limit(line, 'budgetUsd'), ...limit(line, 'budgetTokens'),
   }
   return kernelSpec({
     driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
-    intent: line.options.get('intent') ?? 'work', ...permitsOf(line), ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null, ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
+    intent: line.options.get('intent') ?? 'work', ...permitsOf(line), ...restartsOf(line, driver), ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null, ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
   })
 }
 

@@ -66,6 +66,9 @@ function factLine({ uuid, seq, body }: Fact): string {
   return `${uuid}.${seq} ${body.type} ${detail(body)}`.trimEnd()
 }
 
+/** Jitter is not to be read in a transcript. */
+const dueText = ({ at, dueMono }: { readonly at: number | null; readonly dueMono: number | null }): string => (at === null ? 'waits' : dueMono === null ? 'now' : 'later')
+
 const holdText = ({ reason, root, by }: Hold): string => `${reason}${root === undefined ? '' : `(${root})`}/${by}`
 
 const partsText = (ranges: readonly (readonly [number, number])[]): string => ranges.map(([first, last]) => `${first}-${last}`).join(' ')
@@ -81,7 +84,13 @@ function detail(body: FactBody): string {
     case 'process.stopping': return `${body.stopping.signal} by ${body.stopping.by} -> ${body.stopping.exit.code} ${body.stopping.exit.reason}${body.stopping.wrapUp ? `, wraps up until ${body.stopping.wrapUp.dueMono}` : ''}`
     case 'process.exited': return `${body.exit.code} ${body.exit.reason} (${body.exit.cause})`
     case 'process.reparented': return `to ${body.parent ?? 'PID 0'}`
-    case 'process.resumed': return `#${body.pid} by ${body.by} from step ${body.fromStep}`
+    case 'process.resumed': return `#${body.pid} by ${body.by} from step ${body.fromStep}${body.restart ? `: restart ${body.restart.attempt} ${dueText(body.restart)}${body.rerun ? ' anew' : ''} after ${body.restart.cause}` : ''}`
+    case 'restart.due': return dueText(body)
+    case 'supervisor.added': return `${body.id} ${body.child} ${body.restart}`
+    case 'supervisor.removed': return `${body.id} ${body.child}`
+    case 'supervisor.restarting': return `${body.id}, ${body.restarts.times.length} in the window${body.group ? `, with ${body.group.join(' ')}` : ''}`
+    case 'supervisor.held': return `${body.id}: ${body.cause}`
+    case 'supervisor.escalated': return `${body.id} ${body.times} times`
     case 'process.rehydrated': return `#${body.pid}`
     case 'process.held': return holdText(body.hold)
     case 'process.released': return body.holds.map(holdText).join(' ')

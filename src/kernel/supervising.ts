@@ -1,0 +1,286 @@
+// Supervisors: what one makes of the end of a child, how a group is stopped and started again, how it stops its children
+// before itself, and how it finds them when it begins. Owns the state that is between two ends: `Supervision` in its row.
+// Never waits and never counts by PID: each end, each start and each wake asks `advance` what is next.
+// Tests: test/tables/supervising.test.ts, test/simulation/supervision.test.ts.
+import { others } from '../supervise/strategies.ts'
+import { comesBack, verdict } from '../supervise/verdict.ts'
+import { KernelError } from './errors.ts'
+import { continueObstacle } from './modes.ts'
+import { terminate } from './release.ts'
+import { again, againHeld, chanceOf, letBegin, restartAlone } from './restarting.ts'
+import { deliver } from './signalling.ts'
+import { isLiving, isSuspended } from './status.ts'
+import type { InputOf } from './inputs.ts'
+import type { ExitStatus, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
+import type { Intensity, SupervisedChild } from './supervision.ts'
+import type { Verdict } from '../supervise/verdict.ts'
+import type { Work } from './work.ts'
+
+/** children of one supervisor */
+const MAX_CHILDREN = 1_000
+/** What a child has to clean up when its supervisor stops it. */
+const STOP_GRACE_MS = 10_000
+
+interface Place {
+  readonly supervisor: Process
+  readonly child: SupervisedChild
+}
+
+export function isSupervisor({ spec }: Pick<Process, 'spec'>): boolean {
+  return spec.driver === 'supervisor'
+}
+
+/** Its supervisor, if that lives and knows it. */
+function placeOf(work: Work, { uuid, parentUuid }: Process): Place | null {
+  const supervisor = parentUuid === null ? undefined : work.get(parentUuid)
+  if (!supervisor || !isSupervisor(supervisor) || !isLiving(supervisor)) return null
+  const child = supervisor.supervision?.children.find((known) => known.uuid === uuid)
+  return child ? { supervisor, child } : null
+}
+
+/** An incarnation is released: whoever keeps it decides what becomes of it. */
+export function afterEnd(work: Work, uuid: Uuid): void {
+  const process = work.need(uuid)
+  if (process.life.state !== 'dead') return
+  const place = placeOf(work, process)
+  const { exit } = process.life
+  // It comes back by itself, suspended, and has not failed.
+  if (exit.resumeAt !== undefined && continueObstacle(process) === null) return
+  if (place) childEnded(work, place, process, exit)
+  else if (process.spec.childId === undefined || isSupervisor(process)) restartAlone(work, process, exit)
+}
+
+/** Somebody will let it begin: its own policy, or a supervisor that lives. */
+export function isKept(work: Work, process: Process): boolean {
+  return process.spec.childId === undefined || placeOf(work, process) !== null
+}
+
+/** It has a policy, or is kept: another incarnation may follow. */
+export function mayComeBack({ spec }: Process): boolean {
+  return spec.restart !== undefined || spec.childId !== undefined || spec.driver === 'supervisor'
+}
+
+function childEnded(work: Work, place: Place, process: Process, exit: ExitStatus): void {
+  const { supervisor, child } = place
+  const { uuid, life, supervision } = supervisor
+  if (life.state === 'running' && life.stopping) return stopNext(work, uuid)
+  if (supervision?.group?.ids.includes(child.id)) memberEnded(work, place, process, exit)
+  else follow(work, place, process, exit)
+  advance(work, uuid)
+}
+
+function judged(work: Work, { supervisor, child }: Place, process: Process, exit: ExitStatus): Verdict {
+  return verdict({ ...intensityOf(supervisor), ...child }, exit, child.restarts, { wall: work.now.wall, chance: chanceOf(process) })
+}
+
+function intensityOf({ spec, uuid }: Process): Intensity {
+  if (!spec.supervisor) throw new KernelError('INTERNAL', `${uuid} is no supervisor`)
+  return spec.supervisor
+}
+
+/** Does what was decided about a child that failed. */
+function follow(work: Work, place: Place, process: Process, exit: ExitStatus): void {
+  const said = judged(work, place, process, exit)
+  if (said.do === 'hold') holdChild(work, place, process, { cause: said.cause, exit })
+  else if (said.do === 'giveUp') giveUp(work, place, process, { times: said.times, exit })
+  else if (said.do === 'restart') restartChild(work, place, process, { ...said, exit })
+}
+
+function holdChild(work: Work, { supervisor, child: { id, uuid } }: Place, process: Process, why: { readonly cause: string; readonly exit: ExitStatus }): void {
+  work.emit(supervisor.uuid, { type: 'supervisor.held', id, child: uuid, cause: why.cause })
+  againHeld(work, process, why)
+}
+
+function restartChild(work: Work, place: Place, process: Process, said: Extract<Verdict, { do: 'restart' }> & { readonly exit: ExitStatus }): void {
+  const { supervisor, child: { id, uuid } } = place
+  const { exit, restarts, delayMs, attempt, fresh } = said
+  // The daemon's own end was nobody's fault, and left nobody who would have to be stopped.
+  const group = attempt === 0 ? [] : groupOf(work, place)
+  if (attempt > 0) work.emit(supervisor.uuid, { type: 'supervisor.restarting', id, child: uuid, cause: exit.reason, restarts, delayMs, ...(group.length > 0 ? { group } : {}) })
+  const waits = group.length > 0 || supervisor.supervision?.group !== undefined || !runs(supervisor)
+  again(work, process, { by: byOf(supervisor), exit, attempt, fresh, delayMs: waits ? null : delayMs })
+}
+
+/** Those that run: a suspended child stays as it is, and what has ended by itself, or was ended by a person, does not come back with others. */
+function groupOf(work: Work, { supervisor, child }: Place): readonly string[] {
+  const known = supervisor.supervision?.children ?? []
+  const { strategy } = supervisor.spec.supervisor ?? { strategy: 'one_for_one' }
+  const ids = new Set(others(strategy, known.map(({ id }) => id), child.id))
+  return known.filter(({ id, uuid }) => ids.has(id) && mayBeStopped(work.get(uuid))).map(({ id }) => id)
+}
+
+function mayBeStopped(process: Process | undefined): boolean {
+  return process?.life.state === 'running' && !isSuspended(process) && !isAsked(process)
+}
+
+/** A member has ended, because it was stopped or by itself: it waits for the others. It is not counted. */
+function memberEnded(work: Work, place: Place, process: Process, exit: ExitStatus): void {
+  const { supervisor, child } = place
+  const wait = (): void => again(work, process, { by: byOf(supervisor), exit, attempt: 0, delayMs: null })
+  if (exit.cause === 'parent') return child.type === 'temporary' ? undefined : wait()
+  const said = judged(work, place, process, exit)
+  if (said.do === 'hold') holdChild(work, place, process, { cause: said.cause, exit })
+  else if (said.do !== 'stay') wait()
+}
+
+/** Escalation: the children are stopped, the last one first, then the supervisor ends by itself, and its own supervisor decides. */
+function giveUp(work: Work, { supervisor, child: { id, uuid: failed } }: Place, process: Process, { times, exit }: { readonly times: number; readonly exit: ExitStatus }): void {
+  const { uuid, life } = supervisor
+  const { windowMs } = intensityOf(supervisor)
+  // One that has not begun cannot end: the child waits for it.
+  if (life.state !== 'running') return again(work, process, { by: byOf(supervisor), exit, attempt: times, delayMs: null })
+  work.emit(uuid, { type: 'supervisor.escalated', id, child: failed, times, windowMs })
+  const error = `child ${id} ended ${times} times within ${windowMs / 1_000} s: ${exit.reason}`
+  work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: byOf(supervisor), at: work.now.wall, graceMs: STOP_GRACE_MS, exit: { code: 1, reason: error, error, cause: 'agent' } } })
+  stopNext(work, uuid)
+}
+
+function byOf({ uuid }: Process): Sender {
+  return `agent:${uuid}`
+}
+
+function runs({ life }: Process): boolean {
+  return life.state === 'running' && life.attached && life.holds.length === 0 && !life.stopping
+}
+
+/** Told to end, and it has not. */
+function isAsked({ life, signals }: Process): boolean {
+  return life.state === 'zombie' || (life.state === 'running' && life.stopping !== null) || signals.pending.some(({ signal }) => signal === 'SIGTERM')
+}
+
+function rowsOf(work: Work, ids: readonly string[] | null, { supervision }: Process): Process[] {
+  const known = (supervision?.children ?? []).filter(({ id }) => ids === null || ids.includes(id))
+  return known.flatMap(({ uuid }) => work.get(uuid) ?? [])
+}
+
+/** What is next: a group goes on being stopped, or, with nobody left to wait for, all that wait may begin. */
+export function advance(work: Work, uuid: Uuid): void {
+  const supervisor = work.need(uuid)
+  if (!isSupervisor(supervisor) || !runs(supervisor)) return
+  const group = supervisor.supervision?.group
+  if (group) {
+    const members = rowsOf(work, group.ids, supervisor)
+    if (members.some(isAsked)) return
+    const next = members.findLast(mayBeStopped)
+    if (next) return stopChild(work, supervisor, next, 'SIGTERM', STOP_GRACE_MS)
+    work.emit(uuid, { type: 'supervisor.restarted', at: work.now.wall + group.delayMs })
+  }
+  for (const child of rowsOf(work, null, supervisor)) {
+    if (child.life.state === 'created' && child.restart?.at === null) letBegin(work, child, group?.delayMs ?? 0)
+  }
+}
+
+function stopChild(work: Work, supervisor: Process, { uuid }: Process, signal: Signal, graceMs: number): void {
+  deliver(work, uuid, { signal, by: byOf(supervisor), root: null, graceMs, freeze: false })
+}
+
+export function hasChildren(work: Work, supervisor: Process): boolean {
+  return isSupervisor(supervisor) && rowsOf(work, null, supervisor).length > 0
+}
+
+/** A supervisor's children end before it does, the last one first; by SIGKILL all at once. False: it has none that live. */
+export function stopsChildren(work: Work, supervisor: Process, signal: Signal, graceMs: number): boolean {
+  if (!isSupervisor(supervisor)) return false
+  const left = rowsOf(work, null, supervisor)
+  if (signal === 'SIGKILL') for (const child of left.toReversed()) if (isLiving(child)) stopChild(work, supervisor, child, 'SIGKILL', 0)
+  if (signal !== 'SIGKILL' && !left.some(isAsked)) {
+    const last = left.findLast(isLiving)
+    if (last) stopChild(work, supervisor, last, 'SIGTERM', graceMs)
+  }
+  return left.length > 0
+}
+
+/** One child less to wait for. */
+function stopNext(work: Work, uuid: Uuid): void {
+  const supervisor = work.need(uuid)
+  const { life, pid } = supervisor
+  if (life.state !== 'running' || !life.stopping) return
+  const { graceMs, exit } = life.stopping
+  const left = rowsOf(work, null, supervisor)
+  if (left.some(isAsked)) return
+  const last = left.findLast(isLiving)
+  if (last) return stopChild(work, supervisor, last, 'SIGTERM', graceMs)
+  if (life.attached) work.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
+  else terminate(work, supervisor, exit)
+}
+
+/** It begins, or goes on after its daemon's end: it finds its children by their ids. `kin` are the rows of those that have ended. */
+export function tend(work: Work, uuid: Uuid, kin: readonly Process[]): void {
+  const supervisor = work.need(uuid)
+  if (!isSupervisor(supervisor)) return
+  for (const child of supervisor.supervision?.children ?? []) {
+    const row = work.get(child.uuid)
+    if (row) adopt(work, supervisor, row)
+    else bringBack(work, { supervisor, child }, kin.find((dead) => dead.uuid === child.uuid))
+  }
+  advance(work, uuid)
+}
+
+function adopt(work: Work, supervisor: Process, row: Process): void {
+  if (isLiving(row) && row.parent !== supervisor.uuid) work.emit(row.uuid, { type: 'process.reparented', parent: supervisor.uuid })
+}
+
+function bringBack(work: Work, { supervisor, child }: Place, dead: Process | undefined): void {
+  const { uuid } = supervisor
+  if (!dead) {
+    work.emit(uuid, { type: 'supervisor.removed', id: child.id, child: child.uuid })
+    return
+  }
+  if (dead.life.state !== 'dead') return
+  const { exit } = dead.life
+  const stoppedWithIt = exit.cause === 'parent' && child.type !== 'temporary'
+  if (!stoppedWithIt && !comesBack(child, exit)) return
+  const obstacle = placeTaken(work, dead.spec)
+  if (obstacle !== null) {
+    work.emit(uuid, { type: 'process.error', message: `child ${child.id} cannot come back: ${obstacle}` })
+    return
+  }
+  work.bring(dead)
+  const said = stoppedWithIt ? null : judged(work, { supervisor, child }, dead, exit)
+  if (said?.do === 'hold') return holdChild(work, { supervisor, child }, dead, { cause: said.cause, exit })
+  again(work, dead, { by: byOf(supervisor), exit, attempt: 0, delayMs: null, fresh: said?.do === 'restart' && said.fresh })
+}
+
+function placeTaken(work: Work, { name }: ProcessSpec): string | null {
+  if (work.active >= work.maxProcesses) return `${work.active} processes run, and ${work.maxProcesses} may`
+  return name !== null && work.named(name) !== undefined ? `another process is called "${name}"` : null
+}
+
+/** Before a spawn. Errors: INVALID, CONFLICT, RESOURCE_EXHAUSTED. */
+export function checkChild(work: Work, parent: Process | undefined, { childId }: ProcessSpec): void {
+  const children = parent && isSupervisor(parent) ? (parent.supervision?.children ?? []) : null
+  if (children === null) {
+    if (childId !== undefined) throw new KernelError('INVALID', `only a supervisor has children with ids, and ${parent ? `process ${parent.pid}` : 'PID 0'} is none`)
+    return
+  }
+  if (childId === undefined) throw new KernelError('INVALID', 'a child of a supervisor needs an id among its children')
+  const known = children.find(({ id }) => id === childId)
+  if (known && work.get(known.uuid)) throw new KernelError('CONFLICT', `the supervisor has a child "${childId}"`, { uuid: known.uuid })
+  if (!known && children.length >= MAX_CHILDREN) throw new KernelError('RESOURCE_EXHAUSTED', `a supervisor has at most ${MAX_CHILDREN} children`)
+}
+
+/** A child is known from now on; of one that is known already, what it was restarted for is forgiven. */
+export function noteChild(work: Work, { uuid, parentUuid, spec }: Process): void {
+  const supervisor = parentUuid === null ? undefined : work.get(parentUuid)
+  if (spec.childId === undefined || !supervisor || !isSupervisor(supervisor) || !isLiving(supervisor)) return
+  const { type = 'transient', onComplete } = spec.restart ?? {}
+  work.emit(supervisor.uuid, { type: 'supervisor.added', id: spec.childId, child: uuid, restart: type, ...(onComplete === undefined ? {} : { onComplete }) })
+}
+
+/** A person, or whoever asks in their name, begins it again: it has another chance. */
+export function forgive(work: Work, process: Process): void {
+  if (placeOf(work, process)?.child.restarts) noteChild(work, process)
+}
+
+/** A child is the supervisor's no longer, and is stopped. Errors: NOT_FOUND, INVALID. */
+export function removeChild(work: Work, input: InputOf<'removeChild'>): void {
+  const supervisor = work.get(input.uuid)
+  if (!supervisor || !isLiving(supervisor)) throw new KernelError('NOT_FOUND', `process ${supervisor?.pid ?? input.uuid} has ended`)
+  const child = supervisor.supervision?.children.find(({ id }) => id === input.id)
+  if (!isSupervisor(supervisor) || !child) throw new KernelError('NOT_FOUND', `process ${supervisor.pid} has no child "${input.id}"`)
+  work.emit(supervisor.uuid, { type: 'supervisor.removed', id: child.id, child: child.uuid })
+  const row = work.get(child.uuid)
+  if (row && isLiving(row)) deliver(work, row.uuid, { signal: 'SIGTERM', by: input.by, root: null, graceMs: input.graceMs ?? STOP_GRACE_MS, freeze: false })
+  advance(work, supervisor.uuid)
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: supervisor.uuid, affected: row && isLiving(row) ? 1 : 0, childrenGoOn: 0, note: null } })
+}
