@@ -197,6 +197,7 @@ export class TestKernel implements KernelPort {
       case 'turn.ended': this.emit({ ...report, type: 'process.ready' }); return 'ok'
       case 'mcp.servers': this.emit(report); return 'ok'
       case 'usage': this.emit({ ...report, type: 'usage.reported' }); return 'ok'
+      case 'refused': this.emit({ ...report, type: 'capability.refused' }); return 'ok'
       case 'note': this.emit({ type: 'process.note', text: report.text }); return 'ok'
       default: return 'ok'
     }

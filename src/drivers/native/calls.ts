@@ -19,10 +19,10 @@ export async function runCalls(work: Work, turn: Turn, calls: readonly ToolCall[
   let left = calls.length
   let last: readonly Report[] = []
   const run = async (call: ToolCall): Promise<void> => {
-    const report = await runCall(work, turn, call)
+    const reports = await runCall(work, turn, call)
     left -= 1
-    if (left === 0) last = [report]
-    else await say(work, report)
+    if (left === 0) last = reports
+    else await Promise.all(reports.map((report) => say(work, report)))
   }
   for (const group of groups(work, calls)) await Promise.all(group.map(run))
   if (!turn.signal.aborted) return last
@@ -30,11 +30,13 @@ export async function runCalls(work: Work, turn: Turn, calls: readonly ToolCall[
   throw turn.signal.reason
 }
 
-async function runCall(work: Work, turn: Turn, call: ToolCall): Promise<Report> {
+async function runCall(work: Work, turn: Turn, call: ToolCall): Promise<readonly Report[]> {
   const since = performance.now()
-  const end = await runOrRefuse(work, turn, call)
-  work.context.result({ callId: call.callId, name: call.name, ...end })
-  return { type: 'tool.finished', callId: call.callId, ...end, durationMs: Math.round(performance.now() - since) }
+  const { refused, ...end } = await runOrRefuse(work, turn, call)
+  const { callId } = call
+  work.context.result({ callId, name: call.name, ...end })
+  const finished: Report = { type: 'tool.finished', callId, ...end, durationMs: Math.round(performance.now() - since) }
+  return refused ? [{ type: 'refused', ...refused, callId }, finished] : [finished]
 }
 
 async function runOrRefuse(work: Work, turn: Turn, call: ToolCall): Promise<CallEnd> {
@@ -56,8 +58,9 @@ async function runOrRefuse(work: Work, turn: Turn, call: ToolCall): Promise<Call
 
 function toolContext(work: Work, turn: Turn, call: ToolCall): Parameters<Work['toolbox']['run']>[1] {
   const { spec, containment } = work.launch
+  const places = spec.capabilities?.paths
   return {
-    cwd: spec.cwd, env: spec.env, containment, freezer: work.freezer, signal: turn.signal, ending: work.ending,
+    cwd: spec.cwd, ...(places && { places }), env: spec.env, containment, freezer: work.freezer, signal: turn.signal, ending: work.ending,
     output: (text) => work.kernel.live({ type: 'tool-output', callId: call.callId, text }),
   }
 }

@@ -19,12 +19,12 @@ export const edit = defineTool({
   }),
   async run(input, at) {
     const file = path.resolve(at.cwd, input.path)
-    const parts = (await readText(file, MAX_EDIT_BYTES)).split(input.old_text)
+    const parts = (await readText(file, MAX_EDIT_BYTES, at.places)).split(input.old_text)
     const found = parts.length - 1
     if (found === 0) throw new ToolError(`old_text is not in ${input.path}`)
     if (found > 1 && !input.replace_all) throw new ToolError(`old_text is ${found} times in ${input.path}; give more of what is around it, or set replace_all`)
     at.signal.throwIfAborted()
-    await writeText(file, parts.join(input.new_text))
+    await writeText(file, parts.join(input.new_text), at.places)
     return `replaced ${found} ${found === 1 ? 'place' : 'places'} in ${input.path}`
   },
 })

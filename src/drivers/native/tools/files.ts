@@ -6,15 +6,17 @@ import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
 import path from 'node:path'
+import type { Places } from '../../../kernel/types.ts'
 import { makeDirs } from '../../make-dirs.ts'
+import { openWithin, writeWithin } from './reach.ts'
 import { ToolError } from './tool.ts'
 
 /** Bytes at the beginning of a file that are looked at to tell text from binary. */
 const SNIFF_BYTES = 8 * 1024
 
 /** Opens a regular file. Never waits: for the writer of a FIFO, or in one of /proc that has nothing to say just now. */
-export async function openText(file: string): Promise<{ handle: FileHandle; size: number }> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+export async function openText(file: string, places?: Places): Promise<{ handle: FileHandle; size: number }> {
+  const handle = places ? await openWithin(file, 0, places) : await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   const stats = await handle.stat()
   if (stats.isFile()) return { handle, size: stats.size }
   await handle.close()
@@ -26,8 +28,8 @@ export function isBinary(bytes: Uint8Array): boolean {
 }
 
 /** Reads a whole text file of at most `limitBytes`. */
-export async function readText(file: string, limitBytes: number): Promise<string> {
-  const { handle, size } = await openText(file)
+export async function readText(file: string, limitBytes: number, places?: Places): Promise<string> {
+  const { handle, size } = await openText(file, places)
   try {
     if (size > limitBytes) throw new ToolError(`${file} has ${size} bytes, more than ${limitBytes}`)
     const bytes = await handle.readFile()
@@ -39,7 +41,8 @@ export async function readText(file: string, limitBytes: number): Promise<string
 }
 
 /** Writes a file as a whole, with its directories. What stood there before stays until the new text is complete. */
-export async function writeText(file: string, text: string): Promise<void> {
+export async function writeText(file: string, text: string, places?: Places): Promise<void> {
+  if (places?.write) return writeWithin(file, text, places)
   await makeDirs(path.dirname(file))
   const target = await realpath(file).catch(() => file)
   const old = await stat(target).catch(() => null)

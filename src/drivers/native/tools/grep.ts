@@ -5,7 +5,9 @@ import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
 import { z } from 'zod'
-import { isBinary } from './files.ts'
+import type { Places } from '../../../kernel/types.ts'
+import { isBinary, openText } from './files.ts'
+import { checkPlace } from './reach.ts'
 import { ToolError, defineTool } from './tool.ts'
 import { walk } from './walk.ts'
 
@@ -29,6 +31,7 @@ interface Search {
   readonly found: string[]
   readonly expression: RegExp
   readonly box: vm.Context
+  readonly places: Places | undefined
   files: number
 }
 
@@ -39,9 +42,10 @@ export const grep = defineTool({
   input,
   async run(asked, at) {
     const root = path.resolve(at.cwd, asked.path)
-    const search: Search = { found: [], expression: compile(asked), box: vm.createContext({}), files: 0 }
-    const isFile = (await stat(root)).isFile()
-    for await (const file of isFile ? [root] : walk(root, at.signal)) {
+    const { places } = at
+    const search: Search = { found: [], expression: compile(asked), box: vm.createContext({}), places, files: 0 }
+    const isFile = (await stat(places ? await checkPlace(root, 'read', places) : root)).isFile()
+    for await (const file of isFile ? [root] : walk(root, at.signal, places)) {
       const name = isFile ? asked.path : path.relative(root, file)
       if (asked.glob !== undefined && !path.matchesGlob(name, asked.glob)) continue
       search.files += 1
@@ -65,12 +69,21 @@ function compile(asked: z.output<typeof input>): RegExp {
 async function searchFile(search: Search, file: string, name: string): Promise<void> {
   const size = (await stat(file).catch(() => null))?.size ?? 0
   if (size === 0 || size > MAX_FILE_BYTES) return
-  const bytes = await readFile(file).catch(() => Buffer.alloc(0))
+  const bytes = await (search.places ? bytesWithin(file, search.places) : readFile(file)).catch(() => Buffer.alloc(0))
   if (isBinary(bytes)) return
   const lines = bytes.toString('utf8').split('\n')
   const room = MAX_MATCHES - search.found.length
   for (const index of inTime(search.box, () => matching(lines, search.expression, room))) {
     search.found.push(`${name}:${index + 1}: ${(lines[index] ?? '').trimEnd().slice(0, MAX_LINE_CHARS)}`)
+  }
+}
+
+async function bytesWithin(file: string, places: Places): Promise<Buffer> {
+  const { handle, size } = await openText(file, places)
+  try {
+    return size > MAX_FILE_BYTES ? Buffer.alloc(0) : await handle.readFile()
+  } finally {
+    await handle.close()
   }
 }
 

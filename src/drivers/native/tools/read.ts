@@ -31,7 +31,7 @@ export const read = defineTool({
   }),
   async run(input, at) {
     const file = path.resolve(at.cwd, input.path)
-    const { handle } = await openText(file)
+    const { handle } = await openText(file, at.places)
     try {
       const format = await formatOf(handle)
       if (format !== null) return await readPicture(handle, format)

@@ -2,13 +2,15 @@
 // decides whether it may run; toolbox.ts does. Tests: test/tables/native-tools.test.ts, test/e2e/native-bash.test.ts.
 import { z } from 'zod'
 import type { ImagePart } from '../../../kernel/facts.ts'
-import type { ToolEffect } from '../../../kernel/types.ts'
+import type { Places, ToolEffect } from '../../../kernel/types.ts'
 import type { Containment } from '../../contain/contain.ts'
 import type { Freezer } from './freezer.ts'
 
 /** Where a call runs. */
 export interface ToolContext {
   readonly cwd: string
+  /** where it may read and write files; absent: wherever the user may */
+  readonly places?: Places
   /** the whole environment of programs; without keys */
   readonly env: Readonly<Record<string, string>>
   readonly containment: Containment

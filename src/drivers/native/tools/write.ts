@@ -14,7 +14,7 @@ export const write = defineTool({
   }),
   async run(input, at) {
     at.signal.throwIfAborted()
-    await writeText(path.resolve(at.cwd, input.path), input.content)
+    await writeText(path.resolve(at.cwd, input.path), input.content, at.places)
     return `wrote ${Buffer.byteLength(input.content)} bytes to ${input.path}`
   },
 })
