@@ -10,6 +10,8 @@ import { inFolder, printTable } from './support.ts'
 const CHILDREN = 500
 const SUSPENDED = 5_000
 const SETTLE_MS = 1_500
+/** a daemon that has started has given back by then what it needed for it */
+const STARTED_MS = 4_000
 const DAEMON = resolve(import.meta.dirname, '../dist/daemon.js')
 
 async function bareNodeKb(): Promise<number> {
@@ -23,7 +25,7 @@ async function bareNodeKb(): Promise<number> {
 
 async function idleKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
-  await delay(SETTLE_MS)
+  await delay(STARTED_MS)
   return statusKb(daemon.pid, 'VmRSS')
 }
 
@@ -32,7 +34,7 @@ async function childKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
   const body = { argv: ['sleep', '1000'], cwd: home, env: { PATH: '/usr/bin:/bin' } }
   await daemon.client.post('/v1/processes', body)
-  await delay(SETTLE_MS)
+  await delay(STARTED_MS)
   const before = statusKb(daemon.pid, 'VmRSS')
   for (let done = 0; done < CHILDREN; done += 10) await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
   await delay(SETTLE_MS)
@@ -53,7 +55,7 @@ async function leaveSuspended(home: string, dir: string, count: number): Promise
 
 async function residentKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
-  await delay(SETTLE_MS)
+  await delay(STARTED_MS)
   return statusKb(daemon.pid, 'VmRSS')
 }
 

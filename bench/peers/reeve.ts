@@ -29,6 +29,7 @@ async function open({ dir }: Place): Promise<Kernel> {
     publish: () => {},
     perform: (effect) => {
       if (effect.type === 'reply' || effect.type === 'refuse') pipeline.answer(effect)
+      else if (effect.type === 'checkpoint') pipeline.join({ type: 'checkpoint', uuid: effect.uuid, pid: effect.pid, error: null })
     },
     keep: () => false,
     log: (message, error) => console.error(message, error),
