@@ -26,6 +26,8 @@ export interface Format {
   readonly mark: string
   /** what stands in an event whose usage is the last word; null: each is */
   readonly final: RegExp | null
+  /** what stands before the text of the model in an event, so that a text is found once */
+  readonly text: RegExp
   /** later events complete earlier ones, in place of standing for them */
   readonly merges: boolean
   counts(usage: Json): Counts
@@ -33,7 +35,7 @@ export interface Format {
 
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
   anthropic: {
-    maxOutput: ['max_tokens'], usage: ['usage', 'message.usage'], mark: '"usage"', final: /"type":\s*"message_delta"/, merges: true,
+    maxOutput: ['max_tokens'], usage: ['usage', 'message.usage'], mark: '"usage"', final: /"type":\s*"message_delta"/, merges: true, text: /"(?:text|partial_json|thinking)":\s*"((?:[^"\\]|\\.)*)/g,
     counts: (usage) => {
       const [fresh, cacheRead, cacheWrite] = [number(usage['input_tokens']), number(usage['cache_read_input_tokens']), number(usage['cache_creation_input_tokens'])]
       const total = fresh === undefined ? undefined : fresh + (cacheRead ?? 0) + (cacheWrite ?? 0)
@@ -41,21 +43,21 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     },
   },
   responses: {
-    maxOutput: ['max_output_tokens'], usage: ['usage', 'response.usage'], mark: '"usage"', final: null, merges: false,
+    maxOutput: ['max_output_tokens'], usage: ['usage', 'response.usage'], mark: '"usage"', final: null, merges: false, text: /"delta":\s*"((?:[^"\\]|\\.)*)/g,
     counts: (usage) => {
       const details = fields(usage['input_tokens_details'])
       return { total: number(usage['input_tokens']), cacheRead: number(details['cached_tokens']), cacheWrite: number(details['cache_write_tokens']), output: number(usage['output_tokens']), reasoning: undefined }
     },
   },
   chat: {
-    maxOutput: ['max_completion_tokens', 'max_tokens'], usage: ['usage'], mark: '"usage"', final: /"choices":\s*\[\s*\]/, merges: false,
+    maxOutput: ['max_completion_tokens', 'max_tokens'], usage: ['usage'], mark: '"usage"', final: /"choices":\s*\[\s*\]/, merges: false, text: /"(?:content|reasoning_content|arguments)":\s*"((?:[^"\\]|\\.)*)/g,
     counts: (usage) => ({
       total: number(usage['prompt_tokens']), cacheRead: number(fields(usage['prompt_tokens_details'])['cached_tokens']), cacheWrite: undefined,
       output: number(usage['completion_tokens']), reasoning: number(fields(usage['completion_tokens_details'])['reasoning_tokens']),
     }),
   },
   gemini: {
-    maxOutput: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'], usage: ['usageMetadata'], mark: '"usageMetadata"', final: /"finishReason"/, merges: false,
+    maxOutput: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'], usage: ['usageMetadata'], mark: '"usageMetadata"', final: /"finishReason"/, merges: false, text: /"text":\s*"((?:[^"\\]|\\.)*)/g,
     counts: (usage) => {
       const prompt = number(usage['promptTokenCount'])
       const total = prompt === undefined ? undefined : prompt + (number(usage['toolUsePromptTokenCount']) ?? 0)

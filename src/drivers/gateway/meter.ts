@@ -35,7 +35,7 @@ export function meterOf(format: FormatName, isStream: boolean): Meter {
 
 class StreamMeter implements Meter {
   readonly #format: Format
-  readonly #sample = new Sample()
+  readonly #sample: Sample
   /** the beginning of the line that has not ended */
   #open: Buffer[] = []
   #openBytes = 0
@@ -47,6 +47,7 @@ class StreamMeter implements Meter {
 
   constructor(format: Format) {
     this.#format = format
+    this.#sample = new Sample(format.text)
   }
 
   write(chunk: Buffer): void {
@@ -139,7 +140,7 @@ function usageIn(line: Buffer, { usage: paths }: Format): Json | null {
 /** An answer in one piece of JSON. */
 class WholeMeter implements Meter {
   readonly #format: Format
-  readonly #sample = new Sample()
+  readonly #sample = new Sample(ANY_TEXT)
   #chunks: Buffer[] = []
   #bytes = 0
 
@@ -168,13 +169,19 @@ class WholeMeter implements Meter {
   }
 }
 
-const TEXT = /"(?:text|partial_json|thinking|content|reasoning_content|arguments|delta|args)":\s*"((?:[^"\\]|\\.)*)/g
+/** Of an answer in one piece, in which nothing stands twice. */
+const ANY_TEXT = /"(?:text|partial_json|thinking|content|reasoning_content|arguments)":\s*"((?:[^"\\]|\\.)*)/g
 
 /** How much of the bytes that came is text of the model's, judged by the first of them. */
 class Sample {
+  readonly #text: RegExp
   readonly #chunks: Buffer[] = []
   #sampled = 0
   #bytes = 0
+
+  constructor(text: RegExp) {
+    this.#text = text
+  }
 
   take(chunk: Buffer): void {
     this.#bytes += chunk.length
@@ -186,7 +193,7 @@ class Sample {
   get tokens(): number {
     if (this.#sampled === 0) return 0
     const text = Buffer.concat(this.#chunks).toString('latin1')
-    const share = [...text.matchAll(TEXT)].reduce((sum, [, words = '']) => sum + words.length, 0) / text.length
+    const share = [...text.matchAll(this.#text)].reduce((sum, [, words = '']) => sum + words.length, 0) / text.length
     return Math.ceil((this.#bytes * share) / TEXT_BYTES)
   }
 }
