@@ -32,11 +32,12 @@ export function boot(work: Work, input: InputOf<'boot'>): void {
 function bootCreated(work: Work, process: Process, input: Boot): void {
   const exit = cutOff(process)
   if (exit !== INTERRUPTED || !process.restart || !isKept(work, process)) return end(work, process, exit, input)
-  if (input.crashLoop) beginHeld(work, process, crashHold(work))
-  else waitOn(work, process)
+  if (!input.crashLoop) waitOn(work, process)
+  else if (process.spec.childId === undefined) beginHeld(work, process, crashHold(work))
+  else waitOn(work, { ...process, restart: { ...process.restart, at: null } })
 }
 
-/** Its daemon died too often: a person is to look at what would come back by itself. */
+/** Its daemon died too often: a person is to look at what would come back by itself. Children wait for their supervisor, which is held. */
 function crashHold(work: Work): Hold {
   return { reason: 'daemon-crash', by: 'system', at: work.now.wall }
 }
@@ -71,10 +72,9 @@ function end(work: Work, process: Process, exit: ExitStatus, { survivors, crashL
   if (process.life.state === 'created') work.emit(uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
   closeReserved(work, uuid)
   orphan(work, process)
-  settleUp(work, uuid)
   const seen = clock.elapsedMs + (clock.sinceAt === null ? 0 : Math.max(0, clock.lastActivityAt - clock.sinceAt))
-  const holds = [...pausesOf(process), ...(crashLoop ? [crashHold(work)] : [])]
-  work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen, ...(holds.length > 0 && mayComeBack(process) ? { holds } : {}) })
+  const holds = [...pausesOf(process), ...(crashLoop && process.spec.childId === undefined ? [crashHold(work)] : [])]
+  work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen, ...(holds.length > 0 && mayComeBack(process) ? { holds } : {}), ...settleUp(work, uuid) })
   finish(work, work.need(uuid), survivors)
 }
 

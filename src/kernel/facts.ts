@@ -99,8 +99,8 @@ export type FactBody =
   | { readonly type: 'process.answered'; readonly id: string; readonly option: string | null; readonly text: string | null; readonly by: Sender }
   | { readonly type: 'process.unasked'; readonly id: string }
   | { readonly type: 'process.stopping'; readonly stopping: Stopping }
-  | { readonly type: 'process.exited'; readonly exit: ExitStatus; readonly mono: number; readonly elapsedMs?: number; readonly holds?: readonly Hold[] }
-  | { readonly type: 'process.reaped' }
+  | { readonly type: 'process.exited'; readonly exit: ExitStatus; readonly mono: number; readonly elapsedMs?: number; readonly holds?: readonly Hold[]; readonly settled?: true }
+  | { readonly type: 'process.reaped'; readonly settled?: true }
   | { readonly type: 'process.reparented'; readonly parent: Uuid | null; readonly payer?: Uuid | 'nobody' }
   | { readonly type: 'process.resumed'; readonly pid: Pid; readonly by: Sender; readonly spec?: ProcessSpec; readonly fromStep: number; readonly rerun?: true; readonly restart?: RestartFact }
   /** of a new incarnation that waits: when it may begin; nothing: it begins now, or its supervisor will say so */

@@ -8,7 +8,6 @@ import { incarnate, transition } from './lifecycle.ts'
 import { textOf } from './message.ts'
 import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from './signals.ts'
-import { payerOf } from './accounts.ts'
 import { addSpent, spentBy } from './spent.ts'
 import { figures, reachedWords } from './limits.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
@@ -58,7 +57,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.unasked': (p, b) => asked(p, (ask) => (ask.id === b.id ? [] : [ask])),
   'process.stopping': (p, b) => running(b.stopping.wrapUp ? p : untold(p), { stopping: b.stopping }),
   'process.exited': (p, b, f) => ({
-    ...settled(unwanted(unjudged(p))),
+    ...settled(unwanted(unjudged(p)), b),
     // What it has not read of its signals it does not find in another life.
     queue: p.queue.filter(({ id }) => !isOfSignal(id)),
     ...notAsking(p),
@@ -66,7 +65,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     clock: { ...stopClock(p.clock, b.mono), elapsedMs: b.elapsedMs ?? stopClock(p.clock, b.mono).elapsedMs, exitedAt: f.at },
     ...(b.holds ? { keeps: b.holds } : {}),
   }),
-  'process.reaped': (p) => ({ ...settled(p), life: transition(p.life, { type: 'reap' }), handle: null }),
+  'process.reaped': (p, b) => ({ ...settled(p, b), life: transition(p.life, { type: 'reap' }), handle: null }),
   'process.reparented': (p, b) => ({ ...p, parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer === 'nobody' ? null : b.payer }) }),
   'process.resumed': (p, b, f) => ({
     ...unmetered(reborn(b.rerun ? withoutSession(p) : p, b, f.seq)),
@@ -299,8 +298,8 @@ function unwanted(process: Process): Process {
 }
 
 /** What it and its descendants used is its payer's business from now on. */
-function settled(process: Process): Process {
-  return payerOf(process) === null ? process : { ...process, settled: spentBy(process) }
+function settled(process: Process, { settled: isSettled }: { readonly settled?: true }): Process {
+  return isSettled ? { ...process, settled: spentBy(process) } : process
 }
 
 function meteredAs({ metered }: { readonly metered?: true }): { readonly metered?: true } {

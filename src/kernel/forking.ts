@@ -12,7 +12,7 @@ import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving } from './status.ts'
 import type { CheckpointState, Fact, ForkState, Origin } from './facts.ts'
 import type { InputOf } from './inputs.ts'
-import type { Checkpoint, ContextState, Process } from './types.ts'
+import type { Checkpoint, ContextState, Process, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** A place of a journal at which a step was whole, and what the process was there. */
@@ -40,11 +40,17 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
   const link: Origin = { uuid: origin.uuid, step: at.step, seq: at.seq }
   work.emit(uuid, { type: 'process.forked', pid, spec, parentUuid: origin.parentUuid, depth: origin.depth, by: input.by, origin: link, state: at.state })
   if (parent && isLiving(parent)) work.emit(parent.uuid, { type: 'child.spawned', child: uuid, childPid: pid })
-  else if (origin.parentUuid !== null) work.emit(uuid, { type: 'process.reparented', parent: null })
+  else if (origin.parentUuid !== null) work.emit(uuid, { type: 'process.reparented', parent: null, ...payerOfFork(work, origin) })
   if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   if (message) enqueue(work, uuid, { id: message.id, from: input.by, text: message.text, urgent: true })
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
   work.effect({ type: 'start', uuid, pid })
+}
+
+/** Who spawned its origin has ended: who pays for that now pays for the fork too. */
+function payerOfFork(work: Work, { payer }: Process): { readonly payer?: Uuid } {
+  const process = typeof payer === 'string' ? work.get(payer) : undefined
+  return process && isLiving(process) ? { payer: process.uuid } : {}
 }
 
 /** Errors: `NOT_RESUMABLE` with what could be done instead. */

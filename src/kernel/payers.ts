@@ -9,12 +9,14 @@ import type { Process, Uuid } from './types.ts'
 import type { View } from './view.ts'
 import type { Work } from './work.ts'
 
-/** At its end: what its payer does not know yet. The fact that follows, of its own, says that all is settled. */
-export function settleUp(work: Work, uuid: Uuid): void {
+/** At its end: what its payer does not know yet. The fact of its own that follows says with this that all is settled. */
+export function settleUp(work: Work, uuid: Uuid): { readonly settled?: true } {
   const process = work.need(uuid)
   const payer = payerInTable(work, process)
   const spent = payer === null ? null : unsettled(process)
-  if (payer !== null && spent !== null) work.emit(payer, { type: 'child.spent', child: uuid, spent })
+  if (payer === null || spent === null) return {}
+  work.emit(payer, { type: 'child.spent', child: uuid, spent })
+  return { settled: true }
 }
 
 /** Its children go to PID 0, and whom it paid for to its own payer. */

@@ -19,8 +19,7 @@ export function terminate(work: Work, process: Process, cause: ExitStatus): void
   const attached = life.state === 'running' && life.attached
   closeReserved(work, process.uuid)
   orphan(work, process)
-  settleUp(work, process.uuid)
-  work.emit(process.uuid, { type: 'process.exited', exit, mono: work.now.mono })
+  work.emit(process.uuid, { type: 'process.exited', exit, mono: work.now.mono, ...settleUp(work, process.uuid) })
   tellParent(work, process, exit)
   if (attached) act(work, process, 'cancel', 'await')
   else reap(work, process)
@@ -34,8 +33,7 @@ export function awaitEnd(work: Work, process: Process): void {
 /** Zombie → dead, after everything is released. */
 export function reap(work: Work, process: Process): void {
   act(work, process, 'channel', 'context')
-  settleUp(work, process.uuid)
-  work.emit(process.uuid, { type: 'process.reaped' })
+  work.emit(process.uuid, { type: 'process.reaped', ...settleUp(work, process.uuid) })
   act(work, process, 'remove')
   afterEnd(work, process.uuid)
 }

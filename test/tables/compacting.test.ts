@@ -50,7 +50,8 @@ describe('from the question to the new context', () => {
     `)).toMatchInlineSnapshot(`
       "
       > report a compacting 1
-      a.11 process.exited 1 max steps exceeded (limit)
+      a.12 limit.reached maxSteps 1 of 1 -> terminate
+      a.13 process.exited 1 max steps exceeded (limit)
         -> release cancel a#1
         -> release await a#1
         -> ack stop
@@ -242,17 +243,18 @@ describe('when none may begin', () => {
         -> ack go
       > report a compacted 1 tokens=30
       a.10 context.compacted after 1: 100 -> 10
+      a.11 limit.warned budgetTokens 42 of 40
         -> checkpoint a#1
         -> ack ok
       > report a model 2
-      a.11 process.held budget/system
-      a.12 process.note budget: 42 of 40 tokens are used
+      a.12 process.held budget/system
+      a.13 limit.reached budgetTokens 42 of 40 -> suspend
         -> driver.pause a#1
         -> ack held
         == a suspended
       > report b compacting 1
-      b.9 process.held budget/system
-      b.10 process.note budget: 11 of 10 tokens are used
+      b.10 process.held budget/system
+      b.11 limit.reached budgetTokens 11 of 10 -> suspend
         -> driver.pause b#2
         -> ack held
         == b suspended

@@ -68,13 +68,14 @@ test('its budget is looked at after each report, and freezes it once', () => {
       -> ack ok
     > report a usage tokens=60 context=400 window=1000
     a.9 usage.reported 60 tokens
-    a.10 process.held budget/system
-    a.11 process.note budget: 72 of 50 tokens are used
+    a.10 limit.warned budgetTokens 72 of 50
+    a.11 process.held budget/system
+    a.12 limit.reached budgetTokens 72 of 50 -> suspend
       -> driver.pause a#1 freeze
       -> ack ok
       == a suspended
     > report a usage tokens=10
-    a.12 usage.reported 10 tokens
+    a.13 usage.reported 10 tokens
       -> ack ok
     > resume a
       -> done, 0 affected: still suspended: budget
@@ -91,7 +92,8 @@ test('one step too many ends it', () => {
   `)).toMatchInlineSnapshot(`
     "
     > report a model 2
-    a.9 process.exited 1 max steps exceeded (limit)
+    a.10 limit.reached maxSteps 1 of 1 -> terminate
+    a.11 process.exited 1 max steps exceeded (limit)
       -> release cancel a#1
       -> release await a#1
       -> ack stop

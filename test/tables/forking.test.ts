@@ -134,10 +134,11 @@ describe('a fork', () => {
     `)).toMatchInlineSnapshot(`
       "
       > report b model 2
-      b.15 model.started 2 try 1
+      b.16 model.started 2 try 1
         -> ack go
       > report b model 3
-      b.19 process.exited 1 max steps exceeded (limit)
+      b.21 limit.reached maxSteps 1 of 1 -> terminate
+      b.22 process.exited 1 max steps exceeded (limit)
         -> release cancel b#2
         -> release await b#2
         -> ack stop

@@ -307,7 +307,7 @@ describe('subtrees', () => {
     `)).toMatchInlineSnapshot(`
       "
       > resume a subtree
-      a.13 process.released subtree(a)/user
+      a.14 process.released subtree(a)/user
       c.10 process.released subtree(a)/user
         -> driver.unpause a#1
         -> driver.unpause c#3

@@ -59,9 +59,10 @@ test('orphans go to PID 0 before the end is said; the lineage of the spawn stays
   `)).toMatchInlineSnapshot(`
     "
     > report b exited 3
-    c.8 process.reparented to PID 0
-    b.9 process.exited 3 exit code 3 (agent)
-    a.8 child.exited b 3 exit code 3
+    c.8 process.reparented to PID 0, paid by a
+    a.8 child.spent b turns 2
+    b.10 process.exited 3 exit code 3 (agent)
+    a.9 child.exited b 3 exit code 3
       -> release cancel b#2
       -> release await b#2
       -> ack ok
@@ -73,7 +74,7 @@ test('orphans go to PID 0 before the end is said; the lineage of the spawn stays
       -> release remove c#3
       == c completed
     > released b
-    b.10 process.reaped
+    b.11 process.reaped
       -> release channel b#2
       -> release context b#2
       -> release remove b#2

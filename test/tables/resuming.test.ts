@@ -308,7 +308,7 @@ describe('of the dead', () => {
       > start b
       b.10 process.started unattached
       b.11 process.held subtree(a)/user
-      a.11 child.suspended b subtree/user
+      a.12 child.suspended b subtree/user
         == b suspended
       "
     `)

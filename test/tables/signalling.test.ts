@@ -294,8 +294,8 @@ describe('a subtree', () => {
     `)).toMatchInlineSnapshot(`
       "
       > signal SIGTERM a subtree
-      a.12 signal.sent SIGTERM by user root a: default
-      a.13 process.stopping SIGTERM by user -> 143 SIGTERM from user
+      a.14 signal.sent SIGTERM by user root a: default
+      a.15 process.stopping SIGTERM by user -> 143 SIGTERM from user
       b.8 signal.sent SIGTERM by user root a: default
       b.9 process.stopping SIGTERM by user -> 143 SIGTERM from user
       c.7 signal.sent SIGTERM by user root a: default

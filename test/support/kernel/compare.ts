@@ -1,5 +1,6 @@
 // Holds the kernel's rows against the dumb model's, and the indexes against the rows.
 import { fold } from '../../../src/kernel/fold.ts'
+import { tallyWithBelow } from '../../../src/kernel/limits.ts'
 import type { Process, Uuid } from '../../../src/kernel/types.ts'
 import type { View } from '../../../src/kernel/view.ts'
 import type { Model, Proc } from './model.ts'
@@ -47,7 +48,19 @@ export function compareAll(world: World, model: Model): string | null {
   }
   if (world.overlay.active !== model.active()) return `${world.overlay.active} are active, should be ${model.active()}`
   if (world.overlay.lastPid !== model.lastPid) return `the last PID is ${world.overlay.lastPid}, should be ${model.lastPid}`
-  return compareIndexes(world.overlay)
+  return compareSums(world, model) ?? compareIndexes(world.overlay)
+}
+
+/** What a subtree has used, as the index has it and as it is added up anew. */
+function compareSums({ overlay }: World, model: Model): string | null {
+  for (const p of model.all.values()) {
+    const row = p.state === 'dead' ? undefined : overlay.get(p.uuid)
+    if (!row) continue
+    const { inputTokens, outputTokens, steps } = tallyWithBelow(overlay, row)
+    const used = model.used(p)
+    if (inputTokens + outputTokens !== used.tokens || steps !== used.taken) return `below ${p.uuid}: ${inputTokens + outputTokens} tokens and ${steps} steps, should be ${used.tokens} and ${used.taken}`
+  }
+  return null
 }
 
 export function compareIndexes(view: View): string | null {

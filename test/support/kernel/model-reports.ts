@@ -1,5 +1,6 @@
 // The dumb model's other half: holds, turns and what drivers report.
 import type { Report } from '../../../src/kernel/reports.ts'
+import { ModelLedger } from './model-ledger.ts'
 import type { Ending, Proc } from './model.ts'
 
 export const COMPLETED: Ending = { code: 0, reason: 'completed', cause: 'agent' }
@@ -9,15 +10,9 @@ type HoldOf = Proc['holds'][number]
 /** A fact that no journal of these tests has. */
 export const FAR = 1_000_000
 
-export class ModelReports {
-  /** the dead too */
-  readonly all = new Map<string, Proc>()
+export class ModelReports extends ModelLedger {
   /** the monotonic clock in ms */
   now = 0
-
-  lives(p: Proc): boolean {
-    return p.state === 'created' || p.state === 'running'
-  }
 
   /** Living ancestors, nearest first; what lies above one that has ended does not count. */
   ancestors(p: Proc): Proc[] {
@@ -111,6 +106,7 @@ export class ModelReports {
     if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null, compacting: false })
     this.stopClock(p)
     this.orphan(p)
+    this.leave(p)
     this.forget(p)
     Object.assign(p, { exit: p.stopping ?? exit, stopping: null, asks: [], state: p.attached ? 'zombie' : 'dead' })
   }
@@ -136,6 +132,7 @@ export class ModelReports {
       case 'model.failed':
         if (!p.modelOpen || p.step !== said.step) return 'late'
         p.modelOpen = false
+        this.spent(p)
         return 'ok'
       case 'tool.finished':
         if (!p.calls.some((call) => call.id === said.callId)) return 'late'
@@ -164,12 +161,14 @@ export class ModelReports {
         p.tokens += said.usage.inputTokens + said.usage.outputTokens
         p.context = said.contextTokens ?? p.context
         p.window = said.window ?? p.window
-        this.#spent(p)
+        this.spent(p)
         return 'ok'
       // Its agents have no gateway.
       case 'call.started':
       case 'call.finished': return 'late'
-      case 'measured': return 'ok'
+      case 'measured':
+        this.spent(p)
+        return 'ok'
       case 'escalated': return this.#escalated(p, said)
       case 'compaction.started': return this.#compact(p, said.step)
       case 'compaction.failed': return this.#uncompacted(p, said)
@@ -201,12 +200,6 @@ export class ModelReports {
     if (p.activity === 'waiting' && p.asks.every((ask) => ask.answered)) p.activity = 'working'
   }
 
-  /** Nobody was asked before the call: what is over its budget is held after it. */
-  #spent(p: Proc): void {
-    const held = p.holds.some((hold) => hold.reason === 'budget')
-    if (p.external && !p.stopping && !held && p.tokens >= p.budgetTokens) this.addHold(p, { reason: 'budget', root: null, by: 'system' }, true)
-  }
-
   #up(p: Proc, { window, sessionId }: Extract<Report, { type: 'up' }>): string {
     if (p.activity !== 'starting') return 'late'
     const began = p.session
@@ -235,11 +228,8 @@ export class ModelReports {
     if (p.stopping && p.wrap === null) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
-    if (step > p.step && p.taken >= p.maxSteps) {
-      this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
-      return 'stop'
-    }
-    if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
+    const refused = this.noRoom(p, step > p.step)
+    if (refused !== null) return refused
     if (p.queue.some(({ urgent }) => urgent) && p.activity === 'working') {
       p.queue.splice(0, p.queue.findLastIndex(({ urgent }) => urgent) + 1)
       return 'held'
@@ -254,11 +244,9 @@ export class ModelReports {
     if (step !== (whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (step > p.step && p.taken >= p.maxSteps) {
-      this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
-      return 'stop'
-    }
+    if (step > p.step && this.accounts(p).some((one) => this.used(one).taken >= one.maxSteps)) return this.noRoom(p, true) ?? 'ok'
     Object.assign(p, { step, taken: p.taken + (step > p.step ? 1 : 0), modelOpen: true })
+    this.spent(p)
     return 'ok'
   }
 
@@ -279,11 +267,8 @@ export class ModelReports {
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
     if (p.compactedStep === step) return this.#hold(p, 'context-full')
-    if (p.taken >= p.maxSteps) {
-      this.finish(p, { code: 1, reason: 'max steps exceeded', cause: 'limit' })
-      return 'stop'
-    }
-    if (p.tokens >= p.budgetTokens) return this.#hold(p, 'budget')
+    const refused = this.noRoom(p, true)
+    if (refused !== null) return refused
     p.compacting = true
     return 'go'
   }
@@ -312,7 +297,7 @@ export class ModelReports {
     p.tokens += tokens
     p.calls = said.calls.map(({ callId, effect }) => ({ id: callId, effect }))
     if (p.calls.length === 0) p.whole = p.step
-    this.#spent(p)
+    this.spent(p)
     return 'ok'
   }
 

@@ -54,6 +54,10 @@ export interface Proc {
   modelOpen: boolean
   calls: { id: string; effect: string }[]
   tokens: number
+  /** who pays for it; what its ended descendants had used, and what of its own sums its payer knows */
+  payer: string | null
+  below: { tokens: number; taken: number }
+  settled: { tokens: number; taken: number }
   /** tokens of the context, and what it may hold */
   context: number
   window: number | null
@@ -151,9 +155,10 @@ export class Model extends ModelSignals {
     if (there && there.state !== 'dead') refuse('CONFLICT')
     const { state, step } = at
     const lineage = from.lineage === null ? undefined : this.all.get(from.lineage)
+    const heir = from.payer === null ? undefined : this.all.get(from.payer)
     const p = this.#born(uuid, spec, from.lineage)
     Object.assign(p, {
-      parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
+      payer: (lineage && this.lives(lineage)) || !heir || !this.lives(heir) ? from.lineage : heir.uuid, parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
       turn: state.turn, turnOpen: state.turnOpen,
       queue: state.queue.map(({ id, urgent }) => ({ what: id === 'intent' ? 'intent' as const : 'other' as const, urgent: urgent === true })),
       step, whole: step, context: state.contextTokens, window: state.context?.window ?? null, compactedStep: state.context?.compactedStep ?? null,
@@ -168,7 +173,7 @@ export class Model extends ModelSignals {
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
       activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', drained: false, midway: false, holds: [], stopping: null, wrap: null, exit: null, mask: [], handlers: new Map(), pending: [],
       turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? [{ what: 'intent', urgent: false }] : [],
-      step: 0, taken: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
+      step: 0, taken: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, payer: parent, below: { tokens: 0, taken: 0 }, settled: { tokens: 0, taken: 0 }, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
     }
     this.all.set(uuid, p)
     return p
@@ -241,6 +246,7 @@ export class Model extends ModelSignals {
       pid: this.lastPid, state: 'created', name, parent: lineage && this.lives(lineage) ? lineage.uuid : null, exit: null, stopping: null, wrap: null, holds: [],
       attached: false, began: false, mask: [], handlers: new Map(), pending: [], elapsed: 0, since: null, pausedAt: null,
     })
+    this.payAgain(p)
     const anew = input.rerun && p.driver !== 'native'
     if (anew) Object.assign(p, { session: false, forkOf: false })
     // Told again what it is for, unless that still waits.
@@ -315,6 +321,7 @@ export class Model extends ModelSignals {
       if (p.since !== null) p.elapsed = null
       p.since = null
       this.orphan(p)
+      this.leave(p)
       this.forget(p)
       Object.assign(p, { exit: p.stopping ?? this.wished(p) ?? INTERRUPTED, stopping: null, state: 'zombie' })
     }

@@ -63,7 +63,7 @@ export function play(script: string): string {
 }
 
 function factLine({ uuid, seq, body }: Fact): string {
-  return `${uuid}.${seq} ${body.type} ${detail(body)}`.trimEnd()
+  return `${uuid}.${seq} ${body.type} ${detail(body, uuid)}`.trimEnd()
 }
 
 /** Jitter is not to be read in a transcript. */
@@ -74,7 +74,7 @@ const holdText = ({ reason, root, by }: Hold): string => `${reason}${root === un
 const partsText = (ranges: readonly (readonly [number, number])[]): string => ranges.map(([first, last]) => `${first}-${last}`).join(' ')
 
 /** What of a fact is worth a look in a transcript. */
-function detail(body: FactBody): string {
+function detail(body: FactBody, uuid: string): string {
   switch (body.type) {
     case 'process.spawned': return `#${body.pid}${body.parentUuid === null ? '' : ` under ${body.parentUuid}`}`
     case 'process.forked': return `#${body.pid} from ${body.origin.uuid} after step ${body.origin.step}`
@@ -83,7 +83,7 @@ function detail(body: FactBody): string {
     case 'process.working': return `turn ${body.turn}${body.message === null ? '' : ` ${body.message}`}`
     case 'process.stopping': return `${body.stopping.signal} by ${body.stopping.by} -> ${body.stopping.exit.code} ${body.stopping.exit.reason}${body.stopping.wrapUp ? `, wraps up until ${body.stopping.wrapUp.dueMono}` : ''}`
     case 'process.exited': return `${body.exit.code} ${body.exit.reason} (${body.exit.cause})`
-    case 'process.reparented': return `to ${body.parent ?? 'PID 0'}`
+    case 'process.reparented': return `to ${body.parent ?? 'PID 0'}${body.payer === undefined ? '' : `, paid by ${body.payer}`}`
     case 'process.resumed': return `#${body.pid} by ${body.by} from step ${body.fromStep}${body.restart ? `: restart ${body.restart.attempt} ${dueText(body.restart)}${body.rerun ? ' anew' : ''} after ${body.restart.cause}` : ''}`
     case 'restart.due': return dueText(body)
     case 'supervisor.added': return `${body.id} ${body.child} ${body.restart}`
@@ -122,6 +122,11 @@ function detail(body: FactBody): string {
     case 'compaction.started': return `after ${body.step} try ${body.attempt}`
     case 'compaction.failed': return `after ${body.step} ${body.error}`
     case 'context.compacted': return `after ${body.step}: ${body.before} -> ${body.after}`
+    case 'limit.reached': return `${body.limit} ${body.used} of ${body.of} -> ${body.action}${body.scope === uuid ? '' : ` by ${body.scope}`}`
+    case 'child.spent': return `${body.child} ${Object.entries(body.spent).map(([name, value]) => `${name} ${value}`).join(', ')}`
+    case 'call.started': return body.call
+    case 'call.finished': return `${body.call} ${body.usage.inputTokens} tokens${body.usage.estimated ? ', estimated' : ''}`
+    case 'process.limited': return JSON.stringify(body.spec.limits)
     case 'limit.warned': return `${body.limit} ${body.used} of ${body.of}`
     case 'checkpoint.failed': return `step ${body.step} ${body.error}`
     case 'child.spawned': return body.child
