@@ -27,6 +27,36 @@ describe('a rule', () => {
   })
 })
 
+describe('what it may not do', () => {
+  const paths = { read: ['/usr', '/tmp/x'], write: ['/tmp/x'] }
+
+  test.each<[string, Partial<ProcessSpec>, string, string | null]>([
+    ['a denied tool', { deny: ['bash'] }, 'execute rm x', 'rm x'],
+    ['a tool that is not in its list', { tools: ['read'] }, 'fetch http://x', 'http://x'],
+    ['a file where it may not write', { capabilities: { paths } }, 'edit /usr/lib/x', '/usr/lib/x may not be written: only what is below /tmp/x'],
+    ['a file where it may not read', { capabilities: { paths } }, 'read /etc/passwd', '/etc/passwd may not be read: only what is below /usr, /tmp/x'],
+    ['by .., too', { capabilities: { paths } }, 'edit /tmp/x/../y', '/tmp/y may not be written: only what is below /tmp/x'],
+    ['a thing of no known kind', { capabilities: { paths } }, 'other /usr/lib/x', '/usr/lib/x may not be written: only what is below /tmp/x'],
+  ])('%s is refused, whatever is allowed', async (_, spec, asked, detail) => {
+    const run = await bench.start({ spec: { permissions: { default: 'allow' }, ...spec } })
+    await run.turn(`ask ${asked}`)
+    expect(run.noted()).toContain('answer: no')
+    expect(run.kernel.of('capability.refused')).toMatchObject([{ detail }])
+    expect(run.kernel.of('capability.refused')[0]?.callId).toBe(run.kernel.of('tool.started')[0]?.callId)
+  })
+
+  test('what is within its places is allowed by the rule, and a person is asked where nobody knows where it is', async () => {
+    const run = await bench.start({ spec: { permissions: { default: 'allow' }, capabilities: { paths } } })
+    await run.turn('ask edit /tmp/x/y\nask read /usr/lib/x')
+    expect(run.noted().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])
+    await run.send('ask edit something')
+    const ask = await run.asked()
+    await run.agent.answer?.({ id: ask.id, option: 'no', text: null })
+    await run.kernel.ended()
+    expect(run.kernel.of('capability.refused')).toEqual([])
+  })
+})
+
 describe('a person', () => {
   test.each([['yes', 'ok'], ['always', 'ok'], ['no', 'denied']])('answers %s', async (option, outcome) => {
     const run = await bench.start()

@@ -1,6 +1,6 @@
 // What an agent that speaks ACP does through its client: files in its working directory and not elsewhere, commands in its
 // containment, and neither where it is denied.
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { acpBench } from '../support/acp-bench.ts'
@@ -49,6 +49,30 @@ describe('files', () => {
   })
 })
 
+describe('places', () => {
+  test('hold it to them, whatever is allowed; what it is refused is told', async () => {
+    const spec = { cwd: work, permissions: { default: 'allow' as const }, capabilities: { paths: { read: [bench.dir], write: [work] } } }
+    const run = await bench.start({ spec })
+    expect((await run.turn(`read ${bench.dir}/out.txt\nread /etc/passwd\nwrite ${work}/new.txt\nwrite ${work}/link/new.txt`)).result).toMatch(/^outsideerror: .*only what is below.*wroteerror: .*only what is below/)
+    expect(run.kernel.of('capability.refused')).toEqual([
+      { type: 'capability.refused', what: 'paths', detail: expect.stringContaining('/etc/passwd may not be read') },
+      { type: 'capability.refused', what: 'paths', detail: expect.stringContaining('link/new.txt may not be written') },
+    ])
+  })
+
+  test('may be elsewhere than its working directory', async () => {
+    const run = await bench.start({ spec: { cwd: work, capabilities: { paths: { read: [work, bench.dir], write: [bench.dir] } } } })
+    expect((await run.turn(`read ${bench.dir}/out.txt\nwrite ${bench.dir}/more.txt`)).result).toBe('outsidewrote')
+  })
+
+  test('are not left through a link that leads nowhere', async () => {
+    symlinkSync(join(bench.dir, 'none'), join(work, 'nowhere'))
+    const run = await bench.start({ spec: { cwd: work } })
+    expect((await run.turn(`write ${work}/nowhere`)).result).toMatch(/^error: .*leads nowhere/)
+    expect(existsSync(join(bench.dir, 'none'))).toBe(false)
+  })
+})
+
 describe('commands', () => {
   test('run in the working directory; what they print is the result of their call', async () => {
     const run = await bench.start({ spec: { cwd: work } })
@@ -73,6 +97,7 @@ describe('commands', () => {
   test('are refused where they are denied, and where they are not there', async () => {
     const denied = await bench.start({ spec: { cwd: work, deny: ['bash'] } })
     expect((await denied.turn('run ls')).result).toMatch(/^error: .*Method not found/)
+    expect(denied.kernel.of('capability.refused')).toMatchObject([{ what: 'tools', detail: 'a terminal' }])
     const other = await bench.start({ spec: { cwd: work } })
     expect((await other.turn('run no-such-command')).result).toMatch(/^error: .*no-such-command/)
   })

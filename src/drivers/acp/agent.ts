@@ -13,6 +13,7 @@ import type { Answer } from './asks.ts'
 import { capabilitiesOf, connect } from './connect.ts'
 import type { WallClock } from './driver.ts'
 import { Files } from './files.ts'
+import type { Refused } from './files.ts'
 import { Gate } from './gate.ts'
 import { Hearing } from './hearing.ts'
 import { Link, describeExit } from './link.ts'
@@ -38,6 +39,7 @@ export interface AgentParts {
 /** At its end an agent has so long to close its session, and then to end with its input. */
 const CLOSE_MS = 1_000
 const STDIN_MS = 2_000
+const MAX_REFUSAL_CHARS = 1_000
 
 export class AcpAgent implements Agent {
   readonly #parts: AgentParts
@@ -64,15 +66,16 @@ export class AcpAgent implements Agent {
     this.#terminals = new Terminals({ containment, cwd: spec.cwd, env: spec.env })
     this.#hearing = new Hearing({ past, saying: this.#saying, live: (event) => kernel.live(event), terminal: (id) => this.#terminals.text(id) })
     const { steps } = this.#hearing
+    const refused: Refused = (what, detail, callId) => this.#saying.tell({ type: 'refused', what, detail: detail.slice(0, MAX_REFUSAL_CHARS), ...(callId === undefined ? {} : { callId }) })
     this.#asks = new Asks({
-      spec, prefix: `${launch.pid}-`, saying: this.#saying,
+      refused, spec, prefix: `${launch.pid}-`, saying: this.#saying,
       gate: () => this.#gate.clear(),
       asked: (call) => { steps.call(call); steps.flush() },
       denied: (callId) => steps.denied(callId),
       changed: () => this.#settled(),
     })
     this.#link = new Link({ program, room: () => this.#saying.room() })
-    this.#connection = connect(this.#link.stream, { asks: this.#asks, files: new Files(spec.cwd, spec), terminals: this.#terminals, rules: spec, heard: this.#hearing.hear })
+    this.#connection = connect(this.#link.stream, { asks: this.#asks, files: new Files(spec.cwd, spec, refused), terminals: this.#terminals, rules: spec, heard: this.#hearing.hear, refused })
     this.#turns = new Turns({
       connection: this.#connection, sessionId: () => this.#session?.id ?? '', hearing: this.#hearing, asks: this.#asks, saying: this.#saying,
       gate: this.#gate, freezer: this.#freezer, cancelMs, settled: () => this.#settled(),

@@ -1,12 +1,16 @@
 // What an agent asks: permissions, which the process's rules may answer at once, and questions. What only a person can
 // answer is reported and waits; an interruption, or an agent that no longer wants to know, ends the waiting. While the
 // process is paused nothing is answered. Tests: test/processes/acp-asks.test.ts.
+import { resolve } from 'node:path'
 import type { CreateElicitationRequest, CreateElicitationResponse, PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import type { Ask, ProcessSpec } from '../../kernel/types.ts'
 import { clip } from '../native/tools/clip.ts'
+import { checkPlace } from '../native/tools/reach.ts'
 import { callInput, callText } from './content.ts'
 import { formAnswer, formOf } from './forms.ts'
-import { verdictOn } from './policy.ts'
+import type { Refused } from './files.ts'
+import { isUnlisted, verdictOn, wayOf } from './policy.ts'
+import type { Asked, Verdict } from './policy.ts'
 import type { Saying } from './saying.ts'
 import { readCall } from './wire.ts'
 import type { SeenCall } from './wire.ts'
@@ -32,6 +36,8 @@ export interface AsksParts {
   /** a call is asked about: what came of it so far is to be recorded before */
   readonly asked: (call: SeenCall) => void
   readonly denied: (callId: string) => void
+  /** it may not do what it asks for */
+  readonly refused: Refused
   /** what is open has changed */
   readonly changed: () => void
 }
@@ -83,7 +89,8 @@ export class Asks {
     if (call === null) return CANCELLED
     this.#parts.asked(call)
     const { title = null, name = null, kind = null } = call
-    const verdict = verdictOn({ title, name: name ?? call._meta?.claudeCode?.toolName ?? null, kind }, this.#parts.spec)
+    const asked = { title, name: name ?? call._meta?.claudeCode?.toolName ?? null, kind }
+    const verdict = await this.#verdict(call, asked)
     const byRule = verdict === 'ask' ? undefined : optionFor(verdict, options)
     if (verdict === 'deny' || byRule) return this.#byRule(call, verdict === 'allow' ? 'allowed' : 'denied', byRule)
     const answer = await this.#ask({ kind: 'permission', text: describe(call), options: options.slice(0, MAX_OPEN).map(optionOf), callId: call.toolCallId }, signal)
@@ -91,6 +98,25 @@ export class Asks {
     if (!chosen) return CANCELLED
     if (chosen.kind.startsWith('reject')) this.#parts.denied(call.toolCallId)
     return { outcome: { outcome: 'selected', optionId: chosen.optionId } }
+  }
+
+  /** What it may not do by its lists and places is refused, and told as that, whatever a rule or a person would say. */
+  async #verdict(call: SeenCall, asked: Asked): Promise<Verdict> {
+    const { spec, refused } = this.#parts
+    const verdict = verdictOn(asked, spec)
+    if (isUnlisted(asked, spec)) {
+      refused('tools', titleOf(call), call.toolCallId)
+      return 'deny'
+    }
+    const way = wayOf(asked.kind)
+    const { paths } = spec.capabilities ?? {}
+    if (way === null || paths?.[way] === undefined || verdict === 'deny') return verdict
+    const locations = call.locations ?? []
+    const why = await Promise.all(locations.map(({ path }) => checkPlace(resolve(spec.cwd, path), way, paths).then(() => null, (error: Error) => error.message)))
+    const outside = why.find((one) => one !== null)
+    if (outside === undefined) return locations.length === 0 && verdict === 'allow' ? 'ask' : verdict
+    refused('paths', outside, call.toolCallId)
+    return 'deny'
   }
 
   async elicit(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {

@@ -6,7 +6,7 @@ import type { ClientCapabilities, ClientConnection, Stream } from '@agentclientp
 import path from 'node:path'
 import type { ProcessSpec } from '../../kernel/types.ts'
 import type { Asks } from './asks.ts'
-import type { Files } from './files.ts'
+import type { Files, Refused } from './files.ts'
 import { isDenied } from './policy.ts'
 import type { Rules } from './policy.ts'
 import type { Terminals } from './terminals.ts'
@@ -18,6 +18,7 @@ export interface Served {
   readonly rules: Rules & Pick<ProcessSpec, 'argv'>
   /** told each update as it comes */
   readonly heard: (params: unknown) => void
+  readonly refused: Refused
 }
 
 /** Gemini CLI (0.61) takes it for a failure when a file that it is to make is not there yet: it has to look for itself. */
@@ -33,11 +34,13 @@ export function capabilitiesOf(rules: Rules & Pick<ProcessSpec, 'argv'>): Client
   }
 }
 
-export function connect(stream: Stream, { asks, files, terminals, rules, heard }: Served): ClientConnection {
+export function connect(stream: Stream, { asks, files, terminals, rules, heard, refused }: Served): ClientConnection {
   const { session, fs, terminal, elicitation } = methods.client
   const can = capabilitiesOf(rules)
   const mayRun = (): void => {
-    if (can.terminal !== true) throw RequestError.methodNotFound(terminal.create)
+    if (can.terminal === true) return
+    refused('tools', 'a terminal')
+    throw RequestError.methodNotFound(terminal.create)
   }
   const app = client({ name: 'reeve' })
   // The first handler is called in the turn in which the message comes, so that no answer to a prompt overtakes its updates.

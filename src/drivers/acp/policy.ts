@@ -6,7 +6,7 @@ import { isAllowed } from '../../kernel/tool-names.ts'
 
 export type Verdict = 'allow' | 'deny' | 'ask'
 
-export type Rules = Pick<ProcessSpec, 'permissions' | 'deny' | 'tools'>
+export type Rules = Pick<ProcessSpec, 'permissions' | 'deny' | 'tools' | 'capabilities'>
 
 /** What is to be decided on, by the names that an agent gives it. */
 export interface Asked {
@@ -36,6 +36,17 @@ export function verdictOn(asked: Asked, rules: Rules): Verdict {
     if (found) return found[1]
   }
   return permissions?.default ?? 'ask'
+}
+
+/** By its lists, whatever a person would say. */
+export function isUnlisted(asked: Asked, rules: Rules): boolean {
+  return verdictOn(asked, { ...rules, permissions: { default: 'allow' } }) === 'deny'
+}
+
+/** Which places a call of this kind must keep to; null: it is about no files. What is not known may write. */
+export function wayOf(kind: string | null): 'read' | 'write' | null {
+  if (kind === 'think' || kind === 'fetch' || kind === 'execute' || kind === 'switch_mode') return null
+  return kind === 'read' || kind === 'search' ? 'read' : 'write'
 }
 
 /** Whether a kind is out of the question: then it is not even offered. */

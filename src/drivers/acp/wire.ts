@@ -75,6 +75,7 @@ const toolCall = z.object({
   kind: maybeName,
   status: z.enum(['pending', 'in_progress', 'completed', 'failed']).nullish().catch(null),
   content: z.array(z.unknown()).nullish().catch(null),
+  locations: z.array(z.object({ path: z.string() })).nullish().catch(null),
   rawInput: z.unknown().optional(),
   rawOutput: z.unknown().optional(),
   _meta: z.object({

@@ -158,7 +158,7 @@ async function both(say: Turn['say']): Promise<void> {
 async function ask({ client, sessionId, say }: Turn, rest: string): Promise<void> {
   const [kind = 'execute', ...words] = rest.split(' ')
   const toolCallId = id()
-  const toolCall = { toolCallId, title: words.join(' '), kind: kind as ToolKind, rawInput: { command: words.join(' ') } }
+  const toolCall = { toolCallId, title: words.join(' '), kind: kind as ToolKind, rawInput: { command: words.join(' ') }, ...(words[0]?.startsWith('/') ? { locations: [{ path: words[0] }] } : {}) }
   await say({ sessionUpdate: 'tool_call', status: 'pending', ...toolCall })
   const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, { sessionId, toolCall, options: OPTIONS })
   const word = outcome.outcome === 'selected' ? outcome.optionId : 'cancelled'
