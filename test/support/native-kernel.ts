@@ -83,6 +83,13 @@ export class TestKernel implements KernelPort {
     this.#tell()
   }
 
+  #failed({ resumeAt, ...body }: Extract<Report, { type: 'model.failed' }>): Ack {
+    this.emit(body)
+    if (resumeAt === undefined) return 'ok'
+    this.hold()
+    return 'held'
+  }
+
   hold(): void {
     this.#held = true
   }
@@ -187,7 +194,7 @@ export class TestKernel implements KernelPort {
         }
         return 'ok'
       }
-      case 'model.failed': this.emit(report); return 'ok'
+      case 'model.failed': return this.#failed(report)
       case 'compaction.started': return this.#compact(report)
       case 'compaction.failed':
         this.emit(report)

@@ -1,5 +1,5 @@
 // How an agent ended: every combination of what its events said and how its program ended.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lastReports } from '../../src/drivers/command/ending.ts'
 import { claude } from '../../src/drivers/command/formats/claude.ts'
 import { gemini } from '../../src/drivers/command/formats/gemini.ts'
@@ -24,7 +24,7 @@ test.each([
   [null, code(3), 'no such file', 3, 'no such file'],
   [null, KILLED, 'noise', 137, 'ended by SIGKILL'],
 ])('%j, %j, %j is exit %i: %s', (ending, exit, complaint, exitCode, reason) => {
-  const reports = lastReports(claude, { exit, ending, complaint, turn: 3 })
+  const reports = lastReports(claude, { exit, ending, complaint, turn: 3, nowMs: 0 })
   const last = reports.at(-1)
   expect(last?.type === 'exited' && naturalExit(last)).toMatchObject({ code: exitCode, reason })
   const turn = reports.filter(({ type }) => type === 'turn.ended')
@@ -32,10 +32,27 @@ test.each([
 })
 
 test('what its program said after its success is a note', () => {
-  expect(lastReports(claude, { exit: code(1), ending: OK, complaint: '', turn: 1 })[0]).toEqual({ type: 'note', text: 'after its result it ended with exit code 1' })
+  expect(lastReports(claude, { exit: code(1), ending: OK, complaint: '', turn: 1, nowMs: 0 })[0]).toEqual({ type: 'note', text: 'after its result it ended with exit code 1' })
 })
 
 test.each([[42, 'it refused its input'], [53, 'its turn limit is reached']])('an exit code of its own, %i, is said in words', (exitCode, error) => {
-  expect(lastReports(gemini, { exit: code(exitCode), ending: null, complaint: '', turn: 1 })).toEqual([{ type: 'exited', code: exitCode, osSignal: null, error }])
-  expect(lastReports(gemini, { exit: code(exitCode), ending: null, complaint: 'why', turn: 1 })).toMatchObject([{ error: `${error}: why` }])
+  expect(lastReports(gemini, { exit: code(exitCode), ending: null, complaint: '', turn: 1, nowMs: 0 })).toEqual([{ type: 'exited', code: exitCode, osSignal: null, error }])
+  expect(lastReports(gemini, { exit: code(exitCode), ending: null, complaint: 'why', turn: 1, nowMs: 0 })).toMatchObject([{ error: `${error}: why` }])
+})
+
+describe('a rate limit', () => {
+  const failed = { error: 'usage limit reached', result: null }
+  const base = { exit: code(1), ending: failed, complaint: '', turn: 1, nowMs: 1_000 }
+
+  test('that was told of with its end is why it ended, until then', () => {
+    expect(lastReports(claude, { ...base, limitedUntil: 5_000 })).toEqual([{ type: 'exited', code: 1, osSignal: null, error: failed.error, resumeAt: 5_000 }])
+    expect(lastReports(claude, { ...base, ending: { ...failed, error: 'usage limit reached: try again in 2 seconds' } })).toMatchObject([{ resumeAt: 3_000 }])
+    expect(lastReports(claude, { ...base, ending: null, complaint: 'usage limit reached: try again in 2 seconds' })).toMatchObject([{ resumeAt: 3_000 }])
+  })
+
+  test('that is over, whose end nobody knows, or that it got past, says nothing of the end', () => {
+    for (const one of [{ ...base, limitedUntil: 1_000 }, base, { ...base, limitedUntil: 5_000, exit: code(0), ending: OK }]) {
+      expect(lastReports(claude, one).some((report) => 'resumeAt' in report)).toBe(false)
+    }
+  })
 })

@@ -50,6 +50,12 @@ describe('claude', () => {
     expect(one('claude', all, 'used')).toMatchObject({ span: 'since', tokens: tokens(1000, 50, 300, 20), costUsd })
   })
 
+  test('tells of a limit that was met, and of none that was not', () => {
+    const event = (info: object): object => ({ type: 'rate_limit_event', rate_limit_info: info, session_id: 's' })
+    const seen = flat('claude', [event({ status: 'allowed', resetsAt: 1_784_079_000 }), event({ status: 'rejected' }), event({ status: 'rejected', resetsAt: 1_784_079_000, rateLimitType: 'five_hour' })])
+    expect(seen).toEqual([{ type: 'limited', until: 1_784_079_000_000 }])
+  })
+
   test('an older one says the session\'s total alone', () => {
     const old = lines.CLAUDE_RESUMED.map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'model_usage_since_last_result')))
     expect(one('claude', old, 'used')).toEqual({ type: 'used', span: 'session', tokens: tokens(3000, 150, 900, 60), costUsd: 0.01548, window: 1_000_000 })

@@ -226,3 +226,11 @@ describe('the meter', () => {
     expect([...charged]).toEqual([['one', { ...usage(10) }], ['two', { ...usage(25), outputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 6 }]])
   })
 })
+
+test('a limit that was met counts until the agent goes on', async () => {
+  const teller = narrator()
+  await teller.see([{ type: 'limited', until: 5_000 }])
+  expect(teller.limitedUntil).toBe(5_000)
+  await teller.see([{ type: 'part', answer: 'm', part: { type: 'text', text: 'on' } }])
+  expect(teller.limitedUntil).toBeNull()
+})

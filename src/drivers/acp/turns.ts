@@ -5,6 +5,7 @@ import { RequestError, methods } from '@agentclientprotocol/sdk'
 import type { ClientConnection } from '@agentclientprotocol/sdk'
 import type { FinishReason } from '../../kernel/facts.ts'
 import type { Report } from '../../kernel/reports.ts'
+import { resetInWords } from '../limit-reset.ts'
 import type { Freezer } from '../native/tools/freezer.ts'
 import type { Asks } from './asks.ts'
 import type { Gate } from './gate.ts'
@@ -160,10 +161,16 @@ export class Turns {
     if (note !== undefined) saying.note(note)
     const ended: Report = {
       type: 'turn.ended', turn: turn.id, outcome,
-      ...(outcome === 'ok' ? { result: hearing.steps.lastText } : {}), ...(error === undefined ? {} : { error }),
+      ...(outcome === 'ok' ? { result: hearing.steps.lastText } : {}), ...(error === undefined ? {} : { error, ...limited(error) }),
     }
     await saying.say(ended)
   }
+}
+
+/** Its limit was reached, and it says when that is over. */
+function limited(error: string): { readonly resumeAt?: number } {
+  const resumeAt = resetInWords(error, Date.now())
+  return resumeAt === null ? {} : { resumeAt }
 }
 
 /** What an agent answers instead of an answer: its message, and what it adds. */

@@ -76,7 +76,7 @@ export class AgentOutput {
     return this.#next(async () => {
       const reports = this.#narrator.end()
       const complaint = this.#narrator.lastNote || (exit.code === 0 ? '' : this.#lastWords)
-      return [...reports, ...lastReports(format, { exit, ending: this.#narrator.ending, complaint, turn: launch.turn + 1 })]
+      return [...reports, ...lastReports(format, { exit, ending: this.#narrator.ending, complaint, turn: launch.turn + 1, limitedUntil: this.#narrator.limitedUntil, nowMs: Date.now() })]
     }).finally(() => this.#stopWaiting())
   }
 

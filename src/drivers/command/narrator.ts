@@ -59,6 +59,7 @@ export class Narrator {
   #model: string
   #lastText = ''
   #lastNote = ''
+  #limitedUntil: number | null = null
   #ending: Ending = null
   #reports: Report[] = []
 
@@ -73,6 +74,11 @@ export class Narrator {
 
   get ending(): Ending {
     return this.#ending === null ? null : { ...this.#ending, result: this.#ending.result ?? this.#lastText }
+  }
+
+  /** wall ms at which the limit that it met last is over; null: it met none, or has gone on since */
+  get limitedUntil(): number | null {
+    return this.#limitedUntil
   }
 
   get lastNote(): string {
@@ -113,6 +119,9 @@ export class Narrator {
         this.#lastNote = one.text
         if (one.text !== '') this.#reports.push({ type: 'note', text: shortened(one.text) })
         return
+      case 'limited':
+        this.#limitedUntil = one.until
+        return
       case 'ended':
         if (!this.#options.marksSteps) this.#tell()
         this.#ending = one
@@ -133,6 +142,7 @@ export class Narrator {
     if (kept.type === 'tool-call' && this.#isAsked(kept.callId)) return
     if (this.#answer !== null && ((id !== null && this.#answer.id !== id) || isFull(this.#answer))) this.#tell()
     this.#ending = null
+    this.#limitedUntil = null
     this.#answer ??= { id, model: model ?? '', parts: [], chars: 0, usage: NOTHING, results: [] }
     this.#answer.chars += kept.type === 'tool-call' ? 0 : kept.text.length
     const last = this.#answer.parts.at(-1)

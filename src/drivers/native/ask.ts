@@ -7,7 +7,8 @@ import { shorten } from './compact.ts'
 import { CallFailed } from './model.ts'
 import type { Answer, ModelRequest } from './model.ts'
 import { retryDelay } from './retry.ts'
-import { TurnFailed, TurnOver, gate, say } from './work.ts'
+import { expectedCost } from './cost.ts'
+import { TurnFailed, TurnOver, askToBegin, gate, say } from './work.ts'
 import type { Turn, Work } from './work.ts'
 
 /** How much of a provider's words a note repeats, in characters. */
@@ -25,10 +26,10 @@ export async function ask(work: Work, turn: Turn, before: readonly Report[]): Pr
   const step = work.context.step + 1
   const tries: Tries = { ofModel: 0, failures: [] }
   for (let attempt = 1; ; attempt += 1) {
-    await begin(work, turn, { step, attempt, before: attempt === 1 ? before : [] })
+    const maxOutputTokens = await begin(work, turn, { step, attempt, before: attempt === 1 ? before : [] })
     const since = performance.now()
     try {
-      const answer = await call(work, turn, { step, attempt })
+      const answer = await call(work, turn, { step, attempt, maxOutputTokens })
       return { ...answer, step, durationMs: Math.round(performance.now() - since) }
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error
@@ -59,10 +60,9 @@ interface Tries {
   readonly failures: string[]
 }
 
-/** Asks the kernel until it says `go`; what came before is said in the same go, if nothing holds us back. */
-async function begin(work: Work, turn: Turn, asked: Attempt & { readonly before: readonly Report[] }): Promise<void> {
+/** Asks the kernel until it says `go`, and how long the answer may be; what came before is said in the same go, if nothing holds us back. */
+async function begin(work: Work, turn: Turn, asked: Attempt & { readonly before: readonly Report[] }): Promise<number | null> {
   const { step, attempt } = asked
-  const started: Report = { type: 'model.started', step, attempt, model: work.model.ref }
   let before = asked.before
   for (;;) {
     if (before.length === 0 || work.isPaused()) {
@@ -70,17 +70,21 @@ async function begin(work: Work, turn: Turn, asked: Attempt & { readonly before:
       before = []
       await gate(work, turn)
     }
-    const acks = await Promise.all([...before, started].map((report) => say(work, report)))
+    const price = work.model.usdFor(work.context.estimateTokens(0))
+    const ask = expectedCost(work, price instanceof Promise ? await price : price)
+    const [permit] = await Promise.all([askToBegin(work, { type: 'model.started', step, attempt, model: work.model.ref, ask }), ...before.map((report) => say(work, report))])
     before = []
-    const ack = acks.at(-1)
-    if (ack === 'go') return work.context.asking()
-    if (ack !== 'held') throw new TurnOver()
+    if (permit.ack === 'go') {
+      work.context.asking()
+      return permit.maxOutputTokens
+    }
+    if (permit.ack !== 'held') throw new TurnOver()
   }
 }
 
-async function call(work: Work, turn: Turn, { step, attempt }: Attempt): Promise<Answer> {
+async function call(work: Work, turn: Turn, { step, attempt, maxOutputTokens }: Attempt & { readonly maxOutputTokens: number | null }): Promise<Answer> {
   const request: ModelRequest = {
-    step, attempt, system: work.launch.spec.system, context: work.context, signal: turn.signal,
+    step, attempt, system: work.launch.spec.system, context: work.context, signal: turn.signal, maxOutputTokens,
     offered: () => work.toolbox.offered(),
     onText: (text) => work.kernel.live({ type: 'text', step, text }),
     onReasoning: (text) => work.kernel.live({ type: 'reasoning', step, text }),
@@ -115,6 +119,8 @@ async function goOver(work: Work, turn: Turn, failed: Failed, tries: Tries): Pro
   const { model, passed } = turn.signal.aborted ? { model: null, passed: [] } : await work.model.succeed(work.context.estimateTokens(0))
   const words = [...passed, ...(model === null ? [] : [`${model} goes on`])].join('; ')
   const note: Report = { type: 'note', text: `${from} failed (${brief(failure.message)}): ${words}` }
+  const resumeAt = model === null && !turn.signal.aborted ? limitEnd(failure) : null
+  if (resumeAt !== null) return waitForLimit(work, turn, { failed, resumeAt }, tries)
   // Said in one go, so that both are there or neither.
   await Promise.all([failedReport(failed, model === null ? null : 0), ...(words === '' ? [] : [note])].map((report) => say(work, report)))
   turn.signal.throwIfAborted()
@@ -123,7 +129,20 @@ async function goOver(work: Work, turn: Turn, failed: Failed, tries: Tries): Pro
   tries.ofModel = 0
 }
 
-function failedReport({ step, attempt, failure }: Failed, retryInMs: number | null): Report {
+/** Wall ms at which the limit that it met is over; null: it met none, or nobody knows. */
+function limitEnd({ kind, retryAfterMs }: CallFailed): number | null {
+  return kind === 'rate-limit' && retryAfterMs !== null ? Date.now() + retryAfterMs : null
+}
+
+/** Longer than anybody keeps trying: the process is suspended, and asks again when it goes on. */
+async function waitForLimit(work: Work, turn: Turn, { failed, resumeAt }: { readonly failed: Failed; readonly resumeAt: number }, tries: Tries): Promise<void> {
+  const ack = await say(work, { ...failedReport(failed, null), resumeAt })
+  if (ack !== 'held') throw new TurnOver()
+  await gate(work, turn)
+  tries.ofModel = 0
+}
+
+function failedReport({ step, attempt, failure }: Failed, retryInMs: number | null): Extract<Report, { type: 'model.failed' }> {
   const { message, partial, usage, status } = failure
   return {
     type: 'model.failed', step, attempt, error: message, status, retryInMs,

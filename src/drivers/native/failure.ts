@@ -2,6 +2,7 @@
 // and what the provider said. Knows the shapes and words of errors, not the packages, so that none is loaded for it.
 // Tests: test/tables/native-retry.test.ts, test/e2e/native-wire-errors.test.ts.
 import type { FailureKind } from './model.ts'
+import { resetInHeaders, resetInWords } from '../limit-reset.ts'
 import { isRetryableStatus, retryAfterMs } from './retry.ts'
 
 export interface ReadFailure {
@@ -65,7 +66,7 @@ export function readFailure(error: unknown, nowMs: number): ReadFailure {
     message: (status === null ? text : `${status} ${text}`).slice(0, MAX_MESSAGE_CHARS),
     status,
     retryable: !isOwn && !FINAL.has(kind) && (status === null ? !BAD_REQUEST.test(codes) : isRetryableStatus(status) || kind === 'rate-limit' || kind === 'overloaded'),
-    retryAfterMs: retryAfterMs(headersOf(shape), nowMs) ?? askedInWords(text, shape),
+    retryAfterMs: retryAfterMs(headersOf(shape), nowMs) ?? askedInWords(text, shape) ?? (kind === 'rate-limit' ? limitReset(text, shape, nowMs) : null),
   }
 }
 
@@ -125,6 +126,14 @@ function askedInWords(text: string, shape: Shape): number | null {
   const body = typeof shape.responseBody === 'string' ? shape.responseBody : JSON.stringify(shape.data ?? null)
   const found = /"retryDelay":\s*"(\d+(?:\.\d+)?)(s)"/.exec(body) ?? /try again in (\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(text)
   return found === null ? null : Math.ceil(Number(found[1]) * (found[2] === 'ms' ? 1 : 1_000))
+}
+
+/** No word on the next try, but on the limit itself. */
+function limitReset(text: string, shape: Shape, nowMs: number): number | null {
+  const inHeaders = resetInHeaders(headersOf(shape), nowMs)
+  if (inHeaders !== null) return inHeaders
+  const at = resetInWords(`${text} ${typeof shape.responseBody === 'string' ? shape.responseBody : ''}`, nowMs)
+  return at === null ? null : at - nowMs
 }
 
 function headersOf(shape: Shape): Record<string, string> {

@@ -39,8 +39,8 @@ export const claude: Format = {
       case 'assistant': return isOwn(line) ? answer(line) : aside(line)
       case 'user': return isOwn(line) ? toolResults(line) : []
       case 'result': return [...session(line), ...usage(line), ended(line)]
+      case 'rate_limit_event': return limited(fields(line['rate_limit_info']))
       case 'stream_event':
-      case 'rate_limit_event':
       case 'tool_progress':
       case 'tool_use_summary':
       case 'notification':
@@ -51,6 +51,12 @@ export const claude: Format = {
       default: return null
     }
   },
+}
+
+/** Told after each turn; only one that was refused is a limit that was met. `resetsAt` is in seconds. */
+function limited(info: Fields): Observed[] {
+  const seconds = amount(info['resetsAt'])
+  return info['status'] === 'rejected' && seconds > 0 ? [{ type: 'limited', until: seconds * 1_000 }] : []
 }
 
 /** What a subagent says stands inside a tool call of its parent. */

@@ -33,6 +33,8 @@ export type Observed =
   /** the answer is whole, with its calls and their results */
   | { readonly type: 'step' }
   | { readonly type: 'note'; readonly text: string }
+  /** a limit was met that is over then, in wall ms */
+  | { readonly type: 'limited'; readonly until: number }
   | { readonly type: 'ended'; readonly error: string | null; readonly result: string | null }
 
 export type Fields = Readonly<Record<string, unknown>>
