@@ -49,7 +49,7 @@ export function storeError(cause: unknown, doing: string): KernelError {
 
 /** Where damage is. */
 export interface Place {
-  readonly table: 'meta' | 'processes' | 'places' | 'journal' | 'blobs' | 'tombstones' | 'kept'
+  readonly table: 'meta' | 'processes' | 'places' | 'journal' | 'blobs' | 'tombstones' | 'kept' | 'spenders' | 'spent'
   readonly uuid?: string
   readonly seq?: number
   readonly cursor?: number

@@ -122,16 +122,21 @@ export function readOwnedFact(sql: Statements, row: OwnedFactRow): StoredFact {
   return readFact(sql, row, row.uuid)
 }
 
-function readFact(sql: Statements, row: FactRow, uuid: Uuid): StoredFact {
+/** The fact as it stands in its row: a long text is not what it was. For who needs none. */
+export function readBrief(row: OwnedFactRow): StoredFact {
+  return readFact(null, row, row.uuid ?? '')
+}
+
+function readFact(sql: Statements | null, row: FactRow, uuid: Uuid): StoredFact {
   const { cursor, seq, pid, at } = row
   const place: Place = { table: 'journal', uuid, seq, cursor }
   if (factSum(row) !== row.sum) throw damaged(place, 'the row is not what was written')
   return { cursor, uuid, seq, pid, at, body: readBody(sql, row, place) }
 }
 
-function readBody(sql: Statements, row: FactRow, place: Place): FactBody {
+function readBody(sql: Statements | null, row: FactRow, place: Place): FactBody {
   const values = parseBody(row.body, place)
-  if (row.refs !== null) restore(sql, values, row.refs, place)
+  if (row.refs !== null && sql !== null) restore(sql, values, row.refs, place)
   const body = unpackBody(row.type, values)
   if (typeof body === 'string') throw damaged(place, body)
   return body

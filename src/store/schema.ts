@@ -28,6 +28,9 @@ const CACHE_KIB = 8_192
  * A fork's own facts have the numbers after `base`; those up to it are facts of the process `origin`, or of what that goes on
  * from. `origin` is the key of who has the fact `base`; `forked_from` is the UUID of who was forked. `kept` are the removed
  * processes whose facts up to `upto` forks go on from: what is left to sweep of a doomed one that is also kept comes after those.
+ * `spent` is what each process used in each hour of each model (`marks`: 1 unpriced, 2 estimated), as far as the journal was taken
+ * in: up to the cursor `spent` of `meta`, and of a process up to the fact `seq` of its row in `spenders`. `root` is the row of the
+ * first of its line of spawns. These rows stay when the process goes.
  */
 const STEPS: readonly string[] = [
   `CREATE TABLE processes (
@@ -76,6 +79,14 @@ const STEPS: readonly string[] = [
    ALTER TABLE tombstones ADD COLUMN forked_from TEXT;
    CREATE INDEX tombstones_forked ON tombstones (forked_from, removed_at) WHERE forked_from IS NOT NULL;
    ALTER TABLE doomed ADD COLUMN origin INTEGER;`,
+  `CREATE TABLE spenders (
+     id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, root INTEGER NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL, sum INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE spent (
+     spender INTEGER NOT NULL, hour INTEGER NOT NULL, model TEXT NOT NULL, steps INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL,
+     cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, usd REAL NOT NULL, marks INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (spender, hour, model)
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO meta VALUES ('spent', 0, 0);`,
 ]
 
 /** The version of the schema that this code writes. */

@@ -16,11 +16,12 @@ import { findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
 import type { Finder } from './places.ts'
 import { Remover } from './remove.ts'
 import { PAGE_BYTES, openDatabase } from './schema.ts'
+import { Intake, Spent, readSpent } from './spent.ts'
 import { Stage } from './staging.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
 import { findStep } from './steps.ts'
-import type { Collectable, CollectableQuery, Commit, DeadQuery, FactQuery, Loaded, Staging, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
+import type { Collectable, CollectableQuery, Commit, DeadQuery, FactQuery, Loaded, SpentPage, SpentRow, Staging, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
 import { findTombstone, removedForks } from './tombstones.ts'
 import { verifyStore } from './verify.ts'
 
@@ -59,6 +60,7 @@ class SqliteStore implements Store {
   readonly #finder: Finder
   readonly #remover: Remover
 
+  readonly #spent: Spent
   constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
     this.#dir = dir
     this.#log = log
@@ -68,6 +70,7 @@ class SqliteStore implements Store {
     this.#finder = { sql: this.#sql, lines: this.#writer.lines }
     this.#remover = new Remover(db, this.#sql, this.#writer.heads)
   }
+    this.#spent = new Spent(db, this.#sql)
 
   async commit(commit: Commit): Promise<void> {
     guard('The commit', () => this.#writer.write(commit))
@@ -149,11 +152,22 @@ class SqliteStore implements Store {
   }
 
   async remove(uuid: Uuid, at: number): Promise<boolean> {
-    return guard(`The removal of ${uuid}`, () => this.#remover.remove(uuid, at))
+  async account(): Promise<boolean> {
+    return guard('The table of what was used', () => this.#spent.catchUp(this.#writer.counters.cursor))
+  }
+
+  async spent(page: SpentPage): Promise<readonly SpentRow[]> {
+    return guard('The table of what was used', () => readSpent(this.#sql, page))
+  }
+
+    return guard(`The removal of ${uuid}`, () => {
+      while (this.#spent.catchUp(this.#writer.counters.cursor));
+      return this.#remover.remove(uuid, at)
+    })
   }
 
   stage(): Staging {
-    const stage = new Stage(this.#sql, this.#writer, this.#remover)
+    const stage = new Stage({ sql: this.#sql, writer: this.#writer, remover: this.#remover, intake: new Intake(this.#spent) })
     return {
       add: async (facts) => guardAsync('A piece of an import', stage.add(facts)),
       publish: async (process, counters) => guardAsync(`The import of ${process.uuid}`, stage.publish(process, counters)),

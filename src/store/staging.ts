@@ -18,6 +18,7 @@ import { findRow } from './records.ts'
 import { reverse } from './rows.ts'
 import type { FactRow, Statements } from './statements.ts'
 import type { Counters, Staging } from './store.ts'
+import type { Intake } from './spent.ts'
 import { keptSum, tombstoneSum } from './sums.ts'
 
 /** The facts of one process in a journal: the own ones of the last, or what another had before it was forked from. */
@@ -46,16 +47,25 @@ interface Piece {
   readonly begun: Part[]
 }
 
+interface StageParts {
+  readonly sql: Statements
+  readonly writer: Writer
+  readonly remover: Remover
+  readonly intake: Intake
+}
+
 export class Stage implements Staging {
   readonly #sql: Statements
   readonly #writer: Writer
   readonly #remover: Remover
+  readonly #intake: Intake
   readonly #parts: Part[] = []
 
-  constructor(sql: Statements, writer: Writer, remover: Remover) {
+  constructor({ sql, writer, remover, intake }: StageParts) {
     this.#sql = sql
     this.#writer = writer
     this.#remover = remover
+    this.#intake = intake
   }
 
   async add(facts: readonly StoredFact[]): Promise<void> {
@@ -67,6 +77,7 @@ export class Stage implements Staging {
       for (const block of piece.blocks.values()) this.#sql.putPlaces.run(...block)
       return []
     })
+    for (const fact of facts) this.#intake.take(fact)
   }
 
   async publish(process: Process, counters: Counters): Promise<void> {
@@ -77,6 +88,7 @@ export class Stage implements Staging {
     const pid = Math.max(counters.pid, ...this.#parts.map((part) => part.pid))
     this.#writer.piece({ facts: [], blobs: new Map(), counters: { ...counters, pid } }, true, () => {
       for (const part of this.#parts.slice(0, -1)) this.#keep(part)
+      this.#intake.publish(process.uuid, process.seq)
       return [this.#writer.writeRow(process, this.#own(own))]
     })
     this.#remover.release(this.#parts.map(({ key }) => key))

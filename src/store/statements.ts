@@ -6,6 +6,8 @@ const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, s
 const FACT = 'j.cursor, j.process, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
 const TOMBSTONE = 'uuid, pid, name, removed_at, sum, forked_from'
 const KEPT = 'key, uuid, origin, base, upto, sum'
+const SPENDER = 'id, uuid, agent, root, seq, state, sum'
+const SPENT = 's.spender, s.hour, s.model, s.steps, s.input, s.output, s.cache_read, s.cache_write, s.usd, s.marks, s.sum'
 const FACTS = `SELECT ${FACT}, p.uuid FROM journal j LEFT JOIN processes p ON p.key = j.process`
 
 /** A row of `processes` as the database gives it; its `sum` is checked before any of it is believed. */
@@ -46,6 +48,32 @@ export interface TombstoneRow {
   readonly removed_at: number
   readonly sum: number
   readonly forked_from: string | null
+}
+
+/** A row of `spenders`. */
+export interface SpenderRow {
+  readonly id: number
+  readonly uuid: string
+  readonly agent: string
+  readonly root: number
+  readonly seq: number
+  readonly state: string
+  readonly sum: number
+}
+
+/** A row of `spent`. */
+export interface SpentColumns {
+  readonly spender: number
+  readonly hour: number
+  readonly model: string
+  readonly steps: number
+  readonly input: number
+  readonly output: number
+  readonly cache_read: number
+  readonly cache_write: number
+  readonly usd: number
+  readonly marks: number
+  readonly sum: number
 }
 
 /** A row of `journal`. */
@@ -131,6 +159,24 @@ export function prepareAll(db: DatabaseSync) {
     ...prepareRemoval(sql),
     ...prepareForks(sql),
   }
+    ...prepareSpent(sql),
+  }
+}
+
+/** What was used. */
+function prepareSpent(sql: (text: string) => StatementSync) {
+  return {
+    spending: sql(`SELECT ${FACT}, p.uuid FROM journal j JOIN processes p ON p.key = j.process WHERE j.cursor > ? AND j.cursor <= ?
+      AND j.type IN (SELECT value FROM json_each(?)) ORDER BY j.cursor`),
+    spender: sql(`SELECT ${SPENDER} FROM spenders WHERE uuid = ?`),
+    spendersAfter: sql(`SELECT id AS key, ${SPENDER} FROM spenders WHERE id > ? ORDER BY id LIMIT ?`),
+    lastSpender: sql('SELECT max(id) AS id FROM spenders'),
+    setSpender: sql(`INSERT OR REPLACE INTO spenders (${SPENDER}) VALUES (?, ?, ?, ?, ?, ?, ?)`),
+    spentAt: sql(`SELECT ${SPENT} FROM spent s WHERE s.spender = ? AND s.hour = ? AND s.model = ?`),
+    spentAfter: sql(`SELECT ${SPENT}, o.uuid, o.agent, r.uuid AS root_uuid FROM spent s JOIN spenders o ON o.id = s.spender JOIN spenders r ON r.id = o.root
+      WHERE (s.spender, s.hour, s.model) > (?, ?, ?) AND s.hour >= ? ORDER BY s.spender, s.hour, s.model LIMIT ?`),
+    setSpent: sql('INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    spentOfNobody: sql('SELECT count(*) AS n FROM spent s WHERE NOT EXISTS (SELECT 1 FROM spenders o JOIN spenders r ON r.id = o.root WHERE o.id = s.spender)'),
 }
 
 /** Forks, what they go on from, and what may be collected. */

@@ -95,6 +95,35 @@ export interface Staging extends AsyncDisposable {
   publish(process: Process, counters: Counters): Promise<void>
 }
 
+/** What one process used in one hour (counted from 1970) of one model; `costUsd` is less than all if it is `unpriced`. */
+export interface SpentRow {
+  /** its place in the table */
+  readonly spender: number
+  readonly uuid: Uuid
+  readonly agent: string
+  /** the first of its line of spawns */
+  readonly root: Uuid
+  readonly hour: number
+  /** '' where nobody said it */
+  readonly model: string
+  readonly steps: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly costUsd: number
+  readonly unpriced: boolean
+  readonly estimated: boolean
+}
+
+export interface SpentPage {
+  readonly limit: number
+  /** the last row of the page before */
+  readonly after?: Pick<SpentRow, 'spender' | 'hour' | 'model'>
+  /** rows of this hour and later */
+  readonly sinceHour?: number
+}
+
 export interface Store extends AsyncDisposable {
   /**
    * One transaction, durable when it resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED`
@@ -128,10 +157,14 @@ export interface Store extends AsyncDisposable {
   /** a page of what may be collected */
   collectable(query: CollectableQuery): Promise<readonly Collectable[]>
   size(): Promise<StoreSize>
+  /** Takes one bounded piece of what was used since the last time into the table of it; false when all is in there. */
+  account(): Promise<boolean>
+  /** a page of what all processes have used, the removed ones too, as far as it was taken in */
+  spent(page: SpentPage): Promise<readonly SpentRow[]>
   /** a page of all facts in the order of the store, with `uuid` of the process's own ones; those of removed processes are passed over, so that cursors have gaps */
   since(query: FactQuery): Promise<readonly StoredFact[]>
   /**
-   * Removes a dead process: when it resolves the process is gone for every reader, for good, and its tombstone answers.
+   * Removes a dead process, whose use is accounted first: when it resolves the process is gone for every reader, for good, and its tombstone answers.
    * Its facts and long texts go later, by `sweep`; those that forks go on from are kept for them until the last fork goes. False if there is no such process. Errors: `CONFLICT` if it is not dead.
    */
   remove(uuid: Uuid, at: number): Promise<boolean>

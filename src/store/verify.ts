@@ -10,7 +10,9 @@ import type { Link, Span } from './lines.ts'
 import type { Finder } from './places.ts'
 import { checkKept, checkRow, findKept } from './records.ts'
 import { readProcess, sharing } from './rows.ts'
-import type { KeptRow, ProcessRow, Statements, TombstoneRow } from './statements.ts'
+import { checkSpender, readSpent } from './spent.ts'
+import type { KeptRow, ProcessRow, SpenderRow, Statements, TombstoneRow } from './statements.ts'
+import type { SpentPage, SpentRow } from './store.ts'
 import { checkTombstone } from './tombstones.ts'
 
 /** Rows per page. */
@@ -50,6 +52,8 @@ export async function verifyStore(finder: Finder): Promise<string[]> {
   await verifyEach(found, (after) => sql.keptAfter.all(after, PAGE_ROWS) as unknown as KeptRow[], (row) => verifyKept(finder, row, found))
   await verifyBlobs(sql, found)
   await verifyTombstones(sql, found)
+  await verifyEach(found, (after) => sql.spendersAfter.all(after, PAGE_ROWS) as unknown as (SpenderRow & { readonly key: number })[], async (row) => { attempt(found, () => checkSpender(row)) })
+  await verifySpent(finder, found)
   attempt(found, () => verifyCounts(sql, found))
   return found.lines
 }
@@ -72,6 +76,18 @@ async function verifyTombstones(sql: Statements, found: Findings): Promise<void>
     after = last.uuid
     await setImmediate()
   }
+}
+
+async function verifySpent({ sql }: Finder, found: Findings): Promise<void> {
+  for (let after: SpentPage['after']; !found.full;) {
+    const page: SpentPage = after === undefined ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after }
+    const rows: readonly SpentRow[] = attempt(found, () => readSpent(sql, page)) ?? []
+    after = rows.at(-1)
+    if (after === undefined) break
+    await setImmediate()
+  }
+  const ofNobody = attempt(found, () => Number(sql.spentOfNobody.get()?.['n'])) ?? 0
+  if (ofNobody > 0) found.add(`spent: ${ofNobody} rows that no process names`)
 }
 
 async function verifyEach<T extends { readonly key: number }>(found: Findings, page: (after: number) => T[], verify: (row: T) => Promise<void>): Promise<void> {

@@ -82,6 +82,8 @@ export class FaultyStore implements Store {
   removedForks(uuid: string): ReturnType<Store['removedForks']> { return this.#inner.removedForks(uuid) }
   collectable(query: CollectableQuery): ReturnType<Store['collectable']> { return this.#inner.collectable(query) }
   size(): ReturnType<Store['size']> { return this.#inner.size() }
+  account(): ReturnType<Store['account']> { return this.#inner.account() }
+  spent(...page: Parameters<Store['spent']>): ReturnType<Store['spent']> { return this.#inner.spent(...page) }
   remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
   stage(): Staging { return this.#inner.stage() }
 
