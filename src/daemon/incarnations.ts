@@ -128,7 +128,7 @@ export class Incarnations {
   async #open(process: Process, intent: ContainmentIntent, tmpDir: string): Promise<Containment> {
     const { container, sampler } = this.#parts
     container.plan(process.uuid, process.pid, process.spec.containment)
-    const containment = await container.open(intent, tmpDir)
+    const containment = await container.open(intent, tmpDir, process.spec.capabilities?.network)
     sampler.watch(process, containment)
     return containment
   }

@@ -91,8 +91,10 @@ export interface Container extends AsyncDisposable {
   readonly probes: readonly Probe[]
   /** the intent for an incarnation: pure, so that it can be recorded before anything is made */
   plan(uuid: string, pid: number, kind: ContainmentKind | 'auto'): ContainmentIntent
-  /** makes what the intent says */
-  open(intent: ContainmentIntent, tmpDir: string): Promise<Containment>
+  /** makes what the intent says. Errors: those of `checkOffline`, where its programs are to see no network */
+  open(intent: ContainmentIntent, tmpDir: string, network?: 'off'): Promise<Containment>
+  /** Errors: `INVALID`, with why the network cannot be taken from programs here. */
+  checkOffline(): Promise<void>
   /** Ends all that an earlier daemon's incarnation left, by its intent and handle; checks identity before each signal. */
   recover(intent: ContainmentIntent, handle: OsHandle | null): Promise<StopResult>
 }

@@ -14,6 +14,7 @@ import { OwnedContainment } from './containment.ts'
 import { GroupCage } from './group.ts'
 import { Guardian } from './guardian.ts'
 import { Namespaces } from './namespaces.ts'
+import { Offline } from './offline.ts'
 import { PidnsCage } from './pidns.ts'
 import { bootId } from './proc.ts'
 import { settleIn } from './leaf.ts'
@@ -74,6 +75,7 @@ class OwnedContainer implements Container {
   readonly probes: Container['probes']
   readonly #parts: Parts
   readonly #open = new Set<OwnedContainment>()
+  readonly #offline = new Offline()
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -91,11 +93,16 @@ class OwnedContainer implements Container {
     return { kind: chosen, path, marker, ...(path !== null && this.#parts.holdsMemory ? { holdsMemory: true } : {}) }
   }
 
-  open(intent: ContainmentIntent, tmpDir: string): Promise<Containment> {
+  async open(intent: ContainmentIntent, tmpDir: string, network?: 'off'): Promise<Containment> {
+    const prefix = network === 'off' ? await this.#offline.prefix() : []
     const disposed = (done: OwnedContainment) => { this.#open.delete(done) }
-    const containment = new OwnedContainment({ intent, tmpDir, cage: this.#cageOf(intent), pool: this.#parts.pool, disposed })
+    const containment = new OwnedContainment({ intent, tmpDir, prefix, cage: this.#cageOf(intent), pool: this.#parts.pool, disposed })
     this.#open.add(containment)
-    return Promise.resolve(containment)
+    return containment
+  }
+
+  async checkOffline(): Promise<void> {
+    await this.#offline.prefix()
   }
 
   recover(intent: ContainmentIntent, handle: OsHandle | null): Promise<StopResult> {

@@ -21,6 +21,8 @@ export interface ContainmentParts {
   readonly intent: ContainmentIntent
   /** TMPDIR of each program */
   readonly tmpDir: string
+  /** what starts each program; nothing: it is started as it is */
+  readonly prefix: readonly string[]
   readonly cage: Cage
   readonly pool: FifoPool
   /** told once, when nothing is left */
@@ -30,6 +32,7 @@ export interface ContainmentParts {
 export class OwnedContainment implements Containment {
   readonly intent: ContainmentIntent
   readonly #tmpDir: string
+  readonly #prefix: readonly string[]
   readonly #cage: Cage
   readonly #pool: FifoPool
   readonly #disposed: (containment: OwnedContainment) => void
@@ -45,9 +48,10 @@ export class OwnedContainment implements Containment {
   /** resolved when it is thawed or closed */
   #thawed = Promise.withResolvers<void>()
 
-  constructor({ intent, tmpDir, cage, pool, disposed }: ContainmentParts) {
+  constructor({ intent, tmpDir, prefix, cage, pool, disposed }: ContainmentParts) {
     this.intent = intent
     this.#tmpDir = tmpDir
+    this.#prefix = prefix
     this.#cage = cage
     this.#pool = pool
     this.#disposed = disposed
@@ -67,7 +71,7 @@ export class OwnedContainment implements Containment {
     this.#assertOpen()
     this.#used = true
     this.#firstStart.resolve()
-    const argv = this.#cage.enter([program, ...request.argv.slice(1)], request.cwd)
+    const argv = this.#cage.enter(startedBy(this.#prefix, [program, ...request.argv.slice(1)]), request.cwd)
     const env = { ...request.env, ...environmentOf(this.intent.marker), TMPDIR: this.#tmpDir }
     const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, this.#cage)
     return this.#own(started)
@@ -197,4 +201,8 @@ export class OwnedContainment implements Containment {
       },
     }
   }
+}
+
+function startedBy([first, ...more]: readonly string[], argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
+  return first === undefined ? argv : [first, ...more, ...argv]
 }

@@ -37,7 +37,8 @@ export function findTools(): Tools {
   return { unshare: findTool('unshare'), nsenter: findTool('nsenter'), setsid: findTool('setsid') }
 }
 
-function findTool(name: string): string {
+/** Errors: one that says that it is missing. */
+export function findTool(name: string): string {
   const dirs = [...(process.env['PATH'] ?? '').split(':').filter((dir) => dir.startsWith('/')), ...MORE_DIRS]
   const found = dirs.map((dir) => join(dir, name)).find(isRunnable)
   if (found === undefined) throw new Error(`there is no ${name}: util-linux 2.38 or newer is needed`)
