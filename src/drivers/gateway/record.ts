@@ -20,7 +20,7 @@ export interface Recording {
 export class Recorder {
   readonly #dir: string
   readonly #log: (message: string, error: unknown) => void
-  readonly #ready: Promise<void>
+  #ready: Promise<void> | null = null
   #bytes = 0
   #told = false
 
@@ -28,13 +28,12 @@ export class Recorder {
   constructor(dir: string, log: (message: string, error: unknown) => void) {
     this.#dir = dir
     this.#log = log
-    this.#ready = this.#open()
   }
 
   /** `name` is one that no other call has. Null: no more is recorded. */
   async begin(name: string, line: { readonly method: string; readonly path: string; readonly provider: string; readonly at: number }, body: Buffer): Promise<Recording | null> {
     try {
-      await this.#ready
+      await (this.#ready ??= this.#open())
       if (!this.#has(body.length)) return null
       await writeFile(join(this.#dir, `${name}.request`), Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), body]), { mode: 0o600 })
       return this.#answerOf(name)

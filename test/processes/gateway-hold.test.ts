@@ -1,0 +1,219 @@
+// Calls that may not begin: held at the gate, told to come back, refused by a budget, lowered to what it buys; and those that wait
+// for their turn at the provider. The clock is wound by hand.
+import { describe, expect, test } from 'vitest'
+import { GatewayBench, ask, bodyOfRequest, rawProvider } from '../support/gateway.ts'
+import { eventually } from '../support/living.ts'
+import { bodyOf } from '../support/model-server.ts'
+import type { RawProvider } from '../support/gateway.ts'
+
+const BODY = '{"model":"m","max_tokens":32000}'
+const EVENTS = bodyOf({ text: 'hello', usage: { input: 100, output: 20 } }, '/v1/messages')
+
+/** Records what comes, and answers when it is let. */
+class Provider {
+  readonly bodies: string[] = []
+  raw!: RawProvider
+  /** one answer at a time, when the test says so; null: at once */
+  #gate: (() => void)[] | null = null
+  #waiting: { count: number; resolve: () => void }[] = []
+
+  static async open(isGated = false): Promise<Provider> {
+    const provider = new Provider()
+    if (isGated) provider.#gate = []
+    provider.raw = await rawProvider((request, response) => {
+      bodyOfRequest(request).then((body) => {
+        provider.bodies.push(body.toString())
+        const answer = (): void => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
+        if (provider.#gate) provider.#gate.push(answer)
+        else answer()
+        for (const one of provider.#waiting) if (provider.bodies.length >= one.count) one.resolve()
+      }, () => response.destroy())
+    })
+    return provider
+  }
+
+  received(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ count, resolve })
+      if (this.bodies.length >= count) resolve()
+    })
+  }
+
+  answerOne(): void {
+    this.#gate?.shift()?.()
+  }
+}
+
+const send = (bench: GatewayBench, options: { readonly seat?: { url(name: string): string | null; readonly token: string }; readonly body?: string; readonly signal?: AbortSignal } = {}): ReturnType<typeof ask> => {
+  const { seat = bench.seat, body = BODY, signal } = options
+  return ask(`${seat.url('anthropic')}/v1/messages`, { headers: { 'x-api-key': seat.token }, body, ...(signal ? { signal } : {}) })
+}
+
+describe('a process that is held', () => {
+  test('waits at the gate, says that it is drained, and goes on', async () => {
+    const provider = await Provider.open()
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    expect([bench.reports, provider.bodies]).toEqual([[{ type: 'drained' }], []])
+    bench.release()
+    expect((await asked).body.equals(EVENTS)).toBe(true)
+    expect(bench.asked).toHaveLength(2)
+  })
+
+  test('is drained only when what it has with the provider is back', async () => {
+    const provider = await Provider.open(true)
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    const first = send(bench)
+    await provider.received(1)
+    bench.hold()
+    const second = send(bench)
+    await bench.until(() => bench.asked.length === 2)
+    expect(bench.reports).toEqual([])
+    provider.answerOne()
+    await first
+    await bench.until(() => bench.reports.length === 2)
+    expect(bench.reports.map(({ type }) => type)).toEqual(['call.finished', 'drained'])
+    bench.release()
+    await provider.received(2)
+    provider.answerOne()
+    expect((await second).status).toBe(200)
+  })
+
+  test('is told after 240 s to come back, before its client would drop the connection', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    bench.clock.wind(239_999)
+    bench.clock.wind(1)
+    const got = await asked
+    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([429, '1', { type: 'error', error: { type: 'rate_limit_error', message: 'reeve holds process 7: paused by a test' } }])
+    expect(bench.finished).toEqual([])
+    expect(bench.clock.timers).toBe(0)
+  })
+
+  test('and whose client goes waits no more', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    bench.hold()
+    const gone = new AbortController()
+    const asked = send(bench, { signal: gone.signal })
+    await bench.until(() => bench.reports.length > 0)
+    gone.abort()
+    await expect(asked).rejects.toThrow('aborted')
+    await eventually(() => bench.clock.timers === 0, 'its request is waited for no more')
+    bench.release()
+    await send(bench)
+    // Only the second one came as far as the provider.
+    expect(bench.finished).toHaveLength(1)
+  })
+
+  test('and ends loses the connection', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    bench.end.abort()
+    await expect(asked).rejects.toThrow('socket hang up')
+  })
+})
+
+describe('a budget', () => {
+  test('lowers the output tokens to what it buys: nothing else of the request changes', async () => {
+    const provider = await Provider.open()
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, permit: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
+    await send(bench, { body: '{ "model":"m",  "max_tokens" :32000, "x":[1,\n2] }' })
+    await send(bench, { body: '{"model":"m","max_tokens":1000}' })
+    await send(bench, { body: '{"model":"m"}' })
+    expect(provider.bodies).toEqual(['{ "model":"m",  "max_tokens" :1234, "x":[1,\n2] }', '{"model":"m","max_tokens":1000}', '{"max_tokens":1234,"model":"m"}'])
+  })
+
+  test('that ends the process is said as a bad request, which is not tried again', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' }, permit: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }) })
+    const got = await send(bench)
+    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([400, undefined, { type: 'error', error: { type: 'invalid_request_error', message: 'reeve holds process 7: budget of 5 USD: 4.99 used' } }])
+    expect(bench.finished).toEqual([])
+  })
+
+  test('a process that ends without a word gets none', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' }, permit: () => ({ ack: 'late', reason: null }) })
+    await expect(send(bench)).rejects.toThrow('socket hang up')
+  })
+})
+
+describe('a rate limit', () => {
+  test('is shared fairly: a process with many calls keeps no other one waiting', async () => {
+    const provider = await Provider.open(true)
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
+    const other = await bench.sit(8)
+    const body = (name: string): string => `{"model":"${name}"}`
+    const all = [send(bench, { body: body('a1') })]
+    await provider.received(1)
+    for (const name of ['a2', 'a3', 'a4']) {
+      all.push(send(bench, { body: body(name) }))
+      await bench.until(() => true)
+    }
+    // They stand in the lane when a later request has been answered.
+    await ask(`${bench.seat.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': bench.seat.token } })
+    all.push(send(bench, { seat: other, body: body('b1') }))
+    await ask(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
+    for (let count = 1; count <= 5; count++) {
+      await provider.received(count)
+      provider.answerOne()
+    }
+    await Promise.all(all)
+    const order = bench.asked.map(({ model }) => model)
+    expect(order).toHaveLength(5)
+    expect(order.indexOf('b1')).toBeLessThanOrEqual(2)
+  })
+
+  test('of which the provider speaks holds all up that share its key', async () => {
+    let isLimited = true
+    await using raw = await rawProvider((request, response) => {
+      request.resume()
+      if (isLimited) response.writeHead(429, { 'retry-after': '20', 'content-type': 'application/json' }).end('{"type":"error"}')
+      else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    const other = await bench.sit(8)
+    const first = await send(bench)
+    expect([first.status, first.headers['retry-after'], first.body.toString()]).toEqual([429, '20', '{"type":"error"}'])
+    isLimited = false
+    const [waits, alsoWaits] = [send(bench), send(bench, { seat: other })]
+    await ask(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
+    expect(bench.asked).toHaveLength(1)
+    bench.clock.wind(20_000)
+    expect([(await waits).status, (await alsoWaits).status]).toEqual([200, 200])
+  })
+
+  test('that is over only later than a client would wait is said at once', async () => {
+    await using raw = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(429, { 'retry-after': '3600' }).end()
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    await send(bench)
+    const got = await send(bench)
+    expect([got.status, got.headers['retry-after'], bench.asked.length]).toEqual([429, '3600', 1])
+    expect(got.body.toString()).toContain('its rate limit is reached')
+  })
+
+  test('keeps a call waiting that may not begin then: it gives its turn back', async () => {
+    const provider = await Provider.open()
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    const other = await bench.sit(8)
+    bench.isHeld = false
+    expect((await send(bench, { seat: other })).status).toBe(200)
+    bench.release()
+    expect((await asked).status).toBe(200)
+  })
+})

@@ -1,0 +1,255 @@
+// What goes through the gateway as it is, against providers that do what they like on the level of HTTP: bytes, back-pressure,
+// the ends of connections, keep-alive, packed bodies, very many and very large ones.
+import { randomBytes } from 'node:crypto'
+import { Agent } from 'node:http'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { GatewayBench, KEY, ask, bodyOfRequest, rawProvider } from '../support/gateway.ts'
+import { bodyOf } from '../support/model-server.ts'
+
+const MIB = 1024 * 1024
+const BODY = '{"model":"m","max_tokens":1000}'
+const STREAM = { 'content-type': 'text/event-stream' }
+const USED = { input: 100, output: 20 }
+const EVENTS = bodyOf({ text: 'hello', usage: USED }, '/v1/messages')
+
+const auth = (bench: GatewayBench): Record<string, string> => ({ 'x-api-key': bench.seat.token })
+
+describe('bytes', () => {
+  test('status, words, headers and body of both sides are as they were', async () => {
+    const body = randomBytes(100_000)
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then((got) => {
+        response.sendDate = false
+        response.writeHead(418, 'I am one', ['X-Two', 'a', 'X-Two', 'b', 'Content-Type', 'application/octet-stream', 'Content-Length', String(got.length), 'Date', 'some day'])
+        response.end(got)
+      }, () => response.destroy())
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await ask(bench.url('anthropic', '/v1/messages?beta=true'), { headers: auth(bench), body })
+    expect(got.status).toBe(418)
+    expect(got.rawHeaders.slice(0, 10)).toEqual(['X-Two', 'a', 'X-Two', 'b', 'Content-Type', 'application/octet-stream', 'Content-Length', String(body.length), 'Date', 'some day'])
+    expect(got.body.equals(body)).toBe(true)
+  })
+
+  test('a request that costs nothing is passed on without a word to the kernel', async () => {
+    const seen: string[] = []
+    await using provider = await rawProvider((request, response) => {
+      seen.push(`${request.method} ${request.url} ${request.headers['x-api-key']}`)
+      request.resume()
+      response.end('{"data":[]}')
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    expect((await ask(bench.url('anthropic', '/v1/models?limit=3'), { method: 'GET', headers: auth(bench) })).body.toString()).toBe('{"data":[]}')
+    expect((await ask(bench.url('anthropic', '/v1/messages/count_tokens'), { headers: auth(bench), body: BODY })).status).toBe(200)
+    expect((await ask(bench.url('anthropic', ''), { method: 'HEAD', headers: auth(bench) })).status).toBe(200)
+    expect(seen).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
+    expect([bench.asked, bench.reports]).toEqual([[], []])
+  })
+
+  test('what might cost something, and nobody knows what, is refused', async () => {
+    await using bench = await GatewayBench.open({ urls: { openai: 'http://127.0.0.1:1' } })
+    const got = await ask(bench.url('openai', '/embeddings'), { headers: auth(bench), body: '{}' })
+    expect([got.status, got.body.toString()]).toEqual([404, expect.stringContaining('POST /v1/embeddings is not passed on')])
+  })
+
+  test.each([['gzip', gzipSync], ['deflate', deflateSync], ['br', brotliCompressSync], ['zstd', zstdCompressSync]] as const)('an answer packed with %s stays packed, and is counted', async (name, pack) => {
+    const packed = pack(EVENTS)
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(200, { ...STREAM, 'content-encoding': name, 'x-asked': request.headers['accept-encoding'] ?? '' })
+      response.write(packed.subarray(0, 20))
+      setImmediate(() => response.end(packed.subarray(20)))
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await ask(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'accept-encoding': 'gzip, br' }, body: BODY })
+    expect([got.body.equals(packed), got.headers['x-asked'], got.headers['content-encoding']]).toEqual([true, 'gzip, br', name])
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
+  })
+
+  test('a packed request goes on as it is, and is read all the same', async () => {
+    const packed = zstdCompressSync(Buffer.from('{"model":"packed","max_tokens":5000}'))
+    const got: Buffer[] = []
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then((body) => { got.push(body); response.writeHead(200, STREAM).end(EVENTS) }, () => response.destroy())
+    })
+    let most = 5_000
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, permit: () => ({ ack: 'go', maxOutputTokens: most }) })
+    const send = (): ReturnType<typeof ask> => ask(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'content-encoding': 'zstd' }, body: packed })
+    await send()
+    most = 2_000
+    await send()
+    expect(bench.asked.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([['packed', 5_000], ['packed', 5_000]])
+    expect(got[0]?.equals(packed)).toBe(true)
+    expect(got[1]?.toString()).toBe('{"model":"packed","max_tokens":2000}')
+  })
+
+  test('a request of 20 MB is passed on, one that is too large is refused', async () => {
+    let bytes = 0
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then((body) => { bytes = body.length; response.writeHead(200, STREAM).end(EVENTS) }, () => response.destroy())
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const large = Buffer.concat([Buffer.from('{"model":"m","x":"'), Buffer.alloc(20 * MIB, 'a'), Buffer.from('","max_tokens":77}')])
+    expect((await ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: large })).status).toBe(200)
+    expect([bytes, bench.asked[0]?.ask.maxOutputTokens]).toEqual([large.length, 77])
+    const refused = await ask(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'content-length': String(65 * MIB) } }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ status: 413 })
+  })
+})
+
+describe('ends', () => {
+  test('a client that goes takes its request with it, and what came is charged', async () => {
+    const aborted = Promise.withResolvers<void>()
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.once('close', () => aborted.resolve())
+      response.writeHead(200, STREAM).write(EVENTS.subarray(0, EVENTS.length - 200))
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const gone = new AbortController()
+    const asked = ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY, signal: gone.signal, begun: (answer) => answer.once('data', () => gone.abort()) })
+    await expect(asked).rejects.toThrow('aborted')
+    await aborted.promise
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
+  })
+
+  test('a client that goes before there is an answer is charged for what it had sent', async () => {
+    const [arrived, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using provider = await rawProvider((request, response) => {
+      response.once('close', () => aborted.resolve())
+      request.resume().once('end', () => arrived.resolve())
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const gone = new AbortController()
+    const asked = ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY, signal: gone.signal })
+    await arrived.promise
+    gone.abort()
+    await expect(asked).rejects.toThrow('aborted')
+    await aborted.promise
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ status: null, usage: { inputTokens: Math.ceil(BODY.length / 4), outputTokens: 0, estimated: true } }])
+  })
+
+  test.each([['chunked', {}], ['with its length', { 'content-length': '100000' }]])('an answer %s that is cut is cut for the client', async (_, headers) => {
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(200, { ...STREAM, ...headers }).write(EVENTS, () => response.socket?.destroy())
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    expect([got.isCut, got.body.equals(EVENTS)]).toEqual([true, true])
+    await bench.ended(1)
+    // All of it had been said by then.
+    expect(bench.finished).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
+    expect(bench.finished[0]?.usage.estimated).toBeUndefined()
+  })
+
+  test('a provider that is not there is said in the words of its format, and costs nothing', async () => {
+    await using provider = await rawProvider(() => undefined)
+    const { url } = provider
+    await provider[Symbol.asyncDispose]()
+    await using bench = await GatewayBench.open({ urls: { anthropic: url } })
+    const got = await ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    expect([got.status, JSON.parse(got.body.toString())]).toEqual([502, { type: 'error', error: { type: 'api_error', message: 'anthropic cannot be reached: ECONNREFUSED' } }])
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ status: null, error: 'ECONNREFUSED', usage: { inputTokens: 0, costUsd: 0 } }])
+  })
+
+  test('what an incarnation has under way ends with it', async () => {
+    const aborted = Promise.withResolvers<void>()
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.once('close', () => aborted.resolve())
+      response.writeHead(200, STREAM).write(EVENTS.subarray(0, 100))
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY, begun: (answer) => answer.once('data', () => bench.seat.close()) })
+    expect(got.isCut).toBe(true)
+    await aborted.promise
+  })
+})
+
+describe('connections', () => {
+  test('are kept on both sides', async () => {
+    await using provider = await rawProvider((request, response) => { request.resume().once('end', () => response.writeHead(200, STREAM).end(EVENTS)) })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ports = new Set<number | undefined>()
+    for (let count = 0; count < 5; count++) await ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY, agent, begun: (answer) => ports.add(answer.socket.localPort) })
+    agent.destroy()
+    expect([ports.size, provider.connections]).toEqual([1, 1])
+  })
+
+  test('that the provider has closed are opened again, without a word to the client', async () => {
+    await using provider = await rawProvider((request, response) => {
+      request.resume().once('end', () => {
+        response.writeHead(200, STREAM).end(EVENTS)
+        // It says nothing of it, so the gateway keeps the connection, and finds it closed.
+        response.once('close', () => setImmediate(() => request.socket.resetAndDestroy()))
+      })
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    for (let count = 0; count < 20; count++) expect((await ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })).status).toBe(200)
+  })
+
+  test('a client that reads slowly holds the provider up, and memory stays bounded', async () => {
+    const piece = Buffer.alloc(MIB, 'x')
+    let sent = 0
+    const blocked = Promise.withResolvers<void>()
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(200, STREAM)
+      const write = (): void => {
+        while (sent < 200 && !response.destroyed) {
+          sent += 1
+          if (!response.write(piece)) {
+            blocked.resolve()
+            return void response.once('drain', write)
+          }
+        }
+        response.end()
+      }
+      write()
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    let paused = 0
+    const got = await ask(bench.url('anthropic', '/v1/messages'), {
+      headers: auth(bench), body: BODY,
+      begun: (answer) => {
+        answer.pause()
+        // When it stands still for so many turns of the loop, it is held up.
+        let [last, still] = [-1, 0]
+        const look = (): void => {
+          still = sent === last ? still + 1 : 0
+          last = sent
+          if (still < 200) return void setTimeout(look, 1)
+          paused = sent
+          answer.resume()
+        }
+        blocked.promise.then(look, () => undefined)
+      },
+    })
+    expect(paused).toBeLessThan(100)
+    expect(got.body.length).toBe(200 * MIB)
+  })
+
+  test('a thousand calls at once each get their own answer', async () => {
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then((body) => {
+        response.writeHead(200, STREAM)
+        response.write(EVENTS.subarray(0, 50))
+        setImmediate(() => response.end(Buffer.concat([EVENTS.subarray(50), Buffer.from(`: ${body.toString()}\n\n`)])))
+      }, () => response.destroy())
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const bodies = Array.from({ length: 1_000 }, (_, index) => `{"model":"m-${index}","max_tokens":10}`)
+    const answers = await Promise.all(bodies.map((body) => ask(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body })))
+    expect(answers.every(({ status, body }, index) => status === 200 && body.toString().endsWith(`: ${bodies[index]}\n\n`))).toBe(true)
+    await bench.ended(1_000)
+    expect(new Set(bench.finished.map(({ call }) => call)).size).toBe(1_000)
+    expect(bench.finished.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)
+  }, 60_000)
+})
