@@ -134,7 +134,8 @@ export function prepareAll(db: DatabaseSync) {
     bySuffix: sql('SELECT uuid FROM processes WHERE reversed >= ? AND reversed < ? ORDER BY reversed LIMIT ?'),
 
     factAt: sql(`${FACTS} WHERE j.cursor = ?`),
-    /** gives `FactColumns` */
+    /** both give `FactColumns` */
+    factsBetween: lists(sql(`SELECT ${FACT} FROM journal j WHERE j.cursor BETWEEN ? AND ? AND j.process = ? AND j.type NOT IN (SELECT value FROM json_each(?)) ORDER BY j.cursor`)),
     factsAt: lists(sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`)),
     factsAfter: sql(`${FACTS} WHERE j.cursor > ? AND (p.key IS NOT NULL OR NOT (EXISTS (SELECT 1 FROM doomed d WHERE d.key = j.process)
       OR EXISTS (SELECT 1 FROM kept k WHERE k.key = j.process))) ORDER BY j.cursor LIMIT ?`),
@@ -158,7 +159,6 @@ export function prepareAll(db: DatabaseSync) {
     integrity: sql('PRAGMA integrity_check(100)'),
     ...prepareRemoval(sql),
     ...prepareForks(sql),
-  }
     ...prepareSpent(sql),
   }
 }
@@ -177,6 +177,7 @@ function prepareSpent(sql: (text: string) => StatementSync) {
       WHERE (s.spender, s.hour, s.model) > (?, ?, ?) AND s.hour >= ? ORDER BY s.spender, s.hour, s.model LIMIT ?`),
     setSpent: sql('INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     spentOfNobody: sql('SELECT count(*) AS n FROM spent s WHERE NOT EXISTS (SELECT 1 FROM spenders o JOIN spenders r ON r.id = o.root WHERE o.id = s.spender)'),
+  }
 }
 
 /** Forks, what they go on from, and what may be collected. */
