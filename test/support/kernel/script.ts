@@ -89,9 +89,16 @@ function reportOf(line: Line): Report {
     case 'frozen': return { type: 'frozen', inFlight: 'make' }
     case 'note': return { type: 'note', text: 'remember' }
     case 'escalated': return { type: 'escalated', from: 'SIGTERM', afterMs: step }
+    case 'measured': return measuredOf(line)
     case 'exited': return exitOf(line)
     default: throw new Error(`no such report: ${what}`)
   }
+}
+
+/** `measured cpu=100 output=5 rss=1000 out` */
+function measuredOf(line: Line): Report {
+  const [cpuTimeMs = 0, outputBytes = 0, rssBytes = 0] = ['cpu', 'output', 'rss'].map((name) => number(line, name) ?? 0)
+  return { type: 'measured', measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes: rssBytes }, ...(has(line, 'out') ? { outOfMemory: true } : {}) }
 }
 
 function session(line: Line): { sessionId?: string } {
@@ -162,7 +169,7 @@ function restartsOf(line: Line, driver: DriverName): Partial<ProcessSpec> {
 function specOf(line: Line): ReturnType<typeof kernelSpec> {
   const driver = line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command' || one === 'supervisor') ?? 'native'
   const limits: Limits = {
-    ...limit(line, 'maxSteps'), ...limit(line, 'timeoutMs'), ...limit(line, 'budgetUsd'), ...limit(line, 'budgetTokens'),
+    ...limit(line, 'maxSteps'), ...limit(line, 'timeoutMs'), ...limit(line, 'budgetUsd'), ...limit(line, 'budgetTokens'), ...limit(line, 'cpuTimeMs'), ...limit(line, 'memoryBytes'), ...limit(line, 'outputBytes'),
   }
   return kernelSpec({
     driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
