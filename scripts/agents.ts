@@ -16,6 +16,7 @@ export const AGENTS = {
   'codex-acp': { package: '@agentclientprotocol/codex-acp', version: '2.6.0', bin: 'codex-acp' },
   'gemini': { package: '@google/gemini-cli', version: '0.61.0', bin: 'gemini' },
   'opencode': { package: 'opencode-ai', version: '1.18.33', bin: 'opencode' },
+  'pi': { package: '@mariozechner/pi-coding-agent', version: '0.73.1', bin: 'pi' },
 } as const
 
 export type AgentName = keyof typeof AGENTS

@@ -4,8 +4,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { keyNames } from '../config/model-keys.ts'
-import { COMMON_PROVIDERS, clientOf } from '../drivers/gateway/clients.ts'
+import { COMMON_PROVIDERS, clientOf, type KnownClient } from '../drivers/gateway/clients.ts'
 import { isExternal, isPlainCommand } from '../kernel/capabilities.ts'
+import { KernelError } from '../kernel/errors.ts'
 import type { Provider } from '../config/config.ts'
 import type { Gateway, GatewaySeat } from '../drivers/gateway/gateway.ts'
 import type { Recorder } from '../drivers/gateway/record.ts'
@@ -25,7 +26,7 @@ interface GatewaysParts {
   readonly log: (message: string, error: unknown) => void
 }
 
-type Kind = Pick<ProcessSpec, 'driver' | 'format' | 'argv' | 'env' | 'gateway'>
+type Kind = Pick<ProcessSpec, 'driver' | 'format' | 'argv' | 'env' | 'credentials' | 'cwd' | 'model' | 'gateway'>
 
 /** Whether its calls go through the gateway, or why not, in words for people; null: it is none that could. */
 export type Decision = { readonly on: true } | { readonly on: false; readonly why: string } | null
@@ -36,10 +37,15 @@ export type OpenGateway = LaunchGateway & Pick<GatewaySeat, 'close'>
 /** The providers that it would call through the gateway: their keys are looked for before it starts. */
 export function gatewayProviders(spec: Kind): readonly string[] {
   if (!isExternal(spec) && !isPlainCommand(spec)) return []
+  if (spec.gateway === 'off') return []
   const client = clientOf(spec)
-  if (spec.gateway === 'off' || (client?.elsewhere ?? null) !== null) return []
-  if (client) return [client.provider]
+  if (client) return barredBy(client, spec) === undefined ? client.providers : []
   return spec.gateway === 'on' ? COMMON_PROVIDERS : []
+}
+
+/** Why it does not go through the gateway, whatever keys there are; a login of its own is no reason where the gateway is asked for. */
+function barredBy({ elsewhere, login }: KnownClient, { gateway }: Kind): string | undefined {
+  return elsewhere ?? (gateway === 'on' ? undefined : login)
 }
 
 export class Gateways {
@@ -56,14 +62,19 @@ export class Gateways {
     const client = clientOf(spec)
     if (spec.gateway === 'off') return { on: false, why: 'as asked for' }
     if (client === null && spec.gateway !== 'on') return isExternal(spec) ? { on: false, why: 'how this agent is told another address is not known' } : null
-    if (client !== null && client.elsewhere !== null) return { on: false, why: `${client.elsewhere} is set: it calls its models elsewhere` }
+    const barred = client ? barredBy(client, spec) : undefined
+    if (barred !== undefined) return { on: false, why: barred }
     const names = gatewayProviders(spec)
     if (this.#providers(uuid, spec).length > 0) return { on: true }
+    const unknown = names.filter((name) => !this.#parts.settings.now.providers.some((one) => one.name === name))
+    if (unknown.length > 0) return { on: false, why: `${unknown.join(', ')} is no provider of reeve's: it is called directly` }
     return { on: false, why: `no key of ${names.join(', ')}: it uses a login of its own` }
   }
 
-  /** Opens its seat. */
+  /** Opens its seat. Errors: INVALID where it was asked for and cannot be. */
   async open({ uuid, pid, spec }: Process, port: KernelPort): Promise<OpenGateway> {
+    const decision = this.decide({ uuid, spec })
+    if (!decision?.on) throw new KernelError('INVALID', `its models cannot be called through the gateway: ${decision?.why ?? 'it is none that could'}`)
     const gateway = await this.#loaded()
     const { settings } = this.#parts
     const { url, token, close } = await gateway.open({ uuid, pid, port, providers: this.#providers(uuid, spec), recorder: await this.#recorder(uuid) })
@@ -83,11 +94,12 @@ export class Gateways {
   #providers(uuid: Uuid, spec: Kind): readonly SeatProvider[] {
     const { keys, settings } = this.#parts
     const known = keys.known(uuid)
+    const bases = clientOf(spec)?.bases ?? {}
     return gatewayProviders(spec).flatMap((name) => {
       const config = settings.now.providers.find((one) => one.name === name)
       if (!config) return []
       const key = config.apiKeyEnv === null ? null : (known[config.apiKeyEnv] ?? '')
-      return key === '' ? [] : [{ config: moved(config, spec.env), key }]
+      return key === '' ? [] : [{ config: moved(config, spec.env, bases[name]), key }]
     })
   }
 
@@ -117,8 +129,8 @@ export class Gateways {
   }
 }
 
-/** Where the environment of the process says that it is: a company's own gateway, say. */
-function moved(config: Provider, env: ProcessSpec['env']): Provider {
-  const baseURL = config.baseURLEnv === undefined ? '' : (env[config.baseURLEnv] ?? '')
+/** Where the settings of the agent or its environment say that it is: a company's own gateway, say. */
+function moved(config: Provider, env: ProcessSpec['env'], own: string | undefined): Provider {
+  const baseURL = own ?? (config.baseURLEnv === undefined ? '' : (env[config.baseURLEnv] ?? ''))
   return baseURL === '' ? config : { ...config, baseURL }
 }

@@ -6,7 +6,7 @@ import { KernelError } from '../../kernel/errors.ts'
 import type { Containment, Ladder, Program } from '../contain/contain.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { ProcessSpec } from '../../kernel/types.ts'
-import { agentEnv } from '../gateway/clients.ts'
+import { startOf } from '../gateway/clients.ts'
 import type { Agent, Driver, KernelPort, Launch, Message } from '../port.ts'
 import { openAgentOutput } from './agent-output.ts'
 import type { AgentOutput } from './agent-output.ts'
@@ -44,9 +44,8 @@ async function startCommand(launch: Launch, kernel: KernelPort, { keptBytes }: C
   const spoken = spec.format === undefined ? null : spokenBy(ownArgv(spec.argv, spec), spec.format)
   const argv = spoken === null ? spec.argv : await agentArgv(launch, spoken)
   const program = await containment.spawn({
-    argv,
+    ...(await startOf(launch, argv)),
     cwd: spec.cwd,
-    env: agentEnv(launch),
     // A known agent waits for the end of a pipe that nobody closes, some for ever.
     stdin: spec.interactive ? 'pipe' : 'null',
   })
