@@ -61,6 +61,8 @@ const WARN_AT = 0.8
 
 /** Fewer tokens than these are no answer that is worth its price. */
 export const LEAST_ANSWER_TOKENS = 1_000
+/** What an answer may have that nobody has set a limit to, where a budget has to cover it. */
+const ASSUMED_ANSWER_TOKENS = 32_768
 
 /** A limit that there is no room under. `scope` is whose it is. */
 export interface Reached {
@@ -182,7 +184,7 @@ function firstReached(view: View, process: Process, now: number, isReached: IsRe
 
 /** How long an answer the budgets of a process, and of who pays for it, have room for; or which of them has none. */
 export function grant(view: View, process: Process, ask: CallAsk, promised: Promised = NO_PROMISE): Granted | Reached {
-  let most = ask.maxOutputTokens ?? Infinity
+  let most = ask.maxOutputTokens ?? ASSUMED_ANSWER_TOKENS
   const least = Math.min(LEAST_ANSWER_TOKENS, most)
   let isLimited = false
   for (const scope of accountsOver(view, process)) {
@@ -192,7 +194,7 @@ export function grant(view: View, process: Process, ask: CallAsk, promised: Prom
       most = Math.min(most, room.answer)
     }
   }
-  const maxOutputTokens = most === Infinity ? null : most
+  const maxOutputTokens = isLimited ? most : ask.maxOutputTokens
   return { maxOutputTokens, reserve: isLimited ? { ...ask, maxOutputTokens } : null }
 }
 

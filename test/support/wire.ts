@@ -41,11 +41,12 @@ export interface Question {
   readonly system?: string | null
   readonly tools?: readonly OfferedTool[]
   readonly signal?: AbortSignal
+  readonly maxOutputTokens?: number | null
 }
 
-export function requestOf({ text = 'go', messages = [{ role: 'user', text }], question, system = 'be brief', tools = TOOLS, signal }: Question = {}): ModelRequest {
+export function requestOf({ text = 'go', messages = [{ role: 'user', text }], question, system = 'be brief', tools = TOOLS, signal, maxOutputTokens = null }: Question = {}): ModelRequest {
   return {
-    step: 1, attempt: 1, system, offered: () => tools, onText: () => undefined, onReasoning: () => undefined,
+    step: 1, attempt: 1, system, maxOutputTokens, offered: () => tools, onText: () => undefined, onReasoning: () => undefined,
     signal: signal ?? new AbortController().signal,
     context: { messages, lastResult: '', estimateTokens: () => 7 },
     ...(question === undefined ? {} : { question }),

@@ -70,9 +70,9 @@ async function begin(work: Work, turn: Turn, asked: Attempt & { readonly before:
       before = []
       await gate(work, turn)
     }
-    const price = work.model.usdFor(work.context.estimateTokens(0))
-    const ask = expectedCost(work, price instanceof Promise ? await price : price)
-    const [permit] = await Promise.all([askToBegin(work, { type: 'model.started', step, attempt, model: work.model.ref, ask }), ...before.map((report) => say(work, report))])
+    const cost = await expectedCost(work)
+    const said = before.map((report) => say(work, report))
+    const [permit] = await Promise.all([askToBegin(work, { type: 'model.started', step, attempt, model: work.model.ref, ...cost }), ...said])
     before = []
     if (permit.ack === 'go') {
       work.context.asking()

@@ -4,6 +4,7 @@
 // Tests: test/e2e/native-fallback.test.ts, test/e2e/fallback.test.ts.
 import { KernelError } from '../../kernel/errors.ts'
 import type { FactBody } from '../../kernel/facts.ts'
+import type { CallAsk } from '../../kernel/types.ts'
 import type { Answer, Model, ModelRequest } from './model.ts'
 
 /** A model that is asked when those before it cannot answer. */
@@ -49,6 +50,10 @@ export class Chain implements Model {
   /** there is one left that may be asked */
   get hasNext(): boolean {
     return this.#next < this.#fallbacks.length
+  }
+
+  usdFor(inputTokens: number): CallAsk['usd'] | undefined | Promise<CallAsk['usd']> {
+    return this.#now.usdFor?.(inputTokens)
   }
 
   call(request: ModelRequest): Promise<Answer> {

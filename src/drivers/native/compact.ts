@@ -14,7 +14,8 @@ import type { Loaded } from './load-context.ts'
 import { CallFailed } from './model.ts'
 import type { Answer } from './model.ts'
 import { retryDelay } from './retry.ts'
-import { TurnOver, gate, say } from './work.ts'
+import { expectedCost, overheadBytes } from './cost.ts'
+import { TurnOver, askToBegin, gate, say } from './work.ts'
 import type { Turn, Work } from './work.ts'
 
 /** The share of the window, with the room for an answer, from which on the context is full. */
@@ -76,19 +77,16 @@ function fullAt({ window, maxOutputTokens }: Pick<Work['model'], 'window' | 'max
   return FULL_SHARE * window - Math.min(maxOutputTokens, ANSWER_SHARE * window)
 }
 
-function overheadBytes({ launch, toolbox }: Pick<Work, 'launch' | 'toolbox'>): number {
-  return Buffer.byteLength(launch.spec.system ?? '') + Buffer.byteLength(JSON.stringify(toolbox.offered()))
-}
-
 /** Returns when there is room, or when a person wants the model to be asked as it is. */
 async function compact(work: Work, turn: Turn, leastLevel: number): Promise<void> {
   const plan = await prepare(work)
   const { step } = work.context
   let level = leastLevel
   for (let attempt = 1, tries = 1; ; attempt += 1) {
-    if (!(await begin(work, turn, { step, attempt }))) return
+    const permit = await begin(work, turn, { step, attempt })
+    if (permit === null) return
     try {
-      return await replace(work, turn, plan, { step, attempt, level })
+      return await replace(work, turn, plan, { step, attempt, level, ...permit })
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error
       const isLong = error.kind === 'too-long' && level < CLIP_LEVELS.length - 1
@@ -104,16 +102,20 @@ async function compact(work: Work, turn: Turn, leastLevel: number): Promise<void
   }
 }
 
-/** Asks the kernel until it says `go`; false if this context was compacted before, and a person wants to go on with it. */
-async function begin(work: Work, turn: Turn, { step, attempt }: Attempt): Promise<boolean> {
+interface Granted {
+  readonly maxOutputTokens: number | null
+}
+
+/** Asks the kernel until it says `go`; null if this context was compacted before, and a person wants to go on with it. */
+async function begin(work: Work, turn: Turn, { step, attempt }: Attempt): Promise<Granted | null> {
   for (;;) {
     await gate(work, turn)
-    const ack = await say(work, { type: 'compaction.started', step, attempt, model: work.model.ref })
-    if (ack === 'go') return true
-    if (ack !== 'held') throw new TurnOver()
+    const permit = await askToBegin(work, { type: 'compaction.started', step, attempt, model: work.model.ref, ...await expectedCost(work, QUESTION) })
+    if (permit.ack === 'go') return { maxOutputTokens: permit.maxOutputTokens }
+    if (permit.ack !== 'held') throw new TurnOver()
     if (work.context.compactedStep !== step) continue
     await gate(work, turn)
-    return false
+    return null
   }
 }
 
@@ -136,7 +138,7 @@ function difference(live: Context, told: Context): string | null {
 }
 
 /** Errors: `CallFailed`, also for a summary that is none and for a context that stays too large. */
-async function replace(work: Work, turn: Turn, { loaded, kept }: Plan, at: Attempt & { readonly level: number }): Promise<void> {
+async function replace(work: Work, turn: Turn, { loaded, kept }: Plan, at: Attempt & Granted & { readonly level: number }): Promise<void> {
   const { context, launch } = work
   if (kept === null) throw new CallFailed('there is nothing in it that could be summed up')
   const since = performance.now()
@@ -162,11 +164,11 @@ function tokensAfter(context: Context, overheadBytes: number, bytes: number): nu
   return Math.ceil(Math.max(left, (overheadBytes + bytes) / (2 * BYTES_PER_TOKEN)))
 }
 
-async function call(work: Work, turn: Turn, { step, attempt, level }: Attempt & { readonly level: number }): Promise<Answer> {
+async function call(work: Work, turn: Turn, { step, attempt, level, maxOutputTokens }: Attempt & Granted & { readonly level: number }): Promise<Answer> {
   work.inFlight.set('model', `the summary after step ${step}`)
   try {
     return await work.model.call({
-      step: step + 1, attempt, system: work.launch.spec.system, context: clipContext(work.context, fitting(work, level)), question: QUESTION, signal: turn.signal,
+      step: step + 1, attempt, system: work.launch.spec.system, context: clipContext(work.context, fitting(work, level)), question: QUESTION, signal: turn.signal, maxOutputTokens,
       offered: () => work.toolbox.offered(),
       onText: () => undefined,
       onReasoning: () => undefined,

@@ -151,6 +151,11 @@ export class Context {
     return this.#bytes
   }
 
+  /** the provider has counted it */
+  get isCounted(): boolean {
+    return this.#counted.tokens > 0
+  }
+
   /** the last exact count of the provider, plus the bytes since; `overheadBytes` are those of system prompt and tools */
   estimateTokens(overheadBytes: number): number {
     const exact = this.#counted

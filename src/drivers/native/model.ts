@@ -2,7 +2,7 @@
 // Whether to try again is the loop's business alone; a model never retries in silence.
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-script.test.ts.
 import type { AssistantPart, FinishReason } from '../../kernel/facts.ts'
-import type { CallUsage } from '../../kernel/types.ts'
+import type { CallAsk, CallUsage } from '../../kernel/types.ts'
 import type { ContextMessage } from './context.ts'
 
 /** A tool as a model is told of it; `schema` is a JSON Schema of its input. */
@@ -29,6 +29,8 @@ export interface ModelRequest {
   readonly context: Messages
   /** a text of ours that follows the context, to be answered by text alone: tools stay declared, and none may be called */
   readonly question?: string
+  /** tokens that the answer may have at most; null: as many as the model's own limit allows */
+  readonly maxOutputTokens: number | null
   /** asked for only by models that send them */
   offered(): readonly OfferedTool[]
   /** shown while they come in */
@@ -50,6 +52,8 @@ export interface Model {
   readonly window: number | null
   /** tokens that an answer may have; absent if there is no such limit */
   readonly maxOutputTokens?: number
+  /** USD for a token of a call with so many tokens of input, at the most; null if nobody knows. Absent: its calls are played, and nobody pays for them */
+  usdFor?(inputTokens: number): CallAsk['usd'] | undefined | Promise<CallAsk['usd']>
   /** Rejects with `CallFailed`, also when `signal` aborts. */
   call(request: ModelRequest): Promise<Answer>
 }

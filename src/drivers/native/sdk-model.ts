@@ -1,7 +1,7 @@
 // A model behind one of the AI SDK's provider packages, through `doStream` alone: no hidden retries, each call is ours.
 // Owns the end of a hanging stream, the estimate for a call that was cut off, and what a model turned out not to take.
 // Tests: test/e2e/native-models.test.ts, test/e2e/native-wire-*.test.ts.
-import type { Effort, CallUsage } from '../../kernel/types.ts'
+import type { CallAsk, CallUsage, Effort } from '../../kernel/types.ts'
 import { Collector } from './collect.ts'
 import { BYTES_PER_TOKEN } from './context.ts'
 import { readFailure } from './failure.ts'
@@ -10,7 +10,8 @@ import { judge } from './finish.ts'
 import { IdleWatch } from './idle-watch.ts'
 import { CallFailed } from './model.ts'
 import type { Answer, FailureKind, Model, ModelRequest } from './model.ts'
-import { costUsd } from './prices.ts'
+import { costUsd, rates } from './prices.ts'
+import type { Priced } from './prices.ts'
 import { toPrompt, withOrigin } from './prompt.ts'
 import type { Prompt } from './prompt.ts'
 import { reportedCost, toBuckets } from './usage.ts'
@@ -59,12 +60,28 @@ export class SdkModel implements Model {
   readonly window: number | null
   readonly #options: SdkModelOptions
   readonly #without = new Set<Optional>()
+  readonly #usd = new Map<number, CallAsk['usd']>()
 
   constructor(options: SdkModelOptions) {
     this.ref = `${options.provider}/${options.name}`
     this.window = options.window
     this.maxOutputTokens = options.maxOutputTokens
     this.#options = options
+  }
+
+  /** By the dearest that input can be: nobody knows before what the cache has. */
+  usdFor(inputTokens: number): CallAsk['usd'] | Promise<CallAsk['usd']> {
+    // Looked up for sizes that double, as a price depends on the size of the input.
+    const size = 2 ** Math.ceil(Math.log2(Math.max(1, inputTokens)))
+    const known = this.#usd.get(size)
+    return known === undefined ? this.#findUsd(size) : known
+  }
+
+  async #findUsd(size: number): Promise<CallAsk['usd']> {
+    const found = await rates(this.#priced, size)
+    const usd = found && { perInputToken: Math.max(found.perInputToken, found.perCacheWriteToken), perOutputToken: found.perOutputToken }
+    this.#usd.set(size, usd)
+    return usd
   }
 
   async call(request: ModelRequest): Promise<Answer> {
@@ -85,7 +102,8 @@ export class SdkModel implements Model {
   }
 
   async #stream({ request, prompt, collector, idle }: Call): Promise<void> {
-    const { wire, maxOutputTokens } = this.#options
+    const { wire } = this.#options
+    const maxOutputTokens = Math.min(this.maxOutputTokens, request.maxOutputTokens ?? Infinity)
     const effort = this.#without.has('effort') ? null : this.#options.effort
     const { stream } = await wire.model.doStream({
       prompt: prompt.messages,
@@ -166,9 +184,13 @@ export class SdkModel implements Model {
     return { ...(await this.#price(buckets)), estimated: true }
   }
 
-  async #price(buckets: Buckets): Promise<CallUsage> {
+  get #priced(): Priced {
     const { provider, name, baseURL } = this.#options
-    return { ...buckets, costUsd: await costUsd({ provider, model: name, baseURL }, buckets) }
+    return { provider, model: name, baseURL }
+  }
+
+  async #price(buckets: Buckets): Promise<CallUsage> {
+    return { ...buckets, costUsd: await costUsd(this.#priced, buckets) }
   }
 }
 

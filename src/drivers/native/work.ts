@@ -1,7 +1,7 @@
 // What the turns of one incarnation share, and the few ways in which they wait: for an acknowledgement, at the gate, for
 // time to pass. Two signals end a wait: the turn's (an interruption) and the incarnation's (its end).
 // Test: test/e2e/native.test.ts.
-import type { Ack, Report } from '../../kernel/reports.ts'
+import type { Ack, Asking, Permit, Report } from '../../kernel/reports.ts'
 import type { KernelPort, Launch } from '../port.ts'
 import type { Chain } from './chain.ts'
 import type { Context } from './context.ts'
@@ -47,6 +47,11 @@ export class TurnFailed extends Error {}
 /** Says something to the kernel and waits until it is on disk. */
 export function say(work: Work, report: Report): Promise<Ack> {
   return abortable(work.kernel.report(report), work.ending)
+}
+
+/** Asks whether a call to the model may begin. */
+export function askToBegin(work: Work, asking: Asking): Promise<Permit> {
+  return abortable(work.kernel.begin(asking), work.ending)
 }
 
 /** Waits until the process has no hold. */
