@@ -177,6 +177,8 @@ export interface SpawnBody {
   mcp?: string[]
   /** what an agent that asks may do without asking; what its file says of single tools holds */
   permissions?: 'ask' | 'allow' | 'deny'
+  /** of an agent of others or a command: whether its models are called through the gateway; default: as configured */
+  gateway?: 'auto' | 'on' | 'off'
   /** it goes on by itself when a rate limit is over; default: as its agent says, else a person resumes it */
   wake?: boolean
   /** the client's environment: what is not a secret is recorded, keys stay in memory */

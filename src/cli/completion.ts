@@ -101,6 +101,7 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'SIGNAL=HANDLER': return SIGNALS.flatMap(([name]) => (name === 'SIGKILL' ? [] : HANDLERS.map((one) => [`${name}=${one}`, ''] as const)))
     case 'LEVEL': return EFFORTS.map((level) => [level, ''])
     case 'KIND': return (await import('./verbs/run.ts')).CONTAINMENTS.map((one) => [one, ''])
+    case 'MODE': return (await import('./verbs/run.ts')).GATEWAY_MODES.map((one) => [one, ''])
     case 'POLICY': return (await import('./verbs/run.ts')).PERMISSIONS.map((one) => [one, ''])
     case 'WHAT': return (await import('./verbs/wait.ts')).WAITABLE.map((one) => [one, ''])
     case 'VALUE': return ofKind(KIND_OF_KEY[words.at(-1) ?? ''] ?? '', verb, [])

@@ -79,6 +79,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       allow: list('TOOL', 'the tools that it may use; repeat it, or use commas'),
       deny: list('TOOL', 'tools that it may not use'),
       mcp: list('NAME', 'the MCP servers that it may use, of those that are configured, whatever its agent says; none: no server'),
+      gateway: text('MODE', 'whether an agent of others calls its models through the gateway: auto, on or off'),
       permissions: text('POLICY', 'what an agent that asks may do without asking: ask (nothing; the default), allow or deny'),
       wake: on('go on by itself when a rate limit with a known end is over; without it a person resumes it'),
       containment: text('KIND', 'what owns its programs: auto, cgroup, pidns or group'),

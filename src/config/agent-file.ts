@@ -8,6 +8,7 @@ import type { LivenessSpec } from '../kernel/liveness.ts'
 import type { Problem } from './files.ts'
 import { effortRule, fallbackRule, modelRule } from './config.ts'
 import { parseDuration } from './duration.ts'
+import { gatewayMode } from './gateway.ts'
 import { LIVENESS_KEYS, livenessFileRule, livenessOf } from './liveness.ts'
 import { agentMcp, placeOf, type AgentMcp } from './mcp-file.ts'
 import { nearest } from './nearest.ts'
@@ -27,6 +28,8 @@ export interface Agent {
   readonly permissions: Permissions | null
   /** the session mode of an agent that speaks ACP */
   readonly mode: string | null
+  /** whether its models are called through the gateway; null: as configured */
+  readonly gateway: 'auto' | 'on' | 'off' | null
   /** how long it cleans up after SIGTERM; null: not known, so what a sender leaves it is enough */
   readonly graceMs: number | null
   /** `provider/name`, `script:FILE`, or null for the configured default */
@@ -98,6 +101,7 @@ const keys = {
   format: z.enum(['claude', 'codex', 'gemini', 'opencode']).optional(),
   permissions: z.union([permission, z.strictObject({ default: permission.default('ask'), tools: z.record(z.string().min(1), permission).optional() })], 'expected ask, allow, deny, or { default: …, tools: { NAME: … } }').optional(),
   mode: z.string().min(1).max(200).optional(),
+  gateway: gatewayMode.optional(),
   grace: duration.optional(),
   fallback: fallbackRule.optional(),
   effort: effortRule.optional(),
@@ -115,8 +119,8 @@ const keys = {
 /** What each driver has; anything else would be dropped in silence. */
 const OWN: Readonly<Record<Exclude<DriverName, 'supervisor'>, readonly (keyof typeof keys)[]>> = {
   native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp'],
-  acp: ['model', 'command', 'permissions', 'mode', 'grace', 'tools', 'deny', 'mcp'],
-  command: ['command', 'format', 'grace'],
+  acp: ['model', 'command', 'permissions', 'mode', 'gateway', 'grace', 'tools', 'deny', 'mcp'],
+  command: ['command', 'format', 'gateway', 'grace'],
 }
 
 type Said = z.infer<z.ZodObject<typeof keys>>
@@ -177,6 +181,7 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     format: rest.format ?? null,
     permissions: permissionsOf(rest.permissions),
     mode: rest.mode ?? null,
+    gateway: rest.gateway ?? null,
     graceMs: rest.grace ?? null,
     model: rest.model ?? null,
     fallback: rest.fallback ?? null,
@@ -205,7 +210,7 @@ function ownMcp(value: unknown, file: string): AgentMcp | null {
 }
 
 /** What only agents that others wrote have. */
-export const NATIVE = { driver: 'native', command: null, format: null, permissions: null, mode: null, graceMs: null } as const
+export const NATIVE = { driver: 'native', command: null, format: null, permissions: null, mode: null, gateway: null, graceMs: null } as const
 
 /** Claude Code takes front matter that is no YAML (`description: Use it when: …`), so each line is then a key and its text. */
 function claudeAgent({ front, body }: Parts, file: string): Parsed<Agent> {

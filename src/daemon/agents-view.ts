@@ -42,7 +42,7 @@ export async function agentsView({ cwd, model }: AgentsQuery, { paths, settings 
 }
 
 /** Without its prompt; of the servers their names. */
-function shown({ system: _, format: _f, permissions: _p, mode: _m, graceMs: _g, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason' | 'install' | 'resumes' | 'forks'> {
+function shown({ system: _, format: _f, permissions: _p, mode: _m, gateway: _w, graceMs: _g, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason' | 'install' | 'resumes' | 'forks'> {
   return {
     ...agent,
     command: command && [...command],

@@ -63,11 +63,11 @@ export class Specs {
     const watched = watchedOf(agent, config, body)
     if (agent.driver === 'native') return { ...(await this.#nativeSpec(agent, body)), ...watched }
     const own = agent.driver === 'acp' ? await this.#acpSpec(agent, body) : programSpec(agent, body)
-    return { ...own, ...watched, credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }
+    return { ...own, ...watched, ...gatewayOf(agent, body, config), credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }
   }
 
   async #nativeSpec(agent: Agent, body: SpawnBody): Promise<Own> {
-    refuse(agent, body, ['permissions'])
+    refuse(agent, body, ['permissions', 'gateway'])
     const { agent: name, model: said, containment, effort: hard, fallback: others } = body
     const config = await this.#parts.settings.of(body.cwd, body.env ?? {}, defined({ agent: name, model: said, containment, effort: hard, fallback: others }))
     const chosen = said ?? agent.model ?? config.defaultModel
@@ -142,7 +142,7 @@ function commandSpec(body: SpawnBody, credentials: readonly string[], config: Co
   return {
     agent: 'command', driver: 'command', model: null, system: null, tools: null, deny: [],
     argv, ...(format === null ? {} : { format }), ...graceOf(null, format), credentials, limits: body.limits ?? {},
-    ...watchedOf(null, format === null ? { liveness: {} } : config, body),
+    ...watchedOf(null, format === null ? { liveness: {} } : config, body), ...gatewayOf(null, body, config),
   }
 }
 
@@ -164,6 +164,12 @@ function watchedOf(agent: Agent | null, { liveness }: Pick<Config, 'liveness'>, 
   return { ...(Object.keys(said).length === 0 ? {} : { liveness: said }), ...((body.wake ?? agent?.wake) ? { wake: true } : {}) }
 }
 
+/** Whether its models are called through the gateway: as this process is told, else its agent's word, else the user's. */
+function gatewayOf(agent: Agent | null, body: SpawnBody, { gateway: { mode } }: Pick<Config, 'gateway'>): Pick<ProcessSpec, 'gateway'> {
+  const gateway = body.gateway ?? agent?.gateway ?? mode
+  return gateway === 'auto' ? {} : { gateway }
+}
+
 /** What its file says, else what was measured of the program that it is known to be. */
 function graceOf(said: number | null, format: OutputFormat | null): { readonly graceMs?: number } {
   const graceMs = said ?? (format === 'claude' || format === 'codex' ? GRACE_MS[format] : null)
@@ -177,9 +183,10 @@ function commandOf(agent: Agent): readonly string[] {
 
 /** What only agents have would hold nothing here: a budget, say, of a program that calls its models by itself and does not say so. */
 function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, who = 'a plain command'): void {
-  const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, limits = {} } = body
+  const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, gateway, limits = {} } = body
   const { maxSteps, budgetUsd, budgetTokens } = limits
-  const counted = isPlain ? { maxSteps, budgetUsd, budgetTokens } : {}
+  // What goes through the gateway is counted there, whatever program it is.
+  const counted = !isPlain ? {} : gateway === 'on' ? { maxSteps } : { maxSteps, budgetUsd, budgetTokens }
   const given = Object.entries({ agent, model, effort, fallback, allow, deny, mcp, permissions, interactive: interactive || undefined, ...counted })
   const wrong = given.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (wrong.length > 0) throw new KernelError('INVALID', `${who} has no ${wrong.join(', ')}: reeve cannot hold it to them`)

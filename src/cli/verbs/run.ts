@@ -14,6 +14,7 @@ import { oneLine } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
 export const PERMISSIONS = ['ask', 'allow', 'deny'] as const
+export const GATEWAY_MODES = ['auto', 'on', 'off'] as const
 export const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
@@ -79,6 +80,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     deny: args.list('deny'),
     mcp: args.list('mcp'),
     permissions: permissionsOf(args.text('permissions')),
+    gateway: gatewayOf(args.text('gateway')),
     wake: args.on('wake') || undefined,
     containment: containmentOf(args.text('containment')),
     limits: limitsOf(args),
@@ -99,6 +101,12 @@ function permissionsOf(text: string | undefined): SpawnBody['permissions'] {
   const policy = PERMISSIONS.find((each) => each === text)
   if (text !== undefined && !policy) throw new UsageError(`--permissions ${text}: there is ${PERMISSIONS.join(', ')}`)
   return policy
+}
+
+function gatewayOf(text: string | undefined): SpawnBody['gateway'] {
+  const mode = GATEWAY_MODES.find((each) => each === text)
+  if (text !== undefined && !mode) throw new UsageError(`--gateway ${text}: there is ${GATEWAY_MODES.join(', ')}`)
+  return mode
 }
 
 function containmentOf(text: string | undefined): SpawnBody['containment'] {

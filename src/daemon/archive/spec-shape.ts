@@ -2,6 +2,7 @@
 // Owns the shape of the fields that are read before anything runs; what they mean is checked where they are used.
 // Test: test/e2e/archive-damage.test.ts.
 import * as z from 'zod'
+import { gatewayMode } from '../../config/gateway.ts'
 import { issueWords } from '../../config/issues.ts'
 import { livenessRule } from '../../config/liveness.ts'
 import { limitsRule } from '../../config/limit-rules.ts'
@@ -18,6 +19,7 @@ const shape = z.looseObject({
   worktree: z.looseObject({ repository: path, dir: path, branch: z.string(), base: z.string(), files: z.looseObject({ commit: z.string() }).optional() }).optional(),
   limits: limitsRule,
   liveness: livenessRule.optional(), wake: z.literal(true).optional(),
+  gateway: gatewayMode.optional(),
 })
 
 /** What is wrong with it, as text; null if nothing is. */

@@ -2,6 +2,7 @@
 // Owns the edge: what passes here is trusted inside. Test: test/e2e/api.test.ts.
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
+import { gatewayMode } from '../../config/gateway.ts'
 import { limitsRule } from '../../config/limit-rules.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
@@ -55,6 +56,7 @@ export const spawnBody = of<SpawnBody>()(z.strictObject({
   fallback: fallbackRule.exactOptional(),
   mcp: words.exactOptional(),
   permissions: z.enum(['ask', 'allow', 'deny']).exactOptional(),
+  gateway: gatewayMode.exactOptional(),
   env: env.exactOptional(),
 }))
 
