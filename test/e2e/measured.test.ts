@@ -1,0 +1,67 @@
+// What the programs of an agent use, through the daemon: told at the end, and stopped at its limit, with the right reason, while
+// the others live. In each kind of containment that works here; the memory is real.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { workingKinds } from '../support/contained.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { runCli } from '../support/cli.ts'
+import type { ProcessView, SpawnBody } from '../../src/api/views.ts'
+
+const kinds = await workingKinds()
+const MB = 1_000_000
+
+let daemon: LocalDaemon
+
+beforeEach(async () => { daemon = await LocalDaemon.start() })
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const node = (script: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> => daemon.spawn({ argv: [process.execPath, '-e', script], ...body })
+
+const WAIT = 'setInterval(() => {}, 1e6)'
+/** 100 MB a second, for ever, in a child of a child. */
+const ALLOCATE = 'const held = []; setInterval(() => held.push(Buffer.alloc(5e6, 1)), 50)'
+const BELOW = `require('node:child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(ALLOCATE)}])`
+
+describe.each(kinds)('%s', (containment) => {
+  test('who allocates without end is stopped at its limit, and the others live', async () => {
+    const other = await node(WAIT, { containment })
+    const { uuid } = await node(BELOW, { containment, limits: { memoryBytes: 150 * MB } })
+    const ended = await daemon.ended(uuid)
+    expect(ended).toMatchObject({ status: 'failed', exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of memory/) }, containment })
+    expect(ended.usage.peakRssBytes).toBeGreaterThanOrEqual(150 * MB)
+    expect(ended.usage.rssBytes).toBeNull()
+    expect(await daemon.view(other.uuid)).toMatchObject({ state: 'running' })
+    await daemon.signal(other.uuid, 'SIGKILL')
+  })
+})
+
+test('who calculates without end is stopped at its limit', async () => {
+  const { uuid } = await node('for (;;);', { limits: { cpuTimeMs: 1_500 } })
+  const ended = await daemon.ended(uuid)
+  expect(ended).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of CPU time/) } })
+  expect(ended.usage.cpuTimeMs).toBeGreaterThanOrEqual(1_500)
+})
+
+test('who writes too much is stopped at its limit', async () => {
+  const { uuid } = await node(`process.stdout.write('a line of words\\n'.repeat(1e5)); ${WAIT}`, { limits: { outputBytes: MB } })
+  expect(await daemon.ended(uuid)).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of output/) }, usage: { outputBytes: 1.6 * MB } })
+})
+
+test('a limit whose action is to suspend holds it', async () => {
+  const { uuid } = await node(`process.stdout.write('x\\n'.repeat(1e4)); ${WAIT}`, { limits: { outputBytes: 15_000, actions: { outputBytes: 'suspend' } } })
+  expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'budget' }])
+  await daemon.signal(uuid, 'SIGKILL')
+  await daemon.ended(uuid)
+})
+
+test('what it used is told when it has ended', async () => {
+  const { uuid, pid } = await node(`const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); process.stdout.write('four'); process.stderr.write('five!')`)
+  const { usage } = await daemon.ended(uuid)
+  expect(usage.cpuTimeMs).toBeGreaterThan(180)
+  expect(usage).toMatchObject({ outputBytes: 9, rssBytes: null })
+  const { stdout } = await runCli(daemon.home, ['inspect', String(pid)])
+  expect(stdout).toMatch(/CPU time +\d/)
+  expect(stdout).toMatch(/output +9 B/)
+})
