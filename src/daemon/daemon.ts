@@ -168,7 +168,7 @@ class RunningDaemon implements Daemon {
       daemon: () => this.#view(),
       heartbeat: () => heartbeat(table, this.#engine.monitor, clock.now().mono),
       agents: (query) => agentsView(query, { paths, settings }),
-      doctor: (verify) => examine({ paths, container, store }, verify),
+      doctor: (verify) => examine({ paths, container, store, more: () => this.#engine.notifier.examine() }, verify),
       checkModels: (env) => checkModels(env, { paths, keys }),
       stop: (drainMs) => {
         this.stop(drainMs).catch((error: unknown) => log('stopping failed', error))

@@ -25,12 +25,21 @@ const KIND_LIMITS = {
   group: 'what leaves its group, clears its environment and loses its parent is not held',
 } as const
 
-export async function examine(parts: { readonly paths: Paths; readonly container: Container; readonly store: Store }, verify: boolean): Promise<Check[]> {
-  const { paths, container, store } = parts
+export interface ExamineParts {
+  readonly paths: Paths
+  readonly container: Container
+  readonly store: Store
+  /** what looks at itself */
+  readonly more: () => Promise<readonly Check[]>
+}
+
+export async function examine({ paths, container, store, more }: ExamineParts, verify: boolean): Promise<Check[]> {
   const checks: Check[] = [{ name: 'node', ok: true, detail: process.version }, await stateCheck(paths)]
   checks.push(await fileCheck('configuration', paths.configFile, () => loadConfig({ paths, cwd: null, env: {} })))
   checks.push(await fileCheck('keys', paths.credentialsFile, () => readCredentials(paths)))
   checks.push(...containmentChecks(container))
+  // A configuration that cannot be used has been told above.
+  checks.push(...(await more().catch(() => [])))
   if (verify) checks.push(await storeCheck(store))
   return checks
 }

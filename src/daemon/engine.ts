@@ -11,7 +11,9 @@ import { Gateways } from './gateways.ts'
 import { Incarnations } from './incarnations.ts'
 import { Keys } from './keys.ts'
 import { Monitor } from './monitor.ts'
+import { Notifier } from './notify/notifier.ts'
 import { Pipeline } from './pipeline.ts'
+import { runProgram } from './run-program.ts'
 import { Sweeper } from './removals.ts'
 import { Sampler } from './sampler.ts'
 import { Table } from './table.ts'
@@ -40,6 +42,7 @@ export interface Engine {
   readonly keys: Keys
   readonly gateways: Gateways
   readonly monitor: Monitor
+  readonly notifier: Notifier
   readonly pipeline: Pipeline
   readonly diskFull: DiskFull
   readonly sweeper: Sweeper
@@ -53,7 +56,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const table = new Table(settings.now.maxProcesses)
   table.apply(loaded.processes, loaded.counters.pid)
   const feed = new Feed(store, () => clock.now().wall)
-  const keys = new Keys({ paths, container, settings, uuid: uuidv7, tmpDir })
+  const keys = new Keys({ paths, container, settings, tmpDir })
   const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
   const { forNative } = settings
   const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandDriver }
@@ -62,6 +65,10 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, worktrees, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const monitor = new Monitor({ clock, submit, log, get: (uuid) => table.get(uuid), stopped: (process) => incarnations.stopped(process) })
+  const notifier = new Notifier({
+    clock, log, get: (uuid) => table.get(uuid), config: () => settings.notifications(), lookup: async (name) => (await keys.locate(name, {}))?.value,
+    run: (argv) => runProgram({ container, cwd: '/', tmpDir }, argv),
+  })
   const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
   const diskFull = new DiskFull({ store, clock, submit, log, running: () => table.running() })
   const pipeline = new Pipeline({
@@ -71,6 +78,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
       for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.watch(uuid, table.get(uuid))
       monitor.see(facts)
       feed.publish(facts)
+      notifier.see(facts)
     },
     perform: (effect) => incarnations.perform(effect),
     keep: (input, error) => diskFull.keep(input, error),
@@ -78,7 +86,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   incarnations.connect(pipeline)
   const sweeper = new Sweeper(store, log)
   return {
-    table, feed, keys, gateways, monitor, pipeline, diskFull, sweeper, worktrees,
+    table, feed, keys, gateways, monitor, notifier, pipeline, diskFull, sweeper, worktrees,
     close: async () => {
       deadlines.stop()
       monitor.stop()
@@ -87,6 +95,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
       sampler.flush()
       await pipeline.close()
       await incarnations.shutdown()
+      await notifier.stop()
       await gateways.close()
     },
   }

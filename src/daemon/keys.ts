@@ -5,14 +5,11 @@ import { mcpVariables } from '../config/mcp-start.ts'
 import { keyNames, providerOf } from '../config/model-keys.ts'
 import { isExternal, isPlainCommand } from '../kernel/capabilities.ts'
 import { gatewayProviders } from './gateways.ts'
+import { runProgram } from './run-program.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Settings } from './settings.ts'
-
-/** what a key command may print, in bytes, and how long it may take */
-const MAX_KEY_BYTES = 64 * 1024
-const KEY_COMMAND_MS = 30_000
 
 type Values = Readonly<Record<string, string>>
 
@@ -20,7 +17,6 @@ export interface KeysParts {
   readonly paths: Paths
   readonly container: Container
   readonly settings: Settings
-  readonly uuid: () => Uuid
   readonly tmpDir: string
 }
 
@@ -82,21 +78,8 @@ export class Keys {
     this.#values.delete(uuid)
   }
 
-  async #run(argv: readonly string[]): Promise<{ code: number; stdout: string }> {
-    const { container, uuid, tmpDir } = this.#parts
-    const containment = await container.open(container.plan(uuid(), 0, 'auto'), tmpDir)
-    try {
-      const env = Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-      const program = await containment.spawn({ argv, cwd: this.#parts.paths.config, env, stdin: 'null' })
-      const late = AbortSignal.timeout(KEY_COMMAND_MS)
-      late.addEventListener('abort', () => program.signal('SIGKILL'))
-      let stdout = ''
-      program.stderr.resume()
-      for await (const chunk of program.stdout) if (stdout.length < MAX_KEY_BYTES) stdout += String(chunk)
-      const { code } = await program.exited
-      return { code: code ?? 1, stdout }
-    } finally {
-      await containment.dispose()
-    }
+  #run(argv: readonly string[]): Promise<{ code: number; stdout: string }> {
+    const { container, paths, tmpDir } = this.#parts
+    return runProgram({ container, cwd: paths.config, tmpDir }, argv)
   }
 }

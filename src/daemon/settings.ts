@@ -3,6 +3,7 @@
 // Owns no default. Test: test/e2e/restart.test.ts, test/e2e/credentials.test.ts.
 import { loadConfig, type Config, type Flags } from '../config/config.ts'
 import type { GcConfig } from '../config/gc.ts'
+import type { NotificationsConfig } from '../config/notifications.ts'
 import { mcpStarts } from '../config/mcp-start.ts'
 import type { Env, Paths } from '../config/paths.ts'
 import type { NativeOptions } from '../drivers/native/driver.ts'
@@ -38,6 +39,11 @@ export class Settings {
     const { gc } = await loadConfig({ paths: this.#paths, cwd: null, env: process.env })
     this.#now = { ...this.#now, gc }
     return gc
+  }
+
+  /** What tells a person, read again. Errors: as `read`. */
+  async notifications(): Promise<NotificationsConfig> {
+    return (await loadConfig({ paths: this.#paths, cwd: null, env: process.env })).notifications
   }
 
   /** Looked at whenever a driver starts. */

@@ -1,0 +1,73 @@
+// Which facts a person is told of, in which words; and which are none of his business.
+import { describe, expect, test } from 'vitest'
+import { noticeOf } from '../../src/daemon/notify/notices.ts'
+import { Player } from '../support/kernel/transcript.ts'
+import type { FactBody } from '../../src/kernel/facts.ts'
+import type { Process } from '../../src/kernel/types.ts'
+
+function row(script = '.live a named=docs'): Process {
+  const player = new Player()
+  player.play(script)
+  return player.world.row('a') as Process
+}
+
+function told(body: FactBody, process: Process | undefined = row()): string | null {
+  const notice = noticeOf({ uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body }, process)
+  return notice === null ? null : `${notice.kind}: ${notice.text}`
+}
+
+const held = (reason: 'budget' | 'loop' | 'user' | 'rate-limit' | 'daemon-shutdown', more: object = {}): FactBody => ({ type: 'process.held', mono: 1, hold: { reason, by: reason === 'user' ? 'user' : 'system', at: 5, ...more } })
+const exited = (exit: { code: number; reason: string; cause: 'agent' | 'person' | 'parent' | 'limit' | 'daemon' }): FactBody => ({ type: 'process.exited', mono: 1, exit })
+
+describe('worth a word', () => {
+  test.each<readonly [FactBody, string]>([
+    [{ type: 'process.waiting', question: 'run npm test?' }, 'waiting: docs (PID 1) waits for an answer: run npm test?'],
+    [{ type: 'liveness.changed', word: 'waiting', since: 1, evidence: 'for a person' }, 'waiting: docs (PID 1) still waits for an answer'],
+    [{ type: 'liveness.changed', word: 'stalled', since: 1, evidence: 'in bash of step 3' }, 'stalled: docs (PID 1) is stalled (in bash of step 3)'],
+    [{ type: 'liveness.changed', word: 'silent', since: 1, evidence: '' }, 'stalled: docs (PID 1) is silent'],
+    [{ type: 'liveness.changed', word: 'stopped', since: 1, evidence: 'PID 77' }, 'stalled: docs (PID 1) was stopped by a signal (PID 77)'],
+    [exited({ code: 0, reason: 'completed', cause: 'agent' }), 'finished: docs (PID 1) has finished'],
+    [exited({ code: 3, reason: 'exit code 3', cause: 'agent' }), 'failed: docs (PID 1) has failed: exit code 3'],
+    [exited({ code: 1, reason: 'timed out', cause: 'limit' }), 'failed: docs (PID 1) has failed: timed out'],
+    [held('budget'), 'budget: docs (PID 1) is suspended: budget'],
+    [held('rate-limit', { until: 9 }), 'stalled: docs (PID 1) is suspended: rate limit'],
+    [{ type: 'limit.warned', limit: 'budgetUsd', used: 1.6, of: 2 }, 'budget: docs (PID 1) has used 80 % of budgetUsd'],
+  ])('%j', (body, text) => {
+    expect(told(body)).toBe(text)
+  })
+
+  test('a hold says why, where the kernel knows', () => {
+    expect(told(held('loop'), { ...row(), note: '5 times the same: bash' })).toBe('stalled: docs (PID 1) is suspended: loop (5 times the same: bash)')
+  })
+})
+
+describe('not worth one', () => {
+  test.each<readonly [string, FactBody]>([
+    ['what a person stopped', exited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
+    ['what its parent stopped', exited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
+    ['what a person paused', held('user')],
+    ['what the daemon holds to stop', held('daemon-shutdown')],
+    ['what wakes by itself', held('rate-limit', { until: 9, wake: true })],
+    ['that it is alive again', { type: 'liveness.changed', word: 'alive', since: 1, evidence: '' }],
+    ['that its context fills', { type: 'limit.warned', limit: 'context', used: 8, of: 10 }],
+    ['a step', { type: 'model.started', step: 1, attempt: 1, model: 'm' }],
+  ])('%s', (_, body) => {
+    expect(told(body)).toBeNull()
+  })
+
+  test('the end of a child: its parent is told', () => {
+    const child = { ...row(), parentUuid: 'b' }
+    expect(told(exited({ code: 0, reason: 'completed', cause: 'agent' }), child)).toBeNull()
+    expect(told({ type: 'process.waiting', question: 'go?' }, child)).not.toBeNull()
+  })
+
+  test('what has left the table', () => {
+    expect(noticeOf({ uuid: 'a', seq: 9, cursor: 9, pid: 1, at: 5, body: exited({ code: 0, reason: 'completed', cause: 'agent' }) }, undefined)).toBeNull()
+  })
+})
+
+test('what others wrote is one short line without control characters', () => {
+  const text = told({ type: 'process.waiting', question: `a\u001b[31m red\n\u0007line \u202e ${'x'.repeat(1_000)}` }) ?? ''
+  expect(text).toMatch(/^waiting: docs \(PID 1\) waits for an answer: a red line x+…$/)
+  expect(text.length).toBeLessThan(420)
+})
