@@ -151,7 +151,7 @@ class RunningDaemon implements Daemon {
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
-    const removals = new Removals({ reads, store, clock, sweeper, worktrees })
+    const removals = new Removals({ reads, store, clock, sweeper, worktrees, recorded: (uuid) => this.#engine.gateways.remove(uuid) })
     const specs = new Specs({ reads, container, settings, paths })
     const forks = new Forks({ pipeline, reads, keys, specs, settings, store, worktrees })
     const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })

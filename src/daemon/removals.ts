@@ -18,6 +18,8 @@ interface RemovalsParts {
   readonly clock: Clock
   readonly sweeper: Pick<Sweeper, 'sweep'>
   readonly worktrees: Pick<Worktrees, 'checkIdle' | 'remove'>
+  /** removes what of its calls was recorded; absent: nothing ever is */
+  readonly recorded?: (uuid: Uuid) => Promise<void>
 }
 
 export class Removals {
@@ -83,9 +85,11 @@ export class Removals {
 
   /** When, and what became of its worktree; null if there was nothing to remove. Errors: `CONFLICT` while another one works in there. */
   async #remove(process: Process): Promise<{ readonly at: number; readonly worktree: WorktreeEndView | null } | null> {
-    const { store, clock, sweeper, worktrees } = this.#parts
+    const { store, clock, sweeper, worktrees, recorded } = this.#parts
     worktrees.checkIdle(process)
     const at = clock.now().wall
+    // First, so that a daemon that is killed here leaves nothing that nobody would find.
+    await recorded?.(process.uuid)
     if (!(await store.remove(process.uuid, at))) return null
     sweeper.sweep()
     // A daemon that is killed here leaves a worktree without a process, which the next start salvages.

@@ -49,7 +49,7 @@ const REPORTS: { readonly [T in Report['type']]: Row<T> } = {
   usage: usageReported,
   measured,
   session: (work, process, { sessionId }) => (sessionId === process.sessionId ? 'ok' : said(work, process, { type: 'process.handle', handle: process.handle, sessionId })),
-  drained: (work, process) => (isPausing(process) ? said(work, process, { type: 'process.drained', inFlight: null }) : 'ok'),
+  drained,
   frozen: (work, process, { inFlight }) => (isSuspended(process) ? said(work, process, { type: 'process.frozen', inFlight }) : 'ok'),
   escalated: (work, process, { from, afterMs }) => (mayEscalate(process) ? said(work, process, { type: 'signal.escalated', from, to: 'SIGKILL', afterMs }) : 'late'),
   note: (work, process, { text }) => said(work, process, { type: 'process.note', text }),
@@ -82,6 +82,15 @@ function answerOf(permit: Permit): ReplyValue {
 
 function said(work: Work, process: Process, body: Parameters<Work['emit']>[1]): Ack {
   work.emit(process.uuid, body)
+  return 'ok'
+}
+
+/** What waits at the gateway is frozen there: its client would give up on the request, and goes on with it when it is thawed. */
+function drained(work: Work, process: Process): Ack {
+  if (!isPausing(process)) return 'ok'
+  const { uuid, pid, metered } = process
+  work.emit(uuid, { type: 'process.drained', inFlight: null })
+  if (metered) work.effect({ type: 'driver.pause', uuid, pid, freeze: true })
   return 'ok'
 }
 

@@ -27,7 +27,7 @@ describe("reeve's format", () => {
   test('everything that a file can say', () => {
     const text = front('name: tester', 'description: Writes tests', 'driver: native', 'model: openai/gpt-5', 'tools: [read, bash]', 'deny: write, edit', 'limits: { maxSteps: 9, timeout: 1h30m, budgetUsd: 0.5, budgetTokens: 1000 }', 'mcp: [github, { local: { command: ./server } }]', 'restart: permanent')
     expect(good(text)).toEqual({
-      name: 'tester', description: 'Writes tests', driver: 'native', command: null, format: null, permissions: null, mode: null, graceMs: null, model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
+      name: 'tester', description: 'Writes tests', driver: 'native', command: null, format: null, permissions: null, mode: null, gateway: null, graceMs: null, model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
       mcp: { names: ['github'], own: [{ name: 'local', source: '/p/file.md', kind: 'stdio', argv: ['./server'], env: {} }] },
       limits: { maxSteps: 9, timeoutMs: 5_400_000, budgetUsd: 0.5, budgetTokens: 1000 }, system: 'Be kind.', source: 'project', file: '/p/file.md',
       unsupported: ['restart is not supported yet'],
@@ -36,7 +36,7 @@ describe("reeve's format", () => {
 
   test('the least: the name is the file’s, all else the default', () => {
     expect(good('---\n---\n')).toEqual({
-      name: 'file', description: '', driver: 'native', command: null, format: null, permissions: null, mode: null, graceMs: null, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
+      name: 'file', description: '', driver: 'native', command: null, format: null, permissions: null, mode: null, gateway: null, graceMs: null, model: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {}, system: null, source: 'project', file: '/p/file.md', unsupported: [],
     })
   })
 

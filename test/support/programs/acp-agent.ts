@@ -35,6 +35,21 @@ interface Turn {
 /** What it can be told to do in a turn. The first one that gives a word ends it with that. */
 const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopReason | 'error' | void>>> = {
   say: ({ say }, text) => say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }),
+  // A call of a model as Anthropic's clients make it, repeated as long as it is told to come back; and what it finds in its environment.
+  model: async ({ say }, words) => {
+    const send = (): Promise<Response> => fetch(`${process.env['ANTHROPIC_BASE_URL']}/v1/messages`, {
+      method: 'POST', headers: { 'x-api-key': process.env['ANTHROPIC_API_KEY'] ?? '', 'content-type': 'application/json' }, body: JSON.stringify({ model: words, max_tokens: 4_000, stream: true }),
+    })
+    let answer = await send()
+    while (answer.status === 429) {
+      note(`429 ${await answer.text()}`)
+      answer = await send()
+    }
+    const text = await answer.text().catch(() => 'cut')
+    note(`model ${answer.status} ${text.length}`)
+    await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${answer.status} ${answer.ok ? text.length : text}` } })
+  },
+  env: ({ say }, name) => say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${name}=${process.env[name] ?? 'none'};` } }),
   think: ({ say }, text) => say({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } }),
   plan: ({ say }, text) => say({ sessionUpdate: 'plan', entries: text.split(',').map((content) => ({ content, priority: 'low', status: 'pending' })) }),
   usage: ({ say, sessionId }, text) => {

@@ -1,0 +1,158 @@
+// Agents of others whose models are called through the gateway of a real daemon: what they are given, what is counted, how a pause
+// and a budget hold them at the next call, and what is recorded. The agent speaks ACP, the provider is the model server.
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { HandClock } from '../support/clock.ts'
+import { testEnv } from '../support/env.ts'
+import { eventually } from '../support/living.ts'
+import { LocalDaemon, type LocalDaemonOptions } from '../support/local-daemon.ts'
+import { bodyOf, modelServer, type ModelServer, type ServedAnswer } from '../support/model-server.ts'
+import type { ProcessView, SpawnBody } from '../../src/api/views.ts'
+
+const PROGRAM = resolve(import.meta.dirname, '../support/programs/acp-agent.ts')
+const SECRET = 'sk-ant-a-key-that-nobody-may-see'
+const ANSWER: ServedAnswer = { text: 'hello', usage: { input: 100, output: 20, cacheRead: 30 } }
+const LENGTH = bodyOf(ANSWER, '/v1/messages').toString().length
+
+let daemon: LocalDaemon
+let server: ModelServer
+let log: string
+
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+async function open(answers: Parameters<typeof modelServer>[0], options: LocalDaemonOptions = {}, gateway = 'on'): Promise<void> {
+  server = await modelServer(answers)
+  daemon = await LocalDaemon.start(options)
+  log = join(daemon.work, 'agent.log')
+  const dir = join(daemon.work, '.reeve/agents')
+  await mkdir(dir, { recursive: true })
+  const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, 'resume']
+  await writeFile(join(dir, 'coder.md'), `---\ndriver: acp\ncommand: ${JSON.stringify(command)}\ngateway: ${gateway}\n---\n`)
+}
+
+/** Its key, and where its provider is, are in the environment of whoever starts it. */
+function start(intent: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+  return daemon.spawn({ agent: 'coder', intent, env: testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url, OPENAI_API_KEY: 'sk-another-key-of-a-provider' }), ...body })
+}
+
+const said = async (): Promise<string> => readFile(log, 'utf8').catch(() => '')
+
+describe('an agent at the gateway', () => {
+  test('calls its model with a token, is counted by what the provider says, and sees no key', async () => {
+    await open([ANSWER, ANSWER])
+    const { uuid } = await start('model claude-sonnet-4-5\nmodel claude-sonnet-4-5\nenv ANTHROPIC_BASE_URL\nenv ANTHROPIC_API_KEY\nenv OPENAI_API_KEY\nusage 500 1000 9')
+    const view = await daemon.ended(uuid)
+    expect(view).toMatchObject({ status: 'completed', usage: { inputTokens: 200, outputTokens: 40, cacheReadTokens: 60, cacheWriteTokens: 0, estimated: false } })
+    // By the provider's price: what the agent says itself that it cost is not added.
+    expect(view.usage.costUsd).toBeGreaterThan(0)
+    expect(view.usage.costUsd).toBeLessThan(0.1)
+    expect(view.lastText).toContain(`200 ${LENGTH}`)
+    expect(view.lastText).toMatch(/ANTHROPIC_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/anthropic;ANTHROPIC_API_KEY=reeve-[\w-]{43};OPENAI_API_KEY=none;/)
+    expect(server.requests.map(({ path, headers }) => [path, headers['x-api-key']])).toEqual([['/v1/messages', SECRET], ['/v1/messages', SECRET]])
+    expect(JSON.stringify(await daemon.view(uuid))).not.toContain(SECRET)
+  })
+
+  test('that is paused in the middle of a turn is held at its next call, frozen, and goes on', async () => {
+    const first = Promise.withResolvers<void>()
+    await open([{ ...ANSWER, hangAfterBytes: 10, goOn: first.promise }, ANSWER])
+    const { uuid } = await start('model one\nmodel two')
+    await server.received(1)
+    await daemon.pause(uuid)
+    // The call that is paid for comes to its end.
+    first.resolve()
+    await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+    expect(await said()).toContain(`model 200 ${LENGTH}`)
+    expect(server.requests).toHaveLength(1)
+    expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', usage: { inputTokens: 100 } })
+    await daemon.resume(uuid)
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
+  })
+
+  test('that is paused for longer than its client would wait comes back to its call', async () => {
+    const clock = new HandClock()
+    const first = Promise.withResolvers<void>()
+    await open([{ ...ANSWER, hangAfterBytes: 10, goOn: first.promise }, ANSWER], { clock })
+    const { uuid } = await start('model one\nmodel two')
+    await server.received(1)
+    await daemon.pause(uuid)
+    first.resolve()
+    await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+    clock.wind(240_000)
+    await daemon.resume(uuid)
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
+    expect(await said()).toMatch(/429 .*rate_limit_error.*reeve holds process \d+: /)
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('whose budget is used up is held before the call, and goes on with more', async () => {
+    await open([{ ...ANSWER, usage: { input: 5_000, output: 900 } }, ANSWER])
+    const { uuid } = await start('model one\nmodel two', { limits: { budgetTokens: 6_000 } })
+    const held = await daemon.untilSo(uuid, ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'budget'))
+    expect([server.requests.length, held.usage.inputTokens + held.usage.outputTokens]).toEqual([1, 5_900])
+    await daemon.resume(uuid, { limits: { budgetTokens: 60_000 } })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
+    // The answer may be no longer than the rest of the first budget buys: the first call asked for 4,000 of 6,000 and got them.
+    expect(server.requests.map(({ body }) => body['max_tokens'])).toEqual([4_000, 4_000])
+  })
+
+  test('that is killed while it waits has nothing left at the gateway', async () => {
+    await open([{ hangAfterBytes: 0 }])
+    const { uuid } = await start('model one')
+    await server.received(1)
+    await daemon.signal(uuid, 'SIGKILL')
+    const view = await daemon.ended(uuid)
+    expect(view).toMatchObject({ status: 'stopped', usage: { estimated: true, outputTokens: 0 } })
+    expect(view.usage.inputTokens).toBeGreaterThan(0)
+    await server.requests[0]?.closed
+  })
+})
+
+describe('whether it is used', () => {
+  test('an agent that nobody knows is not led there unless it is asked for', async () => {
+    await open([], {}, 'auto')
+    const { uuid } = await start('env ANTHROPIC_API_KEY')
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+  })
+
+  test('off is off, whatever the agent says', async () => {
+    await open([])
+    const { uuid } = await start('env ANTHROPIC_API_KEY', { gateway: 'off' })
+    expect(await daemon.ended(uuid)).toMatchObject({ lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+  })
+
+  test('asked for without a key it does not start, and says why', async () => {
+    await open([])
+    const { uuid } = await start('say hello', { env: testEnv(daemon.work) })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'failed', exit: { error: expect.stringContaining('cannot be called through the gateway: no key of anthropic') } })
+  })
+
+  test('a plain command can be led there, and then a budget holds it', async () => {
+    await open([{ ...ANSWER, usage: { input: 5_000, output: 900 } }, ANSWER])
+    const script = join(daemon.work, 'call.mjs')
+    await writeFile(script, 'for (const model of ["one", "two"]) { const a = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", headers: { "x-api-key": process.env.ANTHROPIC_API_KEY }, body: JSON.stringify({ model, max_tokens: 2000 }) }); console.log(a.status, (await a.text()).length) }')
+    const argv = [process.execPath, script]
+    const env = testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url })
+    await expect(daemon.spawn({ argv, env, limits: { budgetTokens: 6_000 } })).rejects.toMatchObject({ code: 'INVALID' })
+    const { uuid } = await daemon.spawn({ argv, env, gateway: 'on', limits: { budgetTokens: 6_000 } })
+    await daemon.untilSo(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
+    expect(server.requests).toHaveLength(1)
+    await daemon.resume(uuid, { limits: { budgetTokens: 60_000 } })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
+  })
+})
+
+test('what is recorded is removed with the process', async () => {
+  await open([ANSWER], { config: 'gateway: { record: true }\n' })
+  const { uuid } = await start('model one')
+  await daemon.ended(uuid)
+  const dir = join(daemon.paths.state, 'gateway', uuid)
+  await eventually(() => readdirSync(dir).length === 2, 'the call is recorded')
+  await daemon.client.delete(`/v1/processes/${uuid}`)
+  expect(existsSync(dir)).toBe(false)
+})
