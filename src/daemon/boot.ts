@@ -16,14 +16,16 @@ interface BootParts {
   readonly container: Container
   readonly pipeline: Pipeline
   readonly diskFull: DiskFull
+  /** daemons of this home have died too often: what would come back by itself is held */
+  readonly crashLoop?: boolean
 }
 
 /** Errors: `DISK_FULL` or `UNAVAILABLE` when it cannot be written what the rows have become; then nothing has begun. */
-export async function bootAll({ table, container, pipeline, diskFull }: BootParts): Promise<void> {
+export async function bootAll({ table, container, pipeline, diskFull, crashLoop = false }: BootParts): Promise<void> {
   const rows = [...table.rows()]
   for (let i = 0; i < rows.length; i += AT_ONCE) {
     const found = await Promise.all(rows.slice(i, i + AT_ONCE).map(async (row) => ({ row, survivors: await endOld(container, row) })))
-    for (const { row, survivors } of found) pipeline.submit({ type: 'boot', uuid: row.uuid, survivors })
+    for (const { row, survivors } of found) pipeline.submit({ type: 'boot', uuid: row.uuid, survivors, ...(crashLoop ? { crashLoop } : {}) })
   }
   await pipeline.idle()
   if (diskFull.trouble) throw new KernelError('DISK_FULL', 'there is no room to write what has become of the processes')

@@ -27,6 +27,7 @@ import { Forks } from './forks.ts'
 import { pin } from './pins.ts'
 import { Removals } from './removals.ts'
 import { Reach } from './reach.ts'
+import { beginLife } from './lives.ts'
 import { lineage, resumable } from './resumable.ts'
 import { Reads } from './reads.ts'
 import { Settings } from './settings.ts'
@@ -58,7 +59,7 @@ export async function startDaemon({ paths, log, clock = systemClock }: DaemonOpt
   const ground = await openGround({ paths, log, clock }, stack)
   const engine = buildEngine(ground, await ground.store.load())
   stack.defer(() => engine.close())
-  await bootAll({ ...ground, ...engine })
+  await bootAll({ ...ground, ...engine, crashLoop: await beginLife(ground, stack) })
   // Before anything new can be planned: what is there now and belongs to nobody is of a daemon before this one.
   const swept = await engine.worktrees.sweep()
   stack.defer(() => swept.done)
@@ -117,6 +118,7 @@ class RunningDaemon implements Daemon {
   stop(drainMs: number = DRAIN_MS): Promise<void> {
     if (this.#drain) this.#drain.within(drainMs)
     else {
+      this.#engine.holdRestarts()
       this.#drain = new Drain({ ...this.#engine, clock: this.#ground.clock }, drainMs)
       this.#shutdown(this.#drain).then(this.#stopped.resolve, this.#stopped.reject)
     }

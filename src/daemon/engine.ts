@@ -3,6 +3,7 @@
 import { acpDriver } from '../drivers/acp/driver.ts'
 import { nativeDriver } from '../drivers/native/driver.ts'
 import { commandDriver } from '../drivers/command/command.ts'
+import { supervisorDriver } from '../drivers/supervisor.ts'
 import { v7 as uuidv7 } from 'uuid'
 import { Deadlines } from './deadlines.ts'
 import { DiskFull } from './disk-full.ts'
@@ -47,6 +48,8 @@ export interface Engine {
   readonly diskFull: DiskFull
   readonly sweeper: Sweeper
   readonly worktrees: Worktrees
+  /** What waits for its restart waits for the next daemon: nothing begins in one that drains. */
+  holdRestarts(): void
   /** Takes nothing more, finishes what waits, and ends all that runs without a word to the kernel. */
   close(): Promise<void>
 }
@@ -59,7 +62,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const keys = new Keys({ paths, container, settings, tmpDir })
   const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
   const { forNative } = settings
-  const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandDriver }
+  const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandDriver, supervisor: supervisorDriver }
   const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
   const sampler = new Sampler({ clock, get: (uuid) => table.get(uuid), tell: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
   const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, worktrees, log })
@@ -69,7 +72,10 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
     clock, log, get: (uuid) => table.get(uuid), config: () => settings.notifications(), lookup: async (name) => (await keys.locate(name, {}))?.value,
     run: (argv) => runProgram({ container, cwd: '/', tmpDir }, argv),
   })
-  const deadlines = new Deadlines(clock, (uuid) => submit({ type: 'tick', uuid }))
+  let drains = false
+  const deadlines = new Deadlines(clock, (uuid) => {
+    if (!drains || table.get(uuid)?.life.state !== 'created') submit({ type: 'tick', uuid })
+  })
   const diskFull = new DiskFull({ store, clock, submit, log, running: () => table.running() })
   const pipeline = new Pipeline({
     table, store, clock, log,
@@ -87,6 +93,9 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const sweeper = new Sweeper(store, log)
   return {
     table, feed, keys, gateways, monitor, notifier, pipeline, diskFull, sweeper, worktrees,
+    holdRestarts: () => {
+      drains = true
+    },
     close: async () => {
       deadlines.stop()
       monitor.stop()

@@ -101,18 +101,26 @@ export class Incarnations {
     const process = table.get(uuid)
     if (!process) return
     const containment = this.#intent(process)
-    const begin = (missingKeys: readonly string[]): void => {
+    const begin = (missingKeys: readonly string[], kin: readonly Process[] = []): void => {
       // It may have ended while its keys were looked for; then nobody would forget them.
-      if (table.get(uuid)) this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys, ...(gateways.decide(process)?.on ? { metered: true } : {}) })
+      if (table.get(uuid)) this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys, ...(gateways.decide(process)?.on ? { metered: true } : {}), ...(kin.length > 0 ? { kin } : {}) })
       else keys.forget(uuid)
     }
-    keys.of(process).then(
-      ({ missing }) => begin(missing),
+    Promise.all([keys.of(process), this.#kin(process)]).then(
+      ([{ missing }, kin]) => begin(missing, kin),
       (error: unknown) => {
         log(`keys of process ${pid}`, error)
         begin(process.spec.credentials)
       },
     )
+  }
+
+  /** The children of a supervisor that have ended: their rows are not in the table. */
+  async #kin({ supervision }: Process): Promise<readonly Process[]> {
+    const { table, store } = this.#parts
+    const ended = (supervision?.children ?? []).filter(({ uuid }) => !table.get(uuid))
+    const rows = await Promise.all(ended.map(({ uuid }) => store.process(uuid)))
+    return rows.filter((row) => row !== undefined)
   }
 
   /** What was asked for may work no more: then another owns the process, until it has said so and ended (`#open`). */

@@ -61,6 +61,11 @@ export function letBegin(work: Work, { uuid, pid }: Process, delayMs: number): v
   if (delayMs === 0) work.effect({ type: 'start', uuid, pid })
 }
 
+/** It waits for its time, or for its supervisor. */
+export function waitsForRestart({ life, restart }: Process): boolean {
+  return life.state === 'created' && restart !== undefined && (restart.at === null || restart.dueMono !== null)
+}
+
 /** Its wait may be over. */
 export function beginIfDue(work: Work, { uuid, pid, restart }: Process): void {
   if (restart === undefined || restart.dueMono === null || restart.dueMono > work.now.mono) return

@@ -7,7 +7,7 @@ import { isPersonHold, mayRelease } from './holds.ts'
 import { continueObstacle } from './modes.ts'
 import { release } from './pausing.ts'
 import { checkReviver, permitted } from './permitting.ts'
-import { askAgain, findParent, letBegin } from './restarting.ts'
+import { askAgain, findParent, letBegin, waitsForRestart } from './restarting.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
 import { forgive, isSupervisor } from './supervising.ts'
@@ -49,11 +49,11 @@ function alreadyRuns(work: Work, process: Process, input: Resume): void {
 }
 
 /** Whoever asks waits for no backoff. */
-function beginNow(work: Work, { uuid, life, restart }: Process): number {
-  if (life.state !== 'created' || !restart) return 0
-  const waits = restart.at === null || restart.dueMono !== null
-  if (waits) letBegin(work, work.need(uuid), 0)
-  return waits ? 1 : 0
+function beginNow(work: Work, { uuid }: Process): number {
+  const process = work.need(uuid)
+  if (!waitsForRestart(process)) return 0
+  letBegin(work, process, 0)
+  return 1
 }
 
 function wakeUp(work: Work, process: Process, input: Resume): void {

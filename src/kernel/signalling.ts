@@ -39,7 +39,7 @@ export function signal(work: Work, input: InputOf<'signal'>): void {
   const reached = input.subtree ? livingSubtree(work, target.uuid) : [target]
   const { signal: name, by, graceMs, freeze } = input
   const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null, ...viaOf(input) }
-  const goOn = ends(name, target) && !input.subtree ? livingChildren(work, target.uuid).length : 0
+  const goOn = ends(name, target) && !input.subtree && !isSupervisor(target) ? livingChildren(work, target.uuid).length : 0
   // What a supervisor keeps has heard of it before its supervisor would stop it by itself.
   const order = reached.some(isSupervisor) ? reached.toReversed() : reached
   for (const { uuid, spec } of order) deliver(work, uuid, { ...delivery, graceMs: graceMs ?? patience(spec, input.leastGraceMs) })

@@ -17,7 +17,7 @@ import { recordRefusal } from './permitting.ts'
 import { upTo } from './ranges.ts'
 import { comeBackHeld, wakeDue } from './rate-limits.ts'
 import { reap, terminate } from './release.ts'
-import { beginIfDue } from './restarting.ts'
+import { beginIfDue, waitsForRestart } from './restarting.ts'
 import { report } from './reporting.ts'
 import { resume } from './resuming.ts'
 import { deliverPending, handle, mask, signal } from './signalling.ts'
@@ -98,6 +98,8 @@ function holdAll(work: Work, input: InputOf<'hold'>): void {
   for (const uuid of running) {
     const process = work.get(uuid)
     const added: Hold = { reason: input.reason, by: 'system', at: work.now.wall }
+    // A restart that waits has nothing to drain, and the next daemon knows how long it is to wait.
+    if (input.reason === 'daemon-shutdown' && process && waitsForRestart(process)) continue
     if (process?.life.state === 'created') beginHeld(work, process, added)
     else if (process?.life.state === 'running' && !process.life.stopping) hold(work, uuid, added, false)
   }

@@ -9,6 +9,7 @@ import type { Process, Uuid } from '../kernel/types.ts'
 import { readCollectable, readForks, readSize } from './collect.ts'
 import { Writer } from './commit.ts'
 import { storeError } from './errors.ts'
+import { beginLife, endLife } from './lives.ts'
 import { readAll, readFacts, readSince, readTail, skimFacts } from './journal.ts'
 import { releaseReserve, restoreReserve } from './reserve.ts'
 import { findRow } from './records.ts'
@@ -181,6 +182,14 @@ class SqliteStore implements Store {
 
   async tombstone(ref: string): Promise<Tombstone | undefined> {
     return guard(`The reference ${ref}`, () => findTombstone(this.#sql, ref))
+  }
+
+  async beginLife(at: number): Promise<readonly number[]> {
+    return guard('The start of the daemon', () => beginLife(this.#db, at))
+  }
+
+  async endLife(): Promise<void> {
+    guard('The end of the daemon', () => endLife(this.#db))
   }
 
   async releaseReserve(): Promise<boolean> {

@@ -174,6 +174,10 @@ export interface Store extends AsyncDisposable {
   sweep(): Promise<boolean>
   /** the removed process that a reference means, in the order of `find`; the newest of several */
   tombstone(ref: string): Promise<Tombstone | undefined>
+  /** A daemon begins: gives the wall times in ms at which one was found to have died, newest first, three at most. */
+  beginLife(at: number): Promise<readonly number[]>
+  /** The daemon ends in good order. */
+  endLife(): Promise<void>
   /** Gives up the reserve file so that one more commit fits on a full disk; false if there is none left. */
   releaseReserve(): Promise<boolean>
   /** Makes the reserve file again; false while there is no room for it. */

@@ -220,7 +220,7 @@ test('a supervisor that is stopped stops its children first; resumed, it finds t
     a.4 signal.sent SIGTERM by agent:s: default
     a.5 process.stopping SIGTERM by agent:s -> 143 SIGTERM from agent:s
       -> driver.stop a#2 SIGTERM 300
-      -> done, 1 affected, 1 children go on
+      -> done, 1 affected
       == s stopping
       == a stopping
     > released a
@@ -258,7 +258,7 @@ test('an end that would only come again is held, and forgiven when a person resu
   `)).toMatchInlineSnapshot(`
     "
     > report a exited 1 error=401
-    s.6 child.spent
+    s.6 child.spent a turns 1
     a.4 process.exited 1 401 (agent)
     s.7 child.exited a 1 401
       -> release cancel a#2
@@ -371,30 +371,29 @@ test('a daemon that died too often holds what it would bring back', () => {
       -> release remove s#2
       == s suspended
     > boot x crashloop
-    s.11 child.spent
+    s.11 child.spent x turns 1
     x.5 process.exited 1 interrupted (daemon)
     x.6 process.reaped
     x.7 process.resumed #8 by agent:s from step 0: restart 0 waits anew after interrupted
     x.8 process.reparented to s
-    x.9 process.started unattached
-    x.10 process.held daemon-crash/system
-    s.12 child.suspended x daemon-crash/system
       -> release channel x#3
       -> release context x#3
       -> release remove x#3
-      == x suspended
+      == x pending
     > boot d crashloop
     d.7 process.started unattached
     d.8 process.held daemon-crash/system
       == d suspended
     > resume s
-    s.13 process.released daemon-crash/system
+    s.12 process.released daemon-crash/system
       -> start s#7
       -> done, 1 affected
       == s starting
     > start s
-    s.14 process.attached
+    s.13 process.attached
+    x.9 restart.due now
       -> driver.start s#7
+      -> start x#8
     "
   `)
 })

@@ -87,6 +87,8 @@ export class FaultyStore implements Store {
   remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
   stage(): Staging { return this.#inner.stage() }
 
+  beginLife(at: number): ReturnType<Store['beginLife']> { return this.#inner.beginLife(at) }
+  endLife(): ReturnType<Store['endLife']> { return this.#inner.endLife() }
   sweep(): ReturnType<Store['sweep']> { return this.#inner.sweep() }
   tombstone(ref: string): ReturnType<Store['tombstone']> { return this.#inner.tombstone(ref) }
   verify(): ReturnType<Store['verify']> { return this.#inner.verify() }

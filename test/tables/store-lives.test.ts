@@ -1,0 +1,29 @@
+// What a store remembers of how its daemons ended.
+import { expect, test } from 'vitest'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { tempDir } from '../support/tmp.ts'
+
+test('a start without an orderly end before it finds a death; three are remembered, newest first', async () => {
+  await using dir = await tempDir()
+  const begin = async (at: number): Promise<readonly number[]> => {
+    await using store = await openSqliteStore({ dir: dir.path })
+    return await store.beginLife(at)
+  }
+  expect(await begin(10)).toEqual([])
+  expect(await begin(20)).toEqual([20])
+  expect(await begin(30)).toEqual([30, 20])
+  expect(await begin(40)).toEqual([40, 30, 20])
+  expect(await begin(50)).toEqual([50, 40, 30])
+})
+
+test('an orderly end is no death, and forgets none', async () => {
+  await using dir = await tempDir()
+  await using store = await openSqliteStore({ dir: dir.path })
+  await store.beginLife(10)
+  expect(await store.beginLife(20)).toEqual([20])
+  await store.endLife()
+  expect(await store.beginLife(30)).toEqual([20])
+  await store.endLife()
+  expect(await store.beginLife(40)).toEqual([20])
+  expect(await store.verify()).toEqual([])
+})
