@@ -10,6 +10,7 @@ import type { HeartbeatView } from './api/heartbeat-views.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/history-views.ts'
 import type { LineageView, ResumablesView } from './api/resume-views.ts'
 import type { LogLine } from './api/log-lines.ts'
+import type { UsageBy, UsageReportView } from './api/usage-views.ts'
 import type { Handler, Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
@@ -17,6 +18,7 @@ export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } f
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/heartbeat-views.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/resume-views.ts'
 export type { LogLine } from './api/log-lines.ts'
+export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api/usage-views.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
@@ -87,6 +89,8 @@ const POLL_MS = 60_000
 const VERIFY_MS = 3_600_000
 /** How long a collection, an export or an import may take, in ms. */
 const GC_MS = 3_600_000
+/** How long the first look at what a large store has used may take. */
+const USAGE_MS = 600_000
 /** How long the user's command may take to give keys. */
 const KEYS_MS = 60_000
 
@@ -296,10 +300,17 @@ export class Reeve implements AsyncDisposable {
     return this.#client.get(`${at(ref)}/logs`, query, { signal })
   }
 
-  /** What a process and all that descend from it have used, the ended ones too; without `ref` all processes. Of the dead the 10,000 newest count. */
+  /** What a process and all that descend from it have used, the ended ones too (of these the 10,000 newest); without `ref` all processes, the removed ones too. */
   async usage(ref?: string, options: CallOptions = {}): Promise<UsageSum> {
-    const root = ref === undefined ? null : (await this.get(ref, options)).uuid
+    if (ref === undefined) return (await this.usageReport(options)).total
+    const root = (await this.get(ref, options)).uuid
     return sumOf(root, await this.list({ all: true, fields: ['uuid', 'parentUuid', 'usage'], ...options }))
+  }
+
+  /** What all processes have used, the removed ones too, by `agent` (default), `model`, `day` or `tree`, since a time (wall ms, or ISO 8601; whole hours). */
+  usageReport(options: CallOptions & { by?: UsageBy | undefined; since?: number | string | undefined } = {}): Promise<UsageReportView> {
+    const { signal, ...query } = options
+    return this.#client.get('/v1/usage', query, { signal, extraMs: USAGE_MS })
   }
 
   /** The agents that there are for a directory (default: this program's), whether each could run with this program's keys, and the files that cannot be used. */
@@ -348,11 +359,11 @@ export class Reeve implements AsyncDisposable {
   }
 }
 
-/** Adds up what descends from `root` (null: everything). */
-function sumOf(root: string | null, processes: readonly Pick<ProcessView, 'uuid' | 'parentUuid' | 'usage'>[]): UsageSum {
+/** Adds up `root` and what descends from it. */
+function sumOf(root: string, processes: readonly Pick<ProcessView, 'uuid' | 'parentUuid' | 'usage'>[]): UsageSum {
   const children = Map.groupBy(processes, ({ parentUuid }) => parentUuid)
-  const wanted = processes.filter(({ uuid }) => root === null || uuid === root)
-  if (root !== null) for (const { uuid } of wanted) wanted.push(...(children.get(uuid) ?? []))
+  const wanted = processes.filter(({ uuid }) => uuid === root)
+  for (const { uuid } of wanted) wanted.push(...(children.get(uuid) ?? []))
   const add = (field: 'steps' | 'costUsd' | `${'input' | 'output' | 'cacheRead' | 'cacheWrite'}Tokens`): number => wanted.reduce((sum, { usage }) => sum + usage[field], 0)
   return {
     processes: wanted.length,

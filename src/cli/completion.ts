@@ -103,6 +103,7 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'KIND': return (await import('./verbs/run.ts')).CONTAINMENTS.map((one) => [one, ''])
     case 'MODE': return (await import('./verbs/run.ts')).GATEWAY_MODES.map((one) => [one, ''])
     case 'POLICY': return (await import('./verbs/run.ts')).PERMISSIONS.map((one) => [one, ''])
+    case 'GROUP': return (await import('./verbs/usage.ts')).GROUPINGS.map((one) => [one, ''])
     case 'WHAT': return (await import('./verbs/wait.ts')).WAITABLE.map((one) => [one, ''])
     case 'VALUE': return ofKind(KIND_OF_KEY[words.at(-1) ?? ''] ?? '', verb, [])
     case 'PROVIDER/NAME':

@@ -6,6 +6,7 @@ import { HEARTBEAT } from './heartbeat-row.ts'
 import { HISTORY } from './history-rows.ts'
 import { RESUMES } from './resume-rows.ts'
 import { PS } from './ps-row.ts'
+import { USAGE } from './usage-row.ts'
 import type { Reeve } from '../index.ts'
 
 /** All that a verb is given. */
@@ -245,6 +246,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     load: () => import('./verbs/rm.ts'),
   },
   ...HISTORY,
+  ...USAGE,
   wait: {
     summary: 'Wait for processes',
     usage: ['reeve wait [--for exited|ready|suspended|waiting] [--any] [--timeout D] P...'],

@@ -33,6 +33,7 @@ import { Reads } from './reads.ts'
 import { Settings } from './settings.ts'
 import { Specs } from './specs.ts'
 import { iso } from './times.ts'
+import { usageReport } from './usage-report.ts'
 import { VERSION } from './version.ts'
 import { Waiter } from './waiter.ts'
 import type { DaemonView } from '../api/views.ts'
@@ -165,6 +166,7 @@ class RunningDaemon implements Daemon {
       waiter,
       past: { resumable: (query) => resumable({ table, store }, query), lineage: (ref) => lineage({ table, store, reads }, ref) },
       removals, collector,
+      usage: (query) => usageReport({ store, reads }, query),
       archive: new Archive({ store, pipeline, clock, sweeper, get: (uuid) => reads.get(uuid), find: (uuid) => reads.find(uuid), gc: () => settings.gc(), reading: (ref, work) => removals.reading(ref, work) }),
       pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),

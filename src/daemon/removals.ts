@@ -6,6 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../kernel/errors.ts'
 import { iso } from './times.ts'
+import { caughtUp } from './usage-report.ts'
 import type { RemovedView, WorktreeEndView } from '../api/views.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
@@ -14,7 +15,7 @@ import type { Worktrees } from './worktrees.ts'
 
 interface RemovalsParts {
   readonly reads: { resolve(ref: string): Promise<Process>; get(uuid: Uuid): Promise<Process> }
-  readonly store: Pick<Store, 'remove'>
+  readonly store: Pick<Store, 'account' | 'remove'>
   readonly clock: Clock
   readonly sweeper: Pick<Sweeper, 'sweep'>
   readonly worktrees: Pick<Worktrees, 'checkIdle' | 'remove'>
@@ -87,6 +88,8 @@ export class Removals {
   async #remove(process: Process): Promise<{ readonly at: number; readonly worktree: WorktreeEndView | null } | null> {
     const { store, clock, sweeper, worktrees, recorded } = this.#parts
     worktrees.checkIdle(process)
+    // In pieces: what it used stays counted when it is gone.
+    await caughtUp(store)
     const at = clock.now().wall
     // First, so that a daemon that is killed here leaves nothing that nobody would find.
     await recorded?.(process.uuid)

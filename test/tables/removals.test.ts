@@ -20,7 +20,7 @@ const dead = (uuid: string): Process => {
 describe('the door', () => {
   const door = (): Removals => {
     const reads = { resolve: async (ref: string) => dead(ref), get: async (uuid: string) => dead(uuid) }
-    return new Removals({ reads, store: { remove: async () => true }, clock: new HandClock(), sweeper: { sweep: () => {} }, worktrees })
+    return new Removals({ reads, store: { account: async () => false, remove: async () => true }, clock: new HandClock(), sweeper: { sweep: () => {} }, worktrees })
   }
 
   test('lets one through at a time, in the order of their coming, also behind one that failed', async () => {

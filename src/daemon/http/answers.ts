@@ -7,6 +7,7 @@ import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
 import { heartbeatAnswers } from './heartbeat-answers.ts'
 import { historyAnswers } from './history-answers.ts'
+import { usageAnswers } from './usage-answers.ts'
 import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
@@ -129,6 +130,7 @@ export const answers = {
   processes: z.object({ version, processes: z.array(someOfProcess) }),
   steps: z.object({ version, steps: z.array(step) }),
   logs: z.object({ version, lines: z.array(line), cursor: count.describe('events after it are not in the lines yet') }),
+  ...usageAnswers,
   waited: z.object({ version, process, timedOut: z.boolean() }),
   steered: of<SteerView>()(z.object({
     version, affected: count.describe('how many processes the request reached'), process,

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../../api/views.ts'
 import type { HeartbeatView } from '../../api/heartbeat-views.ts'
 import type { LineageView, ResumablesView } from '../../api/resume-views.ts'
+import type { UsageReportView } from '../../api/usage-views.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { Uuid } from '../../kernel/types.ts'
@@ -16,6 +17,7 @@ import type { Feed } from '../feed.ts'
 import type { Operations } from '../operations.ts'
 import type { Reads } from '../reads.ts'
 import type { Removals } from '../removals.ts'
+import type { UsageQuery } from '../usage-report.ts'
 import type { Waiter } from '../waiter.ts'
 import type { Answers } from './answers.ts'
 
@@ -28,6 +30,7 @@ export interface RoutesParts {
   readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
   readonly reads: Reads
   readonly past: { resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>; lineage(ref: string): Promise<LineageView> }
+  readonly usage: (query: UsageQuery) => Promise<UsageReportView>
   readonly feed: Feed
   readonly store: Store
   readonly waiter: Waiter

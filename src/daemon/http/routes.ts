@@ -3,6 +3,7 @@
 import { clientOf, route, type Route, type RoutesParts } from './route.ts'
 import { HISTORY } from './history-routes.ts'
 import { RESUMES } from './resume-routes.ts'
+import { USAGE } from './usage-routes.ts'
 import { goneSignal, stream } from './stream.ts'
 import * as schemas from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
@@ -129,7 +130,7 @@ const DAEMON: readonly Route[] = [
   }),
 ]
 
-export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...RESUMES, ...STREAMS, ...DAEMON]
+export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...RESUMES, ...USAGE, ...STREAMS, ...DAEMON]
 
 export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
   for (const { method, path, query, body, status, handle } of ROUTES) {

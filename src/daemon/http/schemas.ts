@@ -115,6 +115,7 @@ export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: 
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
 export const eventsQuery = z.strictObject({
   after: count(Number.MAX_SAFE_INTEGER).optional(),
+export const usageQuery = z.strictObject({ by: z.enum(['agent', 'model', 'day', 'tree']).default('agent'), since: instant.optional() })
   since: instant.optional(),
   follow: flag.optional(),
   live: flag.optional(),

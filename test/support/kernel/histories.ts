@@ -65,6 +65,7 @@ export class Histories {
         this.counts.pieces += 1
         return core.store.sweep()
       },
+      account: () => core.store.account(),
     }
     const get = (uuid: Uuid): Promise<Process> => this.#get(core, uuid)
     const sweeper = new Sweeper(store, (words, error) => this.#parts.broken('defect', `${words}: ${String(error)}`))
