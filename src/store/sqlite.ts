@@ -16,8 +16,8 @@ import { findRow } from './records.ts'
 import { findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
 import type { Finder } from './places.ts'
 import { Remover } from './remove.ts'
-import { PAGE_BYTES, openDatabase } from './schema.ts'
 import { Intake, Spent, readSpent } from './spent.ts'
+import { PAGE_BYTES, openDatabase } from './schema.ts'
 import { Stage } from './staging.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
@@ -60,8 +60,8 @@ class SqliteStore implements Store {
   readonly #writer: Writer
   readonly #finder: Finder
   readonly #remover: Remover
-
   readonly #spent: Spent
+
   constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
     this.#dir = dir
     this.#log = log
@@ -70,8 +70,8 @@ class SqliteStore implements Store {
     this.#writer = new Writer(db, this.#sql)
     this.#finder = { sql: this.#sql, lines: this.#writer.lines }
     this.#remover = new Remover(db, this.#sql, this.#writer.heads)
-  }
     this.#spent = new Spent(db, this.#sql)
+  }
 
   async commit(commit: Commit): Promise<void> {
     guard('The commit', () => this.#writer.write(commit))
@@ -152,7 +152,6 @@ class SqliteStore implements Store {
     return guard('The size of the store', () => readSize(this.#sql, PAGE_BYTES))
   }
 
-  async remove(uuid: Uuid, at: number): Promise<boolean> {
   async account(): Promise<boolean> {
     return guard('The table of what was used', () => this.#spent.catchUp(this.#writer.counters.cursor))
   }
@@ -161,6 +160,7 @@ class SqliteStore implements Store {
     return guard('The table of what was used', () => readSpent(this.#sql, page))
   }
 
+  async remove(uuid: Uuid, at: number): Promise<boolean> {
     return guard(`The removal of ${uuid}`, () => {
       while (this.#spent.catchUp(this.#writer.counters.cursor));
       return this.#remover.remove(uuid, at)
