@@ -48,6 +48,12 @@ function barredBy({ elsewhere, login }: KnownClient, { gateway }: Kind): string 
   return elsewhere ?? (gateway === 'on' ? undefined : login)
 }
 
+/** As a start says it, and the journal keeps it. */
+export function startWith(decision: Decision): { readonly metered?: true; readonly direct?: string } {
+  if (decision === null) return {}
+  return decision.on ? { metered: true } : { direct: decision.why }
+}
+
 export class Gateways {
   readonly #parts: GatewaysParts
   #gateway: Promise<Gateway> | null = null
@@ -61,7 +67,8 @@ export class Gateways {
     if (!isExternal(spec) && !isPlainCommand(spec)) return null
     const client = clientOf(spec)
     if (spec.gateway === 'off') return { on: false, why: 'as asked for' }
-    if (client === null && spec.gateway !== 'on') return isExternal(spec) ? { on: false, why: 'how this agent is told another address is not known' } : null
+    // Of an agent that nobody knows there is nothing to tell.
+    if (client === null && spec.gateway !== 'on') return null
     const barred = client ? barredBy(client, spec) : undefined
     if (barred !== undefined) return { on: false, why: barred }
     const names = gatewayProviders(spec)

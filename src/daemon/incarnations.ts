@@ -11,7 +11,7 @@ import type { ContainmentIntent, DriverName, Pid, Process, Sender, Uuid } from '
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import type { Feed } from './feed.ts'
-import type { Gateways } from './gateways.ts'
+import { startWith, type Gateways } from './gateways.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Sampler } from './sampler.ts'
@@ -103,7 +103,7 @@ export class Incarnations {
     const containment = this.#intent(process)
     const begin = (missingKeys: readonly string[], kin: readonly Process[] = []): void => {
       // It may have ended while its keys were looked for; then nobody would forget them.
-      if (table.get(uuid)) this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys, ...(gateways.decide(process)?.on ? { metered: true } : {}), ...(kin.length > 0 ? { kin } : {}) })
+      if (table.get(uuid)) this.#pipe.submit({ type: 'start', uuid, pid, containment, missingKeys, ...startWith(gateways.decide(process)), ...(kin.length > 0 ? { kin } : {}) })
       else keys.forget(uuid)
     }
     Promise.all([keys.of(process), this.#kin(process)]).then(

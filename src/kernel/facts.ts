@@ -90,8 +90,8 @@ export type FactBody =
   /** the first fact of a fork: all that it goes on with stands here, so that its state needs no fact of the origin */
   | { readonly type: 'process.forked'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender; readonly origin: Origin; readonly state: ForkState }
   | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender }
-  | { readonly type: 'process.started'; readonly mono: number; readonly attached: boolean; readonly containment: ContainmentIntent | null; readonly metered?: true }
-  | { readonly type: 'process.attached'; readonly containment: ContainmentIntent | null; readonly metered?: true }
+  | { readonly type: 'process.started'; readonly mono: number; readonly attached: boolean; readonly containment: ContainmentIntent | null; readonly metered?: true; readonly direct?: string }
+  | { readonly type: 'process.attached'; readonly containment: ContainmentIntent | null; readonly metered?: true; readonly direct?: string }
   | { readonly type: 'process.handle'; readonly handle: OsHandle | null; readonly sessionId?: string }
   | { readonly type: 'process.ready'; readonly turn: number; readonly outcome?: 'ok' | 'error' | 'interrupted'; readonly result?: string; readonly error?: string }
   | { readonly type: 'process.working'; readonly turn: number; readonly message: string | null }

@@ -302,14 +302,14 @@ function settled(process: Process, { settled: isSettled }: { readonly settled?: 
   return isSettled ? { ...process, settled: spentBy(process) } : process
 }
 
-function meteredAs({ metered }: { readonly metered?: true }): { readonly metered?: true } {
-  return metered ? { metered } : {}
+function meteredAs({ metered, direct }: Pick<Process, 'metered' | 'direct'>): Pick<Process, 'metered' | 'direct'> {
+  return { ...(metered ? { metered } : {}), ...(direct === undefined ? {} : { direct }) }
 }
 
 /** Whether its calls go through the gateway is said at each start. */
 function unmetered(process: Process): Process {
-  if (process.metered === undefined) return process
-  const { metered: _, ...rest } = process
+  if (process.metered === undefined && process.direct === undefined) return process
+  const { metered: _, direct: _direct, ...rest } = process
   return rest
 }
 

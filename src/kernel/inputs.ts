@@ -17,7 +17,7 @@ interface Request {
 export type InputBody =
   | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
   /** the daemon is about to start it: `containment` is the intent, recorded before anything is made; `kin` are the rows of a supervisor's children that have ended */
-  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[]; readonly kin?: readonly Process[]; readonly metered?: true }
+  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[]; readonly kin?: readonly Process[]; readonly metered?: true; readonly direct?: string }
   | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean; readonly via?: string })
   | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
   /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on */

@@ -83,11 +83,11 @@ function waitForKeys(work: Work, process: Process, missing: readonly string[]): 
   work.emit(process.uuid, { type: 'process.note', text: `needs ${missing.join(', ')}` })
 }
 
-type Beginning = Pick<InputOf<'start'>, 'containment' | 'metered'>
+type Beginning = Pick<InputOf<'start'>, 'containment' | 'metered' | 'direct'>
 
-function begin(work: Work, process: Process, { containment, metered }: Beginning): void {
+function begin(work: Work, process: Process, { containment, metered, direct }: Beginning): void {
   if (inheritedHolds(work, process).length > 0) return beginHeld(work, process)
-  work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: true, containment, ...(metered ? { metered } : {}) })
+  work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: true, containment, ...(metered ? { metered } : {}), ...(direct === undefined ? {} : { direct }) })
   closeSummary(work, process)
   closeOpenWork(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })
@@ -103,8 +103,8 @@ export function beginHeld(work: Work, process: Process, ...own: readonly Hold[])
 }
 
 /** A placeholder gets its driver: its calls that may have begun were closed when it came back. */
-function attach(work: Work, process: Process, { containment, metered }: Beginning): void {
-  work.emit(process.uuid, { type: 'process.attached', containment, ...(metered ? { metered } : {}) })
+function attach(work: Work, process: Process, { containment, metered, direct }: Beginning): void {
+  work.emit(process.uuid, { type: 'process.attached', containment, ...(metered ? { metered } : {}), ...(direct === undefined ? {} : { direct }) })
   closeSummary(work, process)
   closeModelCall(work, process.uuid)
   work.effect({ type: 'driver.start', uuid: process.uuid, pid: process.pid })

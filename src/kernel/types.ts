@@ -505,6 +505,8 @@ export interface Process {
   readonly calls?: readonly OpenModelCall[]
   /** its calls go through the gateway, which counts them: what it says itself of tokens and money does not count */
   readonly metered?: true
+  /** why they do not, of an agent that could or was to; in words */
+  readonly direct?: string
   /** limits whose soft mark it has passed, each told once */
   readonly warned?: readonly LimitName[]
   /** of one that is held: the call that no budget has room for */

@@ -18,8 +18,8 @@ function complete<const L extends Layout>(layout: L & ([Missing<L>] extends [nev
 
 const LAYOUT = complete({
   'process.spawned': [1, 'pid', 'spec', 'parentUuid', 'depth', 'by'],
-  'process.started': [2, 'mono', 'attached', 'containment', 'metered?'],
-  'process.attached': [3, 'containment', 'metered?'],
+  'process.started': [2, 'mono', 'attached', 'containment', 'metered?', 'direct?'],
+  'process.attached': [3, 'containment', 'metered?', 'direct?'],
   'process.handle': [4, 'handle', 'sessionId?'],
   'process.ready': [5, 'turn', 'outcome?', 'result?', 'error?'],
   'process.working': [6, 'turn', 'message'],
