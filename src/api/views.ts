@@ -51,6 +51,22 @@ export interface UsageView extends Omit<Usage, 'cpuTimeMs' | 'rssBytes' | 'peakR
 /** What a list can be asked for instead of all of `usage`: it is most of a row. */
 export type UsageField = `usage.${'costUsd' | 'inputTokens' | 'unpriced'}`
 
+/** `yes`: whatever it tries; `asked`: where its agent asks before it acts; `part`: not for all that it has; `no`. */
+export type HeldView = 'yes' | 'asked' | 'part' | 'no'
+
+/** What it may do; null: not limited. `mcp`: the names of the MCP servers that it may use. `notes`: what is limited and does not hold, in words. */
+export interface CapabilitiesView {
+  tools: string[] | null
+  deny: string[]
+  mcp: string[]
+  paths: { read: string[] | null; write: string[] | null }
+  network: 'on' | 'off'
+  signals: 'none' | 'children' | 'subtree'
+  spawns: string[] | null
+  enforced: { tools: HeldView; paths: HeldView; network: HeldView }
+  notes: string[]
+}
+
 export interface ProcessView {
   uuid: string
   pid: number
@@ -110,8 +126,7 @@ export interface ProcessView {
   usage: UsageView
   subtreeUsage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd: number; steps: number }
   limits: Limits
-  /** `mcp`: the names of the MCP servers that it may use */
-  capabilities: { tools: string[] | null; deny: string[]; mcp: string[] }
+  capabilities: CapabilitiesView
   children: string[]
   pinned: boolean
   /** what the NOTE column says */
@@ -165,7 +180,9 @@ export interface SpawnBody {
   worktree?: boolean
   parent?: string
   interactive?: boolean
+  /** names of tools, `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`, `signal`: what it may, in place of what its agent says */
   allow?: string[]
+  /** names of tools, `network`, `spawn`, `signal` */
   deny?: string[]
   containment?: ContainmentKind | 'auto'
   limits?: Limits
@@ -200,6 +217,11 @@ export interface ResumeBody {
   model?: string
   effort?: Effort
   limits?: Limits
+  /** what is added to limits that it has */
+  raise?: { [L in LimitName]?: number }
+  /** what it may beside what it might already, in the words of a spawn; never more than its parent while that lives */
+  allow?: string[]
+  deny?: string[]
   /** makes a new process that goes on from the history of this one, which stays as it is */
   fork?: boolean
   /** the step after which a fork goes on: from 0 to the last whole one */

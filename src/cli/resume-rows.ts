@@ -19,6 +19,8 @@ const OVERRIDES: Flags = {
   effort: text('LEVEL', 'how hard it shall think from now on'),
   name: text('NAME', 'call it so from now on'),
   cwd: text('DIR', 'let it work in this directory'),
+  allow: list('X', 'let it do this beside what it may, in the words of `reeve run`; never more than its parent, while that lives'),
+  deny: list('X', 'what it may not from now on: tools, network, spawn, signal'),
   'max-steps': count('let it have N steps in all'),
   timeout: { kind: 'duration', value: 'D', help: 'let it have this time, from now on' },
   'budget-usd': { kind: 'amount', value: 'X', help: 'let it cost this much in all' },

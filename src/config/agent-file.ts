@@ -3,7 +3,7 @@
 // permission (`Bash(git *)` as `bash`) is not granted. Test: test/tables/config-agents.test.ts.
 import { basename } from 'node:path'
 import * as z from 'zod'
-import type { DriverName, Effort, Limits, OutputFormat, Permissions } from '../kernel/types.ts'
+import type { Capabilities, DriverName, Effort, Limits, OutputFormat, Permissions } from '../kernel/types.ts'
 import type { LivenessSpec } from '../kernel/liveness.ts'
 import type { Problem } from './files.ts'
 import { effortRule, fallbackRule, modelRule } from './config.ts'
@@ -12,6 +12,7 @@ import { gatewayMode } from './gateway.ts'
 import { LIVENESS_KEYS, livenessFileRule, livenessOf } from './liveness.ts'
 import { agentMcp, placeOf, type AgentMcp } from './mcp-file.ts'
 import { nearest } from './nearest.ts'
+import { capabilitiesOf, permitKeys } from './permits.ts'
 import { parseYaml, type Format, type Parsed } from './yaml.ts'
 
 export type AgentSource = 'project' | 'claude' | 'user' | 'built-in'
@@ -40,6 +41,8 @@ export interface Agent {
   /** null is the driver's default set */
   readonly tools: readonly string[] | null
   readonly deny: readonly string[]
+  /** absent: not limited beside its tools; paths as they are written */
+  readonly capabilities?: Capabilities
   /** null: it says nothing, so it may use all that are configured */
   readonly mcp: AgentMcp | null
   readonly limits: Limits
@@ -114,12 +117,13 @@ const keys = {
     const read = value === undefined ? null : agentMcp(value, placeOf(''), false)
     if (read !== null && 'wrong' in read) context.addIssue(read.wrong)
   }).optional(),
+  ...permitKeys,
   restart: z.unknown().optional(),
 }
 /** What each driver has; anything else would be dropped in silence. */
 const OWN: Readonly<Record<Exclude<DriverName, 'supervisor'>, readonly (keyof typeof keys)[]>> = {
-  native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp'],
-  acp: ['model', 'command', 'permissions', 'mode', 'gateway', 'grace', 'tools', 'deny', 'mcp'],
+  native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp', 'paths'],
+  acp: ['model', 'command', 'permissions', 'mode', 'gateway', 'grace', 'tools', 'deny', 'mcp', 'paths'],
   command: ['command', 'format', 'gateway', 'grace'],
 }
 
@@ -188,6 +192,7 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     effort: rest.effort ?? null,
     tools: rest.tools ?? null,
     deny: rest.deny,
+    ...capabilitiesOf(rest),
     mcp: ownMcp(rest.mcp, file),
     limits: { ...present(counts), ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
     ...(rest.liveness === undefined ? {} : { liveness: livenessOf(rest.liveness) }),

@@ -7,6 +7,7 @@ import { isExternal } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { checkForkable } from '../kernel/forking.ts'
 import { forkPoint, type PastStore } from './fork-point.ts'
+import { withOwnWorktree } from './places.ts'
 import type { ResumeBody, SteerView } from '../api/views.ts'
 import type { ForkPoint } from '../kernel/forking.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
@@ -59,7 +60,8 @@ export class Forks {
     const uuid = uuidv7()
     const said = (await this.#parts.specs.overridden(origin, body)) ?? origin.spec
     const named = { ...said, name: body.name ?? null }
-    const { spec, files } = await worktrees.forFork({ uuid, spec: named, origin, step: at.step, withFiles: body.withFiles ?? false, cwd: body.cwd ?? null })
+    const { spec: planned, files } = await worktrees.forFork({ uuid, spec: named, origin, step: at.step, withFiles: body.withFiles ?? false, cwd: body.cwd ?? null })
+    const spec = withOwnWorktree(planned, origin.spec.worktree?.dir)
     try {
       await keys.of({ uuid, spec }, this.#secrets(origin.uuid, body))
       return await this.#begin({ uuid, origin, at, spec, asked: body, filesOfStep: files?.step ?? null })

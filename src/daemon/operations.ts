@@ -11,6 +11,7 @@ import { isLiving, isSuspended } from '../kernel/status.ts'
 import { checkFromCheckpoint, type PastStore } from './fork-point.ts'
 import { checkWords } from './forks.ts'
 import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
+import { withRealPlaces } from './places.ts'
 import type { Process, Sender, Signal } from '../kernel/types.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline, RequestBody } from './pipeline.ts'
@@ -53,7 +54,7 @@ export class Operations {
     const { spec: asked, secrets } = await specs.of(body)
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
     const uuid = uuidv7()
-    const spec = body.worktree ? await worktrees.plan(uuid, asked) : asked
+    const spec = await withRealPlaces(body.worktree ? await worktrees.plan(uuid, asked) : asked)
     const found = await keys.of({ uuid, spec }, secrets)
     if (found.missing.length > 0) {
       keys.forget(uuid)

@@ -7,12 +7,15 @@ import { findAgent, GRACE_MS } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { livenessOf } from '../config/liveness.ts'
 import { mcpServers } from '../config/mcp.ts'
+import { changedBy, permittedBy, toolWords, unfitWords, wrongWord } from '../config/permits.ts'
 import { isPlayed, keyNames, keysOf } from '../config/model-keys.ts'
 import { recognise } from '../drivers/command/formats/formats.ts'
 import { CAPABILITIES, isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { checkInstalled } from './installed.ts'
 import type { ResumeBody, SpawnBody } from '../api/views.ts'
+import { withRealPlaces } from './places.ts'
+import { limitChange, notOfPrograms } from './limit-change.ts'
 import type { Config } from '../config/config.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
@@ -54,12 +57,13 @@ export class Specs {
     const spec = { ...shared, ...own }
     if (!body.argv) checkInstalled(spec)
     return { spec, secrets }
+    if (spec.capabilities?.network === 'off') await container.checkOffline()
   }
 
   async #agentSpec(body: SpawnBody, config: Config, secrets: Secrets): Promise<Own> {
     const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
-    checkTools(body)
+    checkPermits(body)
     const watched = watchedOf(agent, config, body)
     if (agent.driver === 'native') return { ...(await this.#nativeSpec(agent, body)), ...watched }
     const own = agent.driver === 'acp' ? await this.#acpSpec(agent, body) : programSpec(agent, body)
@@ -121,13 +125,17 @@ export class Specs {
   /** The spec with what a resume says otherwise; null if it says nothing. */
   async overridden({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, body: ResumeBody): Promise<ProcessSpec | null> {
     checkOverride(spec, body)
-    const { effort, limits, cwd } = body
+    checkPermits(body)
+    const { effort, cwd, allow, deny } = body
+    const { limits } = body.fork ? limitChange(body) : {}
     const name = body.name === undefined ? undefined : (checkName(body.name) ?? undefined)
     if (cwd !== undefined) await checkCwd(cwd)
     const model = body.model === undefined ? undefined : await this.#wholeRef(body.model)
     if (model === `${REPLAY}${uuid}`) throw new KernelError('INVALID', 'a process cannot replay itself')
-    if (model === undefined && effort === undefined && limits === undefined && name === undefined && cwd === undefined) return null
-    const said = { ...spec, ...defined({ effort, model, name, cwd }), limits: { ...spec.limits, ...limits } }
+    if (model === undefined && effort === undefined && limits === undefined && name === undefined && cwd === undefined && allow === undefined && deny === undefined) return null
+    const { capabilities: _, ...rest } = spec
+    const said = await withRealPlaces({ ...rest, ...changedBy(spec, defined({ allow, deny })), ...defined({ effort, model, name, cwd }), limits: limits ? changedLimits(spec.limits, limits) : spec.limits })
+    if (said.capabilities?.network === 'off') await this.#parts.container.checkOffline()
     if (model === undefined || spec.driver !== 'native') return said
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
     return { ...said, credentials: credentialsOf(model, [], config), ...(isPlayed(model) ? { fallback: [] } : {}) }
@@ -137,10 +145,11 @@ export class Specs {
 function commandSpec(body: SpawnBody, credentials: readonly string[], config: Config): Own {
   const argv = body.argv ?? []
   if (argv.length === 0) throw new KernelError('INVALID', 'no command after --')
+  checkPermits(body)
   const format = recognise(argv)
   checkCommand(body, format === null)
   return {
-    agent: 'command', driver: 'command', model: null, system: null, tools: null, deny: [],
+    agent: 'command', driver: 'command', model: null, system: null, ...toolsOf({ tools: null, deny: [] }, body),
     argv, ...(format === null ? {} : { format }), ...graceOf(null, format), credentials, limits: body.limits ?? {},
     ...watchedOf(null, format === null ? { liveness: {} } : config, body), ...gatewayOf(null, body, config),
   }
@@ -153,7 +162,7 @@ function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | '
   const format = agent.format ?? recognise(commandOf(agent))
   checkCommand({ ...rest, limits: { ...agent.limits, ...body.limits } }, format === null, `agent "${agent.name}"`)
   return {
-    agent: agent.name, driver: 'command', model: null, system: null, tools: null, deny: [],
+    agent: agent.name, driver: 'command', model: null, system: null, ...toolsOf(agent, body),
     argv: [...commandOf(agent), ...(intent === '' ? [] : [intent])], ...(format === null ? {} : { format }), ...graceOf(agent.graceMs, format),
   }
 }
@@ -184,17 +193,18 @@ function commandOf(agent: Agent): readonly string[] {
 /** What only agents have would hold nothing here: a budget, say, of a program that calls its models by itself and does not say so. */
 function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, who = 'a plain command'): void {
   const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, gateway, limits = {} } = body
-  const { maxSteps, budgetUsd, budgetTokens } = limits
-  // What goes through the gateway is counted there, whatever program it is.
-  const counted = !isPlain ? {} : gateway === 'on' ? { maxSteps } : { maxSteps, budgetUsd, budgetTokens }
-  const given = Object.entries({ agent, model, effort, fallback, allow, deny, mcp, permissions, interactive: interactive || undefined, ...counted })
+  const counted = isPlain ? notOfPrograms(limits, gateway === 'on') : {}
+  const unfit = { allow: unfitWords(allow ?? []), deny: unfitWords(deny ?? []) }
+  const lists = { ...(unfit.allow.length > 0 || allow?.length === 0 ? { allow } : {}), ...(unfit.deny.length > 0 ? { deny } : {}) }
+  const given = Object.entries({ agent, model, effort, fallback, ...lists, mcp, permissions, interactive: interactive || undefined, ...counted })
   const wrong = given.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (wrong.length > 0) throw new KernelError('INVALID', `${who} has no ${wrong.join(', ')}: reeve cannot hold it to them`)
 }
 
 /** A resume can override what a spawn could have asked for. */
-function checkOverride(spec: ProcessSpec, { model, effort, limits }: ResumeBody): void {
-  if (!CAPABILITIES[spec.driver].messages) return checkCommand(defined({ model, effort, limits }), isPlainCommand(spec), isPlainCommand(spec) ? undefined : `agent "${spec.agent}"`)
+function checkOverride(spec: ProcessSpec, { model, effort, ...body }: ResumeBody): void {
+  const limits = { ...body.limits, ...body.raise }
+  if (!CAPABILITIES[spec.driver].messages) return checkCommand(defined({ model, effort, limits, gateway: spec.gateway, allow: body.allow, deny: body.deny }), isPlainCommand(spec), isPlainCommand(spec) ? undefined : `agent "${spec.agent}"`)
   if (spec.driver === 'acp' && effort !== undefined) throw new KernelError('INVALID', `agent "${spec.agent}" has no effort: reeve cannot hold it to that`)
 }
 
@@ -203,13 +213,13 @@ function refuse(agent: Agent, body: SpawnBody, wrong: readonly (keyof SpawnBody)
   if (given.length > 0) throw new KernelError('INVALID', `agent "${agent.name}" has no ${given.join(', ')}: reeve cannot hold it to them`)
 }
 
-function checkTools({ allow = [], deny = [] }: SpawnBody): void {
-  const wrong = wrongTool([...allow, ...deny])
+function checkPermits({ allow = [], deny = [] }: Pick<SpawnBody, 'allow' | 'deny'>): void {
+  const wrong = wrongWord({ allow, deny }) ?? wrongTool(toolWords([...allow, ...deny]))
   if (wrong !== null) throw new KernelError('INVALID', wrong)
 }
 
-function toolsOf(agent: Agent, { allow, deny = [] }: SpawnBody): Pick<ProcessSpec, 'tools' | 'deny'> {
-  return { tools: allow ?? agent.tools, deny: [...agent.deny, ...deny] }
+function toolsOf(agent: Pick<ProcessSpec, 'tools' | 'deny' | 'capabilities'>, { allow, deny }: SpawnBody): Pick<ProcessSpec, 'tools' | 'deny' | 'capabilities'> {
+  return permittedBy(agent, defined({ allow, deny }))
 }
 
 /** A word for this one process is about what nobody has named one by one. */

@@ -3,6 +3,7 @@
 import { hostname } from 'node:os'
 import { openAsks } from '../kernel/asking.ts'
 import { textOf } from '../kernel/message.ts'
+import { enforcementOf } from '../kernel/permits.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
 import { iso, isoOrNull, localTime } from './times.ts'
@@ -75,7 +76,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   usage: (p) => ({ ...p.usage, contextWindow: p.context?.window ?? null, turnCostUsd: null, ...measuredView(p), updatedAt: iso(p.clock.updatedAt) }),
   subtreeUsage: (_, family) => subtreeUsage(family.subtree()),
   limits: (p) => p.spec.limits,
-  capabilities: ({ spec }) => ({ tools: spec.tools === null ? null : [...spec.tools], deny: [...spec.deny], mcp: (spec.mcp ?? []).map((server) => server.name) }),
+  capabilities: ({ spec }) => capabilitiesView(spec),
   children: (_, family) => [...family.children()],
   pinned: (p) => p.pinned,
   note: (p) => noteOf(p),
@@ -117,6 +118,16 @@ function worktreeView(planned: ProcessSpec['worktree'], files: Process['files'])
   if (!planned) return null
   const { dir, branch, base } = planned
   return { dir, branch, base, recordedStep: files?.recordedStep ?? null }
+}
+
+function capabilitiesView(spec: ProcessSpec): ProcessView['capabilities'] {
+  const { tools, deny, mcp = [], capabilities: { paths, network = 'on', signals = 'subtree', spawns } = {} } = spec
+  const { notes, ...enforced } = enforcementOf(spec)
+  return {
+    tools: tools && [...tools], deny: [...deny], mcp: mcp.map((server) => server.name),
+    paths: { read: paths?.read ? [...paths.read] : null, write: paths?.write ? [...paths.write] : null },
+    network, signals, spawns: spawns ? [...spawns] : null, enforced, notes: [...notes],
+  }
 }
 
 function exitView(life: Life): ProcessView['exit'] {

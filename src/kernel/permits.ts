@@ -82,7 +82,7 @@ function within(spec: ProcessSpec, parent: ProcessSpec): ProcessSpec {
   const own = spec.capabilities ?? {}
   const programs = new Set((parent.mcp ?? []).filter(({ kind }) => kind === 'stdio').map(({ name }) => name))
   const both: Loose = {
-    paths: commonPlaces(own.paths, above.paths),
+    paths: commonPlaces(own.paths, above.paths && withWorktree(above.paths, spec)),
     network: own.network ?? above.network,
     signals: [own.signals, above.signals].includes('none') ? 'none' : (own.signals ?? above.signals),
     spawns: own.spawns && above.spawns ? own.spawns.filter((name) => above.spawns?.includes(name)) : (own.spawns ?? above.spawns),
@@ -112,6 +112,12 @@ function isNamed({ name, named }: McpServer, { tools }: Lists): boolean {
 function wholePlaces({ read, write }: Places): Places | undefined {
   if (read === undefined) return write && { write: topmost(write) }
   return { read: topmost([...read, ...(write ?? [])]), write: topmost(write ?? read) }
+}
+
+/** A worktree of its own is a copy of what its parent may read and write. */
+function withWorktree({ read, write }: Places, { worktree }: ProcessSpec): Places {
+  if (!worktree || !isBelow(read ?? ['/'], worktree.repository) || !isBelow(write ?? ['/'], worktree.repository)) return { ...(read && { read }), ...(write && { write }) }
+  return { ...(read && { read: [...read, worktree.dir] }), ...(write && { write: [...write, worktree.dir] }) }
 }
 
 function commonPlaces(some: Places | undefined, others: Places | undefined): Places | undefined {

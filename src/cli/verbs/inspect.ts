@@ -112,7 +112,21 @@ function rules({ limits, capabilities, pinned }: ProcessView): Row[] {
     ['limits', parts.filter((part) => part !== null).join(', ')],
     ['tools', capabilities.tools && (capabilities.tools.join(', ') || 'none')],
     ['denied', capabilities.deny.join(', ')],
+    ...permits(capabilities),
     ['pinned', pinned ? 'yes' : null],
+  ]
+}
+
+/** What it may do beside its tools, as far as that is limited, and what of all that does not hold. */
+function permits({ paths, network, signals, spawns, notes }: ProcessView['capabilities']): Row[] {
+  const places = (roots: readonly string[] | null): string | null => roots && (roots.length === 0 ? 'nowhere' : roots.join('\n'))
+  return [
+    ['reads', places(paths.read)],
+    ['writes', places(paths.write)],
+    ['network', network === 'off' ? 'off' : null],
+    ['signals to', signals === 'subtree' ? null : signals === 'none' ? 'nobody but itself' : 'its children'],
+    ['starts', spawns && (spawns.join(', ') || 'nobody')],
+    ['not held', notes.join('\n')],
   ]
 }
 

@@ -52,7 +52,9 @@ function bodyOf(args: Args): ResumeBody {
   const name = args.text('name')
   const cwd = args.text('cwd')
   const fromStep = args.number('from-step')
+  const [allow, deny] = [args.list('allow'), args.list('deny')]
   return {
+    ...(allow ? { allow: [...allow] } : {}), ...(deny ? { deny: [...deny] } : {}),
     subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
     fork: args.on('fork'), fromCheckpoint: args.on('from-checkpoint'), withFiles: args.on('with-files'), ...(fromStep === undefined ? {} : { fromStep }),
     ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }),

@@ -19,6 +19,8 @@ const uuid = z.string().meta({ examples: ['0198c1a2-7b54-7cc3-9d4e-5f60718293a4'
 const ms = z.number().min(0)
 const count = z.int().min(0)
 const usd = z.number().min(0)
+const names = z.array(z.string())
+const held = z.enum(['yes', 'asked', 'part', 'no'])
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 const driver = z.enum(['native', 'acp', 'command', 'supervisor'])
 const containment = z.enum(['cgroup', 'pidns', 'group'])
@@ -81,7 +83,10 @@ const process = of<ProcessView>()(z.object({
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
   role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
   updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits,
-  capabilities: z.object({ tools: z.array(z.string()).nullable(), deny: z.array(z.string()), mcp: z.array(z.string()) }),
+  capabilities: z.object({
+    tools: names.nullable(), deny: names, mcp: names, paths: z.object({ read: names.nullable(), write: names.nullable() }), network: z.enum(['on', 'off']),
+    signals: z.enum(['none', 'children', 'subtree']), spawns: names.nullable(), enforced: z.object({ tools: held, paths: held, network: held }), notes: names,
+  }),
   children: z.array(uuid), pinned: z.boolean(), note: z.string().nullable(), lastText: z.string().nullable(),
 })).meta({ id: 'ProcessView', description: 'A process as it is now.' })
 
