@@ -1,5 +1,5 @@
 // The JSON of `reeve heartbeat status`: what is seen of each living process, and what it is held to. Types only, as views.ts.
-// Test: test/e2e/heartbeat.test.ts.
+// Test: test/processes/liveness.test.ts.
 import type { LivenessView, Status } from './views.ts'
 
 /** After so long, in ms, it gets the word; null: never. `loop`: so many times the same; `errors` of the last `errorsOf` tool calls. */

@@ -1,5 +1,5 @@
 // What the heartbeat monitor sees, as the API shows it. Owns the mapping; judges nothing.
-// Test: test/e2e/heartbeat.test.ts.
+// Test: test/processes/liveness.test.ts.
 import { thresholdsOf } from '../kernel/liveness.ts'
 import { isLiving, statusOf } from '../kernel/status.ts'
 import { iso } from './times.ts'

@@ -83,7 +83,7 @@ export class Incarnation {
 
   /** The PID of a program that somebody has stopped: of the main one, or else of all that run. */
   async stopped(handle: OsHandle | null): Promise<number | null> {
-    if (handle !== null) return stoppedBelow(handle)
+    if (handle !== null) return stoppedBelow(handle, this.#parts.launch.intent.kind === 'pidns')
     return stoppedAmong((await this.#containment?.members()) ?? [])
   }
 

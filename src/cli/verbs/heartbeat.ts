@@ -1,4 +1,4 @@
-// `reeve heartbeat status`: what is seen of each process that runs, and since when. Test: test/e2e/heartbeat.test.ts.
+// `reeve heartbeat status`: what is seen of each process that runs, and since when. Test: test/processes/liveness.test.ts.
 import { nearest } from '../../config/nearest.ts'
 import type { HeartbeatRowView } from '../../api/heartbeat-views.ts'
 import { table, type Column } from '../columns.ts'

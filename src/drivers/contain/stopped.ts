@@ -7,18 +7,25 @@ import { childrenOf, isStopped, isZombie, readRow } from './proc.ts'
 /** A program is found behind so many wrappers (a shell, the init of a namespace) at most. */
 const MAX_WRAPPERS = 6
 
-/** The main program, or what it is but the wrapper of: each has one child and waits for it. Null: it is not stopped, or gone. */
-export function stoppedBelow(handle: OsHandle): number | null {
+/**
+ * The main program, or what it is but the wrapper of: each has one child and waits for it. Null: it is not stopped, or gone.
+ * `behindProxy`: the handle names who stands for it outside of its namespace, and may be stopped on its own.
+ */
+export function stoppedBelow(handle: OsHandle, behindProxy: boolean): number | null {
   if (readRow(handle.pid)?.startTime !== handle.startTime) return null
-  let pid: number | undefined = handle.pid
+  let pid = behindProxy ? onlyChildOf(handle.pid) : handle.pid
   for (let depth = 0; pid !== undefined && depth <= MAX_WRAPPERS; depth += 1) {
     const row = readRow(pid)
     if (row === null) return null
     if (isStopped(row)) return pid
-    const children: number[] = childrenOf(pid).filter(isLiving)
-    pid = children.length === 1 ? children[0] : undefined
+    pid = onlyChildOf(pid)
   }
   return null
+}
+
+function onlyChildOf(pid: number): number | undefined {
+  const children = childrenOf(pid).filter(isLiving)
+  return children.length === 1 ? children[0] : undefined
 }
 
 /** Of programs without a main one: all that wait for no other are stopped. */
