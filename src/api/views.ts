@@ -93,6 +93,8 @@ export interface ProcessView {
   worktree: WorktreeView | null
   host: string
   containment: ContainmentKind | null
+  /** whether its models are called through the gateway, and why not; null: its driver calls them itself, or nobody knows that it could be led there */
+  gateway: { on: boolean; why: string | null } | null
   createdAt: string
   startedAt: string | null
   pausedAt: string | null

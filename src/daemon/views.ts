@@ -47,6 +47,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
   host: () => HOST,
   containment: (p) => p.containment?.kind ?? null,
+  gateway: ({ metered, direct }) => (metered ? { on: true, why: null } : direct === undefined ? null : { on: false, why: direct }),
   createdAt: ({ clock }) => iso(clock.createdAt),
   startedAt: ({ clock }) => isoOrNull(clock.startedAt),
   pausedAt: ({ clock, life }) => (life.state === 'running' ? isoOrNull(clock.pausedAt) : null),

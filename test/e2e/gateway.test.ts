@@ -38,7 +38,7 @@ async function open(answers: Parameters<typeof modelServer>[0], options: LocalDa
 
 /** Its key, and where its provider is, are in the environment of whoever starts it. */
 function start(intent: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.spawn({ agent: 'coder', intent, env: testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url, OPENAI_API_KEY: 'sk-another-key-of-a-provider' }), ...body })
+  return daemon.spawn({ agent: 'coder', intent, env: testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url, DEEPSEEK_API_KEY: 'sk-another-key-of-a-provider' }), ...body })
 }
 
 const said = async (): Promise<string> => readFile(log, 'utf8').catch(() => '')
@@ -46,14 +46,14 @@ const said = async (): Promise<string> => readFile(log, 'utf8').catch(() => '')
 describe('an agent at the gateway', () => {
   test('calls its model with a token, is counted by what the provider says, and sees no key', async () => {
     await open([ANSWER, ANSWER])
-    const { uuid } = await start('model claude-sonnet-4-5\nmodel claude-sonnet-4-5\nenv ANTHROPIC_BASE_URL\nenv ANTHROPIC_API_KEY\nenv OPENAI_API_KEY\nusage 500 1000 9')
+    const { uuid } = await start('model claude-sonnet-4-5\nmodel claude-sonnet-4-5\nenv ANTHROPIC_BASE_URL\nenv ANTHROPIC_API_KEY\nenv DEEPSEEK_API_KEY\nusage 500 1000 9')
     const view = await daemon.ended(uuid)
-    expect(view).toMatchObject({ status: 'completed', usage: { inputTokens: 200, outputTokens: 40, cacheReadTokens: 60, cacheWriteTokens: 0, estimated: false } })
+    expect(view).toMatchObject({ status: 'completed', gateway: { on: true, why: null }, usage: { inputTokens: 200, outputTokens: 40, cacheReadTokens: 60, cacheWriteTokens: 0, estimated: false } })
     // By the provider's price: what the agent says itself that it cost is not added.
     expect(view.usage.costUsd).toBeGreaterThan(0)
     expect(view.usage.costUsd).toBeLessThan(0.1)
     expect(view.lastText).toContain(`200 ${LENGTH}`)
-    expect(view.lastText).toMatch(/ANTHROPIC_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/anthropic;ANTHROPIC_API_KEY=reeve-[\w-]{43};OPENAI_API_KEY=none;/)
+    expect(view.lastText).toMatch(/ANTHROPIC_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/anthropic;ANTHROPIC_API_KEY=reeve-[\w-]{43};DEEPSEEK_API_KEY=none;/)
     expect(server.requests.map(({ path, headers }) => [path, headers['x-api-key']])).toEqual([['/v1/messages', SECRET], ['/v1/messages', SECRET]])
     expect(JSON.stringify(await daemon.view(uuid))).not.toContain(SECRET)
   })
@@ -117,13 +117,13 @@ describe('whether it is used', () => {
   test('an agent that nobody knows is not led there unless it is asked for', async () => {
     await open([], {}, 'auto')
     const { uuid } = await start('env ANTHROPIC_API_KEY')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', gateway: null, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
   })
 
   test('off is off, whatever the agent says', async () => {
     await open([])
     const { uuid } = await start('env ANTHROPIC_API_KEY', { gateway: 'off' })
-    expect(await daemon.ended(uuid)).toMatchObject({ lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+    expect(await daemon.ended(uuid)).toMatchObject({ gateway: { on: false, why: 'as asked for' }, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
   })
 
   test('asked for without a key it does not start, and says why', async () => {

@@ -71,7 +71,7 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
   return {
     uuid: '01960000-0000-7000-8000-0000deadbeef', pid: 5, ppid: 0, parentUuid: null, name: 'docs', agent: 'default', driver: 'native', format: null,
     state: 'running', status: 'working', activity: 'working', holds: [], asks: [], resumeAt: null, liveness: null, intent: 'write the manual', cwd: '/srv', worktree: null, host: 'box',
-    containment: null, createdAt: at, startedAt: at, pausedAt: null, exitedAt: null, elapsedMs: 4000, exit: null, stopping: null,
+    containment: null, gateway: null, createdAt: at, startedAt: at, pausedAt: null, exitedAt: null, elapsedMs: 4000, exit: null, stopping: null,
     signals: { mask: [], pending: [], handlers: {}, recent: [] }, step: 2, turn: 1, interactive: false, originUuid: null, originStep: null, resumedFromStep: null, checkpointStep: null,
     model: 'anthropic/claude', fallback: [], effort: null, sessionId: null, role: null, phase: null, taskId: null, queueCount: 0, retiredAt: null, updatedAt: at, lastActivityAt: at,
     usage: {

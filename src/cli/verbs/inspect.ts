@@ -44,6 +44,7 @@ function identity(view: ProcessView): Row[] {
     ['worktree', view.worktree && `branch ${view.worktree.branch} of ${view.worktree.base.slice(0, 12)}${view.worktree.recordedStep === null ? '' : `, files of step ${view.worktree.recordedStep} recorded`}`],
     ['host', view.host],
     ['containment', view.containment],
+    ['gateway', view.gateway && (view.gateway.on ? 'on' : `off (${view.gateway.why})`)],
     ['session', view.sessionId],
   ]
 }

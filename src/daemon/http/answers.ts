@@ -74,6 +74,7 @@ const process = of<ProcessView>()(z.object({
   name: z.string().nullable(), agent: z.string(), driver, format: z.enum(['claude', 'codex', 'gemini', 'opencode']).nullable(), state: z.enum(['created', 'running', 'zombie', 'dead']), status,
   activity: z.enum(['starting', 'ready', 'working', 'waiting']).nullable(), holds: z.array(hold), asks: z.array(ask), resumeAt: time.nullable().describe('when what holds it will be over, as far as that is known'), liveness: liveness.nullable().describe('null: alive, or it does not run'),
   intent: z.string(), cwd: z.string(), worktree: worktree.nullable(), host: z.string(), containment: containment.nullable(),
+  gateway: z.object({ on: z.boolean(), why: z.string().nullable() }).nullable().describe('whether its models are called through the gateway, and why not'),
   createdAt: time, startedAt: time.nullable(), pausedAt: time.nullable(), exitedAt: time.nullable(),
   elapsedMs: ms.describe('active time: it stands still while the process is suspended'),
   exit: z.object({ code: z.int(), reason: z.string(), signal: signal.exactOptional(), error: z.string().exactOptional() }).nullable(),
