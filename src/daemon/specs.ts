@@ -151,7 +151,7 @@ function commandSpec(body: SpawnBody, credentials: readonly string[], config: Co
   return {
     agent: 'command', driver: 'command', model: null, system: null, ...toolsOf({ tools: null, deny: [] }, body),
     argv, ...(format === null ? {} : { format }), ...graceOf(null, format), credentials, limits: body.limits ?? {},
-    ...watchedOf(null, format === null ? { liveness: {} } : config, body), ...gatewayOf(null, body, config),
+    ...watchedOf(null, format === null ? ofProgram(config) : config, body), ...gatewayOf(null, body, config),
   }
 }
 
@@ -167,7 +167,12 @@ function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | '
   }
 }
 
-/** When it counts as silent and so on: its agent's word before the user's. A plain command, which may well be silent, has neither. */
+/** A plain command may well be silent; that somebody has stopped it is as true of it as of any other. */
+function ofProgram({ liveness: { stopped } }: Config): Pick<Config, 'liveness'> {
+  return { liveness: stopped === undefined ? {} : { stopped } }
+}
+
+/** When it counts as silent and so on: its agent's word before the user's. */
 function watchedOf(agent: Agent | null, { liveness }: Pick<Config, 'liveness'>, body: SpawnBody): Pick<ProcessSpec, 'liveness' | 'wake'> {
   const said = { ...livenessOf(liveness), ...agent?.liveness }
   return { ...(Object.keys(said).length === 0 ? {} : { liveness: said }), ...((body.wake ?? agent?.wake) ? { wake: true } : {}) }
