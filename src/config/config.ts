@@ -13,6 +13,9 @@ import { LIVENESS_KEYS, livenessFileRule, type LivenessFile } from './liveness.t
 import { SERVER_KEYS, placeOf, serversOf, serversRule } from './mcp-file.ts'
 import { NOTIFICATION_KEYS, WEBHOOK_KEYS, notificationsRule, type NotificationsConfig } from './notifications.ts'
 import type { Env, Paths } from './paths.ts'
+import { BACKOFF_KEYS } from './restart.ts'
+import { CHILD_KEYS, SUPERVISOR_KEYS, supervisorNamed, supervisorsRule, type SupervisorFile } from './supervisors.ts'
+import { PRICE_KEYS, pricesRule, type PricesConfig } from './prices.ts'
 import { parseYaml, type Format } from './yaml.ts'
 
 /** What is known of a model and stands in no table, or is to be otherwise. */
@@ -58,6 +61,8 @@ export interface Config {
   readonly notifications: NotificationsConfig
   /** which ended processes are kept */
   readonly gc: GcConfig
+  /** what models cost, by `provider/model`; they win over the table that comes with reeve */
+  readonly prices: PricesConfig
   /** how agents of others call their models */
   readonly gateway: GatewayConfig
 }
@@ -85,6 +90,7 @@ export const DEFAULTS: Config = {
   liveness: {},
   notifications: {},
   gc: GC_DEFAULTS,
+  prices: {},
   gateway: GATEWAY_DEFAULTS,
 }
 
@@ -118,6 +124,7 @@ const userKeys = {
   trusted: z.array(z.string().startsWith('/', 'expected an absolute path').max(4096)).max(1000).optional(),
   mcp: serversRule.optional(),
   gc: gcRule.optional(),
+  prices: pricesRule.optional(),
   liveness: livenessFileRule.optional(),
   notifications: notificationsRule.optional(),
   gateway: gatewayRule.optional(),
@@ -136,6 +143,7 @@ export const USER_FORMAT: Format<UserFile> = {
     if (key === 'gateway') return GATEWAY_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
+    if (key === 'prices') return PRICE_KEYS
 }
 const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: () => Object.keys(projectKeys) }
 

@@ -120,7 +120,10 @@ export class Gateways {
     const [{ Gateway }, { costUsd, rates }] = await Promise.all([import('../drivers/gateway/gateway.ts'), import('../drivers/native/prices.ts')])
     return new Gateway({
       clock, log,
-      prices: { rates, cost: costUsd },
+      prices: {
+        rates: (priced, inputTokens) => rates({ ...priced, own: settings.now.prices }, inputTokens),
+        cost: (priced, tokens) => costUsd({ ...priced, own: settings.now.prices }, tokens),
+      },
       rateLimits: () => settings.now.gateway.rateLimits,
     })
   }

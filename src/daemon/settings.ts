@@ -30,7 +30,7 @@ export class Settings {
   /** For one process: flags, its environment and its project on top of the user's settings, which are read again. */
   async of(cwd: string, env: Env, flags: Flags): Promise<Config> {
     const config = await loadConfig({ paths: this.#paths, cwd, env, flags })
-    this.#now = { ...this.#now, providers: config.providers, keyCommand: config.keyCommand }
+    this.#now = { ...this.#now, providers: config.providers, keyCommand: config.keyCommand, prices: config.prices, gateway: config.gateway }
     return config
   }
 
@@ -48,9 +48,10 @@ export class Settings {
 
   /** Looked at whenever a driver starts. */
   get forNative(): NativeOptions {
-    const providers = (): Config['providers'] => this.#now.providers
+    const now = (): Config => this.#now
     return {
-      get providers() { return providers() },
+      get providers() { return now().providers },
+      get prices() { return now().prices },
       servers: ({ spec, credentials }) => mcpStarts(spec, credentials, this.#paths),
     }
   }

@@ -2,7 +2,7 @@
 // The kernel is a recorder that acknowledges when it is told to.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { commandDriver, commandWith } from '../../src/drivers/command/command.ts'
+import { commandWith } from '../../src/drivers/command/command.ts'
 import { LineCutter, MAX_LINE_BYTES } from '../../src/drivers/command/lines.ts'
 import { launchOf, Recorder, run } from '../support/command.ts'
 import { newContained, workingKinds } from '../support/contained.ts'
@@ -56,7 +56,7 @@ describe.each(kinds)('%s', (containment) => {
     await using contained = await newContained()
     const kernel = new Recorder()
     const gate = Promise.withResolvers<void>()
-    await using agent = await commandDriver.start(await launchOf(contained, ['yes'], { containment }), kernel)
+    await using agent = await commandWith({}).start(await launchOf(contained, ['yes'], { containment }), kernel)
     // Opened whatever happens, or the agent could not be disposed of.
     using _opened = { [Symbol.dispose]: () => gate.resolve() }
     kernel.gate = gate.promise
@@ -78,7 +78,7 @@ describe.each(kinds)('%s', (containment) => {
     const kernel = new Recorder()
     const gate = Promise.withResolvers<void>()
     kernel.gate = gate.promise
-    await using agent = await commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }), kernel)
+    await using agent = await commandWith({}).start(await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }), kernel)
     using _opened = { [Symbol.dispose]: () => gate.resolve() }
     await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
     expect(livingWith(contained.token)).toEqual([])
@@ -91,7 +91,7 @@ describe.each(kinds)('%s', (containment) => {
     await using contained = await newContained()
     const kernel = new Recorder()
     kernel.refused = 'up'
-    await using _agent = await commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }), kernel)
+    await using _agent = await commandWith({}).start(await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }), kernel)
     await eventually(() => kernel.find('exited'))
     expect(kernel.find('exited')).toMatchObject({ error: 'the store is damaged' })
     expect(livingWith(contained.token)).toEqual([])
@@ -154,7 +154,7 @@ describe.each(kinds)('%s', (containment) => {
     await using contained = await newContained()
     const kernel = new Recorder()
     const launch = await launchOf(contained, ['sh', '-c', `read -r line; head -c 1000000 /dev/zero; touch ${contained.dir}/written; sleep 3600.${contained.token}`], { containment, interactive: true })
-    const agent = await commandDriver.start(launch, kernel)
+    const agent = await commandWith({}).start(launch, kernel)
     kernel.deaf = true
     await agent.deliver({ id: 'm', from: 'user', text: 'go', turn: 1 })
     await eventually(() => livingWith(`3600.${contained.token}`).some(({ argv }) => argv[0] === 'sleep'))
@@ -180,7 +180,7 @@ test.each([
 ])('a command that cannot be started is an error: %j', async (argv, code) => {
   await using contained = await newContained()
   const kernel = new Recorder()
-  await expect(commandDriver.start(await launchOf(contained, argv), kernel)).rejects.toMatchObject({ code })
+  await expect(commandWith({}).start(await launchOf(contained, argv), kernel)).rejects.toMatchObject({ code })
   expect(kernel.reports).toEqual([])
 })
 
@@ -188,7 +188,7 @@ test('if the kernel refuses the start, nothing is left', async () => {
   await using contained = await newContained()
   const kernel = new Recorder()
   kernel.deaf = true
-  await using _agent = await commandDriver.start(await launchOf(contained, ['sleep', `3600.${contained.token}`]), kernel)
+  await using _agent = await commandWith({}).start(await launchOf(contained, ['sleep', `3600.${contained.token}`]), kernel)
   await eventually(() => livingWith(contained.token).length === 0)
 })
 

@@ -2,7 +2,7 @@
 // is told to.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { commandDriver } from '../../src/drivers/command/command.ts'
+import { commandWith } from '../../src/drivers/command/command.ts'
 import type { Agent, KernelPort, Launch } from '../../src/drivers/port.ts'
 import type { Ack, Permit, Report } from '../../src/kernel/reports.ts'
 import type { ProcessSpec } from '../../src/kernel/types.ts'
@@ -61,7 +61,7 @@ export interface Running extends AsyncDisposable {
 
 export async function run(contained: Contained, argv: readonly string[], changes: Partial<ProcessSpec> = {}, more: Partial<Launch> = {}): Promise<Running> {
   const kernel = new Recorder()
-  const agent = await commandDriver.start(await launchOf(contained, argv, changes, more), kernel)
+  const agent = await commandWith({}).start(await launchOf(contained, argv, changes, more), kernel)
   return { agent, kernel, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() }
 }
 

@@ -52,12 +52,12 @@ describe('values', () => {
   test('all that the user can set', async () => {
     await using here = await place()
     here.user(
-      'maxProcesses: 64', 'defaultAgent: mine', 'defaultModel: local/qwen', 'containment: group', 'keyCommand: [pass, show, "{name}"]', 'trusted: [/src]', 'mcp: { s: { command: run } }', 'gc: { max_entries: 7 }', 'liveness: { silent: 2m }', 'notifications: { desktop: true }',
+      'maxProcesses: 64', 'defaultAgent: mine', 'defaultModel: local/qwen', 'containment: group', 'keyCommand: [pass, show, "{name}"]', 'trusted: [/src]', 'mcp: { s: { command: run } }', 'gc: { max_entries: 7 }', 'prices: { a/b: { input: 1, output: 2 } }', 'liveness: { silent: 2m }', 'notifications: { desktop: true }',
       'providers:', '  - { name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:8080/v1" }', '  - { name: anthropic, kind: anthropic, baseURL: "https://proxy.example/v1", apiKeyEnv: PROXY_KEY }',
     )
     expect(await here.load()).toEqual({
       maxProcesses: 64, defaultAgent: 'mine', defaultModel: 'local/qwen', fallback: [], effort: null, containment: 'group', keyCommand: ['pass', 'show', '{name}'], trusted: ['/src'],
-      gc: { ...DEFAULTS.gc, max_entries: 7 }, gateway: DEFAULTS.gateway, liveness: { silent: '2m' }, notifications: { desktop: true },
+      gc: { ...DEFAULTS.gc, max_entries: 7 }, prices: { 'a/b': { input: 1, output: 2 } }, gateway: DEFAULTS.gateway, liveness: { silent: '2m' }, notifications: { desktop: true },
       providers: [
         { name: 'local', kind: 'openai-compatible', baseURL: 'http://127.0.0.1:8080/v1', apiKeyEnv: null },
         { name: 'anthropic', kind: 'anthropic', baseURL: 'https://proxy.example/v1', apiKeyEnv: 'PROXY_KEY' },
@@ -91,7 +91,7 @@ describe('values', () => {
 describe('a bad file is refused with its place', () => {
   test.each([
     ['an unknown key', ['maxProcesses: 1', 'defaultModle: a/b'], '2: unknown key `defaultModle`; did you mean `defaultModel`?'],
-    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, maxProcesses, providers, containment, keyCommand, trusted, mcp, gc, liveness, notifications, gateway'],
+    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, maxProcesses, providers, containment, keyCommand, trusted, mcp, gc, prices, liveness, notifications, gateway'],
     ['an unknown key within', ['providers:', '  - name: x', '    kind: anthropic', '    baseUrl: http://x'], '4: unknown key `providers.0.baseUrl`; did you mean `baseURL`?'],
     ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: must be a number'],
     ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: must be at least 1'],

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Incarnation } from '../../src/daemon/incarnation.ts'
-import { commandDriver } from '../../src/drivers/command/command.ts'
+import { commandWith } from '../../src/drivers/command/command.ts'
 import { KernelError } from '../../src/kernel/errors.ts'
 import type { Agent, Driver, KernelPort } from '../../src/drivers/port.ts'
 import type { Containment, Program, StopResult } from '../../src/drivers/contain/contain.ts'
@@ -183,7 +183,7 @@ test('the command driver tries to end what survives once, and does not wait for 
   const program: Program = { handle, stdout: new PassThrough(), stderr: new PassThrough(), stdin: null, exited: new Promise(() => undefined), signal: () => true }
   const port: KernelPort = { report: () => Promise.resolve('ok'), begin: () => Promise.resolve({ ack: 'late', reason: null }), clear: () => Promise.resolve(), live: () => undefined, signal: new AbortController().signal }
   const launch = { uuid: uuidOf(2), pid: 2, spec: specOf({ driver: 'command', argv: ['x'] }), containment: stage.containment(program), intent: INTENT, tmpDir: stage.tmpDir, credentials: {}, step: 0, turn: 0, sessionId: null, resumed: false, message: () => Promise.resolve(null), openCalls: [], context: null, historyOf: () => Promise.resolve([]), history: () => Promise.resolve([]), skim: () => Promise.resolve([]) }
-  const agent = await commandDriver.start(launch, port)
+  const agent = await commandWith({}).start(launch, port)
   stage.results = [{ outcome: 'survived', survivors: [9] }]
   await agent[Symbol.asyncDispose]()
   expect(stage.done.filter((one) => one === 'dispose')).toHaveLength(1)

@@ -6,6 +6,7 @@ import { Meter, chargedBefore } from './meter.ts'
 import { Narrator } from './narrator.ts'
 import { fields } from './formats/format.ts'
 import { costUsd } from '../native/prices.ts'
+import type { OwnPrices } from '../native/prices.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { ProgramExit } from '../contain/contain.ts'
 import type { Launch } from '../port.ts'
@@ -21,14 +22,15 @@ const LAST_WORDS_CHARS = 300
 export interface AgentOutputParts {
   readonly spoken: Spoken
   readonly launch: Launch
+  readonly prices?: OwnPrices | undefined
   readonly say: (reports: readonly Report[]) => Promise<void>
 }
 
 export async function openAgentOutput(parts: AgentOutputParts): Promise<AgentOutput> {
-  const { launch, spoken: { format, command } } = parts
+  const { launch, prices: own, spoken: { format, command } } = parts
   // An agent that begins has been charged for nothing.
   const charged = launch.sessionId === null && launch.forkOf === undefined ? new Map() : await chargedBefore(launch)
-  const meter = new Meter({ charged, ...(launch.forkOf === undefined ? {} : { forkOf: launch.forkOf }), foreign: format.continues(command), price: costUsd })
+  const meter = new Meter({ charged, ...(launch.forkOf === undefined ? {} : { forkOf: launch.forkOf }), foreign: format.continues(command), price: (priced, tokens) => costUsd({ ...priced, own }, tokens) })
   const now = () => performance.now()
   return new AgentOutput(parts, new Narrator({ step: launch.step, sessionId: launch.sessionId, meter, marksSteps: format.marksSteps, model: format.model(command) ?? format.title, forgets: format.forgets(command), now }))
 }

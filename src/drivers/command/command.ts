@@ -3,6 +3,7 @@
 // Owns nothing of the operating system itself: all that it starts or signals goes through the containment.
 // Must never say `exited` before all that was written is acknowledged. Tests: test/processes/command*.test.ts.
 import { KernelError } from '../../kernel/errors.ts'
+import type { OwnPrices } from '../native/prices.ts'
 import type { Containment, Ladder, Program } from '../contain/contain.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { ProcessSpec } from '../../kernel/types.ts'
@@ -27,10 +28,10 @@ const MIB = 1024 * 1024
 const KEPT_BYTES = 256 * MIB
 
 interface CommandOptions {
-  readonly keptBytes: number
+  readonly keptBytes?: number
+  /** the user's own, looked at whenever an agent starts */
+  readonly prices?: () => OwnPrices
 }
-
-export const commandDriver = commandWith({ keptBytes: KEPT_BYTES })
 
 export function commandWith(options: CommandOptions): Driver {
   return {
@@ -38,7 +39,7 @@ export function commandWith(options: CommandOptions): Driver {
   }
 }
 
-async function startCommand(launch: Launch, kernel: KernelPort, { keptBytes }: CommandOptions): Promise<Agent> {
+async function startCommand(launch: Launch, kernel: KernelPort, { keptBytes = KEPT_BYTES, prices }: CommandOptions): Promise<Agent> {
   const { spec, containment } = launch
   if (spec.argv === null) throw new KernelError('INVALID', 'A command process needs a command line')
   const spoken = spec.format === undefined ? null : spokenBy(ownArgv(spec.argv, spec), spec.format)
@@ -49,7 +50,7 @@ async function startCommand(launch: Launch, kernel: KernelPort, { keptBytes }: C
     // A known agent waits for the end of a pipe that nobody closes, some for ever.
     stdin: spec.interactive ? 'pipe' : 'null',
   })
-  return new CommandAgent({ program, launch, kernel, argv, spoken, keptBytes })
+  return new CommandAgent({ program, launch, kernel, argv, spoken, keptBytes, prices: prices?.() })
 }
 
 /** Of an agent that a file describes the command line ends with what it is asked: each takes that in a way of its own. */
@@ -68,7 +69,9 @@ async function agentArgv({ spec, sessionId, forkOf, resumed, message }: Launch, 
   return [...command.program, ...(isTold ? command.args : format.ask(command, spec.intent))]
 }
 
-interface CommandParts extends CommandOptions {
+interface CommandParts {
+  readonly keptBytes: number
+  readonly prices: OwnPrices | undefined
   readonly program: Program
   readonly launch: Launch
   readonly kernel: KernelPort
@@ -82,13 +85,15 @@ class CommandAgent implements Agent {
   readonly #kernel: KernelPort
   readonly #launch: Launch
   readonly #spoken: Spoken | null
+  readonly #prices: OwnPrices | undefined
   readonly #inFlight: string
   readonly #kept: Kept
   readonly #life: Promise<void>
   #paused = false
   #over = false
 
-  constructor({ program, launch, kernel, argv, spoken, keptBytes }: CommandParts) {
+  constructor({ program, launch, kernel, argv, spoken, keptBytes, prices }: CommandParts) {
+    this.#prices = prices
     this.#kept = new Kept(keptBytes)
     this.#program = program
     this.#launch = launch
@@ -164,7 +169,7 @@ class CommandAgent implements Agent {
 
   /** What it writes says what it does. */
   async #follow(spoken: Spoken): Promise<void> {
-    const output: AgentOutput = await openAgentOutput({ spoken, launch: this.#launch, say: (reports) => this.#say(reports) })
+    const output: AgentOutput = await openAgentOutput({ spoken, launch: this.#launch, prices: this.#prices, say: (reports) => this.#say(reports) })
     if (this.#launch.spec.agent === 'command') await this.#say([{ type: 'note', text: `its lines are read as those of ${spoken.format.title}` }]).catch(() => 'late')
     const complain = (text: string): Promise<void> => {
       output.complain(text)

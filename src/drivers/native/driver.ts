@@ -7,6 +7,7 @@ import type { McpStart } from '../../kernel/mcp.ts'
 import type { NativeAgent } from './agent.ts'
 import type { Model } from './model.ts'
 import type { ModelOptions, ProviderConfig } from './models.ts'
+import type { OwnPrices } from './prices.ts'
 import type { ReplayPast } from './replay.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { Freezer } from './tools/freezer.ts'
@@ -15,6 +16,8 @@ import type { ToolSource } from './tools/tool.ts'
 export interface NativeOptions {
   /** all that there are; looked at whenever an agent starts */
   readonly providers: readonly ProviderConfig[]
+  /** the user's own, looked at as often */
+  readonly prices?: OwnPrices
   /** sent with every call */
   readonly maxOutputTokens?: number
   readonly retry?: RetryPolicy
@@ -86,6 +89,7 @@ async function serversOf(launch: Launch, kernel: KernelPort, freezer: Freezer, {
 function modelOptionsOf({ uuid, spec, credentials }: Launch, options: NativeOptions): ModelOptions {
   return {
     providers: options.providers,
+    prices: options.prices,
     maxOutputTokens: options.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
     effort: spec.effort ?? null,
     cacheKey: uuid,

@@ -8,6 +8,7 @@ import type { Model } from './model.ts'
 import { chatWire } from './openai-chat.ts'
 import { openaiWire } from './openai.ts'
 import { windowTokens } from './prices.ts'
+import type { OwnPrices } from './prices.ts'
 import { scriptModel } from './script.ts'
 import { SdkModel } from './sdk-model.ts'
 import type { Endpoint, Wire } from './wire.ts'
@@ -27,6 +28,8 @@ export interface ProviderConfig {
 
 export interface ModelOptions {
   readonly providers: readonly ProviderConfig[]
+  /** the user's own */
+  readonly prices?: OwnPrices | undefined
   /** of an answer; lowered to what is known of the model */
   readonly maxOutputTokens: number
   /** how much it thinks; null or absent leaves it to the provider */
@@ -53,9 +56,9 @@ export async function resolveModel(ref: string | null, options: ModelOptions): P
   const { effort = null, cacheKey = null, idleMs } = options
   const endpoint: Endpoint = { provider, baseURL: config.baseURL, apiKey: findKey(config, ref, options), effort, cacheKey }
   const own = config.models?.[name]
-  const window = own?.contextWindow ?? await windowTokens({ provider, model: name, baseURL: config.baseURL })
+  const window = own?.contextWindow ?? await windowTokens({ provider, model: name, baseURL: config.baseURL, own: options.prices })
   const maxOutputTokens = own?.maxOutputTokens ?? lowered(options.maxOutputTokens, window)
-  return new SdkModel({ provider, name, baseURL: config.baseURL, secret: endpoint.apiKey, wire: await WIRES[config.kind](endpoint, name), window, effort, maxOutputTokens, idleMs })
+  return new SdkModel({ provider, name, baseURL: config.baseURL, secret: endpoint.apiKey, wire: await WIRES[config.kind](endpoint, name), window, effort, maxOutputTokens, idleMs, prices: options.prices })
 }
 
 const WIRES: Readonly<Record<ProviderConfig['kind'], (endpoint: Endpoint, name: string) => Promise<Wire>>> = {

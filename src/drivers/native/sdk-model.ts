@@ -11,7 +11,7 @@ import { IdleWatch } from './idle-watch.ts'
 import { CallFailed } from './model.ts'
 import type { Answer, FailureKind, Model, ModelRequest } from './model.ts'
 import { costUsd, rates } from './prices.ts'
-import type { Priced } from './prices.ts'
+import type { OwnPrices, Priced } from './prices.ts'
 import { toPrompt, withOrigin } from './prompt.ts'
 import type { Prompt } from './prompt.ts'
 import { reportedCost, toBuckets } from './usage.ts'
@@ -30,6 +30,8 @@ export interface SdkModelOptions {
   readonly maxOutputTokens: number
   /** a stream that sends nothing for so long is cut */
   readonly idleMs: number
+  /** the user's own, where there are such */
+  readonly prices?: OwnPrices | undefined
 }
 
 /** One call that is under way. */
@@ -185,8 +187,8 @@ export class SdkModel implements Model {
   }
 
   get #priced(): Priced {
-    const { provider, name, baseURL } = this.#options
-    return { provider, model: name, baseURL }
+    const { provider, name, baseURL, prices } = this.#options
+    return { provider, model: name, baseURL, own: prices }
   }
 
   async #price(buckets: Buckets): Promise<CallUsage> {
