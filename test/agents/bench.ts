@@ -10,8 +10,7 @@ import { runCli } from '../support/cli.ts'
 import { DaemonHome } from '../support/daemon.ts'
 import { testEnv } from '../support/env.ts'
 import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
-import type { ModelServer } from '../support/model-server.ts'
-import { agentModel, type Hands } from './model.ts'
+import { agentModel, type AgentModel, type Hands, type Setting } from './model.ts'
 
 const PATIENCE_MS = 150_000
 const LOOK_MS = 50
@@ -24,17 +23,19 @@ export interface Kind {
   readonly hands: Hands
   /** what points it at the model server; `home` is its HOME */
   env(url: string, home: string): Readonly<Record<string, string>>
+  /** the user's config.yaml; absent: there is none */
+  config?(url: string): string
   /** of a prompt */
   body(prompt: string): Partial<SpawnBody>
 }
 
 export interface Bench extends AsyncDisposable {
   readonly daemon: DaemonHome
-  readonly model: ModelServer
+  readonly model: AgentModel
   readonly work: string
   readonly env: Record<string, string>
   readonly token: string
-  start(prompt: string): Promise<ProcessView>
+  start(prompt: string, more?: Partial<SpawnBody>): Promise<ProcessView>
   /** by `reeve inspect --json` */
   inspect(ref: string): Promise<ProcessView>
   cli(...args: string[]): Promise<string>
@@ -47,16 +48,19 @@ export interface Bench extends AsyncDisposable {
   nothingLeft(): Promise<void>
 }
 
-export async function openBench(kind: Kind): Promise<Bench> {
+/** `served`: what is special about the model. */
+export async function openBench(kind: Kind, served: Pick<Setting, 'usage' | 'fault'> = {}): Promise<Bench> {
   const daemon = await DaemonHome.make('bundle')
   const token = newToken()
   const gone = Promise.withResolvers<void>()
-  const model = await agentModel({ token, cwd: daemon.work, hands: kind.hands, goOn: gone.promise })
+  const model = await agentModel({ token, cwd: daemon.work, hands: kind.hands, goOn: gone.promise, ...served })
   const home = join(daemon.work, '..', 'agent-home')
   mkdirSync(home)
   const env: Record<string, string> = { ...testEnv(home, kind.env(model.url, home)), PATH: pathOf(kind) }
   delete env['REEVE_HOME']
   delete env['TMPDIR']
+  mkdirSync(daemon.path, { recursive: true, mode: 0o700 })
+  if (kind.config) writeFileSync(daemon.where.configFile, kind.config(model.url))
   await daemon.start()
   const cli = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await runCli(daemon.path, args, { cwd: daemon.work })
@@ -65,7 +69,7 @@ export async function openBench(kind: Kind): Promise<Bench> {
   }
   return {
     daemon, model, token, env, work: daemon.work, cli,
-    start: (prompt) => daemon.spawn({ env, ...kind.body(prompt) }),
+    start: (prompt, more = {}) => daemon.spawn({ env, ...kind.body(prompt), ...more }),
     inspect: async (ref) => JSON.parse(await cli('inspect', '--json', ref)) as ProcessView,
     frozen: (uuid) => frozen(daemon, uuid),
     ended: (uuid) => ended(daemon, uuid),

@@ -19,7 +19,8 @@ export interface Expected {
 /** `isCommand`: frozen at once by a pause; any other is driven by ACP, and drains at the end of its turn. */
 export type Known = Kind & { readonly expected: Expected; readonly isCommand: boolean }
 
-const KEY = 'key-of-the-test'
+/** What no agent that goes through the gateway may see. */
+export const KEY = 'key-of-the-test'
 
 const CLAUDE: Pick<Kind, 'hands' | 'env'> = {
   hands: {
@@ -31,6 +32,14 @@ const CLAUDE: Pick<Kind, 'hands' | 'env'> = {
 
 const codexShell = (cmd: string): ServedTool => ({ name: 'exec_command', input: { cmd } })
 
+/** Its folder, with a settings file: the first of the lines belongs to its top, the others to its end. */
+const codexHome = (home: string, lines: readonly string[] = []): string => {
+  const folder = join(home, 'codex')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'config.toml'), ['model = "served"', ...lines.slice(0, 1), 'approval_policy = "never"', 'sandbox_mode = "danger-full-access"', '[analytics]', 'enabled = false', ...lines.slice(1), ''].join('\n'))
+  return folder
+}
+
 /** Its file edits are calls of its shell that it takes as patches. */
 const CODEX: Pick<Kind, 'hands' | 'env'> = {
   hands: {
@@ -38,14 +47,8 @@ const CODEX: Pick<Kind, 'hands' | 'env'> = {
     write: (file, content) => codexShell(['apply_patch <<\'EOF\'', '*** Begin Patch', `*** Add File: ${file.split('/').at(-1) ?? file}`, `+${content.trimEnd()}`, '*** End Patch', 'EOF'].join('\n')),
   },
   env: (url, home) => {
-    const folder = join(home, 'codex')
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'config.toml'), [
-      'model = "served"', 'model_provider = "local"', 'approval_policy = "never"', 'sandbox_mode = "danger-full-access"',
-      '[analytics]', 'enabled = false',
-      '[model_providers.local]', 'name = "local"', `base_url = "${url}/v1"`, 'env_key = "OPENAI_API_KEY"', 'wire_api = "responses"', '',
-    ].join('\n'))
-    return { CODEX_HOME: folder, OPENAI_API_KEY: KEY }
+    const provider = ['[model_providers.local]', 'name = "local"', `base_url = "${url}/v1"`, 'env_key = "OPENAI_API_KEY"', 'wire_api = "responses"']
+    return { CODEX_HOME: codexHome(home, ['model_provider = "local"', ...provider]), OPENAI_API_KEY: KEY }
   },
 }
 
@@ -76,6 +79,7 @@ const OPENCODE: Pick<Kind, 'hands' | 'env'> = {
 }
 
 const byAcp = (agent: string): Pick<Known, 'body' | 'isCommand'> => ({ isCommand: false, body: (intent) => ({ agent, intent, permissions: 'allow' }) })
+
 const all = { isEstimated: false, tellsResults: true } as const
 
 const ALL: readonly Known[] = [
@@ -96,3 +100,33 @@ const ALL: readonly Known[] = [
 const chosen = process.env['REEVE_KINDS']?.split(',') as readonly AgentName[] | undefined
 
 export const KINDS: readonly Known[] = ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
+
+/** The same agents as people have them, with a key and an address in their environment: they go through the gateway. */
+export interface Gated extends Kind {
+  readonly isCommand: boolean
+  /** whose wire format says so much of what goes to and comes from the cache */
+  readonly survivesCut: boolean
+}
+
+const viaCodex: Kind['env'] = (url, home) => ({ CODEX_HOME: codexHome(home), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY })
+const viaGemini: Kind['env'] = (url, home) => {
+  mkdirSync(join(home, '.gemini'))
+  writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ security: { folderTrust: { enabled: false } }, general: { disableAutoUpdate: true, disableUpdateNag: true }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false } }))
+  return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: KEY, GEMINI_CLI_NO_RELAUNCH: 'true' }
+}
+const viaOpencode: Kind['env'] = (url) => {
+  const provider = { npm: '@ai-sdk/openai-compatible', name: 'local', options: { baseURL: `${url}/v1` }, models: { served: { name: 'served' } } }
+  return { LOCAL_API_KEY: KEY, OPENCODE_CONFIG_CONTENT: JSON.stringify({ model: 'local/served', small_model: 'local/served', autoupdate: false, provider: { local: provider } }) }
+}
+
+const GATED_ALL: readonly Gated[] = [
+  ...ALL.filter(({ needs }) => needs.startsWith('claude')).map((kind) => ({ ...kind, survivesCut: true })),
+  ...ALL.filter(({ needs }) => needs.startsWith('codex')).map((kind) => ({ ...kind, env: viaCodex, survivesCut: true })),
+  { ...GEMINI, ...byAcp('gemini'), env: viaGemini, name: 'gemini by ACP', needs: 'gemini', survivesCut: false },
+  {
+    ...OPENCODE, ...byAcp('opencode'), env: viaOpencode, name: 'opencode by ACP', needs: 'opencode', survivesCut: true,
+    config: () => 'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n',
+  },
+]
+
+export const GATED: readonly Gated[] = GATED_ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)

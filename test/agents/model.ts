@@ -15,6 +15,8 @@ export const TASKS = {
   pace: 'REEVE-PACE',
   /** a shell tool that ends when the file `go` is there, then the answer */
   gate: 'REEVE-GATE',
+  /** a shell tool that writes down its environment */
+  env: 'REEVE-ENV',
   /** says how often it was asked */
   again: 'REEVE-AGAIN',
   /** what reeve says to an agent by ACP whose turn was cut off */
@@ -37,6 +39,31 @@ export interface Setting {
   readonly hands: Hands
   /** resolved when the rest of a paced answer is to come */
   readonly goOn: Promise<void>
+  /** what each answer says that it used; absent: `USAGE`, and nothing for what is asked beside the work */
+  readonly usage?: Served
+  /** what becomes of the n-th question of the work, from 0; null: nothing happens to it */
+  readonly fault?: (question: number) => Fault | null
+}
+
+export interface Served {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead: number
+}
+
+/** A refusal, or a stream of which half comes. */
+export type Fault = { readonly status: number } | 'cut'
+
+/** One answer as it went out; `half`: the rest never came. */
+export interface Sent {
+  readonly path: string
+  readonly used: Served
+  readonly how: 'whole' | 'half' | 'refused'
+}
+
+export interface AgentModel extends ModelServer {
+  /** of all that were asked for a model's answer, in order */
+  readonly sent: readonly Sent[]
 }
 
 /** A daemonised child and one in the background; the second word is a number that no other program has. */
@@ -44,9 +71,30 @@ function leaving(token: string): string {
   return `setsid sleep ${token} > /dev/null 2>&1 & sleep ${token} > /dev/null 2>&1 & echo started`
 }
 
-export function agentModel(setting: Setting): Promise<ModelServer> {
-  let count = 0
-  return modelServer((request) => withId(answerTo(request, setting), request, ++count))
+export async function agentModel(setting: Setting): Promise<AgentModel> {
+  const sent: Sent[] = []
+  let [count, questions] = [0, 0]
+  const server = await modelServer((request) => {
+    const fault = isConversation(request) ? setting.fault?.(questions++) ?? null : null
+    const answer = withId(answerTo(request, setting), request, ++count)
+    if (isQuestion(request)) sent.push({ path: request.path, used: fault !== null && fault !== 'cut' ? NONE : usedBy(answer, setting, request), how: fault === null ? 'whole' : fault === 'cut' ? 'half' : 'refused' })
+    return faulty(answer, fault, request)
+  })
+  // What the server has is read when it is asked for.
+  return Object.defineProperty(server, 'sent', { value: sent }) as AgentModel
+}
+
+const NONE: Served = { input: 0, output: 0, cacheRead: 0 }
+
+function usedBy(answer: ServedAnswer, { usage }: Setting, request: ServedRequest): Served {
+  if (usage !== undefined) return usage
+  return isConversation(request) && answer.usage ? { ...NONE, ...answer.usage } : NONE
+}
+
+function faulty(answer: ServedAnswer, fault: Fault | null, { path }: ServedRequest): ServedAnswer {
+  if (fault === null) return answer
+  if (fault === 'cut') return { ...answer, cutAfterBytes: half(answer, path) }
+  return { status: fault.status, error: { type: 'overloaded_error', message: 'not now' }, headers: { 'retry-after': '0' } }
 }
 
 /** Agents tell answers apart by the ids that the provider gives them. */
@@ -59,7 +107,7 @@ function withId(answer: ServedAnswer, { path, body: { stream: isStreamed } }: Se
 /** Anthropic's answer in one piece: Claude Code asks for it when a stream stood still for too long. */
 function whole({ text, tools = [], usage }: ServedAnswer, id: number): ServedAnswer {
   const content = [...(text === undefined ? [] : [{ type: 'text', text }]), ...tools.map((tool) => ({ type: 'tool_use', ...tool }))]
-  const told = { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0 }
+  const told = { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0, cache_read_input_tokens: usage?.cacheRead ?? 0, cache_creation_input_tokens: 0 }
   return { status: 200, body: JSON.stringify({ id: `msg_${id}`, type: 'message', role: 'assistant', model: 'served', content, stop_reason: tools.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null, usage: told }) }
 }
 
@@ -79,12 +127,14 @@ function isSuggestion({ messages }: ServedRequest['body']): boolean {
   return Array.isArray(messages) && JSON.stringify(messages.at(-1)).includes('[SUGGESTION MODE')
 }
 
-function answerTo(request: ServedRequest, { token, cwd, hands, goOn }: Setting): ServedAnswer {
-  if (!isConversation(request)) return aside(request)
+function answerTo(request: ServedRequest, { token, cwd, hands, goOn, usage: said }: Setting): ServedAnswer {
+  const usage = said ?? USAGE
+  if (!isConversation(request)) return aside(request, said ?? NONE)
   const { task, results, asked } = turnOf(request.body)
-  const tool = (...tools: ServedTool[]): ServedAnswer => ({ text: 'Next.', tools: tools.map((one, index) => ({ ...one, id: `call_${asked}_${results}_${index}` })), usage: USAGE })
-  const end = (text: string): ServedAnswer => ({ text, usage: USAGE })
+  const tool = (...tools: ServedTool[]): ServedAnswer => ({ text: 'Next.', tools: tools.map((one, index) => ({ ...one, id: `call_${asked}_${results}_${index}` })), usage })
+  const end = (text: string): ServedAnswer => ({ text, usage })
   if (task === 'cut') return end('I look what is there.')
+  if (task === 'env') return results === 0 ? tool(hands.shell('env > env.txt; echo started')) : end(RESULT)
   if (task === 'again') return end(`asked ${asked} times`)
   if (task === 'hang') return tool(hands.shell(`${leaving(token)}; tail -f /dev/null ${token}`))
   if (task === 'pace') return { ...end(RESULT), hangAfterBytes: half(end(RESULT), request.path), goOn }
@@ -99,11 +149,20 @@ function half(answer: ServedAnswer, path: string): number {
 }
 
 /** What agents ask beside the work. */
-function aside({ path, body }: ServedRequest): ServedAnswer {
+function aside(request: ServedRequest, usage: NonNullable<ServedAnswer['usage']>): ServedAnswer {
+  const { path } = request
   if (path.includes('count_tokens')) return { status: 200, body: '{"input_tokens":10}' }
-  if (path.includes(':generateContent')) return { status: 200, body: JSON.stringify({ candidates: [{ content: { parts: [{ text: '{}' }], role: 'model' }, finishReason: 'STOP' }] }) }
-  const isQuestion = 'messages' in body || 'input' in body || 'contents' in body
-  return isQuestion ? { text: 'A title', usage: { input: 0, output: 0 } } : { status: 404 }
+  if (path.includes(':generateContent')) {
+    const { input, output, cacheRead = 0 } = usage
+    const usageMetadata = { promptTokenCount: input + cacheRead, cachedContentTokenCount: cacheRead, candidatesTokenCount: output }
+    return { status: 200, body: JSON.stringify({ candidates: [{ content: { parts: [{ text: '{}' }], role: 'model' }, finishReason: 'STOP' }], usageMetadata }) }
+  }
+  return isQuestion(request) ? { text: 'A title', usage } : { status: 404 }
+}
+
+/** It wants a model's answer. */
+function isQuestion({ path, body }: ServedRequest): boolean {
+  return !/count_?tokens/i.test(path) && ('messages' in body || 'input' in body || 'contents' in body)
 }
 
 type Json = Readonly<Record<string, unknown>>

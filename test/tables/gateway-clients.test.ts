@@ -55,7 +55,7 @@ describe('what each is told', () => {
       '-c', 'model_provider="reeve"', '-c', 'model_providers.reeve.name="reeve"', '-c', 'model_providers.reeve.base_url="http://gate/openai/v1"',
       '-c', 'model_providers.reeve.env_key="OPENAI_API_KEY"', '-c', 'model_providers.reeve.wire_api="responses"',
     ])
-    expect(env).toEqual({ HOME: home, GITHUB_TOKEN: 'gh', OPENAI_API_KEY: TOKEN })
+    expect(env).toEqual({ HOME: home, GITHUB_TOKEN: 'gh', OPENAI_API_KEY: TOKEN, OPENAI_BASE_URL: 'http://gate/openai/v1' })
   })
 
   test('codex by ACP: merged with the settings that it is given', async () => {

@@ -15,7 +15,7 @@ export const codex: Client = {
   names: ['codex', '@openai/codex'],
   options: CODEX_OPTIONS,
   calls,
-  told: (way) => ({ env: { [KEY]: way.token }, args: Object.entries(settings(way)).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]) }),
+  told: (way) => ({ env: forTools(way), args: Object.entries(settings(way)).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]) }),
 }
 
 export const codexAcp: Client = {
@@ -24,6 +24,11 @@ export const codexAcp: Client = {
   options: {},
   calls,
   told: adapterTold,
+}
+
+/** It reads the token there; what its tools call with that goes the same way. */
+function forTools({ url, token }: Pick<Way, 'url' | 'token'>): Told['env'] {
+  return { [KEY]: token, OPENAI_BASE_URL: url('openai') ?? '' }
 }
 
 /** Its own keys, with dots between them as its arguments have them. */
@@ -40,7 +45,7 @@ function adapterTold(way: Way): Told {
   const own = jsonOf(way.env['CODEX_CONFIG'])
   const provider = { name: ID, base_url: way.url('openai') ?? '', env_key: KEY, wire_api: 'responses' }
   const config = { ...own, model_provider: ID, model_providers: { ...object(own['model_providers']), [ID]: provider } }
-  return { env: { [KEY]: way.token, MODEL_PROVIDER: ID, CODEX_CONFIG: JSON.stringify(config) } }
+  return { env: { ...forTools(way), MODEL_PROVIDER: ID, CODEX_CONFIG: JSON.stringify(config) } }
 }
 
 function calls(own: Own): Calls {

@@ -1,0 +1,99 @@
+// Coding agents through the gateway, as people run them: with a key and an address in their environment. What is metered is what
+// the model server sent, whatever became of single calls; no tool of theirs sees a key; a budget and a pause hold at the next call.
+// What one cannot do stands in docs/external-agents.md.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { EventView, ProcessView } from '../../src/api/views.ts'
+import { openBench, patiently, type Bench } from './bench.ts'
+import { GATED, KEY } from './kinds.ts'
+import { conversations, RESULT, TASKS, type Fault, type Sent, type Served, type Setting } from './model.ts'
+
+const USAGE: Served = { input: 100, output: 7, cacheRead: 40 }
+/** More than any of them thinks that its first question has. */
+const BUDGET_TOKENS = 200_000
+
+describe.each(GATED)('$name', (kind) => {
+  let bench: Bench
+  afterEach(async () => { await bench?.[Symbol.asyncDispose]() })
+
+  const open = async (served: Pick<Setting, 'usage' | 'fault'> = { usage: USAGE }): Promise<void> => { bench = await openBench(kind, served) }
+
+  const calls = async (uuid: string): Promise<readonly EventView[]> => (await bench.daemon.events()).filter((event) => event.uuid === uuid && event['fact'] === 'call.finished')
+
+  /** Of those whose answer came whole; what it says of all is in the view. */
+  const isMetered = async (uuid: string, view: ProcessView): Promise<void> => {
+    const whole = bench.model.sent.filter(({ how }) => how === 'whole')
+    const told = (await calls(uuid)).map((event) => event['usage'] as ProcessView['usage'] & { estimated?: true })
+    const exact = told.filter(({ estimated }) => !estimated)
+    expect(sum(exact.map(bucketsOf))).toEqual(sum(whole.map(({ used }) => used)))
+    expect(sum([view.usage].map(bucketsOf))).toEqual(sum(told.map(bucketsOf)))
+  }
+
+  test('what is metered is what the model sent, with refusals, a cut stream and a resume; its tools see no key', async () => {
+    const faults: readonly Fault[] = [{ status: 429 }, { status: 500 }, ...(kind.survivesCut ? ['cut' as const] : [])]
+    await open({ usage: USAGE, fault: (question) => faults[question] ?? null })
+    const { uuid } = await bench.start(`${TASKS.env} now`)
+    const view = await bench.ended(uuid)
+    expect(view).toMatchObject({ status: 'completed', lastText: RESULT })
+    await isMetered(uuid, view)
+    const cut = (await calls(uuid)).filter((event) => (event['usage'] as { estimated?: true }).estimated)
+    expect(cut.length).toBe(kind.survivesCut ? 1 : 0)
+    for (const event of cut) expect(event['usage']).toMatchObject({ outputTokens: expect.toSatisfy((tokens: number) => tokens > 0 && tokens < 100) })
+    const env = readFileSync(join(bench.work, 'env.txt'), 'utf8')
+    expect(env).toMatch(/reeve-[\w-]{43}/)
+    expect(env).not.toContain(KEY)
+    expect(env).not.toContain(bench.model.url)
+    expect(keysSeen(bench.model.requests.map(({ headers }) => headers))).toEqual([KEY])
+    const before = bench.model.sent.length
+    await bench.daemon.resume(uuid, { message: `${TASKS.again} please`, env: bench.env })
+    const again = await bench.ended(uuid)
+    expect(again).toMatchObject({ status: 'completed', lastText: 'asked 2 times' })
+    expect(bench.model.sent.length).toBeGreaterThan(before)
+    await isMetered(uuid, again)
+    await bench.nothingLeft()
+  })
+
+  test('a budget holds before the call', async () => {
+    await open({ usage: { ...USAGE, input: BUDGET_TOKENS } })
+    const { uuid } = await bench.start(`${TASKS.work} write a file`, { limits: { budgetTokens: BUDGET_TOKENS } })
+    const held = await bench.daemon.until(uuid, ({ status }) => status === 'suspended')
+    expect(held.holds.map(({ reason }) => reason)).toEqual(['budget'])
+    const asked = conversations(bench.model).length
+    expect(bench.model.sent.length).toBeLessThanOrEqual(asked + 2)
+    await bench.cli('kill', uuid)
+    await isMetered(uuid, await bench.ended(uuid))
+    await bench.nothingLeft()
+  })
+
+  test.skipIf(kind.isCommand)('a pause in mid-turn holds at the next call, and goes on', async () => {
+    await open()
+    const { uuid } = await bench.start(`${TASKS.gate} now`)
+    await patiently(() => existsSync(join(bench.work, 'waits')) || null, 'it is in its tool')
+    const asked = conversations(bench.model).length
+    await bench.cli('pause', uuid)
+    bench.letGo()
+    await bench.frozen(uuid)
+    expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended' })
+    expect(conversations(bench.model).length).toBe(asked)
+    await bench.cli('resume', uuid)
+    const view = await bench.ended(uuid)
+    expect(view).toMatchObject({ status: 'completed', lastText: RESULT })
+    await isMetered(uuid, view)
+    await bench.nothingLeft()
+  })
+})
+
+function bucketsOf({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Pick<ProcessView['usage'], 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>): Sent['used'] {
+  return { input: inputTokens + cacheWriteTokens, output: outputTokens, cacheRead: cacheReadTokens }
+}
+
+function sum(all: readonly Served[]): Served {
+  return all.reduce((one, other) => ({ input: one.input + other.input, output: one.output + other.output, cacheRead: one.cacheRead + other.cacheRead }), { input: 0, output: 0, cacheRead: 0 })
+}
+
+/** What the provider was given to know who asks. */
+function keysSeen(all: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+  const keys = all.flatMap((headers) => [headers['x-api-key'], headers['x-goog-api-key'], headers['authorization']]).filter((value) => value !== undefined)
+  return [...new Set(keys.map((value) => String(value).replace(/^Bearer /, '')))]
+}
