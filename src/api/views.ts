@@ -4,7 +4,8 @@
 import type { ErrorCode } from '../kernel/errors.ts'
 import type { Disposition } from '../kernel/signals.ts'
 import type { Status } from '../kernel/status.ts'
-import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
+import type { OnComplete, RestartAsked, RestartPolicy, RestartType, RestartWord, SupervisorAsked, SupervisorSpec } from '../kernel/supervision.ts'
+import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Handler, HoldReason, LimitName, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
 
 export type { Status }
 
@@ -128,6 +129,14 @@ export interface ProcessView {
   usage: UsageView
   subtreeUsage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd: number; steps: number }
   limits: Limits
+  /** null: it does not come back by itself */
+  restart: RestartPolicy | null
+  /** of a new incarnation that waits: which restart it is, how the last one ended, and when it may begin (null: when its supervisor says so) */
+  pendingRestart: { attempt: number; cause: string; at: string | null } | null
+  /** its name among the children of its supervisor */
+  childId: string | null
+  /** null unless it is a supervisor */
+  supervisor: SupervisorView | null
   capabilities: CapabilitiesView
   children: string[]
   pinned: boolean
@@ -200,9 +209,23 @@ export interface SpawnBody {
   gateway?: 'auto' | 'on' | 'off'
   /** it goes on by itself when a rate limit is over; default: as its agent says, else a person resumes it */
   wake?: boolean
+  /** whether it comes back by itself: `no`, `on-failure`, `always`, or with its intensity */
+  restart?: RestartWord | RestartAsked
+  /** its name among the children of its supervisor, which is its `parent` */
+  childId?: string
+  /** it is a supervisor: a name in reeve.yaml, or what it is to be, with its children */
+  supervisor?: string | SupervisorBody
   /** the client's environment: what is not a secret is recorded, keys stay in memory */
   env?: Record<string, string>
 }
+
+/** A supervisor with its children, in the order of their start. */
+export interface SupervisorBody extends SupervisorAsked { children?: ChildBody[] }
+export type ChildBody = Omit<SpawnBody, 'cwd' | 'parent' | 'supervisor' | 'env' | 'childId'> & { childId: string; cwd?: string }
+
+/** What a supervisor knows of a child. `restarts`: those within its window; `nextStart`: when it comes back; status and PID are null once it has ended. */
+export interface SupervisedView { id: string; uuid: string; restart: RestartType; onComplete: OnComplete | null; restarts: number; nextStart: string | null; status: Status | null; pid: number | null }
+export interface SupervisorView extends SupervisorSpec { children: SupervisedView[] }
 
 /** `leastGraceMs` is for a sender that gives no grace: what was seen to clean up for longer gets that instead. */
 export interface SignalBody { signal: string | number; subtree?: boolean; graceMs?: number; leastGraceMs?: number }
@@ -215,7 +238,7 @@ export interface ResumeBody {
   message?: string
   rerun?: boolean
   env?: Record<string, string>
-  /** overrides, for an ended process; limits that are not named stay as they were */
+  /** overrides, for an ended process; limits that are not named stay as they were, and can be changed on a suspended one too */
   model?: string
   effort?: Effort
   limits?: Limits

@@ -31,3 +31,6 @@ function optional<const S extends Record<string, z.ZodType>>(rules: S): Optional
 }
 
 export const limitsRule = z.strictObject({ ...optional(limitRules), ...optional(limitPolicy) })
+
+/** What is added to limits that are there. */
+export const raiseRule = z.strictObject(optional(limitRules))

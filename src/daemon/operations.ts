@@ -6,12 +6,13 @@ import { splitEnv } from '../config/credentials.ts'
 import { keyNames } from '../config/model-keys.ts'
 import { goesOnFrom, isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
+import { limitChange } from './limit-change.ts'
 import { SIGNALS } from '../kernel/signals.ts'
 import { isLiving, isSuspended } from '../kernel/status.ts'
 import { checkFromCheckpoint, type PastStore } from './fork-point.ts'
 import { checkWords } from './forks.ts'
-import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
 import { withRealPlaces } from './places.ts'
+import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
 import type { Process, Sender, Signal } from '../kernel/types.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline, RequestBody } from './pipeline.ts'
@@ -19,6 +20,7 @@ import type { Reads } from './reads.ts'
 import type { Settings } from './settings.ts'
 import type { Specs } from './specs.ts'
 import type { Waiter } from './waiter.ts'
+import type { Families } from './families.ts'
 import type { Forks } from './forks.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -27,6 +29,7 @@ export interface OperationsParts {
   readonly reads: Reads
   readonly waiter: Waiter
   readonly forks: Forks
+  readonly families: Pick<Families, 'spawn'>
   readonly store: PastStore
   readonly keys: Keys
   readonly specs: Specs
@@ -49,17 +52,11 @@ export class Operations {
   }
 
   async spawn(body: SpawnBody): Promise<ProcessView> {
-    const { pipeline, keys, reads, specs, worktrees, mayStart } = this.#parts
+    const { pipeline, keys, reads, mayStart } = this.#parts
     mayStart()
-    const { spec: asked, secrets } = await specs.of(body)
+    if (body.supervisor !== undefined) return this.#parts.families.spawn(body)
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
-    const uuid = uuidv7()
-    const spec = await withRealPlaces(body.worktree ? await worktrees.plan(uuid, asked) : asked)
-    const found = await keys.of({ uuid, spec }, secrets)
-    if (found.missing.length > 0) {
-      keys.forget(uuid)
-      throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, { missing: found.missing })
-    }
+    const { uuid, spec } = await this.prepare(body)
     try {
       await pipeline.request({ type: 'spawn', by: BY, uuid, spec, parent: parent?.uuid ?? null })
     } catch (error) {
@@ -67,6 +64,20 @@ export class Operations {
       throw error
     }
     return reads.view(await reads.get(uuid))
+  }
+
+  /** A spec that could be spawned, with its keys in memory. Errors: CREDENTIALS_MISSING, and those of a spec. */
+  async prepare(body: SpawnBody): Promise<{ readonly uuid: Uuid; readonly spec: ProcessSpec }> {
+    const { keys, specs, worktrees } = this.#parts
+    const { spec: asked, secrets } = await specs.of(body)
+    const uuid = uuidv7()
+    const spec = await withRealPlaces(body.worktree ? await worktrees.plan(uuid, asked) : asked)
+    const found = await keys.of({ uuid, spec }, secrets)
+    if (found.missing.length > 0) {
+      keys.forget(uuid)
+      throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, { missing: found.missing })
+    }
+    return { uuid, spec }
   }
 
   async signal(ref: string, body: SignalBody, via: string): Promise<SteerView> {
@@ -115,7 +126,7 @@ export class Operations {
     const { subtree = false, only = false, rerun = false } = body
     try {
       // Both are said in one go, so that they are decided together: the answer shows the process without its hold.
-      const resumed = this.#steer(process, { type: 'resume', by: BY, uuid, frozen, message, spec, subtree, only, rerun })
+      const resumed = this.#steer(process, { type: 'resume', by: BY, uuid, frozen, message, spec, subtree, only, rerun, ...limitChange(body) })
       if (missing.length > 0 || !isHeldFor(process, 'credentials')) return await resumed
       pipeline.submit({ type: 'release', uuid, reason: 'credentials' })
       return woken(await resumed)

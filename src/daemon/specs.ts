@@ -12,10 +12,12 @@ import { isPlayed, keyNames, keysOf } from '../config/model-keys.ts'
 import { recognise } from '../drivers/command/formats/formats.ts'
 import { CAPABILITIES, isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
+import { changedLimits } from '../kernel/limits.ts'
+import { policyOf, supervisorOf } from '../supervise/asked.ts'
 import { checkInstalled } from './installed.ts'
-import type { ResumeBody, SpawnBody } from '../api/views.ts'
 import { withRealPlaces } from './places.ts'
 import { limitChange, notOfPrograms } from './limit-change.ts'
+import type { ResumeBody, SpawnBody } from '../api/views.ts'
 import type { Config } from '../config/config.ts'
 import type { Paths } from '../config/paths.ts'
 import type { Container } from '../drivers/contain/contain.ts'
@@ -53,18 +55,19 @@ export class Specs {
     const { recorded: env, secrets } = splitEnv(body.env ?? {}, keyNames(config.providers))
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
+    if (body.supervisor !== undefined) return { spec: { ...shared, ...supervisorSpec(body), ...restartsOf(body), interactive: false, containment: 'group' }, secrets: {} }
     const own = body.argv ? commandSpec(body, Object.keys(secrets), config) : await this.#agentSpec(body, config, secrets)
-    const spec = { ...shared, ...own }
+    const spec = { ...shared, ...own, ...restartsOf(body) }
     if (!body.argv) checkInstalled(spec)
-    return { spec, secrets }
     if (spec.capabilities?.network === 'off') await container.checkOffline()
+    return { spec, secrets }
   }
 
   async #agentSpec(body: SpawnBody, config: Config, secrets: Secrets): Promise<Own> {
     const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     checkPermits(body)
-    const watched = watchedOf(agent, config, body)
+    const watched = { ...watchedOf(agent, config, body), ...(agent.restart === undefined ? {} : { restart: policyOf(agent.restart) }) }
     if (agent.driver === 'native') return { ...(await this.#nativeSpec(agent, body)), ...watched }
     const own = agent.driver === 'acp' ? await this.#acpSpec(agent, body) : programSpec(agent, body)
     return { ...own, ...watched, ...gatewayOf(agent, body, config), credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }
@@ -142,10 +145,24 @@ export class Specs {
   }
 }
 
+/** There is no program, so that all of what programs and agents have is refused; its limits are those of all its children together. */
+function supervisorSpec(body: SpawnBody): Own {
+  const { supervisor, name, cwd, env, parent, childId, restart, limits = {}, ...rest } = body
+  const wrong = Object.entries(rest).filter(([, value]) => value !== undefined).map(([key]) => key)
+  if (wrong.length > 0) throw new KernelError('INVALID', `a supervisor has no ${wrong.join(', ')}: its children have`)
+  if (typeof supervisor !== 'object') throw new KernelError('INTERNAL', 'a supervisor is known by now')
+  const { children: _, ...asked } = supervisor
+  return { agent: 'supervisor', driver: 'supervisor', model: null, system: null, tools: null, deny: [], argv: null, credentials: [], limits, supervisor: supervisorOf(asked) }
+}
+
+function restartsOf({ restart, childId }: SpawnBody): Pick<ProcessSpec, 'restart' | 'childId'> {
+  return { ...(restart === undefined ? {} : { restart: policyOf(restart) }), ...(childId === undefined ? {} : { childId }) }
+}
+
 function commandSpec(body: SpawnBody, credentials: readonly string[], config: Config): Own {
   const argv = body.argv ?? []
-  if (argv.length === 0) throw new KernelError('INVALID', 'no command after --')
   checkPermits(body)
+  if (argv.length === 0) throw new KernelError('INVALID', 'no command after --')
   const format = recognise(argv)
   checkCommand(body, format === null)
   return {

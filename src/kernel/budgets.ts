@@ -1,13 +1,12 @@
 // Budgets at work: who asks before a call gets as long an answer as there is room for; who has used more is warned, and held or
 // ended; who waits goes on as soon as there is room. Owns the order of these; the figures are those of limits.ts.
 // Tests: test/tables/limits.test.ts, test/properties/budgets.test.ts.
-import { KernelError } from './errors.ts'
-import { LEAST_ANSWER_TOKENS, accountsOver, grant, limitsSet, meteringOf, noRoomFor, reachedBy, tallyWithBelow, toWarnOf, usedOf } from './limits.ts'
+import { LEAST_ANSWER_TOKENS, accountsOver, changedLimits, grant, limitsSet, meteringOf, noRoomFor, reachedBy, tallyWithBelow, toWarnOf, usedOf } from './limits.ts'
 import { release } from './pausing.ts'
 import { paidSubtree, reach } from './reaching.ts'
-import type { Granted, Promised } from './limits.ts'
+import type { Granted, LimitChange, Promised } from './limits.ts'
 import type { Permit } from './reports.ts'
-import type { CallAsk, LimitName, Limits, Process, Sender, Uuid } from './types.ts'
+import type { CallAsk, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** What is to begin: a step (or another try of one, or a summary), and what it may cost, if anybody knows. */
@@ -34,14 +33,17 @@ const NOT_ASKED: Granted = { maxOutputTokens: null, reserve: null }
 export function spentMore(work: Work, uuid: Uuid): void {
   const accounts = accountsOver(work, work.need(uuid))
   if (accounts.every(({ spec }) => limitsSet(spec.limits).length === 0)) return
-  for (const account of accounts) {
-    for (const figures of toWarnOf(work, account, work.now.mono)) work.emit(account.uuid, { type: 'limit.warned', ...figures })
-  }
+  for (const account of accounts) warnOfLimits(work, account)
   const process = work.need(uuid)
   const { life } = process
   const reached = life.state === 'running' && !life.stopping ? reachedBy(work, process, work.now.mono, meteringOf(process) === 'report') : null
   if (reached) reach(work, process, reached)
   wakeWaiting(work, accounts)
+}
+
+/** Of each limit once, until it is another one. */
+export function warnOfLimits(work: Work, account: Process): void {
+  for (const figures of toWarnOf(work, account, work.now.mono)) work.emit(account.uuid, { type: 'limit.warned', ...figures })
 }
 
 /** A call has begun or ended below these accounts, or somebody who had one is gone. */
@@ -82,22 +84,6 @@ function promise(promised: { -readonly [K in keyof Promised]: Promised[K] }, wan
   promised.tokens += wants.inputTokens + answer
   promised.outputTokens += answer
   if (wants.usd) promised.nanoUsd += Math.ceil((wants.inputTokens * wants.usd.perInputToken + answer * wants.usd.perOutputToken) * 1e9)
-}
-
-/** Other limits: those that are named are set, and what is added to one that is there is added. */
-export interface LimitChange {
-  readonly set: Limits
-  readonly add: { readonly [L in LimitName]?: number }
-}
-
-/** Errors: INVALID where there is nothing to add to. */
-export function changedLimits(limits: Limits, { set, add }: LimitChange): Limits {
-  const sums = Object.entries(add).map(([name, more]) => {
-    const before = limits[name as LimitName]
-    if (before === undefined) throw new KernelError('INVALID', `it has no ${name} that could be raised: give a figure without a plus`)
-    return [name, before + more]
-  })
-  return { ...limits, ...set, ...Object.fromEntries(sums) }
 }
 
 /** A process that lives gets other limits; whom they held goes on where there is room now. */

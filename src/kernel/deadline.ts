@@ -1,5 +1,6 @@
 // When the kernel next wants to look at a process by itself: the nearest of its deadlines, on the monotonic clock.
 // Owns which deadlines there are; `tick` in step.ts acts on those that have come. Test: test/tables/deadline.test.ts.
+import { WARN_AT } from './limits.ts'
 import { wakesAt } from './rate-limits.ts'
 import type { Process } from './types.ts'
 
@@ -11,7 +12,7 @@ export function deadlineOf(process: Process): number | null {
   if (process.life.state === 'created') return process.restart?.dueMono ?? null
   if (process.life.state !== 'running') return null
   if (process.life.stopping) return process.life.stopping.wrapUp?.dueMono ?? null
-  const times = [timeoutAt(process), freezeAt(process), ...process.signals.pending.map((p) => p.dueMono)]
+  const times = [timeoutAt(process), warningAt(process), freezeAt(process), ...process.signals.pending.map((p) => p.dueMono)]
   return times.reduce((nearest, time) => (time !== null && (nearest === null || time < nearest) ? time : nearest), null)
 }
 
@@ -20,6 +21,12 @@ export function timeoutAt(process: Process): number | null {
   const { timeoutMs } = process.spec.limits
   const { since, elapsedMs } = process.clock
   return timeoutMs === undefined || since === null ? null : since + timeoutMs - elapsedMs
+}
+
+/** When so much of its time is gone that it is warned of. */
+function warningAt({ spec: { limits }, clock: { since, elapsedMs }, warned }: Process): number | null {
+  const { timeoutMs, warnAt = WARN_AT } = limits
+  return timeoutMs === undefined || since === null || warned?.includes('timeoutMs') ? null : since + timeoutMs * warnAt - elapsedMs
 }
 
 /** When a pause that is still draining is to be made a freeze; how long a daemon that stops may wait is its user's to say. */

@@ -6,6 +6,7 @@ import { sameHold } from './holds.ts'
 import { answered, began, childAdded, childRemoved, childRestarting, groupRestarted, reborn } from './fold-supervision.ts'
 import { incarnate, transition } from './lifecycle.ts'
 import { textOf } from './message.ts'
+import { charge, measure, spend } from './usage.ts'
 import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from './signals.ts'
 import { addSpent, spentBy } from './spent.ts'
@@ -71,7 +72,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...unmetered(reborn(b.rerun ? withoutSession(p) : p, b, f.seq)),
     pid: b.pid,
     life: incarnate(),
-    ...(b.spec ? { spec: b.spec, specSeq: f.seq } : {}),
+    ...(b.spec ? { spec: b.spec, specSeq: f.seq, ...(p.warned ? { warned: [] } : {}) } : {}),
     signals: forgotten(p.signals),
     handle: null,
     note: null,
@@ -345,36 +346,6 @@ function contextOf(process: Process): ContextState {
 /** Nobody waits for a summary any more: what was under way is over, also where its end was never told. */
 function notCompacting({ context }: Process): { readonly context?: ContextState } {
   return context?.compacting === true ? { context: { ...context, compacting: false } } : {}
-}
-
-/** What a call of the loop costs, and how full it shows the context to be. */
-function charge(usage: Usage, call: CallUsage): Usage {
-  const contextTokens = call.inputTokens + call.cacheReadTokens + call.cacheWriteTokens + call.outputTokens
-  // An agent of others may say later what it used.
-  return { ...spend(usage, call), contextTokens: contextTokens === 0 ? usage.contextTokens : contextTokens }
-}
-
-function spend(usage: Usage, call: CallUsage): Usage {
-  return {
-    ...usage,
-    inputTokens: usage.inputTokens + call.inputTokens,
-    outputTokens: usage.outputTokens + call.outputTokens,
-    cacheReadTokens: usage.cacheReadTokens + call.cacheReadTokens,
-    cacheWriteTokens: usage.cacheWriteTokens + call.cacheWriteTokens,
-    costUsd: usage.costUsd + (call.costUsd ?? 0),
-    unpriced: usage.unpriced || call.costUsd === null,
-    estimated: usage.estimated || call.estimated === true,
-  }
-}
-
-function measure(usage: Usage, { cpuTimeMs, outputBytes, rssBytes, peakRssBytes }: Measured): Usage {
-  return {
-    ...usage,
-    cpuTimeMs: (usage.cpuTimeMs ?? 0) + cpuTimeMs,
-    outputBytes: (usage.outputBytes ?? 0) + outputBytes,
-    rssBytes,
-    peakRssBytes: Math.max(usage.peakRssBytes ?? 0, peakRssBytes),
-  }
 }
 
 /** It is ended: there is no time left to read that it should wrap up. */

@@ -1,6 +1,7 @@
 // All that can happen to the kernel: a closed union of inputs, each with its time. Requests carry a `reply` number,
 // which comes back in exactly one effect. Test: test/properties/kernel.test.ts draws from all of them.
 import type { ForkPoint } from './forking.ts'
+import type { LimitChange } from './limits.ts'
 import type { LivenessWord } from './liveness.ts'
 import type { LoopEvidence } from './loops.ts'
 import type { Report } from './reports.ts'
@@ -19,7 +20,7 @@ export type InputBody =
   /** the daemon is about to start it: `containment` is the intent, recorded before anything is made; `kin` are the rows of a supervisor's children that have ended */
   | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[]; readonly kin?: readonly Process[]; readonly metered?: true; readonly direct?: string }
   | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean; readonly via?: string })
-  | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean })
+  | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean; readonly limits?: LimitChange })
   /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on */
   | (Request & { readonly type: 'fork'; readonly uuid: Uuid; readonly origin: Process; readonly at: ForkPoint; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null })
   /** `frozen` is the row of one that is dead */

@@ -1,6 +1,7 @@
 // The limits: what is counted against each, whether the subtree counts with it, and what becomes of a process that has reached
 // it. One table. Owns the figures and the question whether there is room for more; acts on nothing (budgets.ts does).
 // Tests: test/tables/limits.test.ts, test/properties/budgets.test.ts.
+import { KernelError } from './errors.ts'
 import { addTally, nanoOf, payerOf, tallyOf, usdOf } from './accounts.ts'
 import type { Tally } from './accounts.ts'
 import type { CallAsk, Clock, LimitAction, LimitName, Limits, Process, Usage } from './types.ts'
@@ -21,11 +22,11 @@ interface Use {
 }
 
 /**
- * When it is looked at: `step`, `turn`, `call`: before one begins, and none begins when all is used; `after`: when something
+ * When it is looked at: `step`, `turn`, `call`, `message`: before one begins, and none begins when all is used; `after`: when something
  * was used, and then it is reached with more than there is; `measured`: the same, with all that there is. `ask`: who asks for
  * more is refused.
  */
-type When = 'step' | 'turn' | 'call' | 'after' | 'measured' | 'ask' | 'clock'
+type When = 'step' | 'turn' | 'call' | 'message' | 'after' | 'measured' | 'ask' | 'clock'
 
 interface Row {
   readonly used: (use: Use) => number
@@ -40,7 +41,7 @@ const NO_USE = (): number => 0
 export const LIMITS: Readonly<Record<LimitName, Row>> = {
   maxSteps: { used: ({ tally }) => tally.steps, when: 'step', action: 'terminate', unit: 'steps' },
   maxTurns: { used: ({ tally }) => tally.turns, when: 'turn', action: 'terminate', unit: 'turns' },
-  maxMessages: { used: ({ tally }) => tally.messagesSent, when: 'ask', action: null, unit: 'messages' },
+  maxMessages: { used: ({ tally }) => tally.messagesSent, when: 'message', action: null, unit: 'messages' },
   maxToolCalls: { used: ({ tally }) => tally.toolCalls, when: 'after', action: 'terminate', unit: 'tool calls' },
   maxChildren: { used: NO_USE, when: 'ask', action: null, unit: 'children' },
   maxDepth: { used: NO_USE, when: 'ask', action: null, unit: 'levels below it' },
@@ -57,7 +58,7 @@ export const LIMITS: Readonly<Record<LimitName, Row>> = {
 }
 
 /** The share from which on a limit is warned of. */
-const WARN_AT = 0.8
+export const WARN_AT = 0.8
 
 /** Fewer tokens than these are no answer that is worth its price. */
 export const LEAST_ANSWER_TOKENS = 1_000
@@ -153,7 +154,7 @@ export function toWarnOf(view: View, process: Process, now: number): readonly Om
 }
 
 /** The limit of it, or of who pays for it, that leaves no room for what is about to begin; null: there is room. */
-export function noRoomFor(view: View, process: Process, what: 'step' | 'turn' | 'call', now: number): Reached | null {
+export function noRoomFor(view: View, process: Process, what: 'step' | 'turn' | 'call' | 'message', now: number): Reached | null {
   return firstReached(view, process, now, (limit, { used, of }) => LIMITS[limit].when === what && used >= of)
 }
 
@@ -273,4 +274,21 @@ function nextCall(limit: LimitName, { inputTokens, usd }: CallAsk): string {
   if (limit !== 'budgetUsd') return `the next call needs ${limit === 'maxOutputTokens' ? '' : `${inputTokens} and `}${LEAST_ANSWER_TOKENS} more`
   if (usd === null) return 'the price of the model is not known'
   return `the next call may cost $${(inputTokens * usd.perInputToken + LEAST_ANSWER_TOKENS * usd.perOutputToken).toFixed(4)}`
+}
+
+/** Other limits: those that are named are set, and what is added to one that is there is added. */
+export interface LimitChange {
+  readonly set: Limits
+  readonly add: { readonly [L in LimitName]?: number }
+}
+
+/** Errors: INVALID where there is nothing to add to. */
+export function changedLimits(limits: Limits, { set, add }: LimitChange): Limits {
+  const sums = Object.entries(add).map(([name, more]) => {
+    const before = limits[name as LimitName]
+    if (before === undefined) throw new KernelError('INVALID', `it has no ${name} that could be raised: give a figure without a plus`)
+    return [name, before + more]
+  })
+  const actions = set.actions ? { actions: { ...limits.actions, ...set.actions } } : {}
+  return { ...limits, ...set, ...actions, ...Object.fromEntries(sums) }
 }

@@ -2,7 +2,9 @@
 // Owns which holds a person's word removes, and what each driver can go on from. No state transition happens here:
 // a new incarnation begins at `created`. Test: test/tables/resuming.test.ts.
 import { KernelError } from './errors.ts'
+import { changeLimits, hasRoom, isHeldByBudget } from './budgets.ts'
 import { CAPABILITIES, goesOnFrom, isPlainCommand } from './capabilities.ts'
+import { changedLimits } from './limits.ts'
 import { isPersonHold, mayRelease } from './holds.ts'
 import { continueObstacle } from './modes.ts'
 import { release } from './pausing.ts'
@@ -13,7 +15,7 @@ import { isLiving, isSuspended } from './status.ts'
 import { forgive, isSupervisor } from './supervising.ts'
 import { livingAncestors, livingSubtree } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { Hold, Process, Sender } from './types.ts'
+import type { Hold, Process, ProcessSpec, Sender } from './types.ts'
 import type { Work } from './work.ts'
 
 type Resume = InputOf<'resume'>
@@ -42,6 +44,7 @@ function checkTakesMessage(process: Process, { rerun }: Resume): void {
 
 function alreadyRuns(work: Work, process: Process, input: Resume): void {
   if (input.message || input.spec) throw new KernelError('INVALID', `process ${process.pid} runs: it takes messages by \`send\`, and no overrides`)
+  if (input.limits) throw new KernelError('INVALID', `process ${process.pid} runs: its limits can be changed when it is suspended or has ended`)
   let affected = release(work, process.uuid, input.by, (hold) => mayRelease(input.by, hold)) ? 1 : 0
   if (input.subtree) affected += releaseBelow(work, process, input.by)
   affected += beginNow(work, process)
@@ -59,10 +62,20 @@ function beginNow(work: Work, { uuid }: Process): number {
 function wakeUp(work: Work, process: Process, input: Resume): void {
   if (input.spec) throw new KernelError('INVALID', 'overrides need an ended process: stop it first')
   if (input.message) enqueue(work, process.uuid, { id: input.message.id, from: input.by, text: input.message.text, urgent: true })
-  let affected = release(work, process.uuid, input.by, (hold) => mayRelease(input.by, hold)) ? 1 : 0
+  let affected = raise(work, process, input) ? 1 : 0
+  if (release(work, process.uuid, input.by, (hold) => mayRelease(input.by, hold))) affected = 1
   if (input.by === 'user' && !input.only) affected += wakeAncestors(work, process, input.by)
   if (input.subtree) affected += releaseBelow(work, process, input.by)
   done(work, input, process, affected, stillHeld(work, process))
+}
+
+/** More room, be it by its own limits or by those above it, ends the hold that a person alone cannot wish away. True if it did. */
+function raise(work: Work, { uuid }: Process, { limits, by }: Resume): boolean {
+  const before = work.need(uuid)
+  if (limits) changeLimits(work, before, limits, by)
+  const after = work.need(uuid)
+  if (by === 'user' && isHeldByBudget(after) && hasRoom(work, after)) release(work, uuid, by, ({ reason }) => reason === 'budget')
+  return isHeldByBudget(before) && !isHeldByBudget(work.need(uuid))
 }
 
 function wakeAncestors(work: Work, process: Process, by: Sender): number {
@@ -96,7 +109,7 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   const { uuid } = process
   const fromStep = process.progress.wholeStep
   const anew = input.rerun && process.spec.driver !== 'native'
-  const { spec, note } = permitted(work, { by: input.by, spec: input.spec ?? process.spec, before: process.spec, parent: process.parentUuid })
+  const { spec, note } = permitted(work, { by: input.by, spec: specOf(process, input), before: process.spec, parent: process.parentUuid })
   work.emit(uuid, { type: 'process.resumed', pid, by: input.by, fromStep, ...(spec === process.spec ? {} : { spec }), ...(anew ? { rerun: true } : {}) })
   if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   findParent(work, process)
@@ -105,6 +118,11 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text, urgent: true })
   done(work, input, process, 1, note)
   work.effect({ type: 'start', uuid, pid })
+}
+
+function specOf(process: Process, { spec, limits }: Resume): ProcessSpec {
+  const said = spec ?? process.spec
+  return limits ? { ...said, limits: changedLimits(said.limits, limits) } : said
 }
 
 function checkResumable(process: Process, input: Resume): void {

@@ -5,10 +5,11 @@ import { KernelError } from './errors.ts'
 import { CAPABILITIES } from './capabilities.ts'
 import { closeModelCall, closeOpenWork, closeSummary } from './closing.ts'
 import { hold } from './holding.ts'
+import { accountsOver } from './limits.ts'
 import { inheritedHolds } from './pausing.ts'
 import { checkSpawner, permitted } from './permitting.ts'
 import { checkChild, noteChild, tend } from './supervising.ts'
-import { livingAncestors } from './tree.ts'
+import { livingAncestors, livingChildren } from './tree.ts'
 import type { InputOf } from './inputs.ts'
 import type { Hold, Process, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
@@ -26,6 +27,7 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
   const depth = (parent?.depth ?? 0) + 1
   if (depth > MAX_DEPTH) throw new KernelError('RESOURCE_EXHAUSTED', `processes may be nested ${MAX_DEPTH} deep`)
+  if (parent) checkFamily(work, parent, depth)
   const pid = work.takePid()
   work.emit(uuid, { type: 'process.spawned', pid, spec, parentUuid: input.parent, depth, by: input.by })
   if (CAPABILITIES[spec.driver].messages && spec.intent !== '') {
@@ -36,6 +38,15 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   noteChild(work, work.need(uuid))
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
   work.effect({ type: 'start', uuid, pid })
+}
+
+/** Errors: RESOURCE_EXHAUSTED where it has as many children as it may have, or it or one who pays for it may have none so deep. */
+function checkFamily(work: Work, parent: Process, depth: number): void {
+  const { maxChildren } = parent.spec.limits
+  if (maxChildren !== undefined && livingChildren(work, parent.uuid).length >= maxChildren) throw new KernelError('RESOURCE_EXHAUSTED', `process ${parent.pid} may have ${maxChildren} children at a time`)
+  for (const { pid, spec: { limits: { maxDepth } }, depth: top } of accountsOver(work, parent)) {
+    if (maxDepth !== undefined && depth - top > maxDepth) throw new KernelError('RESOURCE_EXHAUSTED', `below process ${pid} processes may be nested ${maxDepth} deep`)
+  }
 }
 
 export function checkRoom(work: Work): void {

@@ -11,7 +11,10 @@ import { KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
 import { liveness } from './liveness.ts'
 import { loop } from './loops.ts'
+import { warnOfLimits } from './budgets.ts'
 import { hold } from './holding.ts'
+import { actionOf, noRoomFor, usedOf } from './limits.ts'
+import { reach } from './reaching.ts'
 import { release, settle } from './pausing.ts'
 import { recordRefusal } from './permitting.ts'
 import { upTo } from './ranges.ts'
@@ -77,9 +80,20 @@ function send(work: Work, input: InputOf<'send'>): void {
   if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? input.uuid} has ended`)
   if (isPlainCommand(process.spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
   if (!CAPABILITIES[process.spec.driver].messages) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: when it has ended, resume it with one`)
+  countMessage(work, input)
   enqueue(work, input.uuid, { id: input.id, from: input.by, text: input.text })
   settle(work, input.uuid)
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: input.uuid, affected: 1, childrenGoOn: 0, note: null } })
+}
+
+/** What an agent sends counts against its limit. Errors: RESOURCE_EXHAUSTED. */
+function countMessage(work: Work, { by, uuid, id }: InputOf<'send'>): void {
+  const sender = by.startsWith('agent:') ? work.get(by.slice('agent:'.length)) : undefined
+  if (!sender) return
+  const reached = noRoomFor(work, sender, 'message', work.now.mono)
+  if (reached) throw new KernelError('RESOURCE_EXHAUSTED', `process ${reached.scope.pid} may send ${reached.of} messages, with all below it`)
+  work.emit(sender.uuid, { type: 'message.sent', to: uuid, id })
+  warnOfLimits(work, work.need(sender.uuid))
 }
 
 /** Kept by the collector until it is unpinned; it may be dead. */
@@ -141,7 +155,8 @@ function tick(work: Work, { uuid, now }: InputOf<'tick'>): void {
   if (process?.life.state !== 'running') return
   if (process.life.stopping) return endWrapUp(work, process)
   const timeout = timeoutAt(process)
-  if (timeout !== null && timeout <= now.mono) return stopByTimeout(work, process)
+  if (timeout !== null && timeout <= now.mono) return timeIsOver(work, process)
+  warnOfLimits(work, process)
   deliverPending(work, uuid)
   wakeDue(work, work.need(uuid))
   freezeIfDue(work, uuid)
@@ -155,6 +170,13 @@ function freezeIfDue(work: Work, uuid: Uuid): void {
   if (freeze === null || freeze > work.now.mono) return
   work.emit(uuid, { type: 'process.drained', inFlight: 'frozen: it did not drain in time' })
   work.effect({ type: 'driver.pause', uuid, pid: process.pid, freeze: true })
+}
+
+function timeIsOver(work: Work, process: Process): void {
+  const { limits } = process.spec
+  if (actionOf(limits, 'timeoutMs') === 'terminate') return stopByTimeout(work, process)
+  const used = usedOf(work, process, 'timeoutMs', work.now.mono)
+  reach(work, process, { limit: 'timeoutMs', used, of: limits.timeoutMs ?? 0, scope: process, waits: false })
 }
 
 function stopByTimeout(work: Work, process: Process): void {

@@ -9,9 +9,10 @@ import type { Process } from '../../src/kernel/types.ts'
 const DEADLINES: readonly { readonly what: string; readonly script: string; readonly at: number | null }[] = [
   { what: 'created', script: '.spawn a timeoutMs=50', at: null },
   { what: 'no limit', script: '.live a', at: null },
-  { what: 'a time limit', script: '.live a timeoutMs=50', at: 1_050 },
+  { what: 'a time limit of which so much is gone', script: '.live a timeoutMs=50', at: 1_040 },
+  { what: 'a time limit that was warned of', script: '.live a timeoutMs=50\n.wind 40\n.tick a', at: 1_050 },
   { what: 'a time limit, suspended and drained', script: '.live a timeoutMs=50\n.signal SIGPAUSE a\n.report a drained', at: null },
-  { what: 'a time limit after a pause of 100 ms', script: '.live a timeoutMs=50\n.wind 20\n.signal SIGPAUSE a\n.wind 100\n.resume a', at: 1_150 },
+  { what: 'a time limit after a pause of 100 ms', script: '.live a timeoutMs=50 warnAt=1\n.wind 20\n.signal SIGPAUSE a\n.wind 100\n.resume a', at: 1_150 },
   { what: 'a drain', script: '.live a\n.signal SIGPAUSE a', at: 1_000 + DRAIN_MS },
   { what: 'a drain that began with the first of two holds', script: '.live a\n.signal SIGPAUSE a\n.wind 10\n.hold a loop', at: 1_000 + DRAIN_MS },
   { what: 'a drain that is over', script: '.live a\n.signal SIGPAUSE a\n.report a frozen', at: null },
@@ -45,7 +46,7 @@ describe('the deadline of a process', () => {
   })
 
   test('a tick before the time changes nothing', () => {
-    expect(play('.live a timeoutMs=50\n.wind 49\ntick a\ntick nobody')).toMatchInlineSnapshot(`
+    expect(play('.live a timeoutMs=50 warnAt=1\n.wind 49\ntick a\ntick nobody')).toMatchInlineSnapshot(`
       "
       > tick a
       > tick nobody
@@ -84,7 +85,7 @@ describe('the timer of all', () => {
     const watch = (uuid: string, timeoutMs: number | null): void => {
       const player = new Player()
       player.world.mono = clock.now().mono
-      player.play(timeoutMs === null ? '.live a' : `.live a timeoutMs=${timeoutMs}`)
+      player.play(timeoutMs === null ? '.live a' : `.live a timeoutMs=${timeoutMs} warnAt=1`)
       deadlines.watch(uuid, rowOf(player))
     }
     return { clock, due, deadlines, watch }

@@ -588,7 +588,7 @@ describe('the clock', () => {
       "
       > wind 1
       tick a
-      a.10 process.stopping SIGTERM by system -> 1 timed out
+      a.11 process.stopping SIGTERM by system -> 1 timed out
         -> driver.stop a#1 SIGTERM 10000
         == a stopping
       "

@@ -182,13 +182,14 @@ describe('the answer to a question for a model call', () => {
     `)).toMatchInlineSnapshot(`
       "
       > report a model 2
-      a.11 process.exited 1 max steps exceeded (limit)
+      a.12 limit.reached maxSteps 1 of 1 -> terminate
+      a.13 process.exited 1 max steps exceeded (limit)
         -> release cancel a#1
         -> release await a#1
         -> ack stop
         == a zombie
       > released a
-      a.12 process.reaped
+      a.14 process.reaped
         -> release channel a#1
         -> release context a#1
         -> release remove a#1
@@ -241,16 +242,16 @@ describe('the answer to a question for a model call', () => {
     `)).toMatchInlineSnapshot(`
       "
       > report a model 2
-      a.11 process.held budget/system
-      a.12 process.note budget: $1.0000 of $1 are spent
+      a.12 process.held budget/system
+      a.13 limit.reached budgetUsd 1 of 1 -> suspend
         -> driver.pause a#1
         -> ack held
         == a suspended
       > resume a
         -> done, 0 affected: still suspended: budget
       > report b model 2
-      b.11 process.held budget/system
-      b.12 process.note budget: 50 of 50 tokens are used
+      b.12 process.held budget/system
+      b.13 limit.reached budgetTokens 50 of 50 -> suspend
         -> driver.pause b#2
         -> ack held
         == b suspended

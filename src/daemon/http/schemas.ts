@@ -3,11 +3,12 @@
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
 import { gatewayMode } from '../../config/gateway.ts'
-import { limitsRule } from '../../config/limit-rules.ts'
+import { limitsRule, raiseRule } from '../../config/limit-rules.ts'
+import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
 import type { DirBody, PinBody } from '../../api/history-views.ts'
-import type { AnswerBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SignalsBody, SpawnBody } from '../../api/views.ts'
+import type { AnswerBody, ChildBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SignalsBody, SpawnBody, SupervisorBody } from '../../api/views.ts'
 
 /** characters of an intent or a message */
 const MAX_TEXT = 1_000_000
@@ -37,15 +38,14 @@ const fields = z.string().max(1_000).transform((names, context) => {
   return all.filter(isField)
 })
 
-export const spawnBody = of<SpawnBody>()(z.strictObject({
+/** What one process is to be, wherever it stands. */
+const ownFields = {
   intent: z.string().max(MAX_TEXT).exactOptional(),
   argv: z.array(plain.max(MAX_TEXT)).min(1).max(10_000).exactOptional(),
   agent: z.string().min(1).max(200).exactOptional(),
   model: z.string().min(1).max(1_000).exactOptional(),
   name: z.string().min(1).max(200).exactOptional(),
-  cwd: dir,
   worktree: z.boolean().exactOptional(),
-  parent: z.string().min(1).max(200).exactOptional(),
   interactive: z.boolean().exactOptional(),
   allow: words.exactOptional(),
   deny: words.exactOptional(),
@@ -57,6 +57,20 @@ export const spawnBody = of<SpawnBody>()(z.strictObject({
   mcp: words.exactOptional(),
   permissions: z.enum(['ask', 'allow', 'deny']).exactOptional(),
   gateway: gatewayMode.exactOptional(),
+  restart: restartRule.exactOptional(),
+}
+
+const supervisorBody = of<SupervisorBody>()(z.strictObject({
+  strategy: strategyRule.exactOptional(), ...intensityRules,
+  children: z.array(of<ChildBody>()(z.strictObject({ ...ownFields, childId: childIdRule, cwd: dir.exactOptional() }))).max(1_000).exactOptional(),
+}))
+
+export const spawnBody = of<SpawnBody>()(z.strictObject({
+  ...ownFields,
+  cwd: dir,
+  parent: z.string().min(1).max(200).exactOptional(),
+  childId: childIdRule.exactOptional(),
+  supervisor: z.union([z.string().min(1).max(200), supervisorBody]).exactOptional(),
   env: env.exactOptional(),
 }))
 
@@ -112,13 +126,14 @@ export const pinBody = of<PinBody>()(z.strictObject({ pinned: z.boolean() }))
 
 export const resumableQuery = z.strictObject({ after: z.string().max(100).optional(), limit: count(1_000).default(100) })
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
+export const childQuery = z.strictObject({ id: childIdRule })
 export const removeQuery = z.strictObject({ force: flag.optional() })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
+export const usageQuery = z.strictObject({ by: z.enum(['agent', 'model', 'day', 'tree']).default('agent'), since: instant.optional() })
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
 export const eventsQuery = z.strictObject({
   after: count(Number.MAX_SAFE_INTEGER).optional(),
-export const usageQuery = z.strictObject({ by: z.enum(['agent', 'model', 'day', 'tree']).default('agent'), since: instant.optional() })
   since: instant.optional(),
   follow: flag.optional(),
   live: flag.optional(),

@@ -178,6 +178,7 @@ export class ModelReports extends ModelLedger {
       case 'files.recorded':
       case 'files.failed':
       case 'output':
+      case 'refused':
       case 'note': return 'ok'
     }
   }

@@ -5,8 +5,10 @@ import { fold } from '../../../src/kernel/fold.ts'
 import { forkPointNow, forkState } from '../../../src/kernel/forking.ts'
 import type { ForkPoint } from '../../../src/kernel/forking.ts'
 import type { InputBody } from '../../../src/kernel/inputs.ts'
+import { LIMIT_NAMES } from '../../../src/kernel/limits.ts'
+import type { LimitChange } from '../../../src/kernel/limits.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { Ask, CallUsage, DriverName, Handler, HoldReason, Limits, Process, ProcessSpec, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+import type { Ask, CallAsk, CallUsage, DriverName, Handler, HoldReason, LimitName, Limits, Process, ProcessSpec, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
 import { kernelSpec } from './world.ts'
 import type { OnComplete, RestartType, Strategy } from '../../../src/kernel/supervision.ts'
 import type { World } from './world.ts'
@@ -30,7 +32,7 @@ const READERS: Readonly<Record<string, Read>> = {
   spawn: (line, _, reply) => ({ type: 'spawn', reply, by: by(line), uuid: word(line, 1), parent: line.options.get('under') ?? null, spec: specOf(line) }),
   start: (line, world) => ({
     type: 'start', uuid: word(line, 1), pid: pidOf(line, world), missingKeys: list(line, 'missing'),
-    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` }, ...kinOf(line, world),
+    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` }, ...kinOf(line, world), ...(has(line, 'metered') ? { metered: true as const } : {}),
   }),
   removeChild: (line, _, reply) => ({ type: 'removeChild', reply, by: by(line), uuid: word(line, 1), id: word(line, 2), graceMs: null }),
   signal: (line, _, reply) => ({
@@ -41,7 +43,7 @@ const READERS: Readonly<Record<string, Read>> = {
     type: 'resume', reply, by: by(line), uuid: word(line, 1), frozen: world.dead.get(word(line, 1)) ?? null,
     subtree: has(line, 'subtree'), only: has(line, 'only'), rerun: has(line, 'rerun'),
     message: has(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
-    spec: isOverridden(line) ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line), ...permitsOf(line) }) : null,
+    spec: isOverridden(line) ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line), ...permitsOf(line) }) : null, ...changeOf(line),
   }),
   fork: (line, world, reply) => ({
     type: 'fork', reply, by: by(line), uuid: word(line, 1), ...placeOf(line, world), message: has(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
@@ -76,10 +78,12 @@ function reportOf(line: Line): Report {
     case 'asks': return { type: 'waiting', ask: askOf(line) }
     case 'unasked': return { type: 'unasked', id: word(line, 3) }
     case 'usage': return { type: 'usage', usage: usageOf(line), ...(line.options.has('context') ? { contextTokens: number(line, 'context') ?? 0 } : {}), ...(line.options.has('window') ? { window: number(line, 'window') ?? 0 } : {}) }
-    case 'compacting': return { type: 'compaction.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml' }
+    case 'compacting': return { type: 'compaction.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...askedOf(line) }
     case 'compacted': return compactedOf(line, step)
     case 'uncompacted': return { type: 'compaction.failed', step, attempt: number(line, 'attempt') ?? 1, error: 'overloaded', status: 529, retryInMs: number(line, 'again'), ...(line.options.has('tokens') ? { usage: usageOf(line) } : {}) }
-    case 'model': return { type: 'model.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml' }
+    case 'model': return { type: 'model.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...askedOf(line) }
+    case 'call': return { type: 'call.started', call: word(line, 3), model: 'm', provider: 'p', ask: askedOf(line).ask ?? NO_ASK }
+    case 'called': return { type: 'call.finished', call: word(line, 3), usage: usageOf(line), status: 200 }
     case 'answer': return answerOf(line, step)
     case 'failed': return { type: 'model.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: 100 }
     case 'tool': return { type: 'tool.finished', callId: word(line, 3), outcome: 'ok', content: 'done', durationMs: 5 }
@@ -93,6 +97,25 @@ function reportOf(line: Line): Report {
     case 'exited': return exitOf(line)
     default: throw new Error(`no such report: ${what}`)
   }
+}
+
+/** `to.budgetTokens=50` sets it, `plus.budgetTokens=50` adds to it */
+function changeOf(line: Line): { readonly limits?: LimitChange } {
+  const named = (prefix: string): Limits => Object.fromEntries(LIMIT_NAMES.flatMap((name) => (line.options.has(`${prefix}.${name}`) ? [[name, number(line, `${prefix}.${name}`)]] : [])))
+  const [set, add] = [named('to'), named('plus')]
+  return Object.keys({ ...set, ...add }).length === 0 ? {} : { limits: { set, add } }
+}
+
+const NO_ASK: CallAsk = { inputTokens: 0, maxOutputTokens: null, usd: null }
+
+/** `ask=100+5000` tokens of input and of the answer (`?`: as many as it likes), `price=0.001,0.002` for a token of each */
+function askedOf(line: Line): { readonly ask?: CallAsk } {
+  const text = line.options.get('ask')
+  if (text === undefined) return {}
+  const [input, answer] = text.split('+')
+  const [perInputToken, perOutputToken] = list(line, 'price').map(Number)
+  const usd = perInputToken === undefined || perOutputToken === undefined ? null : { perInputToken, perOutputToken }
+  return { ask: { inputTokens: Number(input), maxOutputTokens: answer === '?' ? null : Number(answer), usd } }
 }
 
 /** `measured cpu=100 output=5 rss=1000 out` */
@@ -135,7 +158,7 @@ function compactedOf(line: Line, step: number): Report {
 }
 
 function usageOf(line: Line): CallUsage {
-  return { inputTokens: number(line, 'tokens') ?? 10, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 }
+  return { inputTokens: number(line, 'tokens') ?? 10, outputTokens: number(line, 'out') ?? 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 }
 }
 
 /** `exited 3`, `exited SIGSEGV`, `exited none`, `exited 0 error=boom` */
@@ -169,7 +192,9 @@ function restartsOf(line: Line, driver: DriverName): Partial<ProcessSpec> {
 function specOf(line: Line): ReturnType<typeof kernelSpec> {
   const driver = line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command' || one === 'supervisor') ?? 'native'
   const limits: Limits = {
-    ...limit(line, 'maxSteps'), ...limit(line, 'timeoutMs'), ...limit(line, 'budgetUsd'), ...limit(line, 'budgetTokens'), ...limit(line, 'cpuTimeMs'), ...limit(line, 'memoryBytes'), ...limit(line, 'outputBytes'),
+    ...limitsOf(line, LIMIT_NAMES), ...limit(line, 'warnAt'),
+    ...(line.options.has('unknownPrice') ? { unknownPrice: line.options.get('unknownPrice') as 'refuse' } : {}),
+    ...(line.options.has('onLimit') ? { actions: Object.fromEntries(LIMIT_NAMES.map((name) => [name, line.options.get('onLimit') as 'suspend'])) } : {}),
   }
   return kernelSpec({
     driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
@@ -212,7 +237,11 @@ function override(line: Line): { model?: string; name?: string } {
   return { ...(model === undefined ? {} : { model }), ...(name === undefined ? {} : { name }) }
 }
 
-function limit(line: Line, key: keyof Limits): Limits {
+function limitsOf(line: Line, names: readonly LimitName[]): Limits {
+  return Object.assign({}, ...names.map((name) => limit(line, name))) as Limits
+}
+
+function limit(line: Line, key: LimitName | 'warnAt'): Limits {
   const value = number(line, key)
   return value === null ? {} : { [key]: value }
 }
