@@ -5,10 +5,10 @@ import type { McpState } from '../../kernel/facts.ts'
 import type { Process } from '../../kernel/types.ts'
 
 export async function metaOf({ uuid, spec }: Process, mcp: readonly McpState[]): Promise<object> {
-  const { agent, driver, model, fallback = [], effort = null, system, intent, tools, deny, argv, limits } = spec
+  const { agent, driver, model, fallback = [], effort = null, system, intent, tools, deny, capabilities, argv, limits } = spec
   return {
     version: 1, uuid, agent, driver, model, fallback, effort, system, intent, argv, limits,
-    allowed: tools, denied: deny,
+    allowed: tools, denied: deny, ...(capabilities && { capabilities }),
     tools: driver === 'native' ? await ownTools(spec) : [],
     mcp: mcp.map((server) => ({ ...server, tools: server.tools.filter(({ name }) => isAllowed(name, spec)) })),
   }

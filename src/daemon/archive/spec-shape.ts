@@ -10,10 +10,16 @@ import { limitsRule } from '../../config/limit-rules.ts'
 const words = z.array(z.string())
 const path = z.string().startsWith('/', 'expected an absolute path')
 
+/** Strict: a limit that this version does not know would not hold. */
+const capabilities = z.strictObject({
+  paths: z.strictObject({ read: z.array(path).optional(), write: z.array(path).optional() }).optional(),
+  network: z.literal('off').optional(), signals: z.enum(['none', 'children']).optional(), spawns: words.optional(),
+})
+
 const shape = z.looseObject({
   name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command']), intent: z.string(),
   cwd: path, interactive: z.boolean(), model: z.string().nullable(),
-  fallback: words.optional(), system: z.string().nullable(), tools: words.nullable(), deny: words, argv: words.nullable(),
+  fallback: words.optional(), system: z.string().nullable(), tools: words.nullable(), deny: words, capabilities: capabilities.optional(), argv: words.nullable(),
   mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
   env: z.record(z.string(), z.string()), credentials: words, containment: z.enum(['auto', 'cgroup', 'pidns', 'group']),
   worktree: z.looseObject({ repository: path, dir: path, branch: z.string(), base: z.string(), files: z.looseObject({ commit: z.string() }).optional() }).optional(),
