@@ -4,6 +4,7 @@ import type { Verb } from './verbs.ts'
 
 const on = (help: string): Flag => ({ kind: 'on', help })
 const text = (value: string, help: string): Flag => ({ kind: 'text', value, help })
+const list = (value: string, help: string): Flag => ({ kind: 'list', value, help })
 const count = (help: string): Flag => ({ kind: 'count', value: 'N', help })
 
 const FORKING: Flags = {
@@ -18,9 +19,9 @@ const OVERRIDES: Flags = {
   model: text('PROVIDER/NAME', 'go on with another model'),
   effort: text('LEVEL', 'how hard it shall think from now on'),
   name: text('NAME', 'call it so from now on'),
-  cwd: text('DIR', 'let it work in this directory'),
   allow: list('X', 'let it do this beside what it may, in the words of `reeve run`; never more than its parent, while that lives'),
   deny: list('X', 'what it may not from now on: tools, network, spawn, signal'),
+  cwd: text('DIR', 'let it work in this directory'),
   'max-steps': count('let it have N steps in all'),
   timeout: { kind: 'duration', value: 'D', help: 'let it have this time, from now on' },
   'budget-usd': { kind: 'amount', value: 'X', help: 'let it cost this much in all' },
