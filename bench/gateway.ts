@@ -1,0 +1,172 @@
+// What the gateway adds to a call, next to a bare proxy of `node:http` in the same run: latency of a small call until its first
+// byte and until its end, and CPU per streamed MB in chunks of one event. The client and the provider have processes of their
+// own, so that the CPU is the proxy's. Run: `npm run bench gateway`.
+import { fork } from 'node:child_process'
+import { Agent, createServer, request as httpRequest } from 'node:http'
+import type { IncomingMessage, RequestOptions, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { systemClock } from '../src/daemon/clock.ts'
+import { Gateway } from '../src/drivers/gateway/gateway.ts'
+import { costUsd, rates } from '../src/drivers/native/prices.ts'
+import { ROUNDS, median, printTable } from './support.ts'
+import type { Row } from './support.ts'
+
+const CALLS = 300
+const STREAM_MB = 32
+const MB = 1024 * 1024
+const TEXT = 'some words of an answer'
+const EVENT = Buffer.from(`event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${TEXT}"}}\n\n`)
+const START = 'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}\n\n'
+const END = 'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":20}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'
+/** A request of an agent at work: a history of 200 KB. */
+const HISTORY = JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 32_000, stream: true, messages: Array.from({ length: 100 }, (_, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content: [{ type: 'text', text: 'a line of a file, "quoted"\\n'.repeat(70) }] })) })
+
+interface Sample {
+  readonly firstMs: number
+  readonly endMs: number
+}
+
+/** What a child is told to do; it answers with samples. */
+interface Task {
+  readonly url: string
+  readonly token: string
+  readonly calls: number
+  readonly atOnce: number
+}
+
+if (process.argv[2] === 'provider') await provide()
+else if (process.argv[2] === 'client') call()
+else await bench()
+
+async function provide(): Promise<void> {
+  const server = createServer((request, response) => {
+    request.resume()
+    request.once('end', () => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(START)
+      const mb = Number(new URL(request.url ?? '', 'http://x').searchParams.get('mb') ?? 0)
+      stream(response, Math.floor((mb * MB) / EVENT.length))
+    })
+  })
+  process.send?.({ port: await listen(server) })
+}
+
+function stream(response: ServerResponse, count: number): void {
+  let left = count
+  const write = (): void => {
+    while (left > 0 && !response.destroyed) {
+      left -= 1
+      if (!response.write(EVENT)) return void response.once('drain', write)
+    }
+    response.end(END)
+  }
+  write()
+}
+
+function call(): void {
+  const agent = new Agent({ keepAlive: true })
+  process.on('message', (task: Task) => {
+    const samples: Sample[] = []
+    const work = async (): Promise<void> => {
+      while (samples.length < task.calls) samples.push(await once(task, agent))
+    }
+    Promise.all(Array.from({ length: task.atOnce }, work)).then(() => process.send?.({ samples }), (error: unknown) => { throw error })
+  })
+}
+
+function once({ url, token }: Task, agent: Agent): Promise<Sample> {
+  return new Promise((resolve, reject) => {
+    const since = performance.now()
+    const options: RequestOptions = { method: 'POST', agent, headers: { 'x-api-key': token, 'content-type': 'application/json', 'content-length': Buffer.byteLength(HISTORY) } }
+    const request = httpRequest(url, options, (answer) => {
+      let firstMs = 0
+      answer.on('data', () => { firstMs ||= performance.now() - since })
+      answer.once('end', () => resolve({ firstMs, endMs: performance.now() - since }))
+      answer.once('error', reject)
+    })
+    request.once('error', reject)
+    request.end(HISTORY)
+  })
+}
+
+/** The least that a proxy does: the request's body and the answer's, piped. */
+async function bareProxy(target: string): Promise<{ readonly url: string; readonly server: Server }> {
+  const agent = new Agent({ keepAlive: true })
+  const { hostname, port } = new URL(target)
+  const server = createServer((request, response) => {
+    const { host: _, ...headers } = request.headers
+    const up = httpRequest({ hostname, port, path: request.url, method: request.method, headers, agent }, (answer: IncomingMessage) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(up)
+  })
+  return { url: `http://127.0.0.1:${await listen(server)}`, server }
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
+}
+
+async function bench(): Promise<void> {
+  const provider = fork(import.meta.filename, ['provider'])
+  const client = fork(import.meta.filename, ['client'])
+  const { port } = await message<{ port: number }>(provider)
+  const target = `http://127.0.0.1:${port}`
+  const bare = await bareProxy(target)
+  const gateway = new Gateway({ clock: systemClock, prices: { rates, cost: costUsd }, rateLimits: () => ({}), log: console.error })
+  const seat = await gateway.open({
+    uuid: 'bench', pid: 1, recorder: null,
+    providers: [{ config: { name: 'anthropic', kind: 'anthropic', baseURL: `${target}/v1`, apiKeyEnv: 'KEY' }, key: 'key' }],
+    // The commit of a permit is measured by `bench step`; here is what the gateway itself adds.
+    port: { begin: () => Promise.resolve({ ack: 'go', maxOutputTokens: 32_000 }), report: () => Promise.resolve('ok'), clear: () => Promise.resolve(), signal: new AbortController().signal },
+  })
+  const ways = { bare: `${bare.url}/v1/messages`, ours: `${seat.url('anthropic')}/v1/messages` }
+  const ask = async (way: keyof typeof ways, mb: number, calls: number, atOnce: number): Promise<{ readonly samples: readonly Sample[]; readonly cpuMs: number }> => {
+    const before = process.cpuUsage()
+    client.send({ url: `${ways[way]}${mb > 0 ? `?mb=${mb}` : ''}`, token: seat.token, calls, atOnce } satisfies Task)
+    const { samples } = await message<{ samples: readonly Sample[] }>(client)
+    const { user, system } = process.cpuUsage(before)
+    return { samples, cpuMs: (user + system) / 1_000 }
+  }
+  const rounds: Record<string, Record<'bare' | 'ours', number>[]> = { first: [], end: [], parallel: [], cpuCall: [], cpuMb: [] }
+  for (const way of ['bare', 'ours'] as const) await ask(way, 1, 50, 1)
+  for (let round = 0; round < ROUNDS; round++) {
+    const order = round % 2 === 0 ? ['bare', 'ours'] as const : ['ours', 'bare'] as const
+    const values = Object.fromEntries(Object.keys(rounds).map((name) => [name, { bare: 0, ours: 0 }]))
+    for (const way of order) {
+      const small = await ask(way, 0, CALLS, 1)
+      const many = await ask(way, 0, CALLS, 20)
+      const large = await ask(way, STREAM_MB, 1, 1)
+      const set = (name: string, value: number): void => { (values[name] ?? { bare: 0, ours: 0 })[way] = value }
+      set('first', median(small.samples.map(({ firstMs }) => firstMs)))
+      set('end', median(small.samples.map(({ endMs }) => endMs)))
+      set('parallel', median(many.samples.map(({ endMs }) => endMs)))
+      set('cpuCall', small.cpuMs / CALLS)
+      set('cpuMb', large.cpuMs / STREAM_MB)
+    }
+    for (const [name, value] of Object.entries(values)) rounds[name]?.push(value)
+  }
+  const row = (what: string, name: string, reach: number): Row => {
+    const of = (way: 'bare' | 'ours'): number => median((rounds[name] ?? []).map((one) => one[way]))
+    const ratio = of('ours') / of('bare')
+    return { what, floor: `${of('bare').toFixed(2)} ms`, ours: `${of('ours').toFixed(2)} ms`, ratio, reach: `≤ ${reach}`, ok: ratio <= reach }
+  }
+  printTable(`A call through the gateway, and through a bare proxy (request of ${Math.round(HISTORY.length / 1024)} KB)`, [
+    row('until the first byte, p50', 'first', 2),
+    row('until the end, p50', 'end', 2),
+    row('until the end, 20 at once, p50', 'parallel', 2),
+    row('CPU per call', 'cpuCall', 2),
+    row(`CPU per MB of a stream (${Math.round(MB / EVENT.length)} events)`, 'cpuMb', 1.5),
+  ])
+  provider.kill()
+  client.kill()
+  bare.server.close()
+  bare.server.closeAllConnections()
+  await gateway.close()
+  process.exit(0)
+}
+
+function message<T>(child: ReturnType<typeof fork>): Promise<T> {
+  return new Promise((resolve) => child.once('message', (value) => resolve(value as T)))
+}

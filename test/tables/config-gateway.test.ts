@@ -1,0 +1,58 @@
+// The key `gateway` of config.yaml: what it may say, its defaults, what is refused with its place; the user's alone.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
+import { setKey, unsetKey } from '../../src/config/edit.ts'
+import { paths, type Paths } from '../../src/config/paths.ts'
+import { testEnv } from '../support/env.ts'
+import { tempDir, type TempDir } from '../support/tmp.ts'
+
+let dir: TempDir
+let where: Paths
+beforeEach(async () => {
+  dir = await tempDir()
+  where = paths(testEnv(join(dir.path, 'home')))
+  await mkdir(where.config, { recursive: true })
+})
+afterEach(() => dir[Symbol.asyncDispose]())
+
+async function gatewayOf(text: string | null): Promise<unknown> {
+  if (text !== null) await writeFile(where.configFile, text)
+  return (await loadConfig({ paths: where, cwd: null })).gateway
+}
+
+describe('config.yaml', () => {
+  test.each([
+    [null, { mode: 'auto', record: false, rateLimits: {} }],
+    ['gateway: { mode: off }', { mode: 'off', record: false, rateLimits: {} }],
+    ['gateway: { record: true }', { mode: 'auto', record: true, rateLimits: {} }],
+    ['gateway:\n  rateLimits:\n    anthropic: { requestsPerMinute: 50, tokensPerMinute: 40000, concurrent: 4 }\n', { mode: 'auto', record: false, rateLimits: { anthropic: { requestsPerMinute: 50, tokensPerMinute: 40_000, concurrent: 4 } } }],
+  ])('%j', async (text, expected) => {
+    expect(await gatewayOf(text)).toEqual(expected)
+  })
+
+  test.each([
+    ['gateway: on', /config\.yaml:1.*gateway/],
+    ['gateway:\n  mode: maybe', /config\.yaml:2/],
+    ['gateway:\n  rateLimits:\n    anthropic: { concurrent: 0 }', /config\.yaml:3/],
+    ['gateway:\n  recrod: true', /unknown key `(gateway\.)?recrod`.*did you mean `record`/],
+  ])('%j is refused with its place', async (text, message) => {
+    await expect(gatewayOf(text)).rejects.toThrow(message)
+  })
+
+  test('a project may not say it: its calls are the user\u2019s to pay', async () => {
+    await writeFile(join(dir.path, 'reeve.yaml'), 'gateway: { mode: off }\n')
+    await expect(loadConfig({ paths: where, cwd: dir.path })).rejects.toThrow(/`gateway` is the user's to set/)
+  })
+})
+
+test('its parts are set one by one', async () => {
+  await setKey(where, 'gateway.mode', 'off')
+  await setKey(where, 'gateway.record', 'true')
+  expect(await gatewayOf(null)).toEqual({ mode: 'off', record: true, rateLimits: {} })
+  await unsetKey(where, 'gateway.mode')
+  expect(await gatewayOf(null)).toMatchObject({ mode: 'auto', record: true })
+  await expect(setKey(where, 'gateway.mode', 'maybe')).rejects.toThrow(/mode/)
+  await expect(setKey(where, 'gateway.modus', 'off')).rejects.toThrow(/did you mean `gateway\.mode`/)
+})
