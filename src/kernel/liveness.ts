@@ -50,7 +50,9 @@ export const LIVENESS: Thresholds = {
 const PLAIN: Thresholds = { ...LIVENESS, silentMs: null, stalledMs: null }
 
 export function thresholdsOf(spec: Pick<ProcessSpec, 'driver' | 'format' | 'liveness'>): Thresholds {
-  return isPlainCommand(spec) ? { ...PLAIN, ...spec.liveness, stalledMs: null } : { ...LIVENESS, ...spec.liveness }
+  const isPlain = isPlainCommand(spec)
+  const builtIn = isPlain ? PLAIN : LIVENESS
+  return { ...builtIn, ...spec.liveness, ...(isPlain ? { stalledMs: null } : {}) }
 }
 
 /** What was seen of a process since it began, or since it woke; monotonic ms. */

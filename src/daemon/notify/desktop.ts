@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<Notice['kind'], string>> = {
   waiting: 'reeve: an agent waits for you', finished: 'reeve: finished', failed: 'reeve: failed', stalled: 'reeve: an agent does not get on', budget: 'reeve: budget',
 }
 
-export function argvOf({ kind, text }: Pick<Notice, 'kind' | 'text'>): readonly string[] {
+function argvOf({ kind, text }: Pick<Notice, 'kind' | 'text'>): readonly string[] {
   const title = TITLES[kind]
   if (MAC) return ['osascript', '-e', 'on run argv', '-e', 'display notification (item 2 of argv) with title (item 1 of argv)', '-e', 'end run', '--', title, text]
   // The text is markup to some desktops.

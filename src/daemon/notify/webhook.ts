@@ -14,7 +14,7 @@ type Webhook = NonNullable<NotificationsConfig['webhook']>
 /** The value of a variable; undefined: nobody has it. */
 export type Lookup = (name: string) => Promise<string | undefined>
 
-export function bodyOf({ kind, uuid, pid, name, agent, intent, at, text, elapsedMs }: Notice, repeated: number): object {
+function bodyOf({ kind, uuid, pid, name, agent, intent, at, text, elapsedMs }: Notice, repeated: number): object {
   return { version: 1, event: kind, at: iso(at), text, process: { uuid, pid, name, agent, intent, ...(elapsedMs === undefined ? {} : { elapsedMs }) }, ...(repeated > 0 ? { repeated } : {}) }
 }
 
