@@ -12,6 +12,8 @@ import { gatewayMode } from './gateway.ts'
 import { LIVENESS_KEYS, livenessFileRule, livenessOf } from './liveness.ts'
 import { agentMcp, placeOf, type AgentMcp } from './mcp-file.ts'
 import { nearest } from './nearest.ts'
+import { fileRestartRule } from './restart.ts'
+import type { RestartAsked, RestartWord } from '../kernel/supervision.ts'
 import { capabilitiesOf, permitKeys } from './permits.ts'
 import { parseYaml, type Format, type Parsed } from './yaml.ts'
 
@@ -46,6 +48,8 @@ export interface Agent {
   /** null: it says nothing, so it may use all that are configured */
   readonly mcp: AgentMcp | null
   readonly limits: Limits
+  /** whether its processes come back by themselves; absent: never */
+  readonly restart?: RestartWord | RestartAsked
   /** when it counts as silent, stalled and so on; absent: as configured */
   readonly liveness?: LivenessSpec
   /** it goes on by itself when a rate limit is over */
@@ -118,7 +122,7 @@ const keys = {
     if (read !== null && 'wrong' in read) context.addIssue(read.wrong)
   }).optional(),
   ...permitKeys,
-  restart: z.unknown().optional(),
+  restart: fileRestartRule.optional(),
 }
 /** What each driver has; anything else would be dropped in silence. */
 const OWN: Readonly<Record<Exclude<DriverName, 'supervisor'>, readonly (keyof typeof keys)[]>> = {
@@ -177,7 +181,6 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
   if (!parsed.ok) return parsed
   const { limits: said, ...rest } = parsed.value
   const { timeout, ...counts } = said
-  const unsupported = rest.restart === undefined ? [] : ['restart is not supported yet']
   return named(rest.name ?? null, file, {
     description: rest.description,
     driver: rest.driver,
@@ -197,9 +200,10 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     limits: { ...present(counts), ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
     ...(rest.liveness === undefined ? {} : { liveness: livenessOf(rest.liveness) }),
     ...(rest.wake ? { wake: true } : {}),
+    ...(rest.restart === undefined ? {} : { restart: rest.restart }),
     system: body || null,
     source,
-    unsupported,
+    unsupported: [],
   })
 }
 

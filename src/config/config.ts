@@ -114,7 +114,7 @@ const provider = z.strictObject({
   models: z.record(z.string().min(1).max(200), modelFacts).optional(),
 })
 
-const projectKeys = { defaultAgent: word.optional(), defaultModel: modelRule.optional(), fallback: fallbackRule.optional(), effort: effortRule.optional() }
+const projectKeys = { defaultAgent: word.optional(), defaultModel: modelRule.optional(), fallback: fallbackRule.optional(), effort: effortRule.optional(), supervisors: supervisorsRule.optional() }
 const userKeys = {
   ...projectKeys,
   maxProcesses: z.int().min(1).max(1_000_000).optional(),
@@ -136,6 +136,8 @@ type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
 export const USER_FORMAT: Format<UserFile> = {
   schema: z.strictObject(userKeys),
   known: ([key, at, part]) => {
+    const supervised = supervisorKeys([key ?? '', at ?? '', part ?? ''])
+    if (supervised) return supervised
     if (key === 'mcp') return SERVER_KEYS
     if (key === 'gc') return GC_KEYS
     if (key === 'liveness') return LIVENESS_KEYS
@@ -145,7 +147,13 @@ export const USER_FORMAT: Format<UserFile> = {
   },
     if (key === 'prices') return PRICE_KEYS
 }
-const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: () => Object.keys(projectKeys) }
+const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: (path) => supervisorKeys(path) ?? Object.keys(projectKeys) }
+
+function supervisorKeys([key, , part]: readonly PropertyKey[]): readonly string[] | null {
+  if (key !== 'supervisors') return null
+  if (part === 'backoff') return BACKOFF_KEYS
+  return part === 'children' ? CHILD_KEYS : SUPERVISOR_KEYS
+}
 
 /** What the command line was given for one run; absent is not said. */
 export interface Flags {
@@ -169,7 +177,7 @@ export interface ConfigSources {
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const layers = await readLayers(sources)
   // The servers have secrets in them, and what comes out here is shown.
-  const { mcp: _, ...said }: UserFile = Object.assign({}, ...layers.map((layer) => layer.said), fromFlags(sources.flags ?? {}))
+  const { mcp: _, supervisors: __, ...said }: UserFile = Object.assign({}, ...layers.map((layer) => layer.said), fromFlags(sources.flags ?? {}))
   const providers = said.providers ?? []
   const builtIn = DEFAULTS.providers.filter((one) => !providers.some((own) => own.name === one.name))
   return { ...DEFAULTS, ...defined(said), gc: { ...GC_DEFAULTS, ...defined(said.gc ?? {}) }, gateway: { ...GATEWAY_DEFAULTS, ...defined(said.gateway ?? {}) }, providers: [...providers, ...builtIn] }
@@ -191,6 +199,14 @@ export async function readLayers({ paths, cwd, env = {} }: ConfigSources): Promi
     { source: 'project', said: project === null || cwd === null ? {} : await readFormat(project, projectFormat, await trustedOwners(cwd)), where: () => project ?? '' },
     { source: 'environment', said: fromEnv(env), where: variableOf },
   ]
+}
+
+/** A supervisor by its name: the nearest reeve.yaml's, or the user's. Throws as `loadConfig` does, and AGENT_INVALID where there is none. */
+export async function findSupervisor(name: string, cwd: string, paths: Paths): Promise<SupervisorFile> {
+  const [user, project] = await readLayers({ paths, cwd })
+  const layer = project?.said.supervisors ? project : user
+  const file = layer?.where('supervisors') || 'reeve.yaml'
+  return supervisorNamed(layer?.said.supervisors ?? {}, name, file)
 }
 
 /** The user's MCP servers as they are written, with their secrets. Throws as `loadConfig` does. */

@@ -23,6 +23,7 @@ import { heartbeat } from './heartbeat.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations.ts'
+import { Families } from './families.ts'
 import { Forks } from './forks.ts'
 import { pin } from './pins.ts'
 import { Removals } from './removals.ts'
@@ -160,9 +161,10 @@ class RunningDaemon implements Daemon {
     const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
+    const families = new Families({ pipeline, reads, keys, paths, prepare: (body) => operations.prepare(body) })
+    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, settings, specs, worktrees, store, forks, families, mayStart: () => this.#mayStart() })
     return {
-      reads, feed, store, cursor, log,
-      operations: new Operations({ pipeline, reads, waiter, keys, settings, specs, worktrees, store, forks, mayStart: () => this.#mayStart() }),
+      reads, feed, store, cursor, log, operations, families,
       waiter,
       past: { resumable: (query) => resumable({ table, store }, query), lineage: (ref) => lineage({ table, store, reads }, ref) },
       removals, collector,

@@ -98,6 +98,8 @@ export class Reads {
       ppid: () => (process.parent === null ? 0 : (this.#table.get(process.parent)?.pid ?? 0)),
       children: () => [...this.#table.children(process.uuid)],
       subtree: () => this.#subtree(process),
+      row: (uuid: Uuid) => this.#table.get(uuid),
+      wall: () => this.#clock.now().wall,
     }
     return processView(process, family, this.#clock.now().mono, fields)
   }

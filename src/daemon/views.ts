@@ -6,6 +6,7 @@ import { textOf } from '../kernel/message.ts'
 import { enforcementOf } from '../kernel/permits.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
+import { gaveUpNote, pendingRestart, restartNote, supervisorView, type Around } from './restart-views.ts'
 import { iso, isoOrNull, localTime } from './times.ts'
 import type { ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
@@ -15,7 +16,7 @@ import type { CallUsage, Clock, Hold, HoldReason, Life, Process, ProcessSpec, Uu
 const HOST = hostname()
 
 /** What a view needs beside the process itself; looked up only for the fields that are asked for. */
-export interface Family {
+export interface Family extends Around {
   /** the PID of its parent in the tree; 0 is the kernel */
   readonly ppid: () => number
   readonly children: () => readonly Uuid[]
@@ -77,6 +78,10 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   usage: (p) => ({ ...p.usage, contextWindow: p.context?.window ?? null, turnCostUsd: null, ...measuredView(p), updatedAt: iso(p.clock.updatedAt) }),
   subtreeUsage: (_, family) => subtreeUsage(family.subtree()),
   limits: (p) => p.spec.limits,
+  restart: ({ spec }) => spec.restart ?? null,
+  pendingRestart: (p) => pendingRestart(p),
+  childId: ({ spec }) => spec.childId ?? null,
+  supervisor: (p, family) => supervisorView(p, family),
   capabilities: ({ spec }) => capabilitiesView(spec),
   children: (_, family) => [...family.children()],
   pinned: (p) => p.pinned,
@@ -187,8 +192,8 @@ function resumeAtOf(life: Life): number | null {
 
 function noteOf(process: Process): string | null {
   const { life } = process
-  if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : life.exit.reason
-  if (life.state !== 'running') return process.note
+  if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : [life.exit.reason, gaveUpNote(process)].filter((words) => words !== null).join('; ')
+  if (life.state !== 'running') return restartNote(process) ?? process.note
   if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note)
   const held = life.holds.map(holdWords).join(', ')
   const why = life.holds.some(({ reason }) => WITH_EVIDENCE.has(reason)) && process.note !== null ? ` (${process.note})` : ''
@@ -196,7 +201,7 @@ function noteOf(process: Process): string | null {
 }
 
 /** Holds whose evidence is the last note. */
-const WITH_EVIDENCE: ReadonlySet<HoldReason> = new Set<HoldReason>(['loop', 'breaker'])
+const WITH_EVIDENCE: ReadonlySet<HoldReason> = new Set<HoldReason>(['loop', 'breaker', 'supervisor'])
 
 /** `by user`, `rate limit until 14:05` */
 function holdWords({ reason, by, at, until }: Hold): string {

@@ -6,6 +6,25 @@ import type { Cause, Uuid } from './types.ts'
 /** As in Erlang/OTP: comes back after every end · after a failure · never. */
 export type RestartType = 'permanent' | 'transient' | 'temporary'
 
+/** How people say it: `no` is temporary, `on-failure` transient, `always` permanent. */
+export type RestartWord = RestartType | 'no' | 'on-failure' | 'always'
+
+/** What people ask for; what is absent has its default. */
+export interface RestartAsked extends IntensityAsked {
+  readonly type: RestartWord
+  readonly onComplete?: OnComplete
+}
+
+export interface IntensityAsked {
+  readonly maxRestarts?: number
+  readonly windowMs?: number
+  readonly backoff?: { readonly initialMs?: number; readonly maxMs?: number; readonly factor?: number }
+}
+
+export interface SupervisorAsked extends IntensityAsked {
+  readonly strategy?: Strategy
+}
+
 /** As in Erlang/OTP: who else is stopped and started with the one that failed. */
 export type Strategy = 'one_for_one' | 'one_for_all' | 'rest_for_one'
 

@@ -11,7 +11,7 @@ import { usageAnswers } from './usage-answers.ts'
 import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, LivenessView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, UsageView, WorktreeEndView, WorktreeView,
+  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, LivenessView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, SupervisorView, UsageView, WorktreeEndView, WorktreeView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -69,6 +69,21 @@ const worktreeEnd = of<WorktreeEndView>()(z.object({
   branch: z.string().exactOptional().describe('it stays, as it has commits of its own'),
 }))
 
+const restartType = z.enum(['permanent', 'transient', 'temporary'])
+const onComplete = z.enum(['fresh', 'stop'])
+const backoff = z.object({ initialMs: ms, maxMs: ms, factor: z.number() })
+const restart = of<ProcessView['restart']>()(z.object({
+  type: restartType, onComplete: onComplete.exactOptional(), maxRestarts: count.exactOptional(), windowMs: ms.exactOptional(), backoff: backoff.exactOptional(),
+}).nullable())
+const pendingRestart = z.object({ attempt: count, cause: z.string(), at: time.nullable().describe('null: when its supervisor says so') }).nullable()
+const supervisor = of<SupervisorView>()(z.object({
+  strategy: z.enum(['one_for_one', 'one_for_all', 'rest_for_one']), maxRestarts: count, windowMs: ms, backoff,
+  children: z.array(z.object({
+    id: z.string(), uuid, restart: restartType, onComplete: onComplete.nullable(), restarts: count.describe('within the window'),
+    nextStart: time.nullable(), status: status.nullable().describe('null: it has ended'), pid: count.nullable(),
+  })),
+})).meta({ id: 'SupervisorView', description: 'How a supervisor keeps its children, in the order of their start.' })
+
 const process = of<ProcessView>()(z.object({
   uuid, pid: count, ppid: count.describe('0 is the kernel'), parentUuid: uuid.nullable().describe('its parent at the spawn'),
   name: z.string().nullable(), agent: z.string(), driver, format: z.enum(['claude', 'codex', 'gemini', 'opencode']).nullable(), state: z.enum(['created', 'running', 'zombie', 'dead']), status,
@@ -83,7 +98,7 @@ const process = of<ProcessView>()(z.object({
   step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(), checkpointStep: count.nullable().describe('the step of its newest checkpoint'),
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
   role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
-  updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits,
+  updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits, restart, pendingRestart, childId: z.string().nullable(), supervisor: supervisor.nullable(),
   capabilities: z.object({
     tools: names.nullable(), deny: names, mcp: names, paths: z.object({ read: names.nullable(), write: names.nullable() }), network: z.enum(['on', 'off']),
     signals: z.enum(['none', 'children', 'subtree']), spawns: names.nullable(), enforced: z.object({ tools: held, paths: held, network: held }), notes: names,

@@ -13,6 +13,7 @@ import type { Archive } from '../archive/archive.ts'
 import type { AgentsQuery } from '../agents-view.ts'
 import type { Collector } from '../collector.ts'
 import type { Check } from '../doctor.ts'
+import type { Families } from '../families.ts'
 import type { Feed } from '../feed.ts'
 import type { Operations } from '../operations.ts'
 import type { Reads } from '../reads.ts'
@@ -24,6 +25,7 @@ import type { Answers } from './answers.ts'
 /** What handlers work with. */
 export interface RoutesParts {
   readonly operations: Operations
+  readonly families: Pick<Families, 'removeChild'>
   readonly removals: Removals
   readonly collector: Collector
   readonly archive: Archive

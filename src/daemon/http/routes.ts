@@ -78,6 +78,11 @@ const OPERATIONS: readonly Route[] = [
     handle: ({ operations }, { ref, body }) => operations.answer(ref, body),
   }),
   route({
+    id: 'removeChild', method: 'DELETE', path: '/v1/processes/:ref/children', summary: 'A supervisor gives up a child, by its id; the child is stopped.', query: schemas.childQuery, answer: 'steered',
+    errors: ['DISK_FULL', 'READ_ONLY'],
+    handle: ({ families }, { ref, query }) => families.removeChild(ref, query.id),
+  }),
+  route({
     id: 'removeProcess', method: 'DELETE', path: '/v1/processes/:ref', summary: 'Removes an ended process for good, with all that it wrote; a pinned one with `force` alone.', query: schemas.removeQuery, answer: 'removed',
     errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
     handle: ({ removals }, { ref, query }) => removals.remove(ref, query.force ?? false),
