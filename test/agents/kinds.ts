@@ -52,6 +52,8 @@ const CODEX: Pick<Kind, 'hands' | 'env'> = {
   },
 }
 
+const QUIET_GEMINI = { general: { disableAutoUpdate: true, disableUpdateNag: true }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false } }
+
 const GEMINI: Pick<Kind, 'hands' | 'env'> = {
   hands: {
     write: (file_path, content) => ({ name: 'write_file', input: { file_path, content } }),
@@ -59,10 +61,7 @@ const GEMINI: Pick<Kind, 'hands' | 'env'> = {
   },
   env: (url, home) => {
     mkdirSync(join(home, '.gemini'))
-    writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({
-      security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } },
-      general: { disableAutoUpdate: true, disableUpdateNag: true }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false },
-    }))
+    writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ ...QUIET_GEMINI, security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } } }))
     return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: KEY, GEMINI_CLI_NO_RELAUNCH: 'true' }
   },
 }
@@ -78,14 +77,14 @@ const OPENCODE: Pick<Kind, 'hands' | 'env'> = {
   },
 }
 
-const byAcp = (agent: string): Pick<Known, 'body' | 'isCommand'> => ({ isCommand: false, body: (intent) => ({ agent, intent, permissions: 'allow' }) })
+const byAcp = (agent: string): Pick<Known, 'body' | 'isCommand'> => ({ isCommand: false, body: (intent) => ({ agent, intent, permissions: 'allow', gateway: 'off' }) })
 
 const all = { isEstimated: false, tellsResults: true } as const
 
 const ALL: readonly Known[] = [
   {
     ...CLAUDE, name: 'claude -p', needs: 'claude', isCommand: true, expected: { ...all, tools: [/^Write$/, /^Bash$/] },
-    body: (prompt) => ({ argv: ['claude', '-p', prompt, '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Write'] }),
+    body: (prompt) => ({ argv: ['claude', '-p', prompt, '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Write'], gateway: 'off' }),
   },
   {
     ...CODEX, name: 'codex exec', needs: 'codex', isCommand: true, expected: { ...all, tools: [/^file_change$/, /^shell$/] },
@@ -101,17 +100,19 @@ const chosen = process.env['REEVE_KINDS']?.split(',') as readonly AgentName[] | 
 
 export const KINDS: readonly Known[] = ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
 
-/** The same agents as people have them, with a key and an address in their environment: they go through the gateway. */
+/** As people have them, with a key and an address in their environment: they go through the gateway. */
 export interface Gated extends Kind {
   readonly isCommand: boolean
-  /** whose wire format says so much of what goes to and comes from the cache */
+  /** it asks again when a stream is cut */
   readonly survivesCut: boolean
+  /** its output is understood, and it goes on with its session */
+  readonly isUnderstood: boolean
 }
 
 const viaCodex: Kind['env'] = (url, home) => ({ CODEX_HOME: codexHome(home), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY })
 const viaGemini: Kind['env'] = (url, home) => {
   mkdirSync(join(home, '.gemini'))
-  writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ security: { folderTrust: { enabled: false } }, general: { disableAutoUpdate: true, disableUpdateNag: true }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false } }))
+  writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ ...QUIET_GEMINI, security: { folderTrust: { enabled: false } } }))
   return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: KEY, GEMINI_CLI_NO_RELAUNCH: 'true' }
 }
 const viaOpencode: Kind['env'] = (url) => {
@@ -119,14 +120,30 @@ const viaOpencode: Kind['env'] = (url) => {
   return { LOCAL_API_KEY: KEY, OPENCODE_CONFIG_CONTENT: JSON.stringify({ model: 'local/served', small_model: 'local/served', autoupdate: false, provider: { local: provider } }) }
 }
 
-const GATED_ALL: readonly Gated[] = [
-  ...ALL.filter(({ needs }) => needs.startsWith('claude')).map((kind) => ({ ...kind, survivesCut: true })),
-  ...ALL.filter(({ needs }) => needs.startsWith('codex')).map((kind) => ({ ...kind, env: viaCodex, survivesCut: true })),
-  { ...GEMINI, ...byAcp('gemini'), env: viaGemini, name: 'gemini by ACP', needs: 'gemini', survivesCut: false },
-  {
-    ...OPENCODE, ...byAcp('opencode'), env: viaOpencode, name: 'opencode by ACP', needs: 'opencode', survivesCut: true,
-    config: () => 'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n',
+/** Nothing here understands what it writes: all that is known of it comes from the gateway. */
+const PI: Pick<Kind, 'hands' | 'env' | 'body'> = {
+  hands: {
+    write: (path, content) => ({ name: 'write', input: { path, content } }),
+    shell: (command) => ({ name: 'bash', input: { command } }),
   },
+  env: (url, home) => {
+    mkdirSync(join(home, '.pi/agent'), { recursive: true })
+    writeFileSync(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { anthropic: { baseUrl: url } } }))
+    return { ANTHROPIC_API_KEY: KEY, PI_OFFLINE: '1' }
+  },
+  body: (prompt) => ({ argv: ['pi', '-p', '--mode', 'json', '--provider', 'anthropic', '--model', 'claude-sonnet-4-5', prompt], gateway: 'on' }),
+}
+
+const gated = (kind: Known, env: Kind['env'] = kind.env): Gated => ({ ...kind, env, body: (prompt) => ({ ...kind.body(prompt), gateway: 'auto' }), survivesCut: kind.needs !== 'gemini', isUnderstood: true })
+
+const GATED_ALL: readonly Gated[] = [
+  ...ALL.map((kind) => {
+    if (kind.needs.startsWith('codex')) return gated(kind, viaCodex)
+    if (kind.needs === 'gemini') return gated(kind, viaGemini)
+    if (kind.needs !== 'opencode') return gated(kind)
+    return { ...gated(kind, viaOpencode), config: () => 'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n' }
+  }),
+  { ...PI, name: 'pi -p', needs: 'pi', isCommand: true, survivesCut: true, isUnderstood: false },
 ]
 
 export const GATED: readonly Gated[] = GATED_ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
