@@ -5,7 +5,7 @@
 import { goesOnFrom, isExternal } from './capabilities.ts'
 import { INTERRUPTED, signalExit } from './exit.ts'
 import { comeBackHeld } from './rate-limits.ts'
-import { orphan, settleUp } from './payers.ts'
+import { orphan, paidSubtree, settleUp } from './payers.ts'
 import { awaitEnd, reap } from './release.ts'
 import { hold } from './holding.ts'
 import { waitOn } from './restarting.ts'
@@ -70,7 +70,8 @@ function cutOff({ life, signals, spec }: Process): ExitStatus {
 function end(work: Work, process: Process, exit: ExitStatus, { survivors, crashLoop }: Boot): void {
   const { uuid, clock } = process
   if (process.life.state === 'created') work.emit(uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
-  closeReserved(work, uuid)
+  // Nothing runs, so that nobody below it sees the end of a call either.
+  for (const each of paidSubtree(work, uuid)) closeReserved(work, each)
   orphan(work, process)
   const seen = clock.elapsedMs + (clock.sinceAt === null ? 0 : Math.max(0, clock.lastActivityAt - clock.sinceAt))
   const holds = [...pausesOf(process), ...(crashLoop && process.spec.childId === undefined ? [crashHold(work)] : [])]

@@ -3,7 +3,8 @@
 // Tests: test/tables/limits.test.ts, test/properties/budgets.test.ts.
 import { LEAST_ANSWER_TOKENS, accountsOver, changedLimits, grant, limitsSet, meteringOf, noRoomFor, reachedBy, tallyWithBelow, toWarnOf, usedOf } from './limits.ts'
 import { release } from './pausing.ts'
-import { paidSubtree, reach } from './reaching.ts'
+import { paidSubtree } from './payers.ts'
+import { reach } from './reaching.ts'
 import type { Granted, LimitChange, Promised } from './limits.ts'
 import type { Permit } from './reports.ts'
 import type { CallAsk, Process, Sender, Uuid } from './types.ts'

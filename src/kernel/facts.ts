@@ -101,7 +101,7 @@ export type FactBody =
   | { readonly type: 'process.stopping'; readonly stopping: Stopping }
   | { readonly type: 'process.exited'; readonly exit: ExitStatus; readonly mono: number; readonly elapsedMs?: number; readonly holds?: readonly Hold[]; readonly settled?: true }
   | { readonly type: 'process.reaped'; readonly settled?: true }
-  | { readonly type: 'process.reparented'; readonly parent: Uuid | null; readonly payer?: Uuid | 'nobody' }
+  | { readonly type: 'process.reparented'; readonly parent: Uuid | null; readonly payer?: Uuid; readonly settled?: true }
   | { readonly type: 'process.resumed'; readonly pid: Pid; readonly by: Sender; readonly spec?: ProcessSpec; readonly fromStep: number; readonly rerun?: true; readonly restart?: RestartFact }
   /** of a new incarnation that waits: when it may begin; nothing: it begins now, or its supervisor will say so */
   | { readonly type: 'restart.due'; readonly at: number | null; readonly dueMono: number | null }

@@ -67,7 +67,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     ...(b.holds ? { keeps: b.holds } : {}),
   }),
   'process.reaped': (p, b) => ({ ...settled(p, b), life: transition(p.life, { type: 'reap' }), handle: null }),
-  'process.reparented': (p, b) => ({ ...p, parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer === 'nobody' ? null : b.payer }) }),
+  'process.reparented': (p, b) => ({ ...settled(p, b), parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer }) }),
   'process.resumed': (p, b, f) => ({
     ...unmetered(reborn(b.rerun ? withoutSession(p) : p, b, f.seq)),
     pid: b.pid,

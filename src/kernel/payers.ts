@@ -19,14 +19,29 @@ export function settleUp(work: Work, uuid: Uuid): { readonly settled?: true } {
   return { settled: true }
 }
 
-/** Its children go to PID 0, and whom it paid for to its own payer. */
+/**
+ * Its children go to PID 0, and whom it paid for to its own payer. Before that all below it is settled, from the lowest up: what
+ * was used until now stays with it, also when it is resumed and they are not.
+ */
 export function orphan(work: Work, process: Process): void {
   const payer = payerInTable(work, process)
-  const paid = new Set(payer === null ? [] : work.accounts.members(process.uuid))
-  for (const child of work.children(process.uuid)) {
-    work.emit(child, { type: 'process.reparented', parent: null, ...(payer !== null && paid.delete(child) ? { payer } : {}) })
+  const change = payer === null ? {} : { payer }
+  const paid = new Set(work.accounts.members(process.uuid))
+  for (const uuid of paidSubtree(work, process.uuid).slice(1).toReversed()) {
+    const settled = settleUp(work, uuid)
+    const { parent } = work.need(uuid)
+    const isOrphan = parent === process.uuid
+    const says = { ...(paid.has(uuid) ? change : {}), ...settled }
+    if (isOrphan || Object.keys(says).length > 0) work.emit(uuid, { type: 'process.reparented', parent: isOrphan ? null : parent, ...says })
   }
-  if (payer !== null) for (const uuid of paid) work.emit(uuid, { type: 'process.reparented', parent: work.need(uuid).parent, payer })
+  for (const child of work.children(process.uuid)) work.emit(child, { type: 'process.reparented', parent: null })
+}
+
+/** The process and all that it pays for, who pays before who is paid for. */
+export function paidSubtree(work: Work, root: Uuid): readonly Uuid[] {
+  const found = [root]
+  for (const uuid of found) found.push(...work.accounts.members(uuid))
+  return found
 }
 
 function payerInTable(view: View, process: Process): Uuid | null {

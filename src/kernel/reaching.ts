@@ -4,6 +4,7 @@
 import { MAX_STEPS } from './exit.ts'
 import { hold } from './holding.ts'
 import { actionOf, meteringOf, reachedWords } from './limits.ts'
+import { paidSubtree } from './payers.ts'
 import { terminate } from './release.ts'
 import type { Reached } from './limits.ts'
 import type { CallAsk, ExitStatus, Process, Uuid } from './types.ts'
@@ -48,13 +49,6 @@ function endAll(work: Work, caller: Process, reached: Reached): 'stop' {
   // From below, so that each is settled with one that lives.
   for (const uuid of paidSubtree(work, scope.uuid).toReversed()) terminate(work, work.need(uuid), exit)
   return 'stop'
-}
-
-/** The process and all that it pays for, who pays before who is paid for. */
-export function paidSubtree(work: Work, root: Uuid): readonly Uuid[] {
-  const found = [root]
-  for (const uuid of found) found.push(...work.accounts.members(uuid))
-  return found
 }
 
 function tell(work: Work, uuid: Uuid, { reached: { limit, used, of, scope }, action, ask }: Telling): void {

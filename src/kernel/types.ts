@@ -495,8 +495,8 @@ export interface Process {
   readonly refused?: number
   /** absent: it is alive, as far as anybody can tell */
   readonly liveness?: Liveness
-  /** who pays for it: absent: `parentUuid`; null: nobody. It lives, or ended with this process */
-  readonly payer?: Uuid | null
+  /** who pays for it, if that is not who spawned it: the nearest above it that lived when its last payer ended */
+  readonly payer?: Uuid
   /** what descendants that have ended had used; absent: nothing */
   readonly below?: Spent
   /** what of its usage and of `below` has been passed to its payer; absent: nothing */

@@ -27,7 +27,7 @@ const LAYOUT = complete({
   'process.stopping': [8, 'stopping'],
   'process.exited': [9, 'exit', 'mono', 'elapsedMs?', 'holds?', 'settled?'],
   'process.reaped': [10, 'settled?'],
-  'process.reparented': [11, 'parent', 'payer?'],
+  'process.reparented': [11, 'parent', 'payer?', 'settled?'],
   'process.resumed': [12, 'pid', 'by', 'spec?', 'fromStep', 'rerun?', 'restart?'],
   'process.rehydrated': [13, 'pid'],
   'process.held': [14, 'hold', 'mono'],

@@ -66,7 +66,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'process.stopping': [{ stopping: fc.record({ signal, by: sender, at: number, graceMs: number, exit }) }],
   'process.exited': [{ exit, mono: number, elapsedMs: number, holds: fc.array(hold, { maxLength: 2 }), settled: fc.constant(true as const) }, ['elapsedMs', 'holds', 'settled']],
   'process.reaped': [{ settled: fc.constant(true as const) }, ['settled']],
-  'process.reparented': [{ parent: fc.option(uuid), payer: fc.oneof(uuid, fc.constant('nobody' as const)) }, ['payer']],
+  'process.reparented': [{ parent: fc.option(uuid), payer: uuid, settled: fc.constant(true as const) }, ['payer', 'settled']],
   'process.resumed': [{ pid: number, by: sender, spec, fromStep: number, rerun: fc.constant(true as const), restart: fc.record({ attempt: number, cause: text, at: fc.option(number), dueMono: fc.option(number), after: fc.constantFrom('agent', 'daemon') }) }, ['spec', 'rerun', 'restart']],
   'process.rehydrated': [{ pid: number }],
   'process.held': [{ hold, mono: number }],

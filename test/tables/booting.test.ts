@@ -61,9 +61,10 @@ test('the kinds of end keep their words: nothing of a driver is asked at a boot'
   `)).toMatchInlineSnapshot(`
     "
     > boot a
+    a.10 child.spent b turns 1
     b.9 process.reparented to PID 0
-    a.10 process.exited 1 interrupted (daemon)
-    a.11 process.reaped
+    a.11 process.exited 1 interrupted (daemon)
+    a.12 process.reaped
       -> release channel a#1
       -> release context a#1
       -> release remove a#1

@@ -204,9 +204,11 @@ describe('ending', () => {
         -> done, 1 affected, 2 children go on
         == a stopping
       > report a exited SIGKILL
-      b.7 process.reparented to PID 0
+      a.11 child.spent c turns 1
       c.7 process.reparented to PID 0
-      a.11 process.exited 137 SIGKILL from user (person)
+      a.12 child.spent b turns 1
+      b.7 process.reparented to PID 0
+      a.13 process.exited 137 SIGKILL from user (person)
         -> release cancel a#1
         -> release await a#1
         -> ack ok

@@ -360,18 +360,18 @@ test('a daemon that died too often holds what it would bring back', () => {
       -> release remove a#1
       == a suspended
     > boot s crashloop
+    s.6 child.spent x turns 1
     x.4 process.reparented to PID 0
-    s.6 process.exited 1 interrupted (daemon)
-    s.7 process.reaped
-    s.8 process.resumed #7 by system from step 0: restart 0 now after interrupted
-    s.9 process.started unattached
-    s.10 process.held daemon-crash/system
+    s.7 process.exited 1 interrupted (daemon)
+    s.8 process.reaped
+    s.9 process.resumed #7 by system from step 0: restart 0 now after interrupted
+    s.10 process.started unattached
+    s.11 process.held daemon-crash/system
       -> release channel s#2
       -> release context s#2
       -> release remove s#2
       == s suspended
     > boot x crashloop
-    s.11 child.spent x turns 1
     x.5 process.exited 1 interrupted (daemon)
     x.6 process.reaped
     x.7 process.resumed #8 by agent:s from step 0: restart 0 waits anew after interrupted

@@ -45,7 +45,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'process.stopping': { stopping: z.looseObject({ signal, by: text, at: number, graceMs: number, exit }) },
   'process.exited': { exit, mono: number, elapsedMs: number.optional(), holds: z.array(hold).optional(), settled: flag.optional() },
   'process.reaped': { settled: flag.optional() },
-  'process.reparented': { parent: text.nullable(), payer: text.optional() },
+  'process.reparented': { parent: text.nullable(), payer: text.optional(), settled: flag.optional() },
   'process.resumed': { pid: number, by: text, spec: z.looseObject({}).optional(), fromStep: number, rerun: flag.optional(), restart: z.looseObject({ attempt: number, cause: text, at: number.nullable(), dueMono: number.nullable(), after: text }).optional() },
   'process.rehydrated': { pid: number },
   'process.held': { hold, mono: number },

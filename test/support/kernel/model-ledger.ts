@@ -44,11 +44,16 @@ export abstract class ModelLedger {
     return sum
   }
 
-  /** It ends: what it used passes up, and who was paid by it is paid by its payer. */
+  /** It ends: what it and all below it used passes up, and who was paid by it is paid by its payer. */
   leave(p: Proc): void {
     const payer = this.payerOf(p)
+    for (const one of this.paid(p).reverse()) this.#settle(one)
+    if (payer) for (const one of this.all.values()) if (one.payer === p.uuid && one.state !== 'dead') one.payer = payer.uuid
+  }
+
+  #settle(p: Proc): void {
+    const payer = this.payerOf(p)
     if (!payer) return
-    for (const one of this.all.values()) if (one.payer === p.uuid && one.state !== 'dead') one.payer = payer.uuid
     const whole = { tokens: p.tokens + p.below.tokens, taken: p.taken + p.below.taken }
     payer.below.tokens += whole.tokens - p.settled.tokens
     payer.below.taken += whole.taken - p.settled.taken
