@@ -129,6 +129,8 @@ export interface ProcessView {
   usage: UsageView
   subtreeUsage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd: number; steps: number }
   limits: Limits
+  /** who sees to its memory limit: the system, so that it never has more, or reeve, which measures every second; null: it has none, or has not begun */
+  memoryLimit: 'held' | 'measured' | null
   /** null: it does not come back by itself */
   restart: RestartPolicy | null
   /** of a new incarnation that waits: which restart it is, how the last one ended, and when it may begin (null: when its supervisor says so) */

@@ -78,6 +78,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   usage: (p) => ({ ...p.usage, contextWindow: p.context?.window ?? null, turnCostUsd: null, ...measuredView(p), updatedAt: iso(p.clock.updatedAt) }),
   subtreeUsage: (_, family) => subtreeUsage(family.subtree()),
   limits: (p) => p.spec.limits,
+  memoryLimit: ({ spec, containment }) => (spec.limits.memoryBytes === undefined || containment === null ? null : containment.holdsMemory ? 'held' : 'measured'),
   restart: ({ spec }) => spec.restart ?? null,
   pendingRestart: (p) => pendingRestart(p),
   childId: ({ spec }) => spec.childId ?? null,

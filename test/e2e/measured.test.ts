@@ -28,7 +28,9 @@ describe.each(kinds)('%s', (containment) => {
   test('who allocates without end is stopped at its limit, and the others live', async () => {
     const other = await node(WAIT, { containment })
     const { uuid } = await node(BELOW, { containment, limits: { memoryBytes: 150 * MB } })
+    const held = (await daemon.event(uuid, ({ fact }) => fact === 'process.started'))['containment'] as { holdsMemory?: true }
     const ended = await daemon.ended(uuid)
+    expect(ended.memoryLimit).toBe(held.holdsMemory ? 'held' : 'measured')
     expect(ended).toMatchObject({ status: 'failed', exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of memory/) }, containment })
     expect(ended.usage.peakRssBytes).toBeGreaterThanOrEqual(150 * MB)
     expect(ended.usage.rssBytes).toBeNull()
@@ -57,11 +59,12 @@ test('a limit whose action is to suspend holds it', async () => {
 })
 
 test('what it used is told when it has ended', async () => {
-  const { uuid, pid } = await node(`const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); process.stdout.write('four'); process.stderr.write('five!')`)
+  const { uuid, pid } = await node(`const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); process.stdout.write('four'); process.stderr.write('five!')`, { limits: { memoryBytes: 2000 * MB } })
   const { usage } = await daemon.ended(uuid)
   expect(usage.cpuTimeMs).toBeGreaterThan(180)
   expect(usage).toMatchObject({ outputBytes: 9, rssBytes: null })
   const { stdout } = await runCli(daemon.home, ['inspect', String(pid)])
   expect(stdout).toMatch(/CPU time +\d/)
   expect(stdout).toMatch(/output +9 B/)
+  expect(stdout).toMatch(/limits +memory 1\.9 GiB \((measured every second|held by the system)\)/)
 })

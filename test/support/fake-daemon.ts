@@ -79,7 +79,7 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
       contextTokens: 0, costUsd: 0.0123, unpriced: false, estimated: false, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, peakRssBytes: null, outputBytes: null, updatedAt: at,
     },
     subtreeUsage: { inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0, costUsd: 0.0123, steps: 2 },
-    limits: {}, restart: null, pendingRestart: null, childId: null, supervisor: null, capabilities: { tools: null, deny: [], mcp: [], paths: { read: null, write: null }, network: 'on', signals: 'subtree', spawns: null, enforced: { tools: 'yes', paths: 'yes', network: 'yes' }, notes: [] }, children: [], pinned: false, note: null, lastText: null, ...over,
+    limits: {}, memoryLimit: null, restart: null, pendingRestart: null, childId: null, supervisor: null, capabilities: { tools: null, deny: [], mcp: [], paths: { read: null, write: null }, network: 'on', signals: 'subtree', spawns: null, enforced: { tools: 'yes', paths: 'yes', network: 'yes' }, notes: [] }, children: [], pinned: false, note: null, lastText: null, ...over,
   }
 }
 

@@ -102,12 +102,15 @@ function contextText({ contextTokens, contextWindow }: ProcessView['usage']): st
   return contextWindow === null ? `${used} tokens` : `${used} of ${contextWindow.toLocaleString('en')} tokens (${Math.round((100 * contextTokens) / contextWindow)} %)`
 }
 
-function rules({ limits, capabilities, pinned }: ProcessView): Row[] {
+function rules({ limits, memoryLimit, capabilities, pinned }: ProcessView): Row[] {
   const parts = [
     limits.maxSteps === undefined ? null : `${limits.maxSteps} steps`,
     limits.timeoutMs === undefined ? null : `${elapsed(limits.timeoutMs)} of time`,
     limits.budgetUsd === undefined ? null : allowance(limits.budgetUsd),
     limits.budgetTokens === undefined ? null : `${tokens(limits.budgetTokens)} tokens`,
+    limits.cpuTimeMs === undefined ? null : `${elapsed(limits.cpuTimeMs)} of CPU time`,
+    limits.memoryBytes === undefined ? null : `memory ${size(limits.memoryBytes)}${memoryLimit === null ? '' : memoryLimit === 'held' ? ' (held by the system)' : ' (measured every second)'}`,
+    limits.outputBytes === undefined ? null : `${size(limits.outputBytes)} of output`,
   ]
   return [
     ['limits', parts.filter((part) => part !== null).join(', ')],

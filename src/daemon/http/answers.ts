@@ -98,7 +98,7 @@ const process = of<ProcessView>()(z.object({
   step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(), checkpointStep: count.nullable().describe('the step of its newest checkpoint'),
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
   role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
-  updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits, restart, pendingRestart, childId: z.string().nullable(), supervisor: supervisor.nullable(),
+  updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits, memoryLimit: z.enum(['held', 'measured']).nullable(), restart, pendingRestart, childId: z.string().nullable(), supervisor: supervisor.nullable(),
   capabilities: z.object({
     tools: names.nullable(), deny: names, mcp: names, paths: z.object({ read: names.nullable(), write: names.nullable() }), network: z.enum(['on', 'off']),
     signals: z.enum(['none', 'children', 'subtree']), spawns: names.nullable(), enforced: z.object({ tools: held, paths: held, network: held }), notes: names,
