@@ -37,6 +37,13 @@ export function permitted(work: Work, { by, spec, before, parent: uuid }: Birth)
   return { spec: given.spec, note: cut.length === 0 ? null : `${cut.join(', ')}: not within what ${above ? 'its parent' : 'it'} may` }
 }
 
+/** Of one that comes back without anybody's word: what it had, and its parent has now. Nothing where that is the same. */
+export function stillPermitted(work: Work, { spec: had, parentUuid }: Process): { readonly spec?: ProcessSpec } {
+  const parent = parentUuid === null ? undefined : work.get(parentUuid)
+  const { spec } = fitted(had, parent && isLiving(parent) ? parent.spec : null)
+  return spec === had ? {} : { spec }
+}
+
 /** An agent starts its own children, or those of what stands below it. Errors: PERMISSION. */
 export function checkSpawner(work: Work, by: Sender, { agent }: ProcessSpec, parent: Uuid | null): void {
   const sender = senderOf(by)

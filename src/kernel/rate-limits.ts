@@ -5,6 +5,7 @@
 import { continueObstacle } from './modes.ts'
 import { hold } from './holding.ts'
 import { release } from './pausing.ts'
+import { stillPermitted } from './permitting.ts'
 import { terminate } from './release.ts'
 import { beginHeld } from './spawning.ts'
 import { isEnding } from './status.ts'
@@ -50,7 +51,7 @@ export function comeBackHeld(work: Work, { uuid, life, spec }: Process): boolean
   const { resumeAt } = life.exit
   const process = work.need(uuid)
   if (resumeAt === undefined || continueObstacle(process) !== null) return false
-  work.emit(uuid, { type: 'process.resumed', pid: work.takePid(), by: 'system', fromStep: process.progress.wholeStep })
+  work.emit(uuid, { type: 'process.resumed', pid: work.takePid(), by: 'system', fromStep: process.progress.wholeStep, ...stillPermitted(work, process) })
   beginHeld(work, work.need(uuid), rateHold(spec, resumeAt, work.now.wall))
   return true
 }

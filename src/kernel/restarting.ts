@@ -6,6 +6,7 @@ import { payerOf } from './accounts.ts'
 import { findPayer, payAgain } from './payers.ts'
 import { INTENSITY, verdict } from '../supervise/verdict.ts'
 import { CAPABILITIES, goesOnFrom } from './capabilities.ts'
+import { stillPermitted } from './permitting.ts'
 import { beginHeld, enqueue } from './spawning.ts'
 import { isLiving } from './status.ts'
 import type { ExitStatus, Hold, Process, Sender, Uuid } from './types.ts'
@@ -40,7 +41,7 @@ export function again(work: Work, process: Process, how: Again): void {
   const anew = how.fresh === true || goesOnFrom(process) === 'rerun'
   const waits = { at: delayMs === null ? null : wall + delayMs, dueMono: delayMs === null || delayMs === 0 ? null : mono + delayMs }
   const restart = { attempt, cause: exit.reason, after: exit.cause, ...waits, ...(restarts ? { restarts } : {}) }
-  work.emit(uuid, { type: 'process.resumed', pid, by, fromStep: process.progress.wholeStep, ...(anew ? { rerun: true } : {}), restart })
+  work.emit(uuid, { type: 'process.resumed', pid, by, fromStep: process.progress.wholeStep, ...stillPermitted(work, process), ...(anew ? { rerun: true } : {}), restart })
   findParent(work, work.need(uuid))
   if (anew) askAgain(work, work.need(uuid))
   const holds = [...keeps, ...(how.holds ?? [])]

@@ -176,10 +176,10 @@ describe('an agent', () => {
     `)).toMatchInlineSnapshot(`
       "
       > resume z by=agent:a
-      a.9 capability.refused signals: agent:a may resume its descendants only
+      a.10 capability.refused signals: agent:a may resume its descendants only
         -> refused PERMISSION: agent:a may resume its descendants only
       > fork f of=z by=agent:a
-      a.10 capability.refused signals: agent:a may resume its descendants only
+      a.11 capability.refused signals: agent:a may resume its descendants only
         -> refused PERMISSION: agent:a may resume its descendants only
       "
     `)
@@ -231,4 +231,21 @@ describe('denied stays denied', () => {
     `)
     expect(specOf(player, 'c')).toEqual({ tools: null, deny: ['bash'] })
   })
+})
+
+test('one that comes back by itself has no more than its parent has now', () => {
+  const player = new Player()
+  player.play(`
+    live p
+    live c under=p restart=permanent
+    report p exited 1
+    released p
+    resume p deny=bash
+    start p
+    report p up
+  `)
+  expect(specOf(player, 'c')).toEqual({ tools: null, deny: [] })
+  player.play('report c exited 1\nreleased c')
+  expect(player.world.row('c')?.life.state).toBe('created')
+  expect(specOf(player, 'c')).toEqual({ tools: null, deny: ['bash'] })
 })
