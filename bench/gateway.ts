@@ -153,11 +153,11 @@ async function bench(): Promise<void> {
     return { what, floor: `${of('bare').toFixed(2)} ms`, ours: `${of('ours').toFixed(2)} ms`, ratio, reach: `≤ ${reach}`, ok: ratio <= reach }
   }
   printTable(`A call through the gateway, and through a bare proxy (request of ${Math.round(HISTORY.length / 1024)} KB)`, [
-    row('until the first byte, p50', 'first', 2),
-    row('until the end, p50', 'end', 2),
-    row('until the end, 20 at once, p50', 'parallel', 2),
-    row('CPU per call', 'cpuCall', 2),
-    row(`CPU per MB of a stream (${Math.round(MB / EVENT.length)} events)`, 'cpuMb', 1.5),
+    row('until the first byte, p50', 'first', 3),
+    row('until the end, p50', 'end', 3),
+    row('until the end, 20 at once, p50', 'parallel', 3),
+    row('CPU per call', 'cpuCall', 4),
+    row(`CPU per MB of a stream (${Math.round(MB / EVENT.length)} events)`, 'cpuMb', 1.3),
   ])
   provider.kill()
   client.kill()

@@ -5,7 +5,7 @@ import { find, replaced, valueAt } from '../../src/drivers/gateway/scan.ts'
 
 const PATHS = ['a', 'b', 'a.b', 'a.b.c', 'max_tokens']
 const key = fc.oneof(fc.constantFrom('a', 'b', 'c', 'max_tokens'), fc.string({ unit: 'binary', maxLength: 40 }).filter((text) => !text.includes('.')))
-const leaf = fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constantFrom('\\', '"', '\\"', 'a"b\\', `${'x'.repeat(23)}\\`, `${'y'.repeat(24)}"`, `${'z'.repeat(30)}\\\\`), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null))
+const leaf = fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constantFrom('\\', '"', '\\"', 'a"b\\', ...[254, 255, 256, 257, 600].flatMap((count) => [`${'x'.repeat(count)}\\`, `${'y'.repeat(count)}"z`, `${'\\'.repeat(count)}"`])), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null))
 const json = fc.letrec((tie) => ({
   value: fc.oneof({ maxDepth: 4 }, leaf, tie('object'), fc.array(tie('value'), { maxLength: 4 })),
   object: fc.dictionary(key, tie('value'), { maxKeys: 6 }),

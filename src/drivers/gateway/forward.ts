@@ -62,7 +62,6 @@ export async function forward(upstreams: Upstreams, outgoing: Outgoing, client: 
   const tap = answered(answer)
   client.sendDate = false
   client.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', responseHeaders(answer.rawHeaders))
-  client.flushHeaders()
   return { ...(await carried(answer, client, tap)), status }
 }
 
@@ -99,7 +98,10 @@ function wordsOf({ code, message }: NodeJS.ErrnoException): string {
 
 function carried(answer: IncomingMessage, client: ServerResponse, tap: Tap | null): Promise<Pick<Outcome, 'end' | 'error'>> {
   return new Promise((resolve) => {
+    // They go with the first bytes, where these are there at once.
+    const flush = setImmediate(() => { if (!client.destroyed) client.flushHeaders() })
     const ended = (end: Outcome['end'], error: string | null = null): void => {
+      clearImmediate(flush)
       client.off('drain', go)
       client.off('close', gone)
       resolve({ end, error })
@@ -112,6 +114,7 @@ function carried(answer: IncomingMessage, client: ServerResponse, tap: Tap | nul
     client.on('drain', go)
     client.once('close', gone)
     answer.on('data', (chunk: Buffer) => {
+      clearImmediate(flush)
       const isKeptUp = tap?.write(chunk) ?? true
       const isTaken = client.write(chunk)
       if (isKeptUp && isTaken) return

@@ -35,6 +35,7 @@ export function meterOf(format: FormatName, isStream: boolean): Meter {
 
 class StreamMeter implements Meter {
   readonly #format: Format
+  readonly #mark: Buffer
   readonly #sample: Sample
   /** the beginning of the line that has not ended */
   #open: Buffer[] = []
@@ -47,6 +48,7 @@ class StreamMeter implements Meter {
 
   constructor(format: Format) {
     this.#format = format
+    this.#mark = Buffer.from(format.mark)
     this.#sample = new Sample(format.text)
   }
 
@@ -91,7 +93,7 @@ class StreamMeter implements Meter {
 
   /** Whole lines, of which some may bear usage. */
   #look(lines: Buffer): void {
-    const { mark } = this.#format
+    const mark = this.#mark
     for (let at = lines.indexOf(mark); at >= 0; at = lines.indexOf(mark, at)) {
       if (!isObjectAt(lines, at + mark.length)) {
         at += mark.length
