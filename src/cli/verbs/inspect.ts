@@ -1,5 +1,5 @@
 // `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
-import type { HoldView, ProcessView } from '../../api/views.ts'
+import type { HoldView, ProcessView, SupervisedView } from '../../api/views.ts'
 import { askLines } from '../asks.ts'
 import { called, ending, holders, spent } from '../describe.ts'
 import { allowance, cost, elapsed, plural, shortId, size, took, tokens, when } from '../format.ts'
@@ -28,7 +28,7 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
 type Row = readonly [label: string, value: string | null]
 
 function fields(view: ProcessView, out: Output): Row[] {
-  return [...identity(view), ...state(view, out), ...spending(view), ...rules(view), ...family(view)]
+  return [...identity(view), ...state(view, out), ...spending(view), ...rules(view), ...restarts(view), ...family(view)]
 }
 
 function identity(view: ProcessView): Row[] {
@@ -58,6 +58,7 @@ function state(view: ProcessView, out: Output): Row[] {
     ['asks', view.asks.flatMap(askLines).join('\n')],
     ['resumes at', view.resumeAt && when(view.resumeAt, now)],
     ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by}, ${when(view.stopping.at, now)}${view.stopping.wrapsUp ? ': it wraps up' : ''}`],
+    ['liveness', view.liveness && `${view.liveness.word} since ${when(view.liveness.since, now)}${view.liveness.evidence === '' ? '' : `: ${view.liveness.evidence}`}`],
     ['note', view.note],
     ['blocked', view.signals.mask.join(', ')],
     ['pending', view.signals.pending.join(', ')],
@@ -119,6 +120,22 @@ function rules({ limits, memoryLimit, capabilities, pinned }: ProcessView): Row[
     ...permits(capabilities),
     ['pinned', pinned ? 'yes' : null],
   ]
+}
+
+function restarts({ restart, pendingRestart, childId, supervisor }: ProcessView): Row[] {
+  const now = Date.now()
+  return [
+    ['child id', childId],
+    ['restart', restart && `${restart.type}${restart.onComplete ? `, ${restart.onComplete} on completion` : ''}${restart.maxRestarts === undefined || restart.windowMs === undefined ? '' : `, ${restart.maxRestarts} in ${elapsed(restart.windowMs)}`}`],
+    ['comes back', pendingRestart && `${pendingRestart.at === null ? 'when its supervisor says so' : when(pendingRestart.at, now)}: ${pendingRestart.cause}`],
+    ['strategy', supervisor && `${supervisor.strategy}, ${supervisor.maxRestarts} restarts in ${elapsed(supervisor.windowMs)}`],
+    ['supervises', supervisor && supervisor.children.map((child) => supervised(child, now)).join('\n')],
+  ]
+}
+
+function supervised({ id, uuid, restart, onComplete, restarts: times, nextStart, status, pid }: SupervisedView, now: number): string {
+  const words = [restart, onComplete && `${onComplete} on completion`, `${plural(times, 'restart')}`, nextStart && `next start ${when(nextStart, now)}`]
+  return `${id}  ${status === null ? 'ended' : `${status} (PID ${pid})`}  ${words.filter((word) => word !== null).join(', ')}  ${shortId(uuid)}`
 }
 
 /** What it may do beside its tools, as far as that is limited, and what of all that does not hold. */

@@ -24,6 +24,7 @@ const kept = (id: string): Kept => JSON.parse(readFileSync(fileOf(id), 'utf8')) 
 let cancelled = Promise.withResolvers<void>()
 let isCancelled = false
 let calls = 0
+let failure = 'the provider is down'
 let model = 'one'
 
 interface Turn {
@@ -136,7 +137,10 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     for (let index = 0; index < 20_000; index += 1) await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${index} ${'f'.repeat(100)}\n` } })
   },
   stop: (_, reason) => Promise.resolve(reason as StopReason),
-  error: () => Promise.resolve('error'),
+  error: (_, text) => {
+    failure = text || failure
+    return Promise.resolve('error')
+  },
 }
 
 const OPTIONS = [
@@ -243,7 +247,7 @@ async function prompt(turn: Turn, words: string): Promise<{ stopReason: StopReas
     const at = line.indexOf(' ')
     const verb = VERBS[at < 0 ? line : line.slice(0, at)]
     const end = await verb?.(turn, at < 0 ? '' : line.slice(at + 1))
-    if (end === 'error') throw RequestError.internalError({ details: 'the provider is down' })
+    if (end === 'error') throw RequestError.internalError({ details: failure })
     if (end) return { stopReason: end, ...usage }
     if (isCancelled) return { stopReason: 'cancelled', ...usage }
   }
