@@ -14,7 +14,7 @@ import { tempDir } from '../support/tmp.ts'
 
 const PROCESSES = 4
 /** More than a piece of a catch-up goes over. */
-const JUMP = 5_000
+const JUMP = 700
 
 const usage: fc.Arbitrary<CallUsage> = fc.record({
   inputTokens: fc.nat(1_000), outputTokens: fc.nat(100), cacheReadTokens: fc.nat(50), cacheWriteTokens: fc.nat(50),
