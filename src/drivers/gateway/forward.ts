@@ -97,33 +97,33 @@ function wordsOf({ code, message }: NodeJS.ErrnoException): string {
 }
 
 function carried(answer: IncomingMessage, client: ServerResponse, tap: Tap | null): Promise<Pick<Outcome, 'end' | 'error'>> {
-  return new Promise((resolve) => {
-    // They go with the first bytes, where these are there at once.
-    const flush = setImmediate(() => { if (!client.destroyed) client.flushHeaders() })
-    const ended = (end: Outcome['end'], error: string | null = null): void => {
-      clearImmediate(flush)
-      client.off('drain', go)
-      client.off('close', gone)
-      resolve({ end, error })
-    }
-    const go = (): void => { answer.resume() }
-    const gone = (): void => {
-      answer.destroy()
-      ended('gone')
-    }
-    client.on('drain', go)
-    client.once('close', gone)
-    answer.on('data', (chunk: Buffer) => {
-      clearImmediate(flush)
-      const isKeptUp = tap?.write(chunk) ?? true
-      const isTaken = client.write(chunk)
-      if (isKeptUp && isTaken) return
-      answer.pause()
-      if (!isKeptUp) tap?.ready().then(() => { if (!client.writableNeedDrain) answer.resume() }, go)
-    })
-    answer.once('end', () => ended(answer.complete ? 'whole' : 'cut'))
-    answer.once('error', (error: NodeJS.ErrnoException) => ended('cut', wordsOf(error)))
-    answer.once('close', () => ended('cut'))
-    if (client.destroyed) gone()
+  const over = Promise.withResolvers<Pick<Outcome, 'end' | 'error'>>()
+  // They go with the first bytes, where these are there at once.
+  const flush = setImmediate(() => { if (!client.destroyed) client.flushHeaders() })
+  const ended = (end: Outcome['end'], error: string | null = null): void => {
+    clearImmediate(flush)
+    client.off('drain', go)
+    client.off('close', gone)
+    over.resolve({ end, error })
+  }
+  const go = (): void => { answer.resume() }
+  const gone = (): void => {
+    answer.destroy()
+    ended('gone')
+  }
+  client.on('drain', go)
+  client.once('close', gone)
+  answer.on('data', (chunk: Buffer) => {
+    clearImmediate(flush)
+    const isKeptUp = tap?.write(chunk) ?? true
+    const isTaken = client.write(chunk)
+    if (isKeptUp && isTaken) return
+    answer.pause()
+    if (!isKeptUp) tap?.ready().then(() => { if (!client.writableNeedDrain) answer.resume() }, go)
   })
+  answer.once('end', () => ended(answer.complete ? 'whole' : 'cut'))
+  answer.once('error', (error: NodeJS.ErrnoException) => ended('cut', wordsOf(error)))
+  answer.once('close', () => ended('cut'))
+  if (client.destroyed) gone()
+  return over.promise
 }
