@@ -102,6 +102,7 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'LEVEL': return EFFORTS.map((level) => [level, ''])
     case 'KIND': return (await import('./verbs/run.ts')).CONTAINMENTS.map((one) => [one, ''])
     case 'MODE': return (await import('./verbs/run.ts')).GATEWAY_MODES.map((one) => [one, ''])
+    case 'WHEN': return (await import('./verbs/run.ts')).RESTARTS.map((one) => [one, ''])
     case 'POLICY': return (await import('./verbs/run.ts')).PERMISSIONS.map((one) => [one, ''])
     case 'GROUP': return (await import('./verbs/usage.ts')).GROUPINGS.map((one) => [one, ''])
     case 'WHAT': return (await import('./verbs/wait.ts')).WAITABLE.map((one) => [one, ''])
@@ -110,9 +111,13 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'AGENT':
     case 'TOOL':
     case 'KEY': return (await import('./verbs/config.ts')).choices(kind)
+    case 'X': return [...(await ofKind('TOOL', verb, words)), ...PERMITS]
     default: return []
   }
 }
+
+/** What can be allowed and denied beside tools. */
+const PERMITS: readonly Candidate[] = [['read:', 'a place to read'], ['write:', 'a place to write'], ['network', ''], ['spawn', 'agents of its own'], ['spawn:', 'one agent'], ['signal', 'signals to others']]
 
 /** What the values of keys of the configuration are. */
 const KIND_OF_KEY: Readonly<Record<string, string>> = { defaultModel: 'PROVIDER/NAME', fallback: 'PROVIDER/NAME', defaultAgent: 'AGENT', effort: 'LEVEL', containment: 'KIND' }

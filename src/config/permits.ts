@@ -3,7 +3,8 @@
 // kernel. Paths stay as they are written here: src/daemon/places.ts finds where they are. Test: test/tables/config-permits.test.ts.
 import * as z from 'zod'
 import { isAllowed } from '../kernel/tool-names.ts'
-import type { Capabilities, DriverName, Places, ProcessSpec } from '../kernel/types.ts'
+import type { Capabilities, Places } from '../kernel/permits.ts'
+import type { DriverName, ProcessSpec } from '../kernel/types.ts'
 
 const MAX_PATHS = 100
 const MAX_AGENTS = 200

@@ -5,7 +5,8 @@ import { homedir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { realPlace } from '../drivers/native/tools/reach.ts'
 import { isBelow } from '../kernel/permits.ts'
-import type { Places, ProcessSpec } from '../kernel/types.ts'
+import type { Places } from '../kernel/permits.ts'
+import type { ProcessSpec } from '../kernel/types.ts'
 
 export async function withRealPlaces(spec: ProcessSpec): Promise<ProcessSpec> {
   const { paths } = spec.capabilities ?? {}

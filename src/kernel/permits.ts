@@ -4,7 +4,24 @@
 // Tests: test/tables/permits.test.ts, test/properties/permits.test.ts.
 import { isPlainCommand } from './capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from './tool-names.ts'
-import type { Capabilities, McpServer, Places, ProcessSpec } from './types.ts'
+import type { McpServer, ProcessSpec } from './types.ts'
+
+/** Directories by their real paths, each with all below it; absent: wherever the user may. Where reading has a list, writing has one within it. */
+export interface Places {
+  readonly read?: readonly string[]
+  readonly write?: readonly string[]
+}
+
+/** What a process may do beside its tools; what is absent is not limited. */
+export interface Capabilities {
+  readonly paths?: Places
+  /** its programs see no network */
+  readonly network?: 'off'
+  /** which processes it may signal beside itself; absent: all below it */
+  readonly signals?: 'none' | 'children'
+  /** the agents that it may start, by their names; absent: all */
+  readonly spawns?: readonly string[]
+}
 
 type Lists = Pick<ProcessSpec, 'tools' | 'deny'>
 

@@ -3,6 +3,7 @@
 // Must never name I/O, time or chance: times and ids come in with the inputs.
 // Tested through test/properties/kernel.test.ts.
 import type { Liveness, LivenessSpec } from './liveness.ts'
+import type { Capabilities } from './permits.ts'
 import type { SignalState } from './signals.ts'
 import type { PendingRestart, RestartPolicy, Restarts, Supervision, SupervisorSpec } from './supervision.ts'
 
@@ -111,23 +112,6 @@ export interface Permissions {
 
 /** The JSON lines that the command driver understands. */
 export type OutputFormat = 'claude' | 'codex' | 'gemini' | 'opencode'
-
-/** Directories by their real paths, each with all below it; absent: wherever the user may. Where reading has a list, writing has one within it. */
-export interface Places {
-  readonly read?: readonly string[]
-  readonly write?: readonly string[]
-}
-
-/** What a process may do beside its tools; what is absent is not limited. `permits.ts` has the rules. */
-export interface Capabilities {
-  readonly paths?: Places
-  /** its programs see no network */
-  readonly network?: 'off'
-  /** which processes it may signal beside itself; absent: all below it */
-  readonly signals?: 'none' | 'children'
-  /** the agents that it may start, by their names; absent: all */
-  readonly spawns?: readonly string[]
-}
 
 /** What was asked for at spawn. Recorded once; a resume with overrides records a new one. */
 export interface ProcessSpec {

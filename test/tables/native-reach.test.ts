@@ -9,7 +9,7 @@ import type { ToolCall } from '../../src/drivers/native/context.ts'
 import { Freezer } from '../../src/drivers/native/tools/freezer.ts'
 import { Toolbox } from '../../src/drivers/native/tools/toolbox.ts'
 import type { CallEnd } from '../../src/drivers/native/tools/toolbox.ts'
-import type { Places } from '../../src/kernel/types.ts'
+import type { Places } from '../../src/kernel/permits.ts'
 import { newContained } from '../support/contained.ts'
 import type { Contained } from '../support/contained.ts'
 

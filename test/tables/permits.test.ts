@@ -2,7 +2,8 @@
 // widened is held by test/properties/permits.test.ts.
 import { describe, expect, test } from 'vitest'
 import { beyond, enforcementOf, fitted } from '../../src/kernel/permits.ts'
-import type { Capabilities, McpServer, ProcessSpec } from '../../src/kernel/types.ts'
+import type { Capabilities } from '../../src/kernel/permits.ts'
+import type { McpServer, ProcessSpec } from '../../src/kernel/types.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
 
 const program = (name: string, more: Partial<McpServer> = {}): McpServer => ({ name, source: '/m.json', kind: 'stdio', argv: ['x'], env: {}, ...more } as McpServer)

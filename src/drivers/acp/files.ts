@@ -5,7 +5,7 @@ import type { ReadTextFileRequest, ReadTextFileResponse, WriteTextFileRequest } 
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'
 import type { CapabilityName } from '../../kernel/facts.ts'
-import type { Places } from '../../kernel/types.ts'
+import type { Places } from '../../kernel/permits.ts'
 import { readText, writeText } from '../native/tools/files.ts'
 import { RefusedError } from '../native/tools/reach.ts'
 import { verdictOn } from './policy.ts'

@@ -2,7 +2,7 @@
 import { glob as find } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import type { Places } from '../../../kernel/types.ts'
+import type { Places } from '../../../kernel/permits.ts'
 import { checkPlace } from './reach.ts'
 import { SKIPPED } from './walk.ts'
 import { defineTool } from './tool.ts'

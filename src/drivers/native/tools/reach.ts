@@ -9,7 +9,7 @@ import type { Dirent, Stats } from 'node:fs'
 import path from 'node:path'
 import type { CapabilityName } from '../../../kernel/facts.ts'
 import { isBelow } from '../../../kernel/permits.ts'
-import type { Places } from '../../../kernel/types.ts'
+import type { Places } from '../../../kernel/permits.ts'
 import { ToolError } from './tool.ts'
 
 /** It asked for what it may not do: also told to the kernel. */

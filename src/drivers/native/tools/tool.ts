@@ -2,7 +2,8 @@
 // decides whether it may run; toolbox.ts does. Tests: test/tables/native-tools.test.ts, test/e2e/native-bash.test.ts.
 import { z } from 'zod'
 import type { ImagePart } from '../../../kernel/facts.ts'
-import type { Places, ToolEffect } from '../../../kernel/types.ts'
+import type { Places } from '../../../kernel/permits.ts'
+import type { ToolEffect } from '../../../kernel/types.ts'
 import type { Containment } from '../../contain/contain.ts'
 import type { Freezer } from './freezer.ts'
 

@@ -1,7 +1,7 @@
 // Walks through the files below a directory, in order, without following links. Test: test/tables/native-tools.test.ts.
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import type { Places } from '../../../kernel/types.ts'
+import type { Places } from '../../../kernel/permits.ts'
 import { listWithin } from './reach.ts'
 
 /** Directories that no search enters. */
