@@ -3,7 +3,8 @@
 // permission (`Bash(git *)` as `bash`) is not granted. Test: test/tables/config-agents.test.ts.
 import { basename } from 'node:path'
 import * as z from 'zod'
-import type { Capabilities, DriverName, Effort, Limits, OutputFormat, Permissions } from '../kernel/types.ts'
+import type { Capabilities } from '../kernel/permits.ts'
+import type { DriverName, Effort, Limits, OutputFormat, Permissions } from '../kernel/types.ts'
 import type { LivenessSpec } from '../kernel/liveness.ts'
 import type { Problem } from './files.ts'
 import { effortRule, fallbackRule, modelRule } from './config.ts'
