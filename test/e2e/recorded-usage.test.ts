@@ -80,8 +80,8 @@ const ran = async (recorded: Recorded): Promise<ProcessView> => daemon.ended((aw
 const again = async (uuid: string, fork = false): Promise<ProcessView> => daemon.ended((await daemon.resume(uuid, { message: 'again', ...(fork ? { fork } : {}) })).process.uuid)
 
 function added(calls: readonly Call[], prices: Call): object {
-  const sum = (bucket: 0 | 1 | 2 | 3): number => calls.reduce((total, call) => total + call[bucket], 0)
-  const cost = ([0, 1, 2, 3] as const).reduce((total, bucket) => total + (sum(bucket) * prices[bucket]) / MILLION, 0)
+  const sum = (bucket: 0 | 1 | 2 | 3): number => calls.reduce<number>((total, call) => total + call[bucket], 0)
+  const cost = ([0, 1, 2, 3] as const).reduce<number>((total, bucket) => total + (sum(bucket) * prices[bucket]) / MILLION, 0)
   return { inputTokens: sum(0), outputTokens: sum(1), cacheReadTokens: sum(2), cacheWriteTokens: sum(3), costUsd: expect.closeTo(cost, 12), estimated: false }
 }
 
