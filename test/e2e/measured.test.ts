@@ -51,6 +51,18 @@ test('who writes too much is stopped at its limit', async () => {
   expect(await daemon.ended(uuid)).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of output/) }, usage: { outputBytes: 1.6 * MB } })
 })
 
+test('the programs of a native agent count as its own', async () => {
+  const { uuid } = await daemon.play([{ tools: [{ name: 'bash', input: { command: `exec '${process.execPath}' -e '${ALLOCATE}'` } }] }, { text: 'done' }], { limits: { memoryBytes: 150 * MB } })
+  expect(await daemon.ended(uuid)).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of memory/) } })
+})
+
+test('what was used is not lost where the daemon stops', async () => {
+  const { uuid } = await node(`const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); console.log('used'); ${WAIT}`)
+  await daemon.event(uuid, ({ fact }) => fact === 'process.output')
+  await daemon.restart()
+  expect((await daemon.view(uuid)).usage.cpuTimeMs).toBeGreaterThan(180)
+})
+
 test('a limit whose action is to suspend holds it', async () => {
   const { uuid } = await node(`process.stdout.write('x\\n'.repeat(1e4)); ${WAIT}`, { limits: { outputBytes: 15_000, actions: { outputBytes: 'suspend' } } })
   expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'budget' }])
