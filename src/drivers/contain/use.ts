@@ -21,7 +21,7 @@ const AT_PAGESZ = 6
 const AT_CLKTCK = 17
 
 /** Null for one that is gone, and where there is no /proc. */
-export function useOf(pid: number): Use | null {
+function useOf(pid: number): Use | null {
   const stat = LINUX ? readOrNull(`/proc/${pid}/stat`) : null
   return stat === null ? null : parseUse(pid, stat)
 }
