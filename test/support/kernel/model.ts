@@ -122,7 +122,7 @@ export class Model extends ModelSignals {
       case 'removeChild':
       case 'checkpoint':
       case 'liveness': return null
-      case 'loop': this.#each(input.uuid, (p) => this.#systemHold(p, input.evidence.type === 'liveness.looping' ? 'loop' : 'breaker')); return null
+      case 'loop': this.#loop(input); return null
     }
   }
 
@@ -209,6 +209,12 @@ export class Model extends ModelSignals {
     const hold = { reason, root: null, by: 'system' }
     if (p.state === 'created') this.beginHeld(p, [hold])
     else if (p.state === 'running' && !p.stopping) this.addHold(p, hold, false)
+  }
+
+  /** Only what runs can repeat itself. */
+  #loop({ uuid, pid, evidence }: Input<'loop'>): void {
+    const p = this.all.get(uuid)
+    if (p?.state === 'running' && p.pid === pid && p.holds.length === 0) this.#systemHold(p, evidence.type === 'liveness.looping' ? 'loop' : 'breaker')
   }
 
   #resume(input: Input<'resume'>): void {

@@ -54,6 +54,7 @@ export class Chance {
     if (kind < 30) return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
     if (kind < 32) return { type: 'mask', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), mask: some(pick, SIGNALS), how: one(pick, ['set', 'block', 'unblock'] as const) }
     if (kind < 33) return { type: 'handle', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), signal: one(pick, SIGNALS), handler: one(pick, ['default', 'ignore', 'message'] as const) }
+    if (kind === 33 && pick(2) === 0) return this.#seen(pick)
     if (kind < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
     if (kind < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
     if (kind < 41) return this.#released(pick)
@@ -64,6 +65,15 @@ export class Chance {
     if (kind < 57) return { type: 'commit' }
     if (kind === 57 && pick(3) === 0) return { type: 'restart' }
     return this.#report(pick)
+  }
+
+  /** What a monitor saw; now and then of an incarnation that is gone. */
+  #seen(pick: Pick): InputBody {
+    const uuid = this.#uuid(pick)
+    const pid = pick(8) === 0 ? 1 : (this.#world.row(uuid)?.pid ?? 0)
+    if (pick(2) === 0) return { type: 'liveness', uuid, pid, word: one(pick, ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const), since: this.#world.wall, evidence: 'in bash' }
+    const calls = [{ name: 'bash', input: '{}', result: '' }]
+    return { type: 'loop', uuid, pid, evidence: pick(2) === 0 ? { type: 'liveness.looping', times: 5, calls } : { type: 'liveness.breaker', errors: 8, of: 10, tools: [{ name: 'bash', errors: 8 }], last: 'no' } }
   }
 
   #spawn(pick: Pick): InputBody {
