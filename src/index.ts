@@ -22,7 +22,7 @@ export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
-  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, LivenessView, PendingSignalView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, UsageField, UsageView,
+  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, LivenessView, PendingSignalView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, SupervisedView, SupervisorBody, SupervisorView, UsageField, UsageView,
 } from './api/views.ts'
 
 /** What a wait waits for. */
@@ -254,6 +254,11 @@ export class Reeve implements AsyncDisposable {
   /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended, that is being exported, or that is pinned (unless `force`). */
   remove(ref: string, options: CallOptions & { force?: boolean } = {}): Promise<RemovedView> {
     return this.#client.delete(`${at(ref)}${options.force ? '?force=1' : ''}`, { signal: options.signal })
+  }
+
+  /** A supervisor gives up the child of that id, which is stopped. Errors: `NOT_FOUND` where it has none. */
+  removeChild(ref: string, id: string, options: CallOptions = {}): Promise<SteerView> {
+    return this.#client.delete(`${at(ref)}/children?id=${encodeURIComponent(id)}`, { signal: options.signal })
   }
 
   /** Keeps a process from being collected, dead or alive; `pinned: false` takes that back. `note` says if it was so already. */

@@ -42,7 +42,7 @@ export async function follow(process: ProcessView, following: Following): Promis
     if (wish === 'detach') leave.abort()
     else asked.push(steer(reeve, out, process.uuid, wish))
   })
-  const code = await untilEnd(process.uuid, following, leave)
+  const code = await untilEnd(process, following, leave)
   await Promise.all(asked)
   if (code !== null) {
     await view.end(await reeve.get(process.uuid))
@@ -54,7 +54,8 @@ export async function follow(process: ProcessView, following: Following): Promis
 }
 
 /** The exit code; null if it was left before. */
-async function untilEnd(uuid: string, { reeve, out, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
+async function untilEnd({ uuid, restart }: Pick<ProcessView, 'uuid' | 'restart'>, { reeve, out, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
+  const comesBack = restart !== null && restart.type !== 'temporary'
   let code: number | null = null
   let release: NodeJS.Timeout | undefined
   // What is shown would be taken for the present.
@@ -70,7 +71,11 @@ async function untilEnd(uuid: string, { reeve, out, view, after = 0 }: Following
         code = fact.exit.code
         release = setTimeout(() => leave.abort(), RELEASE_MS)
       }
-      if (fact?.type === 'process.reaped') break
+      if (fact?.type === 'process.resumed') code = null
+      if (fact?.type !== 'process.reaped') continue
+      // It may come back in the same breath; else the daemon ends the stream here.
+      clearTimeout(release)
+      if (!comesBack) break
     }
   } finally {
     clearTimeout(release)

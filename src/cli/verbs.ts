@@ -50,12 +50,13 @@ const usual = (one?: string): string => `0; ${one ? `1 ${one}; ` : ''}3 no such 
 export const VERBS: Readonly<Record<string, Verb>> = {
   run: {
     summary: 'Start a process and follow it',
-    usage: ['reeve run [FLAG]... "INTENT"', 'reeve run [FLAG]... -', 'reeve run [FLAG]... -- COMMAND [ARG]...'],
+    usage: ['reeve run [FLAG]... "INTENT"', 'reeve run [FLAG]... -', 'reeve run [FLAG]... -- COMMAND [ARG]...', 'reeve run [FLAG]... --supervisor NAME'],
     about: [
       'Starts an agent with an intent, or any command as a process, and follows it to its end. What the agent writes goes to stdout; what it does is told on stderr. With `-` the intent is read from stdin.',
       'On a terminal the last rows say what it and its children do. With `--interactive` they have a line to type on, as with `reeve attach`.',
       'On a terminal the first Ctrl+C asks whether to detach, to interrupt the turn or to stop the process; the second stops it. Without a terminal SIGINT and SIGTERM stop the process. It is stopped, too, when nobody reads its output any more (`| head`); it goes on when the terminal is closed.',
       'With `--worktree` it works in a git worktree of its own, on a new branch `reeve/NAME`, and its files are recorded after each step, so that `reeve resume --fork --from-step N --with-files` can go back to them. The worktree goes with the process (`reeve rm`); what is not committed is salvaged to a ref first.',
+      'With `--restart` it is resumed when it has failed (a command is run again), after a growing wait and so often within 10 minutes; what you stop or kill stays ended. An end that would only come again (a limit, a full context, a refused key) is held for you to look at. docs/supervision.md has the rules, and those of `--supervisor`.',
       'The environment of this command goes along: what is not a secret is recorded and comes back at a resume, keys stay in the memory of the daemon.',
     ],
     words: [0, 1],
@@ -77,6 +78,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       worktree: on('work in a git worktree of its own, on a new branch; its files are recorded after each step'),
       interactive: on('keep it ready for messages after its first turn'),
       parent: text('P', 'make it a child of this process'),
+      restart: text('WHEN', 'whether it comes back by itself: no (the default), on-failure or always; under a supervisor also temporary, transient or permanent'),
+      supervisor: text('NAME', 'start this supervisor of reeve.yaml, with its children'),
+      'child-id': text('ID', 'its id among the children of the supervisor that --parent names'),
       allow: list('X', 'what it may: tools (then no others), read:PATH, write:PATH (then nowhere else), network, spawn, spawn:AGENT, signal; repeat it, or use commas'),
       deny: list('X', 'what it may not: tools, network, spawn, signal'),
       mcp: list('NAME', 'the MCP servers that it may use, of those that are configured, whatever its agent says; none: no server'),
@@ -93,6 +97,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       ['git diff | reeve run --agent reviewer -', 'an intent from stdin'],
       ['reeve run --worktree --name docs "write the manual"', 'beside your own work'],
       ['reeve run --timeout 10m -- npm test', 'any command, with a time limit'],
+      ['reeve run -d --restart always --name web -- npm run dev', 'a server that comes back'],
+      ['reeve run -d --supervisor team', 'all that `supervisors: team:` of reeve.yaml says'],
     ],
     load: () => import('./verbs/run.ts'),
   },

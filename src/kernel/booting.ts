@@ -7,7 +7,6 @@ import { INTERRUPTED, signalExit } from './exit.ts'
 import { comeBackHeld } from './rate-limits.ts'
 import { orphan, paidSubtree, settleUp } from './payers.ts'
 import { awaitEnd, reap } from './release.ts'
-import { hold } from './holding.ts'
 import { waitOn } from './restarting.ts'
 import { beginHeld } from './spawning.ts'
 import { closeCalls, closeReserved } from './closing.ts'
@@ -37,7 +36,10 @@ function bootCreated(work: Work, process: Process, input: Boot): void {
   else waitOn(work, { ...process, restart: { ...process.restart, at: null } })
 }
 
-/** Its daemon died too often: a person is to look at what would come back by itself. Children wait for their supervisor, which is held. */
+/**
+ * Its daemon died too often: a person is to look at what would come back by itself. Children wait for their supervisor, which is
+ * held; what an orderly stop had held goes on once, and cannot be what kills one daemon after the other.
+ */
 function crashHold(work: Work): Hold {
   return { reason: 'daemon-crash', by: 'system', at: work.now.wall }
 }
@@ -55,7 +57,6 @@ function bootRunning(work: Work, process: Process, input: Boot): void {
   if (!life.drained || life.midway || isExternal(process.spec)) closeCalls(work, process.uuid)
   closeReserved(work, process.uuid)
   work.emit(process.uuid, { type: 'process.rehydrated', pid: work.takePid() })
-  if (input.crashLoop && life.holds.every(isOfShutdown)) hold(work, process.uuid, crashHold(work), false)
   if (survivors.length > 0) tellSurvivors(work, process, survivors)
 }
 

@@ -157,6 +157,10 @@ describe('what the daemon answers', () => {
     await walk('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
     await walk('pinProcess', uuid, { body: { pinned: false } })
     await walk('removeProcess', uuid)
+    const family = { cwd: daemon.work, name: 'family', restart: 'no', supervisor: { strategy: 'one_for_one', children: [{ childId: 'a', argv: ['sleep', '600'], restart: { type: 'always', maxRestarts: 1 } }] } }
+    await walk('spawnProcess', '', { body: family })
+    await walk('removeChild', 'family', { query: { id: 'a' } })
+    await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
     await walk('importProcesses', '', { body: { dir: join(daemon.work, 'out') } })
     await walk('previewCollection', '')
     await walk('collect', '')

@@ -139,7 +139,7 @@ export class DaemonHome implements AsyncDisposable {
   }
 
   async spawn(body: Partial<SpawnBody>): Promise<ProcessView> {
-    const whole: SpawnBody = { cwd: this.work, env: testEnv(this.work), ...(body.argv ? {} : { intent: 'work' }), ...body }
+    const whole: SpawnBody = { cwd: this.work, env: testEnv(this.work), ...(body.argv || body.supervisor ? {} : { intent: 'work' }), ...body }
     return (await this.client.post<{ process: ProcessView }>('/v1/processes', whole)).process
   }
 

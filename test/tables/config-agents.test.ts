@@ -30,7 +30,8 @@ describe("reeve's format", () => {
       name: 'tester', description: 'Writes tests', driver: 'native', command: null, format: null, permissions: null, mode: null, gateway: null, graceMs: null, model: 'openai/gpt-5', fallback: null, effort: null, tools: ['read', 'bash'], deny: ['write', 'edit'],
       mcp: { names: ['github'], own: [{ name: 'local', source: '/p/file.md', kind: 'stdio', argv: ['./server'], env: {} }] },
       limits: { maxSteps: 9, timeoutMs: 5_400_000, budgetUsd: 0.5, budgetTokens: 1000 }, system: 'Be kind.', source: 'project', file: '/p/file.md',
-      unsupported: ['restart is not supported yet'],
+      restart: 'permanent',
+      unsupported: [],
     })
   })
 

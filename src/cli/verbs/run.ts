@@ -15,6 +15,7 @@ import type { Call } from '../verbs.ts'
 
 export const PERMISSIONS = ['ask', 'allow', 'deny'] as const
 export const GATEWAY_MODES = ['auto', 'on', 'off'] as const
+export const RESTARTS = ['no', 'on-failure', 'always', 'permanent', 'transient', 'temporary'] as const
 export const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
@@ -61,6 +62,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
   const { command } = args
   if (command?.length === 0) throw new UsageError('there is no command after --')
   if (command && intent !== undefined) throw new UsageError(`an intent ("${intent}") and a command do not go together`)
+  if (args.text('supervisor') !== undefined) return familyOf(args, intent)
   if (!command && intent === undefined && !args.on('interactive')) {
     throw new UsageError('what is it to do?', 'Give an intent in quotes, a command after --, or --interactive.')
   }
@@ -82,6 +84,8 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     permissions: permissionsOf(args.text('permissions')),
     gateway: gatewayOf(args.text('gateway')),
     wake: args.on('wake') || undefined,
+    restart: restartOf(args.text('restart')),
+    childId: args.text('child-id'),
     containment: containmentOf(args.text('containment')),
     limits: limitsOf(args),
     env: process.env as Record<string, string>,
@@ -95,6 +99,27 @@ function limitsOf(args: Args): Limits {
     budgetUsd: args.number('budget-usd'),
     budgetTokens: args.number('budget-tokens'),
   })
+}
+
+/** Its children are what is run, and stand in a file. */
+function familyOf(args: Args, intent: string | undefined): SpawnBody {
+  if (args.command || intent !== undefined) throw new UsageError('a supervisor has neither an intent nor a command: its children have')
+  return defined({
+    supervisor: args.text('supervisor'),
+    name: args.text('name'),
+    cwd: resolve(args.text('cwd') ?? '.'),
+    parent: args.text('parent'),
+    childId: args.text('child-id'),
+    restart: restartOf(args.text('restart')),
+    limits: limitsOf(args),
+    env: process.env as Record<string, string>,
+  }) as SpawnBody
+}
+
+function restartOf(text: string | undefined): SpawnBody['restart'] {
+  const word = RESTARTS.find((each) => each === text)
+  if (text !== undefined && !word) throw new UsageError(`--restart ${text}: there is ${RESTARTS.join(', ')}`)
+  return word
 }
 
 function permissionsOf(text: string | undefined): SpawnBody['permissions'] {
