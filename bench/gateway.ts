@@ -116,7 +116,7 @@ async function bench(): Promise<void> {
   const bare = await bareProxy(target)
   const gateway = new Gateway({ clock: systemClock, prices: { rates, cost: costUsd }, rateLimits: () => ({}), log: console.error })
   const seat = await gateway.open({
-    uuid: 'bench', pid: 1, recorder: null,
+    uuid: 'bench', pid: 1, recorder: null, heard: () => undefined,
     providers: [{ config: { name: 'anthropic', kind: 'anthropic', baseURL: `${target}/v1`, apiKeyEnv: 'KEY' }, key: 'key' }],
     // The commit of a permit is measured by `bench step`; here is what the gateway itself adds.
     port: { begin: () => Promise.resolve({ ack: 'go', maxOutputTokens: 32_000 }), report: () => Promise.resolve('ok'), clear: () => Promise.resolve(), signal: new AbortController().signal },

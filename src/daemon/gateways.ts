@@ -79,12 +79,12 @@ export class Gateways {
   }
 
   /** Opens its seat. Errors: INVALID where it was asked for and cannot be. */
-  async open({ uuid, pid, spec }: Process, port: KernelPort): Promise<OpenGateway> {
+  async open({ uuid, pid, spec }: Process, port: KernelPort, heard: () => void): Promise<OpenGateway> {
     const decision = this.decide({ uuid, spec })
     if (!decision?.on) throw new KernelError('INVALID', `its models cannot be called through the gateway: ${decision?.why ?? 'it is none that could'}`)
     const gateway = await this.#loaded()
     const { settings } = this.#parts
-    const { url, token, close } = await gateway.open({ uuid, pid, port, providers: this.#providers(uuid, spec), recorder: await this.#recorder(uuid) })
+    const { url, token, close } = await gateway.open({ uuid, pid, port, heard, providers: this.#providers(uuid, spec), recorder: await this.#recorder(uuid) })
     return { url, token, close, hides: [...keyNames(settings.now.providers)] }
   }
 

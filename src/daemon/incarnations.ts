@@ -174,7 +174,7 @@ export class Incarnations {
       files: this.#parts.worktrees.of(process, report),
       launch: this.#launch(process, tmpDir, intent),
       open: () => this.#open(process, intent, tmpDir),
-      gateway: process.metered || process.spec.gateway === 'on' ? (port) => this.#parts.gateways.open(process, port) : undefined,
+      gateway: process.metered || process.spec.gateway === 'on' ? (port) => this.#parts.gateways.open(process, port, () => heard(uuid)) : undefined,
       isHeld: () => isHeld(table.get(uuid)),
       live: (event) => {
         heard(uuid)

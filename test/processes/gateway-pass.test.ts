@@ -250,6 +250,7 @@ describe('connections', () => {
     expect(answers.every(({ status, body }, index) => status === 200 && body.toString().endsWith(`: ${bodies[index]}\n\n`))).toBe(true)
     await bench.ended(1_000)
     expect(new Set(bench.finished.map(({ call }) => call)).size).toBe(1_000)
+    expect(bench.heard).toBeGreaterThanOrEqual(1_000)
     expect(bench.finished.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)
   }, 60_000)
 })

@@ -31,6 +31,8 @@ export class GatewayBench implements AsyncDisposable {
   readonly asked: Extract<Asking, { type: 'call.started' }>[] = []
   readonly reports: Report[] = []
   readonly logged: string[] = []
+  /** how often something of an answer went by */
+  heard = 0
   readonly end = new AbortController()
   seat!: GatewaySeat
   /** the process is held: `clear` waits for `release` */
@@ -66,6 +68,7 @@ export class GatewayBench implements AsyncDisposable {
     })
     return this.gateway.open({
       uuid: `process-${pid}`, pid, providers, recorder: this.#options.recorder ?? null,
+      heard: () => { this.heard += 1 },
       port: {
         begin: (asking) => Promise.resolve(this.#begin(asking)),
         report: (report) => {

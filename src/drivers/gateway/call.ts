@@ -2,6 +2,7 @@
 // way there and back, and what it cost. It is asked for before it begins, and its end is told before the client sees it.
 // Tests: test/processes/gateway-*.test.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { KernelError } from '../../kernel/errors.ts'
 import type { CallUsage } from '../../kernel/types.ts'
 import type { Buckets } from '../native/usage.ts'
 import { lowered, readRequest, unpacked } from './ask.ts'
@@ -40,11 +41,13 @@ export interface CallParts {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly body: Buffer
+  /** the body is needed no more */
+  readonly release: () => void
   readonly maxBodyBytes: number
 }
 
 /** Clients drop a silent connection after 300 s, and ask again after an answer that says when. */
-const RETRY_S = 1
+export const RETRY_S = 1
 
 export async function answerCall(parts: CallParts): Promise<void> {
   const { seat, route, response, clock } = parts
@@ -87,8 +90,10 @@ async function admitted(parts: CallParts, asked: ModelRequest, patience: Patienc
       await seat.clear(patience.signal)
     }
   } catch (error) {
-    if (!patience.isOver(error)) throw error
-    return patience.isLate ? late(why) : null
+    if (patience.signal.aborted) return patience.isLate ? late(why) : null
+    // Too many calls are open, or nothing can be written now: who asks again later may find it otherwise.
+    if (error instanceof KernelError) return late(`reeve cannot begin the call: ${error.message}`)
+    throw error
   }
 }
 
@@ -161,14 +166,16 @@ class Call {
   }
 
   #answered(answer: IncomingMessage): Tap {
-    const { lane, route } = this.#parts
+    const { lane, route, seat } = this.#parts
     const status = answer.statusCode ?? 0
     lane.learn(status, answer.headers)
     const tap = status < 300 ? meterTap(route.format, answer) : null
     this.#tap = tap
     const recording = this.#recording
+    this.#parts.release()
     return {
       write: (chunk) => {
+        seat.heard()
         recording?.answer(chunk)
         return tap?.write(chunk) ?? true
       },

@@ -8,6 +8,9 @@ import { responseHeaders } from './headers.ts'
 
 /** Idle connections to providers are kept for so long: less than what servers do. */
 const KEEP_MS = 55_000
+const KEPT = { keepAlive: true, timeout: KEEP_MS } as const
+/** As `fetch` does it, so that calls of the gateway's go the same way as those of native agents. */
+const PROXY = process.env['NODE_USE_ENV_PROXY'] === '1' ? { proxyEnv: process.env } : {}
 
 export interface Outgoing {
   readonly method: string
@@ -32,8 +35,8 @@ export interface Outcome {
 }
 
 export class Upstreams {
-  readonly #http = new HttpAgent({ keepAlive: true, timeout: KEEP_MS })
-  readonly #https = new HttpsAgent({ keepAlive: true, timeout: KEEP_MS })
+  readonly #http = new HttpAgent({ ...KEPT, ...PROXY })
+  readonly #https = new HttpsAgent({ ...KEPT, ...PROXY })
 
   open(outgoing: Outgoing): ClientRequest {
     const { method, url, headers } = outgoing

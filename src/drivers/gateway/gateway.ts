@@ -6,7 +6,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answerCall, send } from './call.ts'
+import { RETRY_S, answerCall, send } from './call.ts'
 import type { CallParts, Prices } from './call.ts'
 import { errorAnswer } from './errors.ts'
 import type { Trouble } from './errors.ts'
@@ -39,6 +39,9 @@ export interface GatewaySeat {
 const MIB = 1024 * 1024
 /** The largest body that providers take is half of it. */
 const MAX_BODY_BYTES = 64 * MIB
+/** All bodies that wait for an answer to begin, and connections: what agents have at hand must not use the daemon up. */
+const MAX_WAITING_BYTES = 512 * MIB
+const MAX_CONNECTIONS = 10_000
 /** A client's idle connection is kept for longer than clients keep theirs. */
 const KEEP_ALIVE_MS = 75_000
 
@@ -50,6 +53,8 @@ export class Gateway {
   readonly #lanes = new Map<string, Lane>()
   /** what is under way for a seat */
   readonly #open = new Map<Seat, Set<ServerResponse>>()
+  /** of bodies that wait */
+  #waitingBytes = 0
   #server: Server | null = null
   #listening: Promise<string> | null = null
 
@@ -99,6 +104,7 @@ export class Gateway {
         })
       })
       this.#server = server
+      server.maxConnections = MAX_CONNECTIONS
       server.once('error', reject)
       server.listen({ host: '127.0.0.1', port: 0 }, () => {
         server.unref()
@@ -131,14 +137,27 @@ export class Gateway {
     const body = await bodyOf(request)
     if (body === 'gone') return void response.destroy()
     if (body === 'large') return refuse(response, asked, 'large', `the request has more than ${MAX_BODY_BYTES / MIB} MiB`, config.kind)
+    if (this.#waitingBytes + body.length > MAX_WAITING_BYTES) return send(response, errorAnswer(route.format, 'wait', `${MAX_WAITING_BYTES / MIB} MiB of requests wait at the gateway already`, RETRY_S))
+    const release = this.#taken(body.length)
+    response.once('close', release)
     const target = targetOf(asked, config)
     const { clock, prices } = this.#parts
-    const parts: CallParts = { seat, provider, route, target, lane: this.#laneOf(config.name, key), prices, clock, upstreams: this.#upstreams, request, response, body, maxBodyBytes: MAX_BODY_BYTES }
+    const parts: CallParts = { seat, provider, route, target, lane: this.#laneOf(config.name, key), prices, clock, upstreams: this.#upstreams, request, response, body, release, maxBodyBytes: MAX_BODY_BYTES }
     if (route.isCall) return answerCall(parts)
     const headers = requestHeaders(request.rawHeaders, { host: target.host, key: key === null ? null : keyHeader(config.kind, key), bytes: body.length > 0 || method === 'POST' ? body.length : null, isDecoded: false })
     const outcome = await forward(this.#upstreams, { method, url: target, headers, body }, response, () => null)
     if (outcome.end === 'unreachable') send(response, errorAnswer(route.format, 'unreachable', `${config.name} cannot be reached: ${outcome.error ?? 'no answer'}`))
     else finish(response, outcome)
+  }
+
+  /** Gives back what gives the room back, once. */
+  #taken(bytes: number): () => void {
+    let left = bytes
+    this.#waitingBytes += bytes
+    return () => {
+      this.#waitingBytes -= left
+      left = 0
+    }
   }
 
   #laneOf(name: string, key: string | null): Lane {

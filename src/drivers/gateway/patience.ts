@@ -38,11 +38,6 @@ export class Patience implements Disposable {
     return this.#until - this.#clock.now().mono
   }
 
-  /** Is it the end of the waiting that is thrown? */
-  isOver(error: unknown): boolean {
-    return this.#end.signal.aborted && error === this.#end.signal.reason
-  }
-
   [Symbol.dispose](): void {
     this.#disarm()
     this.#response.off('close', this.#gone)

@@ -18,6 +18,8 @@ export interface SeatParts {
   readonly pid: number
   readonly port: Pick<KernelPort, 'begin' | 'report' | 'clear' | 'signal'>
   readonly providers: readonly SeatProvider[]
+  /** called whenever something of a model's answer goes by: it is alive */
+  readonly heard: () => void
   /** null: nothing is recorded */
   readonly recorder: Recorder | null
 }
@@ -44,6 +46,10 @@ export class Seat {
 
   get pid(): number {
     return this.#parts.pid
+  }
+
+  heard(): void {
+    this.#parts.heard()
   }
 
   get recorder(): Recorder | null {
