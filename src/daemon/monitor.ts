@@ -38,10 +38,10 @@ interface Watch {
 /** What the agent itself did. A step that only begins again, and what it prints, is output and no progress. */
 const PROGRESS: ReadonlySet<FactType> = new Set<FactType>([
   'process.started', 'process.attached', 'process.resumed', 'process.released', 'process.ready', 'process.working', 'process.waiting', 'process.answered',
-  'process.unasked', 'model.finished', 'tool.started', 'tool.finished', 'context.compacted', 'mcp.servers',
+  'process.unasked', 'model.finished', 'tool.started', 'tool.finished', 'call.finished', 'context.compacted', 'mcp.servers',
 ])
 const OUTPUT: ReadonlySet<FactType> = new Set<FactType>([
-  'process.output', 'process.error', 'process.note', 'process.handle', 'model.started', 'model.failed', 'usage.reported', 'compaction.started', 'compaction.failed',
+  'process.output', 'process.error', 'process.note', 'process.handle', 'model.started', 'model.failed', 'usage.reported', 'call.started', 'compaction.started', 'compaction.failed',
 ])
 /** How often quiet programs are looked at, in ms: half of the time after which one counts as stopped, within these. */
 const LOOK_MS = { least: 250, most: 5_000 } as const

@@ -49,7 +49,11 @@ export const LIVENESS: Thresholds = {
 /** A plain command has no steps, and may well serve in silence for days. */
 const PLAIN: Thresholds = { ...LIVENESS, silentMs: null, stalledMs: null }
 
+/** A supervisor has no program, and nothing to say. */
+const NOTHING: Thresholds = { ...PLAIN, stoppedMs: null, waitingMs: null, loop: null, errors: null }
+
 export function thresholdsOf(spec: Pick<ProcessSpec, 'driver' | 'format' | 'liveness'>): Thresholds {
+  if (spec.driver === 'supervisor') return NOTHING
   const isPlain = isPlainCommand(spec)
   const builtIn = isPlain ? PLAIN : LIVENESS
   return { ...builtIn, ...spec.liveness, ...(isPlain ? { stalledMs: null } : {}) }

@@ -50,6 +50,10 @@ describe('the word', () => {
     for (const waitingAt of [null, 0]) expect(judge({ ...SEEN, waitingAt, stoppedAt: 0 }, off, 1e12)).toMatchObject({ word: 'alive', dueAt: null })
   })
 
+  test('a supervisor has no program and nothing to say', () => {
+    expect(judge({ ...SEEN, waitingAt: 0, stoppedAt: 0 }, thresholdsOf(kernelSpec({ driver: 'supervisor' })), 1e12).word).toBe('alive')
+  })
+
   test('a plain command may be silent for ever, unless somebody says otherwise', () => {
     const spec: ProcessSpec = kernelSpec({ driver: 'command', argv: ['serve'] })
     expect(judge(SEEN, thresholdsOf(spec), 1e12).word).toBe('alive')
