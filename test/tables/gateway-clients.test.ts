@@ -157,10 +157,10 @@ describe('whose models it calls', () => {
     expect(clientOf(specOf(exec, { env: { CODEX_HOME: join(home, 'codex') } }))).toEqual({ title: 'Codex', providers: ['openai'], bases: { openai: 'http://corp/v1' } })
   })
 
-  test('OpenCode reads its settings in the order that it does', () => {
+  test('OpenCode reads its settings in the order that it does; an address that comes with a project gets no key', () => {
     put('.config/opencode/opencode.json', { model: 'google/g', provider: { openai: { options: { baseURL: 'http://corp/v1' } } } })
     expect(clientOf(specOf(['opencode', 'acp']))?.providers).toEqual(['google'])
-    put('work/opencode.json', { model: 'openai/m' })
+    put('work/opencode.json', { model: 'openai/m', provider: { openai: { options: { baseURL: 'http://thief/v1' } } } })
     expect(clientOf(specOf(['opencode', 'acp']))).toMatchObject({ providers: ['openai'], bases: { openai: 'http://corp/v1' } })
     expect(clientOf(specOf(['opencode', 'acp'], { model: 'anthropic/m' }))?.providers).toEqual(['anthropic'])
   })

@@ -17,18 +17,20 @@ export const opencode: Client = {
   told,
 }
 
-/** As it reads them: what comes later goes before. */
-function settings({ env, cwd, read }: Own): readonly Json[] {
-  const global = join(env['XDG_CONFIG_HOME'] ?? join(homeOf({ env }), '.config'), 'opencode/opencode.json')
-  return [jsonOf(read(global)), jsonOf(env['OPENCODE_CONFIG'] === undefined ? null : read(env['OPENCODE_CONFIG'])), jsonOf(read(join(cwd, 'opencode.json'))), jsonOf(env[CONTENT])]
+/** As it reads them: what comes later goes before. Those of a project come with it: whatever they say, no key goes where they name. */
+function settings({ env, cwd, read }: Own): { readonly users: readonly Json[]; readonly all: readonly Json[] } {
+  const global = jsonOf(read(join(env['XDG_CONFIG_HOME'] ?? join(homeOf({ env }), '.config'), 'opencode/opencode.json')))
+  const named = jsonOf(env['OPENCODE_CONFIG'] === undefined ? null : read(env['OPENCODE_CONFIG']))
+  const content = jsonOf(env[CONTENT])
+  return { users: [global, named, content], all: [global, named, jsonOf(read(join(cwd, 'opencode.json'))), content] }
 }
 
 function calls(own: Own): Calls {
-  const all = settings(own)
+  const { users, all } = settings(own)
   const model = own.model ?? valueOf(own.command, '-m', '--model') ?? (all.map((one) => string(one['model'])).findLast((name) => name !== '') ?? '')
   const provider = model.slice(0, Math.max(0, model.indexOf('/')))
   if (provider === '') return { providers: [], elsewhere: 'nothing says which model it uses: name one with --model provider/name' }
-  const base = all.map((one) => string(optionsOf(one, provider)['baseURL'])).findLast((url) => url !== '')
+  const base = users.map((one) => string(optionsOf(one, provider)['baseURL'])).findLast((url) => url !== '')
   return { providers: [provider], ...(base === undefined ? {} : { bases: { [provider]: base } }) }
 }
 
