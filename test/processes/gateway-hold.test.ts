@@ -135,7 +135,7 @@ describe('a budget', () => {
   test('that ends the process is said as a bad request, which is not tried again', async () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' }, permit: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }) })
     const got = await send(bench)
-    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([400, undefined, { type: 'error', error: { type: 'invalid_request_error', message: 'reeve holds process 7: budget of 5 USD: 4.99 used' } }])
+    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([400, undefined, { type: 'error', error: { type: 'invalid_request_error', message: 'reeve ends process 7: budget of 5 USD: 4.99 used' } }])
     expect(bench.finished).toEqual([])
   })
 
@@ -188,6 +188,8 @@ describe('a rate limit', () => {
     await ask(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
     expect(bench.asked).toHaveLength(1)
     bench.clock.wind(20_000)
+    // Each of the two processes says so, once.
+    expect(bench.reports.filter(({ type }) => type === 'note')).toEqual(Array.from({ length: 2 }, () => ({ type: 'note', text: 'waits for its turn at anthropic: the rate limit is reached' })))
     expect([(await waits).status, (await alsoWaits).status]).toEqual([200, 200])
   })
 

@@ -48,6 +48,8 @@ export interface CallParts {
 
 /** Clients drop a silent connection after 300 s, and ask again after an answer that says when. */
 export const RETRY_S = 1
+/** Waiting for so long is worth a word. */
+const NOTE_MS = 20_000
 
 export async function answerCall(parts: CallParts): Promise<void> {
   const { seat, route, response, clock } = parts
@@ -82,10 +84,10 @@ async function admitted(parts: CallParts, asked: ModelRequest, patience: Patienc
   try {
     for (;;) {
       if (lane.closedMs > patience.leftMs) return late(`${config.name} takes no calls now: its rate limit is reached`, Math.ceil(lane.closedMs / 1_000))
-      const ticket = await lane.enter(seat.uuid, tokens, patience.signal)
+      const ticket = await turnOf(parts, tokens, patience)
       const permit = await permitOf(parts, asked, ticket)
       if (permit.ack === 'go') return { call: permit.call, ticket, maxOutputTokens: permit.maxOutputTokens }
-      if (permit.ack !== 'held') return permit.reason === null ? null : errorAnswer(route.format, 'budget', wordsFor(seat, permit.reason))
+      if (permit.ack !== 'held') return permit.reason === null ? null : errorAnswer(route.format, 'budget', `reeve ends process ${seat.pid}: ${permit.reason}`)
       why = wordsFor(seat, permit.reason ?? 'it is paused')
       await seat.clear(patience.signal)
     }
@@ -94,6 +96,16 @@ async function admitted(parts: CallParts, asked: ModelRequest, patience: Patienc
     // Too many calls are open, or nothing can be written now: who asks again later may find it otherwise.
     if (error instanceof KernelError) return late(`reeve cannot begin the call: ${error.message}`)
     throw error
+  }
+}
+
+/** Its turn at the provider; who looks at the process is told when that takes long. */
+async function turnOf({ seat, lane, clock, provider: { config } }: CallParts, tokens: number, patience: Patience): Promise<Ticket> {
+  const disarm = clock.after(NOTE_MS, () => seat.note(`waits for its turn at ${config.name}: the rate limit is reached`))
+  try {
+    return await lane.enter(seat.uuid, tokens, patience.signal)
+  } finally {
+    disarm()
   }
 }
 

@@ -33,6 +33,8 @@ export class Seat {
   #calls = 0
   /** with a provider now */
   #flying = 0
+  /** it was told that it waits for its turn */
+  #waits = false
   /** at the gate */
   #waiting = 0
 
@@ -46,6 +48,13 @@ export class Seat {
 
   get pid(): number {
     return this.#parts.pid
+  }
+
+  /** Stands in the table until there is something newer; not said again for each call. */
+  note(text: string): void {
+    if (this.#waits) return
+    this.#waits = true
+    this.#parts.port.report({ type: 'note', text }).catch(() => 'late')
   }
 
   heard(): void {
@@ -75,6 +84,7 @@ export class Seat {
   async begin(asked: CallStarted): Promise<Permit> {
     const permit = await this.#parts.port.begin({ type: 'call.started', ...asked })
     if (permit.ack === 'go') this.#flying += 1
+    this.#waits = false
     return permit
   }
 
