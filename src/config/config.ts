@@ -204,9 +204,9 @@ export async function readLayers({ paths, cwd, env = {} }: ConfigSources): Promi
 /** A supervisor by its name: the nearest reeve.yaml's, or the user's. Throws as `loadConfig` does, and AGENT_INVALID where there is none. */
 export async function findSupervisor(name: string, cwd: string, paths: Paths): Promise<SupervisorFile> {
   const [user, project] = await readLayers({ paths, cwd })
-  const layer = project?.said.supervisors ? project : user
-  const file = layer?.where('supervisors') || 'reeve.yaml'
-  return supervisorNamed(layer?.said.supervisors ?? {}, name, file)
+  const has = (layer: Layer | undefined): boolean => Object.hasOwn(layer?.said.supervisors ?? {}, name)
+  const layer = has(project) || (!has(user) && project?.where('supervisors')) ? project : user
+  return supervisorNamed(layer?.said.supervisors ?? {}, name, layer?.where('supervisors') ?? '')
 }
 
 /** The user's MCP servers as they are written, with their secrets. Throws as `loadConfig` does. */

@@ -5,7 +5,7 @@ import { parseDuration } from './duration.ts'
 
 const DAY_MS = 86_400_000
 
-export const restartWord = z.enum(['no', 'on-failure', 'always', 'permanent', 'transient', 'temporary'])
+const restartWord = z.enum(['no', 'on-failure', 'always', 'permanent', 'transient', 'temporary'])
 export const strategyRule = z.enum(['one_for_one', 'one_for_all', 'rest_for_one'])
 const onComplete = z.enum(['fresh', 'stop'])
 export const childIdRule = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'expected a name of up to 64 letters, digits, dots, dashes and underscores')
