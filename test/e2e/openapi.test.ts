@@ -151,6 +151,7 @@ describe('what the daemon answers', () => {
     await walk('getLineage', uuid)
     await walk('getSteps', uuid)
     await walk('getLogs', uuid)
+    await walk('getUsage', '', { query: { by: 'tree' } })
     await follow('followProcess', `/v1/processes/${uuid}/events`)
     await follow('followEvents', '/v1/events')
     await walk('pinProcess', uuid, { body: { pinned: true } })
