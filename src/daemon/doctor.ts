@@ -37,7 +37,7 @@ export async function examine({ paths, container, store, more }: ExamineParts, v
   const checks: Check[] = [{ name: 'node', ok: true, detail: process.version }, await stateCheck(paths)]
   checks.push(await fileCheck('configuration', paths.configFile, () => loadConfig({ paths, cwd: null, env: {} })))
   checks.push(await fileCheck('keys', paths.credentialsFile, () => readCredentials(paths)))
-  checks.push(...containmentChecks(container))
+  checks.push(...containmentChecks(container), await offlineCheck(container))
   // A configuration that cannot be used has been told above.
   checks.push(...(await more().catch(() => [])))
   if (verify) checks.push(await storeCheck(store))
@@ -51,6 +51,12 @@ function containmentChecks({ probes, kind: used }: Container): Check[] {
     return { name: `containment ${kind}`, ok, detail, ...(ok ? {} : { hint: adviceOn(probe, readSetting) }), ...(kind === 'group' ? {} : { optional: true }) }
   })
   return [...rows, { name: 'containment in use', ok: true, detail: `${used}: ${KIND_LIMITS[used]}` }]
+}
+
+/** Only who asks for it needs it. */
+async function offlineCheck(container: Container): Promise<Check> {
+  const why = await container.checkOffline().then(() => null, (error: Error) => error.message)
+  return { name: 'network off', ok: why === null, detail: why ?? 'programs can be started without a network', optional: true }
 }
 
 function readSetting(name: string): string | null {

@@ -2,7 +2,7 @@
 // Owns that a child never has more than its parent: every spec that is spawned, resumed or forked comes through `fitted`.
 // Must never look at files: paths are real and absolute before they come here (src/daemon/places.ts).
 // Tests: test/tables/permits.test.ts, test/properties/permits.test.ts.
-import { isPlainCommand } from './capabilities.ts'
+import { isExternal, isPlainCommand } from './capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from './tool-names.ts'
 import type { McpServer, ProcessSpec } from './types.ts'
 
@@ -76,6 +76,7 @@ export function enforcementOf(spec: ProcessSpec): Enforcement {
       ...(isListed && tools === 'no' ? ['tools: not enforced for a command'] : []),
       ...(capabilities.paths && paths === 'asked' ? ['paths: as far as its agent asks, or works through reeve'] : []),
       ...(capabilities.paths && paths === 'no' ? ['paths: not enforced for a command'] : []),
+      ...(capabilities.network && isExternal(spec) ? ['network: off for its model calls, too, unless they need none'] : []),
       ...(capabilities.paths && paths !== 'no' && others.length > 0 ? [`paths: not enforced for ${others.join(', ')}`] : []),
     ],
   }

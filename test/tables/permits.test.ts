@@ -75,6 +75,7 @@ test.each<[string, Partial<ProcessSpec>, object]>([
   ['with a shell', { capabilities: PATHS }, { tools: 'yes', paths: 'part', network: 'yes', notes: ['paths: not enforced for bash'] }],
   ['with a program as server', { deny: ['bash'], capabilities: PATHS, mcp: [program('fs')] }, { tools: 'yes', paths: 'part', network: 'yes', notes: ['paths: not enforced for the MCP server fs'] }],
   ['an agent that asks', { driver: 'acp', tools: ['read'], capabilities: PATHS }, { tools: 'asked', paths: 'asked', network: 'yes', notes: ['tools: as far as its agent asks', 'paths: as far as its agent asks, or works through reeve'] }],
+  ['an agent that calls its model by itself', { driver: 'acp', capabilities: { network: 'off' } }, { tools: 'asked', paths: 'asked', network: 'yes', notes: ['network: off for its model calls, too, unless they need none'] }],
   ['a command', { driver: 'command', argv: ['make'], deny: ['bash'], capabilities: PATHS }, { tools: 'no', paths: 'no', network: 'yes', notes: ['tools: not enforced for a command', 'paths: not enforced for a command'] }],
 ])('what holds: %s', (_, spec, expected) => {
   expect(enforcementOf(kernelSpec(spec))).toEqual(expected)
