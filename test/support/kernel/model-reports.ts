@@ -124,6 +124,8 @@ export class ModelReports extends ModelLedger {
   /** The acknowledgement, or INVALID. */
   report(uuid: string, pid: number, said: Report): string {
     const p = this.all.get(uuid)
+    // What it has used counts also when it has ended.
+    if (p?.state === 'zombie' && p.pid === pid && said.type === 'measured') return 'ok'
     if (!p || p.state !== 'running' || p.pid !== pid || !p.attached) return 'late'
     switch (said.type) {
       case 'up': return this.#up(p, said)

@@ -208,7 +208,7 @@ export class Chance {
       case 8: return { type: 'tool.finished', callId: progress.openCalls[pick(3)]?.callId ?? 'none', outcome: 'ok', content: 'done', durationMs: 1 }
       case 9: return { type: 'turn.ended', turn: progress.turn - off, outcome: one(pick, ['ok', 'ok', 'interrupted', 'error'] as const) }
       case 10: return pick(2) === 0 ? { type: 'drained' } : { type: 'frozen', inFlight: pick(2) === 0 ? null : 'make' }
-      case 11: return pick(4) === 0 ? { type: 'up' } : { type: 'note', text: 'note' }
+      case 11: return pick(4) === 0 ? { type: 'up' } : { type: 'measured', measured: { cpuTimeMs: pick(9), outputBytes: pick(9), rssBytes: pick(9), peakRssBytes: 9 } }
       case 12: return { type: 'output', stream: 'stdout', text: 'out\n' }
       case 15:
       case 16: return { type: 'compaction.started', step: progress.wholeStep + off, attempt: 1, model: 'm' }
