@@ -202,7 +202,7 @@ function noteOf(process: Process): string | null {
 }
 
 /** Holds whose evidence is the last note. */
-const WITH_EVIDENCE: ReadonlySet<HoldReason> = new Set<HoldReason>(['loop', 'breaker', 'supervisor'])
+const WITH_EVIDENCE: ReadonlySet<HoldReason> = new Set<HoldReason>(['loop', 'breaker', 'supervisor', 'budget'])
 
 /** `by user`, `rate limit until 14:05` */
 function holdWords({ reason, by, at, until }: Hold): string {

@@ -57,15 +57,19 @@ describe.each(GATED)('$name', (kind) => {
     await bench.nothingLeft()
   })
 
-  test('a budget holds before the call', async () => {
+  test('a budget holds before the call, and more of it lets it go on', async () => {
     await open({ usage: { ...USAGE, input: BUDGET_TOKENS } })
     const { uuid } = await bench.start(`${TASKS.work} write a file`, { limits: { budgetTokens: BUDGET_TOKENS } })
     const held = await bench.daemon.until(uuid, ({ status }) => status === 'suspended')
     expect(held.holds.map(({ reason }) => reason)).toEqual(['budget'])
     const asked = conversations(bench.model).length
     expect(bench.model.sent.length).toBeLessThanOrEqual(asked + 2)
-    await bench.cli('kill', uuid)
-    await isMetered(uuid, await bench.ended(uuid))
+    expect(held.note).toMatch(/^paused: budget \(budget: \d+ of \d+ tokens are used/)
+    await bench.daemon.resume(uuid, { raise: { budgetTokens: 1_000_000 } })
+    const view = await bench.ended(uuid)
+    expect(view).toMatchObject({ status: 'completed', limits: { budgetTokens: BUDGET_TOKENS + 1_000_000 } })
+    if (kind.isUnderstood) expect(view.lastText).toBe(RESULT)
+    await isMetered(uuid, view)
     await bench.nothingLeft()
   })
 
