@@ -97,6 +97,15 @@ describe('a webhook', () => {
     expect(hook.told).toEqual(['failed bad'])
   })
 
+  test('is told of the end of what is restarted when it is not restarted any more', async () => {
+    configure(await hook.listen())
+    await home.start()
+    const { uuid } = await home.spawn({ argv: ['false'], name: 'again', restart: { type: 'on-failure', maxRestarts: 1, backoff: { initialMs: 1 } } })
+    await eventually(() => hook.got.length > 0, 'the end was told')
+    expect(hook.told).toEqual(['failed again'])
+    expect((await home.view(uuid)).pid).toBeGreaterThan(1)
+  })
+
   test('that fails is tried again, and nothing is lost or told twice', async () => {
     hook.statuses = [500, 429, 503]
     configure(await hook.listen())

@@ -9,6 +9,8 @@ import { desktopObstacle, show } from './desktop.ts'
 import { noticeOf, type Notice } from './notices.ts'
 import { Outbox } from './outbox.ts'
 import { post, unreachable, type Lookup } from './webhook.ts'
+import { isLiving } from '../../kernel/status.ts'
+import { mayComeBack } from '../../kernel/supervising.ts'
 import { iso } from '../times.ts'
 import type { StoredFact } from '../../kernel/facts.ts'
 import type { Process, Uuid } from '../../kernel/types.ts'
@@ -31,6 +33,8 @@ export class Notifier {
   readonly #parts: NotifierParts
   readonly #webhook: Outbox
   readonly #desktop: Outbox
+  /** ended, and may come back by themselves: told of when they are gone */
+  readonly #ended = new Map<Uuid, Notice>()
   #order: Promise<void> = Promise.resolve()
 
   constructor(parts: NotifierParts) {
@@ -48,7 +52,7 @@ export class Notifier {
   see(facts: readonly StoredFact[]): void {
     const notices = new Map<string, Notice>()
     for (const fact of facts) {
-      const notice = noticeOf(fact, this.#parts.get(fact.uuid))
+      const notice = this.#unlessItComesBack(fact, noticeOf(fact, this.#parts.get(fact.uuid)))
       // Of what happened in one moment the last word is enough.
       if (notice) notices.set(`${notice.uuid} ${notice.kind}`, notice)
     }
@@ -66,6 +70,19 @@ export class Notifier {
     const { desktop, webhook } = await this.#parts.config()
     if (!desktop && !webhook) return [{ name: 'notifications', ok: true, detail: 'none are configured' }]
     return [...(desktop ? [this.#desktopCheck()] : []), ...(webhook ? [await this.#webhookCheck(webhook)] : [])]
+  }
+
+  /** What its restart policy or its supervisor begins again, or waits in its session for a limit to be over, has not ended for a person. */
+  #unlessItComesBack({ uuid, body }: StoredFact, notice: Notice | null): Notice | null {
+    const process = this.#parts.get(uuid)
+    if (body.type === 'process.exited' && notice && process && (body.exit.resumeAt !== undefined || mayComeBack(process))) {
+      this.#ended.set(uuid, notice)
+      return null
+    }
+    const ended = this.#ended.get(uuid)
+    if (body.type !== 'process.reaped' || !ended) return notice
+    this.#ended.delete(uuid)
+    return process && isLiving(process) ? null : ended
   }
 
   async #pass(notices: readonly Notice[]): Promise<void> {

@@ -9,7 +9,7 @@ const MAX_WRAPPERS = 6
 
 /**
  * The main program, or what it is but the wrapper of: each has one child and waits for it. Null: it is not stopped, or gone.
- * `behindProxy`: the handle names who stands for it outside of its namespace, and may be stopped on its own.
+ * `behindProxy`: the handle names who stands for it outside of its namespace, and stops when it does.
  */
 export function stoppedBelow(handle: OsHandle, behindProxy: boolean): number | null {
   if (readRow(handle.pid)?.startTime !== handle.startTime) return null
