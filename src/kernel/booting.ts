@@ -10,7 +10,7 @@ import { awaitEnd, reap } from './release.ts'
 import { waitOn } from './restarting.ts'
 import { beginHeld } from './spawning.ts'
 import { closeCalls, closeReserved } from './closing.ts'
-import { isKept, mayComeBack } from './supervising.ts'
+import { isKept, mayComeBack, pausesToKeep } from './supervising.ts'
 import type { InputOf } from './inputs.ts'
 import type { ExitStatus, Hold, Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -75,8 +75,8 @@ function end(work: Work, process: Process, exit: ExitStatus, { survivors, crashL
   for (const each of paidSubtree(work, uuid)) closeReserved(work, each)
   orphan(work, process)
   const seen = clock.elapsedMs + (clock.sinceAt === null ? 0 : Math.max(0, clock.lastActivityAt - clock.sinceAt))
-  const holds = [...pausesOf(process), ...(crashLoop && process.spec.childId === undefined ? [crashHold(work)] : [])]
-  work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen, ...(holds.length > 0 && mayComeBack(process) ? { holds } : {}), ...settleUp(work, uuid) })
+  const holds = [...pausesToKeep(process), ...(crashLoop && process.spec.childId === undefined && mayComeBack(process) ? [crashHold(work)] : [])]
+  work.emit(uuid, { type: 'process.exited', exit, mono: work.now.mono, elapsedMs: seen, ...(holds.length > 0 ? { holds } : {}), ...settleUp(work, uuid) })
   finish(work, work.need(uuid), survivors)
 }
 
@@ -88,15 +88,6 @@ function finish(work: Work, process: Process, survivors: readonly number[]): voi
   }
   tellSurvivors(work, process, survivors)
   awaitEnd(work, process)
-}
-
-/** What was paused is paused in its next incarnation, too. */
-function pausesOf({ life }: Process): readonly Hold[] {
-  return life.state === 'running' ? life.holds.filter((held) => !isOfShutdown(held)) : []
-}
-
-function isOfShutdown({ reason }: Hold): boolean {
-  return reason === 'daemon-shutdown'
 }
 
 function tellSurvivors(work: Work, process: Process, survivors: readonly number[]): void {

@@ -5,7 +5,7 @@
 import { closeReserved } from './closing.ts'
 import { orphan, settleUp } from './payers.ts'
 import { isLiving } from './status.ts'
-import { afterEnd } from './supervising.ts'
+import { afterEnd, pausesToKeep } from './supervising.ts'
 import type { ReleaseAction } from './effects.ts'
 import type { ExitStatus, Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -19,7 +19,8 @@ export function terminate(work: Work, process: Process, cause: ExitStatus): void
   const attached = life.state === 'running' && life.attached
   closeReserved(work, process.uuid)
   orphan(work, process)
-  work.emit(process.uuid, { type: 'process.exited', exit, mono: work.now.mono, ...settleUp(work, process.uuid) })
+  const holds = pausesToKeep(process)
+  work.emit(process.uuid, { type: 'process.exited', exit, mono: work.now.mono, ...(holds.length > 0 ? { holds } : {}), ...settleUp(work, process.uuid) })
   tellParent(work, process, exit)
   if (attached) act(work, process, 'cancel', 'await')
   else reap(work, process)

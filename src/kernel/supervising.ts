@@ -11,7 +11,7 @@ import { again, againHeld, chanceOf, letBegin, restartAlone } from './restarting
 import { deliver } from './signalling.ts'
 import { isLiving, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
-import type { ExitStatus, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
+import type { ExitStatus, Hold, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
 import type { Intensity, SupervisedChild } from './supervision.ts'
 import type { Verdict } from '../supervise/verdict.ts'
 import type { Work } from './work.ts'
@@ -58,6 +58,12 @@ export function isKept(work: Work, process: Process): boolean {
 /** It has a policy, or is kept: another incarnation may follow. */
 export function mayComeBack({ spec }: Process): boolean {
   return spec.restart !== undefined || spec.childId !== undefined || spec.driver === 'supervisor'
+}
+
+/** What was paused when it ended is paused in its next incarnation, too; an orderly stop's own hold is over with its daemon. */
+export function pausesToKeep(process: Process): readonly Hold[] {
+  if (process.life.state !== 'running' || !mayComeBack(process)) return []
+  return process.life.holds.filter(({ reason }) => reason !== 'daemon-shutdown')
 }
 
 function childEnded(work: Work, place: Place, process: Process, exit: ExitStatus): void {
