@@ -5,7 +5,8 @@ import type { ErrorCode } from '../kernel/errors.ts'
 import type { Disposition } from '../kernel/signals.ts'
 import type { Status } from '../kernel/status.ts'
 import type { OnComplete, RestartAsked, RestartPolicy, RestartType, RestartWord, SupervisorAsked, SupervisorSpec } from '../kernel/supervision.ts'
-import type { Activity, Ask, AskOption, ContainmentKind, DriverName, Effort, Handler, HoldReason, LimitName, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
+import type { Ask, AskOption } from '../kernel/asking.ts'
+import type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, LimitName, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
 
 export type { Status }
 

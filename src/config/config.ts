@@ -4,7 +4,8 @@
 // Test: test/tables/config.test.ts.
 import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
-import type { ContainmentKind, Effort, McpServer } from '../kernel/types.ts'
+import type { McpServer } from '../kernel/spec.ts'
+import type { ContainmentKind, Effort } from '../kernel/types.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS, gatewayRule, type GatewayConfig } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './gc.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'

@@ -3,7 +3,7 @@
 // Must never be recorded before `sealed` (mcp.ts). Test: test/tables/config-mcp.test.ts.
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod'
-import type { McpServer } from '../kernel/types.ts'
+import type { McpServer } from '../kernel/spec.ts'
 import { parseDuration } from './duration.ts'
 import { issueWords } from './issues.ts'
 import { parseYaml } from './yaml.ts'

@@ -4,7 +4,7 @@
 // Test: test/tables/config-mcp.test.ts, test/e2e/mcp-config.test.ts.
 import { dirname } from 'node:path'
 import { KernelError } from '../kernel/errors.ts'
-import type { McpServer } from '../kernel/types.ts'
+import type { McpServer } from '../kernel/spec.ts'
 import { userServers } from './config.ts'
 import { looksSecret } from './credentials.ts'
 import { nearest, readText, trustedOwners } from './files.ts'

@@ -6,8 +6,38 @@ import { freezeDrained } from './pausing.ts'
 import { isEnding, isLiving, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { Ack, Report } from './reports.ts'
-import type { Ask, PendingAsk, Process } from './types.ts'
+import type { Process, Sender } from './types.ts'
 import type { Work } from './work.ts'
+
+/** One way to answer an ask. `choice` is one of several that nobody has sorted into yes and no. */
+export interface AskOption {
+  readonly id: string
+  readonly name: string
+  readonly kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | 'choice'
+}
+
+/** What an agent wants to know of a person before it goes on. */
+export interface Ask {
+  /** unique among what the process asks */
+  readonly id: string
+  readonly kind: 'permission' | 'question'
+  readonly text: string
+  /** none: it is answered by a text */
+  readonly options: readonly AskOption[]
+  /** the tool call that it is about */
+  readonly callId: string | null
+  /** wall time in ms */
+  readonly at: number
+}
+
+export interface Answer {
+  readonly option: string | null
+  readonly text: string | null
+  readonly by: Sender
+}
+
+/** An ask of a process; its answer stands here while it waits for the end of a pause. */
+export type PendingAsk = Ask & { readonly answer?: Answer }
 
 type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
 

@@ -5,10 +5,9 @@ import type { LivenessWord } from './liveness.ts'
 import type { CallEvidence, ToolErrors } from './loops.ts'
 import type { Disposition, PendingSignal } from './signals.ts'
 import type { OnComplete, RestartFact, Restarts, RestartType } from './supervision.ts'
-import type {
-  Ask, CallAsk, CallUsage, ContainmentIntent, ContextState, ExitStatus, Handler, Hold, LimitAction, LimitName, Measured, OpenCall, OsHandle, Pid, ProcessSpec,
-  QueuedMessage, Range, Sender, Signal, Spent, Stopping, ToolEffect, Uuid,
-} from './types.ts'
+import type { ContextState } from './ranges.ts'
+import type { Ask } from './asking.ts'
+import type { CallAsk, CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, LimitAction, LimitName, Measured, OpenCall, OsHandle, Pid, ProcessSpec, QueuedMessage, Range, Sender, Signal, Spent, Stopping, ToolEffect, Uuid } from './types.ts'
 
 /** One part of an assistant's message. `input` is JSON; `meta` is what the provider wants back unchanged (signatures). */
 export type AssistantPart =

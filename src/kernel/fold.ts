@@ -12,7 +12,9 @@ import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from 
 import { addSpent, spentBy } from './spent.ts'
 import { figures, reachedWords } from './limits.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
-import type { CallAsk, Clock, ContextState, Hold, Life, PendingAsk, Process, Progress, Usage } from './types.ts'
+import type { ContextState } from './ranges.ts'
+import type { PendingAsk } from './asking.ts'
+import type { CallAsk, Clock, Hold, Life, Process, Progress, Usage } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 type Row<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process

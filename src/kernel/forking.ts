@@ -10,9 +10,11 @@ import { upTo } from './ranges.ts'
 import { isOfSignal } from './signals.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving } from './status.ts'
+import { unkept } from './supervising.ts'
 import type { CheckpointState, Fact, ForkState, Origin } from './facts.ts'
 import type { InputOf } from './inputs.ts'
-import type { Checkpoint, ContextState, Process, Uuid } from './types.ts'
+import type { Checkpoint, ContextState } from './ranges.ts'
+import type { Process, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** A place of a journal at which a step was whole, and what the process was there. */
@@ -31,7 +33,7 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
   checkForkable(origin)
   checkReviver(work, by, origin, false)
   checkSpawner(work, by, origin.spec, origin.parentUuid)
-  const { spec, note } = permitted(work, { by, spec: input.spec ?? { ...origin.spec, name: null }, before: origin.spec, parent: origin.parentUuid })
+  const { spec, note } = permitted(work, { by, spec: input.spec ?? { ...unkept(origin.spec), name: null }, before: origin.spec, parent: origin.parentUuid })
   checkRoom(work)
   checkName(work, spec.name)
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
@@ -62,6 +64,7 @@ export function checkForkable(process: Process): void {
 /** Why nothing can be forked of it; null: it can, as far as its row says. */
 export function forkObstacle({ spec, sessionId, forkOf, pid }: Process): string | null {
   if (isPlainCommand(spec)) return 'a command has no session to fork; it can be run again with `reeve resume --rerun`'
+  if (spec.driver === 'supervisor') return 'a supervisor has no history to fork; its children may have'
   if (spec.format === 'gemini') return 'Gemini CLI cannot fork its sessions; it can be resumed'
   return isExternal(spec) && sessionId === null && forkOf === undefined ? `process ${pid} told no session that could be forked` : null
 }

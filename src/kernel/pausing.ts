@@ -10,7 +10,8 @@ import { isLiving } from './status.ts'
 import { advance, forgive } from './supervising.ts'
 import { livingAncestors } from './tree.ts'
 import type { PendingSignal } from './signals.ts'
-import type { Hold, PendingAsk, Process, QueuedMessage, Sender, Stopping, Uuid } from './types.ts'
+import type { PendingAsk } from './asking.ts'
+import type { Hold, Process, QueuedMessage, Sender, Stopping, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 /** It came to a boundary while it is held: it is drained, and one of others is frozen. */

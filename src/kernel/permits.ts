@@ -4,7 +4,8 @@
 // Tests: test/tables/permits.test.ts, test/properties/permits.test.ts.
 import { isExternal, isPlainCommand } from './capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from './tool-names.ts'
-import type { McpServer, ProcessSpec } from './types.ts'
+import type { McpServer } from './spec.ts'
+import type { ProcessSpec } from './types.ts'
 
 /** Directories by their real paths, each with all below it; absent: wherever the user may. Where reading has a list, writing has one within it. */
 export interface Places {

@@ -3,6 +3,25 @@
 // Test: test/tables/compacting.test.ts.
 import type { Range } from './types.ts'
 
+/** What of the journal the model is shown. */
+export interface ContextState {
+  /** tokens that the model's context can hold; null if nobody knows */
+  readonly window: number | null
+  /** the parts of the journal that make the context, oldest first; the last one goes on to the newest fact. Null: all of it */
+  readonly ranges: readonly Range[] | null
+  /** the step after which it was compacted last; null: never */
+  readonly compactedStep: number | null
+  /** a call that sums it up is under way */
+  readonly compacting: boolean
+}
+
+export interface Checkpoint {
+  readonly step: number
+  /** the fact that holds it */
+  readonly seq: number
+  readonly at: number
+}
+
 /** True for parts that a journal of `seq` facts can have: in order, and none twice. */
 export function areRanges(ranges: readonly Range[], seq: number): boolean {
   let end = 0

@@ -4,6 +4,9 @@
 // Tested through test/properties/kernel.test.ts.
 import type { Liveness, LivenessSpec } from './liveness.ts'
 import type { Capabilities } from './permits.ts'
+import type { Checkpoint, ContextState } from './ranges.ts'
+import type { Files, McpServer, Permissions, WorktreeSpec } from './spec.ts'
+import type { PendingAsk } from './asking.ts'
 import type { SignalState } from './signals.ts'
 import type { PendingRestart, RestartPolicy, Restarts, Supervision, SupervisorSpec } from './supervision.ts'
 
@@ -46,69 +49,6 @@ export type Limits = { readonly [L in LimitName]?: number } & {
 
 /** How hard a reasoning model thinks, in the field's words. */
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
-
-/**
- * An MCP server that a native agent may use. Values of `env` and `headers` may name variables as `${NAME}` or
- * `${NAME:-default}`, which are filled in at the start; null is a secret that stands in `source` and is read again there.
- */
-export type McpServer = {
-  readonly name: string
-  /** the file that configures it */
-  readonly source: string
-  /** effect classes of tools whose calls may be repeated; all others are `once` */
-  readonly effects?: Readonly<Record<string, ToolEffect>>
-  /** how long it may take to start and to list its tools; default 10 s */
-  readonly startMs?: number
-  /** how long a call may go without a word from the server; default 120 s */
-  readonly callMs?: number
-  /** a person named it when the process was started, so it is used wherever it is configured */
-  readonly named?: true
-  /** why it cannot be used, as far as its configuration alone says */
-  readonly problem?: string
-  /** what its configuration says and reeve does not do */
-  readonly notes?: readonly string[]
-} & (
-  | { readonly kind: 'stdio'; readonly argv: readonly string[]; readonly cwd?: string; readonly env: Readonly<Record<string, string | null>> }
-  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string | null>> }
-)
-
-/** One way to answer an ask. `choice` is one of several that nobody has sorted into yes and no. */
-export interface AskOption {
-  readonly id: string
-  readonly name: string
-  readonly kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | 'choice'
-}
-
-/** What an agent wants to know of a person before it goes on. */
-export interface Ask {
-  /** unique among what the process asks */
-  readonly id: string
-  readonly kind: 'permission' | 'question'
-  readonly text: string
-  /** none: it is answered by a text */
-  readonly options: readonly AskOption[]
-  /** the tool call that it is about */
-  readonly callId: string | null
-  /** wall time in ms */
-  readonly at: number
-}
-
-export interface Answer {
-  readonly option: string | null
-  readonly text: string | null
-  readonly by: Sender
-}
-
-/** An ask of a process; its answer stands here while it waits for the end of a pause. */
-export type PendingAsk = Ask & { readonly answer?: Answer }
-
-type Permission = 'ask' | 'allow' | 'deny'
-
-/** What an agent of others may do without asking a person. `tools`: by the kind, the title or the name of a tool. */
-export interface Permissions {
-  readonly default: Permission
-  readonly tools?: Readonly<Record<string, Permission>>
-}
 
 /** The JSON lines that the command driver understands. */
 export type OutputFormat = 'claude' | 'codex' | 'gemini' | 'opencode'
@@ -166,28 +106,6 @@ export interface ProcessSpec {
   readonly liveness?: LivenessSpec
   /** it goes on by itself when a rate limit is over */
   readonly wake?: true
-}
-
-/** Where a worktree is to be, before it is made: at the first start of its process. */
-export interface WorktreeSpec {
-  /** the git directory that all worktrees of the repository share */
-  readonly repository: string
-  readonly dir: string
-  readonly branch: string
-  /** the commit that it begins at */
-  readonly base: string
-  /** of a fork: the record whose files it begins with */
-  readonly files?: { readonly uuid: Uuid; readonly step: number; readonly commit: string }
-}
-
-/** The worktree that a process has, and the newest record of its files. */
-export interface Files {
-  readonly dir: string
-  readonly branch: string
-  readonly base: string
-  /** null: nothing is recorded yet */
-  readonly recordedStep: number | null
-  readonly commit: string | null
 }
 
 export type HoldReason =
@@ -409,25 +327,6 @@ export interface ContainmentIntent {
 
 /** The first and the last fact of a part of the journal, both included. */
 export type Range = readonly [first: number, last: number]
-
-/** What of the journal the model is shown. */
-export interface ContextState {
-  /** tokens that the model's context can hold; null if nobody knows */
-  readonly window: number | null
-  /** the parts of the journal that make the context, oldest first; the last one goes on to the newest fact. Null: all of it */
-  readonly ranges: readonly Range[] | null
-  /** the step after which it was compacted last; null: never */
-  readonly compactedStep: number | null
-  /** a call that sums it up is under way */
-  readonly compacting: boolean
-}
-
-export interface Checkpoint {
-  readonly step: number
-  /** the fact that holds it */
-  readonly seq: number
-  readonly at: number
-}
 
 export interface Process {
   readonly uuid: Uuid

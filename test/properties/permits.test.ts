@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import { beyond, enforcementOf, fitted, isBelow } from '../../src/kernel/permits.ts'
 import { commonTools, isAllowed, mayUseServer, serverPrefix } from '../../src/kernel/tool-names.ts'
 import type { Capabilities } from '../../src/kernel/permits.ts'
-import type { McpServer, ProcessSpec } from '../../src/kernel/types.ts'
+import type { McpServer } from '../../src/kernel/spec.ts'
+import type { ProcessSpec } from '../../src/kernel/types.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
 
 const PATHS = ['/', '/a', '/a/b', '/a/b/c', '/ab', '/a/bc', '/x/y']

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import type { Arbitrary } from 'fast-check'
 import type { AssistantPart, FactBody, FactType } from '../../src/kernel/facts.ts'
 import type { PendingSignal } from '../../src/kernel/signals.ts'
-import type { Ask, CallUsage, ContainmentIntent, ExitStatus, Hold, OpenCall, ProcessSpec, Sender, Signal } from '../../src/kernel/types.ts'
+import type { Ask } from '../../src/kernel/asking.ts'
+import type { CallUsage, ContainmentIntent, ExitStatus, Hold, OpenCall, ProcessSpec, Sender, Signal } from '../../src/kernel/types.ts'
 import { specOf, uuidOf } from './store-facts.ts'
 
 const number = fc.nat()

@@ -12,7 +12,7 @@ import { mcpServers } from '../../src/config/mcp.ts'
 import { paths, type Paths } from '../../src/config/paths.ts'
 import { expand, literalOf, variablesIn } from '../../src/config/template.ts'
 import type { McpStart } from '../../src/kernel/mcp.ts'
-import type { McpServer } from '../../src/kernel/types.ts'
+import type { McpServer } from '../../src/kernel/spec.ts'
 import { ROOT } from '../support/source.ts'
 import { tempDir } from '../support/tmp.ts'
 

@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { beyond, enforcementOf, fitted } from '../../src/kernel/permits.ts'
 import type { Capabilities } from '../../src/kernel/permits.ts'
-import type { McpServer, ProcessSpec } from '../../src/kernel/types.ts'
+import type { McpServer } from '../../src/kernel/spec.ts'
+import type { ProcessSpec } from '../../src/kernel/types.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
 
 const program = (name: string, more: Partial<McpServer> = {}): McpServer => ({ name, source: '/m.json', kind: 'stdio', argv: ['x'], env: {}, ...more } as McpServer)

@@ -3,7 +3,8 @@
 // process is paused nothing is answered. Tests: test/processes/acp-asks.test.ts.
 import { resolve } from 'node:path'
 import type { CreateElicitationRequest, CreateElicitationResponse, PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
-import type { Ask, ProcessSpec } from '../../kernel/types.ts'
+import type { Ask } from '../../kernel/asking.ts'
+import type { ProcessSpec } from '../../kernel/types.ts'
 import { clip } from '../native/tools/clip.ts'
 import { checkPlace } from '../native/tools/reach.ts'
 import { callInput, callText } from './content.ts'

@@ -2,7 +2,7 @@
 // it is one, else an object of JSON. Pure. Test: test/processes/acp-asks.test.ts.
 import type { CreateElicitationRequest, ElicitationContentValue } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
-import type { AskOption } from '../../kernel/types.ts'
+import type { AskOption } from '../../kernel/asking.ts'
 
 const MAX_TEXT_CHARS = 4_000
 
