@@ -6,7 +6,7 @@ import type { Disposition } from '../kernel/signals.ts'
 import type { Status } from '../kernel/status.ts'
 import type { OnComplete, RestartAsked, RestartPolicy, RestartType, RestartWord, SupervisorAsked, SupervisorSpec } from '../kernel/supervision.ts'
 import type { Ask, AskOption } from '../kernel/asking.ts'
-import type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, LimitName, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
+import type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, LimitAction, LimitName, Limits, OutputFormat, Signal, Usage } from '../kernel/types.ts'
 
 export type { Status }
 
@@ -49,6 +49,30 @@ export interface UsageView extends Omit<Usage, 'cpuTimeMs' | 'rssBytes' | 'peakR
   outputBytes: number | null
   updatedAt: string
 }
+
+/** What a process and all below it have used, in the lineage of the spawns; `reserved` is what calls that are open may still take. */
+export interface SubtreeUsageView {
+  steps: number
+  turns: number
+  messagesSent: number
+  toolCalls: number
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWriteTokens: number
+  costUsd: number
+  cpuTimeMs: number
+  outputBytes: number
+  rssBytes: number
+  unpriced: boolean
+  estimated: boolean
+  openCalls: number
+  reservedTokens: number
+  reservedUsd: number
+}
+
+/** `scope`: whose limit it is, if not its own. `refuse`: whoever asks for more is refused. */
+export interface LimitUseView { limit: LimitName; used: number; of: number; action: LimitAction | 'refuse'; scope: string | null }
 
 /** What a list can be asked for instead of all of `usage`: it is most of a row. */
 export type UsageField = `usage.${'costUsd' | 'inputTokens' | 'unpriced'}`
@@ -128,8 +152,12 @@ export interface ProcessView {
   updatedAt: string
   lastActivityAt: string
   usage: UsageView
-  subtreeUsage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd: number; steps: number }
+  subtreeUsage: SubtreeUsageView
   limits: Limits
+  /** how much of its limits, and of those above it that it counts for, is used */
+  limitUse: LimitUseView[]
+  /** when its model calls are counted: before each call, when it tells of it, or not at all */
+  metering: 'call' | 'report' | 'none'
   /** who sees to its memory limit: the system, so that it never has more, or reeve, which measures every second; null: it has none, or has not begun */
   memoryLimit: 'held' | 'measured' | null
   /** null: it does not come back by itself */
@@ -250,6 +278,8 @@ export interface ResumeBody {
   /** what it may beside what it might already, in the words of a spawn; never more than its parent while that lives */
   allow?: string[]
   deny?: string[]
+  /** of an agent of others or a command: whether its models are called through the gateway from now on */
+  gateway?: 'auto' | 'on' | 'off'
   /** makes a new process that goes on from the history of this one, which stays as it is */
   fork?: boolean
   /** the step after which a fork goes on: from 0 to the last whole one */

@@ -101,7 +101,7 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'SIGNAL=HANDLER': return SIGNALS.flatMap(([name]) => (name === 'SIGKILL' ? [] : HANDLERS.map((one) => [`${name}=${one}`, ''] as const)))
     case 'LEVEL': return EFFORTS.map((level) => [level, ''])
     case 'KIND': return (await import('./verbs/run.ts')).CONTAINMENTS.map((one) => [one, ''])
-    case 'MODE': return (await import('./verbs/run.ts')).GATEWAY_MODES.map((one) => [one, ''])
+    case 'MODE': return (await import('./gateway-mode.ts')).GATEWAY_MODES.map((one) => [one, ''])
     case 'WHEN': return (await import('./verbs/run.ts')).RESTARTS.map((one) => [one, ''])
     case 'POLICY': return (await import('./verbs/run.ts')).PERMISSIONS.map((one) => [one, ''])
     case 'GROUP': return (await import('./verbs/usage.ts')).GROUPINGS.map((one) => [one, ''])

@@ -22,6 +22,7 @@ const OVERRIDES: Flags = {
   allow: list('X', 'let it do this beside what it may, in the words of `reeve run`; never more than its parent, while that lives'),
   deny: list('X', 'what it may not from now on: tools, network, spawn, signal'),
   cwd: text('DIR', 'let it work in this directory'),
+  gateway: text('MODE', 'whether it calls its models through the gateway from now on: auto, on or off'),
   'max-steps': count('let it have N steps in all'),
   timeout: { kind: 'duration', value: 'D', help: 'let it have this time, from now on' },
   'budget-usd': { kind: 'amount', value: 'X', help: 'let it cost this much in all' },

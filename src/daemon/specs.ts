@@ -130,15 +130,15 @@ export class Specs {
   async overridden({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, body: ResumeBody): Promise<ProcessSpec | null> {
     checkOverride(spec, body)
     checkPermits(body)
-    const { effort, cwd, allow, deny } = body
+    const { effort, cwd, allow, deny, gateway } = body
     const { limits } = body.fork ? limitChange(body) : {}
     const name = body.name === undefined ? undefined : (checkName(body.name) ?? undefined)
     if (cwd !== undefined) await checkCwd(cwd)
     const model = body.model === undefined ? undefined : await this.#wholeRef(body.model)
     if (model === `${REPLAY}${uuid}`) throw new KernelError('INVALID', 'a process cannot replay itself')
-    if (model === undefined && effort === undefined && limits === undefined && name === undefined && cwd === undefined && allow === undefined && deny === undefined) return null
+    if (model === undefined && effort === undefined && limits === undefined && name === undefined && cwd === undefined && allow === undefined && deny === undefined && gateway === undefined) return null
     const { capabilities: _, ...rest } = spec
-    const said = await withRealPlaces({ ...rest, ...changedBy(spec, defined({ allow, deny })), ...defined({ effort, model, name, cwd }), limits: limits ? changedLimits(spec.limits, limits) : spec.limits })
+    const said = await withRealPlaces({ ...rest, ...changedBy(spec, defined({ allow, deny })), ...defined({ effort, model, name, cwd, gateway }), limits: limits ? changedLimits(spec.limits, limits) : spec.limits })
     if (said.capabilities?.network === 'off') await this.#parts.container.checkOffline()
     if (model === undefined || spec.driver !== 'native') return said
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
@@ -227,7 +227,8 @@ function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, 
 /** A resume can override what a spawn could have asked for. */
 function checkOverride(spec: ProcessSpec, { model, effort, ...body }: ResumeBody): void {
   const limits = { ...body.limits, ...body.raise }
-  if (!CAPABILITIES[spec.driver].messages) return checkCommand(defined({ model, effort, limits, gateway: spec.gateway, allow: body.allow, deny: body.deny }), isPlainCommand(spec), isPlainCommand(spec) ? undefined : `agent "${spec.agent}"`)
+  if (!CAPABILITIES[spec.driver].messages) return checkCommand(defined({ model, effort, limits, gateway: body.gateway ?? spec.gateway, allow: body.allow, deny: body.deny }), isPlainCommand(spec), isPlainCommand(spec) ? undefined : `agent "${spec.agent}"`)
+  if (spec.driver === 'native' && body.gateway !== undefined) throw new KernelError('INVALID', `agent "${spec.agent}" has no gateway: reeve calls its models itself`)
   if (spec.driver === 'acp' && effort !== undefined) throw new KernelError('INVALID', `agent "${spec.agent}" has no effort: reeve cannot hold it to that`)
 }
 

@@ -37,8 +37,10 @@ async function open(answers: Parameters<typeof modelServer>[0], options: LocalDa
 }
 
 /** Its key, and where its provider is, are in the environment of whoever starts it. */
+const ownEnv = (): Record<string, string> => testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url, DEEPSEEK_API_KEY: 'sk-another-key-of-a-provider' })
+
 function start(intent: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.spawn({ agent: 'coder', intent, env: testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url, DEEPSEEK_API_KEY: 'sk-another-key-of-a-provider' }), ...body })
+  return daemon.spawn({ agent: 'coder', intent, env: ownEnv(), ...body })
 }
 
 const said = async (): Promise<string> => readFile(log, 'utf8').catch(() => '')
@@ -124,6 +126,15 @@ describe('whether it is used', () => {
     await open([])
     const { uuid } = await start('env ANTHROPIC_API_KEY', { gateway: 'off' })
     expect(await daemon.ended(uuid)).toMatchObject({ gateway: { on: false, why: 'as asked for' }, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+  })
+
+  test('a resume may say otherwise, and a native agent has none', async () => {
+    await open([])
+    const { uuid } = await start('env ANTHROPIC_API_KEY')
+    expect((await daemon.ended(uuid)).lastText).toMatch(/^ANTHROPIC_API_KEY=reeve-/)
+    await daemon.resume(uuid, { gateway: 'off', message: 'env ANTHROPIC_API_KEY', env: ownEnv() })
+    expect(await daemon.ended(uuid)).toMatchObject({ gateway: { on: false, why: 'as asked for' }, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+    await expect(daemon.play([], { gateway: 'on' })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('has no gateway') })
   })
 
   test('asked for without a key it does not start, and says why', async () => {

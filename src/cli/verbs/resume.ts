@@ -9,6 +9,7 @@ import { also } from '../end.ts'
 import { UsageError } from '../errors.ts'
 import { shortId } from '../format.ts'
 import { effortOf } from '../effort.ts'
+import { gatewayOf } from '../gateway-mode.ts'
 import { patiently } from '../patience.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
@@ -52,13 +53,14 @@ function bodyOf(args: Args): ResumeBody {
   const name = args.text('name')
   const cwd = args.text('cwd')
   const fromStep = args.number('from-step')
+  const gateway = gatewayOf(args.text('gateway'))
   const [allow, deny] = [args.list('allow'), args.list('deny')]
   return {
     ...(allow ? { allow: [...allow] } : {}), ...(deny ? { deny: [...deny] } : {}),
     subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
     fork: args.on('fork'), fromCheckpoint: args.on('from-checkpoint'), withFiles: args.on('with-files'), ...(fromStep === undefined ? {} : { fromStep }),
     ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }),
-    ...(name === undefined ? {} : { name }), ...(cwd === undefined ? {} : { cwd: resolve(cwd) }), ...limitsOf(args),
+    ...(gateway === undefined ? {} : { gateway }), ...(name === undefined ? {} : { name }), ...(cwd === undefined ? {} : { cwd: resolve(cwd) }), ...limitsOf(args),
   }
 }
 

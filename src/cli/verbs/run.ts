@@ -5,6 +5,7 @@ import type { Limits } from '../../kernel/types.ts'
 import type { Args } from '../args.ts'
 import { isPlain, spawned } from '../describe.ts'
 import { effortOf } from '../effort.ts'
+import { gatewayOf } from '../gateway-mode.ts'
 import { UsageError } from '../errors.ts'
 import { follow, type View } from '../follow.ts'
 import { intentOf } from '../intent.ts'
@@ -14,7 +15,6 @@ import { oneLine } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
 export const PERMISSIONS = ['ask', 'allow', 'deny'] as const
-export const GATEWAY_MODES = ['auto', 'on', 'off'] as const
 export const RESTARTS = ['no', 'on-failure', 'always', 'permanent', 'transient', 'temporary'] as const
 export const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 
@@ -126,12 +126,6 @@ function permissionsOf(text: string | undefined): SpawnBody['permissions'] {
   const policy = PERMISSIONS.find((each) => each === text)
   if (text !== undefined && !policy) throw new UsageError(`--permissions ${text}: there is ${PERMISSIONS.join(', ')}`)
   return policy
-}
-
-function gatewayOf(text: string | undefined): SpawnBody['gateway'] {
-  const mode = GATEWAY_MODES.find((each) => each === text)
-  if (text !== undefined && !mode) throw new UsageError(`--gateway ${text}: there is ${GATEWAY_MODES.join(', ')}`)
-  return mode
 }
 
 function containmentOf(text: string | undefined): SpawnBody['containment'] {

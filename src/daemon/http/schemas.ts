@@ -100,6 +100,7 @@ export const resumeBody = of<ResumeBody>()(z.strictObject({
   effort: effortRule.exactOptional(),
   limits: limitsRule.exactOptional(),
   raise: raiseRule.exactOptional(),
+  gateway: gatewayMode.exactOptional(),
   allow: words.exactOptional(),
   deny: words.exactOptional(),
   rerun: z.boolean().exactOptional(),
