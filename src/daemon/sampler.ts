@@ -26,6 +26,7 @@ export interface SamplerParts {
   readonly clock: Clock
   readonly get: (uuid: Uuid) => Process | undefined
   readonly tell: (uuid: Uuid, pid: Pid, report: MeasuredReport) => void
+  readonly log: (message: string, error: unknown) => void
 }
 
 type Measurable = Pick<Containment, 'measure' | 'used' | 'limitMemory'>
@@ -43,6 +44,8 @@ interface Entry {
   nextMono: number
   /** it was looked at since it stands still */
   still: boolean
+  /** it was said that it cannot be measured */
+  failed: boolean
 }
 
 export class Sampler {
@@ -61,7 +64,7 @@ export class Sampler {
     containment.used.then(() => {
       const { mono } = this.#parts.clock.now()
       const told = { cpuTimeMs: 0, outputBytes: 0, rssBytes: 0, outOfMemory: false }
-      this.#entries.set(uuid, { pid, containment, told, limitBytes, peakRssBytes: 0, toldMono: mono, nextMono: mono + LIMITED_MS, still: false })
+      this.#entries.set(uuid, { pid, containment, told, limitBytes, peakRssBytes: 0, toldMono: mono, nextMono: mono + LIMITED_MS, still: false, failed: false })
       this.#arm()
     }, () => undefined)
   }
@@ -112,7 +115,7 @@ export class Sampler {
       const limits = this.#limitsOver(process)
       entry.nextMono = mono + (limits.length > 0 ? LIMITED_MS : SAMPLE_MS)
       entry.still = standsStill(process)
-      keepBelow(entry, process.spec.limits.memoryBytes ?? null)
+      this.#try(entry, () => keepBelow(entry, process.spec.limits.memoryBytes ?? null))
       this.#sample(uuid, entry, (measured) => entry.still || isWorthIt(measured, { entry, process, limits, sinceMs: mono - entry.toldMono }))
     }
     for (const [uuid, { pid }] of this.#entries) if (this.#parts.get(uuid)?.pid !== pid) this.#entries.delete(uuid)
@@ -125,8 +128,8 @@ export class Sampler {
   }
 
   #look(entry: Entry, isWorth: (measured: Measured) => boolean): MeasuredReport | null {
-    const now = entry.containment.measure()
-    if (now === null) return null
+    const now = this.#try(entry, () => entry.containment.measure())
+    if (!now) return null
     entry.peakRssBytes = Math.max(entry.peakRssBytes, now.rssBytes, now.peakRssBytes ?? 0)
     const measured = since(entry, now)
     const isOut = now.outOfMemory && !entry.told.outOfMemory
@@ -134,6 +137,17 @@ export class Sampler {
     Object.assign(entry.told, { cpuTimeMs: entry.told.cpuTimeMs + measured.cpuTimeMs, outputBytes: now.outputBytes, rssBytes: now.rssBytes, outOfMemory: now.outOfMemory })
     entry.toldMono = this.#parts.clock.now().mono
     return { type: 'measured', measured, ...(isOut ? { outOfMemory: true } : {}) }
+  }
+
+  /** No timer of the daemon's may fail over one process; what cannot be done is told once. */
+  #try<T>(entry: Entry, work: () => T): T | null {
+    try {
+      return work()
+    } catch (error) {
+      if (!entry.failed) this.#parts.log(`what process ${entry.pid} uses cannot be measured, or limited`, error)
+      entry.failed = true
+      return null
+    }
   }
 
   /** Its own and those of who pays for it, as far as such use counts against them. */

@@ -48,9 +48,15 @@ test.each(ENDS)('%s', async (_, oom, kill, isOut) => {
 test('a limit without swap, and the group ends as one', async () => {
   await using at = await group({ 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'memory.oom.group': '0\n' })
   limitMemory(at.dir, 1_000)
-  expect(['memory.max', 'memory.swap.max', 'memory.oom.group'].map((name) => at.read(name).trim().replace(/\n.*/s, ''))).toEqual(['1000', '0ax', '1'])
+  expect(['memory.max', 'memory.swap.max', 'memory.oom.group'].map(at.read)).toEqual(['1000', '0', '1'])
   limitMemory(at.dir, null)
   expect(at.read('memory.max')).toBe('max')
+})
+
+test('a group that is gone is limited by nobody', async () => {
+  await using at = await group({})
+  limitMemory(join(at.dir, 'gone'), 1_000)
+  expect(() => at.read('gone/memory.max')).toThrow('ENOENT')
 })
 
 test('a kernel that does not count swap has no such file', async () => {

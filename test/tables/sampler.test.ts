@@ -17,6 +17,7 @@ let looks: number
 let now: Metered
 let rows: Map<string, Process>
 let sampler: Sampler
+let logged: string[]
 
 beforeEach(() => {
   clock = new HandClock()
@@ -24,7 +25,8 @@ beforeEach(() => {
   looks = 0
   now = { cpuTimeMs: 0, rssBytes: 0, peakRssBytes: null, outputBytes: 0, outOfMemory: false }
   rows = new Map()
-  sampler = new Sampler({ clock, get: (uuid) => rows.get(uuid), tell: (uuid, pid, report) => { expect([uuid, pid]).toEqual([uuidOf(1), 1]); told.push(report) } })
+  logged = []
+  sampler = new Sampler({ clock, log: (message) => logged.push(message), get: (uuid) => rows.get(uuid), tell: (uuid, pid, report) => { expect([uuid, pid]).toEqual([uuidOf(1), 1]); told.push(report) } })
 })
 
 function put(number: number, limits: Limits, parent: number | null = null): Process {
@@ -165,4 +167,13 @@ test('a limit that is raised is handed on', async () => {
   put(1, {})
   clock.wind(1_000)
   expect(limited).toEqual([100 * MB, 200 * MB, null])
+})
+
+test('one that cannot be measured is told of once, and keeps nobody else from it', async () => {
+  const broken = { measure: () => { throw new Error('EMFILE') }, used: Promise.resolve(), limitMemory: () => undefined }
+  sampler.watch({ ...put(2, {}), pid: 2 }, broken)
+  await watch(put(1, {}))
+  now = { ...now, cpuTimeMs: 500 }
+  for (let second = 0; second < 40; second++) clock.wind(1_000)
+  expect([logged, measuredOf().length, sampler.last({ uuid: uuidOf(2), pid: 2 })]).toEqual([['what process 2 uses cannot be measured, or limited'], 1, null])
 })

@@ -1,7 +1,7 @@
 // What a cgroup v2 says of what is in it, and the limit that it keeps: by the kernel's own files (cgroup-v2.rst).
 // Owns the names and forms of these files. Without the memory controller there is no limit and no count of memory; CPU time is
 // always there. Must never touch a directory that is not the daemon's. Test: test/tables/contain-cgroup-use.test.ts.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync as isThere, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Null where the group is gone, or is none. */
@@ -29,11 +29,12 @@ export function memoryOf(dir: string): GroupMemory | null {
 
 /** All that is in the group may have so much together, without swap, and ends as one if that is not enough. Null takes the limit away. */
 export function limitMemory(dir: string, bytes: number | null): void {
+  if (!isThere(join(dir, 'memory.max'))) return
   writeFileSync(join(dir, 'memory.max'), bytes === null ? 'max' : String(bytes))
   if (bytes === null) return
   // A limit without this one moves what is too much to the disk. There is no such file without swap accounting.
-  writeIfThere(join(dir, 'memory.swap.max'), '0')
-  writeIfThere(join(dir, 'memory.oom.group'), '1')
+  if (isThere(join(dir, 'memory.swap.max'))) writeFileSync(join(dir, 'memory.swap.max'), '0')
+  if (isThere(join(dir, 'memory.oom.group'))) writeFileSync(join(dir, 'memory.oom.group'), '1')
 }
 
 /** Hands the memory controller down, from the first directory to the last, each of which lies in the one before. False if it does not come along. */
@@ -68,13 +69,5 @@ function readOrNull(file: string): string | null {
     return readFileSync(file, 'latin1')
   } catch {
     return null
-  }
-}
-
-function writeIfThere(file: string, value: string): void {
-  try {
-    writeFileSync(file, value, { flag: 'r+' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
 }
