@@ -16,13 +16,15 @@ interface Way {
   /** where its client puts a key */
   readonly key: (token: string) => Record<string, string>
   readonly sentKey: readonly [name: string, value: string]
+  /** an answer in one piece, with the usage of `ANSWER` */
+  readonly whole: object
 }
 
 const WAYS: readonly Way[] = [
-  { format: 'anthropic', provider: 'anthropic', path: '/v1/messages', there: '/v1/messages', body: '{"model":"m-1","max_tokens":1000,"stream":true}', key: (token) => ({ 'x-api-key': token }), sentKey: ['x-api-key', KEY] },
-  { format: 'responses', provider: 'openai', path: '/responses', there: '/v1/responses', body: '{"model":"m-1","max_output_tokens":1000,"stream":true}', key: (token) => ({ authorization: `Bearer ${token}` }), sentKey: ['authorization', `Bearer ${KEY}`] },
-  { format: 'chat', provider: 'chat', path: '/chat/completions', there: '/v1/chat/completions', body: '{"model":"m-1","max_tokens":1000,"stream":true}', key: (token) => ({ authorization: `Bearer ${token}` }), sentKey: ['authorization', `Bearer ${KEY}`] },
-  { format: 'gemini', provider: 'google', path: '/v1beta/models/m-1:streamGenerateContent?alt=sse', there: '/v1beta/models/m-1:streamGenerateContent?alt=sse', body: '{"generationConfig":{"maxOutputTokens":1000}}', key: (token) => ({ 'x-goog-api-key': token }), sentKey: ['x-goog-api-key', KEY] },
+  { format: 'anthropic', provider: 'anthropic', path: '/v1/messages', there: '/v1/messages', body: '{"model":"m-1","max_tokens":1000,"stream":true}', key: (token) => ({ 'x-api-key': token }), sentKey: ['x-api-key', KEY], whole: { content: [{ type: 'text', text: 'x' }], usage: { input_tokens: 100, cache_read_input_tokens: 30, output_tokens: 20 } } },
+  { format: 'responses', provider: 'openai', path: '/responses', there: '/v1/responses', body: '{"model":"m-1","max_output_tokens":1000,"stream":true}', key: (token) => ({ authorization: `Bearer ${token}` }), sentKey: ['authorization', `Bearer ${KEY}`], whole: { output: [], usage: { input_tokens: 130, input_tokens_details: { cached_tokens: 30 }, output_tokens: 20 } } },
+  { format: 'chat', provider: 'chat', path: '/chat/completions', there: '/v1/chat/completions', body: '{"model":"m-1","max_tokens":1000,"stream":true}', key: (token) => ({ authorization: `Bearer ${token}` }), sentKey: ['authorization', `Bearer ${KEY}`], whole: { choices: [], usage: { prompt_tokens: 130, prompt_tokens_details: { cached_tokens: 30 }, completion_tokens: 20 } } },
+  { format: 'gemini', provider: 'google', path: '/v1beta/models/m-1:streamGenerateContent?alt=sse', there: '/v1beta/models/m-1:streamGenerateContent?alt=sse', body: '{"generationConfig":{"maxOutputTokens":1000}}', key: (token) => ({ 'x-goog-api-key': token }), sentKey: ['x-goog-api-key', KEY], whole: { candidates: [], usageMetadata: { promptTokenCount: 130, cachedContentTokenCount: 30, candidatesTokenCount: 20 } } },
 ]
 const ANSWER: ServedAnswer = { text: 'an answer in two halves', thinking: { text: 'a thought', signature: 's' }, tools: [{ name: 'read', input: { path: 'x' } }], usage: { input: 100, output: 20, cacheRead: 30 } }
 const COST = 100 * 0.001 + 20 * 0.01
@@ -44,6 +46,13 @@ describe.each(WAYS)('$format', (way) => {
     const [request] = server.requests
     expect([request?.path, request?.headers[way.sentKey[0]], JSON.stringify(request?.headers).includes(bench.seat.token)]).toEqual([way.there, way.sentKey[1], false])
     expect(JSON.stringify(request?.body)).toBe(way.body)
+  }))
+
+  test('an answer in one piece comes as it was sent, and is counted', () => through(way, [{ status: 200, body: JSON.stringify(way.whole, null, 2) }], async (bench, send) => {
+    const got = await send()
+    expect([got.status, got.body.toString()]).toEqual([200, JSON.stringify(way.whole, null, 2)])
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ status: 200, usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST } }])
   }))
 
   test('an error comes as it was sent, and costs nothing', () => through(way, [{ status: 429, headers: { 'retry-after': '0', 'x-request-id': 'r-1' }, error: { type: 'rate_limit_error', message: 'slower' } }], async (bench, send) => {
