@@ -87,8 +87,8 @@ describe('stopped from outside', () => {
     await daemon.pause(uuid, { now: true })
     await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
     // The other one is stopped now, and is found: by then the first has been looked at too, had it been.
-    const [, second] = livingWith(token).filter(isSleep).toSorted((a, b) => a.pid - b.pid)
-    process.kill(second?.pid ?? 0, 'SIGSTOP')
+    const { handle } = (await daemon.event(other.uuid, ({ fact }) => fact === 'process.handle')) as unknown as { readonly handle: { readonly pid: number } }
+    process.kill(handle.pid, 'SIGSTOP')
     await word(other.uuid, 'stopped')
     expect(await words(uuid)).toEqual([])
     for (const each of [uuid, other.uuid]) await daemon.signal(each, 'SIGKILL')
@@ -137,6 +137,14 @@ describe('an agent of others', () => {
     const { uuid } = await agent('hang', '{ silent: off, stalled: 4s, policy: restart }')
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'failed', exit: { code: 1, reason: expect.stringMatching(/^stalled/) as string } })
     expect((await words(uuid)).at(-1)).toBe('stalled')
+  })
+
+  test('with that policy and a restart policy is begun again', async () => {
+    const { uuid } = await agent('hang', '{ silent: off, stalled: 4s, policy: restart }', { restart: { type: 'on-failure', backoff: { initialMs: 1 } } })
+    await daemon.untilSo(uuid, ({ pid, state }) => pid > 1 && state === 'running')
+    expect((await daemon.history(uuid)).find(({ fact }) => fact === 'process.resumed')).toMatchObject({ by: 'system', restart: { attempt: 1, cause: expect.stringMatching(/^stalled/) as string } })
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
   })
 })
 
