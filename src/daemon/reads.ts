@@ -97,22 +97,11 @@ export class Reads {
     const family = {
       ppid: () => (process.parent === null ? 0 : (this.#table.get(process.parent)?.pid ?? 0)),
       children: () => [...this.#table.children(process.uuid)],
-      subtree: () => this.#subtree(process),
+      table: this.#table,
       row: (uuid: Uuid) => this.#table.get(uuid),
       wall: () => this.#clock.now().wall,
     }
     return processView(process, family, this.#clock.now().mono, fields)
-  }
-
-  #subtree(root: Process): Process[] {
-    const found = [root]
-    for (const process of found) {
-      for (const child of this.#table.children(process.uuid)) {
-        const row = this.#table.get(child)
-        if (row) found.push(row)
-      }
-    }
-    return found
   }
 
   /** The dead (with `all`, the `limit` newest, oldest first), then the live by PID. */

@@ -4,10 +4,14 @@ import { hostname } from 'node:os'
 import { openAsks } from '../kernel/asking.ts'
 import { textOf } from '../kernel/message.ts'
 import { enforcementOf } from '../kernel/permits.ts'
+import { meteringOf } from '../kernel/limits.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
 import { gaveUpNote, pendingRestart, restartNote, supervisorView, type Around } from './restart-views.ts'
+import { limitUse, subtreeUsage } from './spending-views.ts'
+import { Table } from './table.ts'
 import { iso, isoOrNull, localTime } from './times.ts'
+import type { View } from '../kernel/view.ts'
 import type { ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
 import type { SignalState } from '../kernel/signals.ts'
@@ -20,9 +24,11 @@ export interface Family extends Around {
   /** the PID of its parent in the tree; 0 is the kernel */
   readonly ppid: () => number
   readonly children: () => readonly Uuid[]
-  /** the process and all that it spawned, as far as they are in the table */
-  readonly subtree: () => readonly Process[]
+  readonly table: View
 }
+
+/** Of one that nobody lists: nothing is above or below it. */
+export const ALONE: Family = { ppid: () => 0, children: () => [], table: new Table(0) }
 
 type Field = keyof ProcessView
 type Cell<K extends Field> = (process: Process, family: Family, mono: number) => ProcessView[K]
@@ -76,7 +82,9 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   updatedAt: ({ clock }) => iso(clock.updatedAt),
   lastActivityAt: ({ clock }) => iso(clock.lastActivityAt),
   usage: (p) => ({ ...p.usage, contextWindow: p.context?.window ?? null, turnCostUsd: null, ...measuredView(p), updatedAt: iso(p.clock.updatedAt) }),
-  subtreeUsage: (_, family) => subtreeUsage(family.subtree()),
+  subtreeUsage: (p, family) => subtreeUsage(family.table, p),
+  limitUse: (p, family, mono) => limitUse(family.table, p, mono),
+  metering: (p) => meteringOf(p),
   limits: (p) => p.spec.limits,
   memoryLimit: ({ spec, containment }) => (spec.limits.memoryBytes === undefined || containment === null ? null : containment.holdsMemory ? 'held' : 'measured'),
   restart: ({ spec }) => spec.restart ?? null,
@@ -168,19 +176,6 @@ export function elapsed(clock: Clock, mono: number): number {
   return Math.round(clock.elapsedMs + (clock.since === null ? 0 : Math.max(0, mono - clock.since)))
 }
 
-function subtreeUsage(processes: readonly Process[]): ProcessView['subtreeUsage'] {
-  const sum = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0, steps: 0 }
-  for (const { usage } of processes) {
-    sum.inputTokens += usage.inputTokens
-    sum.outputTokens += usage.outputTokens
-    sum.cacheReadTokens += usage.cacheReadTokens
-    sum.cacheWriteTokens += usage.cacheWriteTokens
-    sum.costUsd += usage.costUsd
-    sum.steps += usage.steps
-  }
-  return sum
-}
-
 function holdView({ until, at, ...hold }: Hold): ProcessView['holds'][number] {
   return { ...hold, at: iso(at), ...(until === undefined ? {} : { until: iso(until) }) }
 }
@@ -195,10 +190,16 @@ function noteOf(process: Process): string | null {
   const { life } = process
   if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : [life.exit.reason, gaveUpNote(process)].filter((words) => words !== null).join('; ')
   if (life.state !== 'running') return restartNote(process) ?? process.note
-  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note)
+  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process))
   const held = life.holds.map(holdWords).join(', ')
   const why = life.holds.some(({ reason }) => WITH_EVIDENCE.has(reason)) && process.note !== null ? ` (${process.note})` : ''
   return `paused: ${held}${why}${life.drained ? '' : ' (draining)'}`
+}
+
+/** Nobody asks before it calls its model: what it does next may be over its budget. */
+function budgetNote(process: Process): string | null {
+  const { budgetUsd, budgetTokens } = process.spec.limits
+  return (budgetUsd ?? budgetTokens) !== undefined && meteringOf(process) === 'report' ? 'budget is looked at after each report' : null
 }
 
 /** Holds whose evidence is the last note. */

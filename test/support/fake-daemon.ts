@@ -78,7 +78,11 @@ export function processView(over: Partial<ProcessView> = {}): ProcessView {
       steps: 2, turns: 1, messagesSent: 0, toolCalls: 1, inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0,
       contextTokens: 0, costUsd: 0.0123, unpriced: false, estimated: false, contextWindow: null, turnCostUsd: null, cpuTimeMs: null, rssBytes: null, peakRssBytes: null, outputBytes: null, updatedAt: at,
     },
-    subtreeUsage: { inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0, costUsd: 0.0123, steps: 2 },
+    subtreeUsage: {
+      steps: 2, turns: 1, messagesSent: 0, toolCalls: 1, inputTokens: 1200, outputTokens: 300, cacheReadTokens: 800, cacheWriteTokens: 0, costUsd: 0.0123,
+      cpuTimeMs: 0, outputBytes: 0, rssBytes: 0, unpriced: false, estimated: false, openCalls: 0, reservedTokens: 0, reservedUsd: 0,
+    },
+    limitUse: [], metering: 'call',
     limits: {}, memoryLimit: null, restart: null, pendingRestart: null, childId: null, supervisor: null, capabilities: { tools: null, deny: [], mcp: [], paths: { read: null, write: null }, network: 'on', signals: 'subtree', spawns: null, enforced: { tools: 'yes', paths: 'yes', network: 'yes' }, notes: [] }, children: [], pinned: false, note: null, lastText: null, ...over,
   }
 }

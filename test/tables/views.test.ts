@@ -1,6 +1,6 @@
 // What the API shows of a process in each state, and of its steps: made from facts alone, as the daemon makes it.
 import { expect, test } from 'vitest'
-import { elapsed, processView, stepsOf } from '../../src/daemon/views.ts'
+import { ALONE, elapsed, processView, stepsOf } from '../../src/daemon/views.ts'
 import type { ProcessView } from '../../src/api/views.ts'
 import type { FactBody, StoredFact } from '../../src/kernel/facts.ts'
 import { fold } from '../../src/kernel/fold.ts'
@@ -33,7 +33,7 @@ function processOf(bodies: readonly FactBody[]): Process {
 
 function viewOf(bodies: readonly FactBody[], mono = 5_000): ProcessView {
   const process = processOf(bodies)
-  return processView(process, { ppid: () => 0, children: () => [], subtree: () => [process] }, mono)
+  return processView(process, ALONE, mono)
 }
 
 test.each<[string, readonly FactBody[], object]>([
@@ -56,8 +56,7 @@ test.each<[string, readonly FactBody[], object]>([
 
 test('fields that are named come alone, and so do parts of the usage', () => {
   const process = processOf(START)
-  const family = { ppid: () => 0, children: () => [], subtree: () => [process] }
-  expect(processView(process, family, 5_000, ['pid', 'usage.costUsd', 'usage.unpriced', 'usage.inputTokens'])).toEqual({
+  expect(processView(process, ALONE, 5_000, ['pid', 'usage.costUsd', 'usage.unpriced', 'usage.inputTokens'])).toEqual({
     pid: 7, usage: { costUsd: 0, unpriced: false, inputTokens: 0 },
   })
 })

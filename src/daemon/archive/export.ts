@@ -4,7 +4,7 @@
 // Tests: test/e2e/archive.test.ts, test/processes/archive-killed.test.ts.
 import { join } from 'node:path'
 import { KernelError } from '../../kernel/errors.ts'
-import { processView } from '../views.ts'
+import { ALONE, processView } from '../views.ts'
 import { VERSION } from '../version.ts'
 import { lineOf } from './event-lines.ts'
 import { makeFolder, type Writing } from './folder.ts'
@@ -147,14 +147,13 @@ async function closeAll(files: readonly Writing[]): Promise<void> {
 
 /** Who it is. Its place in a tree is not told: that is the daemon's, and not its own. */
 function infoOf({ process, checkpoint }: History): object {
-  const alone = { ppid: () => 0, children: () => [], subtree: () => [process] }
   const { uuid, pid, seq, originUuid, originStep, originSeq, clock, life } = process
   return {
     version: 1, reeve: VERSION, uuid, pid, facts: seq,
     origin: originUuid === null ? null : { uuid: originUuid, step: originStep, seq: originSeq },
     dead_at: life.state === 'dead' && clock.exitedAt !== null ? new Date(clock.exitedAt).toISOString() : null,
     checkpoint: checkpoint && { seq: checkpoint.seq, step: checkpoint.body.step },
-    process: inUtc(processView(process, alone, clock.since ?? 0)),
+    process: inUtc(processView(process, ALONE, clock.since ?? 0)),
   }
 }
 

@@ -8,7 +8,7 @@ import { basename, join } from 'node:path'
 import { KernelError } from '../../kernel/errors.ts'
 import { fold } from '../../kernel/fold.ts'
 import { endOfImported } from '../../kernel/importing.ts'
-import { processView } from '../views.ts'
+import { ALONE, processView } from '../views.ts'
 import { bodyProblem } from './body-shape.ts'
 import { factOf } from './event-lines.ts'
 import { damage, jsonOf, linesOf, TooLong, type Line } from './reading.ts'
@@ -247,7 +247,7 @@ class Journal {
     if (process.uuid !== this.#uuid) throw damage(this.#file, `it is of ${process.uuid}, and the directory of ${this.#uuid}`, end)
     // What cannot be shown must not be in the store.
     try {
-      processView(process, { ppid: () => 0, children: () => [], subtree: () => [process] }, 0)
+      processView(process, ALONE, 0)
     } catch (error) {
       throw damage(this.#file, `the process cannot be shown: ${(error as Error).message}`, end)
     }

@@ -3,6 +3,7 @@
 // when the document is asked for. Test: test/e2e/openapi.test.ts.
 import { z } from 'zod'
 import { limitsRule } from '../../config/limit-rules.ts'
+import { LIMIT_NAMES } from '../../kernel/limits.ts'
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
 import { heartbeatAnswers } from './heartbeat-answers.ts'
@@ -11,7 +12,7 @@ import { usageAnswers } from './usage-answers.ts'
 import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, LivenessView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, SupervisorView, UsageView, WorktreeEndView, WorktreeView,
+  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, LimitUseView, LivenessView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, SubtreeUsageView, SupervisorView, UsageView, WorktreeEndView, WorktreeView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -51,6 +52,13 @@ const usage = of<UsageView>()(z.object({
 })).meta({ id: 'UsageView', description: 'What a process has used so far, over all its incarnations.' })
 
 const limits = of<ProcessView['limits']>()(limitsRule)
+const subtreeUsage = of<SubtreeUsageView>()(z.object({
+  steps: count, turns: count, messagesSent: count, toolCalls: count, ...tokens, costUsd: usd, cpuTimeMs: ms, outputBytes: count, rssBytes: count,
+  unpriced: z.boolean(), estimated: z.boolean(), openCalls: count, reservedTokens: count, reservedUsd: usd,
+})).meta({ id: 'SubtreeUsageView', description: 'What a process and all below it have used; `reserved` is what calls that are open may still take.' })
+const limitUse = of<LimitUseView>()(z.object({
+  limit: z.enum(LIMIT_NAMES), used: z.number().min(0), of: z.number().min(0), action: z.enum(['suspend', 'terminate', 'refuse']), scope: uuid.nullable().describe('whose limit it is, if not its own'),
+})).meta({ id: 'LimitUseView', description: 'How much of a limit is used.' })
 
 const sentSignal = of<SentSignalView>()(z.object({
   signal, by: z.string(), via: z.string().nullable().describe('what the client calls itself'), root: uuid.nullable().describe('the process whose subtree was meant'),
@@ -98,7 +106,7 @@ const process = of<ProcessView>()(z.object({
   step: count, turn: count, interactive: z.boolean(), originUuid: uuid.nullable(), originStep: count.nullable(), resumedFromStep: count.nullable(), checkpointStep: count.nullable().describe('the step of its newest checkpoint'),
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
   role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
-  updatedAt: time, lastActivityAt: time, usage, subtreeUsage: z.object({ ...tokens, costUsd: usd, steps: count }), limits, memoryLimit: z.enum(['held', 'measured']).nullable(), restart, pendingRestart, childId: z.string().nullable(), supervisor: supervisor.nullable(),
+  updatedAt: time, lastActivityAt: time, usage, subtreeUsage, limits, limitUse: z.array(limitUse), metering: z.enum(['call', 'report', 'none']), memoryLimit: z.enum(['held', 'measured']).nullable(), restart, pendingRestart, childId: z.string().nullable(), supervisor: supervisor.nullable(),
   capabilities: z.object({
     tools: names.nullable(), deny: names, mcp: names, paths: z.object({ read: names.nullable(), write: names.nullable() }), network: z.enum(['on', 'off']),
     signals: z.enum(['none', 'children', 'subtree']), spawns: names.nullable(), enforced: z.object({ tools: held, paths: held, network: held }), notes: names,
@@ -146,12 +154,12 @@ const version = z.literal(1)
 export const answers = {
   ...resumeAnswers,
   ...historyAnswers,
+  ...usageAnswers,
   ...heartbeatAnswers,
   process: z.object({ version, process }),
   processes: z.object({ version, processes: z.array(someOfProcess) }),
   steps: z.object({ version, steps: z.array(step) }),
   logs: z.object({ version, lines: z.array(line), cursor: count.describe('events after it are not in the lines yet') }),
-  ...usageAnswers,
   waited: z.object({ version, process, timedOut: z.boolean() }),
   steered: of<SteerView>()(z.object({
     version, affected: count.describe('how many processes the request reached'), process,

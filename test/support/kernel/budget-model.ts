@@ -1,0 +1,170 @@
+// A dumb model of budgets: whole numbers, every sum added up anew each time, no code of the kernel. Money is in billionths of
+// a dollar. Written from the rules: who pays for whom, what an open call reserves, and what is charged when nobody saw its end.
+export interface Sum { tokens: number; nano: number }
+
+export interface Call { id: string; step: number; input: number; grant: number; inNano: number; outNano: number; priced: boolean }
+
+export interface Spender {
+  uuid: string
+  spawner: string | null
+  payer: string | null
+  /** `zombie`: it has ended, and is in the table until it is buried */
+  state: 'up' | 'zombie' | 'dead'
+  metered: boolean
+  /** a driver runs it: a placeholder that ends is gone at once */
+  attached: boolean
+  limits: { budgetTokens?: number; nano?: number; maxOutputTokens?: number; refuse?: boolean }
+  used: Sum
+  output: number
+  estimated: boolean
+  unpriced: boolean
+  open: Call[]
+  below: Sum & { output: number }
+  settled: Sum & { output: number }
+  /** what came to it from others that it did not pay for at the time */
+  joined: Sum
+}
+
+export interface Asked { input: number; answer: number; inNano: number; outNano: number; priced: boolean }
+
+const LEAST = 1_000
+
+export class BudgetModel {
+  readonly all = new Map<string, Spender>()
+  /** those that are not dead, so that nobody looks at the others */
+  readonly #table = new Set<Spender>()
+
+  born(uuid: string, spawner: string | null, payer: string | null, more: Pick<Spender, 'limits' | 'metered'>): Spender {
+    const zero = { tokens: 0, nano: 0, output: 0 }
+    const p: Spender = {
+      uuid, spawner, payer, state: 'up', attached: true, ...more, used: { tokens: 0, nano: 0 }, output: 0, estimated: false, unpriced: false, open: [],
+      below: { ...zero }, settled: { ...zero }, joined: { tokens: 0, nano: 0 },
+    }
+    this.all.set(uuid, p)
+    this.#table.add(p)
+    return p
+  }
+
+  living(): Spender[] {
+    return [...this.#table].filter((p) => p.state === 'up')
+  }
+
+  #inTable(): Spender[] {
+    return [...this.#table]
+  }
+
+  bury(): void {
+    for (const p of this.#table) {
+      if (p.state === 'zombie') p.state = 'dead'
+      if (p.state === 'dead') this.#table.delete(p)
+    }
+  }
+
+  payerOf(p: Spender): Spender | undefined {
+    const payer = p.payer === null ? undefined : this.all.get(p.payer)
+    return payer?.state === 'dead' ? undefined : payer
+  }
+
+  accounts(p: Spender): Spender[] {
+    const payer = this.payerOf(p)
+    return payer ? [p, ...this.accounts(payer)] : [p]
+  }
+
+  /** It, and who is paid by it, each after its own payer. */
+  paid(p: Spender): Spender[] {
+    return [p, ...this.#inTable().filter((one) => one !== p && one.payer === p.uuid).flatMap((one) => this.paid(one))]
+  }
+
+  used(p: Spender): Sum & { output: number } {
+    const sum = { tokens: p.used.tokens + p.below.tokens, nano: p.used.nano + p.below.nano, output: p.output + p.below.output }
+    for (const one of this.paid(p).slice(1)) {
+      sum.tokens += one.used.tokens + one.below.tokens - one.settled.tokens
+      sum.nano += one.used.nano + one.below.nano - one.settled.nano
+      sum.output += one.output + one.below.output - one.settled.output
+    }
+    return sum
+  }
+
+  reserved(p: Spender): Sum & { output: number } {
+    const sum = { tokens: 0, nano: 0, output: 0 }
+    for (const { input, grant, inNano, outNano } of this.paid(p).flatMap((one) => one.open)) {
+      sum.tokens += input + grant
+      sum.output += grant
+      sum.nano += input * inNano + grant * outNano
+    }
+    return sum
+  }
+
+  /** How long an answer it may have; null: it may not be asked. */
+  grant(p: Spender, ask: Asked): number | null {
+    const rooms = this.accounts(p).flatMap((account) => this.#rooms(account, ask))
+    const grant = Math.min(ask.answer, ...rooms)
+    return rooms.some((room) => room <= -1) || grant < Math.min(LEAST, ask.answer) ? null : grant
+  }
+
+  #rooms(account: Spender, { input, inNano, outNano, priced }: Asked): number[] {
+    const { budgetTokens, nano, maxOutputTokens, refuse } = account.limits
+    const used = this.used(account)
+    const reserved = this.reserved(account)
+    const rooms: number[] = []
+    if (budgetTokens !== undefined) rooms.push(used.tokens >= budgetTokens ? -1 : budgetTokens - used.tokens - reserved.tokens - input)
+    if (maxOutputTokens !== undefined) rooms.push(used.output >= maxOutputTokens ? -1 : maxOutputTokens - used.output - reserved.output)
+    if (nano === undefined) return rooms
+    if (used.nano >= nano || (!priced && refuse)) return [...rooms, -1]
+    return priced ? [...rooms, Math.floor((nano - used.nano - reserved.nano - input * inNano) / outNano)] : rooms
+  }
+
+  charge(p: Spender, call: Call, used: { input: number; output: number; estimated: boolean }): void {
+    p.open = p.open.filter((one) => one !== call)
+    p.used.tokens += used.input + used.output
+    p.output += used.output
+    p.estimated ||= used.estimated
+    p.unpriced ||= !call.priced
+    if (call.priced) p.used.nano += used.input * call.inNano + used.output * call.outNano
+  }
+
+  /** Nobody has seen how its calls ended. */
+  cutOff(p: Spender): void {
+    for (const call of [...p.open]) this.charge(p, call, { input: call.input, output: 0, estimated: true })
+  }
+
+  /** It ends: its calls are charged, all below is settled with it, and it with its payer, who pays for them from now on. */
+  end(p: Spender): void {
+    this.cutOff(p)
+    const payer = this.payerOf(p)
+    for (const one of this.paid(p).toReversed()) this.#settle(one)
+    if (payer) for (const one of this.#inTable()) if (one.payer === p.uuid) one.payer = payer.uuid
+    p.state = p.attached ? 'zombie' : 'dead'
+    if (!p.attached) this.#table.delete(p)
+  }
+
+  #settle(p: Spender): void {
+    const payer = this.payerOf(p)
+    if (!payer) return
+    const whole = { tokens: p.used.tokens + p.below.tokens, nano: p.used.nano + p.below.nano, output: p.output + p.below.output }
+    for (const key of ['tokens', 'nano', 'output'] as const) payer.below[key] += whole[key] - p.settled[key]
+    p.settled = whole
+  }
+
+  /** With what its open calls may take. */
+  #both(p: Spender): Sum {
+    const [used, reserved] = [this.used(p), this.reserved(p)]
+    return { tokens: used.tokens + reserved.tokens, nano: used.nano + reserved.nano }
+  }
+
+  /** A new incarnation: its spawner pays, or who paid last; and it pays again for whom it spawned. What they used meanwhile joins. */
+  resume(p: Spender): void {
+    const before = new Map(this.living().map((one) => [one.uuid, this.#both(one)]))
+    Object.assign(p, { state: 'up', attached: true })
+    this.#table.add(p)
+    const payer = [p.spawner, p.payer].find((uuid) => uuid !== null && this.all.get(uuid)?.state === 'up')
+    if (payer) p.payer = payer
+    for (const one of this.living()) if (one.spawner === p.uuid) one.payer = p.uuid
+    for (const one of this.living()) {
+      const now = this.#both(one)
+      const was = before.get(one.uuid) ?? { tokens: 0, nano: 0 }
+      one.joined.tokens += now.tokens - was.tokens
+      one.joined.nano += now.nano - was.nano
+    }
+  }
+}
