@@ -6,6 +6,7 @@ import { askForCall, spentMore } from './budgets.ts'
 import { begun } from './calls.ts'
 import { hold } from './holding.ts'
 import { areRanges } from './ranges.ts'
+import { holdByRate } from './rate-limits.ts'
 import { terminate } from './release.ts'
 import { isEnding } from './status.ts'
 import type { Ack, Permit, Report } from './reports.ts'
@@ -36,10 +37,11 @@ export function compactionStarted(work: Work, process: Process, report: ReportOf
   return begun(work, process, permit)
 }
 
-export function compactionFailed(work: Work, process: Process, report: ReportOf<'compaction.failed'>): Ack {
+export function compactionFailed(work: Work, process: Process, { resumeAt, ...report }: ReportOf<'compaction.failed'>): Ack {
   if (process.context?.compacting !== true || process.progress.wholeStep !== report.step) return 'late'
   work.emit(process.uuid, report)
   spentMore(work, process.uuid)
+  if (resumeAt !== undefined) return holdByRate(work, work.need(process.uuid), resumeAt)
   return report.retryInMs === null ? full(work, process, `it could not be compacted: ${report.error}`) : 'ok'
 }
 

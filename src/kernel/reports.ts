@@ -12,7 +12,7 @@ export interface AskedCall {
   readonly effect: ToolEffect
 }
 
-/** `resumeAt` (of `model.failed`, `turn.ended` and `exited`): a rate limit was met that is over then, in wall ms; the process is suspended until it is resumed. */
+/** `resumeAt` (of `model.failed`, `compaction.failed`, `turn.ended` and `exited`): a rate limit was met that is over then, in wall ms; the process is suspended until it is resumed. */
 export type Report =
   /** the driver runs; for programs of the operating system with their handle; `window` is what the model's context holds, in tokens */
   | { readonly type: 'up'; readonly handle?: OsHandle; readonly sessionId?: string; readonly window?: number | null }
@@ -24,7 +24,7 @@ export type Report =
   /** asks to begin a call that sums the context up, between two steps; answered as `model.started` is */
   | { readonly type: 'compaction.started'; readonly step: number; readonly attempt: number; readonly model: string; readonly ask?: CallAsk }
   /** without a `retryInMs` the process is suspended: answered `held` */
-  | { readonly type: 'compaction.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly usage?: CallUsage }
+  | { readonly type: 'compaction.failed'; readonly step: number; readonly attempt: number; readonly error: string; readonly status: number | null; readonly retryInMs: number | null; readonly usage?: CallUsage; readonly resumeAt?: number }
   | { readonly type: 'context.compacted'; readonly step: number; readonly summary: string; readonly ranges: readonly Range[]; readonly before: number; readonly after: number; readonly usage: CallUsage; readonly durationMs: number }
   /** of an agent of others: asks to begin a call through the gateway, answered as `model.started` is; several may be open */
   | { readonly type: 'call.started'; readonly call: string; readonly model: string; readonly provider: string; readonly ask: CallAsk }

@@ -83,7 +83,7 @@ export class TestKernel implements KernelPort {
     this.#tell()
   }
 
-  #failed({ resumeAt, ...body }: Extract<Report, { type: 'model.failed' }>): Ack {
+  #failed({ resumeAt, ...body }: Extract<Report, { type: 'model.failed' | 'compaction.failed' }>): Ack {
     this.emit(body)
     if (resumeAt === undefined) return 'ok'
     this.hold()
@@ -197,6 +197,7 @@ export class TestKernel implements KernelPort {
       case 'model.failed': return this.#failed(report)
       case 'compaction.started': return this.#compact(report)
       case 'compaction.failed':
+        if (report.resumeAt !== undefined) return this.#failed(report)
         this.emit(report)
         return report.retryInMs === null ? this.#full() : 'ok'
       case 'context.compacted': this.emit(report); return 'ok'

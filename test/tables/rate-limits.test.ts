@@ -45,6 +45,14 @@ describe('a native agent', () => {
     expect(JSON.stringify(made.world.journal.get('a')?.find(({ body }) => body.type === 'model.failed'))).not.toContain('resumeAt')
   })
 
+  test('is held while it sums its context up, too, and is asked again', () => {
+    const made = player('spawn a\nstart a\nreport a up\nreport a model 1\nreport a answer 1 calls=c1\nreport a tool c1\nreport a compacting 1', false)
+    expect(say(made, { type: 'compaction.failed', step: 1, attempt: 1, error: '429', status: 429, retryInMs: null, resumeAt: UNTIL })).toEqual({ type: 'ack', ack: 'held' })
+    expect(holds(made)).toMatchObject([{ reason: 'rate-limit', until: UNTIL }])
+    made.play('.resume a')
+    expect(made.play('report a compacting 1')).toContain('ack go')
+  })
+
   test('does not wake by itself unless that was asked for', () => {
     const made = player(ASKED, false)
     say(made, LIMITED)

@@ -6,7 +6,7 @@ import { backOff } from './back-off.ts'
 import { shorten } from './compact.ts'
 import { CallFailed } from './model.ts'
 import type { Answer, ModelRequest } from './model.ts'
-import { retryDelay } from './retry.ts'
+import { limitEnd, retryDelay } from './retry.ts'
 import { expectedCost } from './cost.ts'
 import { TurnFailed, TurnOver, askToBegin, gate, say } from './work.ts'
 import type { Turn, Work } from './work.ts'
@@ -119,7 +119,7 @@ async function goOver(work: Work, turn: Turn, failed: Failed, tries: Tries): Pro
   const { model, passed } = turn.signal.aborted ? { model: null, passed: [] } : await work.model.succeed(work.context.estimateTokens(0))
   const words = [...passed, ...(model === null ? [] : [`${model} goes on`])].join('; ')
   const note: Report = { type: 'note', text: `${from} failed (${brief(failure.message)}): ${words}` }
-  const resumeAt = model === null && !turn.signal.aborted ? limitEnd(failure) : null
+  const resumeAt = model === null && !turn.signal.aborted ? limitEnd(failure, Date.now()) : null
   if (resumeAt !== null) return waitForLimit(work, turn, { failed, resumeAt }, tries)
   // Said in one go, so that both are there or neither.
   await Promise.all([failedReport(failed, model === null ? null : 0), ...(words === '' ? [] : [note])].map((report) => say(work, report)))
@@ -127,11 +127,6 @@ async function goOver(work: Work, turn: Turn, failed: Failed, tries: Tries): Pro
   if (model === null) throw new TurnFailed(allFailures(tries.failures, from, failure.message, passed))
   tries.failures.push(`${from} (${brief(failure.message)})`, ...passed)
   tries.ofModel = 0
-}
-
-/** Wall ms at which the limit that it met is over; null: it met none, or nobody knows. */
-function limitEnd({ kind, retryAfterMs }: CallFailed): number | null {
-  return kind === 'rate-limit' && retryAfterMs !== null ? Date.now() + retryAfterMs : null
 }
 
 /** Longer than anybody keeps trying: the process is suspended, and asks again when it goes on. */

@@ -13,7 +13,7 @@ import { catchUp, loadContext } from './load-context.ts'
 import type { Loaded } from './load-context.ts'
 import { CallFailed } from './model.ts'
 import type { Answer } from './model.ts'
-import { retryDelay } from './retry.ts'
+import { limitEnd, retryDelay } from './retry.ts'
 import { expectedCost, overheadBytes } from './cost.ts'
 import { TurnOver, askToBegin, gate, say } from './work.ts'
 import type { Turn, Work } from './work.ts'
@@ -208,5 +208,6 @@ async function nextTry(work: Work, failure: CallFailed, tries: number): Promise<
 
 function failedReport({ step, attempt, failure }: Attempt & { readonly failure: CallFailed }, retryInMs: number | null): Report {
   const { message, usage, status } = failure
-  return { type: 'compaction.failed', step, attempt, error: message, status, retryInMs, ...(usage === undefined ? {} : { usage }) }
+  const resumeAt = retryInMs === null ? limitEnd(failure, Date.now()) : null
+  return { type: 'compaction.failed', step, attempt, error: message, status, retryInMs, ...(usage === undefined ? {} : { usage }), ...(resumeAt === null ? {} : { resumeAt }) }
 }

@@ -26,6 +26,11 @@ export function retryDelay(policy: RetryPolicy, attempt: number, failure: CallFa
   return Math.round(random() * Math.min(policy.capMs, policy.baseMs * 2 ** (attempt - 1)))
 }
 
+/** Wall ms at which the limit that was met is over; null: none was, or nobody knows. */
+export function limitEnd({ kind, retryAfterMs: afterMs }: CallFailed, nowMs: number): number | null {
+  return kind === 'rate-limit' && afterMs !== null ? nowMs + afterMs : null
+}
+
 /** What `retry-after-ms` (ms) or `retry-after` (seconds, or an HTTP date) ask for; null if neither can be read. Names are lower case. */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | null {
   const ms = readNumber(headers['retry-after-ms'])
