@@ -144,9 +144,9 @@ export const USER_FORMAT: Format<UserFile> = {
     if (key === 'liveness') return LIVENESS_KEYS
     if (key === 'notifications') return at === 'webhook' ? WEBHOOK_KEYS : NOTIFICATION_KEYS
     if (key === 'gateway') return GATEWAY_KEYS
+    if (key === 'prices') return PRICE_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
-    if (key === 'prices') return PRICE_KEYS
 }
 const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: (path) => supervisorKeys(path) ?? Object.keys(projectKeys) }
 
