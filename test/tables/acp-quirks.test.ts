@@ -27,3 +27,10 @@ test('tokens of the last call stand for all calls of the turn, as an estimate', 
   expect(new Costs(0).tokens(told, 3)).toEqual({ inputTokens: 300, outputTokens: 21, cacheReadTokens: 6, cacheWriteTokens: 3, costUsd: null, estimated: true })
   expect(new Costs(0).tokens(told, 1)).toEqual({ inputTokens: 100, outputTokens: 7, cacheReadTokens: 2, cacheWriteTokens: 1, costUsd: null })
 })
+
+test('a session\'s cost that falls was counted anew, unless the gateway had counted it before', () => {
+  const own = new Costs(2)
+  expect([own.delta(2.5), own.delta(0.25), own.delta(0.5)]).toEqual([0.5, 0.25, 0.25])
+  const metered = new Costs(2, true)
+  expect([metered.delta(1.75), metered.delta(2), metered.delta(0.5)]).toEqual([0, 0.25, 0.5])
+})

@@ -225,6 +225,18 @@ describe('the meter', () => {
     const charged = await chargedBefore({ history: async (after, limit) => facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, 2)) })
     expect([...charged]).toEqual([['one', { ...usage(10) }], ['two', { ...usage(25), outputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 6 }]])
   })
+
+  test('what the gateway has counted is in the total that the agent tells when it calls its model itself again', async () => {
+    const scribe = new Scribe()
+    const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.5 })
+    const finished = (call: string, tokens: number) => ({ type: 'call.finished' as const, call, usage: usage(tokens), status: 200 })
+    const { facts } = scribe.spawn(uuidOf(1), undefined, finished('1-1', 10), { type: 'process.handle', handle: null, sessionId: 'one' }, finished('1-2', 20))
+    const charged = await chargedBefore({ history: async (after) => facts.filter(({ seq }) => seq > after) })
+    expect([...charged]).toEqual([['one', { ...usage(30), outputTokens: 2, costUsd: 1 }]])
+    const meter = meterWith({ charged })
+    meter.begin('one')
+    expect(await charge(meter, used(35, { span: 'session', costUsd: 1.5 }))).toEqual(['5/0/0/0 $0.5'])
+  })
 })
 
 test('a limit that was met counts until the agent goes on', async () => {

@@ -58,7 +58,7 @@ export class Hearing {
 
   constructor(parts: HearingParts) {
     this.#parts = parts
-    this.#costs = new Costs(parts.past.chargedUsd)
+    this.#costs = new Costs(parts.past.chargedUsd, parts.past.wasMetered)
     this.steps = new Steps({ step: parts.past.step, model: () => this.#model, tell: (report) => parts.saying.tell(report), live: parts.live, late: (text) => this.#besides(text), terminal: parts.terminal })
   }
 

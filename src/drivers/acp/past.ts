@@ -9,8 +9,10 @@ const CUT_OFF = 'Your last turn was cut off. What was running then may or may no
 export interface Past {
   /** the last step that is whole */
   readonly step: number
-  /** the costs that its session told before */
+  /** what its session was charged for before: by what it told, and by the gateway */
   readonly chargedUsd: number
+  /** a part of that was counted by the gateway, which may have seen more than the agent tells */
+  readonly wasMetered: boolean
   /** when its session was begun, wall time in ms; null: it has none */
   readonly sessionAt: number | null
   /** what the agent is told to go on with the last turn: its messages again if it had not begun on them */
@@ -33,6 +35,7 @@ class Reading {
   #step = 0
   #isWhole = true
   #chargedUsd = 0
+  #wasMetered = false
   #sessionId: string | null = null
   #sessionAt: number | null = null
 
@@ -47,11 +50,14 @@ class Reading {
         this.#began = true
         return
       case 'model.finished': this.#isWhole = true; return
-      case 'usage.reported': this.#chargedUsd += body.usage.costUsd ?? 0; return
+      case 'usage.reported': return this.#charged(body.usage.costUsd)
+      case 'call.finished':
+        this.#wasMetered = true
+        return this.#charged(body.usage.costUsd)
       // Its session is a copy, which tells its own costs alone.
-      case 'process.forked': this.#chargedUsd = 0; return
+      case 'process.forked': return this.#anew()
       // It is run again, with a session that begins.
-      case 'process.resumed': if (body.rerun) this.#chargedUsd = 0; return
+      case 'process.resumed': return body.rerun ? this.#anew() : undefined
       default: return
     }
   }
@@ -60,9 +66,19 @@ class Reading {
     return {
       step: this.#isWhole ? this.#step : this.#step - 1,
       chargedUsd: this.#chargedUsd,
+      wasMetered: this.#wasMetered,
       sessionAt: this.#sessionAt,
       goOn: this.#began || this.#messages.length === 0 ? CUT_OFF : this.#messages.join('\n\n'),
     }
+  }
+
+  #charged(costUsd: number | null): void {
+    this.#chargedUsd += costUsd ?? 0
+  }
+
+  #anew(): void {
+    this.#chargedUsd = 0
+    this.#wasMetered = false
   }
 
   #inSession(id: string | undefined, at: number): void {

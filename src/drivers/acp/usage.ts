@@ -8,23 +8,28 @@ export const NO_USAGE: CallUsage = { inputTokens: 0, outputTokens: 0, cacheReadT
 export class Costs {
   #total: number
   #isTold = false
+  #isMetered: boolean
 
-  /** `charged`: what this session has cost before, as it was recorded */
-  constructor(charged: number) {
+  /** `charged`: what this session has cost before, as it was recorded; `wasMetered`: a part of that by another's count than its own */
+  constructor(charged: number, wasMetered = false) {
     this.#total = charged
+    this.#isMetered = wasMetered
   }
 
   /** The total of a session that was only just opened again: nothing of it is new. */
   opened(total: number): void {
     this.#isTold = true
+    this.#isMetered = false
     this.#total = total
   }
 
-  /** What is new in a total. One that fell was counted anew from nothing. */
+  /** What is new in a total. One that fell was counted anew from nothing, unless it is compared with another's count. */
   delta(total: number): number {
     this.#isTold = true
-    const delta = total >= this.#total ? total - this.#total : total
+    const fell = this.#isMetered ? 0 : total
+    const delta = total >= this.#total ? total - this.#total : fell
     this.#total = total
+    this.#isMetered = false
     return delta
   }
 

@@ -92,7 +92,7 @@ export async function chargedBefore({ history }: Pick<Launch, 'history'>): Promi
   for (let page = await history(after, PAGE_FACTS); page.length > 0; page = await history(after, PAGE_FACTS)) {
     for (const fact of page) {
       if (fact.body.type === 'process.forked') forkOf = fact.body.state.sessionId
-      if (fact.body.type === 'process.handle') session = fact.body.sessionId ?? session
+      if (fact.body.type === 'process.handle') session = named(charged, session, fact.body.sessionId)
       if (forkOf !== null) inherit(charged, session, forkOf)
       const usage = usageOf(fact)
       if (usage !== null) charged.set(session, plus(charged.get(session) ?? NOTHING, { ...usage, costUsd: usage.costUsd ?? 0 }))
@@ -102,6 +102,16 @@ export async function chargedBefore({ history }: Pick<Launch, 'history'>): Promi
   return charged
 }
 
+/** What a call through the gateway was charged for is in the session's total, too. */
 function usageOf({ body }: StoredFact): CallUsage | null {
-  return body.type === 'model.finished' || body.type === 'usage.reported' ? body.usage : null
+  return body.type === 'model.finished' || body.type === 'usage.reported' || body.type === 'call.finished' ? body.usage : null
+}
+
+/** What was charged before the session had a name is its. */
+function named(charged: Map<string, Charge>, session: string, id: string | undefined): string {
+  const before = charged.get('')
+  if (session !== '' || id === undefined || before === undefined) return id ?? session
+  charged.delete('')
+  charged.set(id, before)
+  return id
 }
