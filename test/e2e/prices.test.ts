@@ -3,6 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCli } from '../support/cli.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { modelServer } from '../support/model-server.ts'
 import type { UsageReportView } from '../../src/api/usage-views.ts'
@@ -22,6 +23,9 @@ test('a native agent, before and after the file was changed', async () => {
   expect((await run()).usage).toMatchObject({ costUsd: 0, unpriced: true })
   const { rows } = await daemon.client.get<UsageReportView>('/v1/usage', { by: 'model' })
   expect(rows).toMatchObject([{ key: 'work/own-1', processes: 2, costUsd: 0.004, unpriced: true }])
+  const { stdout, stderr } = await runCli(daemon.home, ['usage', '--by', 'model'])
+  expect(stdout).toMatch(/^work\/own-1 .* \$0\.0040\+\nTOTAL .* \$0\.0040\+$/m)
+  expect(stderr).toContain('the price of some calls is not known')
 })
 
 test('an agent that others wrote, which says tokens alone', async () => {
