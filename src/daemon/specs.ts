@@ -146,10 +146,12 @@ export class Specs {
   }
 }
 
+const OF_SUPERVISORS: ReadonlySet<string> = new Set<keyof SpawnBody>(['supervisor', 'name', 'cwd', 'env', 'parent', 'childId', 'restart', 'limits'])
+
 /** There is no program, so that all of what programs and agents have is refused; its limits are those of all its children together. */
 function supervisorSpec(body: SpawnBody): Own {
-  const { supervisor, name, cwd, env, parent, childId, restart, limits = {}, ...rest } = body
-  const wrong = Object.entries(rest).filter(([, value]) => value !== undefined).map(([key]) => key)
+  const { supervisor, limits = {} } = body
+  const wrong = Object.entries(body).filter(([key, value]) => value !== undefined && !OF_SUPERVISORS.has(key)).map(([key]) => key)
   if (wrong.length > 0) throw new KernelError('INVALID', `a supervisor has no ${wrong.join(', ')}: its children have`)
   if (typeof supervisor !== 'object') throw new KernelError('INTERNAL', 'a supervisor is known by now')
   const { children: _, ...asked } = supervisor

@@ -3,6 +3,7 @@
 // Owns where a fork may begin, and what of its origin it goes on with. The origin is never changed.
 // Tests: test/tables/forking.test.ts, test/properties/forking.test.ts.
 import { isExternal, isPlainCommand } from './capabilities.ts'
+import { unkept } from './children.ts'
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
 import { checkReviver, checkSpawner, permitted } from './permitting.ts'
@@ -10,7 +11,6 @@ import { upTo } from './ranges.ts'
 import { isOfSignal } from './signals.ts'
 import { checkName, checkRoom, enqueue } from './spawning.ts'
 import { isLiving } from './status.ts'
-import { unkept } from './supervising.ts'
 import type { CheckpointState, Fact, ForkState, Origin } from './facts.ts'
 import type { InputOf } from './inputs.ts'
 import type { Checkpoint, ContextState } from './ranges.ts'

@@ -1,13 +1,13 @@
 // Pausing and waking one process: what a hold and its removal mean for the driver and for the family.
 // Owns when a turn begins (`settle`), which is the only place that starts one. Test: test/tables/pausing.test.ts.
 import { CAPABILITIES, isExternal } from './capabilities.ts'
+import { forgive, isSupervisor } from './children.ts'
 import { COMPLETED } from './exit.ts'
 import { hasNothingToDrain, tellAncestors } from './holding.ts'
 import { noRoomFor } from './limits.ts'
 import { reach } from './reaching.ts'
 import { terminate } from './release.ts'
 import { isLiving } from './status.ts'
-import { advance, forgive } from './supervising.ts'
 import { livingAncestors } from './tree.ts'
 import type { PendingSignal } from './signals.ts'
 import type { PendingAsk } from './asking.ts'
@@ -58,7 +58,7 @@ function wake(work: Work, process: Process, by: Sender, asks: Process['asks'] = 
   work.effect({ type: 'driver.unpause', uuid: process.uuid, pid: process.pid })
   tellAnswers(work, process, asks)
   settle(work, process.uuid)
-  advance(work, process.uuid)
+  if (isSupervisor(process)) work.news.push({ type: 'woken', uuid: process.uuid })
 }
 
 /** What a person answered while it was held. */

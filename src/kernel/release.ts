@@ -2,10 +2,10 @@
 // Owns the order; `terminate` does the first half with the exit, `reap` the second when the driver has ended.
 // 0 orphans · 1 cancel · 2 await · 3 channel · 4 context · 5 zombie → dead · 6 the row leaves the live table.
 // Test: test/tables/release.test.ts.
+import { pausesToKeep } from './children.ts'
 import { closeReserved } from './closing.ts'
 import { orphan, settleUp } from './payers.ts'
 import { isLiving } from './status.ts'
-import { afterEnd, pausesToKeep } from './supervising.ts'
 import type { ReleaseAction } from './effects.ts'
 import type { ExitStatus, Process } from './types.ts'
 import type { Work } from './work.ts'
@@ -36,7 +36,7 @@ export function reap(work: Work, process: Process): void {
   act(work, process, 'channel', 'context')
   work.emit(process.uuid, { type: 'process.reaped', ...settleUp(work, process.uuid) })
   act(work, process, 'remove')
-  afterEnd(work, process.uuid)
+  work.news.push({ type: 'ended', uuid: process.uuid })
 }
 
 function tellParent(work: Work, process: Process, exit: ExitStatus): void {

@@ -2,6 +2,7 @@
 // Owns delivery; dispositions come from signals.ts. Every delivery is a fact with its sender, origin and root,
 // and the wish is durable before anything acts on it. Test: test/tables/signalling.test.ts.
 import { CAPABILITIES } from './capabilities.ts'
+import { hasChildren, isSupervisor } from './children.ts'
 import { KernelError } from './errors.ts'
 import { signalExit } from './exit.ts'
 import { mayRelease } from './holds.ts'
@@ -12,7 +13,6 @@ import { terminate } from './release.ts'
 import { beginHeld, enqueue, isQueueFull } from './spawning.ts'
 import { DEFER_MS, SIGNALS, disposition, messageOf } from './signals.ts'
 import { isLiving } from './status.ts'
-import { hasChildren, isSupervisor, stopsChildren } from './supervising.ts'
 import { livingChildren, livingSubtree } from './tree.ts'
 import { KILL_GRACE_MS, cutShort, wrapUp } from './wrapping-up.ts'
 import type { InputOf } from './inputs.ts'
@@ -179,7 +179,10 @@ function stop(work: Work, process: Process, { signal: name, by }: Delivery, grac
   if (!life.stopping) {
     work.emit(uuid, { type: 'process.stopping', stopping: { signal: name, by, at: work.now.wall, graceMs, exit } })
   } else cutShort(work, process)
-  if (stopsChildren(work, process, name, graceMs)) return
+  if (hasChildren(work, process)) {
+    work.news.push({ type: 'stopping', uuid, signal: name })
+    return
+  }
   const ladder = suspended ? 'SIGKILL' : (name as 'SIGTERM' | 'SIGKILL' | 'SIGINT')
   work.effect({ type: 'driver.stop', uuid, pid, signal: ladder, graceMs: suspended ? 0 : graceMs })
 }

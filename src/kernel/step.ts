@@ -5,6 +5,7 @@
 import { answer } from './asking.ts'
 import { boot } from './booting.ts'
 import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
+import { hasChildren } from './children.ts'
 import { freezeAt, timeoutAt } from './deadline.ts'
 import { checkpointState, fork } from './forking.ts'
 import { KernelError } from './errors.ts'
@@ -26,7 +27,7 @@ import { resume } from './resuming.ts'
 import { deliverPending, handle, mask, signal } from './signalling.ts'
 import { beginHeld, enqueue, spawn, start } from './spawning.ts'
 import { isLiving } from './status.ts'
-import { removeChild, stopsChildren } from './supervising.ts'
+import { heed, removeChild } from './supervising.ts'
 import { Work } from './work.ts'
 import { endWrapUp } from './wrapping-up.ts'
 import type { Input, InputOf } from './inputs.ts'
@@ -38,6 +39,7 @@ export function step(view: View, input: Input): Decision {
   const work = new Work(view, input.now)
   try {
     decide(work, input)
+    heed(work)
     return work.decision()
   } catch (error) {
     if (!(error instanceof KernelError)) throw error
@@ -184,7 +186,10 @@ function stopByTimeout(work: Work, process: Process): void {
   if (life.state !== 'running' || !life.attached) return terminate(work, process, TIMED_OUT)
   const graceMs = Math.max(TIMEOUT_GRACE_MS, process.spec.graceMs ?? 0)
   work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: work.now.wall, graceMs, exit: TIMED_OUT } })
-  if (stopsChildren(work, process, 'SIGTERM', graceMs)) return
+  if (hasChildren(work, process)) {
+    work.news.push({ type: 'stopping', uuid, signal: 'SIGTERM' })
+    return
+  }
   work.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
 }
 

@@ -4,66 +4,48 @@
 // Tests: test/tables/supervising.test.ts, test/simulation/supervision.test.ts.
 import { others } from '../supervise/strategies.ts'
 import { comesBack, verdict } from '../supervise/verdict.ts'
+import { isSupervisor, placeOf, rowsOf, type Place } from './children.ts'
 import { KernelError } from './errors.ts'
-import { continueObstacle } from './modes.ts'
 import { terminate } from './release.ts'
 import { again, againHeld, chanceOf, letBegin, restartAlone } from './restarting.ts'
 import { deliver } from './signalling.ts'
 import { isLiving, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
-import type { ExitStatus, Hold, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
-import type { Intensity, SupervisedChild } from './supervision.ts'
+import type { ExitStatus, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
+import type { Intensity } from './supervision.ts'
 import type { Verdict } from '../supervise/verdict.ts'
 import type { Work } from './work.ts'
 
-/** children of one supervisor */
-const MAX_CHILDREN = 1_000
 /** What a child has to clean up when its supervisor stops it. */
 const STOP_GRACE_MS = 10_000
 
-interface Place {
-  readonly supervisor: Process
-  readonly child: SupervisedChild
-}
-
-export function isSupervisor({ spec }: Pick<Process, 'spec'>): boolean {
-  return spec.driver === 'supervisor'
-}
-
-/** Its supervisor, if that lives and knows it. */
-function placeOf(work: Work, { uuid, parentUuid }: Process): Place | null {
-  const supervisor = parentUuid === null ? undefined : work.get(parentUuid)
-  if (!supervisor || !isSupervisor(supervisor) || !isLiving(supervisor)) return null
-  const child = supervisor.supervision?.children.find((known) => known.uuid === uuid)
-  return child ? { supervisor, child } : null
+/** What this decision has done that supervisors and policies must hear of; what they do about it may be more of it. */
+export function heed(work: Work): void {
+  for (let news = work.news.shift(); news; news = work.news.shift()) {
+    switch (news.type) {
+      case 'ended': afterEnd(work, news.uuid); break
+      case 'begun': tend(work, news.uuid, news.kin); break
+      case 'woken': advance(work, news.uuid); break
+      case 'stopping': stopFamily(work, news.uuid, news.signal); break
+    }
+  }
 }
 
 /** An incarnation is released: whoever keeps it decides what becomes of it. */
-export function afterEnd(work: Work, uuid: Uuid): void {
+function afterEnd(work: Work, uuid: Uuid): void {
   const process = work.need(uuid)
-  if (process.life.state !== 'dead') return
+  const { life, spec } = process
   const place = placeOf(work, process)
-  const { exit } = process.life
-  // It comes back by itself, suspended, and has not failed.
-  if (exit.resumeAt !== undefined && continueObstacle(process) === null) return
-  if (place) childEnded(work, place, process, exit)
-  else if (process.spec.childId === undefined || isSupervisor(process)) restartAlone(work, process, exit)
+  if (life.state === 'dead' && place) childEnded(work, place, process, life.exit)
+  else if (life.state === 'dead' && (spec.childId === undefined || isSupervisor(process))) restartAlone(work, process, life.exit)
+  // It has come back already: it waits in its session for the end of a rate limit.
+  else if (place) goOn(work, place.supervisor.uuid)
 }
 
-/** Somebody will let it begin: its own policy, or a supervisor that lives. */
-export function isKept(work: Work, process: Process): boolean {
-  return process.spec.childId === undefined || placeOf(work, process) !== null
-}
-
-/** It has a policy, or is kept: another incarnation may follow. */
-export function mayComeBack({ spec }: Process): boolean {
-  return spec.restart !== undefined || spec.childId !== undefined || spec.driver === 'supervisor'
-}
-
-/** What was paused when it ended is paused in its next incarnation, too; an orderly stop's own hold is over with its daemon. */
-export function pausesToKeep(process: Process): readonly Hold[] {
-  if (process.life.state !== 'running' || !mayComeBack(process)) return []
-  return process.life.holds.filter(({ reason }) => reason !== 'daemon-shutdown')
+/** One child less to wait for. */
+function goOn(work: Work, uuid: Uuid): void {
+  stopNext(work, uuid)
+  advance(work, uuid)
 }
 
 function childEnded(work: Work, place: Place, process: Process, exit: ExitStatus): void {
@@ -154,13 +136,8 @@ function isAsked({ life, signals }: Process): boolean {
   return life.state === 'zombie' || (life.state === 'running' && life.stopping !== null) || signals.pending.some(({ signal }) => signal === 'SIGTERM')
 }
 
-function rowsOf(work: Work, ids: readonly string[] | null, { supervision }: Process): Process[] {
-  const known = (supervision?.children ?? []).filter(({ id }) => ids === null || ids.includes(id))
-  return known.flatMap(({ uuid }) => work.get(uuid) ?? [])
-}
-
 /** What is next: a group goes on being stopped, or, with nobody left to wait for, all that wait may begin. */
-export function advance(work: Work, uuid: Uuid): void {
+function advance(work: Work, uuid: Uuid): void {
   const supervisor = work.need(uuid)
   if (!isSupervisor(supervisor) || !runs(supervisor)) return
   const group = supervisor.supervision?.group
@@ -180,23 +157,14 @@ function stopChild(work: Work, supervisor: Process, { uuid }: Process, signal: S
   deliver(work, uuid, { signal, by: byOf(supervisor), root: null, graceMs, freeze: false })
 }
 
-export function hasChildren(work: Work, supervisor: Process): boolean {
-  return isSupervisor(supervisor) && rowsOf(work, null, supervisor).length > 0
+/** A supervisor's children end before it does, the last one first; by SIGKILL all at once. */
+function stopFamily(work: Work, uuid: Uuid, signal: Signal): void {
+  const supervisor = work.need(uuid)
+  if (signal === 'SIGKILL') for (const child of rowsOf(work, null, supervisor).toReversed()) if (isLiving(child)) stopChild(work, supervisor, child, 'SIGKILL', 0)
+  stopNext(work, uuid)
 }
 
-/** A supervisor's children end before it does, the last one first; by SIGKILL all at once. False: it has none that live. */
-export function stopsChildren(work: Work, supervisor: Process, signal: Signal, graceMs: number): boolean {
-  if (!isSupervisor(supervisor)) return false
-  const left = rowsOf(work, null, supervisor)
-  if (signal === 'SIGKILL') for (const child of left.toReversed()) if (isLiving(child)) stopChild(work, supervisor, child, 'SIGKILL', 0)
-  if (signal !== 'SIGKILL' && !left.some(isAsked)) {
-    const last = left.findLast(isLiving)
-    if (last) stopChild(work, supervisor, last, 'SIGTERM', graceMs)
-  }
-  return left.length > 0
-}
-
-/** One child less to wait for. */
+/** The next child is stopped; when none is left the supervisor itself. */
 function stopNext(work: Work, uuid: Uuid): void {
   const supervisor = work.need(uuid)
   const { life, pid } = supervisor
@@ -211,7 +179,7 @@ function stopNext(work: Work, uuid: Uuid): void {
 }
 
 /** It begins, or goes on after its daemon's end: it finds its children by their ids. `kin` are the rows of those that have ended. */
-export function tend(work: Work, uuid: Uuid, kin: readonly Process[]): void {
+function tend(work: Work, uuid: Uuid, kin: readonly Process[]): void {
   const supervisor = work.need(uuid)
   if (!isSupervisor(supervisor)) return
   for (const child of supervisor.supervision?.children ?? []) {
@@ -250,32 +218,6 @@ function bringBack(work: Work, { supervisor, child }: Place, dead: Process | und
 function placeTaken(work: Work, { name }: ProcessSpec): string | null {
   if (work.active >= work.maxProcesses) return `${work.active} processes run, and ${work.maxProcesses} may`
   return name !== null && work.named(name) !== undefined ? `another process is called "${name}"` : null
-}
-
-/** Before a spawn. Errors: INVALID, CONFLICT, RESOURCE_EXHAUSTED. */
-export function checkChild(work: Work, parent: Process | undefined, { childId }: ProcessSpec): void {
-  const children = parent && isSupervisor(parent) ? (parent.supervision?.children ?? []) : null
-  if (children === null) {
-    if (childId !== undefined) throw new KernelError('INVALID', `only a supervisor has children with ids, and ${parent ? `process ${parent.pid}` : 'PID 0'} is none`)
-    return
-  }
-  if (childId === undefined) throw new KernelError('INVALID', 'a child of a supervisor needs an id among its children')
-  const known = children.find(({ id }) => id === childId)
-  if (known && work.get(known.uuid)) throw new KernelError('CONFLICT', `the supervisor has a child "${childId}"`, { uuid: known.uuid })
-  if (!known && children.length >= MAX_CHILDREN) throw new KernelError('RESOURCE_EXHAUSTED', `a supervisor has at most ${MAX_CHILDREN} children`)
-}
-
-/** A child is known from now on; of one that is known already, what it was restarted for is forgiven. */
-export function noteChild(work: Work, { uuid, parentUuid, spec }: Process): void {
-  const supervisor = parentUuid === null ? undefined : work.get(parentUuid)
-  if (spec.childId === undefined || !supervisor || !isSupervisor(supervisor) || !isLiving(supervisor)) return
-  const { type = 'transient', onComplete } = spec.restart ?? {}
-  work.emit(supervisor.uuid, { type: 'supervisor.added', id: spec.childId, child: uuid, restart: type, ...(onComplete === undefined ? {} : { onComplete }) })
-}
-
-/** A person, or whoever asks in their name, begins it again: it has another chance. */
-export function forgive(work: Work, process: Process): void {
-  if (placeOf(work, process)?.child.restarts) noteChild(work, process)
 }
 
 /** A child is the supervisor's no longer, and is stopped. Errors: NOT_FOUND, INVALID. */

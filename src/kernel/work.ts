@@ -6,7 +6,7 @@ import { fold } from './fold.ts'
 import { Overlay } from './view.ts'
 import type { Effect } from './effects.ts'
 import type { Fact, FactBody } from './facts.ts'
-import type { Now, Pid, Process, Uuid } from './types.ts'
+import type { Now, Pid, Process, Signal, Uuid } from './types.ts'
 import type { View } from './view.ts'
 
 /** What one input did. `processes` are the new values of all that changed. */
@@ -21,10 +21,18 @@ export interface Decision {
   readonly effects: readonly Effect[]
 }
 
+/** A process was released · a supervisor begins, with the rows of its children that have ended · goes on after a pause · is to end. */
+export type News =
+  | { readonly type: 'ended' | 'woken'; readonly uuid: Uuid }
+  | { readonly type: 'begun'; readonly uuid: Uuid; readonly kin: readonly Process[] }
+  | { readonly type: 'stopping'; readonly uuid: Uuid; readonly signal: Signal }
+
 export class Work extends Overlay {
   readonly now: Now
   readonly facts: Fact[] = []
   readonly effects: Effect[] = []
+  /** what supervisors and restart policies must hear of, in order: heeded at the end of the decision */
+  readonly news: News[] = []
   #frozen: Process | null = null
 
   constructor(view: View, now: Now) {

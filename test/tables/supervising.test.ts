@@ -219,8 +219,8 @@ test('a supervisor that is stopped stops its children first; resumed, it finds t
     s.11 process.stopping SIGTERM by user -> 143 SIGTERM from user
     a.4 signal.sent SIGTERM by agent:s: default
     a.5 process.stopping SIGTERM by agent:s -> 143 SIGTERM from agent:s
-      -> driver.stop a#2 SIGTERM 300
       -> done, 1 affected
+      -> driver.stop a#2 SIGTERM 300
       == s stopping
       == a stopping
     > released a
@@ -423,8 +423,8 @@ test('a suspended supervisor restarts nobody; when it goes on, who waited begins
     b.4 signal.sent SIGTERM by agent:s: default
     b.5 process.stopping SIGTERM by agent:s -> 143 SIGTERM from agent:s
       -> driver.unpause s#1
-      -> driver.stop b#3 SIGTERM 10000
       -> done, 1 affected
+      -> driver.stop b#3 SIGTERM 10000
       == s ready
       == b stopping
     "
@@ -544,8 +544,8 @@ test('the whole subtree is killed by a person: nobody comes back', () => {
     s.7 process.stopping SIGKILL by user -> 137 SIGKILL from user
     a.6 signal.sent SIGKILL by agent:s: default
       -> driver.stop a#2 SIGKILL 0
-      -> driver.stop a#2 SIGKILL 0
       -> done, 2 affected
+      -> driver.stop a#2 SIGKILL 0
       == a stopping
       == s stopping
     > released a
