@@ -77,10 +77,10 @@ export class Sampler {
     this.#arm()
   }
 
-  /** What was not told of one that ends, or is about to. */
+  /** What was not told of one that ends, or is about to: a hundred may end at once, so that nobody is looked for. */
   last({ uuid, pid }: Pick<Process, 'uuid' | 'pid'>): MeasuredReport | null {
     const entry = this.#entries.get(uuid)
-    return entry?.pid === pid ? this.#look(entry, () => true) : null
+    return entry?.pid === pid ? this.#look(entry, () => true, 'known') : null
   }
 
   /** Tells what was not told of all that run: for a daemon that stops. */
@@ -127,8 +127,8 @@ export class Sampler {
     if (report) this.#parts.tell(uuid, entry.pid, report)
   }
 
-  #look(entry: Entry, isWorth: (measured: Measured) => boolean): MeasuredReport | null {
-    const now = this.#try(entry, () => entry.containment.measure())
+  #look(entry: Entry, isWorth: (measured: Measured) => boolean, how: 'look' | 'known' = 'look'): MeasuredReport | null {
+    const now = this.#try(entry, () => entry.containment.measure(how))
     if (!now) return null
     entry.peakRssBytes = Math.max(entry.peakRssBytes, now.rssBytes, now.peakRssBytes ?? 0)
     const measured = since(entry, now)

@@ -63,8 +63,8 @@ export interface Containment {
   spawn(request: SpawnRequest): Promise<Program>
   /** PIDs of living members (zombies do not count) */
   members(): Promise<readonly number[]>
-  /** What all its programs have used so far, also those that have ended, and at the end what they had; null if there was none, or nobody tells. */
-  measure(): Metered | null
+  /** What all its programs have used so far, also those that have ended, and at the end what they had; null if there was none, or nobody tells. `known`: as far as that is told without a dear look at who came in meanwhile. */
+  measure(how?: 'look' | 'known'): Metered | null
   /** How much memory its programs may have together, where the system sees to it; null: as much as there is. */
   limitMemory(bytes: number | null): void
   /** resolves with the first program that is started */

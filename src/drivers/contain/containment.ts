@@ -85,9 +85,9 @@ export class OwnedContainment implements Containment {
     return this.#firstStart.promise
   }
 
-  measure(): Metered | null {
+  measure(how: 'look' | 'known' = 'look'): Metered | null {
     if (this.#last !== null || !this.#used) return this.#last
-    const use = this.#cage.measure()
+    const use = this.#cage.measure(how)
     if (use === null) return null
     const outputBytes = [...this.#programs].reduce((sum, program) => sum + program.outputBytes, this.#outputBytes)
     return { ...use, outputBytes }
@@ -120,7 +120,8 @@ export class OwnedContainment implements Containment {
     const result = await climb(this.#rungs(), { signal: 'SIGKILL', graceMs: 0 })
     if (result.outcome === 'survived') return result
     for (const program of this.#programs) program.release()
-    this.#last = this.measure()
+    // Nobody is left to be looked for.
+    this.#last = this.measure('known')
     this.#programs.clear()
     const removed = await until(() => this.#cage.remove(), REMOVE_MS, { ...this.#cage.waiting, watch: () => () => {} })
     if (!removed) return { outcome: 'survived', survivors: this.#cage.members() }

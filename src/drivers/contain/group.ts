@@ -93,8 +93,8 @@ export class GroupCage implements Cage {
     return this.#scan().map((handle) => handle.pid)
   }
 
-  measure(): CageUse | null {
-    return this.#meter.look(this.members(), this.#memoryBytes)
+  measure(how: 'look' | 'known'): CageUse | null {
+    return this.#meter.look(how === 'look' ? this.#scan() : [...this.#known.values()], this.#memoryBytes)
   }
 
   limitMemory(bytes: number | null): void {

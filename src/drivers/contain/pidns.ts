@@ -92,8 +92,9 @@ export class PidnsCage implements Cage {
 
   // A proxy takes over what its program has used when that ends, so it is counted with the members.
   measure(): CageUse | null {
-    const proxies = [...this.#proxies.keys()]
-    return this.#meter.look([...new Set([...proxies, ...this.members()])], this.#memoryBytes)
+    const members = this.#scan()
+    const proxies = [...this.#proxies.values()].filter(({ pid }) => members.every((member) => member.pid !== pid))
+    return this.#meter.look([...proxies, ...members], this.#memoryBytes)
   }
 
   limitMemory(bytes: number | null): void {

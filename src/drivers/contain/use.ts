@@ -3,6 +3,7 @@
 // waited for it, and is kept here if nobody has. Reads only. Test: test/tables/contain-use.test.ts, test/processes/contain-measure.test.ts.
 import { readFileSync } from 'node:fs'
 import { endianness } from 'node:os'
+import type { OsHandle } from '../../kernel/types.ts'
 import { readOrNull } from './proc.ts'
 
 /** One process: the time of its own threads, that of the children it has waited for (with theirs), and what it has in memory. */
@@ -159,9 +160,10 @@ export class MemberMeter {
     this.#cpu.ended(pid, waitedSince())
   }
 
-  look(pids: readonly number[], limitBytes: number | null): CageUse | null {
+  look(handles: readonly OsHandle[], limitBytes: number | null): CageUse | null {
     if (!LINUX) return null
-    const members = usesOf(pids)
+    const started = new Map(handles.map(({ pid, startTime }) => [pid, startTime]))
+    const members = usesOf([...started.keys()]).filter(({ pid, startTime }) => started.get(pid) === startTime)
     return { cpuTimeMs: this.#cpu.count(members), rssBytes: residentIn(members, limitBytes), peakRssBytes: null, outOfMemory: false }
   }
 }
