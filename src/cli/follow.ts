@@ -55,7 +55,7 @@ export async function follow(process: ProcessView, following: Following): Promis
 
 /** The exit code; null if it was left before. */
 async function untilEnd({ uuid, restart }: Pick<ProcessView, 'uuid' | 'restart'>, { reeve, out, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
-  const comesBack = restart !== null && restart.type !== 'temporary'
+  let comesBack = restart !== null && restart.type !== 'temporary'
   let code: number | null = null
   let release: NodeJS.Timeout | undefined
   // What is shown would be taken for the present.
@@ -69,6 +69,8 @@ async function untilEnd({ uuid, restart }: Pick<ProcessView, 'uuid' | 'restart'>
       await view.event(event, fact)
       if (fact?.type === 'process.exited') {
         code = fact.exit.code
+        // A rate limit ended it: it waits in its session.
+        comesBack ||= fact.exit.resumeAt !== undefined
         release = setTimeout(() => leave.abort(), RELEASE_MS)
       }
       if (fact?.type === 'process.resumed') code = null
