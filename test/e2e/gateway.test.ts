@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { runCli } from '../support/cli.ts'
 import { HandClock } from '../support/clock.ts'
 import { testEnv } from '../support/env.ts'
 import { eventually } from '../support/living.ts'
@@ -58,6 +59,7 @@ describe('an agent at the gateway', () => {
     expect(view.lastText).toMatch(/ANTHROPIC_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/anthropic;ANTHROPIC_API_KEY=reeve-[\w-]{43};DEEPSEEK_API_KEY=none;/)
     expect(server.requests.map(({ path, headers }) => [path, headers['x-api-key']])).toEqual([['/v1/messages', SECRET], ['/v1/messages', SECRET]])
     expect(JSON.stringify(await daemon.view(uuid))).not.toContain(SECRET)
+    expect((await runCli(daemon.home, ['inspect', uuid])).stdout).toMatch(/^gateway +on$/m)
   })
 
   test('that is paused in the middle of a turn is held at its next call, frozen, and goes on', async () => {
@@ -134,6 +136,8 @@ describe('whether it is used', () => {
     expect((await daemon.ended(uuid)).lastText).toMatch(/^ANTHROPIC_API_KEY=reeve-/)
     await daemon.resume(uuid, { gateway: 'off', message: 'env ANTHROPIC_API_KEY', env: ownEnv() })
     expect(await daemon.ended(uuid)).toMatchObject({ gateway: { on: false, why: 'as asked for' }, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+    expect((await runCli(daemon.home, ['inspect', uuid])).stdout).toMatch(/^gateway +off \(as asked for\)$/m)
+    expect(await runCli(daemon.home, ['resume', '--gateway', 'maybe', uuid])).toMatchObject({ code: 64, stderr: expect.stringContaining('--gateway maybe: there is auto, on, off') })
     await expect(daemon.play([], { gateway: 'on' })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('has no gateway') })
   })
 

@@ -6,7 +6,7 @@ const PARTS = { host: 'api.example', key: ['x-api-key', 'the key'], bytes: 12, i
 
 test('of a request all go but keys and those of the connection, in their order and spelling', () => {
   const raw = [
-    'Host', '127.0.0.1:1', 'Connection', 'keep-alive, X-Mine', 'X-Mine', '1', 'Authorization', 'Bearer token', 'X-Api-Key', 'token', 'x-goog-api-key', 'token', 'Cookie', 'c', 'Origin', 'http://page',
+    'Host', '127.0.0.1:1', 'Connection', 'keep-alive, X-Mine', 'X-Mine', '1', 'Authorization', 'Bearer token', 'X-Api-Key', 'token', 'x-goog-api-key', 'token', 'api-key', 'token', 'Cookie', 'c', 'Origin', 'http://page',
     'anthropic-version', '2023-06-01', 'anthropic-beta', 'a', 'anthropic-beta', 'b', 'OpenAI-Organization', 'o', 'User-Agent', 'agent/1', 'Accept', 'text/event-stream', 'Accept-Encoding', 'gzip',
     'Content-Type', 'application/json', 'Content-Length', '99', 'Transfer-Encoding', 'chunked', 'TE', 'trailers', 'Upgrade', 'websocket', 'Expect', '100-continue', 'Proxy-Authorization', 'p', 'X-Forwarded-For', 'f',
   ]

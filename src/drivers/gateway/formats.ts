@@ -1,5 +1,5 @@
 // The wire formats that the gateway understands: where a request says its model and the most that it wants back, and where an
-// answer says what was used. One row each. Pure. Test: test/tables/gateway-formats.test.ts.
+// answer says what was used. One row each. Pure. Test: test/tables/gateway-meter.test.ts.
 import type { LanguageModelV4Usage } from '@ai-sdk/provider'
 import { reportedCost, toBuckets } from '../native/usage.ts'
 import type { Buckets } from '../native/usage.ts'

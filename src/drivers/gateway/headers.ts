@@ -4,7 +4,7 @@
 /** They speak of one connection, or of how a body is framed on it. */
 const HOP = new Set(['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'])
 /** Where clients put their key; and what nobody but a browser or a proxy before us would say. */
-const OWN = new Set(['host', 'content-length', 'authorization', 'x-api-key', 'x-goog-api-key', 'cookie', 'origin', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])
+const OWN = new Set(['host', 'content-length', 'authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'origin', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])
 
 type Raw = readonly string[]
 

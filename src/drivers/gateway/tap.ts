@@ -1,5 +1,5 @@
 // The meter beside an answer: unpacks a copy where the answer is packed, so that the client gets its bytes as they are.
-// Test: test/processes/gateway-usage.test.ts.
+// Test: test/processes/gateway-pass.test.ts.
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import type { IncomingMessage } from 'node:http'
