@@ -103,7 +103,7 @@ export type FactBody =
   | { readonly type: 'process.reparented'; readonly parent: Uuid | null; readonly payer?: Uuid; readonly settled?: true }
   | { readonly type: 'process.resumed'; readonly pid: Pid; readonly by: Sender; readonly spec?: ProcessSpec; readonly fromStep: number; readonly rerun?: true; readonly restart?: RestartFact }
   /** of a new incarnation that waits: when it may begin; nothing: it begins now, or its supervisor will say so */
-  | { readonly type: 'restart.due'; readonly at: number | null; readonly dueMono: number | null }
+  | { readonly type: 'restart.due'; readonly startAt: number | null; readonly dueMono: number | null }
   | { readonly type: 'process.rehydrated'; readonly pid: Pid }
   // holds
   | { readonly type: 'process.held'; readonly hold: Hold; readonly mono: number }
@@ -166,7 +166,7 @@ export type FactBody =
   /** a child comes back `delayMs` after the last of the `group` has ended, who are stopped and come back with it */
   | { readonly type: 'supervisor.restarting'; readonly id: string; readonly child: Uuid; readonly cause: string; readonly restarts: Restarts; readonly delayMs: number; readonly group?: readonly string[] }
   /** all of a group have ended, and begin again */
-  | { readonly type: 'supervisor.restarted'; readonly at: number }
+  | { readonly type: 'supervisor.restarted'; readonly startAt: number }
   /** a child would fail again in the same way */
   | { readonly type: 'supervisor.held'; readonly id: string; readonly child: Uuid; readonly cause: string }
   /** a child failed too often: the supervisor stops all, and itself */

@@ -154,7 +154,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'files.failed': (p, b) => ({ ...p, note: brief(`files of step ${b.step} not recorded: ${b.error}`) }),
   'child.spent': (p, { spent }) => ({ ...p, below: addSpent(p.below, spent) }),
   'message.sent': (p) => ({ ...p, usage: { ...p.usage, messagesSent: p.usage.messagesSent + 1 } }),
-  'restart.due': (p, { at, dueMono }) => (p.restart ? { ...p, restart: { ...p.restart, at, dueMono } } : p),
+  'restart.due': (p, { startAt: at, dueMono }) => (p.restart ? { ...p, restart: { ...p.restart, at, dueMono } } : p),
   'supervisor.added': childAdded,
   'supervisor.removed': childRemoved,
   'supervisor.restarting': childRestarting,

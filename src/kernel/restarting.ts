@@ -58,7 +58,7 @@ export function againHeld(work: Work, process: Process, { cause, exit }: { reado
 /** One that waits may begin, so long from now. */
 export function letBegin(work: Work, { uuid, pid }: Process, delayMs: number): void {
   const { wall, mono } = work.now
-  work.emit(uuid, { type: 'restart.due', at: wall + delayMs, dueMono: delayMs === 0 ? null : mono + delayMs })
+  work.emit(uuid, { type: 'restart.due', startAt: wall + delayMs, dueMono: delayMs === 0 ? null : mono + delayMs })
   if (delayMs === 0) work.effect({ type: 'start', uuid, pid })
 }
 
@@ -70,14 +70,14 @@ export function waitsForRestart({ life, restart }: Process): boolean {
 /** Its wait may be over. */
 export function beginIfDue(work: Work, { uuid, pid, restart }: Process): void {
   if (restart === undefined || restart.dueMono === null || restart.dueMono > work.now.mono) return
-  work.emit(uuid, { type: 'restart.due', at: restart.at, dueMono: null })
+  work.emit(uuid, { type: 'restart.due', startAt: restart.at, dueMono: null })
   work.effect({ type: 'start', uuid, pid })
 }
 
 /** A new daemon has another monotonic clock, and the clock on the wall may have jumped: it waits no longer than it could have been told. */
 export function waitOn(work: Work, { uuid, spec, restart }: Process): void {
   if (!restart || restart.at === null) {
-    work.emit(uuid, { type: 'restart.due', at: null, dueMono: null })
+    work.emit(uuid, { type: 'restart.due', startAt: null, dueMono: null })
     return
   }
   const mostMs = (spec.restart?.backoff ?? INTENSITY.backoff).maxMs

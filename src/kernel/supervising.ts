@@ -146,7 +146,7 @@ function advance(work: Work, uuid: Uuid): void {
     if (members.some(isAsked)) return
     const next = members.findLast(mayBeStopped)
     if (next) return stopChild(work, supervisor, next, 'SIGTERM', STOP_GRACE_MS)
-    work.emit(uuid, { type: 'supervisor.restarted', at: work.now.wall + group.delayMs })
+    work.emit(uuid, { type: 'supervisor.restarted', startAt: work.now.wall + group.delayMs })
   }
   for (const child of rowsOf(work, null, supervisor)) {
     if (child.life.state === 'created' && child.restart?.at === null) letBegin(work, child, group?.delayMs ?? 0)

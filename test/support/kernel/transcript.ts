@@ -85,7 +85,7 @@ function detail(body: FactBody, uuid: string): string {
     case 'process.exited': return `${body.exit.code} ${body.exit.reason} (${body.exit.cause})`
     case 'process.reparented': return `to ${body.parent ?? 'PID 0'}${body.payer === undefined ? '' : `, paid by ${body.payer}`}`
     case 'process.resumed': return `#${body.pid} by ${body.by} from step ${body.fromStep}${body.restart ? `: restart ${body.restart.attempt} ${dueText(body.restart)}${body.rerun ? ' anew' : ''} after ${body.restart.cause}` : ''}`
-    case 'restart.due': return dueText(body)
+    case 'restart.due': return dueText({ at: body.startAt, dueMono: body.dueMono })
     case 'supervisor.added': return `${body.id} ${body.child} ${body.restart}`
     case 'supervisor.removed': return `${body.id} ${body.child}`
     case 'supervisor.restarting': return `${body.id}, ${body.restarts.times.length} in the window${body.group ? `, with ${body.group.join(' ')}` : ''}`
