@@ -21,6 +21,9 @@ const MAX_WHY_CHARS = 1000
 const NEXT: Readonly<Record<string, (pid: number) => string>> = {
   budget: (pid) => `\`reeve stop ${pid}\`, then \`reeve resume --budget-usd X ${pid}\` (or --budget-tokens N) lets it go on`,
   'context-full': (pid) => `\`reeve resume ${pid}\` tries again; after \`reeve stop ${pid}\` it can have a --model with more room`,
+  loop: (pid) => `\`reeve resume ${pid}\` lets it go on, with a new count; \`reeve events --tail 20 ${pid}\` has the evidence`,
+  breaker: (pid) => `\`reeve resume ${pid}\` lets it go on, with a new count; \`reeve logs --tail 40 ${pid}\` shows what failed`,
+  'rate-limit': (pid) => `\`reeve resume ${pid}\` goes on then, or tries before; with \`run --wake\` it would by itself`,
   credentials: (pid) => `\`reeve resume ${pid}\` where the key is set lets it go on`,
 }
 
@@ -66,6 +69,7 @@ export class LiveView implements View {
       case 'context.compacted': return this.#say('dim', `context compacted: ${tokens(fact.before)} ${this.#out.arrow} ${tokens(fact.after)} tokens`)
       case 'compaction.failed': return this.#failed({ ...fact, what: 'the context could not be summed up' })
       case 'limit.warned': return this.#say('yellow', `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
+      case 'liveness.changed': return this.#say(fact.word === 'alive' ? 'dim' : 'yellow', `${fact.word === 'alive' ? 'it goes on' : fact.word}${fact.evidence === '' || fact.word === 'alive' ? '' : ` (${fact.evidence})`}`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
       case 'process.waiting': return this.#asks(fact, event.pid)
       case 'process.answered': return this.#say('dim', `answered: ${fact.option ?? fact.text} (by ${fact.by})`)
@@ -83,7 +87,7 @@ export class LiveView implements View {
 
   async #held({ hold }: Fact<'process.held'>, pid: number): Promise<void> {
     await this.#say('yellow', `${this.#out.pauseMark} ${held(hold)}`)
-    const next = NEXT[hold.reason]?.(pid)
+    const next = hold.wake === true ? undefined : NEXT[hold.reason]?.(pid)
     if (next !== undefined) await this.#say('dim', next)
   }
 
