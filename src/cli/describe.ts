@@ -22,9 +22,30 @@ export function hasEnded(view: Pick<ProcessView, 'state'>): boolean {
   return view.state === 'dead' || view.state === 'zombie'
 }
 
-/** `suspended by user`, `suspended: budget by system`. */
-export function held({ reason, by }: { readonly reason: string; readonly by: string }): string {
-  return oneLine(reason === 'user' ? `suspended by ${by}` : `suspended: ${reason} by ${by}`)
+interface Held {
+  readonly reason: string
+  readonly by: string
+  /** ms, or a time of the API */
+  readonly at?: number | string
+  readonly until?: number | string
+}
+
+/** `suspended by user`, `suspended: budget by system`, `suspended: rate-limit by system until 14:05`. */
+export function held({ reason, by, at, until }: Held): string {
+  const end = until === undefined ? '' : ` until ${clock(until, at ?? until)}`
+  return oneLine(reason === 'user' ? `suspended by ${by}` : `suspended: ${reason} by ${by}${end}`)
+}
+
+/** With its day, if that is another one than that of `from`. */
+function clock(at: number | string, from: number | string): string {
+  const [day, time] = localParts(at)
+  return day === localParts(from)[0] ? time : `${day} ${time}`
+}
+
+function localParts(at: number | string): readonly [day: string, time: string] {
+  const date = new Date(at)
+  const two = (number: number): string => String(number).padStart(2, '0')
+  return [`${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`, `${two(date.getHours())}:${two(date.getMinutes())}`]
 }
 
 /** All that keep it from running. */

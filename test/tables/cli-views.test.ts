@@ -22,6 +22,8 @@ function screen(over: { tty?: boolean; columns?: number; color?: boolean; quiet?
   return { out, text: () => ({ stdout: (streams.stdout.read() as string | null) ?? '', stderr: (streams.stderr.read() as string | null) ?? '' }) }
 }
 
+const NOON = new Date(2026, 6, 1, 12, 0).getTime()
+
 describe('ps', () => {
   const rows = [
     processView(),
@@ -145,6 +147,11 @@ describe('a run on a terminal', () => {
     [{ type: 'process.held', hold: { reason: 'budget', by: 'system', at: 0 } }, '⏸ suspended: budget by system\n  `reeve stop 5`, then `reeve resume --budget-usd X 5` (or --budget-tokens N) lets it go on'],
     [{ type: 'process.held', hold: { reason: 'context-full', by: 'system', at: 0 } }, '⏸ suspended: context-full by system\n  `reeve resume 5` tries again; after `reeve stop 5` it can have a --model with more room'],
     [{ type: 'process.held', hold: { reason: 'credentials', by: 'system', at: 0 } }, '⏸ suspended: credentials by system\n  `reeve resume 5` where the key is set lets it go on'],
+    [{ type: 'process.held', hold: { reason: 'loop', by: 'system', at: 0 } }, '⏸ suspended: loop by system\n  `reeve resume 5` lets it go on, with a new count; `reeve events --tail 20 5` has the evidence'],
+    [{ type: 'process.held', hold: { reason: 'rate-limit', by: 'system', at: NOON, until: NOON + 7_200_000, wake: true } }, '⏸ suspended: rate-limit by system until 14:00'],
+    [{ type: 'process.held', hold: { reason: 'rate-limit', by: 'system', at: NOON, until: NOON + 86_400_000 } }, '⏸ suspended: rate-limit by system until 2026-07-02 12:00\n  `reeve resume 5` goes on then, or tries before; with `run --wake` it would by itself'],
+    [{ type: 'liveness.changed', word: 'stalled', since: 0, evidence: 'in bash of step 3' }, 'stalled (in bash of step 3)'],
+    [{ type: 'liveness.changed', word: 'alive', since: 0, evidence: '' }, 'it goes on'],
     [{ type: 'process.held', hold: { reason: 'user', by: 'user', at: 0 } }, '⏸ suspended by user'],
     [{ type: 'model.failed', step: 1, attempt: 1, error: 'interrupted', status: null, retryInMs: null }, 'interrupted'],
     [{ type: 'process.released', holds: [], by: 'user', mono: 0 }, 'goes on (by user)'],
