@@ -1,7 +1,7 @@
 // Budgets at work: who asks before a call gets as long an answer as there is room for; who has used more is warned, and held or
 // ended; who waits goes on as soon as there is room. Owns the order of these; the figures are those of limits.ts.
 // Tests: test/tables/limits.test.ts, test/properties/budgets.test.ts.
-import { LEAST_ANSWER_TOKENS, accountsOver, changedLimits, grant, limitsSet, meteringOf, noRoomFor, reachedBy, tallyWithBelow, toWarnOf, usedOf } from './limits.ts'
+import { LEAST_ANSWER_TOKENS, accountsOver, changedLimits, goesRound, grant, limitsSet, meteringOf, noRoomFor, reachedBy, tallyWithBelow, toWarnOf, usedOf } from './limits.ts'
 import { release } from './pausing.ts'
 import { paidSubtree } from './payers.ts'
 import { reach } from './reaching.ts'
@@ -37,9 +37,14 @@ export function spentMore(work: Work, uuid: Uuid): void {
   for (const account of accounts) warnOfLimits(work, account)
   const process = work.need(uuid)
   const { life } = process
-  const reached = life.state === 'running' && !life.stopping ? reachedBy(work, process, work.now.mono, meteringOf(process) === 'report') : null
+  const reached = life.state === 'running' && !life.stopping ? reachedBy(work, process, work.now.mono, isTold(process)) : null
   if (reached) reach(work, process, reached)
   wakeWaiting(work, accounts)
+}
+
+/** Nobody asks before its calls: it tells of them afterwards. */
+function isTold(process: Process): boolean {
+  return goesRound(process) || meteringOf(process) === 'report'
 }
 
 /** Of each limit once, until it is another one. */
@@ -72,7 +77,7 @@ export function isHeldByBudget({ life }: Process): boolean {
 export function hasRoom(work: Work, process: Process, promised?: Promised): boolean {
   const { mono } = work.now
   const { wants, spec, progress } = process
-  if (noRoomFor(work, process, 'step', mono) ?? noRoomFor(work, process, 'call', mono) ?? reachedBy(work, process, mono, meteringOf(process) === 'report')) return false
+  if (noRoomFor(work, process, 'step', mono) ?? noRoomFor(work, process, 'call', mono) ?? reachedBy(work, process, mono, isTold(process))) return false
   if (!progress.turnOpen && noRoomFor(work, process, 'turn', mono)) return false
   if (spec.limits.timeoutMs !== undefined && usedOf(work, process, 'timeoutMs', mono) >= spec.limits.timeoutMs) return false
   return wants === undefined || !('limit' in grant(work, process, wants, promised))

@@ -309,11 +309,11 @@ function meteredAs({ metered, direct }: Pick<Process, 'metered' | 'direct'>): Pi
   return { ...(metered ? { metered } : {}), ...(direct === undefined ? {} : { direct }) }
 }
 
-/** Whether its calls go through the gateway is said at each start. */
+/** Whether its calls go through the gateway is said at each start, and seen at each. */
 function unmetered(process: Process): Process {
-  if (process.metered === undefined && process.direct === undefined) return process
-  const { metered: _, direct: _direct, ...rest } = process
-  return rest
+  if (process.metered === undefined && process.direct === undefined && process.calls === undefined) return process
+  const { metered: _, direct: _direct, calls = [], ...rest } = process
+  return calls.length === 0 ? rest : { ...rest, calls }
 }
 
 function reserveOf({ reserve }: { readonly reserve?: CallAsk }): { readonly reserve?: CallAsk } {

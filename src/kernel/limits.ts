@@ -249,6 +249,11 @@ export function meteringOf({ spec, metered }: Pick<Process, 'spec' | 'metered'>)
   return spec.driver === 'acp' || (spec.driver === 'command' && spec.format !== undefined) ? 'report' : 'none'
 }
 
+/** It was led to the gateway, and none of its calls has come by there: its own settings may say otherwise. */
+export function goesRound({ metered, calls }: Pick<Process, 'metered' | 'calls'>): boolean {
+  return metered === true && calls === undefined
+}
+
 /** `budget: $0.9500 of $1 are spent` */
 export function reachedWords({ limit, used, of, whose, ask }: { readonly limit: LimitName; readonly used: number; readonly of: number; readonly whose: string | null; readonly ask?: CallAsk | undefined }): string {
   const isBudget = LIMITS[limit].when === 'call'

@@ -5,7 +5,7 @@ import { KernelError } from './errors.ts'
 import { failed, naturalExit } from './exit.ts'
 import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } from './compacting.ts'
 import { unasked, waiting } from './asking.ts'
-import { begun, callFinished, callStarted, counted, noteContext } from './calls.ts'
+import { begun, callFinished, callStarted, counted, noteContext, warnOfCount } from './calls.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
 import { askForCall, spentMore } from './budgets.ts'
 import { noRoomFor } from './limits.ts'
@@ -19,7 +19,7 @@ import { isEnding, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
 import type { ReplyValue } from './effects.ts'
 import type { Ack, Permit, Report } from './reports.ts'
-import type { CallUsage, Process } from './types.ts'
+import type { Process } from './types.ts'
 import type { Work } from './work.ts'
 
 type ReportOf<T extends Report['type']> = Extract<Report, { type: T }>
@@ -173,22 +173,17 @@ function modelFinished(work: Work, process: Process, report: ReportOf<'model.fin
   work.emit(uuid, { type: 'model.finished', step, message, usage: counted(process, usage), finish, durationMs })
   noteContext(work, process, usage)
   for (const call of report.calls) work.emit(uuid, { type: 'tool.started', step, ...call })
-  warnOfPrice(work, process, usage)
+  warnOfCount(work, process, counted(process, usage))
   warnOfContext(work, process)
   checkpointIfDue(work, process)
   spentMore(work, uuid)
   return 'ok'
 }
 
-function warnOfPrice(work: Work, { uuid, usage, spec }: Process, call: CallUsage): void {
-  if (call.costUsd !== null || usage.unpriced || spec.limits.budgetUsd === undefined) return
-  work.emit(uuid, { type: 'process.note', text: 'budget: the price of this model is not known, so that its calls do not count; a budget of tokens would hold' })
-}
-
 function usageReported(work: Work, process: Process, { usage, contextTokens, window }: ReportOf<'usage'>): Ack {
   const context = { ...(contextTokens === undefined ? {} : { contextTokens }), ...(window === undefined ? {} : { window }) }
   work.emit(process.uuid, { type: 'usage.reported', usage: counted(process, usage), ...context })
-  warnOfPrice(work, process, usage)
+  warnOfCount(work, process, counted(process, usage))
   warnOfContext(work, process)
   spentMore(work, process.uuid)
   return 'ok'

@@ -384,7 +384,7 @@ export interface Process {
   readonly below?: Spent
   /** what of its usage and of `below` has been passed to its payer; absent: nothing */
   readonly settled?: Spent
-  /** calls through the gateway that are open; absent: none */
+  /** calls through the gateway that are open; absent: none has begun in this incarnation */
   readonly calls?: readonly OpenModelCall[]
   /** its calls go through the gateway, which counts them: what it says itself of tokens and money does not count */
   readonly metered?: true
