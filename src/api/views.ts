@@ -80,15 +80,19 @@ export type UsageField = `usage.${'costUsd' | 'inputTokens' | 'unpriced'}`
 /** `yes`: whatever it tries; `asked`: where its agent asks before it acts; `part`: not for all that it has; `no`. */
 export type HeldView = 'yes' | 'asked' | 'part' | 'no'
 
-/** What it may do; null: not limited. `mcp`: the names of the MCP servers that it may use. `notes`: what is limited and does not hold, in words. */
-export interface CapabilitiesView {
-  tools: string[] | null
-  deny: string[]
-  mcp: string[]
+/** What it may do beside its tools; null: not limited. */
+export interface PermitsView {
   paths: { read: string[] | null; write: string[] | null }
   network: 'on' | 'off'
   signals: 'none' | 'children' | 'subtree'
   spawns: string[] | null
+}
+
+/** What it may do; null: not limited. `mcp`: the names of the MCP servers that it may use. `notes`: what is limited and does not hold, in words. */
+export interface CapabilitiesView extends PermitsView {
+  tools: string[] | null
+  deny: string[]
+  mcp: string[]
   enforced: { tools: HeldView; paths: HeldView; network: HeldView }
   notes: string[]
 }
@@ -332,6 +336,8 @@ export interface AgentView {
   deny: string[]
   /** names of MCP servers; null: all that are configured */
   mcp: string[] | null
+  /** as its file says: paths are relative to where it will work */
+  capabilities: PermitsView
   limits: Limits
   source: 'project' | 'claude' | 'user' | 'built-in'
   /** null for the built-in ones */

@@ -9,6 +9,7 @@ import { recognise } from '../drivers/command/formats/formats.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { installCommand } from '../config/programs.ts'
 import { checkInstalled } from './installed.ts'
+import { permitsView } from './views.ts'
 import type { AgentsView, AgentView, KeyState } from '../api/views.ts'
 import type { Agent } from '../config/agent-file.ts'
 import type { Config } from '../config/config.ts'
@@ -42,11 +43,12 @@ export async function agentsView({ cwd, model }: AgentsQuery, { paths, settings 
 }
 
 /** Without its prompt; of the servers their names. */
-function shown({ system: _, format: _f, permissions: _p, mode: _m, gateway: _w, graceMs: _g, command, mcp, tools, deny, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason' | 'install' | 'resumes' | 'forks'> {
+function shown({ system: _, format: _f, permissions: _p, mode: _m, gateway: _w, graceMs: _g, command, mcp, tools, deny, capabilities = {}, fallback, unsupported, ...agent }: Agent): Omit<AgentView, 'usesModel' | 'needs' | 'usable' | 'reason' | 'install' | 'resumes' | 'forks'> {
   return {
     ...agent,
     command: command && [...command],
     tools: tools && [...tools], deny: [...deny], fallback: fallback && [...fallback], unsupported: [...unsupported],
+    capabilities: permitsView(capabilities),
     mcp: mcp && [...mcp.names, ...mcp.own.map(({ name }) => name)],
   }
 }

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { openAsks } from '../kernel/asking.ts'
 import { textOf } from '../kernel/message.ts'
 import { enforcementOf } from '../kernel/permits.ts'
+import type { Capabilities } from '../kernel/permits.ts'
 import { meteringOf } from '../kernel/limits.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
@@ -12,7 +13,7 @@ import { limitUse, subtreeUsage } from './spending-views.ts'
 import { Table } from './table.ts'
 import { iso, isoOrNull, localTime } from './times.ts'
 import type { View } from '../kernel/view.ts'
-import type { ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
+import type { PermitsView, ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
 import type { SignalState } from '../kernel/signals.ts'
 import type { CallUsage, Clock, Hold, HoldReason, Life, Process, ProcessSpec, Uuid } from '../kernel/types.ts'
@@ -136,13 +137,14 @@ function worktreeView(planned: ProcessSpec['worktree'], files: Process['files'])
 }
 
 function capabilitiesView(spec: ProcessSpec): ProcessView['capabilities'] {
-  const { tools, deny, mcp = [], capabilities: { paths, network = 'on', signals = 'subtree', spawns } = {} } = spec
+  const { tools, deny, mcp = [], capabilities = {} } = spec
   const { notes, ...enforced } = enforcementOf(spec)
-  return {
-    tools: tools && [...tools], deny: [...deny], mcp: mcp.map((server) => server.name),
-    paths: { read: paths?.read ? [...paths.read] : null, write: paths?.write ? [...paths.write] : null },
-    network, signals, spawns: spawns ? [...spawns] : null, enforced, notes: [...notes],
-  }
+  return { tools: tools && [...tools], deny: [...deny], mcp: mcp.map((server) => server.name), ...permitsView(capabilities), enforced, notes: [...notes] }
+}
+
+export function permitsView({ paths, network, signals, spawns }: Capabilities): PermitsView {
+  const places = { read: paths?.read ? [...paths.read] : null, write: paths?.write ? [...paths.write] : null }
+  return { paths: places, network: network ?? 'on', signals: signals ?? 'subtree', spawns: spawns ? [...spawns] : null }
 }
 
 function exitView(life: Life): ProcessView['exit'] {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ImportedView } from '../../src/api/history-views.ts'
-import type { EventView, ProcessView, SpawnBody } from '../../src/api/views.ts'
+import type { AgentsView, EventView, ProcessView, SpawnBody } from '../../src/api/views.ts'
 import { factOf, lineOf } from '../../src/daemon/archive/event-lines.ts'
 import type { ProcessSpec } from '../../src/kernel/types.ts'
 import { runCli } from '../support/cli.ts'
@@ -69,6 +69,8 @@ describe('an agent with places', () => {
   test('says so in its file; a flag takes the place of it', async () => {
     mkdirSync(join(work, '.reeve/agents'), { recursive: true })
     writeFileSync(join(work, '.reeve/agents/held.md'), '---\npaths: { read: [.], write: [./src] }\nspawns: [coder]\nsignals: none\n---\nYou are held.\n')
+    const { agents } = await daemon.client.get<AgentsView>('/v1/agents', { cwd: work })
+    expect(agents.find(({ name }) => name === 'held')?.capabilities).toEqual({ paths: { read: ['.'], write: ['./src'] }, network: 'on', signals: 'none', spawns: ['coder'] })
     const byFile = await tried({ agent: 'held' })
     expect(finished(await daemon.history(byFile.uuid))).toEqual(['read ok', 'read ok', 'write denied', 'bash denied'])
     expect(byFile.capabilities).toMatchObject({ paths: { read: [work], write: [join(work, 'src')] }, spawns: ['coder'], signals: 'none' })

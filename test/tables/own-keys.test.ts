@@ -4,7 +4,7 @@ import { withOwnKeys } from '../../src/api/own-keys.ts'
 import type { AgentsView, AgentView, KeyState } from '../../src/api/views.ts'
 
 const agent = (name: string, needs: string[], reason: string | null): AgentView => ({
-  name, description: '', driver: 'native', command: null, model: null, usesModel: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, limits: {},
+  name, description: '', driver: 'native', command: null, model: null, usesModel: null, fallback: null, effort: null, tools: null, deny: [], mcp: null, capabilities: { paths: { read: null, write: null }, network: 'on', signals: 'subtree', spawns: null }, limits: {},
   source: 'user', file: null, unsupported: [], needs, usable: reason === null, reason, resumes: 'context', forks: 'any step', install: null,
 })
 

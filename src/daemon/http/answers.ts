@@ -21,6 +21,7 @@ const ms = z.number().min(0)
 const count = z.int().min(0)
 const usd = z.number().min(0)
 const names = z.array(z.string())
+const permits = { paths: z.object({ read: names.nullable(), write: names.nullable() }), network: z.enum(['on', 'off']), signals: z.enum(['none', 'children', 'subtree']), spawns: names.nullable() }
 const held = z.enum(['yes', 'asked', 'part', 'no'])
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 const driver = z.enum(['native', 'acp', 'command', 'supervisor'])
@@ -107,10 +108,7 @@ const process = of<ProcessView>()(z.object({
   model: z.string().nullable(), fallback: z.array(z.string()), effort: effort.nullable(), sessionId: z.string().nullable(),
   role: z.string().nullable(), phase: z.string().nullable(), taskId: z.string().nullable(), queueCount: count, retiredAt: time.nullable(),
   updatedAt: time, lastActivityAt: time, usage, subtreeUsage, limits, limitUse: z.array(limitUse), metering: z.enum(['call', 'report', 'none']), memoryLimit: z.enum(['held', 'measured']).nullable(), restart, pendingRestart, childId: z.string().nullable(), supervisor: supervisor.nullable(),
-  capabilities: z.object({
-    tools: names.nullable(), deny: names, mcp: names, paths: z.object({ read: names.nullable(), write: names.nullable() }), network: z.enum(['on', 'off']),
-    signals: z.enum(['none', 'children', 'subtree']), spawns: names.nullable(), enforced: z.object({ tools: held, paths: held, network: held }), notes: names,
-  }),
+  capabilities: z.object({ tools: names.nullable(), deny: names, mcp: names, ...permits, enforced: z.object({ tools: held, paths: held, network: held }), notes: names }),
   children: z.array(uuid), pinned: z.boolean(), note: z.string().nullable(), lastText: z.string().nullable(),
 })).meta({ id: 'ProcessView', description: 'A process as it is now.' })
 
@@ -133,7 +131,7 @@ const agent = of<AgentView>()(z.object({
   resumes: z.enum(['context', 'session', 'rerun']).describe('what an ended process of it goes on with'), forks: z.enum(['any step', 'now', 'asked', 'no']).describe('where one can be forked; `asked`: the agent says so when it is started'),
   usable: z.boolean().describe('it could run, as far as the daemon can see'), reason: z.string().nullable().describe('why not'), install: z.string().nullable().describe('what would install its program, which is not there'),
   fallback: z.array(z.string()).nullable(), effort: effort.nullable(),
-  tools: z.array(z.string()).nullable(), deny: z.array(z.string()), mcp: z.array(z.string()).nullable(), limits,
+  tools: z.array(z.string()).nullable(), deny: z.array(z.string()), mcp: z.array(z.string()).nullable(), capabilities: z.object(permits), limits,
   source: z.enum(['project', 'claude', 'user', 'built-in']), file: z.string().nullable(), unsupported: z.array(z.string()),
 })).meta({ id: 'AgentView' })
 const problem = of<AgentProblem>()(z.object({ file: z.string(), line: count, message: z.string() }))
