@@ -1,4 +1,5 @@
 // The rows of the verbs that go on with processes and tell how, for the table in verbs.ts. Test: test/tables/cli-verbs.test.ts.
+import { RAISE_FLAGS } from './limit-rows.ts'
 import type { Flag, Flags } from './args.ts'
 import type { Verb } from './verbs.ts'
 
@@ -23,10 +24,7 @@ const OVERRIDES: Flags = {
   deny: list('X', 'what it may not from now on: tools, network, spawn, signal'),
   cwd: text('DIR', 'let it work in this directory'),
   gateway: text('MODE', 'whether it calls its models through the gateway from now on: auto, on or off'),
-  'max-steps': count('let it have N steps in all'),
-  timeout: { kind: 'duration', value: 'D', help: 'let it have this time, from now on' },
-  'budget-usd': { kind: 'amount', value: 'X', help: 'let it cost this much in all' },
-  'budget-tokens': count('let it use N tokens in all'),
+  ...RAISE_FLAGS,
 }
 
 export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', Verb>> = {
@@ -37,7 +35,7 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
       'A suspended process goes on, and so do its ancestors where they were paused for it. One that has ended begins a new incarnation with a new PID and the same UUID, from where its history ends.',
       'With `--fork` a new process goes on from that history: after any step (`--from-step`), or from now. It prints the new UUID. The origin is not touched, and may still run. What a fork has used, and its limits, are its own; it has no name unless `--name` gives it one.',
       'An agent that others wrote goes on with its own session, and forks it where it can. A plain command, and an agent that told no session, can only be run again from its beginning, which needs `--rerun`. `reeve list-resumable` says what each can do.',
-      '`--model` and what stands below it holds for a process that has ended, and for a fork. One that a budget holds is stopped first, and resumed with a larger one.',
+      '`--model` and what stands below it holds for a process that has ended, and for a fork. Limits can be changed on a suspended one too, without a stop: with a plus (`--budget-usd +5`) they are added to what it has, and what a budget held goes on as soon as there is room.',
       '`--from-checkpoint` goes on from the newest checkpoint and the facts after it, and fails where there is none; a fork begins at its step.',
       '`--all-interrupted` is for the time after a crash: it shows what was interrupted, asks, and goes on with one after the other, each when the one before has started. It stops after 3 failures in a row, and at 20 processes, and says what is left.',
     ],
@@ -53,7 +51,7 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
     },
     exits: '0; 1 it cannot be resumed; 3 no such process; 4 the daemon cannot be reached; 64 usage, or nobody to ask',
     examples: [
-      ['reeve resume 5', 'go on'], ['reeve resume --message "try the other approach" docs', 'with a word'], ['reeve resume --budget-usd 5 docs', 'with more money'],
+      ['reeve resume 5', 'go on'], ['reeve resume --message "try the other approach" docs', 'with a word'], ['reeve resume --budget-usd +5 docs', 'with more money'],
       ['reeve resume --fork --from-step 5 docs', 'another way, from step 6 on'], ['reeve resume --rerun build', 'a command, again'], ['reeve resume --all-interrupted', 'after a crash'],
     ],
     load: () => import('./verbs/resume.ts'),

@@ -43,8 +43,8 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   limits: {
     summary: 'Steps, time, tokens and money',
     text: [
-      [['--max-steps N', 'model calls; then it ends with code 1'], ['--timeout D', 'time, not counted while it is suspended; then it ends with code 1'], ['--budget-usd X', 'money; then it is suspended'], ['--budget-tokens N', 'tokens; then it is suspended']],
-      'They are checked before each model call of this process alone: its children have their own. What a budget suspended goes on with a larger one: `reeve stop P`, then `reeve resume --budget-usd X P`.',
+      [['--max-steps N', 'model calls; then it ends with code 1'], ['--timeout D', 'time, not counted while it is suspended; then it ends with code 1'], ['--budget-usd X', 'money; then it is suspended'], ['--budget-tokens N', 'tokens; then it is suspended'], ['--memory SIZE, --cpu-time D', 'of its programs; then it ends with code 2']],
+      'They cover the process and all that it spawns, and are checked before each model call, with what the call itself may cost. What a budget suspended goes on with a larger one: `reeve resume --budget-usd +5 P`. docs/limits.md has all of them.',
       'A cost with a + in `reeve ps` is a lower bound: some call had no known price.',
     ],
     verbs: ['run', 'resume'],

@@ -1,5 +1,6 @@
 // The command line's words: one row per verb. Parsing, help and the pages under docs/verbs come from this table alone.
 // A flag stands here only if it works. Test: test/tables/cli-verbs.test.ts.
+import { LIMIT_FLAGS } from './limit-rows.ts'
 import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
 import { HEARTBEAT } from './heartbeat-row.ts'
@@ -70,10 +71,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       effort: text('LEVEL', 'how hard a reasoning model thinks: none, minimal, low, medium, high, xhigh or max'),
       fallback: list('PROVIDER/NAME', 'models that are asked when the first cannot answer, in order'),
       name: text('NAME', 'a name for the process; not all digits'),
-      'max-steps': count('end it after N steps'),
-      timeout: duration('D', 'end it after this time; the clock stands while it is suspended'),
-      'budget-usd': { kind: 'amount', value: 'X', help: 'suspend it when it has cost this much' },
-      'budget-tokens': count('suspend it when it has used N tokens'),
+      ...LIMIT_FLAGS,
       cwd: text('DIR', 'its working directory (default: this one)'),
       worktree: on('work in a git worktree of its own, on a new branch; its files are recorded after each step'),
       interactive: on('keep it ready for messages after its first turn'),

@@ -1,6 +1,7 @@
 // One agent file: front matter between two lines of `---`, then the system prompt. Knows reeve's format and Claude Code's.
 // What a file asks for and reeve cannot do yet is listed in `unsupported`, never dropped in silence; what would widen a
 // permission (`Bash(git *)` as `bash`) is not granted. Test: test/tables/config-agents.test.ts.
+import { FILE_LIMIT_KEYS, fileLimitsRule } from './limit-rules.ts'
 import { basename } from 'node:path'
 import * as z from 'zod'
 import type { Capabilities } from '../kernel/permits.ts'
@@ -98,7 +99,6 @@ const duration = z.string().transform((text, context) => {
   return ms ?? 0
 })
 const count = z.int().min(1)
-const limits = z.strictObject({ maxSteps: count.optional(), timeout: duration.optional(), budgetUsd: z.number().positive().optional(), budgetTokens: count.optional() })
 
 const permission = z.enum(['ask', 'allow', 'deny'])
 const keys = {
@@ -116,7 +116,7 @@ const keys = {
   effort: effortRule.optional(),
   tools: toolList.optional(),
   deny: toolList.default([]),
-  limits: limits.default({}),
+  limits: fileLimitsRule.default({}),
   liveness: livenessFileRule.optional(),
   wake: z.boolean().optional(),
   mcp: z.unknown().superRefine((value, context) => {
@@ -147,7 +147,7 @@ function checkDriver(said: Said, context: z.RefinementCtx<Said>): void {
 
 const ownFormat: Format<Said> = {
   schema: z.strictObject(keys).superRefine(checkDriver),
-  known: ([key]) => (key === 'liveness' ? LIVENESS_KEYS : Object.keys(key === 'limits' ? limits.shape : keys)),
+  known: ([key]) => (key === 'liveness' ? LIVENESS_KEYS : key === 'limits' ? FILE_LIMIT_KEYS : Object.keys(keys)),
 }
 const claudeFormat: Format<Record<string, unknown>> = { schema: z.record(z.string(), z.unknown()), known: () => [] }
 
@@ -181,8 +181,7 @@ function split(text: string): Parts | null {
 function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Parsed<Agent> {
   const parsed = parseYaml(front, ownFormat, file, 2)
   if (!parsed.ok) return parsed
-  const { limits: said, ...rest } = parsed.value
-  const { timeout, ...counts } = said
+  const { limits, ...rest } = parsed.value
   return named(rest.name ?? null, file, {
     description: rest.description,
     driver: rest.driver,
@@ -199,7 +198,7 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     deny: rest.deny,
     ...capabilitiesOf(rest),
     mcp: ownMcp(rest.mcp, file),
-    limits: { ...present(counts), ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
+    limits,
     ...(rest.liveness === undefined ? {} : { liveness: livenessOf(rest.liveness) }),
     ...(rest.wake ? { wake: true } : {}),
     ...(rest.restart === undefined ? {} : { restart: rest.restart }),
@@ -288,8 +287,4 @@ function named(name: string | null, file: string, rest: Omit<Agent, 'name' | 'fi
 
 function fail(file: string, line: number, message: string): { readonly ok: false; readonly problem: Problem } {
   return { ok: false, problem: { file, line, message } }
-}
-
-function present(values: { [K in keyof Limits]?: number | undefined }): Limits {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 }

@@ -2,6 +2,8 @@
 // Owns the ranges; what a limit means stands in src/kernel/limits.ts. Tests: test/e2e/api.test.ts, test/tables/config-agents.test.ts.
 import { z } from 'zod'
 import { LIMIT_NAMES } from '../kernel/limits.ts'
+import { parseBytes } from './bytes.ts'
+import { parseDuration } from './duration.ts'
 import type { LimitName, Limits } from '../kernel/types.ts'
 
 const MAX_MS = 366 * 86_400_000
@@ -34,3 +36,29 @@ export const limitsRule = z.strictObject({ ...optional(limitRules), ...optional(
 
 /** What is added to limits that are there. */
 export const raiseRule = z.strictObject(optional(limitRules))
+
+function read(parse: (text: string) => number | null, hint: string) {
+  return z.string().transform((text, context) => {
+    const value = parse(text)
+    if (value === null || value <= 0) context.addIssue(`expected ${hint}`)
+    return value ?? 0
+  })
+}
+
+const { cpuTimeMs: _cpu, timeoutMs: _time, memoryBytes: _memory, outputBytes: _output, ...figures } = limitRules
+const time = read(parseDuration, 'a duration such as 90s, 10m or 1h30m')
+const size = read(parseBytes, 'a size such as 500MB or 2GiB')
+const inUnits = { timeout: time, cpuTime: time, memory: size, output: size }
+/** As files name them. */
+const fileNames = { timeout: 'timeoutMs', cpuTime: 'cpuTimeMs', memory: 'memoryBytes', output: 'outputBytes' } as const
+
+const fileShape = z.strictObject({ ...optional(figures), ...optional(inUnits), ...optional(limitPolicy) })
+
+/** The keys of `limits` in files, for words about one that is misspelt. */
+export const FILE_LIMIT_KEYS: readonly string[] = Object.keys(fileShape.shape)
+
+/** `limits` of files: times and sizes with their units. */
+export const fileLimitsRule = fileShape.transform(({ timeout, cpuTime, memory, output, ...rest }): Limits => {
+  const units = Object.entries({ timeout, cpuTime, memory, output }).flatMap(([key, value]) => (value === undefined ? [] : [[fileNames[key as keyof typeof fileNames], value]]))
+  return { ...rest, ...Object.fromEntries(units) } as Limits
+})

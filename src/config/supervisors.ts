@@ -6,20 +6,13 @@ import { z } from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { Limits } from '../kernel/types.ts'
 import type { OnComplete, RestartAsked, RestartWord, SupervisorAsked } from '../kernel/supervision.ts'
-import { parseDuration } from './duration.ts'
-import { limitsRule } from './limit-rules.ts'
+import { fileLimitsRule } from './limit-rules.ts'
 import { childIdRule, defined, fileOnComplete, fileRestartRule, fileSupervisor, intensityAsked } from './restart.ts'
 
 /** children of one supervisor, and supervisors of one file */
 const MAX = 100
 
 const text = z.string().min(1).max(10_000)
-const limits = limitsRule.extend({ timeout: z.string().transform((value, context) => {
-  const ms = parseDuration(value)
-  if (ms === null) context.addIssue('expected a duration such as 90s, 10m or 1h30m')
-  return ms ?? 0
-}).exactOptional() }).transform(({ timeout, ...rest }): Limits => ({ ...rest, ...(timeout === undefined ? {} : { timeoutMs: timeout }) }))
-
 const child = z.strictObject({
   id: childIdRule,
   agent: text.optional(),
@@ -34,7 +27,7 @@ const child = z.strictObject({
   interactive: z.boolean().optional(),
   worktree: z.boolean().optional(),
   permissions: z.enum(['ask', 'allow', 'deny']).optional(),
-  limits: limits.optional(),
+  limits: fileLimitsRule.optional(),
 }).superRefine(({ agent, command, supervisor, intent }, context) => {
   const given = Object.entries({ agent, command, supervisor }).filter(([, value]) => value !== undefined).map(([key]) => key)
   if (given.length > 1) context.addIssue(`it is ${given.join(' and ')} at once: one of them`)
@@ -43,7 +36,7 @@ const child = z.strictObject({
 
 const supervisor = z.strictObject({
   ...fileSupervisor,
-  limits: limits.optional(),
+  limits: fileLimitsRule.optional(),
   children: z.array(child).max(MAX).default([]).superRefine((children, context) => {
     const twice = children.find(({ id }, index) => children.findIndex((other) => other.id === id) < index)
     if (twice) context.addIssue(`the id ${twice.id} is there twice`)

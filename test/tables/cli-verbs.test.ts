@@ -1,4 +1,5 @@
 // The table of verbs: each row is whole, its flags are read by the verb, and the pages under docs/verbs say the same.
+import { LIMIT_FLAGS } from '../../src/cli/limit-rows.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -8,6 +9,7 @@ import { VERBS } from '../../src/cli/verbs.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const rows = Object.entries(VERBS)
+const LIMIT_SOURCE = readFileSync(at('src/cli/limit-flags.ts'), 'utf8')
 
 describe.each(rows)('%s', (name, verb) => {
   const source = readFileSync(at(`src/cli/verbs/${name}.ts`), 'utf8')
@@ -17,7 +19,10 @@ describe.each(rows)('%s', (name, verb) => {
   })
 
   test('reads each of its flags', () => {
-    for (const flag of Object.keys(verb.flags)) expect(source, flag).toMatch(new RegExp(`args\\.(on|text|list|number|duration)\\('${flag}'\\)`))
+    // Limits are read in one place for all verbs that have them.
+    const limits = /(?:limitsOf|changesOf)\(args\)/.test(source) ? Object.keys(LIMIT_FLAGS) : []
+    for (const flag of limits) expect(LIMIT_SOURCE, flag).toMatch(new RegExp(`'?${flag}'?: (?:whole|time|bytes|\\{)|choice.*'${flag}'`))
+    for (const flag of Object.keys(verb.flags).filter((each) => !limits.includes(each))) expect(source, flag).toMatch(new RegExp(`args\\.(on|text|list|number|duration)\\('${flag}'\\)`))
   })
 
   test('reads no flag that it does not have', () => {

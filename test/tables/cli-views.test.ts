@@ -144,7 +144,7 @@ describe('a run on a terminal', () => {
   })
 
   test.each([
-    [{ type: 'process.held', hold: { reason: 'budget', by: 'system', at: 0 } }, '⏸ suspended: budget by system\n  `reeve stop 5`, then `reeve resume --budget-usd X 5` (or --budget-tokens N) lets it go on'],
+    [{ type: 'process.held', hold: { reason: 'budget', by: 'system', at: 0 } }, '⏸ suspended: budget by system\n  `reeve resume --budget-usd +X 5` (or --budget-tokens +N) lets it go on'],
     [{ type: 'process.held', hold: { reason: 'context-full', by: 'system', at: 0 } }, '⏸ suspended: context-full by system\n  `reeve resume 5` tries again; after `reeve stop 5` it can have a --model with more room'],
     [{ type: 'process.held', hold: { reason: 'credentials', by: 'system', at: 0 } }, '⏸ suspended: credentials by system\n  `reeve resume 5` where the key is set lets it go on'],
     [{ type: 'process.held', hold: { reason: 'loop', by: 'system', at: 0 } }, '⏸ suspended: loop by system\n  `reeve resume 5` lets it go on, with a new count; `reeve events --tail 20 5` has the evidence'],

@@ -1,8 +1,9 @@
 // `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
+import { limitRows } from '../limit-words.ts'
 import type { HoldView, ProcessView, SupervisedView } from '../../api/views.ts'
 import { askLines } from '../asks.ts'
 import { called, ending, holders, spent } from '../describe.ts'
-import { allowance, cost, elapsed, plural, shortId, size, took, tokens, when } from '../format.ts'
+import { cost, elapsed, plural, shortId, size, took, when } from '../format.ts'
 import type { Output } from '../output.ts'
 import { pad, safe } from '../text.ts'
 import { descendants } from '../tree.ts'
@@ -103,18 +104,11 @@ function contextText({ contextTokens, contextWindow }: ProcessView['usage']): st
   return contextWindow === null ? `${used} tokens` : `${used} of ${contextWindow.toLocaleString('en')} tokens (${Math.round((100 * contextTokens) / contextWindow)} %)`
 }
 
-function rules({ limits, memoryLimit, capabilities, pinned }: ProcessView): Row[] {
-  const parts = [
-    limits.maxSteps === undefined ? null : `${limits.maxSteps} steps`,
-    limits.timeoutMs === undefined ? null : `${elapsed(limits.timeoutMs)} of time`,
-    limits.budgetUsd === undefined ? null : allowance(limits.budgetUsd),
-    limits.budgetTokens === undefined ? null : `${tokens(limits.budgetTokens)} tokens`,
-    limits.cpuTimeMs === undefined ? null : `${elapsed(limits.cpuTimeMs)} of CPU time`,
-    limits.memoryBytes === undefined ? null : `memory ${size(limits.memoryBytes)}${memoryLimit === null ? '' : memoryLimit === 'held' ? ' (held by the system)' : ' (measured every second)'}`,
-    limits.outputBytes === undefined ? null : `${size(limits.outputBytes)} of output`,
-  ]
+function rules(view: ProcessView): Row[] {
+  const { limits, capabilities, pinned } = view
   return [
-    ['limits', parts.filter((part) => part !== null).join(', ')],
+    ...limitRows(view),
+    ['unknown price', limits.unknownPrice === 'refuse' ? 'refused' : null],
     ['tools', capabilities.tools && (capabilities.tools.join(', ') || 'none')],
     ['denied', capabilities.deny.join(', ')],
     ...permits(capabilities),

@@ -1,8 +1,8 @@
 // `reeve resume`: wakes what is suspended, begins a new incarnation of what has ended, forks. Tests: test/e2e/cli.test.ts,
 // test/e2e/cli-resume.test.ts.
+import { changesOf } from '../limit-flags.ts'
 import { resolve } from 'node:path'
 import type { ProcessView, ResumeBody, SteerView } from '../../api/views.ts'
-import type { Limits } from '../../kernel/types.ts'
 import type { Args } from '../args.ts'
 import { called, hasEnded, spawned } from '../describe.ts'
 import { also } from '../end.ts'
@@ -30,11 +30,16 @@ export async function run(call: Call): Promise<number> {
   if (out.json) await out.value({ ...answer })
   else await tell(call, before, answer)
   if (!out.json && args.on('fork')) await out.line(process.uuid)
-  // Its limits are those of its incarnation: only a new one can have others.
   if (!out.json && process.holds.some(({ reason }) => reason === 'budget')) {
-    await out.words(`for a larger budget: reeve stop ${process.pid} && reeve resume --budget-usd X ${process.pid} (or --budget-tokens N)`)
+    await out.words(`for a larger budget: reeve resume --budget-usd +X ${holder(process)} (or --budget-tokens +N)`)
   }
   return 0
+}
+
+/** Whose budget it is that holds it: the last of those above it that are used up, or its own. */
+function holder({ limitUse, uuid, pid }: ProcessView): string {
+  const full = limitUse.findLast(({ limit, used, of }) => limit.startsWith('budget') && used >= of * 0.9)
+  return full && full.scope !== null && full.scope !== uuid ? shortId(full.scope) : String(pid)
 }
 
 /** The daemon says the same; said here it is a mistake of the command line. */
@@ -60,16 +65,8 @@ function bodyOf(args: Args): ResumeBody {
     subtree: args.on('subtree'), only: args.on('only'), rerun: args.on('rerun'),
     fork: args.on('fork'), fromCheckpoint: args.on('from-checkpoint'), withFiles: args.on('with-files'), ...(fromStep === undefined ? {} : { fromStep }),
     ...(message === undefined ? {} : { message }), ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }),
-    ...(gateway === undefined ? {} : { gateway }), ...(name === undefined ? {} : { name }), ...(cwd === undefined ? {} : { cwd: resolve(cwd) }), ...limitsOf(args),
+    ...(gateway === undefined ? {} : { gateway }), ...(name === undefined ? {} : { name }), ...(cwd === undefined ? {} : { cwd: resolve(cwd) }), ...changesOf(args),
   }
-}
-
-function limitsOf(args: Args): { limits?: Limits } {
-  const given = {
-    maxSteps: args.number('max-steps'), timeoutMs: args.duration('timeout'), budgetUsd: args.number('budget-usd'), budgetTokens: args.number('budget-tokens'),
-  }
-  const limits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  return Object.keys(limits).length === 0 ? {} : { limits }
 }
 
 /** `resuming 4a2910cf from checkpoint (step 10/20)...`: it may take a moment. */

@@ -1,7 +1,7 @@
 // `reeve run`: starts a process and follows it, or with `-d` returns at once. Test: test/e2e/cli-run.test.ts.
+import { limitsOf } from '../limit-flags.ts'
 import { resolve } from 'node:path'
 import type { ProcessView, SpawnBody } from '../../api/views.ts'
-import type { Limits } from '../../kernel/types.ts'
 import type { Args } from '../args.ts'
 import { isPlain, spawned } from '../describe.ts'
 import { effortOf } from '../effort.ts'
@@ -90,15 +90,6 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     limits: limitsOf(args),
     env: process.env as Record<string, string>,
   }) as SpawnBody
-}
-
-function limitsOf(args: Args): Limits {
-  return defined({
-    maxSteps: args.number('max-steps'),
-    timeoutMs: args.duration('timeout'),
-    budgetUsd: args.number('budget-usd'),
-    budgetTokens: args.number('budget-tokens'),
-  })
 }
 
 /** Its children are what is run, and stand in a file. */
