@@ -13,11 +13,11 @@ import type { Answer } from './asks.ts'
 import { capabilitiesOf, connect } from './connect.ts'
 import type { WallClock } from './driver.ts'
 import { Files } from './files.ts'
-import type { Refused } from './files.ts'
 import { Gate } from './gate.ts'
 import { Hearing } from './hearing.ts'
 import { Link, describeExit } from './link.ts'
 import type { Past } from './past.ts'
+import { refusalsTo } from './refusals.ts'
 import { Saying } from './saying.ts'
 import { serversFor } from './servers.ts'
 import { openSession } from './session.ts'
@@ -39,7 +39,6 @@ export interface AgentParts {
 /** At its end an agent has so long to close its session, and then to end with its input. */
 const CLOSE_MS = 1_000
 const STDIN_MS = 2_000
-const MAX_REFUSAL_CHARS = 1_000
 
 export class AcpAgent implements Agent {
   readonly #parts: AgentParts
@@ -66,7 +65,7 @@ export class AcpAgent implements Agent {
     this.#terminals = new Terminals({ containment, cwd: spec.cwd, env: spec.env })
     this.#hearing = new Hearing({ past, saying: this.#saying, live: (event) => kernel.live(event), terminal: (id) => this.#terminals.text(id) })
     const { steps } = this.#hearing
-    const refused: Refused = (what, detail, callId) => this.#saying.tell({ type: 'refused', what, detail: detail.slice(0, MAX_REFUSAL_CHARS), ...(callId === undefined ? {} : { callId }) })
+    const refused = refusalsTo(this.#saying)
     this.#asks = new Asks({
       refused, spec, prefix: `${launch.pid}-`, saying: this.#saying,
       gate: () => this.#gate.clear(),

@@ -6,9 +6,10 @@ import type { ClientCapabilities, ClientConnection, Stream } from '@agentclientp
 import path from 'node:path'
 import type { ProcessSpec } from '../../kernel/types.ts'
 import type { Asks } from './asks.ts'
-import type { Files, Refused } from './files.ts'
+import type { Files } from './files.ts'
 import { isDenied } from './policy.ts'
 import type { Rules } from './policy.ts'
+import type { Refused } from './refusals.ts'
 import type { Terminals } from './terminals.ts'
 
 export interface Served {

@@ -10,11 +10,10 @@ import { readText, writeText } from '../native/tools/files.ts'
 import { RefusedError } from '../native/tools/reach.ts'
 import { verdictOn } from './policy.ts'
 import type { Rules } from './policy.ts'
+import type { Refused } from './refusals.ts'
 
 const MIB = 1024 * 1024
 const MAX_FILE_BYTES = 16 * MIB
-
-export type Refused = (what: CapabilityName, detail: string, callId?: string) => void
 
 export class Files {
   readonly #cwd: string
