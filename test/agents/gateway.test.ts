@@ -58,16 +58,19 @@ describe.each(GATED)('$name', (kind) => {
   })
 
   test('a budget holds before the call, and more of it lets it go on', async () => {
+    const budget = kind.isPriced ? { budgetUsd: 0.5 } : { budgetTokens: BUDGET_TOKENS }
     await open({ usage: { ...USAGE, input: BUDGET_TOKENS } })
-    const { uuid } = await bench.start(`${TASKS.work} write a file`, { limits: { budgetTokens: BUDGET_TOKENS } })
-    const held = await bench.daemon.until(uuid, ({ status }) => status === 'suspended')
+    const { uuid } = await bench.start(`${TASKS.work} write a file`, { limits: budget })
+    const held = await patiently(async () => {
+      const view = await bench.daemon.view(uuid)
+      return view.status === 'suspended' ? view : null
+    }, 'its budget holds it')
     expect(held.holds.map(({ reason }) => reason)).toEqual(['budget'])
-    const asked = conversations(bench.model).length
-    expect(bench.model.sent.length).toBeLessThanOrEqual(asked + 2)
-    expect(held.note).toMatch(/^paused: budget \(budget: \d+ of \d+ tokens are used/)
-    await bench.daemon.resume(uuid, { raise: { budgetTokens: 1_000_000 } })
+    expect(held.note).toMatch(kind.isPriced ? /^paused: budget .*\$\d\.\d+ of \$0\.5 are spent/ : /^paused: budget .*\d+ of \d+ tokens are used/)
+    expect(conversations(bench.model).length).toBe(1)
+    await bench.cli('resume', ...(kind.isPriced ? ['--budget-usd', '+50'] : ['--budget-tokens', '+1000000']), uuid)
     const view = await bench.ended(uuid)
-    expect(view).toMatchObject({ status: 'completed', limits: { budgetTokens: BUDGET_TOKENS + 1_000_000 } })
+    expect(view).toMatchObject({ status: 'completed', limits: kind.isPriced ? { budgetUsd: 50.5 } : { budgetTokens: BUDGET_TOKENS + 1_000_000 } })
     if (kind.isUnderstood) expect(view.lastText).toBe(RESULT)
     await isMetered(uuid, view)
     await bench.nothingLeft()

@@ -107,6 +107,8 @@ export interface Gated extends Kind {
   readonly survivesCut: boolean
   /** its output is understood, and it goes on with its session */
   readonly isUnderstood: boolean
+  /** the price of its model is known */
+  readonly isPriced: boolean
 }
 
 const viaCodex: Kind['env'] = (url, home) => ({ CODEX_HOME: codexHome(home), OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY })
@@ -134,7 +136,7 @@ const PI: Pick<Kind, 'hands' | 'env' | 'body'> = {
   body: (prompt) => ({ argv: ['pi', '-p', '--mode', 'json', '--provider', 'anthropic', '--model', 'claude-sonnet-4-5', prompt], gateway: 'on' }),
 }
 
-const gated = (kind: Known, env: Kind['env'] = kind.env): Gated => ({ ...kind, env, body: (prompt) => ({ ...kind.body(prompt), gateway: 'auto' }), survivesCut: kind.needs !== 'gemini', isUnderstood: true })
+const gated = (kind: Known, env: Kind['env'] = kind.env): Gated => ({ ...kind, env, body: (prompt) => ({ ...kind.body(prompt), gateway: 'auto' }), survivesCut: kind.needs !== 'gemini', isUnderstood: true, isPriced: kind.needs.startsWith('claude') })
 
 const GATED_ALL: readonly Gated[] = [
   ...ALL.map((kind) => {
@@ -143,7 +145,7 @@ const GATED_ALL: readonly Gated[] = [
     if (kind.needs !== 'opencode') return gated(kind)
     return { ...gated(kind, viaOpencode), config: () => 'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n' }
   }),
-  { ...PI, name: 'pi -p', needs: 'pi', isCommand: true, survivesCut: true, isUnderstood: false },
+  { ...PI, name: 'pi -p', needs: 'pi', isCommand: true, survivesCut: true, isUnderstood: false, isPriced: true },
 ]
 
 export const GATED: readonly Gated[] = GATED_ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
