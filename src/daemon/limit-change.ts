@@ -1,5 +1,5 @@
 // What a request says of limits: those that it sets, and what it adds to those that are there. Owns which of them a plain
-// command can be held to: the others count what only agents have. Tests: test/e2e/limits.test.ts, test/e2e/external.test.ts.
+// command can be held to: the others count what only agents have. Tests: test/e2e/budgets.test.ts, test/e2e/external.test.ts.
 import { LIMITS, limitsSet } from '../kernel/limits.ts'
 import type { ResumeBody } from '../api/views.ts'
 import type { LimitChange } from '../kernel/limits.ts'

@@ -1,64 +1,74 @@
-// Calls of an agent of others through the gateway: what it is charged for, once, whoever tells of it.
-import { describe, expect, test } from 'vitest'
-import { Player } from '../support/kernel/transcript.ts'
-import type { Usage } from '../../src/kernel/types.ts'
+// Calls of an agent of others through the gateway: asked for, several at a time, held, and charged once.
+import { expect, test } from 'vitest'
+import { play } from '../support/kernel/transcript.ts'
 
-function usageAfter(script: string): Usage | undefined {
-  const player = new Player()
-  player.play(script)
-  return player.world.row('a')?.usage
-}
-
-const METERED = `
-  spawn a acp
-  start a metered
-  report a up session=s1
+const UP = `
+  .spawn a acp budgetTokens=20000
+  .start a metered
+  .report a up session=s1
 `
 
-describe('whose count holds', () => {
-  test('of what the gateway has counted the agent tells in vain, but for its context', () => {
-    const usage = usageAfter(`${METERED}
-      report a call 1-1 ask=50+1000
-      report a called 1-1 tokens=100 cost=1
-      report a usage tokens=90 cost=2 context=700
-    `)
-    expect(usage).toMatchObject({ inputTokens: 100, costUsd: 1, contextTokens: 700 })
-  })
+test('several may be open; each is charged at its end, and what the agent says of it is not', () => {
+  expect(play(`
+    ${UP}
+    report a call c1 ask=1000+8000
+    report a call c2 ask=1000+8000
+    report a call c1 ask=1000+8000
+    report a called c2 tokens=1000 out=300
+    report a called c2
+    report a usage tokens=5000 context=1234
+  `)).toMatchInlineSnapshot(`
+    "
+    > report a call c1 ask=1000+8000
+    a.8 call.started c1
+      -> ack go
+    > report a call c2 ask=1000+8000
+    a.9 call.started c2
+      -> ack go
+    > report a call c1 ask=1000+8000
+      -> refused INVALID: call c1 is open already
+    > report a called c2 tokens=1000 out=300
+    a.10 call.finished c2 1000 tokens
+      -> ack ok
+    > report a called c2
+      -> ack late
+    > report a usage tokens=5000 context=1234
+    a.11 usage.reported 0 tokens
+      -> ack ok
+    "
+  `)
+})
 
-  test('an agent that goes round the gateway is counted by what it tells, and that is noted', () => {
-    const player = new Player()
-    const shown = player.play(`${METERED}
-      report a usage tokens=90 cost=2
-      report a usage tokens=10 cost=1
-    `)
-    expect(player.world.row('a')?.usage).toMatchObject({ inputTokens: 100, costUsd: 3 })
-    expect(shown.match(/round the gateway/g)).toHaveLength(1)
-  })
+test('what is open at the end of its process is charged its estimate', () => {
+  expect(play(`
+    ${UP}
+    .report a call c1 ask=1000+8000
+    report a exited 0
+    report a called c1 tokens=1
+  `)).toMatchInlineSnapshot(`
+    "
+    > report a exited 0
+    a.9 call.finished c1 1000 tokens, estimated
+    a.10 process.exited 0 completed (agent)
+      -> release cancel a#1
+      -> release await a#1
+      -> ack ok
+      == a zombie
+    > report a called c1 tokens=1
+      -> ack late
+    "
+  `)
+})
 
-  test('going round it is judged anew at each start', () => {
-    const usage = usageAfter(`${METERED}
-      report a call 1-1 ask=50+1000
-      report a called 1-1 tokens=100 cost=1
-      report a ended 1
-      released a
-      resume a message
-      start a metered
-      report a up session=s1
-      report a usage tokens=90 cost=2
-    `)
-    expect(usage).toMatchObject({ inputTokens: 190, costUsd: 3 })
-  })
-
-  test('a price that nobody knows is told of by the gateway, not by an agent that is not asked', () => {
-    const player = new Player()
-    const own = player.play(`
-      spawn a acp budgetUsd=5
-      start a metered
-      report a up session=s1
-      report a call 1-1 ask=50+1000
-      report a usage tokens=90 cost=unknown
-    `)
-    expect(own).not.toContain('the price of this model')
-    expect(player.play('report a called 1-1 tokens=100 cost=unknown')).toContain('the price of this model')
-  })
+test('none begins while it is held, and the words are for its client', () => {
+  expect(play(`
+    ${UP}
+    .signal SIGPAUSE a
+    report a call c1 ask=1000+8000
+  `)).toMatchInlineSnapshot(`
+    "
+    > report a call c1 ask=1000+8000
+      -> ack held
+    "
+  `)
 })

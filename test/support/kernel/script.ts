@@ -159,7 +159,7 @@ function compactedOf(line: Line, step: number): Report {
 }
 
 function usageOf(line: Line): CallUsage {
-  return { inputTokens: number(line, 'tokens') ?? 10, outputTokens: number(line, 'out') ?? 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 }
+  return { inputTokens: number(line, 'tokens') ?? 10, outputTokens: number(line, 'out') ?? 1, cacheReadTokens: number(line, 'cached') ?? 0, cacheWriteTokens: number(line, 'written') ?? 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 }
 }
 
 /** `exited 3`, `exited SIGSEGV`, `exited none`, `exited 0 error=boom` */
