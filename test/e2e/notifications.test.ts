@@ -106,6 +106,16 @@ describe('a webhook', () => {
     expect((await home.view(uuid)).pid).toBeGreaterThan(1)
   })
 
+  test('is told of a budget at its soft mark, and at once when it is used up', async () => {
+    configure(await hook.listen(), '    events: [budget]\n')
+    await home.start()
+    const model = home.script([...Array.from({ length: 3 }, () => ({ tools: [{ name: 'ls', input: {} }], usage: { input: 4_000, output: 500 } })), { text: 'done' }])
+    const { uuid } = await home.spawn({ model, name: 'dear', limits: { budgetTokens: 10_000 } })
+    await home.until(uuid, ({ status }) => status === 'suspended')
+    await eventually(() => hook.got.length === 2, 'both were told')
+    expect(hook.got.map(({ body }) => body.text)).toEqual([expect.stringMatching(/^dear \(PID 1\) has used \d\d % of a limit: /), expect.stringMatching(/^dear \(PID 1\) is suspended: /)])
+  })
+
   test('that fails is tried again, and nothing is lost or told twice', async () => {
     hook.statuses = [500, 429, 503]
     configure(await hook.listen())

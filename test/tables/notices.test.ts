@@ -29,9 +29,10 @@ describe('worth a word', () => {
     [exited({ code: 0, reason: 'completed', cause: 'agent' }), 'finished: docs (PID 1) has finished'],
     [exited({ code: 3, reason: 'exit code 3', cause: 'agent' }), 'failed: docs (PID 1) has failed: exit code 3'],
     [exited({ code: 1, reason: 'timed out', cause: 'limit' }), 'failed: docs (PID 1) has failed: timed out'],
-    [held('budget'), 'budget: docs (PID 1) is suspended: budget'],
+    [{ type: 'limit.reached', limit: 'budgetUsd', used: 2.001, of: 2, action: 'suspend', scope: 'a' }, 'budget: docs (PID 1) is suspended: $2.0010 of $2 are spent'],
+    [{ type: 'limit.reached', limit: 'maxToolCalls', used: 9, of: 9, action: 'terminate', scope: 'a' }, 'budget: docs (PID 1) has come to its limit: 9 of 9 tool calls are used'],
     [held('rate-limit', { until: 9 }), 'stalled: docs (PID 1) is suspended: rate limit'],
-    [{ type: 'limit.warned', limit: 'budgetUsd', used: 1.6, of: 2 }, 'budget: docs (PID 1) has used 80 % of budgetUsd'],
+    [{ type: 'limit.warned', limit: 'budgetUsd', used: 1.6, of: 2 }, 'budget: docs (PID 1) has used 80 % of a limit: $1.6000 of $2 are spent'],
   ])('%j', (body, text) => {
     expect(told(body)).toBe(text)
   })
@@ -45,6 +46,9 @@ describe('not worth one', () => {
   test.each<readonly [string, FactBody]>([
     ['what a person stopped', exited({ code: 143, reason: 'SIGTERM from user', cause: 'person' })],
     ['what its parent stopped', exited({ code: 143, reason: 'SIGTERM from agent', cause: 'parent' })],
+    ['what waits for calls that are open', { type: 'limit.reached', limit: 'budgetUsd', used: 1, of: 2, action: 'wait', scope: 'a' }],
+    ['that the budget of another one is gone', { type: 'limit.reached', limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: 'b' }],
+    ['the hold of a budget, which has a fact of its own', held('budget')],
     ['what a person paused', held('user')],
     ['what the daemon holds to stop', held('daemon-shutdown')],
     ['what wakes by itself', held('rate-limit', { until: 9, wake: true })],

@@ -24,7 +24,7 @@ function outbox(how: (text: string, tries: number) => Sent | Promise<Sent> = () 
       return result
     },
   })
-  const push = (text: string, uuid = text, kind: NoticeKind = 'stalled'): void => box.push({ kind, uuid, pid: 1, name: null, agent: 'a', intent: '', at: 0, text })
+  const push = (text: string, uuid = text, kind: NoticeKind = 'stalled'): void => box.push({ kind, key: `${uuid} ${kind}`, uuid, pid: 1, name: null, agent: 'a', intent: '', at: 0, text })
   const wind = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 500) {
       clock.wind(Math.min(500, left))

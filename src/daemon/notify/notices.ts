@@ -3,6 +3,7 @@
 // Test: test/tables/notices.test.ts.
 import { stripVTControlCharacters } from 'node:util'
 import type { NoticeKind } from '../../config/notifications.ts'
+import { figures } from '../../kernel/limits.ts'
 import type { FactBody, StoredFact } from '../../kernel/facts.ts'
 import type { HoldReason, Process, Uuid } from '../../kernel/types.ts'
 
@@ -11,6 +12,8 @@ const MAX_TEXT = 400
 
 export interface Notice {
   readonly kind: NoticeKind
+  /** of the same process with the same key it is the same again */
+  readonly key: string
   readonly uuid: Uuid
   readonly pid: number
   readonly name: string | null
@@ -23,9 +26,9 @@ export interface Notice {
   readonly elapsedMs?: number
 }
 
-/** Holds that the kernel adds, and that somebody should see to. */
+/** Holds that the kernel adds, and that somebody should see to; a budget has facts of its own. */
 const SUSPENDED: Readonly<Partial<Record<HoldReason, NoticeKind>>> = {
-  budget: 'budget', loop: 'stalled', breaker: 'stalled', 'context-full': 'stalled', 'rate-limit': 'stalled', credentials: 'stalled', supervisor: 'failed', 'daemon-crash': 'stalled',
+  loop: 'stalled', breaker: 'stalled', 'context-full': 'stalled', 'rate-limit': 'stalled', credentials: 'stalled', supervisor: 'failed', 'daemon-crash': 'stalled',
 }
 
 type Said = readonly [kind: NoticeKind, words: string]
@@ -38,7 +41,9 @@ export function noticeOf({ uuid, pid, at, body }: StoredFact, process: Process |
   const [kind, words] = said
   const { name, agent, intent } = process.spec
   const text = plain(`${name ?? agent} (PID ${pid}) ${words}`, MAX_TEXT)
-  return { kind, uuid, pid, name, agent, intent: plain(intent, MAX_TEXT), at, text, ...(body.type === 'process.exited' ? { elapsedMs: Math.round(process.clock.elapsedMs) } : {}) }
+  // That a limit is reached is no repetition of the warning before it.
+  const key = `${uuid} ${kind}${body.type === 'limit.reached' ? ' reached' : ''}`
+  return { kind, key, uuid, pid, name, agent, intent: plain(intent, MAX_TEXT), at, text, ...(body.type === 'process.exited' ? { elapsedMs: Math.round(process.clock.elapsedMs) } : {}) }
 }
 
 function wordsOf(body: FactBody, process: Process): Said | null {
@@ -47,8 +52,8 @@ function wordsOf(body: FactBody, process: Process): Said | null {
     case 'process.exited': return ended(body.exit, process)
     case 'process.held': return suspended(body, process)
     case 'liveness.changed': return body.word === 'alive' ? null : [body.word === 'waiting' ? 'waiting' : 'stalled', livenessWords(body)]
-    case 'limit.warned': return body.limit === 'context' ? null : ['budget', `has used ${Math.floor((100 * body.used) / body.of)} % of ${body.limit}`]
-    case 'limit.reached': return ['budget', `has reached ${body.limit}: ${amount(body.used)} of ${amount(body.of)}`]
+    case 'limit.warned': return body.limit === 'context' ? null : ['budget', `has used ${Math.floor((100 * body.used) / body.of)} % of a limit: ${figures(body.limit, body.used, body.of)}`]
+    case 'limit.reached': return reached(body, process)
     default: return null
   }
 }
@@ -72,8 +77,10 @@ function suspended({ hold }: Extract<FactBody, { type: 'process.held' }>, { note
   return [kind, `is suspended: ${hold.reason.replace('-', ' ')}${why}`]
 }
 
-function amount(number: number): string {
-  return Number.isInteger(number) ? String(number) : number.toFixed(4)
+/** Told of whose limit it is, once; who only waits for calls that are open goes on by itself. */
+function reached({ limit, used, of, action, scope }: Extract<FactBody, { type: 'limit.reached' }>, { uuid }: Process): Said | null {
+  if (action === 'wait' || scope !== uuid) return null
+  return ['budget', `${action === 'suspend' ? 'is suspended' : 'has come to its limit'}: ${figures(limit, used, of)}`]
 }
 
 /** What models and programs wrote goes to a desktop and to other people's machines: one line, and no control characters. */

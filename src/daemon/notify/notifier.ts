@@ -54,7 +54,7 @@ export class Notifier {
     for (const fact of facts) {
       const notice = this.#unlessItComesBack(fact, noticeOf(fact, this.#parts.get(fact.uuid)))
       // Of what happened in one moment the last word is enough.
-      if (notice) notices.set(`${notice.uuid} ${notice.kind}`, notice)
+      if (notice) notices.set(notice.key, notice)
     }
     if (notices.size === 0) return
     this.#order = this.#order.then(() => this.#pass([...notices.values()])).catch((error: unknown) => this.#parts.log('notifications: the configuration cannot be read', error))

@@ -56,7 +56,7 @@ export class Outbox {
 
   push(notice: Notice): void {
     if (this.#stopping) return
-    const key = `${notice.uuid} ${notice.kind}`
+    const { key } = notice
     const { mono } = this.#parts.clock.now()
     const recent = this.#recent.get(key)
     if (recent && mono < recent.until) {
