@@ -22,7 +22,7 @@ export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
-  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CheckView, DaemonView, EventView, HoldView, LivenessView, PendingSignalView, KeyState, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, SupervisedView, SupervisorBody, SupervisorView, UsageField, UsageView,
+  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CapabilitiesView, CheckView, DaemonView, EventView, HoldView, LivenessView, PendingSignalView, KeyState, PauseBody, PermitsView, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, SupervisedView, SupervisorBody, SupervisorView, UsageField, UsageView,
 } from './api/views.ts'
 
 /** What a wait waits for. */
