@@ -67,7 +67,8 @@ describe.each(GATED)('$name', (kind) => {
     }, 'its budget holds it')
     expect(held.holds.map(({ reason }) => reason)).toEqual(['budget'])
     expect(held.note).toMatch(kind.isPriced ? /^paused: budget .*\$\d\.\d+ of \$0\.5 are spent/ : /^paused: budget .*\d+ of \d+ tokens are used/)
-    expect(conversations(bench.model).length).toBe(1)
+    // What some ask beside the work, a title say, may have used it up before.
+    expect(conversations(bench.model).length).toBeLessThanOrEqual(1)
     await bench.cli('resume', ...(kind.isPriced ? ['--budget-usd', '+50'] : ['--budget-tokens', '+1000000']), uuid)
     const view = await bench.ended(uuid)
     expect(view).toMatchObject({ status: 'completed', limits: kind.isPriced ? { budgetUsd: 50.5 } : { budgetTokens: BUDGET_TOKENS + 1_000_000 } })
