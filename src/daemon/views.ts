@@ -54,7 +54,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   cwd: (p) => p.spec.cwd,
   worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
   host: () => HOST,
-  containment: (p) => p.containment?.kind ?? null,
+  containment: (p) => (p.spec.driver === 'supervisor' ? null : (p.containment?.kind ?? null)),
   gateway: ({ metered, direct }) => (metered ? { on: true, why: null } : direct === undefined ? null : { on: false, why: direct }),
   createdAt: ({ clock }) => iso(clock.createdAt),
   startedAt: ({ clock }) => isoOrNull(clock.startedAt),

@@ -118,7 +118,7 @@ function giveUp(work: Work, { supervisor, child: { id, uuid: failed } }: Place, 
   // One that has not begun cannot end: the child waits for it.
   if (life.state !== 'running') return again(work, process, { by: byOf(supervisor), exit, attempt: times, delayMs: null })
   work.emit(uuid, { type: 'supervisor.escalated', id, child: failed, times, windowMs })
-  const error = `child ${id} ended ${times} times within ${windowMs / 1_000} s: ${exit.reason}`
+  const error = `child ${id} ended ${times === 1 ? 'once' : `${times} times`} within ${windowMs / 1_000} s: ${exit.reason}`
   work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: byOf(supervisor), at: work.now.wall, graceMs: STOP_GRACE_MS, exit: { code: 1, reason: error, error, cause: 'agent' } } })
   stopNext(work, uuid)
 }

@@ -57,7 +57,7 @@ test('B1: a policy brings back what it owns; what a person killed, or paused, st
   expect([starts(home, 'plain'), starts(home, 'killed')]).toEqual([1, 1])
 })
 
-test('a supervisor comes back and finds its children by their ids; whom a person killed it leaves', async () => {
+test('a supervisor comes back, after a kill and after an orderly stop, and finds its children by their ids; whom a person killed it leaves', async () => {
   await using home = await DaemonHome.make()
   await home.start()
   const children = ['a', 'b', 'c'].map((id) => ({ childId: id, argv: sleeper(home, id), restart: 'always' as const }))
@@ -69,6 +69,10 @@ test('a supervisor comes back and finds its children by their ids; whom a person
   for (const id of ['a', 'c']) await started(home, id, 2)
   const view = await home.until(uuid, ({ status, supervisor }) => status === 'ready' && supervisor?.children.filter((one) => one.status === 'working').length === 2)
   expect(view.supervisor?.children.map(({ id, status, restarts }) => [id, status, restarts])).toEqual([['a', 'working', 0], ['b', null, 0], ['c', 'working', 0]])
+  await home.stop()
+  await home.start()
+  for (const id of ['a', 'c']) await started(home, id, 3)
+  await home.until(uuid, ({ status }) => status === 'ready')
   expect(starts(home, 'b')).toBe(1)
 })
 

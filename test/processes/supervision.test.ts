@@ -69,6 +69,15 @@ describe('a policy of its own', () => {
     expect(starts('waits')).toBe(1)
   })
 
+  test('C1: a program that is killed from outside is shown for what it is at once, and comes back', async () => {
+    const { uuid } = await home.spawn({ argv: noting('outside', 'exec sleep 600'), restart: { type: 'on-failure', backoff: LONG } })
+    await until('it runs', async () => starts('outside') === 1 && (await home.view(uuid)).status === 'working')
+    process.kill(Number(readFileSync(join(home.work, 'outside'), 'utf8').trim()), 'SIGKILL')
+    const seen = await home.until(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
+    expect(seen).toMatchObject({ status: 'pending', pendingRestart: { attempt: 1, cause: 'ended by SIGKILL' } })
+    await home.signal(uuid, { signal: 'SIGKILL' })
+  })
+
   test('whoever resumes waits for no backoff', async () => {
     const { uuid } = await home.spawn({ argv: noting('hurried', 'test $(wc -l < hurried) -gt 1 && exec sleep 600; exit 3'), restart: { type: 'always', backoff: LONG } })
     await home.until(uuid, ({ pendingRestart }) => pendingRestart !== null)

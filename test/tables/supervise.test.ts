@@ -120,7 +120,7 @@ describe('intensity', () => {
   test('what is out of the window does not count', () => expect(ends(0, 1, 2, 1_000, 1_001, 1_002, 1_003)).toBe('rrrrrrg'))
   test('the edge of the window is out', () => expect(within({ times: [0, 1], cause: null, inARow: 0 }, 1_000, 1_000)).toBe(1))
   test('no restarts at all', () => expect(letter(verdict({ ...rule, maxRestarts: 0 }, exit, undefined, { wall: 0, chance: 0 }))).toBe('g'))
-  test('an interruption is not counted', () => {
+  test('B9: an interruption is no fault of its own, and is not counted', () => {
     const said = verdict({ ...rule, maxRestarts: 0 }, ENDS.interrupted, undefined, { wall: 0, chance: 0.5 })
     expect(said).toMatchObject({ do: 'restart', attempt: 0, delayMs: 0 })
   })

@@ -568,3 +568,65 @@ test('the whole subtree is killed by a person: nobody comes back', () => {
     "
   `)
 })
+
+test('a supervisor of supervisors decides about one that gave up: it comes back with its children, and a new count', () => {
+  const player = new Player()
+  expect(player.play(`
+    .live o supervisor
+    .live i supervisor under=o child=i max=0
+    .live a command under=i child=a restart=permanent
+    .live b command under=i child=b
+    .report a exited 3
+    released a
+    .report b exited 0
+    released b
+    .report i exited 0
+    released i
+    .wind 1000
+    start i
+  `)).toMatchInlineSnapshot(`
+    "
+    > released a
+    a.5 process.reaped
+    i.10 supervisor.escalated a 1 times
+    i.11 process.stopping SIGTERM by agent:i -> 1 child a ended once within 60 s: exit code 3
+    b.4 signal.sent SIGTERM by agent:i: default
+    b.5 process.stopping SIGTERM by agent:i -> 143 SIGTERM from agent:i
+      -> release channel a#3
+      -> release context a#3
+      -> release remove a#3
+      -> driver.stop b#4 SIGTERM 10000
+      == a failed
+      == i stopping
+      == b stopping
+    > released b
+    b.7 process.reaped
+      -> release channel b#4
+      -> release context b#4
+      -> release remove b#4
+      -> driver.stop i#2 SIGTERM 10000
+      == b stopped
+    > released i
+    i.15 process.reaped
+    o.8 supervisor.restarting i, 1 in the window
+    i.16 process.resumed #5 by agent:o from step 0: restart 1 later after child a ended once within 60 s: exit code 3
+      -> release channel i#2
+      -> release context i#2
+      -> release remove i#2
+      == i pending
+    > start i
+    i.18 process.started
+    a.6 process.resumed #6 by agent:i from step 0: restart 0 waits anew after exit code 3
+    b.8 process.resumed #7 by agent:i from step 0: restart 0 waits anew after SIGTERM from agent:i
+    a.7 restart.due now
+    b.9 restart.due now
+      -> driver.start i#5
+      -> start a#6
+      -> start b#7
+      == i starting
+      == a pending
+      == b pending
+    "
+  `)
+  expect(player.world.row('i')?.supervision?.children.map(({ id, restarts }) => [id, restarts])).toEqual([['a', undefined], ['b', undefined]])
+})
