@@ -162,7 +162,7 @@ class RunningDaemon implements Daemon {
     this.#resources.defer(() => collector.stop())
     collector.start()
     const families = new Families({ pipeline, reads, keys, paths, prepare: (body) => operations.prepare(body) })
-    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, settings, specs, worktrees, store, forks, families, mayStart: () => this.#mayStart() })
+    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, settings, specs, worktrees, store, forks, families, mayStart: () => this.#mayStart() })
     return {
       reads, feed, store, cursor, log, operations, families,
       waiter,

@@ -15,6 +15,7 @@ import type { KernelPort, LaunchGateway } from '../drivers/port.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Clock } from './clock.ts'
 import type { Keys } from './keys.ts'
+import type { SeatHolder } from './nested.ts'
 import type { Settings } from './settings.ts'
 
 interface GatewaysParts {
@@ -57,6 +58,7 @@ export function startWith(decision: Decision): { readonly metered?: true; readon
 export class Gateways {
   readonly #parts: GatewaysParts
   #gateway: Promise<Gateway> | null = null
+  #open: Gateway | null = null
 
   constructor(parts: GatewaysParts) {
     this.#parts = parts
@@ -88,6 +90,14 @@ export class Gateways {
     return { url, token, close, hides: [...keyNames(settings.now.providers)] }
   }
 
+  /** The process at the gateway that asks with this environment; null: it is a person's, or of a process that calls its models itself. */
+  holder(env: Readonly<Record<string, string>>): SeatHolder | null {
+    const found = this.#open?.holder(Object.values(env))
+    if (!found) return null
+    const { seat: { uuid, pid, token, providers }, origin } = found
+    return { uuid, pid, token, providers, origin }
+  }
+
   /** What was recorded of its calls goes with it. */
   async remove(uuid: Uuid): Promise<void> {
     await rm(this.#dirOf(uuid), { recursive: true, force: true, maxRetries: 2 })
@@ -111,7 +121,7 @@ export class Gateways {
   }
 
   #loaded(): Promise<Gateway> {
-    this.#gateway ??= this.#load()
+    this.#gateway ??= this.#load().then((gateway) => (this.#open = gateway))
     return this.#gateway
   }
 

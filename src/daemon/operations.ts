@@ -11,6 +11,8 @@ import { SIGNALS } from '../kernel/signals.ts'
 import { isLiving, isSuspended } from '../kernel/status.ts'
 import { checkFromCheckpoint, type PastStore } from './fork-point.ts'
 import { checkWords } from './forks.ts'
+import { gatewayProviders, type Gateways } from './gateways.ts'
+import { keysBehind, withoutSeat } from './nested.ts'
 import { withRealPlaces } from './places.ts'
 import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
 import type { Process, ProcessSpec, Sender, Signal, Uuid } from '../kernel/types.ts'
@@ -32,6 +34,7 @@ export interface OperationsParts {
   readonly families: Pick<Families, 'spawn'>
   readonly store: PastStore
   readonly keys: Keys
+  readonly gateways: Pick<Gateways, 'holder'>
   readonly specs: Specs
   readonly settings: Settings
   readonly worktrees: Pick<Worktrees, 'plan' | 'forFork' | 'forget' | 'check'>
@@ -68,8 +71,8 @@ export class Operations {
 
   /** A spec that could be spawned, with its keys in memory. Errors: CREDENTIALS_MISSING, and those of a spec. */
   async prepare(body: SpawnBody): Promise<{ readonly uuid: Uuid; readonly spec: ProcessSpec }> {
-    const { keys, specs, worktrees } = this.#parts
-    const { spec: asked, secrets } = await specs.of(body)
+    const { keys, worktrees } = this.#parts
+    const { spec: asked, secrets } = await this.#asked(body)
     const uuid = uuidv7()
     const spec = await withRealPlaces(body.worktree ? await worktrees.plan(uuid, asked) : asked)
     const found = await keys.of({ uuid, spec }, secrets)
@@ -78,6 +81,19 @@ export class Operations {
       throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, { missing: found.missing })
     }
     return { uuid, spec }
+  }
+
+  /** What an agent at the gateway starts gets what that one was started with; a plain command stays with its parent's seat. */
+  async #asked(body: SpawnBody): ReturnType<Specs['of']> {
+    const { gateways, reads, specs, settings } = this.#parts
+    const holder = gateways.holder(body.env ?? {})
+    if (holder === null) return specs.of(body)
+    const { spec: { env } } = await reads.get(holder.uuid)
+    const asked = await specs.of({ ...body, env: withoutSeat(body.env ?? {}, holder, env) })
+    if (isPlainCommand(asked.spec) && asked.spec.gateway !== 'on') return specs.of(body)
+    const used = gatewayProviders(asked.spec)
+    const wanted = asked.spec.driver === 'native' ? asked.spec.credentials : settings.now.providers.flatMap(({ name, apiKeyEnv }) => (used.includes(name) ? apiKeyEnv ?? [] : []))
+    return { spec: asked.spec, secrets: { ...keysBehind(holder, wanted), ...asked.secrets } }
   }
 
   async signal(ref: string, body: SignalBody, via: string): Promise<SteerView> {

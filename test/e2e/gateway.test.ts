@@ -1,6 +1,6 @@
 // Agents of others whose models are called through the gateway of a real daemon: what they are given, what is counted, how a pause
 // and a budget hold them at the next call, and what is recorded. The agent speaks ACP, the provider is the model server.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -160,6 +160,30 @@ describe('whether it is used', () => {
     await daemon.resume(uuid, { limits: { budgetTokens: 60_000 } })
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
   })
+})
+
+test('what an agent at the gateway starts has a seat of its own, with the key behind its parent\u2019s, and no program sees that', async () => {
+  await open([ANSWER, ANSWER])
+  const [ends, goesOn] = [join(daemon.work, 'parent-ends'), join(daemon.work, 'child-goes-on')]
+  const parent = await start(`env ANTHROPIC_API_KEY\nenv ANTHROPIC_BASE_URL\nwait ${ends}`)
+  const noted = (name: string, count: number): Promise<string> => eventually(() => {
+    const found = existsSync(log) ? [...readFileSync(log, 'utf8').matchAll(new RegExp(`^${name}=(.*);$`, 'gm'))] : []
+    return found[count - 1]?.[1] ?? null
+  }, `${name} is noted`)
+  const [token, base] = [await noted('ANTHROPIC_API_KEY', 1), await noted('ANTHROPIC_BASE_URL', 1)]
+  // What its shell would give to `reeve run`.
+  const env = testEnv(daemon.work, { ANTHROPIC_API_KEY: token, ANTHROPIC_BASE_URL: base })
+  const child = await start(`model one\nenv ANTHROPIC_API_KEY\nwait ${goesOn}\nmodel two`, { env })
+  const own = await noted('ANTHROPIC_API_KEY', 2)
+  expect([own.startsWith('reeve-'), own === token]).toEqual([true, false])
+  const { uuid: plain } = await daemon.spawn({ argv: ['sh', '-c', 'echo "$ANTHROPIC_API_KEY $ANTHROPIC_BASE_URL"'], env })
+  await daemon.ended(plain)
+  expect(await daemon.output(plain)).toBe(`${token} ${base}\n`)
+  await writeFile(ends, '')
+  expect(await daemon.ended(parent.uuid)).toMatchObject({ usage: { inputTokens: 0 } })
+  await writeFile(goesOn, '')
+  expect(await daemon.ended(child.uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
+  expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual([SECRET, SECRET])
 })
 
 test('what is recorded is removed with the process', async () => {

@@ -16,7 +16,7 @@ import { Lane } from './lanes.ts'
 import type { LaneClock, RateLimit } from './lanes.ts'
 import { baseOf, formatOf, keyHeader, readPath, routeOf, targetOf } from './routes.ts'
 import type { Asked } from './routes.ts'
-import { Seat } from './seat.ts'
+import { Seat, TOKEN } from './seat.ts'
 import type { SeatParts, SeatProvider } from './seat.ts'
 
 export interface GatewayParts {
@@ -80,6 +80,16 @@ export class Gateway {
         this.#open.delete(seat)
       },
     }
+  }
+
+  /** The incarnation whose token stands in one of these texts. */
+  holder(texts: readonly string[]): { readonly seat: Seat; readonly origin: string } | null {
+    const address = this.#server?.address() as AddressInfo | null | undefined
+    for (const [token] of texts.flatMap((text) => [...text.matchAll(TOKEN)])) {
+      const seat = this.#seats.get(hashOf(token))
+      if (seat && address) return { seat, origin: `http://127.0.0.1:${address.port}` }
+    }
+    return null
   }
 
   async close(): Promise<void> {

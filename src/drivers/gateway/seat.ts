@@ -24,11 +24,16 @@ export interface SeatParts {
   readonly recorder: Recorder | null
 }
 
+const TOKEN_MARK = 'reeve-'
+const TOKEN_BYTES = 32
+/** A token, wherever it stands in a text. */
+export const TOKEN = new RegExp(`${TOKEN_MARK}[\\w-]{43}`, 'g')
+
 type CallStarted = Omit<Extract<Report, { type: 'call.started' }>, 'type'>
 type CallFinished = Omit<Extract<Report, { type: 'call.finished' }>, 'type'>
 
 export class Seat {
-  readonly token = `reeve-${randomBytes(32).toString('base64url')}`
+  readonly token = `${TOKEN_MARK}${randomBytes(TOKEN_BYTES).toString('base64url')}`
   readonly #parts: SeatParts
   #calls = 0
   /** with a provider now */
@@ -68,6 +73,10 @@ export class Seat {
   /** aborted when the incarnation is to end */
   get signal(): AbortSignal {
     return this.#parts.port.signal
+  }
+
+  get providers(): readonly SeatProvider[] {
+    return this.#parts.providers
   }
 
   provider(name: string): SeatProvider | undefined {

@@ -50,7 +50,11 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     note(`model ${answer.status} ${text.length}`)
     await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${answer.status} ${answer.ok ? text.length : text}` } })
   },
-  env: ({ say }, name) => say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${name}=${process.env[name] ?? 'none'};` } }),
+  env: ({ say }, name) => {
+    const words = `${name}=${process.env[name] ?? 'none'};`
+    note(words)
+    return say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: words } })
+  },
   think: ({ say }, text) => say({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } }),
   plan: ({ say }, text) => say({ sessionUpdate: 'plan', entries: text.split(',').map((content) => ({ content, priority: 'low', status: 'pending' })) }),
   usage: ({ say, sessionId }, text) => {
