@@ -174,7 +174,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
 const PASSIVE: ReadonlySet<FactType> = new Set<FactType>([
   'process.held', 'process.released', 'process.queue', 'child.spent', 'process.limited', 'usage.measured', 'signal.sent', 'signal.pended', 'signal.escalated', 'process.reparented', 'checkpoint.written',
   'checkpoint.failed', 'process.pinned', 'worktree.made', 'files.recorded', 'files.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
-  'liveness.changed',
+  'liveness.changed', 'liveness.looping', 'liveness.breaker',
 ])
 
 /** The process after a fact. Errors: INTERNAL for a fact out of order or one that cannot follow. */

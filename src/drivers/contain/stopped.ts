@@ -1,6 +1,7 @@
 // Whether somebody has stopped a program of an incarnation by SIGSTOP, as the operating system shows it. Reads only.
 // What our own pause has stopped looks alike: whoever asks knows what is suspended. Never goes by a name.
 // Test: test/processes/liveness.test.ts.
+import { readdirSync } from 'node:fs'
 import type { OsHandle } from '../../kernel/types.ts'
 import { childrenOf, isStopped, isZombie, readRow } from './proc.ts'
 
@@ -23,7 +24,9 @@ export function stoppedBelow(handle: OsHandle, behindProxy: boolean): number | n
   return null
 }
 
+/** Of a program with several threads nothing is looked up: it does more than wait. And this is done for each that is quiet, every few seconds. */
 function onlyChildOf(pid: number): number | undefined {
+  if (threadsOf(pid) !== 1) return undefined
   const children = childrenOf(pid).filter(isLiving)
   return children.length === 1 ? children[0] : undefined
 }
@@ -34,6 +37,14 @@ export function stoppedAmong(members: readonly number[]): number | null {
   const parents = new Set(rows.map(({ ppid }) => ppid))
   const last = rows.filter(({ pid }) => !parents.has(pid))
   return last.length > 0 && last.every(isStopped) ? (last[0]?.pid ?? null) : null
+}
+
+function threadsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length
+  } catch {
+    return 0
+  }
 }
 
 function isLiving(pid: number): boolean {
