@@ -36,6 +36,20 @@ async function put(file: string, value: string | object): Promise<void> {
 
 const ECHO = { tools: [{ name: 'mcp__user__echo', input: { n: 1 } }] }
 
+test.each([
+  [{ allow: ['read:.'] }, [], []],
+  [{ allow: ['read:.'], mcp: ['user'] }, ['user:up'], ['paths: not enforced for the MCP server user']],
+  [{ allow: ['read', 'mcp__user', 'read:.'] }, ['user:up'], ['paths: not enforced for the MCP server user']],
+])('where places are limited, a server that is a program is there for who names it (%j)', async (body, up, notes) => {
+  await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
+  const { uuid } = await local.play([ECHO, { text: 'done' }], { env: testEnv(local.home), ...body })
+  const { capabilities } = await local.ended(uuid)
+  expect(await states(local, uuid)).toEqual(up)
+  expect(capabilities).toMatchObject({ mcp: up.length === 0 ? [] : ['user'], notes })
+  const told = (await local.history(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
+  expect(told).toEqual(up.length === 0 ? ['the MCP server user: not within what it may'] : [])
+})
+
 test("the user's servers are there; a project's are told of and not started until it is trusted", async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
   await put(join(local.work, '.mcp.json'), { mcpServers: { project: server() } })
