@@ -15,7 +15,7 @@ export const ERRORS = {
   AMBIGUOUS: { meaning: 'More than one process fits the name or number.', hint: 'Use more digits of the ID; the candidates are listed.', http: 409, exit: 3 },
   COLLECTED: { meaning: 'The process existed and was removed.', hint: 'Only an export of it can bring it back (`reeve import`); `reeve ps -a` lists what is there.', http: 410, exit: 3 },
   CONFLICT: { meaning: 'Something with that name is already there, or a process that must have ended has not.', hint: 'Choose another name, or end the process that is in the way (`reeve stop`).', http: 409, exit: 1 },
-  PERMISSION: { meaning: 'The sender may not do this to that process.', hint: 'PID 0 and your own supervisor cannot be signalled.', http: 403, exit: 1 },
+  PERMISSION: { meaning: 'The sender, or the process that was asked for, may not do this.', hint: '`reeve inspect` says what a process may do; PID 0 and one\'s own supervisor cannot be signalled.', http: 403, exit: 1 },
   RESOURCE_EXHAUSTED: { meaning: 'The table of live processes or a queue is full.', hint: 'Wait for processes to end, suspend some, or raise `maxProcesses` in the configuration.', http: 429, exit: 125 },
   NOT_RESUMABLE: { meaning: 'The driver cannot resume this process in that way.', hint: 'A command can be run again with `--rerun`, from its beginning.', http: 409, exit: 1 },
   LATE: { meaning: 'A report of an incarnation or turn that is over.', hint: 'Nothing to do: it was ignored.', http: 409, exit: 125 },
