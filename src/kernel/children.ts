@@ -3,7 +3,7 @@
 // Test: test/tables/supervising.test.ts.
 import { KernelError } from './errors.ts'
 import { isLiving } from './status.ts'
-import type { Hold, Process, ProcessSpec } from './types.ts'
+import type { ExitStatus, Hold, Process, ProcessSpec } from './types.ts'
 import type { SupervisedChild } from './supervision.ts'
 import type { Work } from './work.ts'
 
@@ -43,8 +43,8 @@ export function unkept({ childId: _, restart: __, ...spec }: ProcessSpec): Proce
 }
 
 /** What was paused when it ended is paused in its next incarnation, too; an orderly stop's own hold is over with its daemon. */
-export function pausesToKeep(process: Process): readonly Hold[] {
-  if (process.life.state !== 'running' || !mayComeBack(process)) return []
+export function pausesToKeep(process: Process, exit?: ExitStatus): readonly Hold[] {
+  if (process.life.state !== 'running' || (exit?.resumeAt === undefined && !mayComeBack(process))) return []
   return process.life.holds.filter(({ reason }) => reason !== 'daemon-shutdown')
 }
 

@@ -52,6 +52,7 @@ export function comeBackHeld(work: Work, { uuid, life, spec }: Process): boolean
   const process = work.need(uuid)
   if (resumeAt === undefined || continueObstacle(process) !== null) return false
   work.emit(uuid, { type: 'process.resumed', pid: work.takePid(), by: 'system', fromStep: process.progress.wholeStep, ...stillPermitted(work, process) })
-  beginHeld(work, work.need(uuid), rateHold(spec, resumeAt, work.now.wall))
+  // What a person had paused stays paused, whenever the limit is over.
+  beginHeld(work, work.need(uuid), ...(process.keeps ?? []), rateHold(spec, resumeAt, work.now.wall))
   return true
 }

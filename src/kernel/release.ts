@@ -19,7 +19,7 @@ export function terminate(work: Work, process: Process, cause: ExitStatus): void
   const attached = life.state === 'running' && life.attached
   closeReserved(work, process.uuid)
   orphan(work, process)
-  const holds = pausesToKeep(process)
+  const holds = pausesToKeep(process, exit)
   work.emit(process.uuid, { type: 'process.exited', exit, mono: work.now.mono, ...(holds.length > 0 ? { holds } : {}), ...settleUp(work, process.uuid) })
   tellParent(work, process, exit)
   if (attached) act(work, process, 'cancel', 'await')

@@ -141,6 +141,16 @@ describe('an agent of others', () => {
     expect(statusOf(row(made))).toBe(status)
   })
 
+  test('that a person had paused when it ended stays paused when the limit is over', () => {
+    const made = player('spawn a command lines\nstart a\nreport a up\nreport a session s\nsignal SIGPAUSE a')
+    say(made, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
+    made.play('.released a')
+    expect(holds(made).map(({ reason }) => reason)).toEqual(['user', 'rate-limit'])
+    made.world.wind(3 * HOUR)
+    expect(made.play('tick a')).not.toContain('-> start')
+    expect(holds(made).map(({ reason }) => reason)).toEqual(['user'])
+  })
+
   test('that is killed while it waits stays dead', () => {
     const made = player('spawn a command lines\nstart a\nreport a up\nreport a session s')
     say(made, { type: 'exited', code: 1, osSignal: null, error: 'limit', resumeAt: UNTIL })
