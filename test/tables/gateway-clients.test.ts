@@ -97,6 +97,7 @@ describe('what each is told', () => {
     put('.pi/agent/models.json', { providers: { ollama: { baseUrl: 'http://o', api: 'openai-completions' } } })
     put('.pi/agent/auth.json', { anthropic: { type: 'api_key', key: 'k1' } })
     put('.pi/agent/settings.json', {})
+    await started(['pi', '-p', '--provider', 'google', 'go'])
     const { env } = await started(['pi', '-p', '--provider', 'google', 'go'])
     const dir = env['PI_CODING_AGENT_DIR'] ?? ''
     expect(jsonAt(join(dir, 'models.json'))).toEqual({ providers: { ollama: { baseUrl: 'http://o', api: 'openai-completions' }, google: { baseUrl: 'http://gate/google/v1beta', apiKey: TOKEN } } })

@@ -83,7 +83,9 @@ async function write({ files = {}, links = {} }: Told): Promise<void> {
   for (const [path, target] of Object.entries(links)) {
     // What is linked and not there yet is a folder that it would have made.
     await mkdir(target, { recursive: true }).catch(() => undefined)
-    await symlink(target, path)
+    await symlink(target, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
   }
 }
 
