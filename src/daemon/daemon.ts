@@ -157,12 +157,12 @@ class RunningDaemon implements Daemon {
     const waiter = new Waiter(feed, reads, cursor)
     const removals = new Removals({ reads, store, clock, sweeper, worktrees, recorded: (uuid) => this.#engine.gateways.remove(uuid) })
     const specs = new Specs({ reads, container, settings, paths })
-    const forks = new Forks({ pipeline, reads, keys, specs, settings, store, worktrees })
+    const forks = new Forks({ pipeline, reads, keys, specs, gateways: this.#engine.gateways, store, worktrees })
     const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
     const families = new Families({ pipeline, reads, keys, paths, prepare: (body) => operations.prepare(body) })
-    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, settings, specs, worktrees, store, forks, families, mayStart: () => this.#mayStart() })
+    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, specs, worktrees, store, forks, families, mayStart: () => this.#mayStart() })
     return {
       reads, feed, store, cursor, log, operations, families,
       waiter,

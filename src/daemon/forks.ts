@@ -1,8 +1,6 @@
 // Forking, from the API's words to the kernel's: what goes on, from where, with which spec and keys. Owns which words of a
 // resume go together. The origin is read and never changed. Tests: test/e2e/fork.test.ts.
 import { v7 as uuidv7 } from 'uuid'
-import { splitEnv } from '../config/credentials.ts'
-import { keyNames } from '../config/model-keys.ts'
 import { isExternal } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { checkForkable } from '../kernel/forking.ts'
@@ -11,10 +9,10 @@ import { withOwnWorktree } from './places.ts'
 import type { ResumeBody, SteerView } from '../api/views.ts'
 import type { ForkPoint } from '../kernel/forking.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
+import type { Gateways } from './gateways.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Reads } from './reads.ts'
-import type { Settings } from './settings.ts'
 import type { Specs } from './specs.ts'
 import type { Worktrees } from './worktrees.ts'
 
@@ -23,7 +21,7 @@ export interface ForksParts {
   readonly reads: Reads
   readonly keys: Keys
   readonly specs: Specs
-  readonly settings: Settings
+  readonly gateways: Pick<Gateways, 'secretsOf'>
   readonly store: PastStore
   readonly worktrees: Pick<Worktrees, 'forFork' | 'forget'>
 }
@@ -54,7 +52,7 @@ export class Forks {
 
   /** Errors: those of `forkPoint`, NOT_RESUMABLE, COLLECTED where the origin was removed meanwhile. */
   async fork(origin: Process, body: ResumeBody): Promise<SteerView> {
-    const { keys, worktrees } = this.#parts
+    const { keys, gateways, worktrees } = this.#parts
     checkForkable(origin)
     const at = await forkPoint(this.#parts.store, origin, body)
     const uuid = uuidv7()
@@ -63,19 +61,14 @@ export class Forks {
     const { spec: planned, files } = await worktrees.forFork({ uuid, spec: named, origin, step: at.step, withFiles: body.withFiles ?? false, cwd: body.cwd ?? null })
     const spec = withOwnWorktree(planned, origin.spec.worktree?.dir)
     try {
-      await keys.of({ uuid, spec }, this.#secrets(origin.uuid, body))
+      // What the origin has in memory, where the client does not say otherwise.
+      await keys.of({ uuid, spec }, { ...keys.known(origin.uuid), ...gateways.secretsOf(body.env ?? {}, spec) })
       return await this.#begin({ uuid, origin, at, spec, asked: body, filesOfStep: files?.step ?? null })
     } catch (error) {
       keys.forget(uuid)
       if (files) await worktrees.forget(uuid)
       throw error
     }
-  }
-
-  /** What the origin has in memory, where the client does not say otherwise. */
-  #secrets(origin: Uuid, { env = {} }: ResumeBody): Readonly<Record<string, string>> {
-    const { keys, settings } = this.#parts
-    return { ...keys.known(origin), ...splitEnv(env, keyNames(settings.now.providers)).secrets }
   }
 
   async #begin({ uuid, origin, at, spec, asked, filesOfStep }: Beginning): Promise<SteerView> {

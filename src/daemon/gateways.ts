@@ -3,10 +3,12 @@
 // listens when the first of them starts. Test: test/e2e/gateway.test.ts.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { splitEnv } from '../config/credentials.ts'
 import { keyNames } from '../config/model-keys.ts'
 import { COMMON_PROVIDERS, clientOf, type KnownClient } from '../drivers/gateway/clients.ts'
 import { isExternal, isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
+import { keysBehind, withoutSeat, type SeatHolder } from './nested.ts'
 import type { Provider } from '../config/config.ts'
 import type { Gateway, GatewaySeat } from '../drivers/gateway/gateway.ts'
 import type { Recorder } from '../drivers/gateway/record.ts'
@@ -15,7 +17,6 @@ import type { KernelPort, LaunchGateway } from '../drivers/port.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Clock } from './clock.ts'
 import type { Keys } from './keys.ts'
-import type { SeatHolder } from './nested.ts'
 import type { Settings } from './settings.ts'
 
 interface GatewaysParts {
@@ -96,6 +97,16 @@ export class Gateways {
     if (!found) return null
     const { seat: { uuid, pid, token, providers }, origin } = found
     return { uuid, pid, token, providers, origin }
+  }
+
+  /** The secrets of a client's environment: where that is of an agent at the gateway, the keys behind its seat that this process wants, in place of its token. */
+  secretsOf(env: Readonly<Record<string, string>>, spec: Kind): Readonly<Record<string, string>> {
+    const { providers } = this.#parts.settings.now
+    const holder = isPlainCommand(spec) && spec.gateway !== 'on' ? null : this.holder(env)
+    if (holder === null) return splitEnv(env, keyNames(providers)).secrets
+    const used = gatewayProviders(spec)
+    const wanted = spec.driver === 'native' ? spec.credentials : providers.flatMap(({ name, apiKeyEnv }) => (used.includes(name) ? apiKeyEnv ?? [] : []))
+    return { ...keysBehind(holder, wanted), ...splitEnv(withoutSeat(env, holder, {}), keyNames(providers)).secrets }
   }
 
   /** What was recorded of its calls goes with it. */

@@ -2,8 +2,6 @@
 // Owns no rule of the kernel; how a spec is put together stands in specs.ts.
 // Test: test/e2e/api.test.ts.
 import { v7 as uuidv7 } from 'uuid'
-import { splitEnv } from '../config/credentials.ts'
-import { keyNames } from '../config/model-keys.ts'
 import { goesOnFrom, isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { limitChange } from './limit-change.ts'
@@ -11,15 +9,14 @@ import { SIGNALS } from '../kernel/signals.ts'
 import { isLiving, isSuspended } from '../kernel/status.ts'
 import { checkFromCheckpoint, type PastStore } from './fork-point.ts'
 import { checkWords } from './forks.ts'
-import { gatewayProviders, type Gateways } from './gateways.ts'
-import { keysBehind, withoutSeat } from './nested.ts'
+import { withoutSeat } from './nested.ts'
 import { withRealPlaces } from './places.ts'
 import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
 import type { Process, ProcessSpec, Sender, Signal, Uuid } from '../kernel/types.ts'
+import type { Gateways } from './gateways.ts'
 import type { Keys } from './keys.ts'
 import type { Pipeline, RequestBody } from './pipeline.ts'
 import type { Reads } from './reads.ts'
-import type { Settings } from './settings.ts'
 import type { Specs } from './specs.ts'
 import type { Waiter } from './waiter.ts'
 import type { Families } from './families.ts'
@@ -34,9 +31,8 @@ export interface OperationsParts {
   readonly families: Pick<Families, 'spawn'>
   readonly store: PastStore
   readonly keys: Keys
-  readonly gateways: Pick<Gateways, 'holder'>
+  readonly gateways: Pick<Gateways, 'holder' | 'secretsOf'>
   readonly specs: Specs
-  readonly settings: Settings
   readonly worktrees: Pick<Worktrees, 'plan' | 'forFork' | 'forget' | 'check'>
   /** throws while nothing new may start */
   readonly mayStart: () => void
@@ -85,15 +81,13 @@ export class Operations {
 
   /** What an agent at the gateway starts gets what that one was started with; a plain command stays with its parent's seat. */
   async #asked(body: SpawnBody): ReturnType<Specs['of']> {
-    const { gateways, reads, specs, settings } = this.#parts
+    const { gateways, reads, specs } = this.#parts
     const holder = gateways.holder(body.env ?? {})
     if (holder === null) return specs.of(body)
     const { spec: { env } } = await reads.get(holder.uuid)
     const asked = await specs.of({ ...body, env: withoutSeat(body.env ?? {}, holder, env) })
     if (isPlainCommand(asked.spec) && asked.spec.gateway !== 'on') return specs.of(body)
-    const used = gatewayProviders(asked.spec)
-    const wanted = asked.spec.driver === 'native' ? asked.spec.credentials : settings.now.providers.flatMap(({ name, apiKeyEnv }) => (used.includes(name) ? apiKeyEnv ?? [] : []))
-    return { spec: asked.spec, secrets: { ...keysBehind(holder, wanted), ...asked.secrets } }
+    return { spec: asked.spec, secrets: gateways.secretsOf(body.env ?? {}, asked.spec) }
   }
 
   async signal(ref: string, body: SignalBody, via: string): Promise<SteerView> {
@@ -126,7 +120,7 @@ export class Operations {
   }
 
   async resume(ref: string, body: ResumeBody): Promise<SteerView> {
-    const { reads, pipeline, keys, settings, specs, worktrees, mayStart } = this.#parts
+    const { reads, pipeline, keys, gateways, specs, worktrees, mayStart } = this.#parts
     checkWords(body)
     mayStart()
     if (body.fork) return this.#parts.forks.fork(await reads.resolve(ref), body)
@@ -135,8 +129,7 @@ export class Operations {
     await worktrees.check(process)
     if (body.fromCheckpoint) await this.#checkCheckpoint(process)
     const spec = await specs.overridden(process, body)
-    const { secrets } = splitEnv(body.env ?? {}, keyNames(settings.now.providers))
-    const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, secrets)
+    const { missing } = await keys.of({ uuid, spec: spec ?? process.spec }, gateways.secretsOf(body.env ?? {}, spec ?? process.spec))
     const frozen = process.life.state === 'dead' ? process : null
     const message = body.message === undefined ? null : { id: uuidv7(), text: body.message }
     const { subtree = false, only = false, rerun = false } = body

@@ -163,7 +163,7 @@ describe('whether it is used', () => {
 })
 
 test('what an agent at the gateway starts has a seat of its own, with the key behind its parent\u2019s, and no program sees that', async () => {
-  await open([ANSWER, ANSWER])
+  await open([ANSWER, ANSWER, ANSWER])
   const [ends, goesOn] = [join(daemon.work, 'parent-ends'), join(daemon.work, 'child-goes-on')]
   const parent = await start(`env ANTHROPIC_API_KEY\nenv ANTHROPIC_BASE_URL\nwait ${ends}`)
   const noted = (name: string, count: number): Promise<string> => eventually(() => {
@@ -179,11 +179,16 @@ test('what an agent at the gateway starts has a seat of its own, with the key be
   const { uuid: plain } = await daemon.spawn({ argv: ['sh', '-c', 'echo "$ANTHROPIC_API_KEY $ANTHROPIC_BASE_URL"'], env })
   await daemon.ended(plain)
   expect(await daemon.output(plain)).toBe(`${token} ${base}\n`)
+  // So has one that it resumes.
+  const old = await start('say hello')
+  await daemon.ended(old.uuid)
+  await daemon.resume(old.uuid, { message: 'model one\nenv ANTHROPIC_API_KEY', env: { ...env, DEEPSEEK_API_KEY: 'sk-other' } })
+  expect(await daemon.ended(old.uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 100 }, lastText: expect.not.stringContaining(token) })
   await writeFile(ends, '')
   expect(await daemon.ended(parent.uuid)).toMatchObject({ usage: { inputTokens: 0 } })
   await writeFile(goesOn, '')
   expect(await daemon.ended(child.uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
-  expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual([SECRET, SECRET])
+  expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual([SECRET, SECRET, SECRET])
 })
 
 test('what is recorded is removed with the process', async () => {
