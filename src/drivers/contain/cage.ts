@@ -25,8 +25,8 @@ export interface Cage {
   /** PIDs of living members, zombies left out */
   members(): readonly number[]
   isEmpty(): boolean
-  /** what all that was ever inside has used, and what is in memory now; null where nobody tells. `known`: without a look at who came in since the last one, where that is dear */
-  measure(how: 'look' | 'known'): CageUse | null
+  /** what all that was ever inside has used, and what is in memory now; null where nobody tells. `known`: without a look at who came in since the last one, where that is dear; `none`: nobody is left */
+  measure(how: 'look' | 'known' | 'none'): CageUse | null
   /** how much memory all together may have; who has no means to see to it only measures with more care. Null: as much as there is */
   limitMemory(bytes: number | null): void
   /** signals each member, one by one */

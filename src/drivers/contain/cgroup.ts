@@ -65,11 +65,11 @@ export class CgroupCage implements Cage {
     })
   }
 
-  measure(): CageUse | null {
+  measure(how: 'look' | 'known' | 'none'): CageUse | null {
     const cpuTimeMs = cpuTimeOf(this.#dir)
     if (cpuTimeMs === null) return null
     const memory = memoryOf(this.#dir)
-    const rssBytes = memory?.nowBytes ?? residentIn(usesOf(pidsBelow(this.#dir)), this.#memoryBytes)
+    const rssBytes = how === 'none' ? 0 : (memory?.nowBytes ?? residentIn(usesOf(pidsBelow(this.#dir)), this.#memoryBytes))
     return { cpuTimeMs, rssBytes, peakRssBytes: memory?.peakBytes ?? null, outOfMemory: memory?.isOut ?? false }
   }
 

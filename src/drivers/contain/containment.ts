@@ -85,7 +85,7 @@ export class OwnedContainment implements Containment {
     return this.#firstStart.promise
   }
 
-  measure(how: 'look' | 'known' = 'look'): Metered | null {
+  measure(how: 'look' | 'known' | 'none' = 'look'): Metered | null {
     if (this.#last !== null || !this.#used) return this.#last
     const use = this.#cage.measure(how)
     if (use === null) return null
@@ -120,8 +120,7 @@ export class OwnedContainment implements Containment {
     const result = await climb(this.#rungs(), { signal: 'SIGKILL', graceMs: 0 })
     if (result.outcome === 'survived') return result
     for (const program of this.#programs) program.release()
-    // Nobody is left to be looked for.
-    this.#last = this.measure('known')
+    this.#last = this.measure('none')
     this.#programs.clear()
     const removed = await until(() => this.#cage.remove(), REMOVE_MS, { ...this.#cage.waiting, watch: () => () => {} })
     if (!removed) return { outcome: 'survived', survivors: this.#cage.members() }

@@ -93,8 +93,9 @@ export class GroupCage implements Cage {
     return this.#scan().map((handle) => handle.pid)
   }
 
-  measure(how: 'look' | 'known'): CageUse | null {
-    return this.#meter.look(how === 'look' ? this.#scan() : [...this.#known.values()], this.#memoryBytes)
+  measure(how: 'look' | 'known' | 'none'): CageUse | null {
+    const members = how === 'look' ? this.#scan() : how === 'known' ? [...this.#known.values()] : []
+    return this.#meter.look(members, this.#memoryBytes)
   }
 
   limitMemory(bytes: number | null): void {

@@ -91,8 +91,8 @@ export class PidnsCage implements Cage {
   }
 
   // A proxy takes over what its program has used when that ends, so it is counted with the members.
-  measure(): CageUse | null {
-    const members = this.#scan()
+  measure(how: 'look' | 'known' | 'none'): CageUse | null {
+    const members = how === 'none' ? [] : this.#scan()
     const proxies = [...this.#proxies.values()].filter(({ pid }) => members.every((member) => member.pid !== pid))
     return this.#meter.look([...proxies, ...members], this.#memoryBytes)
   }

@@ -179,9 +179,14 @@ export function residentIn(members: readonly Use[], limitBytes: number | null): 
 }
 
 let waitedBeforeMs = 0
+let wasRead = false
 
-/** What the children that this program has waited for since the last call had used; 0 where nobody tells. */
+/** What the children that this program has waited for since the last call had used; 0 where nobody tells. All that ended in one turn are told to the first who asks. */
 function waitedSince(): number {
+  // They are all waited for before anybody hears of the first of them.
+  if (wasRead) return 0
+  wasRead = true
+  setImmediate(() => { wasRead = false })
   const { waitedMs = 0 } = useOf(process.pid) ?? {}
   const since = Math.max(0, waitedMs - waitedBeforeMs)
   waitedBeforeMs = waitedMs
