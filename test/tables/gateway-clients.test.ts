@@ -40,6 +40,7 @@ describe('what each is told', () => {
   test.each([
     ['claude', ['claude', '-p', 'go'], { ANTHROPIC_BASE_URL: 'http://gate/anthropic', ANTHROPIC_AUTH_TOKEN: TOKEN }],
     ['claude by its package', ['npx', '-y', '@agentclientprotocol/claude-agent-acp@0.100.0'], { ANTHROPIC_BASE_URL: 'http://gate/anthropic', ANTHROPIC_AUTH_TOKEN: TOKEN }],
+    ['gemini', ['gemini', '--acp'], { GOOGLE_GEMINI_BASE_URL: 'http://gate/google', GEMINI_API_KEY: TOKEN }],
     ['a program that nobody knows', ['my-agent', 'claude'], { ANTHROPIC_BASE_URL: 'http://gate/anthropic', ANTHROPIC_API_KEY: TOKEN, OPENAI_BASE_URL: 'http://gate/openai/v1', OPENAI_API_KEY: TOKEN, GOOGLE_GEMINI_BASE_URL: 'http://gate/google', GEMINI_API_KEY: TOKEN }],
   ])('%s', async (_, argv, env) => {
     const { argv: same, env: told } = await started(argv)
@@ -65,16 +66,6 @@ describe('what each is told', () => {
       model_providers: { x: { name: 'x' }, reeve: { name: 'reeve', base_url: 'http://gate/openai/v1', env_key: 'OPENAI_API_KEY', wire_api: 'responses' } },
     })
     expect(env).toMatchObject({ OPENAI_API_KEY: TOKEN, MODEL_PROVIDER: 'reeve' })
-  })
-
-  test('gemini: a file of defaults says that it has a key', async () => {
-    put('defaults.json', { ui: { theme: 'dark' }, security: { auth: { useExternal: false } } })
-    const { env } = await started(['gemini', '--acp'], { env: { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: join(home, 'defaults.json') } })
-    expect(env).toMatchObject({ GOOGLE_GEMINI_BASE_URL: 'http://gate/google', GEMINI_API_KEY: TOKEN })
-    expect(env).not.toHaveProperty('GOOGLE_API_KEY')
-    const file = env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] ?? ''
-    expect(file.startsWith(join(home, 'tmp'))).toBe(true)
-    expect(jsonAt(file)).toEqual({ ui: { theme: 'dark' }, security: { auth: { useExternal: false, selectedType: 'gemini-api-key' } } })
   })
 
   test('opencode: only the provider that it uses, in the settings that it is given', async () => {
@@ -130,6 +121,7 @@ describe('whose models it calls', () => {
 
   test.each([
     ['a cloud', claude, { CLAUDE_CODE_USE_BEDROCK: '1' }, 'CLAUDE_CODE_USE_BEDROCK is set'],
+    ['no word about a key', ['gemini', '-p', 'go'], {}, 'it takes another address only if'],
     ['vertex', ['gemini', '-p', 'go'], { GOOGLE_GENAI_USE_VERTEXAI: 'true' }, 'GOOGLE_GENAI_USE_VERTEXAI is set'],
     ['a local model', [...exec, '--oss'], {}, '--oss is given'],
     ['a profile', ['codex', '-p', 'work', 'exec', 'go'], {}, '-p is given'],
@@ -170,9 +162,12 @@ describe('whose models it calls', () => {
     put('.claude/.credentials.json', {})
     put('.codex/auth.json', { tokens: { access_token: 'x' } })
     put('.gemini/settings.json', { security: { auth: { selectedType: 'oauth-personal' } } })
+    put('work/.gemini/settings.json', {})
     expect(clientOf(specOf(claude, { credentials: [] }))?.login).toContain('its own login')
     expect(clientOf(specOf(claude))?.login).toBeUndefined()
     expect(clientOf(specOf(exec))?.login).toBe('it uses its own login')
     expect(clientOf(specOf(['gemini', '--acp']))?.login).toBe('its settings log in by oauth-personal')
+    put('.gemini/settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } })
+    expect(clientOf(specOf(['gemini', '-p', 'go']))).toEqual({ title: 'Gemini CLI', providers: ['google'] })
   })
 })
