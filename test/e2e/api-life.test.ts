@@ -359,14 +359,13 @@ describe('resume of an ended native process', () => {
 })
 
 describe('resume with more', () => {
-  test('of what it had spent: a suspended one is stopped first, and no work is lost', async () => {
+  test('of what it had spent: a suspended one goes on at once, and no work is lost', async () => {
     const spend = { ...bash('echo spent >> spent'), usage: { input: 90, output: 10 } }
     const { uuid } = await daemon.play([spend, { text: 'went on', usage: { input: 1, output: 1 } }], { limits: { budgetTokens: 100, maxSteps: 50 } })
     await daemon.event(uuid, (event) => event['fact'] === 'process.held' && JSON.stringify(event['hold']).includes('budget'))
-    await expect(daemon.resume(uuid, { limits: { budgetTokens: 200 } })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('stop it first') })
-    await daemon.signal(uuid, 'SIGTERM')
-    await daemon.ended(uuid)
-    await daemon.resume(uuid, { limits: { budgetTokens: 200 } })
+    await expect(daemon.resume(uuid, { raise: { budgetUsd: 1 } })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('no budgetUsd') })
+    expect((await daemon.resume(uuid)).note).toBe('still suspended: budget')
+    expect((await daemon.resume(uuid, { raise: { budgetTokens: 100 } })).note).toBeUndefined()
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'went on', limits: { budgetTokens: 200, maxSteps: 50 }, usage: { inputTokens: 91, toolCalls: 1 } })
     expect(await readFile(join(daemon.work, 'spent'), 'utf8')).toBe('spent\n')
   })

@@ -198,7 +198,7 @@ describe('pause, resume and send', () => {
     const held = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }] })
     const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(held), [`POST /v1/processes/${uuid}/resume`]: () => steered(held, { note: 'still suspended: budget' }) }
     expect((await reeve(routes, 'resume', '5')).stderr)
-      .toBe('PID 5 (docs) suspended; still suspended: budget\nfor a larger budget: reeve stop 5 && reeve resume --budget-usd X 5 (or --budget-tokens N)\n')
+      .toBe('PID 5 (docs) suspended; still suspended: budget\nfor a larger budget: reeve resume --budget-usd +X 5 (or --budget-tokens +N)\n')
   })
 
   test('resume of a suspended one tells that it goes on', async () => {
@@ -298,11 +298,11 @@ describe('looking', () => {
   })
 
   test('inspect shows what there is, and all of it as JSON', async () => {
-    const view = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }], limits: { budgetUsd: 2 }, lastText: 'two\nlines', usage: { ...processView().usage, contextTokens: 81_204, contextWindow: 200_000 } })
+    const view = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }], limits: { budgetUsd: 2 }, limitUse: [{ limit: 'budgetUsd', used: 2, of: 2, action: 'suspend', scope: null }], lastText: 'two\nlines', usage: { ...processView().usage, contextTokens: 81_204, contextWindow: 200_000 } })
     const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(view) }
     const { stdout } = await reeve(routes, 'inspect', '5')
     expect(stdout).toMatch(/status {5}⏸ suspended\nholds {6}budget by system since 2026-01-0[123] \d\d:\d\d:05, \d+ days ago\n/)
-    expect(stdout).toContain('limits     $2\n')
+    expect(stdout).toContain('limits     $2.00 of $2, then suspend\nlooked at  before each call\n')
     expect(stdout).toContain('context    81,204 of 200,000 tokens (41 %)\n')
     expect(stdout).toContain('last text  two\n           lines\n')
     expect(stdout).not.toContain('session')

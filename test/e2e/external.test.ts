@@ -104,12 +104,10 @@ test('a budget of money holds it at the report that passes it', async () => {
   const { uuid } = await start('say one\nusage 500 1000 2\nhang', { limits: { budgetUsd: 1 } })
   await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
   expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'budget' }], usage: { costUsd: 2 } })
-  await expect(daemon.resume(uuid, { limits: { budgetUsd: 3 } })).rejects.toMatchObject({ code: 'INVALID' })
-  await daemon.signal(uuid, 'SIGTERM')
-  await daemon.ended(uuid)
-  await daemon.resume(uuid, { limits: { budgetUsd: 3 } })
-  await daemon.event(uuid, ({ fact }) => fact === 'process.resumed')
-  expect(await daemon.view(uuid)).toMatchObject({ limits: { budgetUsd: 3 } })
+  await daemon.resume(uuid, { limits: { budgetUsd: 1.5 } })
+  expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', limits: { budgetUsd: 1.5 } })
+  await daemon.resume(uuid, { raise: { budgetUsd: 1 } })
+  expect(await daemon.view(uuid)).toMatchObject({ holds: [], limits: { budgetUsd: 2.5 }, metering: 'report', limitUse: [{ limit: 'budgetUsd', used: 2, of: 2.5, action: 'suspend', scope: null }] })
 })
 
 describe.runIf(HAS_TERMINAL)('on a terminal', () => {

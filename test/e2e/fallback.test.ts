@@ -53,11 +53,11 @@ describe('in a daemon', () => {
   })
 
   test('a budget counts what both models have used', async () => {
-    const begun: ServedAnswer = { text: 'begun', midStream: true, usage: { input: 1_000, output: 5 }, error: { type: 'invalid_request_error', message: 'no more' } }
-    const answers = [begun, { tools: [{ name: 'ls', input: {} }], usage: { input: 500, output: 10 } }, { text: 'too dear' }]
-    const { uuid } = await run(answers, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' }, { limits: { budgetTokens: 1_400 } })
+    const begun: ServedAnswer = { text: 'begun', midStream: true, usage: { input: 2_500, output: 5 }, error: { type: 'invalid_request_error', message: 'no more' } }
+    const answers = [begun, { tools: [{ name: 'ls', input: {} }], usage: { input: 2_500, output: 10 } }, { text: 'too dear' }]
+    const { uuid } = await run(answers, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' }, { limits: { budgetTokens: 6_000 } })
     const view = await daemon.until(uuid, 'suspended')
-    expect(view).toMatchObject({ holds: [{ reason: 'budget' }], step: 1, usage: { inputTokens: 1_500, estimated: true } })
+    expect(view).toMatchObject({ holds: [{ reason: 'budget' }], step: 1, usage: { inputTokens: 5_000, estimated: true } })
     expect(asked()).toEqual(['big', 'small'])
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.ended(uuid)
