@@ -78,5 +78,5 @@ test('what it used is told when it has ended', async () => {
   const { stdout } = await runCli(daemon.home, ['inspect', String(pid)])
   expect(stdout).toMatch(/CPU time +\d/)
   expect(stdout).toMatch(/output +9 B/)
-  expect(stdout).toMatch(/limits +memory 1\.9 GiB \((measured every second|held by the system)\)/)
+  expect(stdout).toMatch(/limits .*1\.9 GiB of memory.*\((measured every second|held by the system)\)/)
 })
