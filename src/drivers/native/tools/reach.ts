@@ -1,9 +1,10 @@
 // How far files reach: the one check of a path against the places that a process may read and write. What counts is where a
-// thing really is, so links are followed first; and what was opened is looked at again, so that nobody changes the way in
-// between. A second name of a file (a hard link) cannot be told from the file. Test: test/tables/native-reach.test.ts.
+// thing really is, so links are followed first; and what was opened is asked where it is, as the way may have changed in between.
+// Must never judge by two looks at a path: it may be another each time. A second name of a file (a hard link) cannot be told from
+// the file. Test: test/tables/native-reach.test.ts.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, readlink, realpath, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import type { Dirent, Stats } from 'node:fs'
 import path from 'node:path'
@@ -24,6 +25,9 @@ export class RefusedError extends ToolError {
 
 type Way = 'read' | 'write'
 
+/** Throws for a place where it may not be. */
+type Check = (place: string) => void
+
 const WORDS: Readonly<Record<Way, string>> = { read: 'read', write: 'written' }
 
 /** Where a path really leads, as far as it is there. Whatever `..` there is was resolved by name. */
@@ -42,13 +46,19 @@ export async function checkPlace(file: string, way: Way, places: Places): Promis
   const roots = places[way]
   const real = await realPlace(file)
   if (roots === undefined || isBelow(roots, real)) return real
-  throw new RefusedError('paths', `${file} may not be ${WORDS[way]}: ${roots.length === 0 ? 'nothing may' : `only what is below ${roots.join(', ')}`}`)
+  throw refusal(file, way, roots)
 }
 
-/** Opens what may be read, and nothing else: a link in its place, or on the way to it, is refused. */
+function refusal(file: string, way: Way, roots: readonly string[]): RefusedError {
+  return new RefusedError('paths', `${file} may not be ${WORDS[way]}: ${roots.length === 0 ? 'nothing may' : `only what is below ${roots.join(', ')}`}`)
+}
+
+/** Opens what may be read, and nothing else, wherever the way to it leads by then. */
 export async function openWithin(file: string, flags: number, places: Places): Promise<FileHandle> {
   const real = await checkPlace(file, 'read', places)
-  return openReal(real, flags, file)
+  return openChecked(real, flags, (place) => {
+    if (places.read && !isBelow(places.read, place)) throw refusal(file, 'read', places.read)
+  })
 }
 
 /** The names in a directory that may be read. */
@@ -63,8 +73,11 @@ export async function listWithin(dir: string, places: Places): Promise<Dirent[]>
 
 /** Writes a file as a whole, with its directories, where that may be. What stood there before stays until the new text is complete. */
 export async function writeWithin(file: string, text: string, places: Places): Promise<void> {
+  const { write: roots = ['/'] } = places
   const real = await checkPlace(file, 'write', places)
-  const dir = await openDirs(path.dirname(real), file)
+  const dir = await openDirs(path.dirname(real), (place) => {
+    if (!isBelow(roots, path.join(place, path.basename(real)))) throw refusal(file, 'write', roots)
+  })
   try {
     await writeAt(path.join(placeOf(dir, path.dirname(real)), path.basename(real)), text, file)
   } finally {
@@ -109,14 +122,14 @@ async function writeInto(file: string, text: string, old: Stats): Promise<void> 
 }
 
 /** The directory with those above it made; each is opened in the one before it, so that no link can lead out. */
-async function openDirs(real: string, file: string): Promise<FileHandle> {
+async function openDirs(real: string, check: Check): Promise<FileHandle> {
   const missing: string[] = []
   let there = real
   while (await lstat(there).then(() => false, () => true)) {
     missing.unshift(path.basename(there))
     there = path.dirname(there)
   }
-  let dir = await openReal(there, constants.O_DIRECTORY, file)
+  let dir = await openChecked(there, constants.O_DIRECTORY, (place) => check(path.join(place, ...missing)))
   for (const name of missing) {
     const next = path.join(placeOf(dir, there), name)
     there = path.join(there, name)
@@ -135,17 +148,24 @@ async function openDirs(real: string, file: string): Promise<FileHandle> {
   return dir
 }
 
-/** Opens what a real path names, if it is still what that names, with no link in it. */
-async function openReal(real: string, flags: number, file: string): Promise<FileHandle> {
+/** Opens what a path without links names, and checks where that is: after it is open, and by what is open. */
+async function openChecked(real: string, flags: number, check: Check): Promise<FileHandle> {
   const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | flags)
   try {
-    const [opened, now, again] = await Promise.all([handle.stat(), stat(real), realpath(real)])
-    if (again === real && isSame(opened, now)) return handle
-    throw new RefusedError('paths', `${file} changed on the way to it`)
+    check(await whereIs(handle, real))
+    return handle
   } catch (error) {
     await handle.close()
     throw error
   }
+}
+
+/** Where an open file is. Elsewhere than on Linux nobody tells: there it is where the path leads, if that is the same file. */
+async function whereIs(handle: FileHandle, real: string): Promise<string> {
+  if (process.platform === 'linux') return readlink(`/proc/self/fd/${handle.fd}`)
+  const place = await realpath(real)
+  if (!isSame(await handle.stat(), await lstat(place))) throw new ToolError('it changed while it was opened')
+  return place
 }
 
 function isSame(one: Pick<Stats, 'dev' | 'ino'>, other: Pick<Stats, 'dev' | 'ino'>): boolean {
