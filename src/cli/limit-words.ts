@@ -27,10 +27,15 @@ export function limitRows({ limits, limitUse, metering, memoryLimit }: ProcessVi
 
 /** `$0.95 of $1, then suspend` · `40 of 60 steps (of 5f607182), then terminate` */
 export function limitText({ limit, used, of, action, scope }: LimitUseView): string {
+  return `${amountText(limit, used, of)}${scope === null ? '' : ` (of ${shortId(scope)})`}, then ${action}`
+}
+
+/** `40 of 60 steps` */
+export function amountText(limit: LimitName, used: number, of: number): string {
   const [words, figure] = NAMES[limit]
   const most = limit === 'budgetUsd' ? allowance(of) : figure(of)
   const amount = limit === 'maxDepth' ? most : `${figure(used)} of ${most}`
-  return `${amount}${words === '' ? '' : ` ${words}`}${scope === null ? '' : ` (of ${shortId(scope)})`}, then ${action}`
+  return `${amount}${words === '' ? '' : ` ${words}`}`
 }
 
 function memoryText(how: ProcessView['memoryLimit']): string {

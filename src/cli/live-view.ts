@@ -2,12 +2,12 @@
 // that happens to it on stderr, and a line that sums it up. All text of others goes through `safe`.
 // Test: test/tables/cli-views.test.ts.
 import type { EventView, ProcessView } from '../api/views.ts'
-import { figures } from '../kernel/limits.ts'
 import type { AssistantPart, FactBody } from '../kernel/facts.ts'
 import { askLines } from './asks.ts'
 import { held, INPUT_COLUMNS, shortInput, summary } from './describe.ts'
 import type { View } from './follow.ts'
 import { tokens, took } from './format.ts'
+import { amountText } from './limit-words.ts'
 import type { Output } from './output.ts'
 import { fit, oneLine, safe, width } from './text.ts'
 
@@ -69,8 +69,8 @@ export class LiveView implements View {
       case 'process.held': return this.#held(fact, event.pid)
       case 'context.compacted': return this.#say('dim', `context compacted: ${tokens(fact.before)} ${this.#out.arrow} ${tokens(fact.after)} tokens`)
       case 'compaction.failed': return this.#failed({ ...fact, what: 'the context could not be summed up' })
-      case 'limit.reached': return this.#say('yellow', `limit: ${figures(fact.limit, fact.used, fact.of)}${fact.action === 'wait' ? ', and other calls are open: it waits' : ''}`)
-      case 'limit.warned': return this.#say('yellow', fact.limit !== 'context' ? figures(fact.limit, fact.used, fact.of) : `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
+      case 'limit.reached': return this.#say('yellow', `limit: ${amountText(fact.limit, fact.used, fact.of)}${fact.action === 'wait' ? ', and other calls are open: it waits' : ''}`)
+      case 'limit.warned': return this.#say('yellow', fact.limit !== 'context' ? amountText(fact.limit, fact.used, fact.of) : `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
       case 'liveness.changed': return this.#say(fact.word === 'alive' ? 'dim' : 'yellow', `${fact.word === 'alive' ? 'it goes on' : fact.word}${fact.evidence === '' || fact.word === 'alive' ? '' : ` (${fact.evidence})`}`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
       case 'process.waiting': return this.#asks(fact, event.pid)

@@ -13,14 +13,14 @@ const few = z.int().min(0).max(1_000_000)
 const ms = z.number().min(1).max(MAX_MS)
 
 /** Of each limit, in the units of the API: ms, bytes, USD, tokens. */
-export const limitRules = {
+const limitRules = {
   maxSteps: z.int().min(1).max(1_000_000), maxTurns: z.int().min(1).max(1_000_000), maxMessages: few, maxToolCalls: few, maxChildren: few, maxDepth: few,
   maxInputTokens: count, maxOutputTokens: count, maxCacheReadTokens: count, maxCacheWriteTokens: count, budgetTokens: count,
   budgetUsd: z.number().positive().max(1_000_000),
   cpuTimeMs: ms, timeoutMs: ms, memoryBytes: count, outputBytes: count,
 } satisfies Record<LimitName, z.ZodType<number>>
 
-export const limitPolicy = {
+const limitPolicy = {
   unknownPrice: z.enum(['warn', 'refuse']),
   actions: z.partialRecord(z.enum(LIMIT_NAMES), z.enum(['suspend', 'terminate'])) as z.ZodType<NonNullable<Limits['actions']>>,
   warnAt: z.number().gt(0).lte(1),

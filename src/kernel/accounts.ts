@@ -77,7 +77,7 @@ function reserved(own: CallAsk | undefined, calls: Process['calls'] = []): Reser
 }
 
 /** What it may cost in USD; 0 where nobody knows. */
-export function priceOf({ inputTokens, maxOutputTokens, usd }: CallAsk): number {
+function priceOf({ inputTokens, maxOutputTokens, usd }: CallAsk): number {
   return usd === null ? 0 : inputTokens * usd.perInputToken + (maxOutputTokens ?? 0) * usd.perOutputToken
 }
 

@@ -59,7 +59,7 @@ export function wakeWaiting(work: Work, accounts: readonly Process[]): void {
 }
 
 /** The budget of a process is another one, or there is more left of it: who was held by it goes on, itself and below. */
-export function wakeWhereRoom(work: Work, root: Uuid): void {
+function wakeWhereRoom(work: Work, root: Uuid): void {
   const promised = { tokens: 0, outputTokens: 0, nanoUsd: 0 }
   for (const uuid of paidSubtree(work, root)) {
     const process = work.need(uuid)
