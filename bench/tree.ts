@@ -27,7 +27,9 @@ async function growTree({ client }: Running, dir: string): Promise<string[]> {
   // They take different times, or all would act in the same moment for ever.
   const scripts = Array.from({ length: PACES }, (_, pace) => {
     const file = join(dir, `busy-${pace}.yaml`)
-    writeFileSync(file, `- { delay_ms: ${STEP_MS + 37 * pace}, tools: [{ name: ls, input: {} }] }\n`.repeat(2_000))
+    // The same again and again would be a loop.
+    const step = (index: number): string => `- { delay_ms: ${STEP_MS + 37 * pace}, tools: [{ name: glob, input: { pattern: "${index}" } }] }\n`
+    writeFileSync(file, Array.from({ length: 2_000 }, (_, index) => step(index)).join(''))
     return file
   })
   const spawn = async (parent?: string): Promise<string> => {

@@ -159,7 +159,7 @@ async function fixTheBug(): Promise<void> {
 async function pauseAndResume(): Promise<void> {
   say(`2. A second agent writes ${LINE_COUNT} numbered lines, one a step, and has a child. Both are paused as one tree, and go on.`)
   reeve(['run', '-d', '--name', 'writer', '--model', writer(), 'Write the lines'])
-  const child = writeScript('child.yaml', [...Array.from({ length: 40 }, () => ({ delay_ms: 150, tools: [bash('true')] })), { text: 'done' }])
+  const child = writeScript('child.yaml', [...Array.from({ length: 40 }, (_, i) => ({ delay_ms: 150, tools: [bash(`true ${i}`)] })), { text: 'done' }])
   reeve(['run', '-d', '--name', 'helper', '--parent', 'writer', '--model', child, 'Help the writer'])
   await until(() => lineNumbers().length >= 3, 'three lines were written')
   reeve(['pause', '--subtree', 'writer'])

@@ -226,7 +226,7 @@ describe('a command', () => {
 })
 
 test('a checkpoint is written every five steps', async () => {
-  const { uuid } = await daemon.play([...Array.from({ length: 12 }, () => ({ tools: [{ name: 'ls', input: {} }] })), { text: 'end' }])
+  const { uuid } = await daemon.play([...Array.from({ length: 12 }, (_, index) => ({ tools: [{ name: 'glob', input: { pattern: `${index}` } }] })), { text: 'end' }])
   await daemon.ended(uuid)
   const written = (await daemon.history(uuid)).filter(({ fact }) => fact === 'checkpoint.written')
   expect(written.map(({ step }) => step)).toEqual([5, 10])

@@ -168,9 +168,10 @@ describe('for people', () => {
   let daemon: LocalDaemon
 
   async function script(changes: object = {}, window = 3_000): Promise<string> {
-    const look = { tools: [{ name: 'read', input: { path: 'big.txt' } }], ...changes }
+    // The same again and again would be a loop.
+    const look = (limit: number): object => ({ tools: [{ name: 'read', input: { path: 'big.txt', limit } }], ...changes })
     const file = join(daemon.work, 'long.yaml')
-    writeFileSync(file, JSON.stringify({ context_window: window, steps: [...Array.from({ length: 12 }, () => look), { text: 'done' }] }))
+    writeFileSync(file, JSON.stringify({ context_window: window, steps: [...Array.from({ length: 12 }, (_, index) => look(index + 1)), { text: 'done' }] }))
     return `script:${file}`
   }
 

@@ -20,7 +20,7 @@ afterAll(async () => {
 const STEPS = 150
 const SLOW = { timeout: 60_000 }
 /** Many facts in a short time: four per step. */
-const BUSY = Array.from({ length: STEPS }, () => ({ tools: [{ name: 'ls', input: {} }] }))
+const BUSY = Array.from({ length: STEPS }, (_, index) => ({ tools: [{ name: 'glob', input: { pattern: `${index}` } }] }))
 
 /** A stream as it comes off the wire; nothing is read before somebody asks. */
 class Stream implements AsyncDisposable {
