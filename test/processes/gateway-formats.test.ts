@@ -40,7 +40,7 @@ describe.each(WAYS)('$format', (way) => {
     const got = await send()
     expect([got.status, got.isCut, got.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
     expect(got.body).toEqual(bodyOf(ANSWER, way.there))
-    expect(bench.asked).toMatchObject([{ type: 'call.started', model: 'm-1', provider: way.provider, ask: { inputTokens: Math.ceil(way.body.length / 4), maxOutputTokens: 1_000, usd: { perInputToken: 0.001, perOutputToken: 0.01 } } }])
+    expect(bench.asked).toMatchObject([{ type: 'call.started', model: 'm-1', provider: way.provider, ask: { inputTokens: Math.ceil(way.body.length / 4), maxOutputTokens: 1_000, usd: { perInputToken: 0.002, perOutputToken: 0.01 } } }])
     await bench.ended(1)
     expect(bench.finished).toEqual([{ type: 'call.finished', call: bench.asked[0]?.call, status: 200, usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST } }])
     const [request] = server.requests

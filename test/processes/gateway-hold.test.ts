@@ -145,6 +145,22 @@ describe('a budget', () => {
   })
 })
 
+test('a request is thought to have as many tokens to its bytes as the last one had', async () => {
+  const counts = [3_000, 9_000, 10]
+  await using raw = await rawProvider((request, response) => {
+    request.resume().once('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ usage: { input_tokens: counts.shift(), output_tokens: 1 } })))
+  })
+  await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+  const body = JSON.stringify({ model: 'm', max_tokens: 10, messages: 'x y '.repeat(2_000) })
+  const byBytes = Math.ceil(body.length / 4)
+  for (let count = 1; count <= 4; count++) {
+    await send(bench, { body })
+    await bench.ended(count)
+  }
+  // Twice as many at most, and never fewer than the bytes make.
+  expect(bench.asked.map(({ ask: { inputTokens } }) => inputTokens)).toEqual([byBytes, 3_000, 2 * byBytes, byBytes])
+})
+
 describe('a rate limit', () => {
   test('is shared fairly: a process with many calls keeps no other one waiting', async () => {
     const provider = await Provider.open(true)

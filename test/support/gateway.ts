@@ -46,7 +46,7 @@ export class GatewayBench implements AsyncDisposable {
     this.gateway = new Gateway({
       clock: this.clock,
       prices: {
-        rates: () => Promise.resolve({ perInputToken: 0.001, perOutputToken: 0.01 }),
+        rates: () => Promise.resolve({ perInputToken: 0.001, perCacheWriteToken: 0.002, perOutputToken: 0.01 }),
         cost: (_, { inputTokens, outputTokens }) => Promise.resolve(inputTokens * 0.001 + outputTokens * 0.01),
       },
       rateLimits: () => options.rateLimits ?? {},

@@ -25,7 +25,7 @@ import type { MeterTap } from './tap.ts'
 
 /** What a model costs; null is not known. */
 export interface Prices {
-  rates(priced: { readonly provider: string; readonly model: string; readonly baseURL: string }, inputTokens: number): Promise<{ readonly perInputToken: number; readonly perOutputToken: number } | null>
+  rates(priced: { readonly provider: string; readonly model: string; readonly baseURL: string }, inputTokens: number): Promise<{ readonly perInputToken: number; readonly perCacheWriteToken: number; readonly perOutputToken: number } | null>
   cost(priced: { readonly provider: string; readonly model: string; readonly baseURL: string }, tokens: Buckets): Promise<number | null>
 }
 
@@ -54,7 +54,8 @@ const NOTE_MS = 20_000
 export async function answerCall(parts: CallParts): Promise<void> {
   const { seat, route, response, clock } = parts
   const plain = await unpacked(parts.body, parts.request.headers['content-encoding'], parts.maxBodyBytes)
-  const asked = readRequest(plain ?? parts.body, route.format, route.model)
+  const read = readRequest(plain ?? parts.body, route.format, route.model)
+  const asked: Expected = { ...read, byBytes: read.inputTokens, inputTokens: seat.estimate(read.inputTokens) }
   using patience = new Patience(clock, response, seat.signal)
   const begun = await admitted(parts, asked, patience)
   if (begun === null) response.destroy()
@@ -66,6 +67,11 @@ export function send(response: ServerResponse, { status, headers, body }: ErrorA
   if (response.destroyed) return
   response.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(body)) })
   response.end(body)
+}
+
+/** What a request is thought to take: by its bytes, and by what those of this process were found to have. */
+interface Expected extends ModelRequest {
+  readonly byBytes: number
 }
 
 interface Begun {
@@ -118,7 +124,7 @@ async function permitOf({ seat, provider: { config }, prices }: CallParts, { mod
   const call = seat.name()
   try {
     const usd = await prices.rates({ provider: config.name, model, baseURL: config.baseURL }, inputTokens)
-    const ask = { inputTokens, maxOutputTokens, usd: usd && { perInputToken: usd.perInputToken, perOutputToken: usd.perOutputToken } }
+    const ask = { inputTokens, maxOutputTokens, usd: usd && { perInputToken: Math.max(usd.perInputToken, usd.perCacheWriteToken), perOutputToken: usd.perOutputToken } }
     const permit = await seat.begin({ call, model, provider: config.name, ask })
     if (permit.ack !== 'go') ticket.cancel()
     return { ...permit, call }
@@ -131,12 +137,12 @@ async function permitOf({ seat, provider: { config }, prices }: CallParts, { mod
 /** A call that may begin, to its end. */
 class Call {
   readonly #parts: CallParts
-  readonly #asked: ModelRequest
+  readonly #asked: Expected
   readonly #begun: Begun
   #tap: MeterTap | null = null
   #recording: Recording | null = null
 
-  constructor(parts: CallParts, asked: ModelRequest, begun: Begun) {
+  constructor(parts: CallParts, asked: Expected, begun: Begun) {
     this.#parts = parts
     this.#asked = asked
     this.#begun = begun
@@ -196,10 +202,11 @@ class Call {
   }
 
   async #usage(outcome: Outcome): Promise<CallUsage> {
-    const { provider: { config }, route, prices } = this.#parts
+    const { seat, provider: { config }, route, prices } = this.#parts
     if (this.#tap === null) return this.#nothingSeen(outcome.end === 'gone' && outcome.error !== 'never sent' ? this.#asked.inputTokens : 0)
     const seen = await this.#tap.seen(outcome.end === 'whole')
     const { tokens, said, estimated } = counted(FORMATS[route.format], seen, this.#asked)
+    if (!estimated) seat.learn(this.#asked.byBytes, tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens)
     const costUsd = said ?? await prices.cost({ provider: config.name, model: this.#asked.model, baseURL: config.baseURL }, tokens)
     return { ...tokens, costUsd, ...(estimated ? { estimated } : {}) }
   }

@@ -29,6 +29,10 @@ const TOKEN_BYTES = 32
 /** A token, wherever it stands in a text. */
 export const TOKEN = new RegExp(`${TOKEN_MARK}[\\w-]{43}`, 'g')
 
+/** In tokens: a small request says little of how its agent's language and tools are counted. */
+const LEAST_GUESS = 1_000
+const MAX_TOKENS_PER_GUESS = 2
+
 type CallStarted = Omit<Extract<Report, { type: 'call.started' }>, 'type'>
 type CallFinished = Omit<Extract<Report, { type: 'call.finished' }>, 'type'>
 
@@ -38,6 +42,8 @@ export class Seat {
   #calls = 0
   /** with a provider now */
   #flying = 0
+  /** how many tokens the provider counted where the bytes made one */
+  #tokensPerGuess = 1
   /** it was told that it waits for its turn */
   #waits = false
   /** at the gate */
@@ -81,6 +87,15 @@ export class Seat {
 
   provider(name: string): SeatProvider | undefined {
     return this.#parts.providers.find(({ config }) => config.name === name)
+  }
+
+  /** Of a request of so many tokens by its bytes: not fewer than the last one that was counted had. */
+  estimate(byBytes: number): number {
+    return Math.ceil(byBytes * this.#tokensPerGuess)
+  }
+
+  learn(byBytes: number, counted: number): void {
+    if (byBytes >= LEAST_GUESS) this.#tokensPerGuess = Math.min(MAX_TOKENS_PER_GUESS, Math.max(1, counted / byBytes))
   }
 
   /** A name for a call that no other one of this process has. */
