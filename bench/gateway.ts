@@ -157,7 +157,7 @@ async function bench(): Promise<void> {
     row('until the end, p50', 'end', 3),
     row('until the end, 20 at once, p50', 'parallel', 3),
     row('CPU per call', 'cpuCall', 4),
-    row(`CPU per MB of a stream (${Math.round(MB / EVENT.length)} events)`, 'cpuMb', 1.3),
+    row(`CPU per MB of a stream (${Math.round(MB / EVENT.length)} events)`, 'cpuMb', 1.5),
   ])
   provider.kill()
   client.kill()
