@@ -111,10 +111,10 @@ describe('a bad file is refused with its place', () => {
   })
 
   test.each([
-    ['keyCommand: [rm]', '`keyCommand` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
-    ['providers: []', '`providers` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
-    ['containment: group', '`containment` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
-    ['maxProcesses: 1', '`maxProcesses` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort'],
+    ['keyCommand: [rm]', '`keyCommand` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors'],
+    ['providers: []', '`providers` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors'],
+    ['containment: group', '`containment` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors'],
+    ['maxProcesses: 1', '`maxProcesses` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors'],
     ['defaultAgnet: x', 'unknown key `defaultAgnet`; did you mean `defaultAgent`?'],
   ])('a project may not say %j', async (line, message) => {
     await using here = await place()
