@@ -10,6 +10,9 @@ export abstract class ModelLedger {
   readonly all = new Map<string, Proc>()
 
   abstract finish(p: Proc, exit: Ending): void
+  abstract drop(p: Proc, which: (hold: Proc['holds'][number]) => boolean): void
+  abstract elapsedOf(p: Proc): number
+  abstract invalid(): never
   abstract addHold(p: Proc, hold: Proc['holds'][number], freeze: boolean): void
 
   lives(p: Proc): boolean {
@@ -86,6 +89,22 @@ export abstract class ModelLedger {
 
   #holdForBudget(p: Proc): void {
     if (p.state === 'running' && !p.stopping && !p.holds.some(({ reason }) => reason === 'budget')) this.addHold(p, { reason: 'budget', root: null, by: 'system' }, p.driver !== 'native')
+  }
+
+  /** Errors: INVALID where there is nothing to add to. */
+  limit(p: Proc, { set, add }: { readonly set: { readonly budgetTokens?: number }; readonly add: { readonly budgetTokens?: number } }): void {
+    if (add.budgetTokens !== undefined && p.budgetTokens === Infinity) this.invalid()
+    p.budgetTokens = (set.budgetTokens ?? p.budgetTokens) + (add.budgetTokens ?? 0)
+  }
+
+  /** More of it lets go on who waited below it; and a person may ask again where there is room now. */
+  goOnWithMore(p: Proc, { limits, by }: { readonly limits?: object; readonly by: string }): void {
+    for (const one of limits ? this.paid(p) : by === 'user' ? [p] : []) if (this.#hasRoom(one)) this.drop(one, ({ reason }) => reason === 'budget')
+  }
+
+  #hasRoom(p: Proc): boolean {
+    if (p.state !== 'running' || p.stopping) return false
+    return this.accounts(p).every((one) => this.used(one).tokens < one.budgetTokens && this.used(one).taken < one.maxSteps) && this.elapsedOf(p) < p.timeoutMs
   }
 
   /** Nobody was asked before the call of an agent of others: what is over a budget is held after it. */

@@ -10,7 +10,7 @@ type HoldOf = Proc['holds'][number]
 /** A fact that no journal of these tests has. */
 export const FAR = 1_000_000
 
-export class ModelReports extends ModelLedger {
+export abstract class ModelReports extends ModelLedger {
   /** the monotonic clock in ms */
   now = 0
 
@@ -54,6 +54,10 @@ export class ModelReports extends ModelLedger {
     p.asks = p.asks.filter((ask) => !ask.answered)
     Object.assign(p, { drained: false, midway: false, since: this.now, pausedAt: null })
     this.settle(p)
+  }
+
+  elapsedOf(p: Proc): number {
+    return (p.elapsed ?? 0) + (p.since === null ? 0 : Math.max(0, this.now - p.since))
   }
 
   stopClock(p: Proc): void {

@@ -27,6 +27,10 @@ function causeOf(by: string): string {
 }
 
 export class ModelSignals extends ModelReports {
+  invalid(): never {
+    return refuse('INVALID')
+  }
+
   living(uuid: string): Proc {
     const p = this.all.get(uuid)
     return p && this.lives(p) ? p : refuse('NOT_FOUND')

@@ -224,9 +224,11 @@ export class Model extends ModelSignals {
     if (input.message && p.driver === 'command') this.#tellable(p, input.rerun)
     if (!this.lives(p)) return this.#again(p, input)
     const suspended = p.state === 'running' && p.holds.length > 0
-    if (input.spec || (input.message && !suspended)) refuse('INVALID')
+    if (input.spec || ((input.message || input.limits) && !suspended)) refuse('INVALID')
+    if (input.limits) this.limit(p, input.limits)
     if (input.message) this.tell(p)
     const above = this.ancestors(p)
+    if (suspended) this.goOnWithMore(p, input)
     this.drop(p, (h) => may(input.by, h))
     if (suspended && input.by === 'user' && !input.only) for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
     if (input.subtree) for (const one of this.all.values()) if (one !== p && this.lives(one)) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && may(input.by, h))
@@ -246,6 +248,7 @@ export class Model extends ModelSignals {
     this.#room()
     const name = input.spec ? input.spec.name : p.name
     this.#free(name)
+    if (input.limits) this.limit(p, input.limits)
     this.lastPid += 1
     const lineage = p.lineage === null ? undefined : this.all.get(p.lineage)
     Object.assign(p, {

@@ -87,7 +87,7 @@ export class Chance {
   }
 
   #spec(pick: Pick): ProcessSpec {
-    const limits = { ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}), ...(pick(6) === 0 ? { timeoutMs: one(pick, [40, 500, 20_000]) } : {}), ...(pick(8) === 0 ? { budgetTokens: 40 } : {}) }
+    const limits = { ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}), ...(pick(6) === 0 ? { timeoutMs: one(pick, [40, 500, 20_000]) } : {}), ...(pick(6) === 0 ? { budgetTokens: 40 } : {}) }
     return kernelSpec({
       ...one(pick, DRIVERS), interactive: pick(2) === 0, name: pick(4) === 0 ? one(pick, ['x', 'y']) : null, intent: pick(8) === 0 ? '' : 'work', limits,
     })
@@ -135,6 +135,7 @@ export class Chance {
       subtree: pick(3) === 0, only: pick(3) === 0, rerun: pick(2) === 0,
       message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'go on' } : null,
       spec: pick(8) === 0 && row ? { ...row.spec, name: pick(4) === 0 ? 'x' : row.spec.name } : null,
+      ...(pick(4) === 0 ? { limits: pick(3) === 0 ? { set: { budgetTokens: 90 }, add: {} } : { set: {}, add: { budgetTokens: 30 } } } : {}),
     }
   }
 
