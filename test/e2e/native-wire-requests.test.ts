@@ -222,6 +222,15 @@ describe.each(WIRES)('$kind', (format) => {
     expect(await sent({ [format.name]: { contextWindow: 8_192, maxOutputTokens: 7_000 } })).toBe('7000')
   })
 
+  test('an answer has no more than was granted, with what the model thinks', async () => {
+    for (const effort of [undefined, 'high'] as const) {
+      const { body } = await asked(format, { maxOutputTokens: 3_000 }, { ...(effort ? { effort } : {}), maxOutputTokens: 8_000, name: format.kind === 'anthropic' ? 'claude-sonnet-4-5' : format.name })
+      const most = [body['max_tokens'], body['max_completion_tokens'], body['max_output_tokens'], (body['generationConfig'] as Body | undefined)?.['maxOutputTokens']].filter((value) => value !== undefined)
+      expect(most).toEqual([3_000])
+      expect((body['thinking'] as Body | undefined)?.['budget_tokens'] ?? 0).toBeLessThan(3_000)
+    }
+  })
+
   test('every effort is taken, whatever the model knows of it', async () => {
     for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const) {
       for (const name of [format.name, 'unheard-of']) expect((await asked(format, {}, { effort, name })).answer.finish).toBe('stop')
