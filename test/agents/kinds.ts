@@ -122,6 +122,9 @@ const viaOpencode: Kind['env'] = (url) => {
   return { LOCAL_API_KEY: KEY, OPENCODE_CONFIG_CONTENT: JSON.stringify({ model: 'local/served', small_model: 'local/served', autoupdate: false, provider: { local: provider } }) }
 }
 
+/** Its address is that of the settings of the agent. */
+const localProvider = (): string => 'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n'
+
 /** Nothing here understands what it writes: all that is known of it comes from the gateway. */
 const PI: Pick<Kind, 'hands' | 'env' | 'body'> = {
   hands: {
@@ -143,8 +146,16 @@ const GATED_ALL: readonly Gated[] = [
     if (kind.needs.startsWith('codex')) return gated(kind, viaCodex)
     if (kind.needs === 'gemini') return gated(kind, viaGemini)
     if (kind.needs !== 'opencode') return gated(kind)
-    return { ...gated(kind, viaOpencode), config: () => 'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n' }
+    return { ...gated(kind, viaOpencode), config: localProvider }
   }),
+  {
+    ...GEMINI, name: 'gemini -p', needs: 'gemini', isCommand: true, survivesCut: false, isUnderstood: true, isPriced: false,
+    body: (prompt) => ({ argv: ['gemini', '--skip-trust', '-p', prompt, '-o', 'stream-json', '--approval-mode', 'yolo'] }),
+  },
+  {
+    ...OPENCODE, env: viaOpencode, config: localProvider, name: 'opencode run', needs: 'opencode', isCommand: true, survivesCut: true, isUnderstood: true, isPriced: false,
+    body: (prompt) => ({ argv: ['opencode', 'run', '--format', 'json', prompt] }),
+  },
   { ...PI, name: 'pi -p', needs: 'pi', isCommand: true, survivesCut: true, isUnderstood: false, isPriced: true },
 ]
 
