@@ -54,6 +54,12 @@ export abstract class ModelLedger {
     if (payer) for (const one of this.all.values()) if (one.payer === p.uuid && one.state !== 'dead') one.payer = payer.uuid
   }
 
+  /** All of it is released: what came to count after its end passes up too. */
+  bury(p: Proc): void {
+    this.#settle(p)
+    p.state = 'dead'
+  }
+
   #settle(p: Proc): void {
     const payer = this.payerOf(p)
     if (!payer) return

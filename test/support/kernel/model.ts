@@ -296,7 +296,7 @@ export class Model extends ModelSignals {
 
   #released({ uuid, pid, survivors }: Input<'released'>): void {
     const p = this.all.get(uuid)
-    if (p?.state === 'zombie' && p.pid === pid && survivors.length === 0) p.state = 'dead'
+    if (p?.state === 'zombie' && p.pid === pid && survivors.length === 0) this.bury(p)
   }
 
   #tick(uuid: string): void {
@@ -334,6 +334,6 @@ export class Model extends ModelSignals {
       this.forget(p)
       Object.assign(p, { exit: p.stopping ?? this.wished(p) ?? INTERRUPTED, stopping: null, state: 'zombie' })
     }
-    if (survivors.length === 0) p.state = 'dead'
+    if (survivors.length === 0) this.bury(p)
   }
 }
