@@ -10,7 +10,7 @@ const NAMES = new Set([
   'process.drained', 'process.usage', 'process.exited', 'process.reaped', 'process.forked', 'process.pinned', 'signal.sent', 'signal.escalated', 'step.started', 'step.finished', 'tool.started', 'tool.finished',
   'checkpoint.written', 'checkpoint.failed', 'child.spawned', 'child.exited', 'child.suspended', 'child.resumed',
   'supervisor.added', 'supervisor.removed', 'supervisor.restarting', 'supervisor.restarted', 'supervisor.held', 'supervisor.escalated',
-  'context.window', 'compaction.started', 'compaction.failed', 'context.compacted', 'limit.warned', 'mcp.servers',
+  'context.window', 'compaction.started', 'compaction.failed', 'context.compacted', 'limit.warned', 'limit.reached', 'child.spent', 'mcp.servers', 'capability.refused', 'liveness.changed', 'liveness.looping', 'liveness.breaker',
 ])
 
 /** One fact of each type that the kernel can say. */
