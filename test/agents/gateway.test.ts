@@ -28,6 +28,8 @@ describe.each(GATED)('$name', (kind) => {
     const exact = told.filter(({ estimated }) => !estimated)
     expect(sum(exact.map(bucketsOf))).toEqual(sum(whole.map(({ used }) => used)))
     expect(sum([view.usage].map(bucketsOf))).toEqual(sum(told.map(bucketsOf)))
+    const { total } = JSON.parse(await bench.cli('usage', '--json')) as { total: ProcessView['usage'] }
+    expect(bucketsOf(total)).toEqual(bucketsOf(view.usage))
   }
 
   test('what is metered is what the model sent, with refusals, a cut stream and a resume; its tools see no key', async () => {
@@ -77,6 +79,7 @@ describe.each(GATED)('$name', (kind) => {
     await bench.nothingLeft()
   })
 
+  // Any pause freezes a command at once.
   test.skipIf(kind.isCommand)('a pause in mid-turn holds at the next call, and goes on', async () => {
     await open()
     const { uuid } = await bench.start(`${TASKS.gate} now`)
