@@ -60,16 +60,16 @@ describe('what each is told', () => {
   })
 
   test('codex by ACP: merged with the settings that it is given', async () => {
-    const { env } = await started(['codex-acp'], { env: { CODEX_CONFIG: '{"model":"m","model_providers":{"x":{"name":"x"}}}' } })
+    const { env } = await started(['codex-acp'], { env: { CODEX_CONFIG: '{"model":"m","model_providers":{"x":{"experimental_bearer_token":"k2"}}}' } })
     expect(JSON.parse(env['CODEX_CONFIG'] ?? '')).toEqual({
       model: 'm', model_provider: 'reeve',
-      model_providers: { x: { name: 'x' }, reeve: { name: 'reeve', base_url: 'http://gate/openai/v1', env_key: 'OPENAI_API_KEY', wire_api: 'responses' } },
+      model_providers: { reeve: { name: 'reeve', base_url: 'http://gate/openai/v1', env_key: 'OPENAI_API_KEY', wire_api: 'responses' } },
     })
     expect(env).toMatchObject({ OPENAI_API_KEY: TOKEN, MODEL_PROVIDER: 'reeve' })
   })
 
   test('opencode: only the provider that it uses, in the settings that it is given', async () => {
-    const own = { autoupdate: false, provider: { local: { npm: '@ai-sdk/openai-compatible', options: { baseURL: 'http://mine/v1', apiKey: 'k2', timeout: 5 }, models: { m: {} } } } }
+    const own = { autoupdate: false, provider: { other: { options: { apiKey: 'k1' } }, local: { npm: '@ai-sdk/openai-compatible', options: { baseURL: 'http://mine/v1', apiKey: 'k2', timeout: 5 }, models: { m: {} } } } }
     const { env } = await started(['opencode', 'acp'], { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(own) }, model: 'local/m' })
     expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toEqual({
       autoupdate: false, enabled_providers: ['local'],

@@ -40,11 +40,11 @@ function settings({ url }: Pick<Way, 'url'>): Readonly<Record<string, unknown>> 
   }
 }
 
-/** It merges this into its settings. */
+/** It merges this into its settings. What is said of other providers, which may be a key, is left out. */
 function adapterTold(way: Way): Told {
   const own = jsonOf(way.env['CODEX_CONFIG'])
   const provider = { name: ID, base_url: way.url('openai') ?? '', env_key: KEY, wire_api: 'responses' }
-  const config = { ...own, model_provider: ID, model_providers: { ...object(own['model_providers']), [ID]: provider } }
+  const config = { ...own, model_provider: ID, model_providers: { [ID]: provider } }
   return { env: { ...forTools(way), MODEL_PROVIDER: ID, CODEX_CONFIG: JSON.stringify(config) } }
 }
 

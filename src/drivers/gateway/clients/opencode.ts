@@ -38,12 +38,12 @@ function optionsOf(config: Json, provider: string): Json {
   return object(object(object(config['provider'])[provider])['options'])
 }
 
-/** Its login of a provider would go before a key. */
+/** Its login of a provider would go before a key. What is said of other providers, which may be a key, is left out: they are not to be called. */
 function told(way: Way): Told {
   const own = jsonOf(way.env[CONTENT])
   const known = object(own['provider'])
   const here = way.providers.map((name) => [name, { ...object(known[name]), options: { ...optionsOf(own, name), baseURL: versioned(name, way.url(name) ?? ''), apiKey: way.token } }])
-  const config = { ...own, enabled_providers: way.providers, provider: { ...known, ...Object.fromEntries(here) } }
+  const config = { ...own, enabled_providers: way.providers, provider: Object.fromEntries(here) }
   return { env: { [CONTENT]: JSON.stringify(config), OPENCODE_AUTH_CONTENT: '{}' } }
 }
 
