@@ -408,13 +408,14 @@ describe('wrapping up', () => {
       > report a answer 1 tokens=20 calls=c1:read
       a.12 model.finished 1
       a.13 tool.started c1 read
+      a.14 limit.warned budgetTokens 21 of 15
         -> ack ok
       > report a tool c1
-      a.14 tool.finished c1 ok
+      a.15 tool.finished c1 ok
         -> ack ok
       > report a model 2
-      a.15 process.note budget: 21 of 15 tokens are used
-      a.16 process.exited 143 SIGTERM from user (person)
+      a.16 limit.reached budgetTokens 21 of 15 -> terminate
+      a.17 process.exited 143 SIGTERM from user (person)
         -> release cancel a#1
         -> release await a#1
         -> ack stop
