@@ -2,7 +2,7 @@
 // Owns the order; `terminate` does the first half with the exit, `reap` the second when the driver has ended.
 // 0 orphans · 1 cancel · 2 await · 3 channel · 4 context · 5 zombie → dead · 6 the row leaves the live table.
 // Test: test/tables/release.test.ts.
-import { pausesToKeep } from './children.ts'
+import { mayComeBack, pausesToKeep } from './children.ts'
 import { closeReserved } from './closing.ts'
 import { orphan, settleUp } from './payers.ts'
 import { isLiving } from './status.ts'
@@ -15,7 +15,7 @@ export function terminate(work: Work, process: Process, cause: ExitStatus): void
   const { life } = process
   if (life.state === 'created') work.emit(process.uuid, { type: 'process.started', mono: work.now.mono, attached: false, containment: null })
   else if (life.state !== 'running') return
-  const exit = life.state === 'running' ? (life.stopping?.exit ?? cause) : cause
+  const exit = lastWord(process, life.state === 'running' ? (life.stopping?.exit ?? cause) : cause)
   const attached = life.state === 'running' && life.attached
   closeReserved(work, process.uuid)
   orphan(work, process)
@@ -24,6 +24,15 @@ export function terminate(work: Work, process: Process, cause: ExitStatus): void
   tellParent(work, process, exit)
   if (attached) act(work, process, 'cancel', 'await')
   else reap(work, process)
+}
+
+/** A person had said that it is to end, and it had put that off: whatever it ended by, nothing brings it back. */
+function lastWord(process: Process, exit: ExitStatus): ExitStatus {
+  const { signals: { pending }, spec } = process
+  const isAsked = pending.some(({ signal, by }) => by === 'user' && (signal === 'SIGTERM' || (signal === 'SIGINT' && !spec.interactive)))
+  if (!isAsked || (exit.resumeAt === undefined && !mayComeBack(process))) return exit
+  const { resumeAt: _, ...said } = exit
+  return { ...said, cause: 'person' }
 }
 
 /** A zombie of which something lives: `released` comes when it has ended, or names it again. */

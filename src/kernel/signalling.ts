@@ -2,7 +2,7 @@
 // Owns delivery; dispositions come from signals.ts. Every delivery is a fact with its sender, origin and root,
 // and the wish is durable before anything acts on it. Test: test/tables/signalling.test.ts.
 import { CAPABILITIES } from './capabilities.ts'
-import { hasChildren, isSupervisor } from './children.ts'
+import { hasChildren, isSupervisor, mayComeBack } from './children.ts'
 import { KernelError } from './errors.ts'
 import { signalExit } from './exit.ts'
 import { mayRelease } from './holds.ts'
@@ -76,6 +76,7 @@ export function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = fals
   const { signal: name, by, root, graceMs } = delivery
   const how = disposition(process.signals, name, force)
   work.emit(uuid, { type: 'signal.sent', signal: name, by, root, disposition: how, graceMs, ...viaOf(delivery) })
+  if (by === 'user' && ends(name, process)) endForGood(work, process)
   switch (how) {
     case 'pending':
       return pend(work, uuid, delivery)
@@ -86,6 +87,13 @@ export function deliver(work: Work, uuid: Uuid, delivery: Delivery, force = fals
     case 'default':
       return act(work, uuid, delivery)
   }
+}
+
+/** It is being ended already, by its supervisor or by a rule of ours, which would bring it back: a person's word is the last one. */
+function endForGood(work: Work, process: Process): void {
+  const { uuid, life } = process
+  if (life.state !== 'running' || !life.stopping || life.stopping.exit.cause === 'person' || !mayComeBack(process)) return
+  work.emit(uuid, { type: 'process.stopping', stopping: { ...life.stopping, exit: { ...life.stopping.exit, cause: 'person' } } })
 }
 
 /** What the agent is told; the signal itself goes on where the message could not stand for it. */
@@ -117,13 +125,14 @@ function message(work: Work, before: Process, delivery: Delivery): void {
   if (name === 'SIGPAUSE' && by === 'user') pend(work, uuid, delivery)
 }
 
-/** A set: the first of a kind waits, and no other can put off what a person sent. */
+/** A set: the first of a kind waits, but a person's before all others; none can put off what a person sent. */
 function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs, via }: Delivery): void {
   const process = work.need(uuid)
   const known = process.signals.pending.find((waits) => waits.signal === name)
   const insists = by === 'user' || isOfSupervisor(work, process, by)
-  if (known && (known.dueMono !== null || !insists)) return
-  const dueMono = insists ? work.now.mono + DEFER_MS : null
+  const isPersons = by === 'user' && known?.by !== 'user'
+  if (known && !isPersons && (known.dueMono !== null || !insists)) return
+  const dueMono = insists ? (known?.dueMono ?? work.now.mono + DEFER_MS) : null
   work.emit(uuid, { type: 'signal.pended', pending: { signal: name, by, root, graceMs, dueMono, ...(via === undefined ? {} : { via }) } })
 }
 

@@ -64,7 +64,12 @@ export class SupervisionModel {
 
   kill(index: number): void {
     const child = this.#at(index)
-    if (child.state === 'down' || child.state === 'ending') return
+    if (child.state === 'down') return
+    // A person's word is the last one, whoever asked before.
+    if (child.state === 'ending') {
+      child.byPerson = true
+      return
+    }
     if (child.state === 'up' || child.state === 'paused') {
       Object.assign(child, { state: 'ending', byPerson: true })
       return
