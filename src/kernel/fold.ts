@@ -6,7 +6,7 @@ import { sameHold } from './holds.ts'
 import { answered, began, childAdded, childRemoved, childRestarting, groupRestarted, reborn } from './fold-supervision.ts'
 import { incarnate, transition } from './lifecycle.ts'
 import { textOf } from './message.ts'
-import { charge, measure, spend } from './usage.ts'
+import { charge, measure, spend, withoutPrograms } from './usage.ts'
 import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from './signals.ts'
 import { addSpent, spentBy } from './spent.ts'
@@ -71,7 +71,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.reaped': (p, b) => ({ ...settled(p, b), life: transition(p.life, { type: 'reap' }), handle: null }),
   'process.reparented': (p, b) => ({ ...settled(p, b), parent: b.parent, ...(b.payer === undefined ? {} : { payer: b.payer }) }),
   'process.resumed': (p, b, f) => ({
-    ...unmetered(reborn(b.rerun ? withoutSession(p) : p, b, f.seq)),
+    ...withoutPrograms(unmetered(reborn(b.rerun ? withoutSession(p) : p, b, f.seq))),
     pid: b.pid,
     life: incarnate(),
     ...(b.spec ? { spec: b.spec, specSeq: f.seq, ...(p.warned ? { warned: [] } : {}) } : {}),
@@ -82,7 +82,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
   'process.rehydrated': (p, b) => ({
-    ...running(unmetered(unjudged(p)), { activity: 'starting', attached: false, drained: true, midway: false }),
+    ...running(withoutPrograms(unmetered(unjudged(p))), { activity: 'starting', attached: false, drained: true, midway: false }),
     pid: b.pid,
     handle: null,
     containment: null,

@@ -1,6 +1,6 @@
 // What a process has used, as the fold counts it: how a call and a measurement add to it.
 // Owns these sums and nothing else; spending.ts counts the same facts for sums over many processes. Test: test/properties/usage.test.ts.
-import type { CallUsage, Measured, Usage } from './types.ts'
+import type { CallUsage, Measured, Process, Usage } from './types.ts'
 
 /** What a call of the loop costs, and how full it shows the context to be. */
 export function charge(usage: Usage, call: CallUsage): Usage {
@@ -30,4 +30,11 @@ export function measure(usage: Usage, { cpuTimeMs, outputBytes, rssBytes, peakRs
     rssBytes,
     peakRssBytes: Math.max(usage.peakRssBytes ?? 0, peakRssBytes),
   }
+}
+
+/** Its programs are gone, and with them the memory that they had. */
+export function withoutPrograms(process: Process): Process {
+  if (process.usage.rssBytes === undefined) return process
+  const { rssBytes: _, ...usage } = process.usage
+  return { ...process, usage }
 }

@@ -186,3 +186,11 @@ test('it adds up over incarnations; the most memory is the most of all', () => {
   `)
   expect(player.world.row('a')?.usage).toMatchObject({ cpuTimeMs: 111, outputBytes: 5, rssBytes: 20, peakRssBytes: 1000 })
 })
+
+test('memory that is gone with its programs counts no more: who was ended by its limit can go on', () => {
+  const player = new Player()
+  player.play('live a memoryBytes=1000\nreport a measured rss=1200\nreleased a\nresume a\nstart a\nreport a up\nreport a model 1')
+  expect(player.play('report a answer 1')).not.toContain('exited')
+  player.play('live p memoryBytes=1000\nlive c under=p\nreport c measured rss=900\nsignal SIGPAUSE c\nboot c\nlive d under=p')
+  expect(player.play('report d measured rss=200')).not.toContain('exited')
+})
