@@ -2,6 +2,7 @@
 // ended; who waits goes on as soon as there is room. Owns the order of these; the figures are those of limits.ts.
 // Tests: test/tables/limits.test.ts, test/properties/budgets.test.ts.
 import { LEAST_ANSWER_TOKENS, accountsOver, changedLimits, goesRound, grant, limitsSet, meteringOf, noRoomFor, reachedBy, tallyWithBelow, toWarnOf, usedOf } from './limits.ts'
+import { payerOf } from './accounts.ts'
 import { release } from './pausing.ts'
 import { paidSubtree } from './payers.ts'
 import { reach } from './reaching.ts'
@@ -56,6 +57,13 @@ export function warnOfLimits(work: Work, account: Process): void {
 export function wakeWaiting(work: Work, accounts: readonly Process[]): void {
   const top = accounts.findLast(({ uuid, spec }) => limitsSet(spec.limits).length > 0 && work.get(uuid) !== undefined)
   if (top && tallyWithBelow(work, work.need(top.uuid)).waiting > 0) wakeWhereRoom(work, top.uuid)
+}
+
+/** One has ended, and what was reserved for its calls is free: who waited for that goes on. */
+export function wakeAfter(work: Work, ended: Process): void {
+  const payer = payerOf(ended)
+  const above = payer === null ? undefined : work.get(payer)
+  if (above) wakeWaiting(work, accountsOver(work, above))
 }
 
 /** The budget of a process is another one, or there is more left of it: who was held by it goes on, itself and below. */

@@ -12,7 +12,7 @@ import { KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
 import { liveness } from './liveness.ts'
 import { loop } from './loops.ts'
-import { warnOfLimits } from './budgets.ts'
+import { wakeAfter, warnOfLimits } from './budgets.ts'
 import { hold } from './holding.ts'
 import { actionOf, noRoomFor, usedOf } from './limits.ts'
 import { reach } from './reaching.ts'
@@ -133,6 +133,7 @@ function released(work: Work, input: InputOf<'released'>): void {
   if (process?.life.state !== 'zombie' || process.pid !== input.pid) return
   if (input.survivors.length === 0) {
     reap(work, process)
+    wakeAfter(work, process)
     comeBackHeld(work, work.need(process.uuid))
     return
   }

@@ -272,3 +272,11 @@ describe('raising', () => {
     `)
   })
 })
+
+test('who waits for a call of one that ends goes on when that is gone', () => {
+  const player = new Player()
+  player.play('live a budgetTokens=10000\nlive b under=a\nlive c under=a\nreport b model 1 ask=3000+6000')
+  expect(player.play('report c model 1 ask=500+6000')).toContain('-> wait by a')
+  expect(player.play('signal SIGKILL b\nreport b exited SIGKILL\nreleased b')).toContain('driver.unpause c#3')
+  expect(player.play('report c model 1 ask=500+6000')).toContain('ack go')
+})

@@ -163,8 +163,9 @@ export class BudgetModel {
     for (const one of this.living()) {
       const now = this.#both(one)
       const was = before.get(one.uuid) ?? { tokens: 0, nano: 0 }
-      one.joined.tokens += now.tokens - was.tokens
-      one.joined.nano += now.nano - was.nano
+      // Who pays for less now has more left, and may spend it.
+      one.joined.tokens += Math.max(0, now.tokens - was.tokens)
+      one.joined.nano += Math.max(0, now.nano - was.nano)
     }
   }
 }
