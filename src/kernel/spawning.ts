@@ -11,16 +11,18 @@ import { checkSpawner, permitted } from './permitting.ts'
 import { checkChild, isSupervisor, noteChild } from './children.ts'
 import { livingAncestors, livingChildren } from './tree.ts'
 import type { InputOf } from './inputs.ts'
-import type { Hold, Process, Sender, Uuid } from './types.ts'
+import type { Hold, Process, ProcessSpec, Sender, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 const MAX_DEPTH = 64
+/** characters of a name */
+const MAX_NAME = 64
 
 export function spawn(work: Work, input: InputOf<'spawn'>): void {
   const { uuid, by } = input
   const parent = checkParent(work, input.parent)
   checkSpawner(work, by, input.spec, input.parent)
-  const { spec, note } = permitted(work, { by, spec: input.spec, before: null, parent: input.parent })
+  const { spec, note } = permitted(work, { by, spec: called(work, input.spec, parent), before: null, parent: input.parent })
   checkRoom(work)
   checkName(work, spec.name)
   checkChild(work, parent, spec)
@@ -38,6 +40,14 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   noteChild(work, work.need(uuid))
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
   work.effect({ type: 'start', uuid, pid })
+}
+
+/** A child of a supervisor that nobody named is called by its place, `SUPERVISOR.ID`, if nobody else is. */
+function called(work: Work, spec: ProcessSpec, parent: Process | undefined): ProcessSpec {
+  const family = parent?.spec.name ?? null
+  if (spec.name !== null || spec.childId === undefined || family === null) return spec
+  const name = `${family}.${spec.childId}`
+  return name.length > MAX_NAME || work.named(name) !== undefined ? spec : { ...spec, name }
 }
 
 /** Errors: RESOURCE_EXHAUSTED where it has as many children as it may have, or it or one who pays for it may have none so deep. */

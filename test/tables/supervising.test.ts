@@ -630,3 +630,9 @@ test('a supervisor of supervisors decides about one that gave up: it comes back 
   `)
   expect(player.world.row('i')?.supervision?.children.map(({ id, restarts }) => [id, restarts])).toEqual([['a', undefined], ['b', undefined]])
 })
+
+test('a child that nobody named is called by its place, where nobody else is called so', () => {
+  const player = new Player()
+  player.play('live s supervisor named=team\nlive a command under=s child=web\nlive b command named=team.db\nlive c command under=s child=db\nlive d command under=s child=own named=other')
+  expect(['a', 'c', 'd'].map((uuid) => player.world.row(uuid)?.spec.name)).toEqual(['team.web', null, 'other'])
+})
