@@ -130,7 +130,7 @@ describe('ends', () => {
     await expect(asked).rejects.toThrow('aborted')
     await aborted.promise
     await bench.ended(1)
-    expect(bench.finished).toMatchObject([{ status: null, usage: { inputTokens: Math.ceil(BODY.length / 4), outputTokens: 0, estimated: true } }])
+    expect(bench.finished).toMatchObject([{ status: null, usage: { inputTokens: Math.ceil(BODY.length / 4), outputTokens: 0, costUsd: Math.ceil(BODY.length / 4) * 0.001, estimated: true } }])
   })
 
   test.each([['chunked', {}], ['with its length', { 'content-length': '100000' }]])('an answer %s that is cut is cut for the client', async (_, headers) => {

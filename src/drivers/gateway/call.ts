@@ -156,7 +156,7 @@ class Call {
     const usage = await this.#usage(outcome).catch(() => null)
     const { call, ticket } = this.#begun
     const { status, error } = outcome
-    const told = this.#parts.seat.finished({ call, usage: usage ?? this.#nothingSeen(0), status, ...(error === null ? {} : { error }) })
+    const told = this.#parts.seat.finished({ call, usage: usage ?? NOTHING, status, ...(error === null ? {} : { error }) })
     ticket.leave(usage && usage.inputTokens + usage.outputTokens)
     if (outcome.end === 'unreachable') send(response, errorAnswer(this.#parts.route.format, 'unreachable', `${this.#parts.provider.config.name} cannot be reached: ${error ?? 'no answer'}`))
     else finish(response, outcome)
@@ -203,7 +203,7 @@ class Call {
 
   async #usage(outcome: Outcome): Promise<CallUsage> {
     const { seat, provider: { config }, route, prices } = this.#parts
-    if (this.#tap === null) return this.#nothingSeen(outcome.end === 'gone' && outcome.error !== 'never sent' ? this.#asked.inputTokens : 0)
+    if (this.#tap === null) return this.#unanswered(outcome)
     const seen = await this.#tap.seen(outcome.end === 'whole')
     const { tokens, said, estimated } = counted(FORMATS[route.format], seen, this.#asked)
     if (!estimated) seat.learn(this.#asked.byBytes, tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens)
@@ -212,10 +212,15 @@ class Call {
   }
 
   /** Nothing was answered: it is charged for what it had sent, if that may have been taken. */
-  #nothingSeen(inputTokens: number): CallUsage {
-    return { inputTokens, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0, ...(inputTokens > 0 ? { estimated: true } : {}) }
+  async #unanswered({ end, status, error }: Outcome): Promise<CallUsage> {
+    if (end !== 'gone' || status !== null || error === 'never sent') return NOTHING
+    const { provider: { config }, prices } = this.#parts
+    const tokens = { ...NOTHING, inputTokens: this.#asked.inputTokens }
+    return { ...tokens, costUsd: await prices.cost({ provider: config.name, model: this.#asked.model, baseURL: config.baseURL }, tokens), estimated: true }
   }
 }
+
+const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
 interface Counted {
   readonly tokens: Buckets
