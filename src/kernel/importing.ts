@@ -1,10 +1,12 @@
 // A process that comes from elsewhere is ended, whatever it was when it left: nothing of it runs here, so it is as after a crash.
 // Owns the facts that say so; none for one that had ended. Test: test/e2e/archive.test.ts.
+import { expected } from './cut-off.ts'
 import { INTERRUPTED } from './exit.ts'
 import type { FactBody } from './facts.ts'
 import type { Process } from './types.ts'
 
-export function endOfImported({ life, clock }: Process): readonly FactBody[] {
+export function endOfImported({ life, clock, calls = [] }: Process): readonly FactBody[] {
+  const cutOff = calls.map(({ call, reserve }): FactBody => ({ type: 'call.finished', call, usage: expected(reserve), status: null, error: 'interrupted' }))
   switch (life.state) {
     case 'dead': return []
     case 'zombie': return [{ type: 'process.reaped' }]
@@ -13,7 +15,7 @@ export function endOfImported({ life, clock }: Process): readonly FactBody[] {
       // Its clock is known up to its last activity only.
       const elapsedMs = clock.elapsedMs + (clock.sinceAt === null ? 0 : Math.max(0, clock.lastActivityAt - clock.sinceAt))
       const exit = life.stopping?.exit ?? INTERRUPTED
-      return [{ type: 'process.exited', exit, mono: clock.since ?? 0, elapsedMs }, { type: 'process.reaped' }]
+      return [...cutOff, { type: 'process.exited', exit, mono: clock.since ?? 0, elapsedMs }, { type: 'process.reaped' }]
     }
   }
 }

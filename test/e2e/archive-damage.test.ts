@@ -141,6 +141,8 @@ describe('refused, with the place', () => {
     ['a time at the end of all days', (fact) => { Object.assign(fact, { at: 8.64e15 }) }, /its time is none that a clock has shown/],
     ['a PID that would use up the counter', (fact, body) => { Object.assign(fact, { pid: 2 ** 50 }); if ('pid' in body) body['pid'] = 2 ** 50 }, /no PID or UUID as they should be/],
     ['another process in the middle', (fact) => { if (fact.seq === 9) Object.assign(fact, { uuid: '01a1f9fc-367e-76d0-95fe-47b331dd2fe5' }) }, /line 9 .*a fact of 01a1f9fc.* cannot follow one of/],
+    ['it is its own parent', ({ seq }, body) => { if (seq === 1) body['parentUuid'] = uuid }, /it was spawned by itself, or by one below it/],
+    ['a supervisor without a strategy', ({ seq }, body) => { if (seq === 1) body['spec'] = { ...body['spec'] as object, driver: 'supervisor' } }, /a supervisor says how it keeps its children/],
     ['an end in the middle', ({ seq }, body) => { if (seq === 9) Object.assign(body, { type: 'process.reaped' }) }, /line (9|10) /],
   ])('with checksums that fit: %s', async (_what, change, message) => {
     const dir = copy()

@@ -89,6 +89,7 @@ export class Importer {
         if (signal.aborted) throw new KernelError('UNAVAILABLE', 'whoever asked for it is gone')
         await this.#add(staging, piece)
       }
+      await this.#checkLineage(dir, journal.process)
       const ended = await this.#end(staging, journal.process)
       await this.#publish(staging, ended, journal.lastPid)
       const warnings = [...journal.warnings, ...checkpoint, ...(ended === journal.process ? [] : ['it had not ended: here it is interrupted, and can be resumed']), ...await this.#tooOld(ended)]
@@ -96,6 +97,13 @@ export class Importer {
     } finally {
       await staging[Symbol.asyncDispose]()
       sweeper.sweep()
+    }
+  }
+
+  /** Nobody is above itself: budgets are added up along the lineage. */
+  async #checkLineage(dir: string, { uuid, parentUuid }: Process): Promise<void> {
+    for (let above = parentUuid; above !== null; above = (await this.#parts.find(above))?.parentUuid ?? null) {
+      if (above === uuid) throw damage(join(dir, 'events.jsonl'), 'it was spawned by itself, or by one below it')
     }
   }
 

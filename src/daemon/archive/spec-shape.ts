@@ -16,8 +16,12 @@ const capabilities = z.strictObject({
   network: z.literal('off').optional(), signals: z.enum(['none', 'children']).optional(), spawns: words.optional(),
 })
 
+const count = z.number().min(0)
+const intensity = z.object({ maxRestarts: count, windowMs: count, backoff: z.object({ initialMs: count, maxMs: count, factor: z.number().min(1) }) })
+const restart = intensity.partial().extend({ type: z.enum(['permanent', 'transient', 'temporary']), onComplete: z.enum(['fresh', 'stop']).optional() })
+
 const shape = z.looseObject({
-  name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command']), intent: z.string(),
+  name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command', 'supervisor']), intent: z.string(),
   cwd: path, interactive: z.boolean(), model: z.string().nullable(),
   fallback: words.optional(), system: z.string().nullable(), tools: words.nullable(), deny: words, capabilities: capabilities.optional(), argv: words.nullable(),
   mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
@@ -26,7 +30,8 @@ const shape = z.looseObject({
   limits: limitsRule,
   liveness: livenessRule.optional(), wake: z.literal(true).optional(),
   gateway: gatewayMode.optional(),
-})
+  restart: restart.optional(), childId: z.string().optional(), supervisor: intensity.extend({ strategy: z.enum(['one_for_one', 'one_for_all', 'rest_for_one']) }).optional(),
+}).refine(({ driver, supervisor }) => driver !== 'supervisor' || supervisor !== undefined, 'a supervisor says how it keeps its children')
 
 /** What is wrong with it, as text; null if nothing is. */
 export function specProblem(spec: unknown): string | null {
