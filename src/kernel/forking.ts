@@ -33,7 +33,7 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
   checkForkable(origin)
   checkReviver(work, by, origin, false)
   checkSpawner(work, by, origin.spec, origin.parentUuid)
-  const { spec, note } = permitted(work, { by, spec: input.spec ?? { ...unkept(origin.spec), name: null }, before: origin.spec, parent: origin.parentUuid })
+  const { spec, note } = permitted(work, { by, spec: unkept(input.spec ?? { ...origin.spec, name: null }), before: origin.spec, parent: origin.parentUuid })
   checkRoom(work)
   checkName(work, spec.name)
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)

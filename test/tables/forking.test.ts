@@ -250,3 +250,10 @@ test('the origin has no fact of it', () => {
   `)
   expect(player.world.row('a')).toBe(before)
 })
+
+test('a fork is nobody\'s child by an id, and does not come back by itself, whatever else it is told', () => {
+  const player = new Player()
+  player.play('live s supervisor\nlive a under=s child=a restart=permanent\nfork b of=a\nfork c of=a deny=bash')
+  for (const uuid of ['b', 'c']) expect(player.world.row(uuid)?.spec).not.toMatchObject({ childId: expect.anything() })
+  for (const uuid of ['b', 'c']) expect(player.world.row(uuid)?.spec).not.toMatchObject({ restart: expect.anything() })
+})
