@@ -45,7 +45,13 @@ export function unkept({ childId: _, restart: __, ...spec }: ProcessSpec): Proce
 /** What was paused when it ended is paused in its next incarnation, too; an orderly stop's own hold is over with its daemon. */
 export function pausesToKeep(process: Process, exit?: ExitStatus): readonly Hold[] {
   if (process.life.state !== 'running' || (exit?.resumeAt === undefined && !mayComeBack(process))) return []
-  return process.life.holds.filter(({ reason }) => reason !== 'daemon-shutdown')
+  return [...process.life.holds.filter(({ reason }) => reason !== 'daemon-shutdown'), ...putOff(process)]
+}
+
+/** A person's pause that a mask has put off is not over with the incarnation that put it off. */
+function putOff({ signals, clock: { updatedAt: at } }: Process): readonly Hold[] {
+  const pauses = signals.pending.filter(({ signal, by }) => signal === 'SIGPAUSE' && by === 'user')
+  return pauses.map(({ by, root }) => (root === null ? { reason: 'user', by, at } : { reason: 'subtree', root, by, at }))
 }
 
 /** Its children that are in the table, in the order of their start; null: all of them. */

@@ -56,3 +56,9 @@ test('what a supervisor asked for before a person does not keep the word of the 
     report a exited 0
     released a`)).toBe('stopped')
 })
+
+test('who ends by itself while a pause waits behind its mask comes back paused', () => {
+  const END = 'mask a SIGPAUSE\nsignal SIGPAUSE a\nreport a exited 3\nreleased a'
+  expect(statusAfter(`live a command restart=permanent\n${END}`)).toBe('suspended')
+  expect(statusAfter(`live p\nlive a command restart=permanent under=p\n${END.replace('SIGPAUSE a\nreport', 'SIGPAUSE p subtree\nreport')}`)).toBe('suspended')
+})
