@@ -141,6 +141,12 @@ describe('a provider that refuses', () => {
     expect(lane.closedMs).toBe(7_000)
   })
 
+  test('is asked again after a quarter of an hour, whatever it said', () => {
+    const { lane } = new Track({})
+    lane.learn(429, { 'retry-after': '604800' })
+    expect(lane.closedMs).toBe(900_000)
+  })
+
   const WALL = Date.parse('2026-01-01T00:00:00Z')
   test.each<[number, Record<string, string>, number | null]>([
     [429, { 'retry-after': '12' }, 12_000],

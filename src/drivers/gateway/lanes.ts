@@ -25,6 +25,8 @@ export interface Ticket {
 }
 
 const MINUTE_MS = 60_000
+/** A limit may be of one model alone, or a header wrong: after so long a call asks again, whatever was said. */
+const MOST_CLOSED_MS = 15 * MINUTE_MS
 
 interface Waiting {
   readonly tokens: number
@@ -86,7 +88,7 @@ export class Lane {
     const { mono, wall } = this.#clock.now()
     const ms = waitMs(status, headers, wall)
     if (ms === null) return
-    this.#until = Math.max(this.#until, mono + ms)
+    this.#until = Math.max(this.#until, mono + Math.min(ms, MOST_CLOSED_MS))
     this.#admit()
   }
 
