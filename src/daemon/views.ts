@@ -149,7 +149,7 @@ export function permitsView({ paths, network, signals, spawns }: Capabilities): 
 
 function exitView(life: Life): ProcessView['exit'] {
   if (life.state !== 'zombie' && life.state !== 'dead') return null
-  const { cause: _, resumeAt: __, ...exit } = life.exit
+  const { cause: _, resumeAt: __, status: ___, ...exit } = life.exit
   return exit
 }
 

@@ -70,6 +70,11 @@ test('a clock that went back shows no negative time', () => {
   expect(elapsed(processOf(START).clock, 500)).toBe(0)
 })
 
+test('of an end only what its contract names is shown', () => {
+  const { exit } = viewOf([...START, exited({ code: 1, reason: '401', error: '401', status: 401, resumeAt: 9 })])
+  expect(exit).toEqual({ code: 1, reason: '401', error: '401' })
+})
+
 const CALLS: readonly FactBody[] = [
   { type: 'model.started', step: 1, attempt: 1, model: 'a/b' },
   { type: 'model.failed', step: 1, attempt: 1, error: 'cut', status: null, retryInMs: 5 },
