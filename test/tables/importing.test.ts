@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { tallyOf } from '../../src/kernel/accounts.ts'
 import { fold } from '../../src/kernel/fold.ts'
 import { endOfImported } from '../../src/kernel/importing.ts'
+import { unsettled } from '../../src/kernel/spent.ts'
 import { Player } from '../support/kernel/transcript.ts'
 import type { Process } from '../../src/kernel/types.ts'
 
@@ -14,4 +15,5 @@ test('a call through the gateway that was open is charged its input, and reserve
   const after = endOfImported(before).reduce((last, body) => fold(last, { uuid: 'a', seq: last.seq + 1, pid: last.pid, at: 0, body }), before)
   expect(after.life.state).toBe('dead')
   expect(tallyOf(after)).toMatchObject({ openCalls: 0, reservedTokens: 0, inputTokens: 700 })
+  expect(unsettled(after), 'what it used before is no payer\'s business here').toBeNull()
 })
