@@ -21,6 +21,7 @@ import { metaValue } from './schema.ts'
 import type { Statements } from './statements.ts'
 import type { Commit, Counters } from './store.ts'
 import { factSum, processSum } from './sums.ts'
+import { transact } from './transact.ts'
 
 /**
  * At this many facts of the store after the last time all rows were exact they are made so again: a crash leaves fewer than these to
@@ -124,17 +125,9 @@ export class Writer {
   }
 
   #within(counters: Counters, settle: boolean, work: () => Head[]): void {
-    this.#sql.begin.run()
-    try {
-      const heads = work()
-      this.#sql.commit.run()
-      this.heads.put(heads)
-      this.#counters = counters
-      if (settle) this.#settled = counters.cursor
-    } catch (error) {
-      if (this.#db.isTransaction) this.#sql.rollback.run()
-      throw error
-    }
+    this.heads.put(transact(this.#db, this.#sql, work))
+    this.#counters = counters
+    if (settle) this.#settled = counters.cursor
   }
 
   #perform(plan: Plan, processes: readonly Process[], settle: boolean): Head[] {

@@ -13,6 +13,7 @@ import { findKept, findRow } from './records.ts'
 import { reverse } from './rows.ts'
 import type { KeptRow, ProcessRow, Statements } from './statements.ts'
 import { keptSum, tombstoneSum } from './sums.ts'
+import { transact } from './transact.ts'
 
 /** Facts that one piece removes at most, and the bytes after which it ends. */
 export const PIECE_FACTS = 64
@@ -44,7 +45,7 @@ export class Remover {
     const row = findRow(this.#sql, uuid)
     if (row === undefined) return false
     if (row.live !== 0) throw new KernelError('CONFLICT', `process ${row.pid} has not ended`)
-    this.#transact(() => this.#doom(row, at))
+    transact(this.#db, this.#sql, () => this.#doom(row, at))
     this.#heads.forget(uuid)
     return true
   }
@@ -64,7 +65,7 @@ export class Remover {
     const doomed = this.#sql.doomed.all(this.#staged.size + 1) as unknown as Doomed[]
     const next = doomed.find(({ key }) => !this.#staged.has(key))
     if (next === undefined) return this.#giveBack()
-    this.#transact(() => this.#removeFacts(next))
+    transact(this.#db, this.#sql, () => this.#removeFacts(next))
     return true
   }
 
@@ -143,17 +144,6 @@ export class Remover {
 
   #freePages(): number {
     return Number(this.#sql.freePages.get()?.['freelist_count'])
-  }
-
-  #transact(work: () => void): void {
-    this.#sql.begin.run()
-    try {
-      work()
-      this.#sql.commit.run()
-    } catch (error) {
-      if (this.#db.isTransaction) this.#sql.rollback.run()
-      throw error
-    }
   }
 }
 

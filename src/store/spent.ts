@@ -14,6 +14,7 @@ import { metaValue } from './schema.ts'
 import type { OwnedFactRow, SpenderRow, SpentColumns, Statements } from './statements.ts'
 import type { SpentPage, SpentRow } from './store.ts'
 import { rowSum } from './sums.ts'
+import { transact } from './transact.ts'
 
 /** Cursors that one piece goes over: some 30 ms, most of it for reading what the models said. */
 const PIECE_CURSORS = 512
@@ -116,7 +117,7 @@ export class Spent {
       accounts.set(fact.uuid, account)
       account.take(fact)
     }
-    this.#transact(() => {
+    transact(this.#db, this.#sql, () => {
       for (const account of accounts.values()) this.write(account)
       this.#sql.raise.run(upto, -upto, 'spent', upto)
     })
@@ -155,17 +156,6 @@ export class Spent {
     }
     const columns = columnsOf(id, sums)
     this.#sql.setSpent.run(...columns, rowSum(columns))
-  }
-
-  #transact(work: () => void): void {
-    this.#sql.begin.run()
-    try {
-      work()
-      this.#sql.commit.run()
-    } catch (error) {
-      if (this.#db.isTransaction) this.#sql.rollback.run()
-      throw error
-    }
   }
 }
 
