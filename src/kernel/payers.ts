@@ -60,9 +60,9 @@ function isPayer(process: Process | undefined): boolean {
   return process !== undefined && isLiving(process)
 }
 
-/** Whom it spawned, and who lives on, it pays for again. */
+/** Whom it spawned, and who lives on, it pays for again: they went to PID 0 when it ended. */
 export function payAgain(work: Work, uuid: Uuid): void {
-  for (const each of [...work.all()]) {
+  for (const each of work.children(null)) {
     const process = work.get(each)
     if (process?.parentUuid === uuid && payerOf(process) !== uuid) work.emit(each, { type: 'process.reparented', parent: process.parent, payer: uuid })
   }
