@@ -2,12 +2,14 @@
 // the pause of one and of a tree, the commands. Each test bears the sentence, row or line that it holds reeve to.
 // The ways to go on are pause-resume-recovery-resume.test.ts, what is on the disk pause-resume-recovery-disk.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { HeartbeatView } from '../../src/api/heartbeat-views.ts'
 import type { EventView, ProcessView, Status } from '../../src/api/views.ts'
 import { runCli, type CliResult } from '../support/cli.ts'
 import { DaemonHome } from '../support/daemon.ts'
 import { Player } from '../support/kernel/transcript.ts'
 import { eventually, livingWith, newToken } from '../support/living.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
+import { pausedBesideStalled } from '../support/watched-agent.ts'
 
 let daemon: LocalDaemon
 beforeAll(async () => { daemon = await LocalDaemon.start() })
@@ -196,8 +198,13 @@ describe('SIGPAUSE and SIGRESUME', () => {
     expect((await daemon.view(uuid)).elapsedMs).toBe(elapsedMs)
   })
 
-  // oxlint-disable-next-line vitest/warn-todo -- it comes with the heartbeat monitor
-  test.todo('heartbeat monitoring skips paused processes (they intentionally stop sending heartbeats)')
+  test('heartbeat monitoring skips paused processes (they intentionally stop sending heartbeats)', async () => {
+    const { uuid } = await pausedBesideStalled(daemon)
+    const { stdout } = await reeve('heartbeat', 'status', '--json')
+    const { processes } = JSON.parse(stdout) as HeartbeatView
+    expect(processes.find((each) => each.uuid === uuid)).toMatchObject({ status: 'suspended', word: null })
+    await daemon.signal(uuid, 'SIGKILL')
+  })
 })
 
 describe('subtree operations', () => {

@@ -10,6 +10,7 @@ import type { EventView } from '../../src/api/views.ts'
 import type { Life, Signal } from '../../src/kernel/types.ts'
 import { Player, play } from '../support/kernel/transcript.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
+import { pausedBesideStalled } from '../support/watched-agent.ts'
 import { runCli } from '../support/cli.ts'
 
 let daemon: LocalDaemon
@@ -283,8 +284,12 @@ describe('7.6 the pause', () => {
     expect(again).not.toContain('process.released')
   })
 
-  // oxlint-disable-next-line vitest/warn-todo -- it comes with the heartbeat monitor
-  test.todo('the heartbeat monitor skips paused processes, which stop sending heartbeats, and does not flag them as stalled')
+  test('the heartbeat monitor skips paused processes, which stop sending heartbeats, and does not flag them as stalled', async () => {
+    const { uuid, words } = await pausedBesideStalled(daemon)
+    expect(await words()).toEqual([])
+    expect((await daemon.view(uuid)).note).not.toContain('stalled')
+    await daemon.signal(uuid, 'SIGKILL')
+  })
 
   test('a paused process is shown with ⏸, or [P] in ASCII, in place of the badge of what runs', async () => {
     const { uuid } = await daemon.play([], { interactive: true })
