@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpReach } from '../../src/kernel/mcp.ts'
 import { testEnv } from '../support/env.ts'
 import { eventually } from '../support/living.ts'
-import { calls, EVERYTHING, modern, withServers } from '../support/mcp.ts'
+import { calls, EVERYTHING, holdUntilListed, modern, withServers } from '../support/mcp.ts'
 import { nativeBench } from '../support/native-bench.ts'
 import type { NativeBench } from '../support/native-bench.ts'
 
@@ -129,10 +129,7 @@ test('a server of the 2026-07-28 revision, with headers; a list that grows; a ca
   const started = await start(modern('http', log), {}, 'at http')
   const url = /at (\S+)/.exec(started.said())?.[1] ?? ''
   const { kernel, send, agent, noted, server } = await withServers(bench, { servers: { new: http(url, { 'X-Key': 'opensesame' }) }, script: calls(['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__slow']) })
-  kernel.onFact = (body) => {
-    if (body.type === 'tool.finished' && body.content === 'more') kernel.hold()
-    if (body.type === 'mcp.servers' && body.servers[0]?.tools.some(({ name }) => name === 'mcp__new__extra-1')) kernel.release()
-  }
+  holdUntilListed(kernel, 'mcp__new__extra-1')
   await send('go')
   await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output' && live.text.includes('step 3')), 'the call goes on')
   expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { McpReach } from '../../src/kernel/mcp.ts'
 import { testEnv } from '../support/env.ts'
 import { eventually, livingWith } from '../support/living.ts'
-import { calls, EVERYTHING, MCP_PROGRAM, modern, withServers } from '../support/mcp.ts'
+import { calls, EVERYTHING, holdUntilListed, MCP_PROGRAM, modern, withServers } from '../support/mcp.ts'
 import { nativeBench } from '../support/native-bench.ts'
 import type { NativeBench } from '../support/native-bench.ts'
 
@@ -35,11 +35,7 @@ test('a server of the 2026-07-28 revision: calls, progress, and a list that grow
     servers: { new: modern('stdio') },
     script: calls(['mcp__new__echo', { message: 'hi' }], ['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__ask']),
   })
-  kernel.onFact = (body) => {
-    // The next step is not asked for before the new list is told.
-    if (body.type === 'tool.finished' && body.content === 'more') kernel.hold()
-    if (body.type === 'mcp.servers' && body.servers.some(({ tools }) => tools.some(({ name }) => name === 'mcp__new__extra-1'))) kernel.release()
-  }
+  holdUntilListed(kernel, 'mcp__new__extra-1')
   await turn('go')
   expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
   expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
@@ -49,10 +45,7 @@ test('a server of the 2026-07-28 revision: calls, progress, and a list that grow
 
 test('lists come in pages; a list that changed is on offer from the next step on, and told', async () => {
   const { kernel, turn, server } = await withServers(bench, { servers: { old: 'usual' }, script: calls(['mcp__old__more'], ['mcp__old__extra-1']) })
-  kernel.onFact = (body) => {
-    if (body.type === 'tool.finished' && body.content === 'more') kernel.hold()
-    if (body.type === 'mcp.servers' && kernel.of('mcp.servers').length === 2) kernel.release()
-  }
+  holdUntilListed(kernel, 'mcp__old__extra-1')
   await turn('go')
   expect(kernel.of('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([12, 13])
   expect(server('old')?.tools.map(({ name }) => name)).toContain('mcp__old__extra-1')

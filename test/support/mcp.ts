@@ -6,6 +6,7 @@ import type { McpState } from '../../src/kernel/facts.ts'
 import type { McpReach, McpStart } from '../../src/kernel/mcp.ts'
 import { testEnv } from './env.ts'
 import type { NativeBench, Run, RunOptions } from './native-bench.ts'
+import type { TestKernel } from './native-kernel.ts'
 
 type Ready = Extract<McpStart, { state: 'ready' }>
 
@@ -55,6 +56,15 @@ function reachOf(how: Served['servers'][string], { dir, log, token }: { readonly
 /** The command line of a server of the newer revision. */
 export function modern(how: 'stdio' | 'http', log = ''): readonly string[] {
   return [process.execPath, MODERN, how, log]
+}
+
+/** No step begins between the answer `more` and the list that has `tool`: a server may tell the list before it answers, or after. */
+export function holdUntilListed(kernel: TestKernel, tool: string): void {
+  const isListed = (): boolean => kernel.of('mcp.servers').some(({ servers }) => servers.some(({ tools }) => tools.some(({ name }) => name === tool)))
+  kernel.onFact = (body) => {
+    if (body.type === 'tool.finished' && body.content === 'more' && !isListed()) kernel.hold()
+    if (body.type === 'mcp.servers' && isListed()) kernel.release()
+  }
 }
 
 /** A script that makes these calls, one per step, and then says how the last one ended. */
