@@ -1,8 +1,9 @@
-// A model that is played from a YAML file: item n answers the call of step n, so that a resumed process goes on at the
-// right place. For tests, demonstrations and work without a network. Files are parsed once and shared by all agents.
+// A model that is played from a YAML file: item n answers the call of step n, or, with rules, the item for what was said and
+// how often it was answered, so that a resumed process goes on at the right place. For tests, demonstrations and work without
+// a network. Files are parsed once and shared by all agents.
 // An item with `error` fails its first attempt; if it also has text or tools, the next one succeeds, else all fail. A
 // script with a window counts tokens by bytes, and refuses a context that does not fit.
-// Tests: test/e2e/native-script.test.ts, test/e2e/native-compact.test.ts.
+// Tests: test/e2e/native-script.test.ts, test/e2e/native-script-rules.test.ts, test/e2e/native-compact.test.ts.
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +15,8 @@ import { CallFailed, NO_USAGE } from './model.ts'
 import type { Answer, Model, ModelRequest } from './model.ts'
 import { isRetryableStatus } from './retry.ts'
 import type { Script, ScriptError, ScriptItem } from './script-file.ts'
+import { carried, cueOf } from './script-rules.ts'
+import type { Cue, Words } from './script-rules.ts'
 
 const MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 /** Scripts that are kept parsed, in files. */
@@ -29,10 +32,12 @@ const cache = new Map<string, Cached>()
 
 /** Errors: `AGENT_INVALID` with the file and the line. */
 export async function scriptModel(ref: string, where: { readonly file: string; readonly cwd: string }): Promise<Model> {
-  const { steps, window } = await loadScript(path.resolve(where.cwd, where.file))
+  const script = await loadScript(path.resolve(where.cwd, where.file))
+  const { window } = script
   const call = async (request: ModelRequest): Promise<Answer> => {
     const inputTokens = window === null ? null : fitted(request, window)
-    const answer = await (request.question === undefined ? play : sumUp)(steps[request.step - 1], request)
+    const cue = cueOf(script, request.step, request.context)
+    const answer = await (request.question === undefined ? play(cue, request) : sumUp(cue.item, request, carried(script, request.context)))
     return inputTokens === null ? answer : { ...answer, usage: counted(answer, inputTokens) }
   }
   return { ref, window, call }
@@ -52,15 +57,15 @@ function counted({ message, usage }: Answer, inputTokens: number): CallUsage {
   return { ...usage, inputTokens, outputTokens: Math.ceil(messageBytes({ role: 'assistant', parts: message }) / BYTES_PER_TOKEN) }
 }
 
-/** The summary that is asked for before the item's step; the same for the same context. */
-async function sumUp(item: ScriptItem | undefined, request: ModelRequest): Promise<Answer> {
+/** The summary that is asked for before the item's step; the same for the same context. `more` is its end. */
+async function sumUp(item: ScriptItem | undefined, request: ModelRequest, more: string): Promise<Answer> {
   const { messages } = request.context
   if (item?.summary_delay_ms !== undefined) await wait(item.summary_delay_ms, request.signal)
   const error = item?.summary_error
   if (error !== undefined && (request.attempt === 1 || item?.summary === undefined)) throw failure(error, item?.summary !== undefined)
   const bytes = messages.reduce((sum, message) => sum + messageBytes(message), 0)
   const text = item?.summary ?? `Up to step ${request.step - 1} there were ${messages.length} messages of ${bytes} bytes.`
-  return { message: [{ type: 'text', text }], usage: NO_USAGE, finish: 'stop' }
+  return { message: [{ type: 'text', text: `${text}${more}` }], usage: NO_USAGE, finish: 'stop' }
 }
 
 async function loadScript(file: string): Promise<Script> {
@@ -83,16 +88,15 @@ async function parse(file: string): Promise<Script> {
   return parseScript(text, file)
 }
 
-async function play(item: ScriptItem | undefined, request: ModelRequest): Promise<Answer> {
+async function play({ item, words, mark }: Cue, request: ModelRequest): Promise<Answer> {
   if (item === undefined) return { message: [], usage: NO_USAGE, finish: 'stop' }
   if (item.delay_ms !== undefined) await wait(item.delay_ms, request.signal)
   const hasAnswer = item.text !== undefined || item.tools !== undefined
   if (item.error !== undefined && (request.attempt === 1 || !hasAnswer)) throw failure(item.error, hasAnswer)
-  const last = request.context.lastResult
-  const text = item.text === undefined ? [] : [{ type: 'text', text: fill(item.text, last) } as const]
+  const text = item.text === undefined ? [] : [{ type: 'text', text: fill(item.text, words) } as const]
   for (const part of text) request.onText(part.text)
   const calls = (item.tools ?? []).map((tool, index): AssistantPart => ({
-    type: 'tool-call', callId: `call_${request.step}_${index}`, name: tool.name, input: fillAll(tool.input, last),
+    type: 'tool-call', callId: `call_${request.step}_${index}${mark}`, name: tool.name, input: fillAll(tool.input, words),
   }))
   return { message: [...text, ...calls], usage: usageOf(item), finish: calls.length > 0 ? 'tool-calls' : 'stop' }
 }
@@ -116,13 +120,14 @@ function usageOf(item: ScriptItem): CallUsage {
   return { ...NO_USAGE, inputTokens: item.usage?.input ?? 0, outputTokens: item.usage?.output ?? 0 }
 }
 
-function fill(text: string, lastResult: string): string {
-  return text.replace(/\{\{\s*lastResult\s*\}\}/g, () => lastResult)
+/** A name that stands for nothing stays as it is. */
+function fill(text: string, words: Words): string {
+  return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (whole, name: string) => words[name] ?? whole)
 }
 
-function fillAll(value: unknown, lastResult: string): unknown {
-  if (typeof value === 'string') return fill(value, lastResult)
-  if (Array.isArray(value)) return value.map((each) => fillAll(each, lastResult))
+function fillAll(value: unknown, words: Words): unknown {
+  if (typeof value === 'string') return fill(value, words)
+  if (Array.isArray(value)) return value.map((each) => fillAll(each, words))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fillAll(each, lastResult)]))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fillAll(each, words)]))
 }
