@@ -127,7 +127,7 @@ const keys = {
   restart: fileRestartRule.optional(),
 }
 /** What each driver has; anything else would be dropped in silence. */
-const OWN: Readonly<Record<Exclude<DriverName, 'supervisor'>, readonly (keyof typeof keys)[]>> = {
+const OWN: Readonly<Record<Exclude<DriverName, 'supervisor' | 'crew' | 'compose'>, readonly (keyof typeof keys)[]>> = {
   native: ['model', 'fallback', 'effort', 'tools', 'deny', 'mcp', 'paths'],
   acp: ['model', 'command', 'permissions', 'mode', 'gateway', 'grace', 'tools', 'deny', 'mcp', 'paths'],
   command: ['command', 'format', 'gateway', 'grace'],

@@ -96,6 +96,8 @@ const ALL: Readonly<Record<DriverName, readonly string[]>> = {
   acp: ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other', 'mcp__*'],
   command: [],
   supervisor: [],
+  crew: [],
+  compose: [],
 }
 
 function split(words: readonly string[]): Words {

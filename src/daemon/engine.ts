@@ -62,7 +62,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const keys = new Keys({ paths, container, settings, tmpDir })
   const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
   const { forNative } = settings
-  const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandWith({ prices: () => settings.now.prices }), supervisor: supervisorDriver }
+  const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandWith({ prices: () => settings.now.prices }), supervisor: supervisorDriver, crew: supervisorDriver, compose: supervisorDriver }
   const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
   const sampler = new Sampler({ clock, log, get: (uuid) => table.get(uuid), tell: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
   const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, worktrees, log })

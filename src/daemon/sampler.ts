@@ -4,7 +4,8 @@
 import { payerOf } from '../kernel/accounts.ts'
 import type { Containment, Metered } from '../drivers/contain/contain.ts'
 import type { Report } from '../kernel/reports.ts'
-import type { Limits, Measured, Pid, Process, Uuid } from '../kernel/types.ts'
+import type { Measured } from '../kernel/usage.ts'
+import type { Limits, Pid, Process, Uuid } from '../kernel/types.ts'
 import type { Clock } from './clock.ts'
 
 export const SAMPLE_MS = 5_000

@@ -2,6 +2,7 @@
 // Test: test/tables/views.test.ts, test/e2e/api.test.ts.
 import { hostname } from 'node:os'
 import { openAsks } from '../kernel/asking.ts'
+import { CAPABILITIES } from '../kernel/capabilities.ts'
 import { textOf } from '../kernel/message.ts'
 import { enforcementOf } from '../kernel/permits.ts'
 import type { Capabilities } from '../kernel/permits.ts'
@@ -54,7 +55,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   cwd: (p) => p.spec.cwd,
   worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
   host: () => HOST,
-  containment: (p) => (p.spec.driver === 'supervisor' ? null : (p.containment?.kind ?? null)),
+  containment: (p) => (CAPABILITIES[p.spec.driver].keeps ? null : (p.containment?.kind ?? null)),
   gateway: ({ metered, direct }) => (metered ? { on: true, why: null } : direct === undefined ? null : { on: false, why: direct }),
   createdAt: ({ clock }) => iso(clock.createdAt),
   startedAt: ({ clock }) => isoOrNull(clock.startedAt),

@@ -8,13 +8,17 @@ interface DriverCapabilities {
   readonly messages: boolean
   /** has a boundary to stop at; else each pause freezes it */
   readonly softPause: boolean
+  /** has no program, and children with ids, which it brings back (supervising.ts) */
+  readonly keeps: boolean
 }
 
 export const CAPABILITIES: Readonly<Record<DriverName, DriverCapabilities>> = {
-  native: { messages: true, softPause: true },
-  acp: { messages: true, softPause: true },
-  command: { messages: false, softPause: false },
-  supervisor: { messages: false, softPause: true },
+  native: { messages: true, softPause: true, keeps: false },
+  acp: { messages: true, softPause: true, keeps: false },
+  command: { messages: false, softPause: false, keeps: false },
+  supervisor: { messages: false, softPause: true, keeps: true },
+  crew: { messages: false, softPause: true, keeps: true },
+  compose: { messages: false, softPause: true, keeps: true },
 }
 
 type Kind = Pick<ProcessSpec, 'driver' | 'format'>
@@ -30,7 +34,7 @@ export function isPlainCommand({ driver, format }: Kind): boolean {
 
 /** What an ended process goes on from. `rerun`: from nothing; it can only be run again, from its beginning. */
 export function goesOnFrom({ spec, sessionId, forkOf, progress }: Pick<Process, 'spec' | 'sessionId' | 'forkOf' | 'progress'>): 'context' | 'session' | 'rerun' {
-  if (spec.driver === 'native' || spec.driver === 'supervisor') return 'context'
+  if (spec.driver === 'native' || CAPABILITIES[spec.driver].keeps) return 'context'
   if (isPlainCommand(spec)) return 'rerun'
   // Nothing was asked of it yet: what waits is delivered to a session that begins.
   const untouched = CAPABILITIES[spec.driver].messages && progress.turn === 0

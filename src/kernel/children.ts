@@ -1,6 +1,7 @@
 // The children of a supervisor: who they are, who keeps whom, and what of an end another incarnation begins with.
 // Owns their ids. Decides nothing about restarts, and stops nobody: that is supervising.ts.
 // Test: test/tables/supervising.test.ts.
+import { CAPABILITIES } from './capabilities.ts'
 import { KernelError } from './errors.ts'
 import { isLiving } from './status.ts'
 import type { ExitStatus, Hold, Process, ProcessSpec } from './types.ts'
@@ -15,14 +16,15 @@ export interface Place {
   readonly child: SupervisedChild
 }
 
-export function isSupervisor({ spec }: Pick<Process, 'spec'>): boolean {
-  return spec.driver === 'supervisor'
+/** It has no program: it is there for its children, and the kernel does its work. */
+export function keepsChildren({ spec }: Pick<Process, 'spec'>): boolean {
+  return CAPABILITIES[spec.driver].keeps
 }
 
 /** Its supervisor, if that lives and knows it. */
 export function placeOf(work: Work, { uuid, parentUuid }: Process): Place | null {
   const supervisor = parentUuid === null ? undefined : work.get(parentUuid)
-  if (!supervisor || !isSupervisor(supervisor) || !isLiving(supervisor)) return null
+  if (!supervisor || !keepsChildren(supervisor) || !isLiving(supervisor)) return null
   const child = supervisor.supervision?.children.find((known) => known.uuid === uuid)
   return child ? { supervisor, child } : null
 }
@@ -34,7 +36,7 @@ export function isKept(work: Work, process: Process): boolean {
 
 /** It has a policy, or is kept: another incarnation may follow. */
 export function mayComeBack({ spec }: Process): boolean {
-  return spec.restart !== undefined || spec.childId !== undefined || spec.driver === 'supervisor'
+  return spec.restart !== undefined || spec.childId !== undefined || keepsChildren({ spec })
 }
 
 /** A fork is tried out beside its origin: nobody keeps it, and it does not come back by itself. */
@@ -61,12 +63,12 @@ export function rowsOf(work: Work, ids: readonly string[] | null, { supervision 
 }
 
 export function hasChildren(work: Work, supervisor: Process): boolean {
-  return isSupervisor(supervisor) && rowsOf(work, null, supervisor).length > 0
+  return keepsChildren(supervisor) && rowsOf(work, null, supervisor).length > 0
 }
 
 /** Before a spawn. Errors: INVALID, CONFLICT, RESOURCE_EXHAUSTED. */
 export function checkChild(work: Work, parent: Process | undefined, { childId }: ProcessSpec): void {
-  const children = parent && isSupervisor(parent) ? (parent.supervision?.children ?? []) : null
+  const children = parent && keepsChildren(parent) ? (parent.supervision?.children ?? []) : null
   if (children === null) {
     if (childId !== undefined) throw new KernelError('INVALID', `only a supervisor has children with ids, and ${parent ? `process ${parent.pid}` : 'PID 0'} is none`)
     return
@@ -80,7 +82,7 @@ export function checkChild(work: Work, parent: Process | undefined, { childId }:
 /** A child is known from now on; of one that is known already, what it was restarted for is forgiven. */
 export function noteChild(work: Work, { uuid, parentUuid, spec }: Process): void {
   const supervisor = parentUuid === null ? undefined : work.get(parentUuid)
-  if (spec.childId === undefined || !supervisor || !isSupervisor(supervisor) || !isLiving(supervisor)) return
+  if (spec.childId === undefined || !supervisor || !keepsChildren(supervisor) || !isLiving(supervisor)) return
   const { type = 'transient', onComplete } = spec.restart ?? {}
   work.emit(supervisor.uuid, { type: 'supervisor.added', id: spec.childId, child: uuid, restart: type, ...(onComplete === undefined ? {} : { onComplete }) })
 }

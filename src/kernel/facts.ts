@@ -7,7 +7,9 @@ import type { Disposition, PendingSignal } from './signals.ts'
 import type { OnComplete, RestartFact, Restarts, RestartType } from './supervision.ts'
 import type { ContextState } from './ranges.ts'
 import type { Ask } from './asking.ts'
-import type { CallAsk, CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, LimitAction, LimitName, Measured, OpenCall, OsHandle, Pid, ProcessSpec, QueuedMessage, Range, Sender, Signal, Spent, Stopping, ToolEffect, Uuid } from './types.ts'
+import type { Measured } from './usage.ts'
+import type { Spent } from './spent.ts'
+import type { CallAsk, CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, LimitAction, LimitName, OpenCall, OsHandle, Pid, ProcessSpec, QueuedMessage, Range, Sender, Signal, Stopping, ToolEffect, Uuid } from './types.ts'
 
 /** One part of an assistant's message. `input` is JSON; `meta` is what the provider wants back unchanged (signatures). */
 export type AssistantPart =
@@ -121,6 +123,8 @@ export type FactBody =
   // messages
   | { readonly type: 'process.queue'; readonly id: string; readonly from: Sender; readonly text: string; readonly urgent?: true }
   | { readonly type: 'process.incoming'; readonly id: string; readonly from: Sender; readonly turn: number; readonly queuedAt: number }
+  /** it has read a message that waited, in the middle of a turn */
+  | { readonly type: 'message.taken'; readonly id: string; readonly turn: number }
   | { readonly type: 'process.output'; readonly stream: 'stdout' | 'stderr'; readonly text: string }
   | { readonly type: 'process.error'; readonly message: string }
   | { readonly type: 'process.note'; readonly text: string }

@@ -3,7 +3,7 @@
 // Owns where a fork may begin, and what of its origin it goes on with. The origin is never changed.
 // Tests: test/tables/forking.test.ts, test/properties/forking.test.ts.
 import { isExternal, isPlainCommand } from './capabilities.ts'
-import { unkept } from './children.ts'
+import { keepsChildren, unkept } from './children.ts'
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
 import { checkReviver, checkSpawner, permitted } from './permitting.ts'
@@ -64,7 +64,7 @@ export function checkForkable(process: Process): void {
 /** Why nothing can be forked of it; null: it can, as far as its row says. */
 export function forkObstacle({ spec, sessionId, forkOf, pid }: Process): string | null {
   if (isPlainCommand(spec)) return 'a command has no session to fork; it can be run again with `reeve resume --rerun`'
-  if (spec.driver === 'supervisor') return 'a supervisor has no history to fork; its children may have'
+  if (keepsChildren({ spec })) return `a ${spec.driver} has no history to fork; its children may have`
   if (spec.format === 'gemini') return 'Gemini CLI cannot fork its sessions; it can be resumed'
   return isExternal(spec) && sessionId === null && forkOf === undefined ? `process ${pid} told no session that could be forked` : null
 }

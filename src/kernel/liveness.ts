@@ -2,7 +2,7 @@
 // operating system stopped it, it writes nothing, it gets nowhere, it waits for a person. Pure: what was seen comes in.
 // Owns the thresholds and their defaults. Never judges what an agent said; acts only by the process's own policy.
 // Test: test/tables/liveness.test.ts.
-import { isPlainCommand } from './capabilities.ts'
+import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
 import { interruptBySystem } from './signalling.ts'
 import { isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
@@ -53,7 +53,7 @@ const PLAIN: Thresholds = { ...LIVENESS, silentMs: null, stalledMs: null }
 const NOTHING: Thresholds = { ...PLAIN, stoppedMs: null, waitingMs: null, loop: null, errors: null }
 
 export function thresholdsOf(spec: Pick<ProcessSpec, 'driver' | 'format' | 'liveness'>): Thresholds {
-  if (spec.driver === 'supervisor') return NOTHING
+  if (CAPABILITIES[spec.driver].keeps) return NOTHING
   const isPlain = isPlainCommand(spec)
   const builtIn = isPlain ? PLAIN : LIVENESS
   return { ...builtIn, ...spec.liveness, ...(isPlain ? { stalledMs: null } : {}) }

@@ -1,7 +1,7 @@
 // Pausing and waking one process: what a hold and its removal mean for the driver and for the family.
 // Owns when a turn begins (`settle`), which is the only place that starts one. Test: test/tables/pausing.test.ts.
 import { CAPABILITIES, isExternal } from './capabilities.ts'
-import { forgive, isSupervisor } from './children.ts'
+import { forgive, keepsChildren } from './children.ts'
 import { COMPLETED } from './exit.ts'
 import { hasNothingToDrain, tellAncestors } from './holding.ts'
 import { noRoomFor } from './limits.ts'
@@ -58,7 +58,7 @@ function wake(work: Work, process: Process, by: Sender, asks: Process['asks'] = 
   work.effect({ type: 'driver.unpause', uuid: process.uuid, pid: process.pid })
   tellAnswers(work, process, asks)
   settle(work, process.uuid)
-  if (isSupervisor(process)) work.news.push({ type: 'woken', uuid: process.uuid })
+  if (keepsChildren(process)) work.news.push({ type: 'woken', uuid: process.uuid })
 }
 
 /** What a person answered while it was held. */

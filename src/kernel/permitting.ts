@@ -74,6 +74,19 @@ export function checkReviver(work: Work, by: Sender, target: Process, subtree: b
   throw refusal('signals', `${by} may resume its descendants only`)
 }
 
+/** An agent writes to itself, to what stands below it and to who stands right above it. Errors: PERMISSION. */
+export function checkWriter(work: Work, by: Sender, target: Process): void {
+  const sender = senderOf(by)
+  if (sender === null || target.uuid === work.get(sender)?.parent) return
+  if (!isAtOrBelow(work, sender, target)) throw refusal('signals', `${by} may write to its parent and its descendants only`)
+}
+
+/** What an agent does about itself alone: its mask, its handlers, its messages. Errors: PERMISSION. */
+export function checkOwn(by: Sender, { uuid, pid }: Pick<Process, 'uuid' | 'pid'>, what: string): void {
+  const sender = senderOf(by)
+  if (sender !== null && sender !== uuid) throw refusal('signals', `${by} may change ${what} of itself only, not of process ${pid}`)
+}
+
 /** What an agent was refused stands in its journal, if it lives. The decision that was refused is dropped with all that it had. */
 export function recordRefusal(work: Work, input: Input, { code, message, details }: KernelError): void {
   const sender = 'by' in input ? senderOf(input.by) : null

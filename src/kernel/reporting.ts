@@ -7,6 +7,7 @@ import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } 
 import { unasked, waiting } from './asking.ts'
 import { begun, callFinished, callStarted, counted, noteContext, warnOfCount } from './calls.ts'
 import { CAPABILITIES, isExternal } from './capabilities.ts'
+import { keepsChildren } from './children.ts'
 import { askForCall, spentMore } from './budgets.ts'
 import { noRoomFor } from './limits.ts'
 import { measured } from './measuring.ts'
@@ -109,7 +110,7 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
   if (report.handle || report.sessionId !== undefined) {
     work.emit(uuid, { type: 'process.handle', handle: report.handle ?? null, ...(report.sessionId === undefined ? {} : { sessionId: report.sessionId }) })
   }
-  if (process.spec.driver === 'supervisor') return said(work, process, { type: 'process.ready', turn: 0 })
+  if (keepsChildren(process)) return said(work, process, { type: 'process.ready', turn: 0 })
   if (!CAPABILITIES[process.spec.driver].messages) return beginCommand(work, process)
   if (report.window !== undefined && report.window !== (process.context?.window ?? null)) {
     work.emit(uuid, { type: 'context.window', tokens: report.window })

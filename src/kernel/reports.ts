@@ -3,7 +3,8 @@
 // A report of an old incarnation or an old turn is ignored. Test: test/tables/reporting.test.ts.
 import type { AssistantPart, CapabilityName, FinishReason, ImagePart, LeftOut, McpState, ToolOutcome } from './facts.ts'
 import type { Ask } from './asking.ts'
-import type { CallAsk, CallUsage, Measured, OsHandle, Range, ToolEffect } from './types.ts'
+import type { Measured } from './usage.ts'
+import type { CallAsk, CallUsage, OsHandle, Range, ToolEffect } from './types.ts'
 
 /** A tool call that a finished model call asked for; `effect` was looked up by the driver. */
 export interface AskedCall {

@@ -6,6 +6,7 @@ import { payerOf } from './accounts.ts'
 import { findPayer, payAgain } from './payers.ts'
 import { INTENSITY, verdict } from '../supervise/verdict.ts'
 import { CAPABILITIES, goesOnFrom } from './capabilities.ts'
+import { keepsChildren } from './children.ts'
 import { stillPermitted } from './permitting.ts'
 import { beginHeld, enqueue } from './spawning.ts'
 import { isLiving } from './status.ts'
@@ -86,7 +87,7 @@ export function waitOn(work: Work, { uuid, spec, restart }: Process): void {
 
 /** What a policy of its own makes of its end. A supervisor comes back after its daemon's death without being asked to: it is there for others. */
 export function restartAlone(work: Work, process: Process, exit: ExitStatus): void {
-  const policy = process.spec.restart ?? (process.spec.driver === 'supervisor' && exit.cause === 'daemon' ? REVIVED : null)
+  const policy = process.spec.restart ?? (keepsChildren(process) && exit.cause === 'daemon' ? REVIVED : null)
   if (policy === null) return
   const said = verdict({ ...INTENSITY, ...policy }, exit, process.restarts, { wall: work.now.wall, chance: chanceOf(process) })
   if (said.do === 'hold') againHeld(work, process, { cause: said.cause, exit })

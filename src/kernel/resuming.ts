@@ -5,7 +5,7 @@ import { KernelError } from './errors.ts'
 import { changeLimits, hasRoom, isHeldByBudget } from './budgets.ts'
 import { CAPABILITIES, goesOnFrom, isPlainCommand } from './capabilities.ts'
 import { changedLimits } from './limits.ts'
-import { forgive, isSupervisor } from './children.ts'
+import { forgive, keepsChildren } from './children.ts'
 import { isPersonHold, mayRelease } from './holds.ts'
 import { continueObstacle } from './modes.ts'
 import { release } from './pausing.ts'
@@ -35,7 +35,7 @@ export function resume(work: Work, input: Resume): void {
 function checkTakesMessage(process: Process, { rerun }: Resume): void {
   const { spec, life } = process
   if (CAPABILITIES[spec.driver].messages) return
-  if (isSupervisor(process)) throw new KernelError('INVALID', 'a supervisor takes no messages')
+  if (keepsChildren(process)) throw new KernelError('INVALID', `a ${spec.driver} takes no messages`)
   if (isPlainCommand(spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
   if (life.state === 'running' && life.attached) throw new KernelError('INVALID', `process ${process.pid} takes no message before it has ended`)
   if (rerun || goesOnFrom(process) === 'rerun') throw new KernelError('INVALID', `process ${process.pid} takes a message only where it goes on with its session`)

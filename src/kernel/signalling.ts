@@ -2,13 +2,13 @@
 // Owns delivery; dispositions come from signals.ts. Every delivery is a fact with its sender, origin and root,
 // and the wish is durable before anything acts on it. Test: test/tables/signalling.test.ts.
 import { CAPABILITIES } from './capabilities.ts'
-import { hasChildren, isSupervisor, mayComeBack } from './children.ts'
+import { hasChildren, keepsChildren, mayComeBack } from './children.ts'
 import { KernelError } from './errors.ts'
 import { signalExit } from './exit.ts'
 import { mayRelease } from './holds.ts'
 import { hold } from './holding.ts'
 import { pauseHold, release, settle } from './pausing.ts'
-import { checkSignaller } from './permitting.ts'
+import { checkOwn, checkSignaller } from './permitting.ts'
 import { terminate } from './release.ts'
 import { beginHeld, enqueue, isQueueFull } from './spawning.ts'
 import { DEFER_MS, SIGNALS, disposition, messageOf } from './signals.ts'
@@ -39,9 +39,9 @@ export function signal(work: Work, input: InputOf<'signal'>): void {
   const reached = input.subtree ? livingSubtree(work, target.uuid) : [target]
   const { signal: name, by, graceMs, freeze } = input
   const delivery: Delivery = { signal: name, by, graceMs, freeze, root: input.subtree ? target.uuid : null, ...viaOf(input) }
-  const goOn = ends(name, target) && !input.subtree && !isSupervisor(target) ? livingChildren(work, target.uuid).length : 0
+  const goOn = ends(name, target) && !input.subtree && !keepsChildren(target) ? livingChildren(work, target.uuid).length : 0
   // What a supervisor keeps has heard of it before its supervisor would stop it by itself.
-  const order = reached.some(isSupervisor) ? reached.toReversed() : reached
+  const order = reached.some(keepsChildren) ? reached.toReversed() : reached
   for (const { uuid, spec } of order) deliver(work, uuid, { ...delivery, graceMs: graceMs ?? patience(spec, input.leastGraceMs) })
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: target.uuid, affected: reached.length, childrenGoOn: goOn, note: null } })
 }
@@ -139,7 +139,7 @@ function pend(work: Work, uuid: Uuid, { signal: name, by, root, graceMs, via }: 
 /** A group that is restarted, or a supervisor that ends, cannot wait for ever. */
 function isOfSupervisor(work: Work, { parentUuid }: Process, by: Sender): boolean {
   const parent = by === `agent:${parentUuid}` && parentUuid !== null ? work.get(parentUuid) : undefined
-  return parent !== undefined && isSupervisor(parent)
+  return parent !== undefined && keepsChildren(parent)
 }
 
 /** The default actions. */
@@ -213,6 +213,7 @@ function waitsOn(signals: SignalState, { signal: name, dueMono }: PendingSignal)
 
 export function mask(work: Work, input: InputOf<'mask'>): void {
   const process = living(work, input.uuid)
+  checkOwn(input.by, process, 'the mask')
   if (input.mask.some((name) => !SIGNALS[name].blockable)) throw new KernelError('INVALID', 'SIGKILL cannot be blocked')
   const { mask: before } = process.signals
   const masks = { set: input.mask, block: [...before, ...input.mask], unblock: before.filter((name) => !input.mask.includes(name)) }
@@ -223,6 +224,7 @@ export function mask(work: Work, input: InputOf<'mask'>): void {
 
 export function handle(work: Work, input: InputOf<'handle'>): void {
   const process = living(work, input.uuid)
+  checkOwn(input.by, process, 'the handlers')
   if (!SIGNALS[input.signal].blockable) throw new KernelError('INVALID', 'SIGKILL cannot be handled')
   if (input.handler === 'message' && !CAPABILITIES[process.spec.driver].messages) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: a signal can be blocked, ignored or left to its default`)
   work.emit(process.uuid, { type: 'signal.handled', signal: input.signal, handler: input.handler })

@@ -8,7 +8,7 @@ import { hold } from './holding.ts'
 import { accountsOver } from './limits.ts'
 import { inheritedHolds } from './pausing.ts'
 import { checkSpawner, permitted } from './permitting.ts'
-import { checkChild, isSupervisor, noteChild } from './children.ts'
+import { checkChild, keepsChildren, noteChild } from './children.ts'
 import { livingAncestors, livingChildren } from './tree.ts'
 import type { InputOf } from './inputs.ts'
 import type { Hold, Process, ProcessSpec, Sender, Uuid } from './types.ts'
@@ -94,7 +94,7 @@ export function start(work: Work, input: InputOf<'start'>): void {
   if (input.missingKeys.length > 0) waitForKeys(work, process, input.missingKeys)
   else if (life.state === 'created') begin(work, process, input)
   else attach(work, process, input)
-  if (isSupervisor(process)) work.news.push({ type: 'begun', uuid: process.uuid, kin: input.kin ?? [] })
+  if (keepsChildren(process)) work.news.push({ type: 'begun', uuid: process.uuid, kin: input.kin ?? [] })
 }
 
 function waitForKeys(work: Work, process: Process, missing: readonly string[]): void {

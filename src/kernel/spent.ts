@@ -1,6 +1,23 @@
 // Sums of counters: what a process and its ended descendants have used, and what of it has been passed on to its payer.
 // Owns how they add up. Pure; an absent counter is nothing. Tests: test/tables/accounts.test.ts, test/properties/budgets.test.ts.
-import type { Process, Spent, Usage } from './types.ts'
+import type { Process, Usage } from './types.ts'
+
+/** Counters that add up over processes; an absent one is nothing. */
+export interface Spent {
+  readonly steps?: number
+  readonly turns?: number
+  readonly messagesSent?: number
+  readonly toolCalls?: number
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  readonly cacheReadTokens?: number
+  readonly cacheWriteTokens?: number
+  readonly costUsd?: number
+  readonly cpuTimeMs?: number
+  readonly outputBytes?: number
+  readonly unpriced?: true
+  readonly estimated?: true
+}
 
 /** The counters that add up, in the order in which they are shown. */
 export const COUNTERS = [

@@ -3,8 +3,8 @@
 // Never waits and never counts by PID: each end, each start and each wake asks `advance` what is next.
 // Tests: test/tables/supervising.test.ts, test/simulation/supervision.test.ts.
 import { others } from '../supervise/strategies.ts'
-import { comesBack, verdict } from '../supervise/verdict.ts'
-import { isSupervisor, placeOf, rowsOf, type Place } from './children.ts'
+import { INTENSITY, comesBack, verdict } from '../supervise/verdict.ts'
+import { keepsChildren, placeOf, rowsOf, type Place } from './children.ts'
 import { KernelError } from './errors.ts'
 import { terminate } from './release.ts'
 import { again, againHeld, chanceOf, letBegin, restartAlone } from './restarting.ts'
@@ -37,7 +37,7 @@ function afterEnd(work: Work, uuid: Uuid): void {
   const { life, spec } = process
   const place = placeOf(work, process)
   if (life.state === 'dead' && place) childEnded(work, place, process, life.exit)
-  else if (life.state === 'dead' && (spec.childId === undefined || isSupervisor(process))) restartAlone(work, process, life.exit)
+  else if (life.state === 'dead' && (spec.childId === undefined || keepsChildren(process))) restartAlone(work, process, life.exit)
   // It has come back already: it waits in its session for the end of a rate limit.
   else if (place) goOn(work, place.supervisor.uuid)
 }
@@ -61,9 +61,8 @@ function judged(work: Work, { supervisor, child }: Place, process: Process, exit
   return verdict({ ...intensityOf(supervisor), ...child }, exit, child.restarts, { wall: work.now.wall, chance: chanceOf(process) })
 }
 
-function intensityOf({ spec, uuid }: Process): Intensity {
-  if (!spec.supervisor) throw new KernelError('INTERNAL', `${uuid} is no supervisor`)
-  return spec.supervisor
+function intensityOf({ spec }: Process): Intensity {
+  return spec.supervisor ?? INTENSITY
 }
 
 /** Does what was decided about a child that failed. */
@@ -139,7 +138,7 @@ function isAsked({ life, signals }: Process): boolean {
 /** What is next: a group goes on being stopped, or, with nobody left to wait for, all that wait may begin. */
 function advance(work: Work, uuid: Uuid): void {
   const supervisor = work.need(uuid)
-  if (!isSupervisor(supervisor) || !runs(supervisor)) return
+  if (!keepsChildren(supervisor) || !runs(supervisor)) return
   const group = supervisor.supervision?.group
   if (group) {
     const members = rowsOf(work, group.ids, supervisor)
@@ -181,7 +180,7 @@ function stopNext(work: Work, uuid: Uuid): void {
 /** It begins, or goes on after its daemon's end: it finds its children by their ids. `kin` are the rows of those that have ended. */
 function tend(work: Work, uuid: Uuid, kin: readonly Process[]): void {
   const supervisor = work.need(uuid)
-  if (!isSupervisor(supervisor)) return
+  if (!keepsChildren(supervisor)) return
   for (const child of supervisor.supervision?.children ?? []) {
     const row = work.get(child.uuid)
     if (row) adopt(work, supervisor, row)
@@ -225,7 +224,7 @@ export function removeChild(work: Work, input: InputOf<'removeChild'>): void {
   const supervisor = work.get(input.uuid)
   if (!supervisor || !isLiving(supervisor)) throw new KernelError('NOT_FOUND', `process ${supervisor?.pid ?? input.uuid} has ended`)
   const child = supervisor.supervision?.children.find(({ id }) => id === input.id)
-  if (!isSupervisor(supervisor) || !child) throw new KernelError('NOT_FOUND', `process ${supervisor.pid} has no child "${input.id}"`)
+  if (!keepsChildren(supervisor) || !child) throw new KernelError('NOT_FOUND', `process ${supervisor.pid} has no child "${input.id}"`)
   work.emit(supervisor.uuid, { type: 'supervisor.removed', id: child.id, child: child.uuid })
   const row = work.get(child.uuid)
   if (row && isLiving(row)) deliver(work, row.uuid, { signal: 'SIGTERM', by: input.by, root: null, graceMs: input.graceMs ?? STOP_GRACE_MS, freeze: false })

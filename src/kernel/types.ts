@@ -7,6 +7,7 @@ import type { Capabilities } from './permits.ts'
 import type { Checkpoint, ContextState } from './ranges.ts'
 import type { Files, McpServer, Permissions, WorktreeSpec } from './spec.ts'
 import type { PendingAsk } from './asking.ts'
+import type { Spent } from './spent.ts'
 import type { SignalState } from './signals.ts'
 import type { PendingRestart, RestartPolicy, Restarts, Supervision, SupervisorSpec } from './supervision.ts'
 
@@ -25,7 +26,8 @@ export interface Now {
 /** Who asked: a person, the kernel, a crew's coordinator, or an agent by its UUID. */
 export type Sender = 'user' | 'system' | 'coordinator' | `agent:${Uuid}`
 
-export type DriverName = 'native' | 'acp' | 'command' | 'supervisor'
+/** The last three have no program: the kernel does their work (supervising.ts, crewing.ts, composing.ts). */
+export type DriverName = 'native' | 'acp' | 'command' | 'supervisor' | 'crew' | 'compose'
 export type ContainmentKind = 'cgroup' | 'pidns' | 'group'
 
 /** What is counted against a limit; the table of limits.ts says how. */
@@ -244,31 +246,6 @@ export interface Usage {
   readonly rssBytes?: number
   readonly peakRssBytes?: number
   readonly outputBytes?: number
-}
-
-/** What the programs of an incarnation have used since it was measured before; memory is as it is now, and the most that it was. */
-export interface Measured {
-  readonly cpuTimeMs: number
-  readonly outputBytes: number
-  readonly rssBytes: number
-  readonly peakRssBytes: number
-}
-
-/** Counters that add up over processes; an absent one is nothing. */
-export interface Spent {
-  readonly steps?: number
-  readonly turns?: number
-  readonly messagesSent?: number
-  readonly toolCalls?: number
-  readonly inputTokens?: number
-  readonly outputTokens?: number
-  readonly cacheReadTokens?: number
-  readonly cacheWriteTokens?: number
-  readonly costUsd?: number
-  readonly cpuTimeMs?: number
-  readonly outputBytes?: number
-  readonly unpriced?: true
-  readonly estimated?: true
 }
 
 /** Tokens and money of one model call. `costUsd` null is an unknown price. */

@@ -1,6 +1,14 @@
 // What a process has used, as the fold counts it: how a call and a measurement add to it.
 // Owns these sums and nothing else; spending.ts counts the same facts for sums over many processes. Test: test/properties/usage.test.ts.
-import type { CallUsage, Measured, Process, Usage } from './types.ts'
+import type { CallUsage, Process, Usage } from './types.ts'
+
+/** What the programs of an incarnation have used since it was measured before; memory is as it is now, and the most that it was. */
+export interface Measured {
+  readonly cpuTimeMs: number
+  readonly outputBytes: number
+  readonly rssBytes: number
+  readonly peakRssBytes: number
+}
 
 /** What a call of the loop costs, and how full it shows the context to be. */
 export function charge(usage: Usage, call: CallUsage): Usage {

@@ -21,7 +21,7 @@ const intensity = z.object({ maxRestarts: count, windowMs: count, backoff: z.obj
 const restart = intensity.partial().extend({ type: z.enum(['permanent', 'transient', 'temporary']), onComplete: z.enum(['fresh', 'stop']).optional() })
 
 const shape = z.looseObject({
-  name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command', 'supervisor']), intent: z.string(),
+  name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command', 'supervisor', 'crew', 'compose']), intent: z.string(),
   cwd: path, interactive: z.boolean(), model: z.string().nullable(),
   fallback: words.optional(), system: z.string().nullable(), tools: words.nullable(), deny: words, capabilities: capabilities.optional(), argv: words.nullable(),
   mcp: z.array(z.looseObject({ name: z.string(), kind: z.enum(['stdio', 'http']) })).optional(),
