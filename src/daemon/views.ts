@@ -83,7 +83,7 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   retiredAt: (p) => isoOrNull(p.retiredAt),
   updatedAt: ({ clock }) => iso(clock.updatedAt),
   lastActivityAt: ({ clock }) => iso(clock.lastActivityAt),
-  usage: (p) => ({ ...p.usage, contextWindow: p.context?.window ?? null, turnCostUsd: null, ...measuredView(p), updatedAt: iso(p.clock.updatedAt) }),
+  usage: (p) => ({ ...p.usage, contextWindow: p.context?.window ?? null, turnCostUsd: turnCost(p), ...measuredView(p), updatedAt: iso(p.clock.updatedAt) }),
   subtreeUsage: (p, family) => subtreeUsage(family.table, p),
   limitUse: (p, family, mono) => limitUse(family.table, p, mono),
   metering: (p) => meteringOf(p),
@@ -124,6 +124,11 @@ export function processView<K extends Field = Field>(process: Process, family: F
     else view[field] = FIELDS[field](process, family, mono)
   }
   return view as Pick<ProcessView, K>
+}
+
+/** What its turn has cost so far, or its last one did; null before the first. */
+function turnCost({ progress: { turn, costBefore = 0 }, usage: { costUsd } }: Process): number | null {
+  return turn === 0 ? null : Math.max(0, costUsd - costBefore)
 }
 
 function measuredView({ usage, life }: Process): Pick<ProcessView['usage'], 'cpuTimeMs' | 'rssBytes' | 'peakRssBytes' | 'outputBytes'> {

@@ -5,6 +5,8 @@ import type { Report } from './reports.ts'
 import type { Cause, ExitStatus, Sender, Signal } from './types.ts'
 
 export const COMPLETED: ExitStatus = { code: 0, reason: 'completed', cause: 'agent' }
+/** Let go after its work. */
+export const RETIRED: ExitStatus = { code: 0, reason: 'retired', cause: 'agent' }
 export const INTERRUPTED: ExitStatus = { code: 1, reason: 'interrupted', cause: 'daemon' }
 export const MAX_STEPS: ExitStatus = { code: 1, reason: 'max steps exceeded', cause: 'limit' }
 export const TIMED_OUT: ExitStatus = { code: 1, reason: 'timed out', cause: 'limit' }

@@ -90,6 +90,8 @@ export type FactBody =
   | { readonly type: 'process.spawned'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender }
   /** the first fact of a fork: all that it goes on with stands here, so that its state needs no fact of the origin */
   | { readonly type: 'process.forked'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender; readonly origin: Origin; readonly state: ForkState }
+  /** it is let go after its work: no new work comes to it */
+  | { readonly type: 'process.retired'; readonly by: Sender; readonly reason: string }
   | { readonly type: 'process.pinned'; readonly pinned: boolean; readonly by: Sender }
   | { readonly type: 'process.started'; readonly mono: number; readonly attached: boolean; readonly containment: ContainmentIntent | null; readonly metered?: true; readonly direct?: string }
   | { readonly type: 'process.attached'; readonly containment: ContainmentIntent | null; readonly metered?: true; readonly direct?: string }

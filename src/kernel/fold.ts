@@ -48,7 +48,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'process.working': (p, b) => ({
     ...running(p, { activity: 'working' }),
-    progress: { ...p.progress, turn: b.turn, turnOpen: true },
+    progress: { ...p.progress, turn: b.turn, turnOpen: true, ...(b.turn > p.progress.turn && p.usage.costUsd > 0 ? { costBefore: p.usage.costUsd } : {}) },
     usage: b.turn > p.progress.turn ? { ...p.usage, turns: p.usage.turns + 1 } : p.usage,
   }),
   'process.waiting': (p, b) => ({
@@ -78,6 +78,8 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     signals: forgotten(p.signals),
     handle: null,
     note: null,
+    // Who is let go and comes back all the same has work again.
+    retiredAt: null,
     resumedFromStep: b.fromStep,
     clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
@@ -102,7 +104,9 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'signal.handled': (p, b) => ({ ...p, signals: { ...p.signals, handlers: { ...p.signals.handlers, [b.signal]: b.handler } } }),
   'process.queue': (p, b, f) => ({ ...p, queue: [...p.queue, { id: b.id, from: b.from, seq: f.seq, ...(b.urgent ? { urgent: true } : {}) }] }),
   'process.incoming': (p, b) => ({ ...p, queue: p.queue.filter((m) => m.id !== b.id) }),
+  'message.taken': (p, b) => ({ ...p, queue: p.queue.filter((m) => m.id !== b.id) }),
   'process.pinned': (p, b) => ({ ...p, pinned: b.pinned }),
+  'process.retired': (p, _, f) => ({ ...p, retiredAt: p.retiredAt ?? f.at }),
   'process.output': same,
   'process.error': (p, b) => ({ ...p, note: brief(b.message) }),
   'process.note': (p, b) => ({ ...p, note: brief(b.text) }),
@@ -173,7 +177,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
 /** Facts that are not the agent's own doing do not count as its activity. */
 const PASSIVE: ReadonlySet<FactType> = new Set<FactType>([
   'process.held', 'process.released', 'process.queue', 'child.spent', 'process.limited', 'usage.measured', 'signal.sent', 'signal.pended', 'signal.escalated', 'process.reparented', 'checkpoint.written',
-  'checkpoint.failed', 'process.pinned', 'worktree.made', 'files.recorded', 'files.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
+  'checkpoint.failed', 'process.pinned', 'process.retired', 'worktree.made', 'files.recorded', 'files.failed', 'child.exited', 'child.suspended', 'child.resumed', 'process.rehydrated',
   'liveness.changed', 'liveness.looping', 'liveness.breaker',
 ])
 

@@ -4,7 +4,7 @@
 import { CAPABILITIES } from './capabilities.ts'
 import { hasChildren, keepsChildren, mayComeBack } from './children.ts'
 import { KernelError } from './errors.ts'
-import { signalExit } from './exit.ts'
+import { RETIRED, signalExit } from './exit.ts'
 import { mayRelease } from './holds.ts'
 import { hold } from './holding.ts'
 import { pauseHold, release, settle } from './pausing.ts'
@@ -181,9 +181,9 @@ function interrupt(work: Work, process: Process, delivery: Delivery): void {
 
 /** The wish to end. A second one only shortens the patience: the first cause stays. */
 function stop(work: Work, process: Process, { signal: name, by }: Delivery, graceMs: number): void {
-  const { uuid, pid, life } = process
+  const { uuid, pid, life, retiredAt } = process
   const suspended = life.state === 'running' && life.holds.length > 0
-  const exit = signalExit(name, by, suspended)
+  const exit = retiredAt !== null && by !== 'user' ? RETIRED : signalExit(name, by, suspended)
   if (life.state !== 'running' || (!life.attached && !hasChildren(work, process))) return terminate(work, process, exit)
   if (!life.stopping) {
     work.emit(uuid, { type: 'process.stopping', stopping: { signal: name, by, at: work.now.wall, graceMs, exit } })

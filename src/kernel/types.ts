@@ -202,6 +202,8 @@ export interface Progress {
   readonly turn: number
   /** a turn is begun and not ended (also across a pause or a crash) */
   readonly turnOpen: boolean
+  /** what all had cost when the turn began, in USD; absent: nothing */
+  readonly costBefore?: number
   /** the last assistant text, cut to 500 characters */
   readonly lastText: string | null
   /** what the call to the model that is open may cost, as it was granted; absent: none is open, or no limit asks for it */

@@ -65,6 +65,7 @@ const LAYOUT = complete({
   'process.unasked': [46, 'id'],
   'usage.reported': [47, 'usage', 'contextTokens?', 'window?'],
   'process.forked': [48, 'pid', 'spec', 'parentUuid', 'depth', 'by', 'origin', 'state'],
+  'process.retired': [90, 'by', 'reason'],
   'process.pinned': [49, 'pinned', 'by'],
   'worktree.made': [50, 'dir', 'branch', 'base'],
   'files.recorded': [51, 'step', 'commit', 'head', 'left', 'more?'],
@@ -88,6 +89,7 @@ const LAYOUT = complete({
   'call.started': [57, 'call', 'model', 'provider', 'reserve'],
   'call.finished': [58, 'call', 'usage', 'status', 'error?', 'contextTokens?'],
   'message.sent': [59, 'to', 'id'],
+  'message.taken': [140, 'id', 'turn'],
 })
 
 interface Column {

@@ -55,6 +55,7 @@ type Required<T extends FactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNul
 const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optional?: readonly (keyof Fields<T>)[]] } = {
   'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender }],
   'process.forked': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender, origin: fc.record({ uuid, step: number, seq: number }), state: forkState }],
+  'process.retired': [{ by: sender, reason: text }],
   'process.pinned': [{ pinned: fc.boolean(), by: sender }],
   'process.started': [{ mono: number, attached: fc.boolean(), containment, metered: fc.constant(true as const), direct: text }, ['metered', 'direct']],
   'process.attached': [{ containment, metered: fc.constant(true as const), direct: text }, ['metered', 'direct']],
@@ -112,6 +113,7 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'call.finished': [{ call: shortText, usage, status: fc.option(number), error: text, contextTokens: number }, ['error', 'contextTokens']],
   'child.spent': [{ child: uuid, spent: fc.record({ steps: number, inputTokens: number, costUsd: number, estimated: fc.constant(true as const) }, { requiredKeys: [] }) }],
   'message.sent': [{ to: uuid, id: shortText }],
+  'message.taken': [{ id: shortText, turn: number }],
   'usage.reported': [{ usage, contextTokens: number, window: number }, ['contextTokens', 'window']],
   'capability.refused': [{ what: fc.constantFrom('tools', 'paths', 'network', 'signals', 'spawns'), detail: text, callId: shortText }, ['callId']],
   'usage.measured': [{ measured: fc.record({ cpuTimeMs: number, outputBytes: number, rssBytes: number, peakRssBytes: number }) }],

@@ -33,6 +33,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
     ...born, origin: z.looseObject({ uuid: text, step: number, seq: number }),
     state: z.looseObject({ turn: number, turnOpen: flag, lastText: text.nullable(), queue, context, contextTokens: number, sessionId: text.nullable() }),
   },
+  'process.retired': { by: text, reason: text },
   'process.pinned': { pinned: flag, by: text },
   'process.started': { mono: number, attached: flag, containment, metered: flag.optional(), direct: text.optional() },
   'process.attached': { containment, metered: flag.optional(), direct: text.optional() },
@@ -88,6 +89,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'call.finished': { call: text, usage, status: number.nullable(), error: text.optional(), contextTokens: number.optional() },
   'child.spent': { child: text, spent: z.looseObject({}) },
   'message.sent': { to: text, id: text },
+  'message.taken': { id: text, turn: number },
   'capability.refused': { what: text, detail: text, callId: text.optional() },
   'mcp.servers': { servers: z.array(z.looseObject({ name: text, state: text, detail: text, tools: z.array(z.looseObject({ name: text, description: text })) })) },
   'checkpoint.written': {
