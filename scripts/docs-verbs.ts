@@ -4,9 +4,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { COMMON } from '../src/cli/args.ts'
 import { flagRows } from '../src/cli/manual.ts'
-import { VERBS, type Verb } from '../src/cli/verbs.ts'
+import { everyVerb } from '../src/cli/verb-names.ts'
+import type { Verb } from '../src/cli/verbs.ts'
 
 const dir = fileURLToPath(new URL('../docs/verbs/', import.meta.url))
+
+export function pageName(name: string): string {
+  return `${name.replace(' ', '-')}.md`
+}
 
 export function verbPage(name: string, verb: Verb): string {
   const own = Object.fromEntries(flagRows({ ...COMMON, ...verb.flags }))
@@ -40,5 +45,5 @@ ${verb.exits}.
 
 if (import.meta.main) {
   mkdirSync(dir, { recursive: true })
-  for (const [name, verb] of Object.entries(VERBS)) writeFileSync(`${dir}${name}.md`, verbPage(name, verb))
+  for (const [name, verb] of everyVerb()) writeFileSync(`${dir}${pageName(name)}`, verbPage(name, verb))
 }

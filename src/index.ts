@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import { clientSocket, paths } from './config/paths.ts'
 import { ApiError, Client } from './api/client.ts'
+import { Crews } from './api/crews-client.ts'
 import type {
   AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView, StepView, UsageField,
 } from './api/views.ts'
@@ -14,9 +15,11 @@ import type { UsageBy, UsageReportView } from './api/usage-views.ts'
 import type { Handler, Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
+export type { Crews } from './api/crews-client.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/history-views.ts'
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/heartbeat-views.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/resume-views.ts'
+export type { RoleView, RolesView } from './api/role-views.ts'
 export type { LogLine } from './api/log-lines.ts'
 export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api/usage-views.ts'
 export type { ErrorCode } from './kernel/errors.ts'
@@ -118,8 +121,12 @@ export class Reeve implements AsyncDisposable {
   /** made with the first call that lasts */
   #closing: AbortController | null = null
 
+  /** crews: a coordinator, its workers and their tasks */
+  readonly crews: Crews
+
   constructor(client: Client) {
     this.#client = client
+    this.crews = new Crews(client)
   }
 
   /**

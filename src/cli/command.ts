@@ -30,7 +30,7 @@ export async function command({ name, verb, rest }: Typed): Promise<number> {
 async function runVerb(name: string, verb: Verb, args: Args): Promise<number> {
   const out = new Output({ json: args.on('json'), quiet: args.on('quiet'), color: !args.on('no-color') })
   const call = { out, reeve: connect({ client: 'cli', onStart: (started) => tellOfStart(out, started) }) }
-  if (args.on('help')) return (await import('./verbs/help.ts')).run({ ...call, args: new Args([name], null, new Map()) })
+  if (args.on('help')) return (await import('./verbs/help.ts')).run({ ...call, args: new Args(name.split(' '), null, new Map()) })
   const [least, most] = verb.words
   if (args.words.length < least) throw new UsageError(`${name} needs more than that`, `Usage: ${verb.usage.join('\n              ')}`)
   if (args.words.length > most) throw new UsageError(`${name} does not take "${args.words[most]}"`, `Usage: ${verb.usage.join('\n              ')}`)

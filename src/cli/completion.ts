@@ -3,6 +3,7 @@
 // Test: test/tables/completion.test.ts, test/e2e/completion.test.ts.
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { RoleView } from '../api/role-views.ts'
 import type { ProcessView } from '../api/views.ts'
 import { connect } from '../index.ts'
 import { COMMON, type Flag, type Flags } from './args.ts'
@@ -10,6 +11,7 @@ import { EFFORTS } from './effort.ts'
 import { HANDLERS, SIGNALS } from './signals.ts'
 import { oneLine } from './text.ts'
 import { isLiteral, nextWords } from './usage.ts'
+import { nameIn, verbNamed } from './verb-names.ts'
 import { VERBS, type Verb } from './verbs.ts'
 
 /** A word with what it means. One that ends with `/`, `=` or `:` is not whole yet. */
@@ -32,13 +34,14 @@ export async function complete(words: readonly string[]): Promise<Completion> {
   const current = words.at(-1) ?? ''
   const at = before.findIndex((word) => !word.startsWith('-'))
   if (at < 0) return fitting(current, current.startsWith('-') ? flagWords(COMMON, before) : verbs())
-  const name = before[at] ?? ''
-  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
-  if (!verb) return { words: [] }
+  const found = nameIn(before)
+  const verb = verbNamed(found?.name ?? '')
+  if (!found || !verb) return { words: [] }
   const end = verb.takesCommand ? before.indexOf('--') : -1
   if (end >= 0) return { words: [], shell: end + 1 }
-  const typed = [...before.slice(0, at), ...before.slice(at + 1)]
-  return ofVerb(name, verb, typed, current)
+  const typed = before.filter((_, index) => !found.at.includes(index))
+  if (verb.parts && !current.startsWith('-')) return fitting(current, named(verb.parts))
+  return ofVerb(found.name, verb, typed, current)
 }
 
 async function ofVerb(name: string, verb: Verb, before: readonly string[], current: string): Promise<Completion> {
@@ -82,7 +85,11 @@ function fitting(current: string, words: readonly Candidate[]): Completion {
 }
 
 function verbs(): Candidate[] {
-  return Object.entries(VERBS).map(([name, { summary }]) => [name, summary])
+  return named(VERBS)
+}
+
+function named(verbs: Readonly<Record<string, Verb>>): Candidate[] {
+  return Object.entries(verbs).map(([name, { summary }]) => [name, summary])
 }
 
 /** Those that are not there yet; what may be repeated is offered again. */
@@ -96,6 +103,7 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
   switch (kind) {
     case 'P': return (await processes(verb)).filter(([word]) => !words.includes(word))
     case 'VERB': return verbs()
+    case 'ROLE': return ROLES.map((role) => [role, ''])
     case 'TOPIC': return Object.entries((await import('./topics.ts')).TOPICS).map(([name, { summary }]) => [name, summary])
     case 'SIGNAL': return SIGNALS.map(([name, number]) => [name, number])
     case 'SIGNAL=HANDLER': return SIGNALS.flatMap(([name]) => (name === 'SIGKILL' ? [] : HANDLERS.map((one) => [`${name}=${one}`, ''] as const)))
@@ -115,6 +123,8 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     default: return []
   }
 }
+
+const ROLES = ['coordinator', 'generic', 'implementer', 'reviewer', 'researcher'] as const satisfies readonly RoleView['role'][]
 
 /** What can be allowed and denied beside tools. */
 const PERMITS: readonly Candidate[] = [['read:', 'a place to read'], ['write:', 'a place to write'], ['network', ''], ['spawn', 'agents of its own'], ['spawn:', 'one agent'], ['signal', 'signals to others']]

@@ -4,6 +4,7 @@ import { LIMIT_FLAGS } from './limit-rows.ts'
 import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
 import { HEARTBEAT } from './heartbeat-row.ts'
+import { CREW } from './crew-rows.ts'
 import { HISTORY } from './history-rows.ts'
 import { RESUMES } from './resume-rows.ts'
 import { PS } from './ps-row.ts'
@@ -29,6 +30,8 @@ export interface Verb {
   readonly takesCommand?: true
   /** its exit code is the process's */
   readonly givesProcessCode?: true
+  /** it is a family: its parts by their second word */
+  readonly parts?: Readonly<Record<string, Verb>>
   readonly exits: string
   readonly examples: readonly (readonly [command: string, what: string])[]
   readonly load: () => Promise<{ run(call: Call): Promise<number> }>
@@ -282,6 +285,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     examples: [['reeve daemon status', 'is it there'], ['reeve daemon restart', 'after an update'], ['reeve daemon logs -f', 'what it says'], ['reeve daemon install --now', 'let systemd start it']],
     load: () => import('./verbs/daemon.ts'),
   },
+  ...CREW,
   ...HEARTBEAT,
   doctor: {
     summary: 'Check the surroundings and the store',
@@ -342,8 +346,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   help: {
     summary: 'Show help about a verb or a topic',
     usage: ['reeve help [VERB | TOPIC]'],
-    about: ['Shows all verbs on one screen, or all about one. `reeve VERB --help` is the same. Topics tell a concept: how processes are named, models, limits, exit codes and more. Nothing is paged: `reeve help run | less`.'],
-    words: [0, 1],
+    about: ['Shows all verbs on one screen, or all about one. `reeve VERB --help` is the same. A verb may have two words (`reeve help crew roles`). Topics tell a concept: how processes are named, models, limits, exit codes and more. Nothing is paged: `reeve help run | less`.'],
+    words: [0, 2],
     flags: {},
     exits: '0; 64 no such verb or topic',
     examples: [['reeve help run', 'all about run'], ['reeve help models', 'which model is asked, and with which key']],

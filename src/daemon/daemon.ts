@@ -5,6 +5,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { prepareState, type Paths } from '../config/paths.ts'
+import { rolePrompt, ROLES } from '../config/roles.ts'
 import { openContainer } from '../drivers/contain/container.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { isSuspended } from '../kernel/status.ts'
@@ -174,6 +175,7 @@ class RunningDaemon implements Daemon {
       daemon: () => this.#view(),
       heartbeat: () => heartbeat(table, this.#engine.monitor, clock.now().mono),
       agents: (query) => agentsView(query, { paths, settings }),
+      roles: async (cwd) => ({ version: 1, roles: await Promise.all(ROLES.map((role) => rolePrompt(role, cwd, paths))) }),
       doctor: (verify) => examine({ paths, container, store, more: () => this.#engine.notifier.examine() }, verify),
       checkModels: (env) => checkModels(env, { paths, keys }),
       stop: (drainMs) => {

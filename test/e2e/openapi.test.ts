@@ -166,6 +166,7 @@ describe('what the daemon answers', () => {
     await walk('previewCollection', '')
     await walk('collect', '')
     await walk('listAgents', '', { query: { cwd: daemon.work } })
+    await walk('listRoles', '', { query: { cwd: daemon.work } })
     await walk('getDaemon', '')
     await walk('getHeartbeat', '')
     await walk('examine', '', { query: { verify: 1 } })

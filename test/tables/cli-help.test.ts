@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { COMMON } from '../../src/cli/args.ts'
 import { topicPage, verbPage } from '../../src/cli/manual.ts'
 import { TOPICS } from '../../src/cli/topics.ts'
+import { everyVerb } from '../../src/cli/verb-names.ts'
 import { VERBS } from '../../src/cli/verbs.ts'
 import { GROUPS, overview, seeAlso } from '../../src/cli/verbs/help.ts'
 
@@ -11,7 +12,7 @@ const layout = (columns: number) => ({ columns, heading: plain })
 const squeezed = (text: string): string => text.replaceAll(/\s+/g, ' ')
 const lines = (text: string): string[] => text.split('\n')
 
-describe.each(Object.entries(VERBS))('%s', (name, verb) => {
+describe.each(everyVerb())('%s', (name, verb) => {
   const see = seeAlso(name, TOPICS)
 
   test('has a page with all that its row says', () => {
@@ -39,7 +40,7 @@ describe.each(Object.entries(TOPICS))('%s', (name, topic) => {
     expect(Object.hasOwn(VERBS, name)).toBe(false)
     const said = topic.text.flat(2).join(' ')
     for (const [, verb = ''] of said.matchAll(/`reeve ([a-z]+)/g)) expect(VERBS, verb).toHaveProperty(verb)
-    for (const [, flag = ''] of said.matchAll(/--([a-z][a-z-]+)/g)) expect(Object.values(VERBS).some((verb) => flag in verb.flags), flag).toBe(true)
+    for (const [, flag = ''] of said.matchAll(/--([a-z][a-z-]+)/g)) expect(everyVerb().some(([, verb]) => flag in verb.flags), flag).toBe(true)
   })
 })
 

@@ -3,16 +3,17 @@ import { LIMIT_FLAGS } from '../../src/cli/limit-rows.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { verbPage } from '../../scripts/docs-verbs.ts'
+import { pageName, verbPage } from '../../scripts/docs-verbs.ts'
 import { COMMON, parse } from '../../src/cli/args.ts'
-import { VERBS } from '../../src/cli/verbs.ts'
+import { everyVerb, nameIn, noVerb, verbNamed } from '../../src/cli/verb-names.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
-const rows = Object.entries(VERBS)
+const rows = everyVerb()
+const fileOf = (name: string): string => `${name.replace(' ', '-')}.ts`
 const LIMIT_SOURCE = readFileSync(at('src/cli/limit-flags.ts'), 'utf8')
 
 describe.each(rows)('%s', (name, verb) => {
-  const source = readFileSync(at(`src/cli/verbs/${name}.ts`), 'utf8')
+  const source = readFileSync(at(`src/cli/verbs/${fileOf(name)}`), 'utf8')
 
   test('has a file that runs it', async () => {
     expect(typeof (await verb.load()).run).toBe('function')
@@ -34,22 +35,38 @@ describe.each(rows)('%s', (name, verb) => {
     expect(verb.examples.length).toBeGreaterThan(0)
     for (const [command] of verb.examples) {
       const words: readonly string[] = (/^reeve (.*)$/.exec(command)?.[1] ?? '').match(/"[^"]*"|\$\([^)]*\)|\S+/g) ?? []
-      const verbAt = words.indexOf(name)
-      // One example shows the verb inside another's command.
-      if (verbAt !== 0) continue
-      expect(() => parse(words.slice(1), { ...COMMON, ...verb.flags }, verb.takesCommand === true), command).not.toThrow()
+      const found = nameIn(words)
+      // One example shows the verb inside another's command, and a family's are those of its parts.
+      if (found?.at[0] !== 0 || (found.name !== name && !verb.parts)) continue
+      const row = verbNamed(found.name)
+      expect(row, command).toBeDefined()
+      expect(() => parse(words.slice(found.at.length), { ...COMMON, ...row?.flags }, row?.takesCommand === true), command).not.toThrow()
     }
   })
 
   test('has a page that says what the table says', () => {
-    expect(readFileSync(at(`docs/verbs/${name}.md`), 'utf8')).toBe(verbPage(name, verb))
+    expect(readFileSync(at(`docs/verbs/${pageName(name)}`), 'utf8')).toBe(verbPage(name, verb))
   })
 })
 
 test('no page is left of a verb that is gone', () => {
-  expect(readdirSync(at('docs/verbs')).sort()).toEqual(rows.map(([name]) => `${name}.md`).sort())
+  expect(readdirSync(at('docs/verbs')).sort()).toEqual(rows.map(([name]) => pageName(name)).sort())
 })
 
 test('no file is left of a verb that is gone', () => {
-  expect(readdirSync(at('src/cli/verbs')).sort()).toEqual(rows.map(([name]) => `${name}.ts`).sort())
+  expect(readdirSync(at('src/cli/verbs')).sort()).toEqual(rows.map(([name]) => fileOf(name)).sort())
+})
+
+test.each<[string[], string | null, number[]]>([
+  [['ps', '-a'], 'ps', [0]], [['--json', 'ps'], 'ps', [1]], [['-h'], null, []],
+  [['crew', 'roles', 'x'], 'crew roles', [0, 1]], [['--json', 'crew', '-q', 'roles'], 'crew roles', [1, 3]], [['crew', '--json'], 'crew', [0]], [['crew', 'nosuch'], 'crew nosuch', [0, 1]],
+])('%j names %j', (argv, name, places) => {
+  expect(nameIn(argv) ?? { name: null, at: [] }).toEqual({ name, at: places })
+})
+
+test('of what is no verb the nearest is told, within its family', () => {
+  expect(noVerb('crew rolse').hint).toBe('Did you mean `reeve crew roles`?')
+  expect(noVerb('crew zzz').hint).toBe('`reeve crew` lists what there is.')
+  expect(noVerb('kil').hint).toBe('Did you mean `reeve kill`?')
+  expect(noVerb('zzz').hint).toBe('`reeve help` lists all verbs.')
 })

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { complete } from '../../src/cli/completion.ts'
 import { nextWords } from '../../src/cli/usage.ts'
+import { everyVerb } from '../../src/cli/verb-names.ts'
 import { VERBS } from '../../src/cli/verbs.ts'
 import { testEnv } from '../support/env.ts'
 import { tempDir, type TempDir } from '../support/tmp.ts'
@@ -48,14 +49,21 @@ describe('verbs and flags', () => {
     expect(await words()).toEqual(Object.keys(VERBS))
   })
 
-  test.each(Object.entries(VERBS))('of %s each flag, once', async (name, verb) => {
+  test('the parts of a family, and the flags of one', async () => {
+    expect(await words('crew', '')).toEqual(Object.keys(VERBS['crew']?.parts ?? {}))
+    expect(await words('crew', 'ro')).toEqual(['roles'])
+    expect(await words('crew', 'roles', '--js')).toEqual(['--json'])
+    expect(await words('crew', 'nosuch', '')).toEqual([])
+  })
+
+  test.each(everyVerb().map(([name, verb]) => [name.split(' '), verb] as const))('of %j each flag, once', async (name, verb) => {
     for (const [flag, { kind, short }] of Object.entries(verb.flags)) {
-      expect(await words(name, `--${flag}`)).toContain(`--${flag}`)
+      expect(await words(...name, `--${flag}`)).toContain(`--${flag}`)
       const value = kind === 'on' ? [] : ['1']
-      expect((await words(name, `--${flag}`, ...value, '--')).includes(`--${flag}`)).toBe(kind === 'list')
-      if (short && kind !== 'on') expect(await words(name, `-${short}`, '--')).toEqual([])
+      expect((await words(...name, `--${flag}`, ...value, '--')).includes(`--${flag}`)).toBe(kind === 'list')
+      if (short && kind !== 'on') expect(await words(...name, `-${short}`, '--')).toEqual([])
     }
-    for (const flag of ['--json', '--help', '--no-color']) expect(await words(name, flag.slice(0, 5))).toContain(flag)
+    for (const flag of ['--json', '--help', '--no-color']) expect(await words(...name, flag.slice(0, 5))).toContain(flag)
   })
 
   test('they are told what they do', async () => {

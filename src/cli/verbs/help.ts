@@ -5,7 +5,8 @@ import { COMMON } from '../args.ts'
 import { UsageError } from '../errors.ts'
 import { topicPage, verbPage } from '../manual.ts'
 import { pad } from '../text.ts'
-import { VERBS, type Call, type Verb } from '../verbs.ts'
+import { everyVerb, verbNamed } from '../verb-names.ts'
+import type { Call, Verb } from '../verbs.ts'
 import type { Topic } from '../topics.ts'
 
 /** All verbs, each with what it does in a few words. */
@@ -14,6 +15,7 @@ export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<s
   ['Look', { ps: 'list the processes', inspect: 'all about one', steps: 'its model calls', logs: 'what it said', events: 'what happened', heartbeat: 'who gets on', usage: 'tokens and cost', agents: 'what can be run' }],
   ['Steer', { pause: 'hold it', resume: 'go on, or fork it', 'list-resumable': 'and how', stop: 'end it, with time', kill: 'end it; send a signal', signals: 'what becomes of them', wait: 'until it is so' }],
   ['Keep', { pin: 'keep it', gc: 'collect what ended', rm: 'remove it', export: 'to files', import: 'from files', lineage: 'its family of forks' }],
+  ['Many', { crew: 'a coordinator and its workers' }],
   ['Around', { daemon: 'start, stop, look', doctor: 'what works here', config: 'show and change it', completion: 'for your shell', help: 'this', version: 'which one this is' }],
 ]
 
@@ -24,15 +26,15 @@ const USUAL = 80
 
 export async function run({ args, out }: Call): Promise<number> {
   const { TOPICS } = await import('../topics.ts')
-  const name = args.words[0]
+  const name = args.words.length === 0 ? undefined : args.words.join(' ')
   if (name === undefined) {
-    if (out.json) await out.value({ verbs: Object.entries(VERBS).map(([each, row]) => asData(each, row)), topics: Object.entries(TOPICS).map(([each, { summary }]) => ({ name: each, summary })) })
+    if (out.json) await out.value({ verbs: everyVerb().map(([each, row]) => asData(each, row)), topics: Object.entries(TOPICS).map(([each, { summary }]) => ({ name: each, summary })) })
     else await out.line(overview(Object.keys(TOPICS), (text) => out.paint('bold', text)))
     return 0
   }
-  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
+  const verb = verbNamed(name)
   const topic = Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined
-  if (!verb && !topic) throw unknown(name, [...Object.keys(VERBS), ...Object.keys(TOPICS)])
+  if (!verb && !topic) throw unknown(name, [...everyVerb().map(([each]) => each), ...Object.keys(TOPICS)])
   const columns = Number.isFinite(out.columns) ? Math.max(NARROWEST, Math.min(out.columns, WIDEST)) : USUAL
   const layout = { columns, heading: (text: string) => out.paint('bold', text) }
   if (out.json) await out.value(verb ? asData(name, verb) : { name, ...topic })
@@ -46,8 +48,11 @@ function unknown(name: string, known: readonly string[]): UsageError {
   return new UsageError(`no verb and no topic "${name}"`, near ? `Did you mean \`reeve help ${near}\`?` : '`reeve help` lists all verbs and topics.')
 }
 
-/** The verbs of its group, and the topics where it matters. */
+/** The verbs of its group, or the parts of its family, and the topics where it matters. */
 export function seeAlso(name: string, topics: Readonly<Record<string, Topic>>): string[] {
+  const [family = ''] = name.split(' ')
+  const parts = verbNamed(family)?.parts
+  if (parts) return [family, ...Object.keys(parts).map((part) => `${family} ${part}`)].filter((each) => each !== name)
   const group = GROUPS.find(([, verbs]) => name in verbs)?.[1] ?? {}
   const about = Object.keys(topics).filter((topic) => topics[topic]?.verbs.includes(name))
   return [...Object.keys(group).filter((verb) => verb !== name && verb !== 'help' && verb !== 'version'), ...about]

@@ -6,6 +6,7 @@ import { limitsRule } from '../../config/limit-rules.ts'
 import { LIMIT_NAMES } from '../../kernel/limits.ts'
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
+import { crewUpAnswers } from './crew-up-answers.ts'
 import { heartbeatAnswers } from './heartbeat-answers.ts'
 import { historyAnswers } from './history-answers.ts'
 import { usageAnswers } from './usage-answers.ts'
@@ -24,7 +25,7 @@ const names = z.array(z.string())
 const permits = { paths: z.object({ read: names.nullable(), write: names.nullable() }), network: z.enum(['on', 'off']), signals: z.enum(['none', 'children', 'subtree']), spawns: names.nullable() }
 const held = z.enum(['yes', 'asked', 'part', 'no'])
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
-const driver = z.enum(['native', 'acp', 'command', 'supervisor'])
+const driver = z.enum(['native', 'acp', 'command', 'supervisor', 'crew', 'compose'])
 const containment = z.enum(['cgroup', 'pidns', 'group'])
 const signal = z.enum(['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'])
 const handler = z.enum(['default', 'ignore', 'message'])
@@ -154,6 +155,7 @@ export const answers = {
   ...historyAnswers,
   ...usageAnswers,
   ...heartbeatAnswers,
+  ...crewUpAnswers,
   process: z.object({ version, process }),
   processes: z.object({ version, processes: z.array(someOfProcess) }),
   steps: z.object({ version, steps: z.array(step) }),

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../../api/views.ts'
 import type { HeartbeatView } from '../../api/heartbeat-views.ts'
 import type { LineageView, ResumablesView } from '../../api/resume-views.ts'
+import type { RolesView } from '../../api/role-views.ts'
 import type { UsageReportView } from '../../api/usage-views.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
@@ -37,6 +38,7 @@ export interface RoutesParts {
   readonly store: Store
   readonly waiter: Waiter
   readonly agents: (query: AgentsQuery) => Promise<AgentsView>
+  readonly roles: (cwd: string) => Promise<RolesView>
   readonly cursor: () => number
   readonly daemon: () => DaemonView
   readonly heartbeat: () => HeartbeatView

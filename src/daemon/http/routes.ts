@@ -1,6 +1,7 @@
 // The API's routes, one row each: what it takes, one operation or read, what it gives. docs/api.md describes them for people,
 // openapi.ts for programs; both are held to these rows. Test: test/e2e/api.test.ts, test/e2e/events.test.ts, test/e2e/openapi.test.ts.
 import { clientOf, route, type Route, type RoutesParts } from './route.ts'
+import { CREW_UP } from './crew-up-routes.ts'
 import { HISTORY } from './history-routes.ts'
 import { RESUMES } from './resume-routes.ts'
 import { USAGE } from './usage-routes.ts'
@@ -135,7 +136,7 @@ const DAEMON: readonly Route[] = [
   }),
 ]
 
-export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...RESUMES, ...USAGE, ...STREAMS, ...DAEMON]
+export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...RESUMES, ...USAGE, ...CREW_UP, ...STREAMS, ...DAEMON]
 
 export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
   for (const { method, path, query, body, status, handle } of ROUTES) {

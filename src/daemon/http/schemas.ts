@@ -145,4 +145,5 @@ export const waitQuery = z.strictObject({
   timeoutMs: count(60_000).default(60_000),
 })
 export const agentsQuery = z.strictObject({ cwd: dir, model: z.string().min(1).max(1_000).optional() })
+export const rolesQuery = z.strictObject({ cwd: dir })
 export const doctorQuery = z.strictObject({ verify: flag.optional() })
