@@ -28,6 +28,8 @@ export type InputBody =
   /** a supervisor gives up a child, which is stopped */
   | (Request & { readonly type: 'removeChild'; readonly uuid: Uuid; readonly id: string; readonly graceMs: number | null })
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
+  /** messages that wait for it, which it has read in its turn */
+  | (Request & { readonly type: 'take'; readonly uuid: Uuid; readonly ids: readonly string[] })
   /** `id` null: the only ask that is open */
   | (Request & { readonly type: 'answer'; readonly uuid: Uuid; readonly id: string | null; readonly option: string | null; readonly text: string | null })
   /** `how`: as sigprocmask(2) has it; absent: `set` */

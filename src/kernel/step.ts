@@ -17,7 +17,7 @@ import { hold } from './holding.ts'
 import { actionOf, noRoomFor, usedOf } from './limits.ts'
 import { reach } from './reaching.ts'
 import { release, settle } from './pausing.ts'
-import { recordRefusal } from './permitting.ts'
+import { checkOwn, checkWriter, recordRefusal } from './permitting.ts'
 import { upTo } from './ranges.ts'
 import { comeBackHeld, wakeDue } from './rate-limits.ts'
 import { reap, terminate } from './release.ts'
@@ -31,7 +31,7 @@ import { heed, removeChild } from './supervising.ts'
 import { Work } from './work.ts'
 import { endWrapUp } from './wrapping-up.ts'
 import type { Input, InputOf } from './inputs.ts'
-import type { Hold, Process, Uuid } from './types.ts'
+import type { Hold, Process, Sender, Uuid } from './types.ts'
 import type { View } from './view.ts'
 import type { Decision } from './work.ts'
 
@@ -62,6 +62,7 @@ function decide(work: Work, input: Input): void {
     case 'pin': return pin(work, input)
     case 'removeChild': return removeChild(work, input)
     case 'send': return send(work, input)
+    case 'take': return take(work, input)
     case 'answer': return answer(work, input)
     case 'mask': return mask(work, input)
     case 'handle': return handle(work, input)
@@ -82,10 +83,31 @@ function send(work: Work, input: InputOf<'send'>): void {
   if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? input.uuid} has ended`)
   if (isPlainCommand(process.spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
   if (!CAPABILITIES[process.spec.driver].messages) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: when it has ended, resume it with one`)
+  checkWriter(work, input.by, process)
   countMessage(work, input)
   enqueue(work, input.uuid, { id: input.id, from: input.by, text: input.text })
   settle(work, input.uuid)
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid: input.uuid, affected: 1, childrenGoOn: 0, note: null } })
+}
+
+/** It has read what waits for it, in the middle of its turn: no turn begins by that any more. What a crew told it begins one all the same. */
+function take(work: Work, input: InputOf<'take'>): void {
+  const { uuid, by, ids } = input
+  const process = work.get(uuid)
+  if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? uuid} has ended`)
+  checkOwn(by, process, 'the messages')
+  const waiting = new Map(process.queue.map(({ id, from }) => [id, from]))
+  const kept = ids.filter((id) => isOfCrew(waiting.get(id)))
+  if (kept.length > 0) throw new KernelError('INVALID', `${kept.join(', ')}: what a coordinator or reeve said begins a turn of its own, and is not taken before`)
+  const taken = ids.filter((id) => waiting.has(id))
+  for (const id of taken) work.emit(uuid, { type: 'message.taken', id, turn: process.progress.turn })
+  const left = ids.length - taken.length
+  const note = left === 0 ? null : `${left} of them ${left === 1 ? 'does' : 'do'} not wait: taken before, or delivered`
+  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: taken.length, childrenGoOn: 0, note } })
+}
+
+function isOfCrew(from: Sender | undefined): boolean {
+  return from === 'coordinator' || from === 'system'
 }
 
 /** What an agent sends counts against its limit. Errors: RESOURCE_EXHAUSTED. */
@@ -102,6 +124,7 @@ function countMessage(work: Work, { by, uuid, id }: InputOf<'send'>): void {
 function pin(work: Work, input: InputOf<'pin'>): void {
   const process = work.get(input.uuid) ?? input.frozen
   if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
+  checkOwn(input.by, process, 'whether it is kept')
   const changes = process.pinned !== input.pinned
   if (!work.get(process.uuid)) work.bring(process)
   if (changes) work.emit(process.uuid, { type: 'process.pinned', pinned: input.pinned, by: input.by })

@@ -186,6 +186,91 @@ describe('an agent', () => {
   })
 })
 
+describe('an agent and the others', () => {
+  test('writes to its parent and to what stands below it, and to nobody else', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      .live c under=b
+      .live z
+      send a by=agent:b
+      send b by=agent:b
+      send c by=agent:a
+      send a by=agent:c
+      send z by=agent:a
+    `)).toMatchInlineSnapshot(`
+      "
+      > send a by=agent:b
+      b.8 message.sent
+      a.8 process.queue m13
+        -> done, 1 affected
+      > send b by=agent:b
+      b.9 message.sent
+      b.10 process.queue m14
+        -> done, 1 affected
+      > send c by=agent:a
+      a.9 message.sent
+      c.7 process.queue m15
+        -> done, 1 affected
+      > send a by=agent:c
+      c.8 capability.refused signals: agent:c may write to its parent and its descendants only
+        -> refused PERMISSION: agent:c may write to its parent and its descendants only
+      > send z by=agent:a
+      a.10 capability.refused signals: agent:a may write to its parent and its descendants only
+        -> refused PERMISSION: agent:a may write to its parent and its descendants only
+      "
+    `)
+  })
+
+  test('sets its own mask and handlers, and nobody else\'s', () => {
+    expect(play(`
+      .live a
+      .live b under=a
+      mask b SIGPAUSE by=agent:b
+      mask b SIGTERM by=agent:a
+      handle b SIGTERM ignore by=agent:a
+    `)).toMatchInlineSnapshot(`
+      "
+      > mask b SIGPAUSE by=agent:b
+      b.7 signal.masked SIGPAUSE
+        -> done, 1 affected
+      > mask b SIGTERM by=agent:a
+      a.8 capability.refused signals: agent:a may change the mask of itself only, not of process 2
+        -> refused PERMISSION: agent:a may change the mask of itself only, not of process 2
+      > handle b SIGTERM ignore by=agent:a
+      a.9 capability.refused signals: agent:a may change the handlers of itself only, not of process 2
+        -> refused PERMISSION: agent:a may change the handlers of itself only, not of process 2
+      "
+    `)
+  })
+
+  test('takes what waits for it in its turn; what a coordinator said begins a turn of its own', () => {
+    expect(play(`
+      .live a
+      .send a by=user
+      .send a by=coordinator
+      .live b under=a
+      take a m4 by=agent:b
+      take a m5 by=agent:a
+      take a m4 by=agent:a
+      take a m4 by=agent:a
+    `)).toMatchInlineSnapshot(`
+      "
+      > take a m4 by=agent:b
+      b.7 capability.refused signals: agent:b may change the messages of itself only, not of process 1
+        -> refused PERMISSION: agent:b may change the messages of itself only, not of process 1
+      > take a m5 by=agent:a
+        -> refused INVALID: m5: what a coordinator or reeve said begins a turn of its own, and is not taken before
+      > take a m4 by=agent:a
+      a.10 message.taken
+        -> done, 1 affected
+      > take a m4 by=agent:a
+        -> done, 0 affected: 1 of them does not wait: taken before, or delivered
+      "
+    `)
+  })
+})
+
 describe('denied stays denied', () => {
   const ENDED = `
     ${PARENT}

@@ -120,6 +120,7 @@ export class Model extends ModelSignals {
       case 'fork': this.#fork(input); return null
       case 'pin': (this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned; return null
       case 'removeChild':
+      case 'take':
       case 'checkpoint':
       case 'liveness': return null
       case 'loop': this.#loop(input); return null
@@ -287,9 +288,12 @@ export class Model extends ModelSignals {
     this.worksAgain(p)
   }
 
-  #send({ uuid }: Input<'send'>): void {
+  #send({ uuid, by }: Input<'send'>): void {
     const p = this.living(uuid)
     if (p.driver === 'command') refuse('INVALID')
+    const sender = by.startsWith('agent:') ? this.all.get(by.slice('agent:'.length)) : undefined
+    const isParent = sender !== undefined && sender.state !== 'dead' && sender.parent === uuid
+    if (!isParent && !this.reaches(by, p)) refuse('PERMISSION')
     p.queue.push({ what: 'other', urgent: false })
     this.settle(p)
   }

@@ -51,6 +51,7 @@ const READERS: Readonly<Record<string, Read>> = {
     spec: isOverridden(line) ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...override(line), ...permitsOf(line) }) : null,
   }),
   send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
+  take: (line, _, reply) => ({ type: 'take', reply, by: by(line), uuid: word(line, 1), ids: line.words.slice(2) }),
   answer: (line, _, reply) => ({ type: 'answer', reply, by: by(line), uuid: word(line, 1), id: line.options.get('id') ?? null, option: line.words[2] ?? null, text: line.options.get('text') ?? null }),
   mask: (line, _, reply) => ({ type: 'mask', reply, by: by(line), uuid: word(line, 1), mask: line.words.slice(2) as Signal[], ...(line.options.has('how') ? { how: line.options.get('how') as 'block' } : {}) }),
   handle: (line, _, reply) => ({ type: 'handle', reply, by: by(line), uuid: word(line, 1), signal: word(line, 2) as Signal, handler: word(line, 3) as Handler }),
