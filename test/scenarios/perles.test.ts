@@ -1,0 +1,217 @@
+// What went wrong in an orchestrator of coordinators and workers, defect by defect: `perles N` says what must not happen here.
+// These are about processes, their turns, messages, streams and ends, and are asked of daemons. Those about crews stand in
+// perles-crew.test.ts, and beside the machines that they are about.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { EventView } from '../../src/api/views.ts'
+import { MAX_LINE_BYTES } from '../../src/drivers/command/lines.ts'
+import * as lines from '../support/agent-lines.ts'
+import { programThatPlays } from '../support/command.ts'
+import { DaemonHome } from '../support/daemon.ts'
+import { testEnv } from '../support/env.ts'
+import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { modelServer, type ModelServer, type ServedAnswer } from '../support/model-server.ts'
+import type { Played } from '../support/programs/json-agent.ts'
+
+let open: AsyncDisposableStack
+beforeEach(() => { open = new AsyncDisposableStack() })
+afterEach(() => open.disposeAsync())
+
+const start = async (config?: string): Promise<LocalDaemon> => open.use(await LocalDaemon.start(config === undefined ? {} : { config }))
+const MODEL = 'anthropic/claude-sonnet-4-5'
+
+interface Served {
+  readonly server: ModelServer
+  readonly daemon: LocalDaemon
+  readonly env: Record<string, string>
+}
+
+/** A daemon whose provider is on this machine. */
+async function withModel(answer: () => ServedAnswer): Promise<Served> {
+  const server = open.use(await modelServer(answer))
+  const daemon = await start(`providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`)
+  return { server, daemon, env: testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' }) }
+}
+
+const of = (events: readonly EventView[], ...facts: string[]): EventView[] => events.filter((event) => facts.includes(String(event['fact'])))
+
+function scriptOf(dir: string, script: object): string {
+  writeFileSync(join(dir, 'rules.yaml'), JSON.stringify(script))
+  return `script:${join(dir, 'rules.yaml')}`
+}
+
+/** The messages that came to it, in the order in which their turns began. */
+async function heard(daemon: LocalDaemon, uuid: string): Promise<unknown[]> {
+  const events = await daemon.history(uuid)
+  const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
+  return of(events, 'process.incoming').map((event) => texts.get(event['id']))
+}
+
+describe('turns and messages', () => {
+  test('perles 3: one failed turn does not make later turns fail', async () => {
+    const daemon = await start()
+    const { uuid } = await daemon.play([], { interactive: true, model: scriptOf(daemon.work, { rules: [{ when: 'bad', steps: [{ error: { message: 'no', status: 400 } }] }, { when: 'good', steps: [{ text: '{{ message }}' }] }] }) })
+    for (const [turn, words] of [[1, 'bad'], [2, 'good one'], [3, 'good two']] as const) {
+      await daemon.send(uuid, words)
+      await daemon.untilSo(uuid, (view) => view.turn === turn && view.status === 'ready')
+    }
+    const ends = of(await daemon.history(uuid), 'process.ready').slice(1)
+    expect(ends.map(({ outcome, error, result }) => [outcome, error ?? null, result ?? null])).toEqual([['error', 'no', null], ['ok', null, 'good one'], ['ok', null, 'good two']])
+  })
+
+  test('perles 4: a message wakes nobody who is paused or stopped', async () => {
+    const daemon = await start()
+    const paused = await daemon.play([{ text: 'one' }], { interactive: true })
+    await daemon.ready(paused.uuid)
+    await daemon.pause(paused.uuid)
+    expect(await daemon.send(paused.uuid, 'wake up')).toMatchObject({ queueCount: 1 })
+    const stopped = await daemon.play([{ text: 'one' }], { interactive: true })
+    await daemon.signal(stopped.uuid, 'SIGTERM')
+    await daemon.ended(stopped.uuid)
+    await expect(daemon.send(stopped.uuid, 'wake up')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    // A third one that works from end to end meanwhile: the first had every occasion.
+    const third = await daemon.play([{ text: 'done' }])
+    await daemon.ended(third.uuid)
+    expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', turn: 0, queueCount: 1 })
+    expect(await daemon.view(stopped.uuid)).toMatchObject({ status: 'stopped' })
+    expect(of(await daemon.history(paused.uuid), 'model.started')).toEqual([])
+    await daemon.resume(paused.uuid)
+    await daemon.untilSo(paused.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    expect(await heard(daemon, paused.uuid)).toEqual(['wake up'])
+  })
+
+  test('perles 4: a turn that ends late makes neither a paused nor a stopped process ready', async () => {
+    const answers = Promise.withResolvers<void>()
+    const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, goOn: answers.promise }))
+    const [paused, stopped] = await Promise.all([1, 2].map(() => daemon.spawn({ model: MODEL, intent: 'go', interactive: true, env })))
+    if (!paused || !stopped) throw new Error('they were not started')
+    for (const { uuid } of [paused, stopped]) await daemon.event(uuid, (event) => event['fact'] === 'model.started')
+    await daemon.pause(paused.uuid)
+    await daemon.signal(stopped.uuid, 'SIGTERM')
+    answers.resolve()
+    await daemon.event(paused.uuid, (event) => event['fact'] === 'process.ready' && event['turn'] === 1)
+    expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', lastText: 'late' })
+    expect((await daemon.ended(stopped.uuid)).status).toBe('stopped')
+    expect(of(await daemon.history(stopped.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
+  })
+
+  test('perles 5: one turn at a time, whatever is sent in the middle of it', async () => {
+    const daemon = await start()
+    const { uuid } = await daemon.play(Array.from({ length: 6 }, (_, index) => ({ text: `answer ${index}`, delay_ms: 60 })), { interactive: true })
+    await daemon.ready(uuid)
+    await daemon.send(uuid, 'first')
+    await daemon.event(uuid, (event) => event['fact'] === 'model.started')
+    await Promise.all(['b', 'c', 'd'].map((words) => daemon.send(uuid, words)))
+    await daemon.untilSo(uuid, (view) => view.status === 'ready' && view.queueCount === 0)
+    const words = of(await daemon.history(uuid), 'process.working', 'process.ready').map((event) => `${event['fact']} ${event['turn']}`)
+    const turns = words.filter((each) => each.startsWith('process.working')).length
+    expect(words.slice(1)).toEqual(Array.from({ length: turns }, (_, index) => [`process.working ${index + 1}`, `process.ready ${index + 1}`]).flat())
+    expect((await heard(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
+  })
+
+  test('perles 6: messages whose delivery was cut off keep their places: the daemon dies with a queue', async () => {
+    const home = open.use(await DaemonHome.make())
+    await home.start()
+    const { uuid } = await home.spawn({ model: home.script([{ tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] }, ...Array.from({ length: 9 }, () => ({ text: 'y' }))]), interactive: true, intent: 'first' })
+    const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
+    await home.until(uuid, ({ step }) => step === 1)
+    for (const text of ['a', 'b', 'c']) await send(text)
+    await home.kill()
+    await home.start()
+    await home.resume(uuid)
+    for (const text of ['d', 'e']) await send(text)
+    await home.until(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
+    const events = await home.events()
+    const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
+    expect(of(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
+  })
+
+  test('perles 8: the role prompt is there in every turn, also after a resume', async () => {
+    const { server, daemon, env } = await withModel(() => ({ text: 'yes' }))
+    mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
+    writeFileSync(join(daemon.work, '.reeve/agents/worker.md'), `---\nmodel: ${MODEL}\n---\nYou are worker 7.\n`)
+    const { uuid } = await daemon.spawn({ agent: 'worker', intent: 'one', env })
+    await daemon.ended(uuid)
+    await daemon.resume(uuid, { message: 'two', env })
+    await daemon.ended(uuid)
+    await daemon.restart()
+    await daemon.resume(uuid, { message: 'three', env })
+    await daemon.ended(uuid)
+    const asked = server.requests.filter(({ body }) => 'messages' in body).map(({ body }) => JSON.stringify(body['system']))
+    expect(asked.length).toBe(3)
+    expect(asked.every((system) => system.includes('You are worker 7.'))).toBe(true)
+    expect(new Set(asked).size).toBe(1)
+  })
+})
+
+describe('programs and streams', () => {
+  test('perles 9: nothing that it started lives on, and who was stopped in good order is stopped, not failed', async () => {
+    const home = open.use(await DaemonHome.make())
+    const token = newToken()
+    try {
+      await home.start()
+      const tree = `setsid sh -c 'sleep 3600.${token} & exec sleep 3601.${token}' & (sleep 3602.${token} &) ; exec sleep 3603.${token}`
+      const { uuid } = await home.spawn({ argv: ['sh', '-c', tree] })
+      await eventually(() => livingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
+      await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
+      expect(await home.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+      await eventually(() => livingWith(token).length === 0, 'nothing is left')
+    } finally {
+      killLeft(token)
+    }
+  })
+
+  /** A turn of Claude Code, as it prints it, and whatever comes before. */
+  const claude = async (daemon: LocalDaemon, before: readonly Played[]): Promise<string> => {
+    const program = await programThatPlays(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [...before, ...lines.CLAUDE_TOOLS.map((line) => ({ line }))])
+    return (await daemon.spawn({ argv: [program, '-p', 'say hello', '--output-format', 'stream-json', '--verbose'] })).uuid
+  }
+
+  test('perles 10: a line without an end hangs no turn', async () => {
+    const daemon = await start()
+    const uuid = await claude(daemon, [{ raw: 'x'.repeat(4 * MAX_LINE_BYTES) }, { raw: '\n' }])
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
+  })
+
+  test('perles 10: the result and its cost are never lost, though the program is gone at once', async () => {
+    const daemon = await start()
+    const uuids = await Promise.all(Array.from({ length: 20 }, () => claude(daemon, [])))
+    const views = await Promise.all(uuids.map((uuid) => daemon.ended(uuid)))
+    expect(views.map(({ status, usage, lastText }) => [status, usage.costUsd.toFixed(5), lastText])).toEqual(uuids.map(() => ['completed', '0.01032', 'It is done.']))
+  })
+
+  test('perles 16: tokens of a message in several blocks, of the cache, and costs count once', async () => {
+    const daemon = await start()
+    const { usage } = await daemon.ended(await claude(daemon, []))
+    // The last line is the truth: 2,000 in, 600 and 40 of the cache, 100 out, for two messages in four blocks.
+    expect(usage).toMatchObject({ inputTokens: 2_000, cacheReadTokens: 600, cacheWriteTokens: 40, outputTokens: 100, steps: 2 })
+    expect(usage.costUsd).toBeCloseTo(0.01032, 8)
+  })
+
+  test('perles 13: whoever does not read loses no fact, and keeps nobody waiting', async () => {
+    const daemon = await start()
+    const slow = await fetchSlowly(daemon)
+    const { uuid } = await daemon.sh(`yes ${'x'.repeat(100)} | head -c 20000000`)
+    await daemon.ended(uuid)
+    const kept = (await daemon.history(uuid)).map(({ seq }) => seq)
+    expect(kept.length).toBeGreaterThan(100)
+    const seen: number[] = []
+    for await (const event of slow) {
+      if (event.uuid === uuid) seen.push(event.seq)
+      if (event.uuid === uuid && event['fact'] === 'process.reaped') break
+    }
+    expect(seen).toEqual(kept)
+  })
+})
+
+/** A follower of all events that has read one, and reads the rest when it is asked for. */
+async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventView>> {
+  const events = daemon.client.events('/v1/events', { query: { after: 0, follow: true } })[Symbol.asyncIterator]() as AsyncGenerator<EventView>
+  const first = await daemon.sh('true')
+  await daemon.ended(first.uuid)
+  await events.next()
+  return events
+}
