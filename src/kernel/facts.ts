@@ -7,7 +7,9 @@ import type { Disposition, PendingSignal } from './signals.ts'
 import type { OnComplete, RestartFact, Restarts, RestartType } from './supervision.ts'
 import type { ContextState } from './ranges.ts'
 import type { Ask } from './asking.ts'
+import type { ComposeFact } from '../crew/compose-types.ts'
 import type { Measured } from './usage.ts'
+import type { CrewFact } from '../crew/facts.ts'
 import type { Spent } from './spent.ts'
 import type { CallAsk, CallUsage, ContainmentIntent, ExitStatus, Handler, Hold, LimitAction, LimitName, OpenCall, OsHandle, Pid, ProcessSpec, QueuedMessage, Range, Sender, Signal, Stopping, ToolEffect, Uuid } from './types.ts'
 
@@ -86,6 +88,8 @@ export type ToolOutcome = 'ok' | 'error' | 'denied' | 'interrupted'
 export type CapabilityName = 'tools' | 'paths' | 'network' | 'signals' | 'spawns'
 
 export type FactBody =
+  // crews
+  | CrewFact
   // life
   | { readonly type: 'process.spawned'; readonly pid: Pid; readonly spec: ProcessSpec; readonly parentUuid: Uuid | null; readonly depth: number; readonly by: Sender }
   /** the first fact of a fork: all that it goes on with stands here, so that its state needs no fact of the origin */
@@ -177,6 +181,8 @@ export type FactBody =
   | { readonly type: 'supervisor.held'; readonly id: string; readonly child: Uuid; readonly cause: string }
   /** a child failed too often: the supervisor stops all, and itself */
   | { readonly type: 'supervisor.escalated'; readonly id: string; readonly child: Uuid; readonly times: number; readonly windowMs: number }
+  // runs of compose files
+  | ComposeFact
   // family
   | { readonly type: 'child.spawned'; readonly child: Uuid; readonly childPid: Pid }
   | { readonly type: 'child.exited'; readonly child: Uuid; readonly childPid: Pid; readonly code: number; readonly reason: string }

@@ -9,6 +9,7 @@ import { textOf } from './message.ts'
 import { charge, measure, spend, withoutPrograms } from './usage.ts'
 import { rangesAfter } from './ranges.ts'
 import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from './signals.ts'
+import { composed } from './runs.ts'
 import { addSpent, spentBy } from './spent.ts'
 import { figures, reachedWords } from './limits.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
@@ -22,7 +23,7 @@ type Running = Extract<Life, { state: 'running' }>
 
 const same = (process: Process): Process => process
 
-const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.forked'>]: Row<T> } = {
+const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.forked' | CrewFactType>]: Row<T> } = {
   'process.started': (p, b, f) => ({
     ...began(p),
     life: transition(p.life, { type: 'start', attached: b.attached }),
@@ -165,6 +166,16 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'supervisor.restarted': groupRestarted,
   'supervisor.held': same,
   'supervisor.escalated': same,
+  'compose.starting': composed,
+  'compose.started': composed,
+  'compose.retrying': composed,
+  'compose.completed': composed,
+  'compose.failed': composed,
+  'compose.blocked': composed,
+  'compose.cancelled': composed,
+  'compose.again': composed,
+  'compose.resumed': composed,
+  'compose.finished': composed,
   'child.spawned': same,
   'child.exited': same,
   'child.suspended': same,

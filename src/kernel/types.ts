@@ -7,8 +7,10 @@ import type { Capabilities } from './permits.ts'
 import type { Checkpoint, ContextState } from './ranges.ts'
 import type { Files, McpServer, Permissions, WorktreeSpec } from './spec.ts'
 import type { PendingAsk } from './asking.ts'
+import type { ComposeRun, ComposeSpec } from '../crew/compose-types.ts'
 import type { Spent } from './spent.ts'
 import type { SignalState } from './signals.ts'
+import type { Crew, CrewSpec, MemberSpec } from '../crew/types.ts'
 import type { PendingRestart, RestartPolicy, Restarts, Supervision, SupervisorSpec } from './supervision.ts'
 
 /** A UUID v7, as 36 characters. Names one process for ever. */
@@ -104,6 +106,12 @@ export interface ProcessSpec {
   readonly childId?: string
   /** of a supervisor: how it keeps its children */
   readonly supervisor?: SupervisorSpec
+  /** of a run of a compose file: its nodes */
+  readonly compose?: ComposeSpec
+  /** of a crew: how it works */
+  readonly crew?: CrewSpec
+  /** of one of a crew: whose, and as what */
+  readonly member?: MemberSpec
   /** what of the defaults is otherwise (liveness.ts) */
   readonly liveness?: LivenessSpec
   /** it goes on by itself when a rate limit is over */
@@ -351,6 +359,10 @@ export interface Process {
   readonly restarts?: Restarts
   /** of a supervisor: absent: it has no children yet */
   readonly supervision?: Supervision
+  /** of a crew: its tasks, members and jobs; absent: it has not begun */
+  readonly crew?: Crew
+  /** of a run of a compose file; absent: all nodes wait */
+  readonly compose?: ComposeRun
   /** of one that ended with its daemon: the pauses that it had, which another incarnation begins with */
   readonly keeps?: readonly Hold[]
   /** the HTTP status of its last model call, which failed for good; absent: that did not */

@@ -89,6 +89,16 @@ const LAYOUT = complete({
   'call.started': [57, 'call', 'model', 'provider', 'reserve'],
   'call.finished': [58, 'call', 'usage', 'status', 'error?', 'contextTokens?'],
   'message.sent': [59, 'to', 'id'],
+  'compose.starting': [130, 'node', 'ask'],
+  'compose.started': [131, 'node', 'child'],
+  'compose.retrying': [132, 'node', 'child', 'attempt', 'cause', 'delayMs'],
+  'compose.completed': [133, 'node', 'child'],
+  'compose.failed': [134, 'node', 'reason'],
+  'compose.blocked': [135, 'node', 'by'],
+  'compose.cancelled': [136, 'node', 'reason'],
+  'compose.again': [137, 'node', 'by'],
+  'compose.resumed': [138, 'node', 'child', 'by'],
+  'compose.finished': [139, 'outcome'],
   'message.taken': [140, 'id', 'turn'],
 })
 

@@ -6,6 +6,7 @@ import type { AssistantPart, FactBody, FactType } from '../../src/kernel/facts.t
 import type { PendingSignal } from '../../src/kernel/signals.ts'
 import type { Ask } from '../../src/kernel/asking.ts'
 import type { CallUsage, ContainmentIntent, ExitStatus, Hold, OpenCall, ProcessSpec, Sender, Signal } from '../../src/kernel/types.ts'
+import { crewFields } from './crew-arbitraries.ts'
 import { specOf, uuidOf } from './store-facts.ts'
 
 const number = fc.nat()
@@ -46,6 +47,7 @@ const ranges = fc.array(fc.tuple(number, number), { maxLength: 3 })
 const queue = fc.array(fc.record({ id: shortText, from: sender, seq: number }), { maxLength: 3 })
 const checkpointState = fc.record({ modelOpen: fc.boolean(), turnOpen: fc.boolean(), queue, compactedStep: fc.option(number), window: fc.option(number), contextTokens: number })
 const context = fc.record({ window: fc.option(number), ranges: fc.option(ranges), compactedStep: fc.option(number), compacting: fc.constant(false) })
+const names = fc.array(shortText, { maxLength: 3 })
 const forkState = fc.record({ turn: number, turnOpen: fc.boolean(), lastText: fc.option(text), queue, context: fc.option(context), contextTokens: number, sessionId: fc.option(shortText) })
 
 type Fields<T extends FactType> = Omit<Extract<FactBody, { type: T }>, 'type'>
@@ -55,6 +57,7 @@ type Required<T extends FactType> = { [K in keyof Fields<T>]-?: Arbitrary<NonNul
 const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optional?: readonly (keyof Fields<T>)[]] } = {
   'process.spawned': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender }],
   'process.forked': [{ pid: number, spec, parentUuid: fc.option(uuid), depth: number, by: sender, origin: fc.record({ uuid, step: number, seq: number }), state: forkState }],
+  ...crewFields({ text, sender, uuid }),
   'process.retired': [{ by: sender, reason: text }],
   'process.pinned': [{ pinned: fc.boolean(), by: sender }],
   'process.started': [{ mono: number, attached: fc.boolean(), containment, metered: fc.constant(true as const), direct: text }, ['metered', 'direct']],
@@ -121,6 +124,16 @@ const FIELDS: { readonly [T in FactType]: readonly [fields: Required<T>, optiona
   'worktree.made': [{ dir: text, branch: shortText, base: shortText }],
   'files.recorded': [{ step: number, commit: shortText, head: shortText, left: fc.array(fc.record({ path: text, why: fc.constantFrom('large', 'ignored', 'repository', 'unreadable') }), { maxLength: 3 }), more: number }, ['more']],
   'files.failed': [{ step: number, error: text }],
+  'compose.starting': [{ node: shortText, ask: number }],
+  'compose.started': [{ node: shortText, child: uuid }],
+  'compose.retrying': [{ node: shortText, child: uuid, attempt: number, cause: text, delayMs: number }],
+  'compose.completed': [{ node: shortText, child: uuid }],
+  'compose.failed': [{ node: shortText, reason: text }],
+  'compose.blocked': [{ node: shortText, by: shortText }],
+  'compose.cancelled': [{ node: shortText, reason: text }],
+  'compose.again': [{ node: shortText, by: sender }],
+  'compose.resumed': [{ node: shortText, child: uuid, by: sender }],
+  'compose.finished': [{ outcome: fc.record({ completed: names, failed: names, blocked: names, cancelled: names }) }],
   'child.spawned': [{ child: uuid, childPid: number }],
   'child.exited': [{ child: uuid, childPid: number, code: fc.nat(255), reason: text }],
   'child.suspended': [{ child: uuid, reason: text, by: sender }],
