@@ -12,6 +12,8 @@ const SUSPENDED = 5_000
 const SETTLE_MS = 1_500
 /** a daemon that has started has given back by then what it needed for it */
 const STARTED_MS = 4_000
+/** and what it needed for its work, when it has been calm for a while */
+const CALM_MS = 25_000
 const DAEMON = resolve(import.meta.dirname, '../dist/daemon.js')
 
 async function bareNodeKb(): Promise<number> {
@@ -37,7 +39,7 @@ async function childKb(home: string): Promise<number> {
   await delay(STARTED_MS)
   const before = statusKb(daemon.pid, 'VmRSS')
   for (let done = 0; done < CHILDREN; done += 10) await Promise.all(Array.from({ length: 10 }, () => daemon.client.post('/v1/processes', body)))
-  await delay(SETTLE_MS)
+  await delay(CALM_MS)
   return (statusKb(daemon.pid, 'VmRSS') - before) / CHILDREN
 }
 

@@ -1,23 +1,44 @@
-// Gives back to the system what a start needed once: V8 keeps the room of what thousands of rows were read through, as
-// nothing in an idle program makes it look. Owns that one collection. Seen by `npm run bench memory`; test/e2e/restart.test.ts.
+// Gives back to the system what was needed once: V8 keeps the room of what thousands of rows were read through, and of what hundreds
+// of spawns took, as nothing in an idle program makes it look. Owns when it looks: after the start, and when it is calm after growth.
+// Seen by `npm run bench memory`; test/e2e/restart.test.ts.
+import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** The first questions of those who have waited for the start come before it, in ms. */
-const AFTER_MS = 2_000
+const FIRST_MS = 2_000
+const LOOK_MS = 10_000
+/** less is not worth a collection */
+const GROWTH_BYTES = 16 * 1_048_576
+/** the share of the time between two looks in which something was done, at most */
+const CALM = 0.05
 
 type Collect = (options: { readonly type: 'major'; readonly execution: 'async'; readonly flavor: 'last-resort' }) => Promise<void>
 
-/** Some tens of ms in one go, once. */
-export function giveBackSoon(failed: (error: unknown) => void): void {
+/** Some tens of ms in one go: soon after the start, and later when the daemon has grown and has little to do. */
+export function giveBack(failed: (error: unknown) => void): void {
   setTimeout(() => {
-    collect().catch(failed)
-  }, AFTER_MS).unref()
+    collect().then(watch).catch(failed)
+  }, FIRST_MS).unref()
+
+  function watch(leastBytes: number): void {
+    let before = performance.eventLoopUtilization()
+    const timer = setInterval(() => {
+      const now = performance.eventLoopUtilization()
+      const { utilization } = performance.eventLoopUtilization(now, before)
+      before = now
+      if (utilization > CALM || process.memoryUsage.rss() < leastBytes + GROWTH_BYTES) return
+      clearInterval(timer)
+      collect().then(watch).catch(failed)
+    }, LOOK_MS).unref()
+  }
 }
 
-async function collect(): Promise<void> {
+/** Returns what is resident then, in bytes. */
+async function collect(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as Collect
   setFlagsFromString('--no-expose-gc')
   await gc({ type: 'major', execution: 'async', flavor: 'last-resort' })
+  return process.memoryUsage.rss()
 }

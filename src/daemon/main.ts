@@ -6,7 +6,7 @@ import { paths as findPaths, prepareState } from '../config/paths.ts'
 import { enterScope } from '../drivers/contain/scope.ts'
 import { ERRORS, KernelError } from '../kernel/errors.ts'
 import { startDaemon } from './daemon.ts'
-import { giveBackSoon } from './give-back.ts'
+import { giveBack } from './give-back.ts'
 import { LogFile } from './log-file.ts'
 import { VERSION } from './version.ts'
 
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   })
   const daemon = await startDaemon({ paths: where, log })
   logger.info(`reeve ${VERSION} at ${where.socket}`)
-  giveBackSoon((error) => log('memory was not given back', error))
+  giveBack((error) => log('memory was not given back', error))
   let isStopping = false
   const stop = (signal: string): void => {
     logger.info(`${signal}: stopping`)
