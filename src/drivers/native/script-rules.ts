@@ -11,7 +11,7 @@ const MAX_CARRIED_CHARS = 2_000
 const CARRIED = /\n\[played: (\{.*\})\]$/
 
 /** What `{{ NAME }}` stands for. */
-export type Words = Readonly<Record<string, string>>
+type Words = Readonly<Record<string, string>>
 
 /** The place in a script at which a call is answered. */
 interface Place {
@@ -80,4 +80,17 @@ function chosen(step: ScriptStep | undefined, words: Words & { readonly lastResu
 /** Groups by their numbers, and by their names. */
 function groupsOf(found: RegExpExecArray): Words {
   return { ...Object.fromEntries(found.map((text, index) => [String(index), text ?? ''])), ...found.groups }
+}
+
+/** A name that stands for nothing stays as it is. */
+export function filled(text: string, words: Words): string {
+  return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (whole, name: string) => words[name] ?? whole)
+}
+
+/** All texts of an input, however deep. */
+export function filledAll(value: unknown, words: Words): unknown {
+  if (typeof value === 'string') return filled(value, words)
+  if (Array.isArray(value)) return value.map((each) => filledAll(each, words))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, filledAll(each, words)]))
 }

@@ -15,8 +15,8 @@ import { CallFailed, NO_USAGE } from './model.ts'
 import type { Answer, Model, ModelRequest } from './model.ts'
 import { isRetryableStatus } from './retry.ts'
 import type { Script, ScriptError, ScriptItem } from './script-file.ts'
-import { carried, cueOf } from './script-rules.ts'
-import type { Cue, Words } from './script-rules.ts'
+import { carried, cueOf, filled, filledAll } from './script-rules.ts'
+import type { Cue } from './script-rules.ts'
 
 const MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 /** Scripts that are kept parsed, in files. */
@@ -93,10 +93,10 @@ async function play({ item, words, mark }: Cue, request: ModelRequest): Promise<
   if (item.delay_ms !== undefined) await wait(item.delay_ms, request.signal)
   const hasAnswer = item.text !== undefined || item.tools !== undefined
   if (item.error !== undefined && (request.attempt === 1 || !hasAnswer)) throw failure(item.error, hasAnswer)
-  const text = item.text === undefined ? [] : [{ type: 'text', text: fill(item.text, words) } as const]
+  const text = item.text === undefined ? [] : [{ type: 'text', text: filled(item.text, words) } as const]
   for (const part of text) request.onText(part.text)
   const calls = (item.tools ?? []).map((tool, index): AssistantPart => ({
-    type: 'tool-call', callId: `call_${request.step}_${index}${mark}`, name: tool.name, input: fillAll(tool.input, words),
+    type: 'tool-call', callId: `call_${request.step}_${index}${mark}`, name: tool.name, input: filledAll(tool.input, words),
   }))
   return { message: [...text, ...calls], usage: usageOf(item), finish: calls.length > 0 ? 'tool-calls' : 'stop' }
 }
@@ -118,16 +118,4 @@ function failure(error: ScriptError, hasAnswer: boolean): CallFailed {
 
 function usageOf(item: ScriptItem): CallUsage {
   return { ...NO_USAGE, inputTokens: item.usage?.input ?? 0, outputTokens: item.usage?.output ?? 0 }
-}
-
-/** A name that stands for nothing stays as it is. */
-function fill(text: string, words: Words): string {
-  return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (whole, name: string) => words[name] ?? whole)
-}
-
-function fillAll(value: unknown, words: Words): unknown {
-  if (typeof value === 'string') return fill(value, words)
-  if (Array.isArray(value)) return value.map((each) => fillAll(each, words))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fillAll(each, words)]))
 }
