@@ -69,7 +69,7 @@ describe('arrows point down', () => {
     kernel: ['supervise', 'crew'],
     supervise: [],
     crew: ['kernel', 'supervise'],
-    config: ['kernel'],
+    config: ['kernel', 'crew'],
     api: ['kernel/errors.ts'],
     store: ['kernel'],
     drivers: ['kernel'],

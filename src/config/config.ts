@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { McpServer } from '../kernel/spec.ts'
 import type { ContainmentKind, Effort } from '../kernel/types.ts'
+import { crewKeys, crewNamed, crewsRule, type NamedCrew } from './crews.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS, gatewayRule, type GatewayConfig } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './gc.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
@@ -115,7 +116,7 @@ const provider = z.strictObject({
   models: z.record(z.string().min(1).max(200), modelFacts).optional(),
 })
 
-const projectKeys = { defaultAgent: word.optional(), defaultModel: modelRule.optional(), fallback: fallbackRule.optional(), effort: effortRule.optional(), supervisors: supervisorsRule.optional() }
+const projectKeys = { defaultAgent: word.optional(), defaultModel: modelRule.optional(), fallback: fallbackRule.optional(), effort: effortRule.optional(), supervisors: supervisorsRule.optional(), crews: crewsRule.optional() }
 const userKeys = {
   ...projectKeys,
   maxProcesses: z.int().min(1).max(1_000_000).optional(),
@@ -136,9 +137,11 @@ type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
 
 export const USER_FORMAT: Format<UserFile> = {
   schema: z.strictObject(userKeys),
-  known: ([key, at, part]) => {
+  known: (path) => {
+    const [key, at, part] = path
     const supervised = supervisorKeys([key ?? '', at ?? '', part ?? ''])
     if (supervised) return supervised
+    if (key === 'crews') return crewKeys(path)
     if (key === 'mcp') return SERVER_KEYS
     if (key === 'gc') return GC_KEYS
     if (key === 'liveness') return LIVENESS_KEYS
@@ -148,7 +151,7 @@ export const USER_FORMAT: Format<UserFile> = {
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
 }
-const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: (path) => supervisorKeys(path) ?? Object.keys(projectKeys) }
+const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: (path) => supervisorKeys(path) ?? (path[0] === 'crews' ? crewKeys(path) : Object.keys(projectKeys)) }
 
 function supervisorKeys([key, , part]: readonly PropertyKey[]): readonly string[] | null {
   if (key !== 'supervisors') return null
@@ -178,7 +181,7 @@ export interface ConfigSources {
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const layers = await readLayers(sources)
   // The servers have secrets in them, and what comes out here is shown.
-  const { mcp: _, supervisors: __, ...said }: UserFile = Object.assign({}, ...layers.map((layer) => layer.said), fromFlags(sources.flags ?? {}))
+  const { mcp: _, supervisors: __, crews: ___, ...said }: UserFile = Object.assign({}, ...layers.map((layer) => layer.said), fromFlags(sources.flags ?? {}))
   const providers = said.providers ?? []
   const builtIn = DEFAULTS.providers.filter((one) => !providers.some((own) => own.name === one.name))
   return { ...DEFAULTS, ...defined(said), gc: { ...GC_DEFAULTS, ...defined(said.gc ?? {}) }, gateway: { ...GATEWAY_DEFAULTS, ...defined(said.gateway ?? {}) }, providers: [...providers, ...builtIn] }
@@ -204,10 +207,26 @@ export async function readLayers({ paths, cwd, env = {} }: ConfigSources): Promi
 
 /** A supervisor by its name: the nearest reeve.yaml's, or the user's. Throws as `loadConfig` does, and AGENT_INVALID where there is none. */
 export async function findSupervisor(name: string, cwd: string, paths: Paths): Promise<SupervisorFile> {
-  const [user, project] = await readLayers({ paths, cwd })
-  const has = (layer: Layer | undefined): boolean => Object.hasOwn(layer?.said.supervisors ?? {}, name)
-  const layer = has(project) || (!has(user) && project?.where('supervisors')) ? project : user
+  const layer = await layerOf('supervisors', name, { paths, cwd })
   return supervisorNamed(layer?.said.supervisors ?? {}, name, layer?.where('supervisors') ?? '')
+}
+
+/** Whose word counts: the nearest reeve.yaml's where it has one of that name (or any, without one), else the user's. */
+async function layerOf(key: 'supervisors' | 'crews', name: string | undefined, sources: ConfigSources): Promise<Layer | undefined> {
+  const [user, project] = await readLayers(sources)
+  const has = (layer: Layer | undefined): boolean => (name === undefined ? layer?.said[key] !== undefined : Object.hasOwn(layer?.said[key] ?? {}, name))
+  return has(project) || (!has(user) && project?.where(key)) ? project : user
+}
+
+/** A crew by its name, or the only one: of a file, or of the nearest reeve.yaml, or the user's. Throws as `loadConfig` does, and AGENT_INVALID where there is none. */
+export async function findCrew(name: string | undefined, { cwd, file, paths }: { readonly cwd: string; readonly file?: string; readonly paths: Paths }): Promise<NamedCrew> {
+  if (file !== undefined) {
+    const own = await readFormat(file, projectFormat)
+    if (own.crews === undefined && !(await readText(file))) throw problemError({ file, line: 0, message: 'it is not there' })
+    return crewNamed(own.crews ?? {}, name, file)
+  }
+  const layer = await layerOf('crews', name, { paths, cwd })
+  return crewNamed(layer?.said.crews ?? {}, name, layer?.where('crews') ?? '')
 }
 
 /** The user's MCP servers as they are written, with their secrets. Throws as `loadConfig` does. */
