@@ -12,6 +12,8 @@ import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from 
 import { composed } from './runs.ts'
 import { addSpent, spentBy } from './spent.ts'
 import { figures, reachedWords } from './limits.ts'
+import { atRest, crewAfter, isCrewFact } from './fold-crew.ts'
+import type { CrewFactType } from '../crew/facts.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
 import type { ContextState } from './ranges.ts'
 import type { PendingAsk } from './asking.ts'
@@ -42,7 +44,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'process.handle': (p, b) => ({ ...(b.sessionId === undefined ? p : inSession(p, b.sessionId)), handle: b.handle }),
   'process.ready': (p, b) => ({
-    ...running(p, { activity: 'ready' }),
+    ...running(p, { activity: atRest(p) }),
     ...notCompacting(p),
     ...notAsking(p),
     progress: { ...p.progress, turnOpen: b.turn === p.progress.turn && b.outcome === undefined && p.progress.turnOpen },
@@ -203,10 +205,13 @@ export function fold(process: Process | undefined, fact: Fact): Process {
     return spawned(fact, body)
   }
   if (!process) throw new KernelError('INTERNAL', `${fact.uuid} begins with ${body.type}`)
-  const row = FOLD[body.type] as (process: Process, body: FactBody, fact: Fact) => Process
-  const next = row(process, body, fact)
+  const next = isCrewFact(body) ? crewAfter(process, fact, body) : rowOf(body.type)(process, body, fact)
   const lastActivityAt = PASSIVE.has(body.type) ? next.clock.lastActivityAt : fact.at
   return { ...next, seq: fact.seq, clock: { ...next.clock, updatedAt: fact.at, lastActivityAt } }
+}
+
+function rowOf(type: keyof typeof FOLD): (process: Process, body: FactBody, fact: Fact) => Process {
+  return FOLD[type] as (process: Process, body: FactBody, fact: Fact) => Process
 }
 
 /** It goes on where its origin was, and has used nothing yet. */
@@ -296,16 +301,16 @@ function isHeld({ life }: Process): boolean {
   return life.state === 'running' && life.holds.length > 0
 }
 
-/** Nobody waits for an answer any more. */
-function notAsking({ asks }: Process): { readonly asks?: readonly PendingAsk[] } {
-  return asks && asks.length > 0 ? { asks: [] } : {}
+/** Nobody waits for an answer any more, but for a crew. */
+function notAsking({ asks, spec }: Process): { readonly asks?: readonly PendingAsk[] } {
+  return asks && asks.length > 0 && spec.crew === undefined ? { asks: [] } : {}
 }
 
 /** What becomes of its asks; when none is open any more it works again. */
 function asked(process: Process, change: (ask: PendingAsk) => readonly PendingAsk[]): Process {
   const asks = (process.asks ?? []).flatMap(change)
   const answered = process.life.state === 'running' && process.life.activity === 'waiting' && asks.every((ask) => ask.answer)
-  return { ...process, ...(answered ? running(process, { activity: 'working' }) : {}), asks }
+  return { ...process, ...(answered ? running(process, { activity: process.spec.crew ? 'ready' : 'working' }) : {}), asks }
 }
 
 /** It no longer waits for room in a budget. */

@@ -116,6 +116,8 @@ export interface ProcessSpec {
   readonly liveness?: LivenessSpec
   /** it goes on by itself when a rate limit is over */
   readonly wake?: true
+  /** it has reeve's own tools */
+  readonly reeve?: true
 }
 
 export type HoldReason =

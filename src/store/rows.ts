@@ -24,12 +24,12 @@ type Elsewhere = 'uuid' | 'pid' | 'seq' | 'specSeq' | 'spec'
 export function writeBody(process: Process): string {
   const { parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint } = process
   const { context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files } = process
-  const { restart, restarts, supervision, compose, keeps, refused } = process
+  const { restart, restarts, supervision, compose, crew, keeps, refused } = process
   const { payer, below, settled, calls, metered, direct, warned, wants, liveness } = process
   return JSON.stringify({
     parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint,
     context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files,
-    restart, restarts, supervision, compose, keeps, refused,
+    restart, restarts, supervision, compose, crew, keeps, refused,
     payer, below, settled, calls, metered, direct, warned, wants, liveness,
   } satisfies Record<Exclude<keyof Process, Elsewhere>, unknown>)
 }

@@ -20,7 +20,7 @@ test('every route, and none that is not there', () => {
 })
 
 test('every fact with the type of its event', () => {
-  const union = ['src/kernel/facts.ts', 'src/crew/compose-types.ts'].map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
+  const union = ['src/kernel/facts.ts', 'src/crew/facts.ts', 'src/crew/compose-types.ts'].map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
   const facts = [...union.matchAll(/^ {2}\| \{ readonly type: '([a-z.]+)'(.*)\}$/gm)].filter(([, type]) => type?.includes('.'))
   const documented = new Map(rows.filter((row) => row.length === 3 && words(row[1])[0]?.includes('.')).map((row) => [words(row[1])[0], row]))
   expect([...documented.keys()].toSorted()).toEqual(facts.map(([, type]) => type).toSorted())

@@ -51,7 +51,7 @@ test('an optional field that was added later is absent from an older row', () =>
 
 describe('refused', () => {
   test.each<[string, number, unknown, RegExp]>([
-    ['an unknown number', 99, [], /unknown fact type 99/],
+    ['an unknown number', 9_999, [], /unknown fact type 9999/],
     ['a body that is no list', 28, { step: 1 }, /no list/],
     ['a body with a field too many', 28, [1, 2, 'm', null, 5], /has 5 fields/],
     ['a body without a field that must be there', 28, [1, 2], /has no model/],
