@@ -119,7 +119,7 @@ export function outcomeOf({ nodes }: ComposeRun): Outcome {
 }
 
 /** `completed`, or what did not. */
-export function outcomeWords({ completed, ...others }: Outcome): string {
+export function outcomeWords({ completed: _, ...others }: Outcome): string {
   const words = Object.entries(others).flatMap(([state, names]) => (names.length === 0 ? [] : [`${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''} ${state}`]))
   return words.length === 0 ? 'completed' : words.join('; ')
 }

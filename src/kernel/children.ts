@@ -3,6 +3,7 @@
 // Test: test/tables/supervising.test.ts.
 import { CAPABILITIES } from './capabilities.ts'
 import { KernelError } from './errors.ts'
+import { isRun, nodesOf } from './runs.ts'
 import { isLiving } from './status.ts'
 import type { ExitStatus, Hold, Process, ProcessSpec } from './types.ts'
 import type { SupervisedChild } from './supervision.ts'
@@ -19,6 +20,11 @@ export interface Place {
 /** It has no program: it is there for its children, and the kernel does its work. */
 export function keepsChildren({ spec }: Pick<Process, 'spec'>): boolean {
   return CAPABILITIES[spec.driver].keeps
+}
+
+/** It has begun, and nothing keeps it from its work. */
+export function mayGoOn({ life }: Process): boolean {
+  return life.state === 'running' && life.attached && life.holds.length === 0 && !life.stopping
 }
 
 /** Its supervisor, if that lives and knows it. */
@@ -68,12 +74,13 @@ export function hasChildren(work: Work, supervisor: Process): boolean {
 
 /** Before a spawn. Errors: INVALID, CONFLICT, RESOURCE_EXHAUSTED. */
 export function checkChild(work: Work, parent: Process | undefined, { childId }: ProcessSpec): void {
-  const children = parent && keepsChildren(parent) ? (parent.supervision?.children ?? []) : null
-  if (children === null) {
+  if (!parent || !keepsChildren(parent)) {
     if (childId !== undefined) throw new KernelError('INVALID', `only a supervisor has children with ids, and ${parent ? `process ${parent.pid}` : 'PID 0'} is none`)
     return
   }
+  if (isRun(parent) && !nodesOf(parent).nodes.some(({ name, state }) => name === childId && state === 'starting')) throw new KernelError('INVALID', 'the children of a run are the nodes of its file')
   if (childId === undefined) throw new KernelError('INVALID', 'a child of a supervisor needs an id among its children')
+  const children = parent.supervision?.children ?? []
   const known = children.find(({ id }) => id === childId)
   if (known && work.get(known.uuid)) throw new KernelError('CONFLICT', `the supervisor has a child "${childId}"`, { uuid: known.uuid })
   if (!known && children.length >= MAX_CHILDREN) throw new KernelError('RESOURCE_EXHAUSTED', `a supervisor has at most ${MAX_CHILDREN} children`)

@@ -25,6 +25,8 @@ export type Effect =
   | { readonly type: 'driver.pause'; readonly uuid: Uuid; readonly pid: Pid; readonly freeze: boolean }
   | { readonly type: 'driver.unpause'; readonly uuid: Uuid; readonly pid: Pid }
   | { readonly type: 'driver.stop'; readonly uuid: Uuid; readonly pid: Pid; readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'; readonly graceMs: number }
+  /** put the process of a run's node together, and come back with `composeNode` */
+  | { readonly type: 'compose.start'; readonly uuid: Uuid; readonly pid: Pid; readonly node: string; readonly ask: number }
   | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid }
   /** the release order's steps that are actions; see release.ts */
   | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }

@@ -28,12 +28,20 @@ export interface ForkPoint {
 const MAX_QUEUED = 16
 
 export function fork(work: Work, input: InputOf<'fork'>): void {
-  const { uuid, origin, at, message } = input
+  const { uuid, reply } = input
+  const note = makeFork(work, input)
+  work.effect({ type: 'reply', to: reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
+  work.effect({ type: 'start', uuid, pid: work.need(uuid).pid })
+}
+
+/** The fork is there, and nobody has begun it yet. Gives a remark. Errors: those of a spawn, and of a resume. */
+export function makeFork(work: Work, input: InputOf<'fork'>): string | null {
+  const { uuid, origin, at, message, childId } = input
   const { by } = input
   checkForkable(origin)
   checkReviver(work, by, origin, false)
   checkSpawner(work, by, origin.spec, origin.parentUuid)
-  const { spec, note } = permitted(work, { by, spec: unkept(input.spec ?? { ...origin.spec, name: null }), before: origin.spec, parent: origin.parentUuid })
+  const { spec, note } = permitted(work, { by, spec: { ...unkept(input.spec ?? { ...origin.spec, name: null }), ...(childId === undefined ? {} : { childId }) }, before: origin.spec, parent: origin.parentUuid })
   checkRoom(work)
   checkName(work, spec.name)
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
@@ -45,8 +53,7 @@ export function fork(work: Work, input: InputOf<'fork'>): void {
   else if (origin.parentUuid !== null) work.emit(uuid, { type: 'process.reparented', parent: null, ...payerOfFork(work, origin) })
   if (note !== null) work.emit(uuid, { type: 'process.note', text: note })
   if (message) enqueue(work, uuid, { id: message.id, from: input.by, text: message.text, urgent: true })
-  work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
-  work.effect({ type: 'start', uuid, pid })
+  return note
 }
 
 /** Who spawned its origin has ended: who pays for that now pays for the fork too. */

@@ -21,12 +21,16 @@ export type InputBody =
   | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid; readonly containment: ContainmentIntent; readonly missingKeys: readonly string[]; readonly kin?: readonly Process[]; readonly metered?: true; readonly direct?: string }
   | (Request & { readonly type: 'signal'; readonly uuid: Uuid; readonly signal: Signal; readonly subtree: boolean; readonly graceMs: number | null; readonly leastGraceMs?: number; readonly freeze: boolean; readonly via?: string })
   | (Request & { readonly type: 'resume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly subtree: boolean; readonly only: boolean; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly rerun: boolean; readonly limits?: LimitChange })
-  /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on */
-  | (Request & { readonly type: 'fork'; readonly uuid: Uuid; readonly origin: Process; readonly at: ForkPoint; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null })
+  /** `uuid` is the new one's; `at` was read from the journal of `origin` (forking.ts), which may be dead and may go on; `childId`: it takes that place in its family */
+  | (Request & { readonly type: 'fork'; readonly uuid: Uuid; readonly origin: Process; readonly at: ForkPoint; readonly message: { readonly id: string; readonly text: string } | null; readonly spec: ProcessSpec | null; readonly childId?: string })
   /** `frozen` is the row of one that is dead */
   | (Request & { readonly type: 'pin'; readonly uuid: Uuid; readonly frozen: Process | null; readonly pinned: boolean })
   /** a supervisor gives up a child, which is stopped */
   | (Request & { readonly type: 'removeChild'; readonly uuid: Uuid; readonly id: string; readonly graceMs: number | null })
+  /** the process of a run's node is put together, or cannot be; `ask` is the number of the request that it answers */
+  | (Request & { readonly type: 'composeNode'; readonly uuid: Uuid; readonly node: string; readonly ask: number; readonly made: { readonly uuid: Uuid; readonly spec: ProcessSpec } | { readonly error: string } })
+  /** a node of a run goes on, or a fork of it does in its place; `frozen` and `child` are the rows of the run and of the node's process where they have ended */
+  | (Request & { readonly type: 'composeResume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly node: string; readonly child: Process | null; readonly message: { readonly id: string; readonly text: string } | null; readonly rerun: boolean; readonly fork: { readonly uuid: Uuid; readonly at: ForkPoint; readonly spec: ProcessSpec } | null })
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
   /** messages that wait for it, which it has read in its turn */
   | (Request & { readonly type: 'take'; readonly uuid: Uuid; readonly ids: readonly string[] })

@@ -100,6 +100,15 @@ function stillHeld(work: Work, process: Process): string | null {
 }
 
 function reincarnate(work: Work, process: Process, input: Resume): void {
+  const { uuid } = process
+  const note = beginAnew(work, process, input)
+  work.news.push({ type: 'revived', uuid })
+  done(work, input, process, 1, note)
+  work.effect({ type: 'start', uuid, pid: work.need(uuid).pid })
+}
+
+/** A new incarnation of one that has ended, which nobody has begun yet. Gives a remark. Errors: NOT_RESUMABLE, CONFLICT, RESOURCE_EXHAUSTED. */
+export function beginAnew(work: Work, process: Process, input: Resume): string | null {
   checkResumable(process, input)
   if (process.life.state === 'zombie') throw new KernelError('CONFLICT', `process ${process.pid} is still being released`)
   checkRoom(work)
@@ -116,8 +125,7 @@ function reincarnate(work: Work, process: Process, input: Resume): void {
   forgive(work, process)
   if (anew) askAgain(work, work.need(uuid))
   if (input.message) enqueue(work, uuid, { id: input.message.id, from: input.by, text: input.message.text, urgent: true })
-  done(work, input, process, 1, note)
-  work.effect({ type: 'start', uuid, pid })
+  return note
 }
 
 function specOf(process: Process, { spec, limits }: Resume): ProcessSpec {

@@ -70,6 +70,12 @@ export function checkName(work: Work, name: string | null): void {
   if (other !== undefined) throw new KernelError('CONFLICT', `a living process is called "${name}"`, { uuid: other })
 }
 
+/** Why one that has ended cannot come back by itself; null: it can. */
+export function placeTaken(work: Work, { name }: ProcessSpec): string | null {
+  if (work.active >= work.maxProcesses) return `${work.active} processes run, and ${work.maxProcesses} may`
+  return name !== null && work.named(name) !== undefined ? `another process is called "${name}"` : null
+}
+
 function checkParent(work: Work, uuid: Uuid | null): Process | undefined {
   if (uuid === null) return undefined
   const parent = work.get(uuid)

@@ -6,6 +6,7 @@ import { answer } from './asking.ts'
 import { boot } from './booting.ts'
 import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
 import { hasChildren } from './children.ts'
+import { nodeMade, resumeNode } from './composing.ts'
 import { freezeAt, timeoutAt } from './deadline.ts'
 import { checkpointState, fork } from './forking.ts'
 import { KernelError } from './errors.ts'
@@ -61,6 +62,8 @@ function decide(work: Work, input: Input): void {
     case 'fork': return fork(work, input)
     case 'pin': return pin(work, input)
     case 'removeChild': return removeChild(work, input)
+    case 'composeNode': return nodeMade(work, input)
+    case 'composeResume': return resumeNode(work, input)
     case 'send': return send(work, input)
     case 'take': return take(work, input)
     case 'answer': return answer(work, input)

@@ -4,14 +4,17 @@
 // Tests: test/tables/supervising.test.ts, test/simulation/supervision.test.ts.
 import { others } from '../supervise/strategies.ts'
 import { INTENSITY, comesBack, verdict } from '../supervise/verdict.ts'
-import { keepsChildren, placeOf, rowsOf, type Place } from './children.ts'
+import { keepsChildren, mayGoOn, placeOf, rowsOf, type Place } from './children.ts'
+import { askOnce, nodeEnded, nodeRevived, runOn, tendRun } from './composing.ts'
 import { KernelError } from './errors.ts'
 import { terminate } from './release.ts'
 import { again, againHeld, chanceOf, letBegin, restartAlone } from './restarting.ts'
+import { isRun } from './runs.ts'
 import { deliver } from './signalling.ts'
+import { placeTaken } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
 import type { InputOf } from './inputs.ts'
-import type { ExitStatus, Process, ProcessSpec, Sender, Signal, Uuid } from './types.ts'
+import type { ExitStatus, Process, Sender, Signal, Uuid } from './types.ts'
 import type { Intensity } from './supervision.ts'
 import type { Verdict } from '../supervise/verdict.ts'
 import type { Work } from './work.ts'
@@ -25,7 +28,9 @@ export function heed(work: Work): void {
     switch (news.type) {
       case 'ended': afterEnd(work, news.uuid); break
       case 'begun': tend(work, news.uuid, news.kin); break
-      case 'woken': advance(work, news.uuid); break
+      case 'woken': wokenUp(work, news.uuid); break
+      case 'revived': revived(work, news.uuid); break
+      case 'changed': advance(work, news.uuid); break
       case 'stopping': stopFamily(work, news.uuid, news.signal); break
     }
   }
@@ -42,6 +47,18 @@ function afterEnd(work: Work, uuid: Uuid): void {
   else if (place) goOn(work, place.supervisor.uuid)
 }
 
+/** A run of a compose file may have missed an answer. */
+function wokenUp(work: Work, uuid: Uuid): void {
+  if (isRun(work.need(uuid))) askOnce(work, uuid)
+  advance(work, uuid)
+}
+
+function revived(work: Work, uuid: Uuid): void {
+  const process = work.need(uuid)
+  const place = placeOf(work, process)
+  if (place && isRun(place.supervisor)) nodeRevived(work, place.supervisor, process)
+}
+
 /** One child less to wait for. */
 function goOn(work: Work, uuid: Uuid): void {
   stopNext(work, uuid)
@@ -51,6 +68,10 @@ function goOn(work: Work, uuid: Uuid): void {
 function childEnded(work: Work, place: Place, process: Process, exit: ExitStatus): void {
   const { supervisor, child } = place
   const { uuid, life, supervision } = supervisor
+  if (isRun(supervisor)) {
+    nodeEnded(work, supervisor, process, exit)
+    return goOn(work, uuid)
+  }
   if (life.state === 'running' && life.stopping) return stopNext(work, uuid)
   if (supervision?.group?.ids.includes(child.id)) memberEnded(work, place, process, exit)
   else follow(work, place, process, exit)
@@ -84,7 +105,7 @@ function restartChild(work: Work, place: Place, process: Process, said: Extract<
   // The daemon's own end was nobody's fault, and left nobody who would have to be stopped.
   const group = attempt === 0 ? [] : groupOf(work, place)
   if (attempt > 0) work.emit(supervisor.uuid, { type: 'supervisor.restarting', id, child: uuid, cause: exit.reason, restarts, delayMs, ...(group.length > 0 ? { group } : {}) })
-  const waits = group.length > 0 || supervisor.supervision?.group !== undefined || !runs(supervisor)
+  const waits = group.length > 0 || supervisor.supervision?.group !== undefined || !mayGoOn(supervisor)
   again(work, process, { by: byOf(supervisor), exit, attempt, fresh, delayMs: waits ? null : delayMs })
 }
 
@@ -126,10 +147,6 @@ function byOf({ uuid }: Process): Sender {
   return `agent:${uuid}`
 }
 
-function runs({ life }: Process): boolean {
-  return life.state === 'running' && life.attached && life.holds.length === 0 && !life.stopping
-}
-
 /** Told to end, and it has not. */
 function isAsked({ life, signals }: Process): boolean {
   return life.state === 'zombie' || (life.state === 'running' && life.stopping !== null) || signals.pending.some(({ signal }) => signal === 'SIGTERM')
@@ -138,7 +155,7 @@ function isAsked({ life, signals }: Process): boolean {
 /** What is next: a group goes on being stopped, or, with nobody left to wait for, all that wait may begin. */
 function advance(work: Work, uuid: Uuid): void {
   const supervisor = work.need(uuid)
-  if (!keepsChildren(supervisor) || !runs(supervisor)) return
+  if (!keepsChildren(supervisor) || !mayGoOn(supervisor)) return
   const group = supervisor.supervision?.group
   if (group) {
     const members = rowsOf(work, group.ids, supervisor)
@@ -150,6 +167,7 @@ function advance(work: Work, uuid: Uuid): void {
   for (const child of rowsOf(work, null, supervisor)) {
     if (child.life.state === 'created' && child.restart?.at === null) letBegin(work, child, group?.delayMs ?? 0)
   }
+  if (isRun(supervisor) && runOn(work, uuid)) stopNext(work, uuid)
 }
 
 function stopChild(work: Work, supervisor: Process, { uuid }: Process, signal: Signal, graceMs: number): void {
@@ -181,12 +199,17 @@ function stopNext(work: Work, uuid: Uuid): void {
 function tend(work: Work, uuid: Uuid, kin: readonly Process[]): void {
   const supervisor = work.need(uuid)
   if (!keepsChildren(supervisor)) return
+  if (isRun(supervisor)) tendRun(work, uuid, kin)
+  else tendChildren(work, supervisor, kin)
+  advance(work, uuid)
+}
+
+function tendChildren(work: Work, supervisor: Process, kin: readonly Process[]): void {
   for (const child of supervisor.supervision?.children ?? []) {
     const row = work.get(child.uuid)
     if (row) adopt(work, supervisor, row)
     else bringBack(work, { supervisor, child }, kin.find((dead) => dead.uuid === child.uuid))
   }
-  advance(work, uuid)
 }
 
 function adopt(work: Work, supervisor: Process, row: Process): void {
@@ -214,17 +237,13 @@ function bringBack(work: Work, { supervisor, child }: Place, dead: Process | und
   again(work, dead, { by: byOf(supervisor), exit, attempt: 0, delayMs: null, fresh: said?.do === 'restart' && said.fresh })
 }
 
-function placeTaken(work: Work, { name }: ProcessSpec): string | null {
-  if (work.active >= work.maxProcesses) return `${work.active} processes run, and ${work.maxProcesses} may`
-  return name !== null && work.named(name) !== undefined ? `another process is called "${name}"` : null
-}
-
 /** A child is the supervisor's no longer, and is stopped. Errors: NOT_FOUND, INVALID. */
 export function removeChild(work: Work, input: InputOf<'removeChild'>): void {
   const supervisor = work.get(input.uuid)
   if (!supervisor || !isLiving(supervisor)) throw new KernelError('NOT_FOUND', `process ${supervisor?.pid ?? input.uuid} has ended`)
   const child = supervisor.supervision?.children.find(({ id }) => id === input.id)
   if (!keepsChildren(supervisor) || !child) throw new KernelError('NOT_FOUND', `process ${supervisor.pid} has no child "${input.id}"`)
+  if (isRun(supervisor)) throw new KernelError('INVALID', `process ${supervisor.pid} is a run, which keeps its nodes: stop the process of "${child.id}"`)
   work.emit(supervisor.uuid, { type: 'supervisor.removed', id: child.id, child: child.uuid })
   const row = work.get(child.uuid)
   if (row && isLiving(row)) deliver(work, row.uuid, { signal: 'SIGTERM', by: input.by, root: null, graceMs: input.graceMs ?? STOP_GRACE_MS, freeze: false })

@@ -21,9 +21,9 @@ export interface Decision {
   readonly effects: readonly Effect[]
 }
 
-/** A process was released · a supervisor begins, with the rows of its children that have ended · goes on after a pause · is to end. */
+/** A process was released · goes on after a pause · was resumed after its end · a run knows more of its nodes · a supervisor begins, with the rows of its children that have ended · is to end. */
 export type News =
-  | { readonly type: 'ended' | 'woken'; readonly uuid: Uuid }
+  | { readonly type: 'ended' | 'woken' | 'revived' | 'changed'; readonly uuid: Uuid }
   | { readonly type: 'begun'; readonly uuid: Uuid; readonly kin: readonly Process[] }
   | { readonly type: 'stopping'; readonly uuid: Uuid; readonly signal: Signal }
 

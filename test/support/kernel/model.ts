@@ -121,6 +121,8 @@ export class Model extends ModelSignals {
       case 'pin': (this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned; return null
       case 'removeChild':
       case 'take':
+      case 'composeNode':
+      case 'composeResume':
       case 'checkpoint':
       case 'liveness': return null
       case 'loop': this.#loop(input); return null
