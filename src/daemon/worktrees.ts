@@ -50,6 +50,7 @@ export interface ForkedFiles {
 /** Variables that would make git work somewhere else. */
 const ELSEWHERE = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_NAMESPACE']
 
+const BRANCHES = 'reeve/'
 const RECORDS = '.git'
 /** begins the reference of a model that a file plays */
 const SCRIPT = 'script:'
@@ -68,14 +69,17 @@ export class Worktrees {
     this.#records = join(parts.state, 'files')
   }
 
-  /** The spec of a process that is to have a worktree of the repository that holds its directory. Errors: `INVALID`. */
-  async plan(uuid: Uuid, spec: ProcessSpec): Promise<ProcessSpec> {
+  /**
+   * The spec of a process that is to have a worktree of the repository that holds its directory, on a branch and at a commit of
+   * its own or, of a crew's member, as that says. Errors: `INVALID`.
+   */
+  async plan(uuid: Uuid, spec: ProcessSpec, at?: { readonly branch: string; readonly base: string }): Promise<ProcessSpec> {
     const env = Object.fromEntries(Object.entries(spec.env).filter(([name]) => !ELSEWHERE.includes(name)))
     const { dir: repository, head, prefix, branches } = await this.#with((git) => findRepository(git, spec.cwd, env))
     const dir = await this.#dirOf(uuid)
     const model = spec.model === null ? null : fromHere(spec.model, spec.cwd)
     const fallback = spec.fallback ? { fallback: spec.fallback.map((ref) => fromHere(ref, spec.cwd)) } : {}
-    return { ...spec, ...fallback, model, env, cwd: resolve(dir, prefix), worktree: { repository, dir, branch: branchOf(uuid, spec.name, branches), base: head } }
+    return { ...spec, ...fallback, model, env, cwd: resolve(dir, prefix), worktree: { repository, dir, branch: branchOf(uuid, at?.branch.slice(BRANCHES.length) ?? spec.name, branches), base: at?.base ?? head } }
   }
 
   /**
@@ -248,8 +252,8 @@ function told({ dir, kept, salvaged, branch }: WorktreeEnd): string {
 /** `reeve/docs`, or with the short id where there is one of that name. */
 function branchOf(uuid: Uuid, name: string | null, taken: readonly string[]): string {
   const id = uuid.slice(-8)
-  const first = `reeve/${name ?? id}`
-  return isRefName(first) && !taken.includes(first) ? first : `reeve/${name === null || !isRefName(first) ? '' : `${name}-`}${id}`
+  const first = `${BRANCHES}${name ?? id}`
+  return isRefName(first) && !taken.includes(first) ? first : `${BRANCHES}${name === null || !isRefName(first) ? '' : `${name}-`}${id}`
 }
 
 /** The same place in another worktree; its top for one that was told to work elsewhere. */

@@ -1,7 +1,7 @@
 // Runs git: one short-lived program after another, owned by a containment, each with a time limit and a clean environment.
 // Owns what every call has in common: no hook, no daemon of git's own, no prompt, no pager, no signature. What git is asked to do
-// stands in worktree.ts and records.ts. Must never run git with a variable of the caller's own GIT_*.
-// Tests: test/processes/files.test.ts, test/processes/worktree.test.ts.
+// stands in worktree.ts, records.ts and crew-*.ts. Must never run git with a variable of the caller's own GIT_*, but who they are.
+// Tests: test/processes/files.test.ts, test/processes/worktree.test.ts, test/processes/crew-git.test.ts.
 import type { Containment } from '../contain/contain.ts'
 
 /** What one call of git may say, in bytes. */
@@ -18,6 +18,15 @@ export interface GitCall {
   /** written to its stdin */
   readonly input?: Buffer
   readonly limitMs?: number
+  /** the repository's hooks run, as for a person */
+  readonly hooks?: true
+}
+
+/** What a call came to, whatever its code. */
+export interface GitAnswer {
+  readonly code: number | null
+  readonly stdout: Buffer
+  readonly stderr: Buffer
 }
 
 /** Git said no, or did not come to an end; the message is its own first line. */
@@ -28,12 +37,21 @@ export class GitLate extends GitError {}
 
 /** What holds for every repository: nothing that the user configured to run beside git runs. */
 const QUIET = [
-  'core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', 'maintenance.auto=false', 'submodule.recurse=false',
+  'core.fsmonitor=false', 'gc.auto=0', 'maintenance.auto=false', 'submodule.recurse=false',
   'commit.gpgSign=false', 'core.quotePath=false', 'advice.addEmbeddedRepo=false',
 ].flatMap((setting) => ['-c', setting])
+const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null']
 
-const IDENTITY: Env = { GIT_AUTHOR_NAME: 'reeve', GIT_AUTHOR_EMAIL: 'reeve@localhost', GIT_COMMITTER_NAME: 'reeve', GIT_COMMITTER_EMAIL: 'reeve@localhost' }
-const ALWAYS: Env = { ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' }
+export const IDENTITY: Env = { GIT_AUTHOR_NAME: 'reeve', GIT_AUTHOR_EMAIL: 'reeve@localhost', GIT_COMMITTER_NAME: 'reeve', GIT_COMMITTER_EMAIL: 'reeve@localhost' }
+const UNASKED: Env = { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' }
+const ALWAYS: Env = { ...IDENTITY, ...UNASKED, LC_ALL: 'C' }
+const OF_A_PERSON = /^GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)$/
+
+/** For what is done in a person's name: who they are as they have told git, in their own language. */
+export function personEnv(env: Env): Env {
+  return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || OF_A_PERSON.test(name))), ...UNASKED, GIT_EDITOR: 'true' }
+}
+
 /** For the user's repository: as the user has configured it, whatever a caller of git told git alone. */
 export function userEnv(env: Env): Env {
   return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))), ...ALWAYS }
@@ -58,10 +76,17 @@ export class Git implements AsyncDisposable {
 
   /** What it wrote. Errors: `GitError`, and those of a containment. */
   async run(args: readonly string[], call: GitCall): Promise<Buffer> {
+    const { code, stdout, stderr } = await this.ask(args, call)
+    if (code !== 0) throw new GitError(complaint(stderr.toString()) || `git ${args.find(isVerb) ?? ''} failed (${code ?? 'killed'})`)
+    return stdout
+  }
+
+  /** What it answered, where a no is an answer, too. Errors: `GitError` if it did not come to an end, and those of a containment. */
+  async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     this.#signal.throwIfAborted()
-    const { cwd, env, input, limitMs = CALL_MS } = call
+    const { cwd, env, input, hooks, limitMs = CALL_MS } = call
     const containment = await (this.#containment ??= this.#open())
-    const program = await containment.spawn({ argv: ['git', ...QUIET, ...args], cwd, env, stdin: input === undefined ? 'null' : 'pipe' })
+    const program = await containment.spawn({ argv: ['git', ...QUIET, ...(hooks ? [] : NO_HOOKS), ...args], cwd, env, stdin: input === undefined ? 'null' : 'pipe' })
     const limit = AbortSignal.any([AbortSignal.timeout(limitMs), this.#signal])
     const kill = (): void => { program.signal('SIGKILL') }
     limit.addEventListener('abort', kill)
@@ -72,8 +97,7 @@ export class Git implements AsyncDisposable {
       const { code } = await program.exited
       if (this.#signal.aborted) throw new GitError('it was broken off')
       if (limit.aborted) throw new GitLate(`git ${args.find(isVerb) ?? ''} took more than ${limitMs / 1_000} s`)
-      if (code !== 0) throw new GitError(complaint(stderr.toString()) || `git ${args.find(isVerb) ?? ''} failed (${code ?? 'killed'})`)
-      return stdout
+      return { code, stdout, stderr }
     } finally {
       limit.removeEventListener('abort', kill)
     }

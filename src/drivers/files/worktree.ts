@@ -2,10 +2,10 @@
 // Owns that nothing is lost with one: what is not committed is salvaged to a ref first, a branch that has commits of its own stays,
 // and what cannot be salvaged keeps the worktree. Must never be asked to remove one in which something still runs.
 // Tests: test/processes/worktree.test.ts.
-import { access, copyFile, lstat, realpath, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, realpath, rm } from 'node:fs/promises'
 import { KernelError } from '../../kernel/errors.ts'
-import { GitError, joined, names, userEnv } from './git.ts'
+import { GitError, userEnv } from './git.ts'
+import { innerRepositories, salvage } from './salvage.ts'
 import type { Git } from './git.ts'
 
 /** A checkout may run the user's filters, and fetch what they need. */
@@ -92,6 +92,8 @@ export interface OldWorktree {
   readonly branch: string | null
   /** the repository whose worktree it was, where that is known */
   readonly repository?: string
+  /** a ref with what was handed over to a successor: that is not salvaged once more */
+  readonly given?: string
   readonly env: Env
 }
 
@@ -103,10 +105,10 @@ export async function removeWorktree(git: Git, old: OldWorktree): Promise<Worktr
   const [top, repository = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir'], here)).split('\n')
   // Without its own `.git` the question was answered by a repository above it.
   if (top !== (await realpath(dir))) throw new GitError(`${dir} is no worktree any more`)
-  const inner = await innerRepository(git, here)
-  if (inner !== null) return { dir, kept: `there is another repository in it, ${inner}` }
+  const [inner] = await innerRepositories(git, here)
+  if (inner !== undefined) return { dir, kept: `there is another repository in it, ${inner.toString()}` }
   const own = branch ?? (await git.maybe(['symbolic-ref', '-q', '--short', 'HEAD'], here))
-  const salvaged = await salvage(git, here, `refs/reeve/salvage/${uuid}`)
+  const salvaged = await salvage(git, here, `refs/reeve/salvage/${uuid}`, old.given)
   const there = { cwd: repository, env: here.env }
   await git.run([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
   const kept = own !== null && own.startsWith('reeve/') && !(await dropBranch(git, there, own)) ? own : null
@@ -124,60 +126,8 @@ async function dropGone(git: Git, { dir, branch, repository, env }: OldWorktree)
 
 type Call = Parameters<Git['run']>[1]
 
-/** A repository inside has a history of its own, which nobody but its owner can judge. */
-async function innerRepository(git: Git, here: Call): Promise<string | null> {
-  const others = names(await git.run(['ls-files', '-z', '-o', '--exclude-standard'], here)).find((name) => name.at(-1) === 0x2f)
-  if (others !== undefined) return others.toString().slice(0, -1)
-  const links = names(await git.run(['ls-files', '-z', '-s'], here)).filter((line) => line.subarray(0, 7).toString() === '160000 ')
-  for (const line of links) {
-    const path = line.subarray(line.indexOf(0x09) + 1).toString()
-    if (await isThere(join(here.cwd, path, '.git'))) return path
-  }
-  return null
-}
-
-/** What is not committed, as a commit under a ref of its own; and commits that nothing else names. Null if there is nothing. */
-async function salvage(git: Git, here: Call, ref: string): Promise<string | null> {
-  await lookAtAll(git, here)
-  const dirty = (await git.run(['status', '-z', '--porcelain', '--untracked-files=all'], here)).length > 0
-  const commit = dirty ? await commitAll(git, here) : await git.line(['rev-list', '-n', '1', 'HEAD', '--not', '--branches', '--tags', '--remotes'], here)
-  if (commit === '') return null
-  await git.run(['update-ref', '-m', 'reeve: salvaged', '--create-reflog', ref, commit], here)
-  return ref
-}
-
-/** git was told not to look at some files: what is changed in these would go unseen. */
-async function lookAtAll(git: Git, here: Call): Promise<void> {
-  const marked = names(await git.run(['ls-files', '-z', '-v'], here)).map((line) => ({ tag: line.subarray(0, 1).toString(), name: line.subarray(2) })).filter(({ tag }) => tag !== 'H')
-  const there = await Promise.all(marked.map(({ name }) => lstat(Buffer.concat([Buffer.from(`${here.cwd}/`), name])).then(() => true, () => false)))
-  const unseen = joined(marked.filter(({ tag }, index) => there[index] && tag.toUpperCase() !== 'M').map(({ name }) => name))
-  if (unseen.length === 0) return
-  await git.run(['update-index', '-z', '--no-assume-unchanged', '--stdin'], { ...here, input: unseen })
-  await git.run(['update-index', '-z', '--no-skip-worktree', '--stdin'], { ...here, input: unseen })
-}
-
-/** As `git stash` does it: the files, on top of what is checked out and of what was staged. */
-async function commitAll(git: Git, here: Call): Promise<string> {
-  const index = await git.line(['rev-parse', '--path-format=absolute', '--git-path', 'index'], here)
-  const draft = `${index}.salvage`
-  const over = { ...here, env: { ...here.env, GIT_INDEX_FILE: draft } }
-  try {
-    await copyFile(index, draft).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error })
-    // Where a merge is not done there is no tree of it; its files have both sides.
-    const staged = await git.maybe(['write-tree'], over)
-    await git.run(['add', '-A', '--', ':/'], over)
-    const files = await git.line(['write-tree'], over)
-    const head = await git.line(['rev-parse', 'HEAD'], here)
-    const isApart = staged !== null && staged !== files && staged !== (await git.line(['rev-parse', 'HEAD^{tree}'], here))
-    const parents = isApart ? [head, await git.line(['commit-tree', staged, '-p', head, '-m', 'reeve: what was staged'], here)] : [head]
-    return await git.line(['commit-tree', files, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'reeve: what was not committed'], here)
-  } finally {
-    await rm(draft, { force: true })
-  }
-}
-
 /** A branch whose commits others have too is of no use any more; true if it is gone. */
-async function dropBranch(git: Git, there: Call, branch: string): Promise<boolean> {
+export async function dropBranch(git: Git, there: Call, branch: string): Promise<boolean> {
   const where = `--git-dir=${there.cwd}`
   if ((await git.maybe([where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`], there)) === null) return true
   const own = await git.line([where, 'rev-list', '-n', '1', `refs/heads/${branch}`, '--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes'], there)

@@ -1,0 +1,208 @@
+// The worktree of a crew's member between two tasks: brought to a commit, given on to a successor, and committed by reeve where the
+// agent did not. Owns that what is in it is salvaged to a ref before anything in it changes; each function may be cut off at any
+// instruction and called again. Must never run while its process is in a turn, nor touch another worktree or a branch of the user.
+// Tests: test/processes/crew-git.test.ts.
+import { access, realpath, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { GitError, IDENTITY, names, personEnv, userEnv } from './git.ts'
+import { addAll, commitAll, dirtyNames, lookAtAll, salvageNext, untrackedRepositories } from './salvage.ts'
+import type { Git, GitCall } from './git.ts'
+
+/** Filters and hooks of the user may run, which fetch, build and test. */
+const LONG_MS = 600_000
+/** A lock that is still the same after this was left by a git that is gone: nobody else works in a member's worktree now. */
+const LOCK_MS = 10_000
+const LOOK_MS = 100
+/** How much of what hooks say is kept, in characters: the end. */
+const MAX_OUTPUT_CHARS = 4_000
+/** So many files are named. */
+const MAX_NAMED = 20
+
+/** What is half done, by the place where git keeps it, and how git lets go of it without touching files. */
+const HALF_DONE = { 'rebase-merge': 'rebase', 'rebase-apply': 'rebase', sequencer: 'cherry-pick' } as const
+
+export interface MemberTree {
+  readonly dir: string
+  /** the member's own branch */
+  readonly branch: string
+  readonly env: Readonly<Record<string, string>>
+  /** default 10 s */
+  readonly lockMs?: number
+}
+
+/** What is salvaged goes to `NAME-N`. */
+export interface SalvageName {
+  readonly name: string
+  readonly message: string
+}
+
+interface Place {
+  readonly here: GitCall
+  /** of this worktree alone */
+  readonly gitDir: string
+}
+
+/** The member's branch is checked out at a commit, and nothing else is there; what was there is salvaged: to that ref. Ignored files stay. */
+export async function bringTo(git: Git, tree: MemberTree, at: string, salvage: SalvageName): Promise<string | null> {
+  const place = await open(git, tree)
+  const { here } = place
+  await checkFree(git, here, tree)
+  const first = await salvageNext(git, here, { ...salvage, branch: tree.branch })
+  await git.run(['clean', '-q', '-f', '-d'], here)
+  await dropHalfDone(git, place)
+  await git.run(['checkout', '-q', '-f', '-B', tree.branch, at], { ...here, limitMs: LONG_MS })
+  // Other files are ignored at that commit than were here.
+  const repositories = await untrackedRepositories(git, here)
+  const others = (await dirtyNames(git, here, repositories)).length > 0 ? await salvageNext(git, here, { ...salvage, branch: tree.branch }) : null
+  if (others) await git.run(['clean', '-q', '-f', '-d'], here)
+  return (first ?? others)?.ref ?? null
+}
+
+/**
+ * The successor's worktree becomes what the old one's is: its commits, what was staged, changed and new. The ref has it from
+ * then on, so that a second call gives the same, whatever became of the old one.
+ */
+export async function handOver(git: Git, { from, to, ref, salvage }: { readonly from: MemberTree; readonly to: MemberTree; readonly ref: string; readonly salvage: SalvageName }): Promise<{ readonly head: string; readonly salvaged: string | null }> {
+  const { here } = await open(git, to)
+  const known = await git.maybe(['rev-parse', '--verify', '-q', ref], here)
+  const snapshot = known ?? (await taken(git, from, ref))
+  const [, head = '', staged = head] = (await git.line(['rev-list', '--parents', '-n', '1', snapshot], here)).split(' ')
+  const salvaged = await bringTo(git, to, head, salvage)
+  await git.run(['read-tree', '--reset', '-u', snapshot], { ...here, limitMs: LONG_MS })
+  await git.run(['read-tree', staged], here)
+  await git.maybe(['update-index', '-q', '--refresh'], here)
+  return { head, salvaged }
+}
+
+/** What is checked out there. */
+export async function headOf(git: Git, { dir, env }: MemberTree): Promise<string> {
+  return git.line(['rev-parse', '--verify', 'HEAD'], { cwd: dir, env: userEnv(env) })
+}
+
+/** What is in no commit, and commits that nothing else names, on a ref; the worktree stays as it is. Null: nothing is, or there is no worktree. */
+export async function keepFiles(git: Git, tree: MemberTree, salvage: SalvageName): Promise<string | null> {
+  if (!(await isThere(tree.dir))) return null
+  const { here } = await open(git, tree)
+  return (await salvageNext(git, here, { ...salvage, branch: null }))?.ref ?? null
+}
+
+async function taken(git: Git, from: MemberTree, ref: string): Promise<string> {
+  const { here } = await open(git, from)
+  await lookAtAll(git, here)
+  const repositories = await untrackedRepositories(git, here)
+  const commit = await commitAll(git, here, { message: 'reeve: what was handed over', repositories })
+  await git.run(['update-ref', '-m', 'reeve: handed over', ref, commit], here)
+  return commit
+}
+
+export interface CommitRequest {
+  /** where the task began */
+  readonly base: string
+  /** short name; what it has is no work of this task */
+  readonly crew: string
+  readonly message: string
+  /** reeve commits what there is */
+  readonly own: boolean
+}
+
+export type CommitEnd =
+  | { readonly type: 'committed'; readonly commit: string; readonly commits: number; /** files that are in no commit */ readonly left: number; readonly notes: readonly string[] }
+  /** nothing was changed */
+  | { readonly type: 'nothing' }
+  /** something was changed, and nobody has committed it */
+  | { readonly type: 'uncommitted'; readonly files: readonly string[]; readonly more: number }
+  /** a hook said no, or git did */
+  | { readonly type: 'refused'; readonly output: string }
+
+/** Whether the head has moved since the task began; else, if that is asked for, reeve commits what there is. */
+export async function commitTask(git: Git, tree: MemberTree, request: CommitRequest): Promise<CommitEnd> {
+  const { here, gitDir } = await open(git, tree)
+  const halfDone = await unfinished(git, here, gitDir)
+  if (halfDone !== null) return { type: 'refused', output: halfDone }
+  await lookAtAll(git, here)
+  const repositories = await untrackedRepositories(git, here)
+  const files = await dirtyNames(git, here, repositories)
+  const done = await moved(git, here, request)
+  if (done) return { type: 'committed', ...done, left: files.length, notes: [] }
+  if (files.length === 0) return { type: 'nothing' }
+  if (!request.own) return { type: 'uncommitted', files: files.slice(0, MAX_NAMED), more: Math.max(0, files.length - MAX_NAMED) }
+  await addAll(git, here, repositories)
+  // What git made of it, by line ends or filters, may be what was there before.
+  if ((await git.ask(['diff', '--cached', '--quiet'], here)).code === 0) return { type: 'nothing' }
+  const { env, notes } = await identity(git, here, tree.env)
+  const { code, stdout, stderr } = await git.ask(['commit', '-q', '--cleanup=verbatim', '-F', '-'], { ...here, env, hooks: true, input: Buffer.from(request.message), limitMs: LONG_MS })
+  if (code !== 0) return { type: 'refused', output: `${stdout.toString()}${stderr.toString()}`.trim().slice(-MAX_OUTPUT_CHARS) }
+  const commit = await git.line(['rev-parse', 'HEAD'], here)
+  return { type: 'committed', commit, commits: 1, left: 0, notes: [...notes, ...repositories.map((name) => `${name.toString()} is another repository, and was left out`)] }
+}
+
+/** What would be committed half done. */
+async function unfinished(git: Git, here: GitCall, gitDir: string): Promise<string | null> {
+  for (const [name, verb] of Object.entries(HALF_DONE)) if (await isThere(join(gitDir, name))) return `a ${verb} is not finished: \`git ${verb} --continue\` or \`git ${verb} --abort\``
+  const open = new Set(names(await git.run(['ls-files', '-z', '-u'], here)).map((line) => line.subarray(line.indexOf(0x09) + 1).toString()))
+  return open.size === 0 ? null : `conflicts are not resolved in ${[...open].slice(0, MAX_NAMED).join(', ')}: resolve them, then \`git add\` and \`git commit\``
+}
+
+/** What was committed since: never by what is checked out alone, which may be where others have been. */
+async function moved(git: Git, here: GitCall, { base, crew }: CommitRequest): Promise<{ readonly commit: string; readonly commits: number } | null> {
+  const commit = await git.line(['rev-parse', 'HEAD'], here)
+  if (commit === base) return null
+  const since = Number(await git.line(['rev-list', '--count', commit, `^${base}`], here))
+  const isAfter = (await git.ask(['merge-base', '--is-ancestor', base, commit], here)).code === 0
+  // It went back, or elsewhere: then what counts is what the crew does not have.
+  const own = isAfter ? since : Number(await git.line(['rev-list', '--count', commit, `^${base}`, '--not', `refs/heads/${crew}`], here))
+  return own === 0 ? null : { commit, commits: own }
+}
+
+/** Of a commit that reeve makes for a task: who they are as git is told; else reeve, and it is said. */
+export async function identity(git: Git, here: GitCall, env: MemberTree['env']): Promise<{ readonly env: Readonly<Record<string, string>>; readonly notes: readonly string[] }> {
+  const own = personEnv(env)
+  const known = await Promise.all(['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git.maybe(['-c', 'user.useConfigOnly=true', 'var', name], { ...here, env: own })))
+  if (!known.includes(null)) return { env: own, notes: [] }
+  return { env: { ...own, ...IDENTITY }, notes: ['git has no user.name and user.email here, so the author is reeve'] }
+}
+
+async function open(git: Git, { dir, branch, env, lockMs = LOCK_MS }: MemberTree): Promise<Place> {
+  const here = { cwd: dir, env: userEnv(env) }
+  if (!(await isThere(dir))) throw new GitError(`the worktree ${dir} is gone`)
+  const [top, gitDir = '', common = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir'], here)).split('\n')
+  // Without its own `.git` the question was answered by a repository above it.
+  if (top !== (await realpath(dir))) throw new GitError(`${dir} is no worktree any more`)
+  await unlock([join(gitDir, 'index.lock'), join(gitDir, 'HEAD.lock'), join(common, 'refs', 'heads', `${branch}.lock`)], lockMs)
+  return { here, gitDir }
+}
+
+/** Errors: `GitError` if somebody has the branch checked out elsewhere: older gits would move it under them. */
+async function checkFree(git: Git, here: GitCall, { branch }: MemberTree): Promise<void> {
+  const all = (await git.line(['worktree', 'list', '--porcelain'], here)).split('\n\n').map((one) => one.split('\n'))
+  const own = await git.line(['rev-parse', '--show-toplevel'], here)
+  for (const lines of all) {
+    const at = lines[0]?.slice('worktree '.length) ?? ''
+    if (lines.includes(`branch refs/heads/${branch}`) && at !== own && (await isThere(at))) throw new GitError(`${branch} is checked out in ${at}: check out another branch there`)
+  }
+}
+
+/** Waits until these are gone; removes one that stays as it is, as the git that made it was killed. */
+export async function unlock(locks: readonly string[], lockMs = LOCK_MS): Promise<void> {
+  for (const lock of locks) {
+    const first = await seen(lock)
+    for (let waited = 0; first !== null && (await seen(lock)) === first; waited += LOOK_MS) {
+      if (waited >= lockMs) await rm(lock, { force: true })
+      else await setTimeout(LOOK_MS)
+    }
+  }
+}
+
+/** Which one is there; null if none is. */
+async function seen(lock: string): Promise<string | null> {
+  return stat(lock, { bigint: true }).then(({ ino, mtimeNs, size }) => `${ino} ${mtimeNs} ${size}`, () => null)
+}
+
+async function dropHalfDone(git: Git, { here, gitDir }: Place): Promise<void> {
+  for (const [name, verb] of Object.entries(HALF_DONE)) if (await isThere(join(gitDir, name))) await git.maybe([verb, '--quit'], here)
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(() => true, () => false)
+}
