@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { McpServer } from '../kernel/spec.ts'
 import type { ContainmentKind, Effort } from '../kernel/types.ts'
+import { agentKeys, agentsRule, composeFile, type ComposeFile } from './compose.ts'
 import { crewKeys, crewNamed, crewsRule, type NamedCrew } from './crews.ts'
 import { GATEWAY_DEFAULTS, GATEWAY_KEYS, gatewayRule, type GatewayConfig } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './gc.ts'
@@ -133,7 +134,9 @@ const userKeys = {
 }
 
 export type UserFile = z.infer<z.ZodObject<typeof userKeys, z.core.$strict>>
-type ProjectFile = z.infer<z.ZodObject<typeof projectKeys, z.core.$strict>>
+/** What runs as a whole stands with what it works on, and is nobody's default. */
+const projectFileKeys = { ...projectKeys, agents: agentsRule.optional() }
+type ProjectFile = z.infer<z.ZodObject<typeof projectFileKeys, z.core.$strict>>
 
 export const USER_FORMAT: Format<UserFile> = {
   schema: z.strictObject(userKeys),
@@ -151,7 +154,10 @@ export const USER_FORMAT: Format<UserFile> = {
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
 }
-const projectFormat: Format<ProjectFile> = { schema: z.strictObject(projectKeys), known: (path) => supervisorKeys(path) ?? (path[0] === 'crews' ? crewKeys(path) : Object.keys(projectKeys)) }
+const projectFormat: Format<ProjectFile> = {
+  schema: z.strictObject(projectFileKeys),
+  known: (path) => supervisorKeys(path) ?? (path[0] === 'crews' ? crewKeys(path) : path[0] === 'agents' ? agentKeys(path) : Object.keys(projectFileKeys)),
+}
 
 function supervisorKeys([key, , part]: readonly PropertyKey[]): readonly string[] | null {
   if (key !== 'supervisors') return null
@@ -198,9 +204,10 @@ export interface Layer {
 export async function readLayers({ paths, cwd, env = {} }: ConfigSources): Promise<readonly Layer[]> {
   const user = await readFormat(paths.configFile, USER_FORMAT)
   const project = cwd === null ? null : await nearest(cwd, 'reeve.yaml')
+  const { agents: _, ...said }: ProjectFile = project === null || cwd === null ? {} : await readFormat(project, projectFormat, await trustedOwners(cwd))
   return [
     { source: 'user', said: user, where: () => paths.configFile },
-    { source: 'project', said: project === null || cwd === null ? {} : await readFormat(project, projectFormat, await trustedOwners(cwd)), where: () => project ?? '' },
+    { source: 'project', said, where: () => project ?? '' },
     { source: 'environment', said: fromEnv(env), where: variableOf },
   ]
 }
@@ -227,6 +234,15 @@ export async function findCrew(name: string | undefined, { cwd, file, paths }: {
   }
   const layer = await layerOf('crews', name, { paths, cwd })
   return crewNamed(layer?.said.crews ?? {}, name, layer?.where('crews') ?? '')
+}
+
+/** The agents of a file, or of the nearest reeve.yaml: all, or some with what they need. Throws as `loadConfig` does, and AGENT_INVALID where there are none. */
+export async function findCompose(cwd: string, file: string | undefined, chosen: readonly string[] = []): Promise<ComposeFile> {
+  const path = file ?? await nearest(cwd, 'reeve.yaml')
+  if (path === null) throw new KernelError('AGENT_INVALID', `there is no reeve.yaml in ${cwd} or above it`)
+  const said: ProjectFile = await readFormat(path, projectFormat, file === undefined ? await trustedOwners(cwd) : undefined)
+  if (file !== undefined && (await readText(file)) === null) throw problemError({ file, line: 0, message: 'it is not there' })
+  return composeFile(said.agents, path, chosen)
 }
 
 /** The user's MCP servers as they are written, with their secrets. Throws as `loadConfig` does. */
