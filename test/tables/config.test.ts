@@ -91,7 +91,7 @@ describe('values', () => {
 describe('a bad file is refused with its place', () => {
   test.each([
     ['an unknown key', ['maxProcesses: 1', 'defaultModle: a/b'], '2: unknown key `defaultModle`; did you mean `defaultModel`?'],
-    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, supervisors, crews, maxProcesses, providers, containment, keyCommand, trusted, mcp, gc, prices, liveness, notifications, gateway'],
+    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, supervisors, crews, agents, maxProcesses, providers, containment, keyCommand, trusted, mcp, gc, prices, liveness, notifications, gateway'],
     ['an unknown key within', ['providers:', '  - name: x', '    kind: anthropic', '    baseUrl: http://x'], '4: unknown key `providers.0.baseUrl`; did you mean `baseURL`?'],
     ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: must be a number'],
     ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: must be at least 1'],
@@ -111,10 +111,10 @@ describe('a bad file is refused with its place', () => {
   })
 
   test.each([
-    ['keyCommand: [rm]', '`keyCommand` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews'],
-    ['providers: []', '`providers` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews'],
-    ['containment: group', '`containment` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews'],
-    ['maxProcesses: 1', '`maxProcesses` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews'],
+    ['keyCommand: [rm]', '`keyCommand` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews, agents'],
+    ['providers: []', '`providers` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews, agents'],
+    ['containment: group', '`containment` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews, agents'],
+    ['maxProcesses: 1', '`maxProcesses` is the user\'s to set, in config.yaml; a project may set defaultAgent, defaultModel, fallback, effort, supervisors, crews, agents'],
     ['defaultAgnet: x', 'unknown key `defaultAgnet`; did you mean `defaultAgent`?'],
   ])('a project may not say %j', async (line, message) => {
     await using here = await place()
