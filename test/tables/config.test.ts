@@ -91,7 +91,7 @@ describe('values', () => {
 describe('a bad file is refused with its place', () => {
   test.each([
     ['an unknown key', ['maxProcesses: 1', 'defaultModle: a/b'], '2: unknown key `defaultModle`; did you mean `defaultModel`?'],
-    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, supervisors, crews, agents, maxProcesses, providers, containment, keyCommand, trusted, mcp, gc, prices, liveness, notifications, gateway'],
+    ['a key that is like no other', ['zzz: 1'], '1: unknown key `zzz`; known are defaultAgent, defaultModel, fallback, effort, supervisors, crews, maxProcesses, providers, containment, keyCommand, trusted, mcp, gc, prices, liveness, notifications, gateway'],
     ['an unknown key within', ['providers:', '  - name: x', '    kind: anthropic', '    baseUrl: http://x'], '4: unknown key `providers.0.baseUrl`; did you mean `baseURL`?'],
     ['a number that is none', ['', 'maxProcesses: many'], '2: maxProcesses: must be a number'],
     ['too small a number', ['maxProcesses: 0'], '1: maxProcesses: must be at least 1'],
