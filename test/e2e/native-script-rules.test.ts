@@ -67,6 +67,25 @@ rules:
   expect(results(run)).toEqual(['baad\n[exit code 0]', 'fine', ''])
 })
 
+test('what a choice found is known in the rest of the turn, and not in the next one', async () => {
+  const script = `
+rules:
+  - when: go
+    steps:
+      - tools: [{ name: bash, input: { command: 'cat state' } }]
+      - choose: [{ if: '/worker (?<who>\\d+)/', tools: [{ name: bash, input: { command: 'echo task 7' } }] }, { tools: [{ name: ls }] }]
+      - choose: [{ if: '/task (?<what>\\d+)/', tools: [{ name: ls }] }, { tools: [{ name: ls }] }]
+      - text: '{{ who }} does {{ what }}'
+`
+  await writeFile(join(bench.dir, 'state'), 'worker 3')
+  const first = await bench.run({ script })
+  await first.turn('go')
+  await writeFile(join(bench.dir, 'state'), 'nobody')
+  const second = await bench.run({ script, after: first.kernel.facts })
+  await second.turn('go')
+  expect(results(second)).toEqual(['3 does 7', '{{ who }} does {{ what }}'])
+})
+
 test('a summary carries along what is being answered, and how far', async () => {
   const big = 'x'.repeat(6_000)
   const steps = [1, 2, 3, 4, 5].map((n) => `{ text: 'part ${n} of {{ 1 }}', tools: [{ name: read, input: { path: big.txt } }] }`)

@@ -13,6 +13,8 @@ const CARRIED = /\n\[played: (\{.*\})\]$/
 /** What `{{ NAME }}` stands for. */
 type Words = Readonly<Record<string, string>>
 
+type Base = Words & { readonly lastResult: string }
+
 /** The place in a script at which a call is answered. */
 interface Place {
   /** the last message of a user; '' if there is none */
@@ -24,7 +26,7 @@ interface Place {
 export interface Cue {
   readonly item: ScriptItem | undefined
   readonly words: Words
-  /** part of the names of its tool calls, from which the next place is known; '' without rules */
+  /** end of the ids of its tool calls, from which the next place is known; '' without rules */
   readonly mark: string
 }
 
@@ -33,12 +35,11 @@ export function cueOf(script: Script, step: number, context: Messages): Cue {
   const place = placeOf(context.messages)
   const base = { message: place.message, lastResult: context.lastResult }
   if (script.rules.length === 0) return chosen(script.steps[step - 1], base, '')
-  const mark = `_at${place.position}`
   for (const rule of script.rules) {
     const found = rule.when.exec(place.message)
-    if (found !== null && isNth(rule, found, context.messages)) return chosen(rule.steps[place.position], { ...base, ...groupsOf(found) }, mark)
+    if (found !== null && isNth(rule, found, context.messages)) return played(rule.steps, { ...base, ...groupsOf(found) }, context, place.position)
   }
-  return chosen(script.steps[place.position], base, mark)
+  return played(script.steps, base, context, place.position)
 }
 
 /** What a summary must carry along; '' where no rule asks for it. */
@@ -68,7 +69,20 @@ function isNth({ when, nth }: ScriptRule, found: RegExpExecArray, messages: read
   return messages.filter((each) => each.role === 'user' && JSON.stringify(when.exec(each.text)?.slice(1)) === key).length === nth
 }
 
-function chosen(step: ScriptStep | undefined, words: Words & { readonly lastResult: string }, mark: string): Cue {
+/** What earlier choices of the same turn found is known, too. */
+function played(steps: readonly ScriptStep[], base: Base, { messages }: Messages, position: number): Cue {
+  const earlier = resultsOf(messages)
+  const known = steps.slice(0, position).reduce((words, step, index) => ({ ...chosen(step, { ...words, lastResult: earlier[index] ?? '' }, '').words, lastResult: base.lastResult }), base)
+  return chosen(steps[position], known, `_at${position}`)
+}
+
+/** What each answer to the last message knew as the last result, but the first one. */
+function resultsOf(messages: readonly ContextMessage[]): readonly (string | undefined)[] {
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  return [undefined, ...since.flatMap((each) => (each.role === 'tool' ? [each.results.at(-1)?.content] : []))]
+}
+
+function chosen(step: ScriptStep | undefined, words: Base, mark: string): Cue {
   if (step === undefined || !('choose' in step)) return { item: step, words, mark }
   for (const item of step.choose) {
     const found = item.if?.exec(words.lastResult)
