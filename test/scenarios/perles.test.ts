@@ -14,6 +14,7 @@ import { testEnv } from '../support/env.ts'
 import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { modelServer, type ModelServer, type ServedAnswer } from '../support/model-server.ts'
+import { Repository } from '../support/repository.ts'
 import type { Played } from '../support/programs/json-agent.ts'
 
 let open: AsyncDisposableStack
@@ -205,6 +206,28 @@ describe('programs and streams', () => {
     }
     expect(seen).toEqual(kept)
   })
+})
+
+test('perles 15: a program of ours that hangs stops nobody else, and does not outlive the daemon', async () => {
+  const daemon = await start()
+  const token = newToken()
+  const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+  repository.commit({ 'a.txt': 'a' })
+  const tools = join(daemon.work, 'tools')
+  mkdirSync(tools)
+  writeFileSync(join(tools, 'git'), `#!/bin/sh\nexec sleep 3600.${token}\n`, { mode: 0o755 })
+  try {
+    const env = testEnv(daemon.work)
+    const stuck = daemon.spawn({ model: await daemon.script([{ text: 'x' }]), cwd: repository.dir, worktree: true, env: { ...env, PATH: `${tools}:${env['PATH']}` } }).catch((error: unknown) => error)
+    await eventually(() => livingWith(token).length > 0, 'git hangs')
+    const other = await daemon.play([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { cwd: repository.dir, worktree: true })
+    expect(await daemon.ended(other.uuid)).toMatchObject({ status: 'completed' })
+    await daemon.stop()
+    await stuck
+    await eventually(() => livingWith(token).length === 0, 'nothing is left')
+  } finally {
+    killLeft(token)
+  }
 })
 
 /** A follower of all events that has read one, and reads the rest when it is asked for. */
