@@ -59,7 +59,8 @@ export async function mergeInto(git: Git, crew: CrewBranch, request: MergeReques
   const call = await open(crew)
   const leave = async (reason: string): Promise<MergeEnd> => ({ type: 'left', branch: await leaveBranch(git, crew, request), reason })
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const head = await git.line([...call.where, 'rev-parse', '--verify', '-q', `refs/heads/${crew.branch}^{commit}`], call).catch(() => { throw new GitError(`there is no branch ${crew.branch} any more`) })
+    const head = await git.maybe([...call.where, 'rev-parse', '--verify', '-q', `refs/heads/${crew.branch}^{commit}`], call)
+    if (head === null) throw new GitError(`there is no branch ${crew.branch} any more`)
     if (await isIn(git, call, request.commit, head)) return done(git, crew, request, await mergedAs(git, call, request.commit, head), [])
     const user = await checkedOutAt(git, call, crew.branch)
     if (user !== null) return leave(`${crew.branch} is checked out in ${user}, and what is checked out is not moved: check out another branch there`)

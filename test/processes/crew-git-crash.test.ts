@@ -1,0 +1,151 @@
+// The daemon is killed after the first call of git that a job makes, then after the second of its second try, and so on: at the end
+// it is as if nothing had happened, and nothing is lost.
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { crewHead, leaveBranch, mergeInto } from '../../src/drivers/files/crew-merge.ts'
+import { bringTo, commitTask, handOver, keepFiles, type MemberTree } from '../../src/drivers/files/crew-tree.ts'
+import { Git, type GitAnswer, type GitCall } from '../../src/drivers/files/git.ts'
+import { addWorktree, removeWorktree } from '../../src/drivers/files/worktree.ts'
+import { newContained, UUID, type Contained } from '../support/contained.ts'
+import { Repository, filesOf } from '../support/repository.ts'
+
+const CREW = 'reeve/fix'
+const NAME = 'refs/reeve/salvage/fix/worker-1'
+const salvage = { name: NAME, message: 'left' }
+
+class Killed extends Error {}
+
+/** After so many calls nothing of the daemon goes on. */
+class ShortLived extends Git {
+  #calls: number
+
+  constructor(open: ConstructorParameters<typeof Git>[0], calls: number) {
+    super(open)
+    this.#calls = calls
+  }
+
+  override async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
+    if (this.#calls <= 0) throw new Killed()
+    const answer = await super.ask(args, call)
+    this.#calls -= 1
+    if (this.#calls === 0) throw new Killed()
+    return answer
+  }
+}
+
+let contained: Contained
+let repository: Repository
+let base: string
+
+beforeEach(async () => {
+  contained = await newContained()
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })
+  await using git = new Git(() => contained.open('group'))
+  await crewHead(git, crew(), base)
+})
+
+afterEach(() => contained[Symbol.asyncDispose]())
+
+const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, lockMs: 100 })
+const rev = (name: string): string => repository.git('rev-parse', name)
+const add = async (n: number): Promise<MemberTree> => {
+  const tree = { dir: join(contained.dir, 'w', String(n)), branch: `${CREW}.worker-${n}`, env: repository.env, lockMs: 100 }
+  await using git = new Git(() => contained.open('group'))
+  await addWorktree(git, { repository: crew().repository, base: rev(CREW), ...tree })
+  return tree
+}
+const work = (tree: MemberTree, files: Record<string, string>): string => {
+  repository.write(files, tree.dir)
+  repository.gitIn(tree.dir, 'add', '-A')
+  repository.gitIn(tree.dir, 'commit', '-q', '-m', 'work')
+  return repository.gitIn(tree.dir, 'rev-parse', 'HEAD')
+}
+const refs = (...patterns: string[]): string[] => repository.git('for-each-ref', '--format=%(refname)', ...patterns).split('\n').filter((one) => one !== '')
+
+/** What the job comes to in the end, and in how many lives. */
+async function throughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonly value: T; readonly lives: number }> {
+  for (let lives = 1; ; lives += 1) {
+    await using git = new ShortLived(() => contained.open('group'), lives)
+    try {
+      return { value: await job(git), lives }
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error
+    }
+  }
+}
+
+test('a worktree is prepared, and what was in it is salvaged whole', async () => {
+  const one = await add(1)
+  const own = work(one, { 'c.txt': 'a lost try\n' })
+  repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, one.dir)
+  repository.gitIn(one.dir, 'add', 'a.txt')
+  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, one.dir)
+  rmSync(join(one.dir, 'b.txt'))
+  const { value, lives } = await throughKills((git) => bringTo(git, one, base, salvage))
+  expect(lives).toBeGreaterThan(10)
+  const ref = refs('refs/reeve')[0] ?? ''
+  // A later life may have found it done.
+  expect([null, ref]).toContain(value)
+  expect(['a.txt', 'n/n.txt', 'c.txt'].map((name) => repository.git('show', `${ref}:${name}`))).toEqual(['changed', 'new', 'a lost try'])
+  expect([repository.git('ls-tree', ref, 'b.txt'), repository.git('show', `${ref}^2:a.txt`), rev(`${ref}^1`)]).toEqual(['', 'staged', own])
+  expect([rev(one.branch), repository.gitIn(one.dir, 'status', '--porcelain', '--ignored')]).toEqual([base, '!! x.o'])
+})
+
+test('what there is is committed once', async () => {
+  const one = await add(1)
+  repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new', 'x.o': 'ignored' }, one.dir)
+  const { value, lives } = await throughKills((git) => commitTask(git, one, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', own: true }))
+  expect(lives).toBeGreaterThan(5)
+  expect(value).toMatchObject({ type: 'committed', commit: rev(one.branch), commits: 1 })
+  expect([rev(`${one.branch}^`), repository.git('show', `${one.branch}:n.txt`), repository.gitIn(one.dir, 'status', '--porcelain')]).toEqual([base, 'new', ''])
+})
+
+test('a task is merged once', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]
+  const { lives } = await throughKills(async (git) => {
+    for (const [commit, task] of [[first, 'task-1'], [second, 'task-2']] as const) {
+      await leaveBranch(git, crew(), { commit, left: `${CREW}.${task}` })
+      expect(await mergeInto(git, crew(), { commit, message: `Merge ${task}\n`, left: `${CREW}.${task}` })).toMatchObject({ type: 'merged' })
+    }
+  })
+  expect(lives).toBeGreaterThan(15)
+  expect(repository.git('log', '--format=%s', CREW)).toBe('Merge task-2\nwork\nwork\na commit')
+  expect([repository.git('show', `${CREW}:a.txt`), repository.git('show', `${CREW}:b.txt`), refs(`refs/heads/${CREW}.task-*`)]).toEqual(['one', 'two', []])
+})
+
+test('a conflict leaves one branch', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  repository.git('update-ref', `refs/heads/${CREW}`, work(one, { 'a.txt': 'one\n' }))
+  const commit = work(two, { 'a.txt': 'two\n' })
+  const { value } = await throughKills((git) => mergeInto(git, crew(), { commit, message: 'm\n', left: `${CREW}.task-2` }))
+  expect(value).toEqual({ type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-2` })
+  expect([refs(`refs/heads/${CREW}.task*`), rev(`${CREW}.task-2`)]).toEqual([[`refs/heads/${CREW}.task-2`], commit])
+})
+
+test('a successor has all that the old one had', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  const head = work(one, { 'c.txt': 'committed\n' })
+  repository.write({ 'a.txt': 'staged\n' }, one.dir)
+  repository.gitIn(one.dir, 'add', 'a.txt')
+  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, one.dir)
+  rmSync(join(one.dir, 'b.txt'))
+  const before = [filesOf(one.dir), repository.gitIn(one.dir, 'status', '--porcelain')]
+  const { value, lives } = await throughKills((git) => handOver(git, { from: one, to: two, ref: `refs/reeve/handover/${UUID}`, salvage }))
+  expect(lives).toBeGreaterThan(10)
+  expect(value.head).toBe(head)
+  expect([filesOf(two.dir), repository.gitIn(two.dir, 'status', '--porcelain')]).toEqual(before)
+  expect([filesOf(one.dir), rev(two.branch)]).toEqual([before[0], head])
+})
+
+test('H3: what a member that is gone left is kept, and salvaged once more when its worktree goes', async () => {
+  const one = await add(1)
+  repository.write({ 'a.txt': 'changed\n' }, one.dir)
+  const kept = await throughKills((git) => keepFiles(git, one, salvage))
+  expect([kept.value, refs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
+  expect(existsSync(join(one.dir, 'a.txt'))).toBe(true)
+  await throughKills((git) => removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, repository: crew().repository, env: one.env }))
+  expect([existsSync(one.dir), repository.git('show', `refs/reeve/salvage/${UUID}:a.txt`), refs('refs/heads')]).toEqual([false, 'changed', ['refs/heads/main', `refs/heads/${CREW}`]])
+})
