@@ -1,10 +1,12 @@
-// Writes docs/errors.md from the table of errors. `npm run docs`; with --check it only says whether the page is up to date.
-// Test: test/ratchet.test.ts.
+// Writes docs/errors.md and docs/mcp-tools.md from their tables. `npm run docs`; with --check it only says whether they are up to date.
+// Tests: test/ratchet.test.ts, test/tables/mcp-own-tools.test.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { OWN_TOOLS } from '../src/daemon/mcp/tools.ts'
+import type { OwnDefinition } from '../src/daemon/mcp/tool.ts'
 import { ERRORS } from '../src/kernel/errors.ts'
 
-const page = fileURLToPath(new URL('../docs/errors.md', import.meta.url))
+const pageOf = (name: string): string => fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 
 export function errorsPage(): string {
   const rows = Object.entries(ERRORS).map(([code, row]) => `| \`${code}\` | ${row.meaning} | ${row.hint} | ${row.exit} | ${row.http} |`)
@@ -21,11 +23,54 @@ ${rows.join('\n')}
 `
 }
 
+interface Property {
+  readonly type?: string
+  readonly description?: string
+  readonly enum?: readonly string[]
+  readonly default?: unknown
+  readonly items?: Property
+  readonly anyOf?: readonly Property[]
+}
+
+function kindOf({ type, enum: words, items, anyOf }: Property): string {
+  if (words) return words.join(' \\| ')
+  if (anyOf) return anyOf.map(kindOf).join(' or ')
+  return type === 'array' && items ? `list of ${kindOf(items)}` : (type ?? 'one of several')
+}
+
+function toolSection({ name, description, example, schema }: OwnDefinition): string {
+  const { properties = {}, required = [] } = schema() as { readonly properties?: Readonly<Record<string, Property>>; readonly required?: readonly string[] }
+  const rows = Object.entries(properties).map(([key, property]) => {
+    const words = [property.description, property.default === undefined ? undefined : `default: \`${JSON.stringify(property.default)}\``].filter(Boolean).join('; ')
+    return `| \`${key}\`${required.includes(key) ? '' : ' (optional)'} | ${kindOf(property)} | ${words} |`
+  })
+  const table = rows.length === 0 ? [] : ['', '| input | kind | |', '| --- | --- | --- |', ...rows]
+  return [`### ${name}`, '', description, ...table, '', '```json', JSON.stringify(example), '```'].join('\n')
+}
+
+const GROUPS = [
+  ['Any process', ['any', 'process']],
+  ['Workers of a crew', ['worker']],
+  ['Coordinators of a crew', ['coordinator']],
+] as const
+
+export function toolsPage(): string {
+  const groups = GROUPS.map(([title, who]) => [`## ${title}`, ...OWN_TOOLS.filter((tool) => (who as readonly string[]).includes(tool.who)).map(toolSection)].join('\n\n'))
+  return `# The tools, one by one
+
+[Who has them, and how](mcp-server.md). Agents know them as \`mcp__reeve__NAME\` (each client has a way of its own to write that). This page is generated
+from \`src/daemon/mcp/tools.ts\` by \`npm run docs\`.
+
+${groups.join('\n\n')}
+`
+}
+
 if (import.meta.main) {
-  const wanted = errorsPage()
-  if (!process.argv.includes('--check')) writeFileSync(page, wanted)
-  else if (readFileSync(page, 'utf8') !== wanted) {
-    console.error('docs: docs/errors.md is not up to date; run: npm run docs')
-    process.exitCode = 1
+  for (const [name, wanted] of [['errors.md', errorsPage()], ['mcp-tools.md', toolsPage()]] as const) {
+    if (!process.argv.includes('--check')) writeFileSync(pageOf(name), wanted)
+    else if (readFileSync(pageOf(name), 'utf8') !== wanted) {
+      console.error(`docs: docs/${name} is not up to date; run: npm run docs`)
+      process.exitCode = 1
+    }
   }
 }

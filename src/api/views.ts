@@ -244,6 +244,8 @@ export interface SpawnBody {
   gateway?: 'auto' | 'on' | 'off'
   /** it goes on by itself when a rate limit is over; default: as its agent says, else a person resumes it */
   wake?: boolean
+  /** it has reeve's own tools, by which it starts and leads other processes; default: as its agent says */
+  reeve?: boolean
   /** whether it comes back by itself: `no`, `on-failure`, `always`, or with its intensity */
   restart?: RestartWord | RestartAsked
   /** its name among the children of its supervisor, which is its `parent` */

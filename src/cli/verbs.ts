@@ -88,6 +88,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       gateway: text('MODE', 'whether an agent of others calls its models through the gateway: auto, on or off'),
       permissions: text('POLICY', 'what an agent that asks may do without asking: ask (nothing; the default), allow or deny'),
       wake: on('go on by itself when a rate limit with a known end is over; without it a person resumes it'),
+      reeve: on('it has tools to start, wait for, write to and signal other processes (docs/mcp-server.md)'),
       containment: text('KIND', 'what owns its programs: auto, cgroup, pidns or group'),
     },
     exits: "the process's own: 143 where it was stopped, 1 where its time or steps are over, 126 command not runnable, 127 command not found; 125 failure of reeve",

@@ -57,6 +57,8 @@ export interface Agent {
   readonly liveness?: LivenessSpec
   /** it goes on by itself when a rate limit is over */
   readonly wake?: true
+  /** it has reeve's own tools */
+  readonly reeve?: true
   readonly system: string | null
   readonly source: AgentSource
   /** null for the built-in ones */
@@ -119,6 +121,7 @@ const keys = {
   limits: fileLimitsRule.default({}),
   liveness: livenessFileRule.optional(),
   wake: z.boolean().optional(),
+  reeve: z.boolean().optional(),
   mcp: z.unknown().superRefine((value, context) => {
     const read = value === undefined ? null : agentMcp(value, placeOf(''), false)
     if (read !== null && 'wrong' in read) context.addIssue(read.wrong)
@@ -201,6 +204,7 @@ function ownAgent({ front, body }: Parts, file: string, source: AgentSource): Pa
     limits,
     ...(rest.liveness === undefined ? {} : { liveness: livenessOf(rest.liveness) }),
     ...(rest.wake ? { wake: true } : {}),
+    ...(rest.reeve ? { reeve: true } : {}),
     ...(rest.restart === undefined ? {} : { restart: rest.restart }),
     system: body || null,
     source,

@@ -98,6 +98,9 @@ async function discard(tmpDir: string, trash: string, log: DaemonOptions['log'])
   return { done: rm(trash, { recursive: true, force: true }).catch((error: unknown) => log('old temporary files cannot be removed', error)) }
 }
 
+const noCrews = (): Promise<never> => Promise.reject(new KernelError('UNAVAILABLE', 'there are no crews in this daemon'))
+const NO_CREWS = { command: noCrews, view: noCrews }
+
 class RunningDaemon implements Daemon {
   readonly #ground: Ground
   readonly #engine: Engine
@@ -164,6 +167,7 @@ class RunningDaemon implements Daemon {
     collector.start()
     const families = new Families({ pipeline, reads, keys, paths, prepare: (body) => operations.prepare(body) })
     const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, specs, worktrees, store, forks, families, mayStart: () => this.#mayStart() })
+    this.#engine.desk.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews: NO_CREWS })
     return {
       reads, feed, store, cursor, log, operations, families,
       waiter,

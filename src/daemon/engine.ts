@@ -5,12 +5,14 @@ import { nativeDriver } from '../drivers/native/driver.ts'
 import { commandWith } from '../drivers/command/command.ts'
 import { supervisorDriver } from '../drivers/supervisor.ts'
 import { v7 as uuidv7 } from 'uuid'
+import { CrewGit } from './crew-git.ts'
 import { Deadlines } from './deadlines.ts'
 import { DiskFull } from './disk-full.ts'
 import { Feed } from './feed.ts'
 import { Gateways } from './gateways.ts'
 import { Incarnations } from './incarnations.ts'
 import { Keys } from './keys.ts'
+import { Desk } from './mcp/desk.ts'
 import { Monitor } from './monitor.ts'
 import { Notifier } from './notify/notifier.ts'
 import { Pipeline } from './pipeline.ts'
@@ -42,12 +44,14 @@ export interface Engine {
   readonly feed: Feed
   readonly keys: Keys
   readonly gateways: Gateways
+  readonly desk: Desk
   readonly monitor: Monitor
   readonly notifier: Notifier
   readonly pipeline: Pipeline
   readonly diskFull: DiskFull
   readonly sweeper: Sweeper
   readonly worktrees: Worktrees
+  readonly crewGit: CrewGit
   /** What waits for its restart waits for the next daemon: nothing begins in one that drains. */
   holdRestarts(): void
   /** Takes nothing more, finishes what waits, and ends all that runs without a word to the kernel. */
@@ -61,11 +65,13 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const feed = new Feed(store, () => clock.now().wall)
   const keys = new Keys({ paths, container, settings, tmpDir })
   const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
+  const desk = new Desk({ state: paths.state, socket: paths.socket, newId: uuidv7, log })
   const { forNative } = settings
   const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandWith({ prices: () => settings.now.prices }), supervisor: supervisorDriver, crew: supervisorDriver, compose: supervisorDriver }
   const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
+  const crewGit = new CrewGit({ container, tmpDir, newUuid: uuidv7 })
   const sampler = new Sampler({ clock, log, get: (uuid) => table.get(uuid), tell: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
-  const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, worktrees, log })
+  const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, desk, worktrees, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const monitor = new Monitor({ clock, submit, log, get: (uuid) => table.get(uuid), stopped: (process) => incarnations.stopped(process) })
   const notifier = new Notifier({
@@ -92,7 +98,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   incarnations.connect(pipeline)
   const sweeper = new Sweeper(store, log)
   return {
-    table, feed, keys, gateways, monitor, notifier, pipeline, diskFull, sweeper, worktrees,
+    table, feed, keys, gateways, desk, monitor, notifier, pipeline, diskFull, sweeper, worktrees, crewGit,
     holdRestarts: () => {
       drains = true
     },
@@ -106,6 +112,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
       await incarnations.shutdown()
       await notifier.stop()
       await gateways.close()
+      await desk.close()
     },
   }
 }

@@ -22,6 +22,8 @@ export interface IncarnationParts {
   readonly files: Pick<RunFiles, 'begin' | 'pass' | 'inOrder' | 'abandon' | 'close'> | null
   /** its seat at the gateway; absent: it calls its models itself */
   readonly gateway?: ((port: KernelPort) => Promise<OpenGateway>) | undefined
+  /** called when nothing of it is left */
+  readonly ended?: () => void
   readonly isHeld: () => boolean
   readonly live: KernelPort['live']
   readonly log: (message: string, error: unknown) => void
@@ -100,6 +102,7 @@ export class Incarnation {
     const agent = await this.#started
     await agent?.[Symbol.asyncDispose]()
     this.#gateway?.close()
+    this.#parts.ended?.()
     await this.#parts.files?.close()
     const result = await this.#containment?.dispose()
     if (result && result.survivors.length > 0) return result.survivors

@@ -10,6 +10,7 @@ import type { Permit } from '../kernel/reports.ts'
 import type { ContainmentIntent, DriverName, Pid, Process, Sender, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
+import type { Desk } from './mcp/desk.ts'
 import type { Feed } from './feed.ts'
 import { startWith, type Gateways } from './gateways.ts'
 import type { Keys } from './keys.ts'
@@ -32,6 +33,7 @@ export interface IncarnationsParts {
   readonly keys: Keys
   readonly gateways: Pick<Gateways, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'of'>
+  readonly desk: Pick<Desk, 'seatFor'>
   readonly log: (message: string, error: unknown) => void
 }
 
@@ -169,10 +171,11 @@ export class Incarnations {
       return value.type === 'ack' ? value.ack : 'ok'
     }
     const begin: KernelPort['begin'] = async (asking) => permitOf(await this.#pipe.request({ type: 'report', uuid, pid, report: asking }))
+    const own = this.#parts.desk.seatFor(process)
     this.#running.set(uuid, new Incarnation({
-      driver, report, begin,
+      driver, report, begin, ...(own ? { ended: () => own.close() } : {}),
       files: this.#parts.worktrees.of(process, report),
-      launch: this.#launch(process, tmpDir, intent),
+      launch: { ...this.#launch(process, tmpDir, intent), ...(own ? { own } : {}) },
       open: () => this.#open(process, intent, tmpDir),
       gateway: process.metered || process.spec.gateway === 'on' ? (port) => this.#parts.gateways.open(process, port, () => heard(uuid)) : undefined,
       isHeld: () => isHeld(table.get(uuid)),

@@ -36,18 +36,25 @@ export interface OperationsParts {
   readonly worktrees: Pick<Worktrees, 'plan' | 'forFork' | 'forget' | 'check'>
   /** throws while nothing new may start */
   readonly mayStart: () => void
+  /** who asks; absent: a person */
+  readonly by?: Sender
 }
-
-const BY: Sender = 'user'
 
 /** How long a resume waits for the last incarnation's release. */
 const RELEASE_MS = 10_000
 
 export class Operations {
   readonly #parts: OperationsParts
+  readonly #by: Sender
 
   constructor(parts: OperationsParts) {
     this.#parts = parts
+    this.#by = parts.by ?? 'user'
+  }
+
+  /** The same for somebody else. */
+  as(by: Sender): Operations {
+    return new Operations({ ...this.#parts, by })
   }
 
   async spawn(body: SpawnBody): Promise<ProcessView> {
@@ -57,7 +64,7 @@ export class Operations {
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
     const { uuid, spec } = await this.prepare(body)
     try {
-      await pipeline.request({ type: 'spawn', by: BY, uuid, spec, parent: parent?.uuid ?? null })
+      await pipeline.request({ type: 'spawn', by: this.#by, uuid, spec, parent: parent?.uuid ?? null })
     } catch (error) {
       keys.forget(uuid)
       throw error
@@ -95,12 +102,12 @@ export class Operations {
     const signal = signalOf(body.signal)
     // It may start what waits, as a resume does.
     if (signal === 'SIGRESUME') this.#parts.mayStart()
-    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, ...(body.leastGraceMs === undefined ? {} : { leastGraceMs: body.leastGraceMs }), freeze: false, via })
+    return this.#steer(process, { type: 'signal', by: this.#by, uuid: process.uuid, signal, subtree: body.subtree ?? false, graceMs: body.graceMs ?? null, ...(body.leastGraceMs === undefined ? {} : { leastGraceMs: body.leastGraceMs }), freeze: false, via })
   }
 
   async pause(ref: string, body: PauseBody, via: string): Promise<SteerView> {
     const process = await this.#parts.reads.resolve(ref)
-    return this.#steer(process, { type: 'signal', by: BY, uuid: process.uuid, signal: 'SIGPAUSE', subtree: body.subtree ?? false, graceMs: null, freeze: body.now ?? false, via })
+    return this.#steer(process, { type: 'signal', by: this.#by, uuid: process.uuid, signal: 'SIGPAUSE', subtree: body.subtree ?? false, graceMs: null, freeze: body.now ?? false, via })
   }
 
   async signals(ref: string): Promise<SignalsView> {
@@ -114,8 +121,8 @@ export class Operations {
     const { uuid } = await reads.resolve(ref)
     const masks = Object.entries({ set, block, unblock }).flatMap(([how, names]) => (names ? [{ how: how as 'set', mask: names.map(signalOf) }] : []))
     if ('SIGKILL' in handlers || masks.some(({ mask }) => mask.includes('SIGKILL'))) throw new KernelError('INVALID', 'SIGKILL can be neither blocked nor handled')
-    for (const [name, handler] of Object.entries(handlers)) await pipeline.request({ type: 'handle', by: BY, uuid, signal: signalOf(name), handler })
-    for (const { how, mask } of masks) await pipeline.request({ type: 'mask', by: BY, uuid, how, mask })
+    for (const [name, handler] of Object.entries(handlers)) await pipeline.request({ type: 'handle', by: this.#by, uuid, signal: signalOf(name), handler })
+    for (const { how, mask } of masks) await pipeline.request({ type: 'mask', by: this.#by, uuid, how, mask })
     return reads.signals(await reads.get(uuid))
   }
 
@@ -135,7 +142,7 @@ export class Operations {
     const { subtree = false, only = false, rerun = false } = body
     try {
       // Both are said in one go, so that they are decided together: the answer shows the process without its hold.
-      const resumed = this.#steer(process, { type: 'resume', by: BY, uuid, frozen, message, spec, subtree, only, rerun, ...limitChange(body) })
+      const resumed = this.#steer(process, { type: 'resume', by: this.#by, uuid, frozen, message, spec, subtree, only, rerun, ...limitChange(body) })
       if (missing.length > 0 || !isHeldFor(process, 'credentials')) return await resumed
       pipeline.submit({ type: 'release', uuid, reason: 'credentials' })
       return woken(await resumed)
@@ -149,7 +156,7 @@ export class Operations {
     const { reads, pipeline } = this.#parts
     const process = await reads.resolve(ref)
     const id = uuidv7()
-    await pipeline.request({ type: 'send', by: BY, uuid: process.uuid, id, text })
+    await pipeline.request({ type: 'send', by: this.#by, uuid: process.uuid, id, text })
     return { id, queueCount: (await reads.get(process.uuid)).queue.length }
   }
 
@@ -157,7 +164,7 @@ export class Operations {
   async answer(ref: string, body: AnswerBody): Promise<SteerView> {
     const { id, option, text } = { id: null, option: null, text: null, ...body }
     const process = await this.#parts.reads.resolve(ref)
-    return this.#steer(process, { type: 'answer', by: BY, uuid: process.uuid, id, option, text })
+    return this.#steer(process, { type: 'answer', by: this.#by, uuid: process.uuid, id, option, text })
   }
 
   /** Its driver goes on from what a checkpoint and the facts after it say, or not at all. */

@@ -13,6 +13,7 @@ import { recognise } from '../drivers/command/formats/formats.ts'
 import { CAPABILITIES, isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { changedLimits } from '../kernel/limits.ts'
+import { namesServer, serverPrefix } from '../kernel/tool-names.ts'
 import { policyOf, supervisorOf } from '../supervise/asked.ts'
 import { checkInstalled } from './installed.ts'
 import { withRealPlaces } from './places.ts'
@@ -57,7 +58,7 @@ export class Specs {
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
     if (body.supervisor !== undefined) return { spec: { ...shared, ...supervisorSpec(body), ...restartsOf(body), interactive: false, containment: 'group' }, secrets: {} }
-    const own = body.argv ? commandSpec(body, Object.keys(secrets), config) : await this.#agentSpec(body, config, secrets)
+    const own = body.argv ? withReeve(commandSpec(body, Object.keys(secrets), config), null, body) : await this.#agentSpec(body, config, secrets)
     const spec = { ...shared, ...own, ...restartsOf(body) }
     if (!body.argv) checkInstalled(spec)
     if (spec.capabilities?.network === 'off') await container.checkOffline()
@@ -69,9 +70,9 @@ export class Specs {
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     checkPermits(body)
     const watched = { ...watchedOf(agent, config, body), ...(agent.restart === undefined ? {} : { restart: policyOf(agent.restart) }) }
-    if (agent.driver === 'native') return { ...(await this.#nativeSpec(agent, body)), ...watched }
+    if (agent.driver === 'native') return withReeve({ ...(await this.#nativeSpec(agent, body)), ...watched }, agent, body)
     const own = agent.driver === 'acp' ? await this.#acpSpec(agent, body) : programSpec(agent, body)
-    return { ...own, ...watched, ...gatewayOf(agent, body, config), credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }
+    return withReeve({ ...own, ...watched, ...gatewayOf(agent, body, config), credentials: Object.keys(secrets), limits: { ...agent.limits, ...body.limits } }, agent, body)
   }
 
   async #nativeSpec(agent: Agent, body: SpawnBody): Promise<Own> {
@@ -198,6 +199,14 @@ function watchedOf(agent: Agent | null, { liveness }: Pick<Config, 'liveness'>, 
   return { ...(Object.keys(said).length === 0 ? {} : { liveness: said }), ...((body.wake ?? agent?.wake) ? { wake: true } : {}) }
 }
 
+/** reeve's own tools: where it is told so, its agent says so, or its list names one. Who asks for all of them has them beside its list. */
+function withReeve(own: Own, agent: Agent | null, { reeve = agent?.reeve }: SpawnBody): Own {
+  const prefix = serverPrefix('reeve')
+  const isNamed = own.tools !== null && namesServer(prefix, own.tools)
+  if (reeve === false || !(reeve || isNamed)) return own
+  return { ...own, reeve: true, tools: own.tools === null || isNamed ? own.tools : [...own.tools, prefix] }
+}
+
 /** Whether its models are called through the gateway: as this process is told, else its agent's word, else the user's. */
 function gatewayOf(agent: Agent | null, body: SpawnBody, { gateway: { mode } }: Pick<Config, 'gateway'>): Pick<ProcessSpec, 'gateway'> {
   const gateway = body.gateway ?? agent?.gateway ?? mode
@@ -217,11 +226,11 @@ function commandOf(agent: Agent): readonly string[] {
 
 /** What only agents have would hold nothing here: a budget, say, of a program that calls its models by itself and does not say so. */
 function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, who = 'a plain command'): void {
-  const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, gateway, limits = {} } = body
+  const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, gateway, reeve, limits = {} } = body
   const counted = isPlain ? notOfPrograms(limits, gateway === 'on') : {}
   const unfit = { allow: unfitWords(allow ?? []), deny: unfitWords(deny ?? []) }
   const lists = { ...(unfit.allow.length > 0 || allow?.length === 0 ? { allow } : {}), ...(unfit.deny.length > 0 ? { deny } : {}) }
-  const given = Object.entries({ agent, model, effort, fallback, ...lists, mcp, permissions, interactive: interactive || undefined, ...counted })
+  const given = Object.entries({ agent, model, effort, fallback, ...lists, mcp, permissions, interactive: interactive || undefined, reeve: (isPlain && reeve) || undefined, ...counted })
   const wrong = given.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (wrong.length > 0) throw new KernelError('INVALID', `${who} has no ${wrong.join(', ')}: reeve cannot hold it to them`)
 }

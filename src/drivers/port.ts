@@ -2,7 +2,7 @@
 // each acknowledged once it is durable, and is told what to do by the Agent's methods. It never touches a state.
 // Tests: test/processes/command.test.ts, test/e2e/native.test.ts.
 import type { Ack, Asking, Permit, Report } from '../kernel/reports.ts'
-import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Range, Sender, Uuid } from '../kernel/types.ts'
+import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Range, Sender, ToolEffect, Uuid } from '../kernel/types.ts'
 import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
 import type { Containment, Ladder } from './contain/contain.ts'
 
@@ -18,6 +18,8 @@ export interface Launch {
   readonly tmpDir: string
   /** values of `spec.credentials`, by name; never recorded */
   readonly credentials: Readonly<Record<string, string>>
+  /** reeve's own tools as it may use them; absent: it has none */
+  readonly own?: OwnTools
   /** its models are called through the gateway; absent: it calls them itself */
   readonly gateway?: LaunchGateway
   /** where the work stands at the start: the next step, and calls to run again (`read`, `idempotent`) before it */
@@ -41,6 +43,36 @@ export interface Launch {
   historyOf(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
   /** the parts of the history that make the context; the last one is open at its end. Null: all of it */
   readonly context: readonly Range[] | null
+}
+
+/** A tool of reeve's own as a model is told of it. */
+export interface OwnTool {
+  readonly name: string
+  readonly description: string
+  readonly effect: ToolEffect
+  schema(): Readonly<Record<string, unknown>>
+}
+
+export interface OwnToolEnd {
+  readonly text: string
+  readonly isError: boolean
+}
+
+/** reeve's own tools: for agents in the daemon by calls, for those of others by MCP. */
+export interface OwnTools {
+  /** with their prefix */
+  readonly list: readonly OwnTool[]
+  /** `id` is the same for a call that is repeated. Never rejects. */
+  call(call: { readonly name: string; readonly input: unknown; readonly id: string; readonly signal: AbortSignal; readonly progress: (text: string) => void }): Promise<OwnToolEnd>
+  /** where an agent of others finds them, with a token that is gone with this incarnation */
+  reach(): Promise<OwnReach>
+}
+
+export interface OwnReach {
+  readonly url: string
+  readonly token: string
+  /** the same by a program that speaks over its input and output */
+  readonly stdio: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> }
 }
 
 /** How an agent of others calls its models through the gateway. */

@@ -62,7 +62,7 @@ describe('the tool', () => {
     const containment = await contained.open(contained.container.kind)
     const { signal } = new AbortController()
     const call = { type: 'tool-call', callId: 'c', name: 'read', input: { path: name } } as const
-    return new Toolbox({ tools: null, deny: [] }).run(call, { cwd: dir, env: {}, containment, freezer: new Freezer(), signal, ending: signal, output: () => undefined })
+    return new Toolbox({ tools: null, deny: [] }).run(call, { callId: 'call', cwd: dir, env: {}, containment, freezer: new Freezer(), signal, ending: signal, output: () => undefined })
   }
 
   test('gives a picture with its words, whatever the file is called', async () => {

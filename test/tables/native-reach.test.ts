@@ -41,7 +41,7 @@ async function run(name: string, input: unknown): Promise<CallEnd> {
   const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
   const containment = await opened
   const { signal } = new AbortController()
-  return new Toolbox({ tools: null, deny: [] }).run(call, { cwd, places, env: {}, containment, freezer: new Freezer(), signal, ending: signal, output: () => undefined })
+  return new Toolbox({ tools: null, deny: [] }).run(call, { callId: 'call', cwd, places, env: {}, containment, freezer: new Freezer(), signal, ending: signal, output: () => undefined })
 }
 
 const refused = (words: string): unknown => ({ outcome: 'denied', content: expect.stringContaining(words), refused: { what: 'paths', detail: expect.stringContaining(words) } })

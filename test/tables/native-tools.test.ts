@@ -24,7 +24,7 @@ async function run(name: string, input: unknown, signal = new AbortController().
   const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
   const containment = await contained.open(contained.container.kind)
   const ending = new AbortController().signal
-  return new Toolbox({ tools: null, deny: [] }).run(call, { cwd: dir, env: {}, containment, freezer: new Freezer(), signal, ending, output: () => undefined })
+  return new Toolbox({ tools: null, deny: [] }).run(call, { callId: 'call', cwd: dir, env: {}, containment, freezer: new Freezer(), signal, ending, output: () => undefined })
 }
 
 const ok = (content: unknown): unknown => ({ outcome: 'ok', content })

@@ -84,6 +84,7 @@ function bodyOf(args: Args, intent: string | undefined): SpawnBody {
     permissions: permissionsOf(args.text('permissions')),
     gateway: gatewayOf(args.text('gateway')),
     wake: args.on('wake') || undefined,
+    reeve: args.on('reeve') || undefined,
     restart: restartOf(args.text('restart')),
     childId: args.text('child-id'),
     containment: containmentOf(args.text('containment')),

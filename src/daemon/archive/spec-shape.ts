@@ -28,7 +28,8 @@ const shape = z.looseObject({
   env: z.record(z.string(), z.string()), credentials: words, containment: z.enum(['auto', 'cgroup', 'pidns', 'group']),
   worktree: z.looseObject({ repository: path, dir: path, branch: z.string(), base: z.string(), files: z.looseObject({ commit: z.string() }).optional() }).optional(),
   limits: limitsRule,
-  liveness: livenessRule.optional(), wake: z.literal(true).optional(),
+  liveness: livenessRule.optional(), wake: z.literal(true).optional(), reeve: z.literal(true).optional(),
+  member: z.looseObject({ crew: z.string(), id: z.string(), role: z.enum(['coordinator', 'generic', 'implementer', 'reviewer', 'researcher']) }).optional(),
   gateway: gatewayMode.optional(),
   restart: restart.optional(), childId: z.string().optional(), supervisor: intensity.extend({ strategy: z.enum(['one_for_one', 'one_for_all', 'rest_for_one']) }).optional(),
 }).refine(({ driver, supervisor }) => driver !== 'supervisor' || supervisor !== undefined, 'a supervisor says how it keeps its children')

@@ -51,6 +51,7 @@ const ownFields = {
   deny: words.exactOptional(),
   containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).exactOptional(),
   wake: z.boolean().exactOptional(),
+  reeve: z.boolean().exactOptional(),
   limits: limitsRule.exactOptional(),
   effort: effortRule.exactOptional(),
   fallback: fallbackRule.exactOptional(),

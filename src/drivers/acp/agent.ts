@@ -19,7 +19,7 @@ import { Link, describeExit } from './link.ts'
 import type { Past } from './past.ts'
 import { refusalsTo } from './refusals.ts'
 import { Saying } from './saying.ts'
-import { serversFor } from './servers.ts'
+import { ownServer, serversFor } from './servers.ts'
 import { openSession } from './session.ts'
 import type { Session } from './session.ts'
 import { Terminals } from './terminals.ts'
@@ -67,7 +67,7 @@ export class AcpAgent implements Agent {
     const { steps } = this.#hearing
     const refused = refusalsTo(this.#saying)
     this.#asks = new Asks({
-      refused, spec, prefix: `${launch.pid}-`, saying: this.#saying,
+      refused, spec, own: (launch.own?.list ?? []).map(({ name }) => name.replace(/^mcp__reeve__/, '')), prefix: `${launch.pid}-`, saying: this.#saying,
       gate: () => this.#gate.clear(),
       asked: (call) => { steps.call(call); steps.flush() },
       denied: (callId) => steps.denied(callId),
@@ -197,7 +197,7 @@ export class AcpAgent implements Agent {
     }
     const opening = openSession({
       connection: this.#connection, spec, sessionId: launch.sessionId, forkOf: launch.forkOf ?? null, begunAt: past.sessionAt, now: clock.now, capabilities: capabilitiesOf(spec), note, rest,
-      servers: async ({ http }) => serversFor(await servers(), spec, http, note),
+      servers: async ({ http }) => [...serversFor(await servers(), spec, http, note), ...(await ownServer(launch.own, http))],
     })
     try {
       this.#session = await Promise.race([opening, late.promise, this.#gone()])

@@ -9,7 +9,7 @@ import { clip } from '../native/tools/clip.ts'
 import { checkPlace } from '../native/tools/reach.ts'
 import { callInput, callText } from './content.ts'
 import { formAnswer, formOf } from './forms.ts'
-import { isUnlisted, verdictOn, wayOf } from './policy.ts'
+import { isOwnTool, isUnlisted, verdictOn, wayOf } from './policy.ts'
 import type { Asked, Verdict } from './policy.ts'
 import type { Refused } from './refusals.ts'
 import type { Saying } from './saying.ts'
@@ -29,6 +29,8 @@ const MAX_NAME_CHARS = 200
 
 export interface AsksParts {
   readonly spec: ProcessSpec
+  /** names of reeve's own tools that it has */
+  readonly own: readonly string[]
   /** makes ids of one process unique */
   readonly prefix: string
   readonly saying: Saying
@@ -103,7 +105,8 @@ export class Asks {
 
   /** What it may not do by its lists and places is refused, and told as that, whatever a rule or a person would say. */
   async #verdict(call: SeenCall, asked: Asked): Promise<Verdict> {
-    const { spec, refused } = this.#parts
+    const { spec, refused, own } = this.#parts
+    if (isOwnTool(asked, own)) return 'allow'
     const verdict = verdictOn(asked, spec)
     if (isUnlisted(asked, spec)) {
       refused('tools', titleOf(call), call.toolCallId)

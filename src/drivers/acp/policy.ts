@@ -38,6 +38,15 @@ export function verdictOn(asked: Asked, rules: Rules): Verdict {
   return permissions?.default ?? 'ask'
 }
 
+/** How agents call a tool of an MCP server where they ask for permission. What is no call of one may be called anything. */
+const OWN_TITLES = [/^mcp__reeve__(\w+)$/, /^mcp_reeve_(\w+)$/, /^reeve_(\w+)$/, /^(?:Tool: )?(?:mcp\.)?reeve[./](\w+)$/, /^(\w+) \(reeve MCP Server\)$/]
+
+/** One of reeve's own tools, which the daemon has given it and looks at by itself. */
+export function isOwnTool({ title, name, kind }: Asked, own: readonly string[]): boolean {
+  if (kind === 'execute' && name === null) return false
+  return [name, title].some((each) => OWN_TITLES.some((form) => own.includes(form.exec(each ?? '')?.[1] ?? '')))
+}
+
 /** By its lists, whatever a person would say. */
 export function isUnlisted(asked: Asked, rules: Rules): boolean {
   return verdictOn(asked, { ...rules, permissions: { default: 'allow' } }) === 'deny'

@@ -3,6 +3,7 @@
 import type { McpServer } from '@agentclientprotocol/sdk'
 import type { McpStart } from '../../kernel/mcp.ts'
 import type { ProcessSpec } from '../../kernel/types.ts'
+import type { OwnTools } from '../port.ts'
 import { prefixOf } from '../mcp/tools.ts'
 import { mayUseServer } from '../../kernel/tool-names.ts'
 
@@ -24,6 +25,14 @@ export function serversFor(starts: readonly McpStart[], spec: Pick<ProcessSpec, 
     const [command, ...args] = reach.cwd === spec.cwd ? reach.argv : ['sh', '-c', 'cd "$0" && exec "$@"', reach.cwd, ...reach.argv]
     return command === undefined ? [] : [{ name, command, args, env: pairs(reach.env) }]
   })
+}
+
+/** reeve's own: over HTTP where the agent takes that, else by a program. */
+export async function ownServer(own: OwnTools | undefined, http: boolean): Promise<McpServer[]> {
+  if (!own) return []
+  const { url, token, stdio: { argv: [command = '', ...args], env } } = await own.reach()
+  if (http) return [{ type: 'http', name: 'reeve', url, headers: pairs({ Authorization: `Bearer ${token}` }) }]
+  return [{ name: 'reeve', command, args, env: pairs(env) }]
 }
 
 function pairs(values: Readonly<Record<string, string>>): { name: string; value: string }[] {

@@ -8,6 +8,7 @@ import type { Containment, Ladder, Program } from '../contain/contain.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { ProcessSpec } from '../../kernel/types.ts'
 import { startOf } from '../gateway/clients.ts'
+import { withOwnServer } from '../mcp/hand-over.ts'
 import type { Agent, Driver, KernelPort, Launch, Message } from '../port.ts'
 import { openAgentOutput } from './agent-output.ts'
 import type { AgentOutput } from './agent-output.ts'
@@ -44,8 +45,10 @@ async function startCommand(launch: Launch, kernel: KernelPort, { keptBytes = KE
   if (spec.argv === null) throw new KernelError('INVALID', 'A command process needs a command line')
   const spoken = spec.format === undefined ? null : spokenBy(ownArgv(spec.argv, spec), spec.format)
   const argv = spoken === null ? spec.argv : await agentArgv(launch, spoken)
+  const plain = await startOf(launch, argv)
+  const started = spoken === null || spec.format === undefined ? plain : await withOwnServer(launch, spec.format, spoken.command.program.length, plain)
   const program = await containment.spawn({
-    ...(await startOf(launch, argv)),
+    ...started,
     cwd: spec.cwd,
     // A known agent waits for the end of a pipe that nobody closes, some for ever.
     stdin: spec.interactive ? 'pipe' : 'null',

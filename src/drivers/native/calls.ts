@@ -60,7 +60,7 @@ function toolContext(work: Work, turn: Turn, call: ToolCall): Parameters<Work['t
   const { spec, containment } = work.launch
   const places = spec.capabilities?.paths
   return {
-    cwd: spec.cwd, ...(places && { places }), env: spec.env, containment, freezer: work.freezer, signal: turn.signal, ending: work.ending,
+    callId: call.callId, cwd: spec.cwd, ...(places && { places }), env: spec.env, containment, freezer: work.freezer, signal: turn.signal, ending: work.ending,
     output: (text) => work.kernel.live({ type: 'tool-output', callId: call.callId, text }),
   }
 }

@@ -55,7 +55,7 @@ async function start(launch: Launch, kernel: KernelPort, options: NativeOptions)
   const model = new Chain(await load(spec.model), fallback.map((ref) => ({ ref, load: () => load(ref) })))
   await model.goOn(asked)
   const freezer = new Freezer()
-  const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec, await serversOf(launch, kernel, freezer, options)), freezer, retry: options.retry ?? RETRY })
+  const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec, await moreTools(launch, kernel, freezer, options)), freezer, retry: options.retry ?? RETRY })
   // Nobody waits for it, as for the word that the agent is up.
   for (const text of keyless(fallback, modelOptions)) kernel.report({ type: 'note', text }).catch(() => undefined)
   return agent
@@ -76,6 +76,14 @@ async function replaysOf(launch: Launch, kernel: KernelPort): Promise<ReadonlyMa
     const past = new ReplayPast(ref)
     return [ref, { past, load: () => replayModel({ ref, launch, past, note: (text) => kernel.report({ type: 'note', text }) }) }]
   }))
+}
+
+/** What it has beside the files and the shell. */
+async function moreTools(launch: Launch, kernel: KernelPort, freezer: Freezer, options: NativeOptions): Promise<ToolSource | null> {
+  const servers = await serversOf(launch, kernel, freezer, options)
+  if (!launch.own) return servers
+  const { withOwnTools } = await import('./tools/own.ts')
+  return withOwnTools(launch.own, servers)
 }
 
 /** Nothing of it is started before the first turn. */

@@ -9,6 +9,8 @@ import type { Freezer } from './freezer.ts'
 
 /** Where a call runs. */
 export interface ToolContext {
+  /** the same where a call is made again after a crash */
+  readonly callId: string
   readonly cwd: string
   /** where it may read and write files; absent: wherever the user may */
   readonly places?: Places
@@ -36,6 +38,8 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly effect: ToolEffect
+  /** the daemon has decided that it is to be had, whatever the lists say */
+  readonly given?: true
   /** JSON Schema of the input */
   schema(): Readonly<Record<string, unknown>>
   /** Errors: `ToolError` for an input that does not fit, or what the tool itself says. */

@@ -66,7 +66,7 @@ export class Toolbox {
   async run(call: ToolCall, at: ToolContext): Promise<CallEnd> {
     this.#look()
     const tool = this.#tools.find((each) => each.name === call.name)
-    if (tool === undefined || !isAllowed(tool.name, this.#spec)) return this.#refusal(call.name)
+    if (tool === undefined || !this.#has(tool)) return this.#refusal(call.name)
     try {
       return okEnd(await tool.run(call.input, at))
     } catch (error) {
@@ -76,6 +76,10 @@ export class Toolbox {
       if (tool.effect === 'read') return { outcome: 'error', content: 'not finished: the turn was interrupted' }
       return { outcome: 'interrupted', content: clip(`${INTERRUPTED_CALL}\n\n${said}`) }
     }
+  }
+
+  #has({ name, given }: Tool): boolean {
+    return given === true || isAllowed(name, this.#spec)
   }
 
   #refusal(name: string): CallEnd {
@@ -89,7 +93,7 @@ export class Toolbox {
     if (more === this.#known) return
     this.#known = more
     this.#tools = [...TOOLS, ...more]
-    this.#offered = this.#tools.filter((tool) => isAllowed(tool.name, this.#spec)).map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() }))
+    this.#offered = this.#tools.filter((tool) => this.#has(tool)).map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() }))
   }
 }
 
