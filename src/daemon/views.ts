@@ -127,8 +127,8 @@ export function processView<K extends Field = Field>(process: Process, family: F
 }
 
 /** What its turn has cost so far, or its last one did; null before the first. */
-function turnCost({ progress: { turn, costBefore = 0 }, usage: { costUsd } }: Process): number | null {
-  return turn === 0 ? null : Math.max(0, costUsd - costBefore)
+function turnCost({ progress: { turn, before }, usage: { costUsd } }: Process): number | null {
+  return turn === 0 ? null : Math.max(0, costUsd - (before?.costUsd ?? 0))
 }
 
 function measuredView({ usage, life }: Process): Pick<ProcessView['usage'], 'cpuTimeMs' | 'rssBytes' | 'peakRssBytes' | 'outputBytes'> {

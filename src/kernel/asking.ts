@@ -82,8 +82,9 @@ export function answer(work: Work, input: InputOf<'answer'>): void {
   const option = checkOption(process, input, options)
   work.emit(uuid, { type: 'process.answered', id, option, text, by })
   const held = isSuspended(process)
-  if (!held) work.effect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
-  const note = held ? 'it is suspended: the answer is kept, and told when it goes on' : null
+  if (process.spec.crew) work.news.push({ type: 'answered', uuid, id, option, text })
+  else if (!held) work.effect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
+  const note = held && !process.spec.crew ? 'it is suspended: the answer is kept, and told when it goes on' : null
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
 }
 

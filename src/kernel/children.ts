@@ -46,7 +46,7 @@ export function mayComeBack({ spec }: Process): boolean {
 }
 
 /** A fork is tried out beside its origin: nobody keeps it, and it does not come back by itself. */
-export function unkept({ childId: _, restart: __, ...spec }: ProcessSpec): ProcessSpec {
+export function unkept({ childId: _, restart: __, member: ___, ...spec }: ProcessSpec): ProcessSpec {
   return spec
 }
 

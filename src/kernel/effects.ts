@@ -1,5 +1,6 @@
 // What the daemon is to do after a commit: data, in order. The kernel never acts. One exhaustive switch performs them
 // (src/daemon/incarnations.ts). Test: the transcripts of test/tables.
+import type { Job } from '../crew/types.ts'
 import type { Ack } from './reports.ts'
 import type { ErrorCode } from './errors.ts'
 import type { ReplyTo } from './inputs.ts'
@@ -27,6 +28,10 @@ export type Effect =
   | { readonly type: 'driver.stop'; readonly uuid: Uuid; readonly pid: Pid; readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'; readonly graceMs: number }
   /** put the process of a run's node together, and come back with `composeNode` */
   | { readonly type: 'compose.start'; readonly uuid: Uuid; readonly pid: Pid; readonly node: string; readonly ask: number }
+  /** do it for the crew, and come back with `job_done`; it may be asked again */
+  | { readonly type: 'crew.job'; readonly uuid: Uuid; readonly pid: Pid; readonly job: Job }
+  /** read what waits for the process `from`, and come back with `crewMoved` */
+  | { readonly type: 'crew.move'; readonly uuid: Uuid; readonly pid: Pid; readonly from: Uuid; readonly to: Uuid | null }
   | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid }
   /** the release order's steps that are actions; see release.ts */
   | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }

@@ -2,8 +2,10 @@
 // Owns that what a crew asks outlives its incarnations: it is asked by its tasks, which stand in the row.
 // Must never decide. Test: test/properties/fold.test.ts, test/tables/crewing.test.ts.
 import { NEW_CREW, foldCrew } from '../crew/fold.ts'
+import { spentOf } from './spent.ts'
 import type { CrewFact } from '../crew/facts.ts'
 import type { Fact, FactBody } from './facts.ts'
+import type { Spent } from './spent.ts'
 import type { Activity, Process } from './types.ts'
 
 export function isCrewFact(body: FactBody): body is CrewFact {
@@ -17,4 +19,10 @@ export function crewAfter(process: Process, { seq, at }: Fact, body: CrewFact): 
 /** What it does when nothing is under way: a crew waits while it asks something. */
 export function atRest({ spec, asks = [] }: Pick<Process, 'spec' | 'asks'>): Activity {
   return spec.crew !== undefined && asks.some(({ answer }) => answer === undefined) ? 'waiting' : 'ready'
+}
+
+/** What it had used when its turn began: a crew counts by turns, and for others only the money is told. */
+export function turnBase({ spec, usage }: Process): { readonly before?: Spent } {
+  if (spec.member) return { before: spentOf(usage) }
+  return usage.costUsd > 0 ? { before: { costUsd: usage.costUsd } } : {}
 }

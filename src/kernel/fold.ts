@@ -12,7 +12,7 @@ import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from 
 import { composed } from './runs.ts'
 import { addSpent, spentBy } from './spent.ts'
 import { figures, reachedWords } from './limits.ts'
-import { atRest, crewAfter, isCrewFact } from './fold-crew.ts'
+import { atRest, crewAfter, isCrewFact, turnBase } from './fold-crew.ts'
 import type { CrewFactType } from '../crew/facts.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
 import type { ContextState } from './ranges.ts'
@@ -51,7 +51,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'process.working': (p, b) => ({
     ...running(p, { activity: 'working' }),
-    progress: { ...p.progress, turn: b.turn, turnOpen: true, ...(b.turn > p.progress.turn && p.usage.costUsd > 0 ? { costBefore: p.usage.costUsd } : {}) },
+    progress: { ...p.progress, turn: b.turn, turnOpen: true, ...(b.turn > p.progress.turn ? turnBase(p) : {}) },
     usage: b.turn > p.progress.turn ? { ...p.usage, turns: p.usage.turns + 1 } : p.usage,
   }),
   'process.waiting': (p, b) => ({

@@ -1,5 +1,6 @@
 // All that can happen to the kernel: a closed union of inputs, each with its time. Requests carry a `reply` number,
 // which comes back in exactly one effect. Test: test/properties/kernel.test.ts draws from all of them.
+import type { Command } from '../crew/commands.ts'
 import type { ForkPoint } from './forking.ts'
 import type { LimitChange } from './limits.ts'
 import type { LivenessWord } from './liveness.ts'
@@ -31,6 +32,13 @@ export type InputBody =
   | (Request & { readonly type: 'composeNode'; readonly uuid: Uuid; readonly node: string; readonly ask: number; readonly made: { readonly uuid: Uuid; readonly spec: ProcessSpec } | { readonly error: string } })
   /** a node of a run goes on, or a fork of it does in its place; `frozen` and `child` are the rows of the run and of the node's process where they have ended */
   | (Request & { readonly type: 'composeResume'; readonly uuid: Uuid; readonly frozen: Process | null; readonly node: string; readonly child: Process | null; readonly message: { readonly id: string; readonly text: string } | null; readonly rerun: boolean; readonly fork: { readonly uuid: Uuid; readonly at: ForkPoint; readonly spec: ProcessSpec } | null })
+  /**
+   * Of a person (`user`), of a member (`agent:UUID`; `call`: in which incarnation and turn, and the id of the call), or what the daemon
+   * answers to a job (`system`).
+   */
+  | (Request & { readonly type: 'crew'; readonly uuid: Uuid; readonly command: Command; readonly call?: { readonly pid: Pid; readonly turn: number | null; readonly id: string | null } })
+  /** what waited for the member `from`, read from its journal: it goes to the process `to`, or back to who wrote it */
+  | { readonly type: 'crewMoved'; readonly uuid: Uuid; readonly from: Process; readonly to: Uuid | null; readonly messages: readonly { readonly id: string; readonly from: Sender; readonly text: string }[] }
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
   /** messages that wait for it, which it has read in its turn */
   | (Request & { readonly type: 'take'; readonly uuid: Uuid; readonly ids: readonly string[] })

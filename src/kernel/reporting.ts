@@ -110,7 +110,7 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
   if (report.handle || report.sessionId !== undefined) {
     work.emit(uuid, { type: 'process.handle', handle: report.handle ?? null, ...(report.sessionId === undefined ? {} : { sessionId: report.sessionId }) })
   }
-  if (keepsChildren(process)) return said(work, process, { type: 'process.ready', turn: 0 })
+  if (keepsChildren(process)) return familyUp(work, process)
   if (!CAPABILITIES[process.spec.driver].messages) return beginCommand(work, process)
   if (report.window !== undefined && report.window !== (process.context?.window ?? null)) {
     work.emit(uuid, { type: 'context.window', tokens: report.window })
@@ -121,6 +121,12 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
   work.emit(uuid, { type: 'process.ready', turn: process.progress.turn, ...(lost ? { outcome: 'interrupted' } : {}) })
   freezeDrained(work, work.need(uuid))
   settle(work, uuid)
+  return 'ok'
+}
+
+function familyUp(work: Work, process: Process): Ack {
+  work.emit(process.uuid, { type: 'process.ready', turn: 0 })
+  work.news.push({ type: 'up', uuid: process.uuid })
   return 'ok'
 }
 

@@ -8,6 +8,7 @@ import { hold } from './holding.ts'
 import { accountsOver } from './limits.ts'
 import { inheritedHolds } from './pausing.ts'
 import { checkSpawner, permitted } from './permitting.ts'
+import { checkMember } from './crewmates.ts'
 import { checkChild, keepsChildren, noteChild } from './children.ts'
 import { livingAncestors, livingChildren } from './tree.ts'
 import type { InputOf } from './inputs.ts'
@@ -26,6 +27,7 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   checkRoom(work)
   checkName(work, spec.name)
   checkChild(work, parent, spec)
+  checkMember(parent, spec)
   if (work.get(uuid)) throw new KernelError('CONFLICT', `${uuid} is in use`)
   const depth = (parent?.depth ?? 0) + 1
   if (depth > MAX_DEPTH) throw new KernelError('RESOURCE_EXHAUSTED', `processes may be nested ${MAX_DEPTH} deep`)

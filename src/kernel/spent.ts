@@ -41,7 +41,12 @@ export function unsettled(process: Pick<Process, 'usage' | 'below' | 'settled'>)
   return Object.keys(left).length === 0 ? null : left
 }
 
-function spentOf(usage: Usage): Spent {
+/** What was used since then. */
+export function spentSince(usage: Usage, before: Spent | undefined): Spent {
+  return combine((name) => (usage[name] ?? 0) - (before?.[name] ?? 0), before?.unpriced ? undefined : usage.unpriced || undefined, before?.estimated ? undefined : usage.estimated || undefined)
+}
+
+export function spentOf(usage: Usage): Spent {
   return combine((name) => usage[name] ?? 0, usage.unpriced || undefined, usage.estimated || undefined)
 }
 

@@ -7,6 +7,8 @@ import { boot } from './booting.ts'
 import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
 import { hasChildren } from './children.ts'
 import { nodeMade, resumeNode } from './composing.ts'
+import { crew } from './crewing.ts'
+import { moved } from './crewmates.ts'
 import { freezeAt, timeoutAt } from './deadline.ts'
 import { checkpointState, fork } from './forking.ts'
 import { KernelError } from './errors.ts'
@@ -64,6 +66,8 @@ function decide(work: Work, input: Input): void {
     case 'removeChild': return removeChild(work, input)
     case 'composeNode': return nodeMade(work, input)
     case 'composeResume': return resumeNode(work, input)
+    case 'crew': return crew(work, input)
+    case 'crewMoved': return moved(work, input)
     case 'send': return send(work, input)
     case 'take': return take(work, input)
     case 'answer': return answer(work, input)

@@ -5,6 +5,8 @@
 import { others } from '../supervise/strategies.ts'
 import { INTENSITY, comesBack, verdict } from '../supervise/verdict.ts'
 import { keepsChildren, mayGoOn, placeOf, rowsOf, type Place } from './children.ts'
+import { answeredBy, tell } from './crewing.ts'
+import { goneWith, isCrew, isLeaving, letGo, lookAfter, maskMember } from './crewmates.ts'
 import { askOnce, nodeEnded, nodeRevived, runOn, tendRun } from './composing.ts'
 import { KernelError } from './errors.ts'
 import { terminate } from './release.ts'
@@ -13,11 +15,12 @@ import { isRun } from './runs.ts'
 import { deliver } from './signalling.ts'
 import { placeTaken } from './spawning.ts'
 import { isLiving, isSuspended } from './status.ts'
+import type { MemberId } from '../crew/types.ts'
 import type { InputOf } from './inputs.ts'
 import type { ExitStatus, Process, Sender, Signal, Uuid } from './types.ts'
 import type { Intensity } from './supervision.ts'
 import type { Verdict } from '../supervise/verdict.ts'
-import type { Work } from './work.ts'
+import type { News, Work } from './work.ts'
 
 /** What a child has to clean up when its supervisor stops it. */
 const STOP_GRACE_MS = 10_000
@@ -28,9 +31,12 @@ export function heed(work: Work): void {
     switch (news.type) {
       case 'ended': afterEnd(work, news.uuid); break
       case 'begun': tend(work, news.uuid, news.kin); break
+      case 'up': crewUp(work, news.uuid); break
       case 'woken': wokenUp(work, news.uuid); break
       case 'revived': revived(work, news.uuid); break
       case 'changed': advance(work, news.uuid); break
+      case 'member': hearOf(work, news); break
+      case 'answered': answeredBy(work, news.uuid, news); break
       case 'stopping': stopFamily(work, news.uuid, news.signal); break
     }
   }
@@ -47,9 +53,11 @@ function afterEnd(work: Work, uuid: Uuid): void {
   else if (place) goOn(work, place.supervisor.uuid)
 }
 
-/** A run of a compose file may have missed an answer. */
+/** A run of a compose file may have missed an answer, and a crew has begun nothing meanwhile. */
 function wokenUp(work: Work, uuid: Uuid): void {
-  if (isRun(work.need(uuid))) askOnce(work, uuid)
+  const process = work.need(uuid)
+  if (isRun(process)) askOnce(work, uuid)
+  if (isCrew(process)) tell(work, uuid, { type: 'woken' })
   advance(work, uuid)
 }
 
@@ -57,6 +65,18 @@ function revived(work: Work, uuid: Uuid): void {
   const process = work.need(uuid)
   const place = placeOf(work, process)
   if (place && isRun(place.supervisor)) nodeRevived(work, place.supervisor, process)
+}
+
+function crewUp(work: Work, uuid: Uuid): void {
+  if (isCrew(work.need(uuid))) tell(work, uuid, { type: 'begin' })
+}
+
+/** A new incarnation has no mask: who was committing goes on with it as before. */
+function hearOf(work: Work, { crew, command }: Extract<News, { type: 'member' }>): void {
+  tell(work, crew, command)
+  if (command.type !== 'member_on') return
+  const phase = work.get(crew)?.crew?.members.find(({ id }) => id === command.member)?.phase
+  if (phase === 'committing') maskMember(work, crew, command.member, true)
 }
 
 /** One child less to wait for. */
@@ -74,6 +94,7 @@ function childEnded(work: Work, place: Place, process: Process, exit: ExitStatus
   }
   if (life.state === 'running' && life.stopping) return stopNext(work, uuid)
   if (supervision?.group?.ids.includes(child.id)) memberEnded(work, place, process, exit)
+  else if (isCrew(supervisor)) followMember(work, place, process, exit)
   else follow(work, place, process, exit)
   advance(work, uuid)
 }
@@ -92,6 +113,19 @@ function follow(work: Work, place: Place, process: Process, exit: ExitStatus): v
   if (said.do === 'hold') holdChild(work, place, process, { cause: said.cause, exit })
   else if (said.do === 'giveUp') giveUp(work, place, process, { times: said.times, exit })
   else if (said.do === 'restart') restartChild(work, place, process, { ...said, exit })
+}
+
+/** A crew never gives up because of one member, and needs nobody to look at it: who does not come back is gone, and its work is given to others. */
+function followMember(work: Work, place: Place, process: Process, exit: ExitStatus): void {
+  const { supervisor, child: { id } } = place
+  const said = isLeaving(supervisor, id) ? null : judged(work, place, process, exit)
+  if (said?.do === 'restart') {
+    restartChild(work, place, process, { ...said, exit })
+    return lookAfter(work, supervisor.uuid)
+  }
+  letGo(work, supervisor, process)
+  const reason = said?.do === 'giveUp' ? `it ended ${said.times} times within ${intensityOf(supervisor).windowMs / 1_000} s: ${exit.reason}` : said?.do === 'hold' ? said.cause : exit.reason
+  if (process.spec.member) tell(work, supervisor.uuid, goneWith(process.spec.member.id, exit.cause, reason))
 }
 
 function holdChild(work: Work, { supervisor, child: { id, uuid } }: Place, process: Process, why: { readonly cause: string; readonly exit: ExitStatus }): void {
@@ -200,6 +234,7 @@ function tend(work: Work, uuid: Uuid, kin: readonly Process[]): void {
   const supervisor = work.need(uuid)
   if (!keepsChildren(supervisor)) return
   if (isRun(supervisor)) tendRun(work, uuid, kin)
+  else if (isCrew(supervisor)) tendMembers(work, supervisor, kin)
   else tendChildren(work, supervisor, kin)
   advance(work, uuid)
 }
@@ -210,6 +245,31 @@ function tendChildren(work: Work, supervisor: Process, kin: readonly Process[]):
     if (row) adopt(work, supervisor, row)
     else bringBack(work, { supervisor, child }, kin.find((dead) => dead.uuid === child.uuid))
   }
+}
+
+/** Who does not come back with its crew is gone. */
+function tendMembers(work: Work, supervisor: Process, kin: readonly Process[]): void {
+  for (const child of supervisor.supervision?.children ?? []) {
+    if (work.get(child.uuid)) continue
+    const dead = kin.find(({ uuid }) => uuid === child.uuid)
+    const obstacle = obstacleOf(work, { supervisor, child }, dead)
+    if (obstacle === null) {
+      bringBack(work, { supervisor, child }, dead)
+      continue
+    }
+    letGo(work, supervisor, dead ?? { uuid: child.uuid, spec: { ...supervisor.spec, childId: child.id }, retiredAt: null, queue: [] })
+    tell(work, supervisor.uuid, goneWith(child.id as MemberId, dead?.life.state === 'dead' ? dead.life.exit.cause : 'daemon', obstacle))
+  }
+  lookAfter(work, supervisor.uuid)
+}
+
+/** Why a member does not come back with its crew; null: it does. */
+function obstacleOf(work: Work, place: Place, dead: Process | undefined): string | null {
+  if (dead?.life.state !== 'dead') return 'its row is gone'
+  const { exit } = dead.life
+  const stoppedWithIt = exit.cause === 'parent' && !isLeaving(place.supervisor, place.child.id)
+  if (isLeaving(place.supervisor, place.child.id) || (!stoppedWithIt && judged(work, place, dead, exit).do !== 'restart')) return exit.reason
+  return placeTaken(work, dead.spec)
 }
 
 function adopt(work: Work, supervisor: Process, row: Process): void {

@@ -212,8 +212,8 @@ export interface Progress {
   readonly turn: number
   /** a turn is begun and not ended (also across a pause or a crash) */
   readonly turnOpen: boolean
-  /** what all had cost when the turn began, in USD; absent: nothing */
-  readonly costBefore?: number
+  /** what it had used when the turn began; of one that is in no crew only what it had cost. Absent: nothing */
+  readonly before?: Spent
   /** the last assistant text, cut to 500 characters */
   readonly lastText: string | null
   /** what the call to the model that is open may cost, as it was granted; absent: none is open, or no limit asks for it */

@@ -3,7 +3,9 @@
 // Test: test/properties/kernel.test.ts.
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
+import { newsOf } from './member-news.ts'
 import { Overlay } from './view.ts'
+import type { SystemCommand } from '../crew/commands.ts'
 import type { Effect } from './effects.ts'
 import type { Fact, FactBody } from './facts.ts'
 import type { Now, Pid, Process, Signal, Uuid } from './types.ts'
@@ -21,9 +23,14 @@ export interface Decision {
   readonly effects: readonly Effect[]
 }
 
-/** A process was released · goes on after a pause · was resumed after its end · a run knows more of its nodes · a supervisor begins, with the rows of its children that have ended · is to end. */
+/**
+ * A process was released · goes on after a pause · was resumed after its end · a run knows more of its nodes · a supervisor is ready ·
+ * begins, with the rows of its children that have ended · is to end · what a crew must hear of a member, or of an answer.
+ */
 export type News =
-  | { readonly type: 'ended' | 'woken' | 'revived' | 'changed'; readonly uuid: Uuid }
+  | { readonly type: 'member'; readonly crew: Uuid; readonly command: SystemCommand }
+  | { readonly type: 'answered'; readonly uuid: Uuid; readonly id: string; readonly option: string | null; readonly text: string | null }
+  | { readonly type: 'ended' | 'woken' | 'revived' | 'changed' | 'up'; readonly uuid: Uuid }
   | { readonly type: 'begun'; readonly uuid: Uuid; readonly kin: readonly Process[] }
   | { readonly type: 'stopping'; readonly uuid: Uuid; readonly signal: Signal }
 
@@ -42,7 +49,7 @@ export class Work extends Overlay {
 
   /** A process that must be there, also one that died in this decision. Errors: INTERNAL. */
   need(uuid: Uuid): Process {
-    const process = this.#last(uuid)
+    const process = this.last(uuid)
     if (!process) throw new KernelError('INTERNAL', `no row for ${uuid}`)
     return process
   }
@@ -58,12 +65,13 @@ export class Work extends Overlay {
   }
 
   emit(uuid: Uuid, body: FactBody): Process {
-    const before = this.#last(uuid)
+    const before = this.last(uuid)
     const seq = (body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)) + 1
     const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }
     const after = fold(before, fact)
     this.put(after)
     this.facts.push(fact)
+    if (after.spec.member) this.#tellCrew(before, after, after.spec.member.crew, body)
     return after
   }
 
@@ -75,7 +83,13 @@ export class Work extends Overlay {
     return { changes: { facts: this.facts, processes: this.processes, lastPid: this.lastPid }, effects: this.effects }
   }
 
-  #last(uuid: Uuid): Process | undefined {
+  #tellCrew(before: Process | undefined, after: Process, crew: Uuid, body: FactBody): void {
+    const command = newsOf({ before, after, handOver: this.get(crew)?.spec.crew?.handOver ?? null }, body)
+    if (command) this.news.push({ type: 'member', crew, command })
+  }
+
+  /** Its row as this decision has it, also when it is dead by now; undefined: it is not in the table. */
+  last(uuid: Uuid): Process | undefined {
     return this.processes.get(uuid) ?? this.get(uuid) ?? (this.#frozen?.uuid === uuid ? this.#frozen : undefined)
   }
 }

@@ -75,7 +75,7 @@ const LAYOUT = complete({
   'crew.held': [97, 'member', 'held'],
   'crew.full': [98, 'member', 'share'],
   'crew.turn.begun': [99, 'member', 'turn', 'resets'],
-  'crew.turn': [100, 'member', 'turn', 'outcome', 'end', 'task?', 'spent?', 'error?'],
+  'crew.turn': [100, 'member', 'turn', 'outcome', 'end', 'queued', 'task?', 'spent?', 'error?'],
   'crew.heard': [101, 'member', 'call', 'tool', 'note'],
   'crew.job': [102, 'job'],
   'crew.job.done': [103, 'job', 'result'],

@@ -43,7 +43,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'crew.held': { member: text, held: flag },
   'crew.full': { member: text, share: number },
   'crew.turn.begun': { member: text, turn: number, resets: flag },
-  'crew.turn': { member: text, turn: number, outcome: text, end: text, task: text.optional(), spent: z.looseObject({}).optional(), error: text.optional() },
+  'crew.turn': { member: text, turn: number, outcome: text, end: text, task: text.optional(), spent: z.looseObject({}).optional(), error: text.optional(), queued: number },
   'crew.heard': { member: text, call: text.nullable(), tool: text, note: text },
   'crew.job': { job: z.looseObject({ job: number, type: text, member: text }) },
   'crew.job.done': { job: number, result: z.looseObject({ type: text }) },

@@ -119,6 +119,8 @@ export class Model extends ModelSignals {
       case 'boot': this.#boot(input); return null
       case 'fork': this.#fork(input); return null
       case 'pin': (this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned; return null
+      case 'crew':
+      case 'crewMoved':
       case 'removeChild':
       case 'take':
       case 'composeNode':

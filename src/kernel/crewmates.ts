@@ -1,0 +1,140 @@
+// The members of a crew as processes: where they stand in the tree, how they are let go, and what becomes of their queues.
+// Owns that workers stand below the coordinator while that lives. What members do for the crew stands in src/crew.
+// Must never restart one: that is supervising.ts. Test: test/tables/crewing.test.ts.
+import { keepsChildren, noteChild } from './children.ts'
+import { KernelError } from './errors.ts'
+import { settle } from './pausing.ts'
+import { deliver, deliverPending } from './signalling.ts'
+import { enqueue, isQueueFull } from './spawning.ts'
+import { isLiving } from './status.ts'
+import type { SystemCommand } from '../crew/commands.ts'
+import type { CrewSpec, MemberId } from '../crew/types.ts'
+import type { InputOf } from './inputs.ts'
+import type { Cause, Process, Sender, Signal, Uuid } from './types.ts'
+import type { Work } from './work.ts'
+
+/** What a member has to clean up when it is stopped. */
+const STOP_GRACE_MS = 10_000
+/** Who commits is neither ended nor paused in the middle of it. */
+const COMMITTING: readonly Signal[] = ['SIGTERM', 'SIGPAUSE']
+
+export function isCrew({ spec }: Pick<Process, 'spec'>): boolean {
+  return spec.driver === 'crew'
+}
+
+/** Errors: INVALID for what is no crew. */
+export function crewSpecOf({ pid, spec }: Pick<Process, 'pid' | 'spec'>): CrewSpec {
+  if (!spec.crew) throw new KernelError('INVALID', `process ${pid} is no crew`)
+  return spec.crew
+}
+
+/** The row of a member's process; undefined: it is being started, or its row is not in the table. */
+export function memberOf(work: Work, crew: Uuid, id: MemberId): Process | undefined {
+  const uuid = work.need(crew).crew?.members.find((one) => one.id === id)?.uuid ?? null
+  return uuid === null ? undefined : work.last(uuid)
+}
+
+export function stopMember(work: Work, crew: Uuid, { member, how, reason }: { readonly member: MemberId; readonly how: 'retire' | 'stop'; readonly reason: string }): void {
+  const process = memberOf(work, crew, member)
+  if (!process) return
+  if (!isLiving(process)) {
+    // Its end was told before anybody wanted it to go; of a zombie it will be.
+    if (process.life.state === 'dead') work.news.push({ type: 'member', crew, command: goneWith(member, 'parent', reason) })
+    return
+  }
+  if (how === 'retire' && process.retiredAt === null) work.emit(process.uuid, { type: 'process.retired', by: byOf(crew), reason })
+  maskMember(work, crew, member, false)
+  deliver(work, process.uuid, { signal: 'SIGTERM', by: byOf(crew), root: null, graceMs: STOP_GRACE_MS, freeze: false })
+}
+
+export function interruptMember(work: Work, crew: Uuid, member: MemberId): void {
+  const process = memberOf(work, crew, member)
+  if (process && isLiving(process)) deliver(work, process.uuid, { signal: 'SIGINT', by: byOf(crew), root: null, graceMs: null, freeze: false })
+}
+
+export function maskMember(work: Work, crew: Uuid, member: MemberId, on: boolean): void {
+  const process = memberOf(work, crew, member)
+  if (!process || !isLiving(process)) return
+  const { mask } = process.signals
+  const next = on ? [...new Set([...mask, ...COMMITTING])] : mask.filter((name) => !COMMITTING.includes(name))
+  if (next.length === mask.length) return
+  work.emit(process.uuid, { type: 'signal.masked', mask: next })
+  deliverPending(work, process.uuid)
+}
+
+function byOf(crew: Uuid): Sender {
+  return `agent:${crew}`
+}
+
+export function goneWith(member: MemberId, cause: Cause, reason: string): SystemCommand {
+  return { type: 'member_gone', member, cause, reason }
+}
+
+/** It was asked to go, so that it does not come back by itself. */
+export function isLeaving(crew: Process, id: string): boolean {
+  const state = crew.crew?.members.find((one) => one.id === id)?.state
+  return state === 'leaving' || state === 'gone'
+}
+
+/** Every member that lives is kept, also one that a person brought back; workers stand below the coordinator while that lives. */
+export function lookAfter(work: Work, uuid: Uuid): void {
+  const { crew } = work.need(uuid)
+  const rows = (crew?.members ?? []).flatMap(({ uuid: member }) => (member === null ? [] : (work.get(member) ?? []))).filter(isLiving)
+  const lead = rows.findLast(({ spec }) => spec.member?.role === 'coordinator')?.uuid ?? uuid
+  for (const row of rows) {
+    const parent = row.spec.member?.role === 'coordinator' ? uuid : lead
+    if (row.parent !== parent) work.emit(row.uuid, { type: 'process.reparented', parent })
+    if (!work.need(uuid).supervision?.children.some((child) => child.uuid === row.uuid)) noteChild(work, row)
+  }
+}
+
+/** It does not come back by itself: nobody keeps it any more, and what it never read goes back to who wrote it. */
+export function letGo(work: Work, { uuid, pid }: Process, process: Pick<Process, 'uuid' | 'spec' | 'retiredAt' | 'queue'>): void {
+  const { childId = '' } = process.spec
+  work.emit(uuid, { type: 'supervisor.removed', id: childId, child: process.uuid })
+  if (process.retiredAt !== null && process.queue.length > 0 && !hasHeir(work, uuid, childId)) work.effect({ type: 'crew.move', uuid, pid, from: process.uuid, to: null })
+  lookAfter(work, uuid)
+}
+
+function hasHeir(work: Work, crew: Uuid, id: string): boolean {
+  return (work.need(crew).crew?.members.find((one) => one.id === id)?.heir ?? null) !== null
+}
+
+/** Before a spawn. Errors: INVALID, CONFLICT for who was not asked for, or is there already. */
+export function checkMember(parent: Process | undefined, { member, childId }: Process['spec']): void {
+  const crew = parent && keepsChildren(parent) && isCrew(parent) ? parent : undefined
+  if (!crew && !member) return
+  if (!crew || member?.crew !== crew.uuid || member.id !== childId) throw new KernelError('INVALID', 'a crew starts its members itself')
+  const known = crew.crew?.members.find(({ id }) => id === member.id)
+  if (known?.state !== 'starting' || known.uuid !== null) throw new KernelError('CONFLICT', `${member.id} is not asked for, or is there already`)
+}
+
+/** What waited for a member was read: it goes to its successor, or back to who wrote it. What has gone over before is left out. */
+export function moved(work: Work, { uuid, from: source, to, messages }: InputOf<'crewMoved'>): void {
+  if (!work.last(source.uuid)) work.bring(source)
+  const { queue, progress } = work.need(source.uuid)
+  const receiver = to === null ? null : work.get(to)
+  if (to !== null && (!receiver || !isLiving(receiver))) return
+  for (const { id, from, text } of messages) {
+    if (!queue.some((waits) => waits.id === id)) continue
+    if (receiver && isQueueFull(work.need(receiver.uuid))) break
+    work.emit(source.uuid, { type: 'message.taken', id, turn: progress.turn })
+    if (receiver) enqueue(work, receiver.uuid, { id, from, text })
+    else giveBack(work, uuid, { from, who: source.spec.member?.id ?? source.uuid, id, text })
+  }
+  if (receiver) settle(work, receiver.uuid)
+}
+
+function giveBack(work: Work, crew: Uuid, { from, who, id, text }: { readonly from: Sender; readonly who: string; readonly id: string; readonly text: string }): void {
+  const words = `${who} was let go before it read this: ${text}`
+  const lead = from === 'coordinator' ? memberWithRole(work, crew) : from.startsWith('agent:') ? work.get(from.slice('agent:'.length)) : undefined
+  if (lead && isLiving(lead) && !isQueueFull(lead)) {
+    enqueue(work, lead.uuid, { id: `back-${who}-${id}`, from: 'system', text: words })
+    settle(work, lead.uuid)
+  } else if (from === 'user' && work.get(crew)) work.emit(crew, { type: 'crew.notified', text: words })
+}
+
+function memberWithRole(work: Work, crew: Uuid): Process | undefined {
+  const id = work.get(crew)?.crew?.members.findLast(({ role, state }) => role === 'coordinator' && state === 'on')?.id
+  return id === undefined ? undefined : memberOf(work, crew, id)
+}

@@ -1,0 +1,75 @@
+// What the facts of a member's process mean for its crew: a table from facts to what the crew is told (crewing.ts says it).
+// Owns when a crew hears of a member. Must never decide what follows. Test: test/tables/crewing.test.ts.
+import { spentSince } from './spent.ts'
+import type { SystemCommand } from '../crew/commands.ts'
+import type { MemberId } from '../crew/types.ts'
+import type { FactBody, FactType } from './facts.ts'
+import type { Process, Sender } from './types.ts'
+
+type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
+interface Change {
+  /** undefined: it is spawned */
+  readonly before: Process | undefined
+  readonly after: Process
+  readonly member: MemberId
+  /** the share of its context at which its crew wants to know of it */
+  readonly handOver: number | null
+}
+type Row<T extends FactType> = (change: Change, body: BodyOf<T>) => SystemCommand | null
+
+const ROWS: { readonly [T in FactType]?: Row<T> } = {
+  'process.spawned': (change) => on(change),
+  'process.resumed': (change) => on(change),
+  'process.incoming': ({ member }, { turn, from }) => begun(member, turn, [from]),
+  'message.taken': ({ before, member }, { id, turn }) => begun(member, turn, (before?.queue ?? []).filter((one) => one.id === id).map(({ from }) => from)),
+  'process.ready': ended,
+  'process.held': held,
+  'process.released': held,
+  'model.finished': filled,
+  'usage.reported': filled,
+  'call.finished': filled,
+  'context.window': filled,
+}
+
+/** What its crew is to hear of a fact; null: nothing. */
+export function newsOf(change: Omit<Change, 'member'>, body: FactBody): SystemCommand | null {
+  const { member } = change.after.spec
+  const row = ROWS[body.type] as Row<FactType> | undefined
+  return member && row ? row({ ...change, member: member.id }, body) : null
+}
+
+/** A turn that was on goes on in another incarnation. */
+function on({ after: { uuid, progress, queue }, member }: Change): SystemCommand {
+  return { type: 'member_on', member, uuid, turn: progress.turnOpen ? progress.turn : null, queued: queue.length }
+}
+
+function begun(member: MemberId, turn: number, from: readonly Sender[]): SystemCommand {
+  return { type: 'turn_begun', member, turn, from }
+}
+
+/** Ready in the middle of a turn is no end of it. */
+function ended({ after, member }: Change, { turn, outcome, result, error }: BodyOf<'process.ready'>): SystemCommand | null {
+  if (outcome === undefined) return null
+  const said = { ...(result === undefined ? {} : { text: result }), ...(error === undefined ? {} : { error }) }
+  return { type: 'turn_ended', member, turn, outcome, ...said, queued: after.queue.length, spent: spentSince(after.usage, after.progress.before) }
+}
+
+/** The daemon's own orderly stop is no pause. */
+function held({ before, after, member }: Change): SystemCommand | null {
+  const is = isPaused(after)
+  return is === (before !== undefined && isPaused(before)) ? null : { type: 'member_held', member, held: is }
+}
+
+function isPaused({ life }: Process): boolean {
+  return life.state === 'running' && life.holds.some(({ reason }) => reason !== 'daemon-shutdown')
+}
+
+function filled({ before, after, member, handOver }: Change): SystemCommand | null {
+  const share = shareOf(after)
+  if (handOver === null || share < handOver || (before !== undefined && shareOf(before) >= handOver)) return null
+  return { type: 'member_full', member, share }
+}
+
+function shareOf({ usage, context }: Process): number {
+  return usage.contextTokens / (context?.window ?? Infinity)
+}
