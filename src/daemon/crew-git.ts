@@ -4,7 +4,8 @@
 import { KernelError } from '../kernel/errors.ts'
 import { Git, GitError } from '../drivers/files/git.ts'
 import { crewHead, leaveBranch, mergeInto, together } from '../drivers/files/crew-merge.ts'
-import { bringTo, commitTask, handOver, headOf, keepFiles } from '../drivers/files/crew-tree.ts'
+import { bringTo, commitTask, dropView, handOver, keepFiles, viewOf } from '../drivers/files/crew-tree.ts'
+import { HANDED_OVER } from '../drivers/files/salvage.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { CrewBranch, MergeEnd } from '../drivers/files/crew-merge.ts'
 import type { CommitEnd, MemberTree, SalvageName } from '../drivers/files/crew-tree.ts'
@@ -13,7 +14,6 @@ import type { Process, Uuid } from '../kernel/types.ts'
 
 const BRANCHES = 'reeve/'
 const SALVAGED = 'refs/reeve/salvage/'
-const GIVEN = 'refs/reeve/handover/'
 
 export interface CrewGitParts {
   readonly container: Pick<Container, 'open' | 'plan'>
@@ -59,7 +59,7 @@ export class CrewGit {
       const one = taskOf(crew, task)
       const old = from && treeOf(from)
       if (old) {
-        const given = await handOver(git, { from: old, to: tree, ref: givenTo(member.uuid), salvage: salvageName(spec, member, task) })
+        const given = await handOver(git, { from: old, to: tree, ref: `${HANDED_OVER}${member.uuid}`, salvage: salvageName(spec, member, task) })
         return { base: one.base ?? head, salvaged: given.salvaged }
       }
       const base = await together(git, branch, head, leftBeside(crew, one))
@@ -68,11 +68,11 @@ export class CrewGit {
     })
   }
 
-  /** Where a reviewer finds what the member did. */
-  brief(member: Process): Promise<{ readonly dir: string | null; readonly branch: string | null; readonly head: string | null }> {
+  /** Where a reviewer finds what the member did; `head` is a commit that has also what is not committed, new files too. */
+  brief({ crew, member, task }: CrewWork): Promise<{ readonly dir: string | null; readonly branch: string | null; readonly head: string | null }> {
     return this.#with(async (git) => {
-      const tree = treeOf(member)
-      return tree ? { dir: tree.dir, branch: tree.branch, head: await headOf(git, tree) } : { dir: null, branch: null, head: null }
+      const [spec, tree] = [crew.spec.crew?.git, treeOf(member)]
+      return spec && tree ? { dir: tree.dir, branch: tree.branch, head: await viewOf(git, tree, viewRef(spec, task)) } : { dir: null, branch: null, head: null }
     })
   }
 
@@ -84,6 +84,7 @@ export class CrewGit {
       const one = taskOf(crew, task)
       const end = await commitTask(git, tree, { base, crew: spec.branch, own: force, message: `${one.title}\n\n${trailers(one)}` })
       if (end.type === 'committed') await leaveBranch(git, branchOf(crew, spec, tree), { commit: end.commit, left: taskBranch(spec, task) })
+      if (end.type === 'committed') await dropView(git, tree, viewRef(spec, task))
       return end
     })
   }
@@ -106,6 +107,7 @@ export class CrewGit {
       const [spec, tree] = [crew.spec.crew?.git, treeOf(member)]
       if (!spec || !tree) return null
       const head = await crewHead(git, branchOf(crew, spec, tree), lastMerged(crew, spec))
+      await dropView(git, tree, viewRef(spec, task))
       return bringTo(git, tree, head, salvageName(spec, member, task))
     })
   }
@@ -137,11 +139,6 @@ export class CrewGit {
   }
 }
 
-/** The ref that has what a successor was given. */
-export function givenTo(successor: Uuid): string {
-  return `${GIVEN}${successor}`
-}
-
 /** Below this name are the refs with what members of a crew left. */
 export function salvagesOf({ branch }: CrewGitSpec): string {
   return `${SALVAGED}${branch.slice(BRANCHES.length)}`
@@ -154,6 +151,11 @@ export function memberBranch({ branch }: CrewGitSpec, member: MemberId): string 
 
 export function taskBranch({ branch }: CrewGitSpec, task: TaskId): string {
   return `${branch}.${task}`
+}
+
+/** What was reviewed last; it goes with the commit. */
+function viewRef({ branch }: CrewGitSpec, task: TaskId): string {
+  return `refs/reeve/review/${branch.slice(BRANCHES.length)}/${task}`
 }
 
 /** Its worktree, once it was made. */

@@ -6,6 +6,7 @@ import { commandWith } from '../drivers/command/command.ts'
 import { supervisorDriver } from '../drivers/supervisor.ts'
 import { v7 as uuidv7 } from 'uuid'
 import { CrewGit } from './crew-git.ts'
+import { ComposeNodes } from './compose-nodes.ts'
 import { Deadlines } from './deadlines.ts'
 import { DiskFull } from './disk-full.ts'
 import { Feed } from './feed.ts'
@@ -16,6 +17,7 @@ import { Desk } from './mcp/desk.ts'
 import { Monitor } from './monitor.ts'
 import { Notifier } from './notify/notifier.ts'
 import { Pipeline } from './pipeline.ts'
+import { Retirements } from './retirements.ts'
 import { runProgram } from './run-program.ts'
 import { Sweeper } from './removals.ts'
 import { Sampler } from './sampler.ts'
@@ -51,7 +53,9 @@ export interface Engine {
   readonly diskFull: DiskFull
   readonly sweeper: Sweeper
   readonly worktrees: Worktrees
+  readonly composeNodes: ComposeNodes
   readonly crewGit: CrewGit
+  readonly retirements: Retirements
   /** What waits for its restart waits for the next daemon: nothing begins in one that drains. */
   holdRestarts(): void
   /** Takes nothing more, finishes what waits, and ends all that runs without a word to the kernel. */
@@ -69,9 +73,11 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const { forNative } = settings
   const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandWith({ prices: () => settings.now.prices }), supervisor: supervisorDriver, crew: supervisorDriver, compose: supervisorDriver }
   const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
+  const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })
   const crewGit = new CrewGit({ container, tmpDir, newUuid: uuidv7 })
+  const composeNodes = new ComposeNodes({ table, store, keys, worktrees, request: (body) => pipeline.request(body), log })
   const sampler = new Sampler({ clock, log, get: (uuid) => table.get(uuid), tell: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
-  const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, desk, worktrees, log })
+  const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, desk, worktrees, composeNodes, log })
   const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
   const monitor = new Monitor({ clock, submit, log, get: (uuid) => table.get(uuid), stopped: (process) => incarnations.stopped(process) })
   const notifier = new Notifier({
@@ -91,6 +97,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
       monitor.see(facts)
       feed.publish(facts)
       notifier.see(facts)
+      retirements.see(facts)
     },
     perform: (effect) => incarnations.perform(effect),
     keep: (input, error) => diskFull.keep(input, error),
@@ -98,7 +105,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   incarnations.connect(pipeline)
   const sweeper = new Sweeper(store, log)
   return {
-    table, feed, keys, gateways, desk, monitor, notifier, pipeline, diskFull, sweeper, worktrees, crewGit,
+    table, feed, keys, gateways, desk, monitor, notifier, pipeline, diskFull, sweeper, worktrees, composeNodes, crewGit, retirements,
     holdRestarts: () => {
       drains = true
     },
@@ -110,6 +117,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
       sampler.flush()
       await pipeline.close()
       await incarnations.shutdown()
+      await retirements.idle()
       await notifier.stop()
       await gateways.close()
       await desk.close()

@@ -10,6 +10,7 @@ import { Git, GitError } from '../drivers/files/git.ts'
 import { RunFiles, checkThere } from '../drivers/files/run-files.ts'
 import { copyRecord, draftOf } from '../drivers/files/records.ts'
 import { findBase, findRepository, removeWorktree } from '../drivers/files/worktree.ts'
+import { isRetired } from './retirements.ts'
 import type { RunFilesParts } from '../drivers/files/run-files.ts'
 import type { WorktreeEnd } from '../drivers/files/worktree.ts'
 import type { Container } from '../drivers/contain/contain.ts'
@@ -131,12 +132,18 @@ export class Worktrees {
   }
 
   /** Errors: `CONFLICT` while somebody works in the worktree of this process. */
-  checkIdle({ uuid, spec: { worktree } }: Process): void {
-    if (!worktree) return
+  checkIdle(process: Process): void {
+    const other = this.#worker(process)
+    if (other) throw new KernelError('CONFLICT', `process ${other.pid} still works in its worktree ${process.spec.worktree?.dir ?? ''}`, { uuid: other.uuid })
+  }
+
+  /** Another process that works in the worktree of this one. */
+  #worker({ uuid, spec: { worktree } }: Process): Process | undefined {
+    if (!worktree) return undefined
     for (const other of this.#parts.rows()) {
-      if (other.uuid === uuid || !isLiving(other) || !`${other.spec.cwd}${sep}`.startsWith(`${worktree.dir}${sep}`)) continue
-      throw new KernelError('CONFLICT', `process ${other.pid} still works in its worktree ${worktree.dir}`, { uuid: other.uuid })
+      if (other.uuid !== uuid && isLiving(other) && `${other.spec.cwd}${sep}`.startsWith(`${worktree.dir}${sep}`)) return other
     }
+    return undefined
   }
 
   /** Removes the worktree and the records of a process that was removed. Never rejects: what could not be judged stays, and is told. */
@@ -149,6 +156,14 @@ export class Worktrees {
     return end
   }
 
+  /** The worktree of one that has retired goes, as at its removal; its records stay for a fork. Never rejects. Nothing while somebody works in it. */
+  async retire(process: Process): Promise<void> {
+    const { uuid, spec: { worktree, env } } = process
+    if (!worktree || worktree.dir !== await this.#dirOf(uuid) || this.#worker(process)) return
+    const end = await this.#end({ dir: worktree.dir, uuid, branch: worktree.branch, repository: worktree.repository, env })
+    if (end && Object.keys(end).length > 1) this.#parts.log(`of ${process.spec.name ?? uuid}, which retired: ${told(end)}`, null)
+  }
+
   /** What an earlier daemon did not come to remove: those that are there now, one after another. Resolves when they are known. */
   async sweep(): Promise<{ readonly done: Promise<void> }> {
     const [worktrees, records] = await Promise.all([namesIn(this.#worktrees), namesIn(this.#records)])
@@ -158,7 +173,9 @@ export class Worktrees {
   async #sweep(worktrees: readonly string[], records: readonly string[]): Promise<void> {
     const { store, log } = this.#parts
     for (const uuid of worktrees) {
-      if (await store.process(uuid)) continue
+      const process = await store.process(uuid)
+      if (process && isRetired(process)) await this.retire(process)
+      if (process) continue
       const end = await this.#end({ dir: join(this.#worktrees, uuid), uuid, branch: null, env: environment() })
       if (end) log(`of a process that is gone: ${told(end)}`, null)
     }

@@ -75,9 +75,19 @@ export async function handOver(git: Git, { from, to, ref, salvage }: { readonly 
   return { head, salvaged }
 }
 
-/** What is checked out there. */
-export async function headOf(git: Git, { dir, env }: MemberTree): Promise<string> {
-  return git.line(['rev-parse', '--verify', 'HEAD'], { cwd: dir, env: userEnv(env) })
+/** A commit with all that is in it, under a ref; what is checked out if that is all. The worktree stays as it is. */
+export async function viewOf(git: Git, tree: MemberTree, ref: string): Promise<string> {
+  const { here } = await open(git, tree)
+  await lookAtAll(git, here)
+  const repositories = await untrackedRepositories(git, here)
+  const dirty = (await dirtyNames(git, here, repositories)).length > 0
+  const commit = dirty ? await commitAll(git, here, { message: 'reeve: what is to be reviewed', repositories }) : await git.line(['rev-parse', 'HEAD'], here)
+  await git.run(['update-ref', ref, commit], here)
+  return commit
+}
+
+export async function dropView(git: Git, { dir, env }: MemberTree, ref: string): Promise<void> {
+  await git.maybe(['update-ref', '-d', ref], { cwd: dir, env: userEnv(env) })
 }
 
 /** What is in no commit, and commits that nothing else names, on a ref; the worktree stays as it is. Null: nothing is, or there is no worktree. */

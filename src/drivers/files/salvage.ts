@@ -5,6 +5,9 @@ import { access, copyFile, lstat, rm } from 'node:fs/promises'
 import { GitError, joined, names } from './git.ts'
 import type { Git, GitCall } from './git.ts'
 
+/** Below it is what successors were given. */
+export const HANDED_OVER = 'refs/reeve/handover/'
+
 const SLASH = 0x2f
 /** So many salvages of one name are told apart. */
 const MAX_NUMBER = 10_000
@@ -14,11 +17,11 @@ export interface Salvaged {
   readonly commit: string
 }
 
-/** Under one ref, which moves on. Null if there is nothing, or all of it is in the ref `given`. */
-export async function salvage(git: Git, here: GitCall, ref: string, given?: string): Promise<string | null> {
+/** Under one ref, which moves on. Null if there is nothing, or a successor was given all of it. */
+export async function salvage(git: Git, here: GitCall, ref: string): Promise<string | null> {
   await lookAtAll(git, here)
   const commit = (await isDirty(git, here)) ? await commitAll(git, here) : await git.line(['rev-list', '-n', '1', 'HEAD', '--not', '--branches', '--tags', '--remotes'], here)
-  if (commit === '' || (given !== undefined && (await isSame(git, here, commit, given)))) return null
+  if (commit === '' || (await isGiven(git, here, commit))) return null
   await nameIt(git, here, ref, commit)
   return ref
 }
@@ -45,10 +48,12 @@ export async function salvageNext(git: Git, here: GitCall, { name, branch, messa
   return { ref: found.ref, commit: found.commit }
 }
 
-/** The same files on top of the same commit. */
-async function isSame(git: Git, here: GitCall, commit: string, given: string): Promise<boolean> {
-  const [one, other] = await Promise.all([commit, given].map((name) => git.maybe(['rev-parse', '-q', `${name}^{tree}`, `${name}^1`], here)))
-  return one !== null && one === other
+/** A successor has the same files on top of the same commit. */
+async function isGiven(git: Git, here: GitCall, commit: string): Promise<boolean> {
+  const given = await git.line(['for-each-ref', '--format=%(tree) %(parent)', HANDED_OVER], here)
+  if (given === '') return false
+  const [tree, head] = await Promise.all([`${commit}^{tree}`, `${commit}^1`].map((name) => git.maybe(['rev-parse', '--verify', '-q', name], here)))
+  return given.split('\n').some((line) => line.split(' ', 2).join(' ') === `${tree} ${head}`)
 }
 
 /** The newest commit of what is checked out and of a branch that is about to be moved that no other one has; '' if there is none. */

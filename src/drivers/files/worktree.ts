@@ -92,8 +92,6 @@ export interface OldWorktree {
   readonly branch: string | null
   /** the repository whose worktree it was, where that is known */
   readonly repository?: string
-  /** a ref with what was handed over to a successor: that is not salvaged once more */
-  readonly given?: string
   readonly env: Env
 }
 
@@ -108,7 +106,7 @@ export async function removeWorktree(git: Git, old: OldWorktree): Promise<Worktr
   const [inner] = await innerRepositories(git, here)
   if (inner !== undefined) return { dir, kept: `there is another repository in it, ${inner.toString()}` }
   const own = branch ?? (await git.maybe(['symbolic-ref', '-q', '--short', 'HEAD'], here))
-  const salvaged = await salvage(git, here, `refs/reeve/salvage/${uuid}`, old.given)
+  const salvaged = await salvage(git, here, `refs/reeve/salvage/${uuid}`)
   const there = { cwd: repository, env: here.env }
   await git.run([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
   const kept = own !== null && own.startsWith('reeve/') && !(await dropBranch(git, there, own)) ? own : null
