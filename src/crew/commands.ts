@@ -27,6 +27,8 @@ export type LeadCommand =
   | { readonly type: 'spawn_worker'; readonly role: WorkerRole }
   | { readonly type: 'assign_task'; readonly task: TaskId; readonly member: MemberId }
   | { readonly type: 'assign_review'; readonly task: TaskId; readonly member: MemberId }
+  /** a person is asked, because no member can review it */
+  | { readonly type: 'ask_review'; readonly task: TaskId }
   | { readonly type: 'approve_commit'; readonly task: TaskId }
   | { readonly type: 'send_message'; readonly to: MemberId | 'all'; readonly text: string; readonly task?: TaskId }
   | { readonly type: 'replace_worker'; readonly member: MemberId; readonly summary: string }
@@ -50,6 +52,8 @@ export type WorkerCommand =
 export type SystemCommand =
   /** the crew's process runs, for the first time or again: open jobs are asked again */
   | { readonly type: 'begin' }
+  /** the crew goes on after a pause: what was not decided meanwhile is */
+  | { readonly type: 'woken' }
   /** a member's process runs, for the first time or again; `turn`: the one that goes on; `queued`: messages that wait for it */
   | { readonly type: 'member_on'; readonly member: MemberId; readonly uuid: Uuid; readonly turn: number | null; readonly queued?: number }
   /** it is paused, or not any more */
@@ -64,6 +68,16 @@ export type SystemCommand =
   /** a person answered what was asked; `id`: which ask */
   | { readonly type: 'answered'; readonly task: TaskId; readonly id?: string; readonly option: string | null; readonly text: string | null }
 
+/** What a decision is made with. `seq`: the last fact on the crew's journal; the facts of the decision follow it without a gap. */
+export interface Ctx {
+  readonly by: By
+  /** wall time in ms */
+  readonly at: number
+  readonly seq: number
+  /** the crew's process is suspended: nothing new is begun by itself */
+  readonly paused?: boolean
+}
+
 export type Command = LeadCommand | WorkerCommand | SystemCommand
 
 /** Who says it. `turn` and `call`: of a member's tool call; a call with the same id is answered the same, and changes nothing. */
@@ -77,11 +91,11 @@ type Speaker = 'lead' | 'worker' | 'system'
 
 /** Who may say what: people and coordinators lead, workers report, the kernel tells. */
 export const MAY: { readonly [C in Command['type']]: Speaker } = {
-  add_task: 'lead', add_tasks: 'lead', spawn_worker: 'lead', assign_task: 'lead', assign_review: 'lead', approve_commit: 'lead', send_message: 'lead',
+  add_task: 'lead', add_tasks: 'lead', spawn_worker: 'lead', assign_task: 'lead', assign_review: 'lead', ask_review: 'lead', approve_commit: 'lead', send_message: 'lead',
   replace_worker: 'lead', retire_worker: 'lead', stop_worker: 'lead', cancel_task: 'lead', mark_task_done: 'lead', mark_task_failed: 'lead',
   notify_user: 'lead', complete_crew: 'lead',
   post_message: 'worker', report_implementation_complete: 'worker', report_review_verdict: 'worker', signal_ready: 'worker',
-  begin: 'system', member_on: 'system', member_held: 'system', turn_begun: 'system', turn_ended: 'system', member_gone: 'system', member_full: 'system',
+  begin: 'system', woken: 'system', member_on: 'system', member_held: 'system', turn_begun: 'system', turn_ended: 'system', member_gone: 'system', member_full: 'system',
   job_done: 'system', answered: 'system',
 }
 

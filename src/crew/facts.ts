@@ -23,7 +23,7 @@ export type CrewFact =
   | { readonly type: 'crew.full'; readonly member: MemberId; readonly share: number }
   /** a turn began; `resets`: a person or coordinator spoke */
   | { readonly type: 'crew.turn.begun'; readonly member: MemberId; readonly turn: number; readonly resets: boolean }
-  | { readonly type: 'crew.turn'; readonly member: MemberId; readonly turn: number; readonly outcome: 'ok' | 'error' | 'interrupted'; readonly end: TurnEnd; readonly task?: TaskId; readonly spent?: Spent; readonly error?: string }
+  | { readonly type: 'crew.turn'; readonly member: MemberId; readonly turn: number; readonly outcome: 'ok' | 'error' | 'interrupted'; readonly end: TurnEnd; readonly queued: number; readonly task?: TaskId; readonly spent?: Spent; readonly error?: string }
   /** a member called one of its tools, and was answered `note` */
   | { readonly type: 'crew.heard'; readonly member: MemberId; readonly call: string | null; readonly tool: string; readonly note: string }
   | { readonly type: 'crew.job'; readonly job: Job }

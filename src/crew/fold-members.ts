@@ -6,24 +6,25 @@ import type { PhaseEvent } from './phases.ts'
 import type { Crew, Member, MemberId, Role, Task, TaskId, Turn } from './types.ts'
 
 type FactOf<T extends CrewFact['type']> = Extract<CrewFact, { type: T }>
-type MemberFact = 'crew.joined' | 'crew.leaving' | 'crew.left' | 'crew.held' | 'crew.full' | 'crew.turn.begun' | 'crew.turn' | 'crew.heard' | 'crew.job'
+type MemberFact = 'crew.sent' | 'crew.joined' | 'crew.leaving' | 'crew.left' | 'crew.held' | 'crew.full' | 'crew.turn.begun' | 'crew.turn' | 'crew.heard' | 'crew.job'
 type AnyMemberFact = FactOf<MemberFact | 'crew.member' | 'crew.replaced'>
 
 /** calls of one member whose answers are remembered */
 const MAX_HEARD = 8
-const NO_TURN: Turn = { open: null, phase: 'idle', answered: false, reminders: 0 }
+const NO_TURN: Turn = { open: null, phase: 'idle', task: null, answered: false, reminders: 0 }
 
 /** What a worker must have called in a turn, one of them. */
 const CLOSING: ReadonlySet<string> = new Set(['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready'])
 
 const ROWS: { readonly [T in MemberFact]: (member: Member, fact: FactOf<T>) => Member } = {
-  'crew.joined': (member, { uuid }) => ({ ...member, uuid, state: 'on', leave: null }),
+  'crew.joined': (member, { uuid }) => ({ ...member, uuid, state: 'on', leave: null, summary: null }),
+  'crew.sent': (member) => ({ ...member, told: true }),
   'crew.leaving': (member, { how, reason }) => ({ ...member, state: 'leaving', leave: { how, reason } }),
-  'crew.left': (member, { how, reason }) => ({ ...letGo(member), state: 'gone', leave: { how, reason }, turn: NO_TURN, held: false, cleanup: null, fresh: false }),
+  'crew.left': (member, { how, reason }) => ({ ...letGo(member), state: 'gone', leave: { how, reason }, turn: NO_TURN, told: false, held: false, cleanup: null, fresh: false }),
   'crew.held': (member, { held }) => ({ ...member, held }),
   'crew.full': (member) => ({ ...member, full: true }),
-  'crew.turn.begun': (member, { turn, resets }) => ({ ...member, turn: { open: turn, phase: member.phase, answered: false, reminders: resets ? 0 : member.turn.reminders } }),
-  'crew.turn': (member, { end }) => ({ ...member, fresh: false, turn: { ...member.turn, open: null, reminders: member.turn.reminders + (end === 'reminded' ? 1 : 0) } }),
+  'crew.turn.begun': (member, { turn, resets }) => ({ ...member, told: false, turn: { open: turn, phase: member.phase, task: member.task, answered: false, reminders: resets ? 0 : member.turn.reminders } }),
+  'crew.turn': (member, { end, queued }) => ({ ...member, fresh: false, told: queued > 0, turn: { ...member.turn, open: null, reminders: member.turn.reminders + (end === 'reminded' ? 1 : 0) } }),
   'crew.heard': heard,
   // Both leave clean files behind.
   'crew.job': (member, { job }) => (job.type === 'reset' || job.type === 'prepare' ? { ...member, cleanup: null } : member),
@@ -31,9 +32,14 @@ const ROWS: { readonly [T in MemberFact]: (member: Member, fact: FactOf<T>) => M
 
 export function foldMember(crew: Crew, fact: AnyMemberFact): Crew {
   if (fact.type === 'crew.member') return added(crew, fact)
-  if (fact.type === 'crew.replaced') return inherited(crew, fact.member, fact.heir)
+  if (fact.type === 'crew.replaced') return inherited(crew, fact)
   const row = ROWS[fact.type] as (member: Member, fact: AnyMemberFact) => Member
-  return withMember(crew, fact.type === 'crew.job' ? fact.job.member : fact.member, (member) => row(member, fact))
+  return withMember(crew, whose(fact), (member) => row(member, fact))
+}
+
+function whose(fact: FactOf<MemberFact>): MemberId {
+  if (fact.type === 'crew.job') return fact.job.member
+  return fact.type === 'crew.sent' ? fact.to : fact.member
 }
 
 function added(crew: Crew, { member: id, role }: FactOf<'crew.member'>): Crew {
@@ -42,7 +48,7 @@ function added(crew: Crew, { member: id, role }: FactOf<'crew.member'>): Crew {
 }
 
 function newMember(id: MemberId, role: Role): Member {
-  return { id, role, uuid: null, state: 'starting', leave: null, phase: 'idle', task: null, turn: NO_TURN, fresh: true, held: false, heir: null, heirOf: null, full: false, cleanup: null, heard: [] }
+  return { id, role, uuid: null, state: 'starting', leave: null, phase: 'idle', task: null, turn: NO_TURN, fresh: true, held: false, heir: null, heirOf: null, summary: null, told: false, full: false, cleanup: null, heard: [] }
 }
 
 function heard(member: Member, { call, tool, note }: FactOf<'crew.heard'>): Member {
@@ -52,11 +58,11 @@ function heard(member: Member, { call, tool, note }: FactOf<'crew.heard'>): Memb
 }
 
 /** The successor has the task and the phase at once, and the files as soon as both are there. */
-function inherited(crew: Crew, id: MemberId, heir: MemberId): Crew {
+function inherited(crew: Crew, { member: id, heir, summary }: FactOf<'crew.replaced'>): Crew {
   const old = crew.members.find((one) => one.id === id)
   if (!old) return crew
   const gave = withMember(crew, id, (member) => ({ ...member, heir, phase: 'idle', task: null, cleanup: null }))
-  const took = withMember(gave, heir, (member) => ({ ...member, heirOf: id, phase: old.phase, task: old.task }))
+  const took = withMember(gave, heir, (member) => ({ ...member, heirOf: id, phase: old.phase, task: old.task, summary: old.task === null ? summary : null }))
   return old.task === null ? took : withTask(took, old.task, (task) => takeOver(task, id, heir))
 }
 

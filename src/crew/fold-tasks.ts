@@ -102,7 +102,7 @@ function gives(crew: Crew, body: TaskFact): Crew {
 function moved(crew: Crew, before: Task, body: TaskFact, move: Move): Crew {
   const after = crew.tasks.find(({ id }) => id === before.id) ?? before
   const implementer = after.implementer ?? before.implementer
-  const cleaned = ABANDONS.has(body.type) && before.prepared && before.state !== 'committing' ? leaveFiles(crew, implementer, before.id) : crew
+  const cleaned = ABANDONS.has(body.type) && before.base !== null && before.state !== 'committing' ? leaveFiles(crew, implementer, before.id) : crew
   const first = move.implementer ? movePhase(cleaned, implementer, before.id, move.implementer) : cleaned
   return move.reviewer ? movePhase(first, after.reviewer ?? before.reviewer, before.id, move.reviewer) : first
 }

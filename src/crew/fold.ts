@@ -28,7 +28,7 @@ const ROWS: { readonly [T in CrewWide]: (crew: Crew, fact: FactOf<T>) => Crew } 
   'crew.heard': foldMember,
   'crew.job': (crew, { job }) => ({ ...foldMember(crew, { type: 'crew.job', job }), jobs: [...crew.jobs, job], nextJob: Math.max(crew.nextJob, job.job + 1) }),
   'crew.job.done': answeredJob,
-  'crew.sent': (crew, { message }) => ({ ...crew, messages: message }),
+  'crew.sent': (crew, fact) => ({ ...foldMember(crew, fact), messages: fact.message }),
   'crew.notified': (crew) => crew,
   'crew.stalled': (crew) => ({ ...crew, stalls: crew.stalls + 1 }),
   'crew.ending': (crew, { outcome, summary }) => ({ ...crew, ending: { outcome, summary, ended: false } }),

@@ -169,6 +169,10 @@ export interface Member {
   /** its successor, which has its work; it goes when that is there */
   readonly heir: MemberId | null
   readonly heirOf: MemberId | null
+  /** what its predecessor wrote for it, until it is there; of a worker with a task it stands in a fact */
+  readonly summary: string | null
+  /** a message was put into its queue since its last turn began */
+  readonly told: boolean
   /** its context is nearly full: it was asked for a summary */
   readonly full: boolean
   /** its files are to be reset when its turn has ended: the task that was cancelled */
@@ -180,8 +184,9 @@ export interface Member {
 export interface Turn {
   /** the turn that is on */
   readonly open: number | null
-  /** its phase when the turn began */
+  /** its phase and task when the turn began */
   readonly phase: Phase
+  readonly task: TaskId | null
   /** one of the four closing tools was called in it */
   readonly answered: boolean
   /** reminders since the last message of a person or coordinator */

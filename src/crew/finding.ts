@@ -1,0 +1,79 @@
+// Questions about a crew that several decisions ask: who is there, who may do what, what is ready. Owns no state.
+// Must never change anything. Test: test/tables/crew-engine.test.ts.
+import { isClosed } from './tasks.ts'
+import type { Crew, CrewSpec, Member, MemberId, Task, TaskState, WorkerRole } from './types.ts'
+
+export const ROLE_WORDS: readonly WorkerRole[] = ['generic', 'implementer', 'reviewer', 'researcher']
+
+/** What an implementer holds. */
+const HOLDING: ReadonlySet<TaskState> = new Set(['implementing', 'awaiting_review', 'in_review', 'addressing_feedback', 'approved', 'waiting'])
+
+export function isWorker({ role }: Member): boolean {
+  return role !== 'coordinator'
+}
+
+/** It lives, or is about to, and nobody takes its place. */
+export function isLiving({ state, heir }: Member): boolean {
+  return (state === 'starting' || state === 'on') && heir === null
+}
+
+/** Nothing is open for it, and nothing is to be tidied up first. */
+export function isFree(crew: Crew, member: Member): boolean {
+  return member.state === 'on' && isLiving(member) && member.phase === 'idle' && !member.held && !member.full && !hasJobs(crew, member.id) && (member.cleanup === null)
+}
+
+export function hasJobs(crew: Crew, id: MemberId): boolean {
+  return crew.jobs.some((job) => job.member === id)
+}
+
+/** Whether a role does that kind of task: reviewers none, researchers those that are marked for them. */
+export function canWork(role: WorkerRole | 'coordinator', task: Pick<Task, 'role'>): boolean {
+  if (task.role === 'researcher') return role === 'researcher' || role === 'generic'
+  return role === 'implementer' || role === 'generic'
+}
+
+export function canReview(role: WorkerRole | 'coordinator'): boolean {
+  return role === 'reviewer' || role === 'generic' || role === 'implementer'
+}
+
+/** The coordinator that is there: of two, the one that takes over. Undefined: a program coordinates, or none is there. */
+export function coordinatorOf(crew: Crew): Member | undefined {
+  return crew.members.findLast((one) => one.role === 'coordinator' && one.state === 'on')
+}
+
+export function workersOf(crew: Crew): readonly Member[] {
+  return crew.members.filter((one) => isWorker(one) && isLiving(one))
+}
+
+/** All that it needs is done. */
+export function isReady(crew: Crew, task: Task): boolean {
+  return task.state === 'queued' && task.needs.every((need) => crew.tasks.find(({ id }) => id === need)?.state === 'done')
+}
+
+export function openTasks(crew: Crew): readonly Task[] {
+  return crew.tasks.filter((task) => !isClosed(task))
+}
+
+/** Its implementer, if that still has it. */
+export function holderOf(crew: Crew, task: Task): Member | undefined {
+  return crew.members.find((one) => one.id === task.implementer && one.task === task.id)
+}
+
+/** Somebody holds it as its implementer, before the commit. */
+export function isHeldByImplementer(task: Task): boolean {
+  return task.implementer !== null && HOLDING.has(task.state)
+}
+
+/** What it is about in a hurry: `task-3 "Title"`. */
+export function named({ id, title }: Pick<Task, 'id' | 'title'>): string {
+  return `${id} "${title}"`
+}
+
+/** A person stands in for a program that has no opinion. */
+export function asksPerson({ gate, coordinator }: CrewSpec): boolean {
+  return gate === 'human' || (gate === 'coordinator' && coordinator === 'engine')
+}
+
+export function commits(spec: CrewSpec, task: Task): boolean {
+  return spec.git !== null && task.role !== 'researcher'
+}

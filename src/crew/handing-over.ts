@@ -1,0 +1,31 @@
+// The hand-over of a member whose context is nearly full: it is asked for a summary, and its successor goes on with that.
+// Owns when that is; where an agent coordinates, that decides about workers. Test: test/tables/crew-turns.test.ts.
+import { tell } from './effects.ts'
+import { coordinatorOf, isLiving } from './finding.ts'
+import { replace } from './leading.ts'
+import type { Command } from './commands.ts'
+import type { CrewWork } from './crew-work.ts'
+import type { Member } from './types.ts'
+
+export function memberFull(work: CrewWork, { member: id, share }: Extract<Command, { type: 'member_full' }>): string {
+  const member = work.member(id)
+  if (!member || member.full || member.state !== 'on' || !isLiving(member) || work.spec.handOver === null || work.crew.ending) return 'noted'
+  work.emit({ type: 'crew.full', member: id, share })
+  const used = `${Math.round(share * 100)} % of ${id}'s context is used`
+  if (member.role === 'coordinator') {
+    work.send(id, { from: 'system', text: `${used}. Call replace_worker with your own id "${id}" and a summary: what was decided, what is next. Your successor sees the tasks, and knows nothing else.` })
+  } else if (coordinatorOf(work.crew)) {
+    tell(work, `${used}. Ask it for a summary, and call replace_worker with it.`, null)
+  } else if (member.phase !== 'idle') {
+    work.send(id, { from: 'system', text: `${used}. If you are not done in this turn, call post_message to "coordinator" with a summary for your successor: what is done, what is left, what you learned. It takes over your files as they are.` })
+  }
+  return used
+}
+
+/** With what it said last, once it was asked; nobody is replaced in the middle of a commit. */
+export function handOverFull(work: CrewWork, member: Member, text: string): boolean {
+  const byItself = member.role === 'coordinator' || (work.spec.coordinator === 'engine' && member.phase !== 'idle' && member.phase !== 'committing')
+  if (!member.full || member.told || !byItself || !isLiving(member) || work.crew.ending) return false
+  replace(work, member, text === '' ? 'it left no summary' : text)
+  return true
+}

@@ -1,0 +1,92 @@
+// Members that come and go: joined, paused, lost. Owns what becomes of what a lost one held, and who coordinates after a coordinator.
+// Must never bring back who was killed by a person: that is the person's to do. Test: test/tables/crew-decide.test.ts.
+import { giveBack, tell } from './effects.ts'
+import { isWorker } from './finding.ts'
+import { dismiss, newMember } from './leading.ts'
+import { briefing } from './texts.ts'
+import { endTurn } from './turns.ts'
+import type { Command } from './commands.ts'
+import type { CrewWork } from './crew-work.ts'
+import type { Leave, Member, MemberId } from './types.ts'
+import type { Cause, Uuid } from '../kernel/types.ts'
+
+type CommandOf<T extends Command['type']> = Extract<Command, { type: T }>
+
+/** coordinators that one crew may use up */
+const MAX_COORDINATORS = 5
+
+export function memberOn(work: CrewWork, { member: id, uuid, turn, queued = 0 }: CommandOf<'member_on'>): string {
+  const member = work.member(id)
+  if (!member || (member.state === 'gone' && mayNotReturn(member))) return 'noted'
+  closeSpawn(work, id, uuid)
+  if (member.state === 'starting' || member.state === 'gone') join(work, member, uuid)
+  else if (member.state === 'on' && member.turn.open !== null && member.turn.open !== turn) endTurn(work, member, { turn: member.turn.open, outcome: 'interrupted', queued })
+  return 'noted'
+}
+
+/** Those that were let go, or have a successor, get no new work. */
+function mayNotReturn({ leave, heir }: Member): boolean {
+  return heir !== null || leave?.how === 'retired' || leave?.how === 'replaced'
+}
+
+function closeSpawn(work: CrewWork, id: MemberId, uuid: Uuid): void {
+  const spawn = work.crew.jobs.find((job) => job.type === 'spawn' && job.member === id)
+  if (spawn) work.emit({ type: 'crew.job.done', job: spawn.job, result: { type: 'spawned', uuid } })
+}
+
+export function join(work: CrewWork, member: Member, uuid: Uuid): void {
+  const { id, summary, heirOf } = member
+  work.emit({ type: 'crew.joined', member: id, uuid })
+  if (heirOf !== null) work.act({ type: 'move', from: heirOf, to: id })
+  if (work.crew.ending) return dismiss(work, id, 'retired', 'the crew is ending')
+  const took = summary === null ? '' : `You take over from ${heirOf}. It wrote: ${summary}\n\n`
+  if (!isWorker(member)) work.send(id, { from: 'system', text: `${took}${briefing(work.crew)}` })
+  else if (took !== '') work.send(id, { from: 'system', text: `${took}Call signal_ready, and wait for work.` })
+}
+
+export function memberHeld(work: CrewWork, { member: id, held }: CommandOf<'member_held'>): string {
+  const member = work.member(id)
+  if (member && member.state !== 'gone' && member.held !== held) work.emit({ type: 'crew.held', member: id, held })
+  return 'noted'
+}
+
+export function memberGone(work: CrewWork, { member: id, cause, reason }: CommandOf<'member_gone'>): string {
+  const member = work.member(id)
+  if (!member || member.state === 'gone') return 'noted'
+  lose(work, member, cause, reason)
+  return 'noted'
+}
+
+/** It is gone, and does not come back by itself. */
+export function lose(work: CrewWork, member: Member, cause: Cause, reason: string): void {
+  const { id, state, phase, task } = member
+  const how = howGone(work, member)
+  const spawn = work.crew.jobs.find((job) => job.type === 'spawn' && job.member === id)
+  if (spawn) work.emit({ type: 'crew.job.done', job: spawn.job, result: { type: 'error', error: reason } })
+  if (how === 'lost') giveBack(work, member, 'lose', `${id} was lost: ${reason}`)
+  work.emit({ type: 'crew.left', member: id, how, reason })
+  if (phase === 'committing') commitForIt(work, id, task)
+  if (how !== 'lost') return
+  work.act({ type: 'warn', text: `${id} was lost${state === 'starting' ? ' before it began' : ''}: ${reason}` })
+  if (isWorker(member)) tell(work, `${id} was lost: ${reason}`, null)
+  else succeed(work, member, cause)
+}
+
+function howGone({ crew }: CrewWork, { state, leave, heir }: Member): Leave {
+  if (state === 'leaving' && leave) return leave.how
+  if (heir !== null) return 'replaced'
+  return crew.ending?.ended ? 'retired' : 'lost'
+}
+
+/** It may have committed before it was lost, and what it had was approved: the branch is looked at, and what is there is committed. */
+function commitForIt(work: CrewWork, member: MemberId, id: string | null): void {
+  const task = work.task(id)
+  if (!task || task.state !== 'committing' || work.crew.jobs.some((job) => job.type === 'commit' && job.task === id)) return
+  work.job({ type: 'commit', member, task: task.id, base: task.base, force: true })
+}
+
+function succeed(work: CrewWork, member: Member, cause: Cause): void {
+  if (work.crew.ending) return
+  if (cause !== 'person' && work.crew.nextCoordinator <= MAX_COORDINATORS) newMember(work, 'coordinator')
+  else work.act({ type: 'notify', text: `${member.id} is gone, and nobody coordinates the crew: resume it, or stop the crew.` })
+}

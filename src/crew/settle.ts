@@ -1,0 +1,168 @@
+// What follows of the state by itself, whoever coordinates: tasks whose needs failed, conflicts that are resolved, gates, the commit
+// lock, files to prepare, successors that are there, the end. Owns the rules in their order; each does one thing or nothing, and
+// they are asked until none has anything to do. Test: test/tables/crew-settle.test.ts.
+import { KernelError } from '../kernel/errors.ts'
+import { ask, mayAsk } from './asking.ts'
+import { close, fail, tell } from './effects.ts'
+import { asksPerson, commits, hasJobs, holderOf, isReady, named, openTasks } from './finding.ts'
+import { dismiss } from './leading.ts'
+import { commitRequest } from './texts.ts'
+import { isClosed, isLanding } from './tasks.ts'
+import { unstall } from './turns.ts'
+import type { CrewWork } from './crew-work.ts'
+import type { Crew, Member, MemberId, Task, TaskState } from './types.ts'
+
+/** Does one thing, and says that it did. */
+type Rule = (work: CrewWork) => boolean
+
+const RULES: readonly Rule[] = [needless, resolved, humanTasks, gates, commitNext, uncommittable, prepareNext, briefNext, tidyUp, successors, endOfCrew]
+const MAX_ROUNDS = 100_000
+
+export function settle(work: CrewWork): void {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    if (RULES.some((rule) => rule(work))) continue
+    return unstall(work)
+  }
+  throw new KernelError('INTERNAL', 'a crew does not settle')
+}
+
+/** What needs a task that came to nothing comes to nothing. */
+function needless(work: CrewWork): boolean {
+  const { tasks } = work.crew
+  for (const task of tasks) {
+    const need = task.state === 'queued' ? tasks.find(({ id, state }) => task.needs.includes(id) && (state === 'failed' || state === 'cancelled')) : undefined
+    if (!need) continue
+    fail(work, task, `needs ${need.id}, which ${need.state === 'failed' ? 'failed' : 'was cancelled'}`)
+    return true
+  }
+  return false
+}
+
+/** The conflict of a task is resolved, or will not be. */
+function resolved(work: CrewWork): boolean {
+  const { tasks } = work.crew
+  for (const task of tasks) {
+    const conflict = task.state === 'merging' ? tasks.find(({ id }) => id === task.conflict) : undefined
+    if (!conflict || !isClosed(conflict)) continue
+    if (conflict.state !== 'done') fail(work, task, `${task.commit} could not be merged: ${conflict.id} ${conflict.state === 'failed' ? 'failed' : 'was cancelled'}; it is on the branch of ${task.implementer}`)
+    else {
+      if (conflict.merged !== null) work.emit({ type: 'task.merged', task: task.id, merged: conflict.merged })
+      work.emit({ type: 'task.done', task: task.id, reason: null })
+      tell(work, `${named(task)} is done: ${conflict.id} resolved its conflict`, task)
+    }
+    return true
+  }
+  return false
+}
+
+function humanTasks(work: CrewWork): boolean {
+  const task = mayAsk(work.crew) ? work.crew.tasks.find((one) => one.kind === 'human' && isReady(work.crew, one)) : undefined
+  if (task) ask(work, task, 'human')
+  return task !== undefined
+}
+
+/** Good, and not yet cleared: by itself, or by a person. A coordinator has been told. */
+function gates(work: CrewWork): boolean {
+  const { crew, spec } = work
+  const task = crew.tasks.find((one) => !one.cleared && (one.state === 'approved' || (one.state === 'awaiting_review' && !one.reviews)) && (spec.gate === 'auto' || !commits(spec, one) || (asksPerson(spec) && mayAsk(crew))))
+  if (!task) return false
+  if (spec.gate === 'auto' || !commits(spec, task)) work.emit({ type: 'task.approved', task: task.id, by: null })
+  else ask(work, task, 'gate')
+  return true
+}
+
+/** One at a time; whose worker is gone is committed from its files. */
+function commitNext(work: CrewWork): boolean {
+  const { crew, spec } = work
+  if (crew.tasks.some(({ state }) => state === 'committing')) return false
+  const task = crew.tasks.find((one) => one.state === 'approved' && one.cleared && commits(spec, one) && mayCommit(crew, one))
+  if (!task || task.implementer === null) return false
+  const holder = holderOf(crew, task)
+  work.emit({ type: 'task.committing', task: task.id })
+  if (holder) {
+    work.act({ type: 'mask', member: holder.id, on: true })
+    work.send(holder.id, { from: 'coordinator', task: task.id, text: commitRequest(task) })
+  } else {
+    work.job({ type: 'commit', member: task.implementer, task: task.id, base: task.base, force: true })
+  }
+  return true
+}
+
+function mayCommit(crew: Crew, task: Task): boolean {
+  const holder = holderOf(crew, task)
+  return !holder || (holder.state === 'on' && holder.heir === null && !holder.held && task.prepared)
+}
+
+/** Good, and nothing of it is to be committed. */
+function uncommittable(work: CrewWork): boolean {
+  const task = work.crew.tasks.find((one) => one.state === 'approved' && one.cleared && !commits(work.spec, one))
+  if (task) close(work, task, { type: 'task.done', task: task.id, reason: null }, `${named(task)} is done`)
+  return task !== undefined
+}
+
+const PREPARED: ReadonlySet<TaskState> = new Set(['implementing', 'awaiting_review', 'in_review', 'addressing_feedback', 'approved', 'waiting'])
+
+/** Not while it is in the middle of a turn, nor before its predecessor is gone: nobody's files change under its hands. */
+function prepareNext(work: CrewWork): boolean {
+  const { crew } = work
+  for (const task of crew.tasks) {
+    const holder = !task.prepared && PREPARED.has(task.state) ? holderOf(crew, task) : undefined
+    if (!holder || !isQuiet(crew, holder)) continue
+    const from = crew.members.find(({ id }) => id === holder.heirOf && task.implementers.includes(id))
+    if (from && (from.state !== 'gone' || hasJobs(crew, from.id))) continue
+    work.job({ type: 'prepare', member: holder.id, task: task.id, from: from?.id ?? null, read: textsFor(crew, task) })
+    return true
+  }
+  return false
+}
+
+function isQuiet(crew: Crew, { state, turn, id }: Member): boolean {
+  return state === 'on' && turn.open === null && !hasJobs(crew, id)
+}
+
+/** Its own texts, and what those that it needs came to. */
+function textsFor({ tasks }: Crew, { seqs, needs }: Task): readonly number[] {
+  const own = [seqs.text, seqs.verdict, seqs.handover]
+  const others = tasks.filter(({ id }) => needs.includes(id)).map((need) => need.seqs.answer ?? need.seqs.report)
+  return [...own, ...others].filter((seq) => seq !== null)
+}
+
+function briefNext(work: CrewWork): boolean {
+  const { crew } = work
+  const task = crew.tasks.find((one) => one.state === 'in_review' && !one.briefed && isQuietId(crew, one.reviewer))
+  if (!task || task.reviewer === null) return false
+  const read = [task.seqs.text, task.seqs.report].filter((seq) => seq !== null)
+  work.job({ type: 'brief', member: task.reviewer, task: task.id, implementer: task.implementer, read })
+  return true
+}
+
+function isQuietId(crew: Crew, id: MemberId | null): boolean {
+  const member = crew.members.find((one) => one.id === id)
+  return member !== undefined && isQuiet(crew, member)
+}
+
+/** What a cancelled task left in the files of its worker. */
+function tidyUp(work: CrewWork): boolean {
+  const { crew, spec } = work
+  const member = crew.members.find((one) => one.cleanup !== null && one.phase === 'idle' && isQuiet(crew, one))
+  if (!spec.git || !member || member.cleanup === null) return false
+  work.job({ type: 'reset', member: member.id, task: member.cleanup })
+  return true
+}
+
+/** A predecessor goes when its successor is there, or will not come. */
+function successors(work: CrewWork): boolean {
+  const { crew } = work
+  const old = crew.members.find(({ state, heir }) => state === 'on' && heir !== null && crew.members.some(({ id, state: there }) => id === heir && there !== 'starting'))
+  if (old) dismiss(work, old.id, 'replaced', `${old.heir} took over`)
+  return old !== undefined
+}
+
+function endOfCrew(work: CrewWork): boolean {
+  const { ending } = work.crew
+  if (!ending || ending.ended || openTasks(work.crew).some(isLanding)) return false
+  work.emit({ type: 'crew.ended' })
+  work.act({ type: 'end', outcome: ending.outcome, summary: ending.summary })
+  return true
+}
+

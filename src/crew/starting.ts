@@ -1,0 +1,42 @@
+// The beginning and the end of a crew. Owns that open jobs are asked again at each start, and that nothing which is being committed
+// is cut off at the end. Test: test/tables/crew-decide.test.ts.
+import { refusal } from './crew-work.ts'
+import { close } from './effects.ts'
+import { openTasks } from './finding.ts'
+import { newMember } from './leading.ts'
+import { isLanding } from './tasks.ts'
+import type { Command } from './commands.ts'
+import type { CrewWork } from './crew-work.ts'
+
+const SUMMARY_CHARS = 16 * 1_024
+
+export function begin(work: CrewWork): string {
+  for (const job of work.crew.jobs) work.act({ type: 'job', job })
+  for (const { id, ask } of work.crew.tasks) if (ask) askAgain(work, id)
+  if (work.crew.begun) return 'goes on'
+  work.emit({ type: 'crew.begun' })
+  if (work.spec.coordinator === 'agent') newMember(work, 'coordinator')
+  for (const { role, count } of work.spec.staff) for (let made = 0; made < count; made += 1) newMember(work, role)
+  return 'has begun'
+}
+
+/** Asks are the process's, and outlive its daemon: nothing to do but in words. */
+function askAgain(work: CrewWork, id: string): void {
+  work.act({ type: 'warn', text: `${id} waits for a person` })
+}
+
+/** Open tasks are cancelled; what is being committed is waited for. Errors: CONFLICT, INVALID. */
+export function completeCrew(work: CrewWork, { summary, outcome }: Extract<Command, { type: 'complete_crew' }>): string {
+  if (work.crew.ending) throw refusal('CONFLICT', 'the crew is ending', 'Nothing to do.')
+  if (summary.length > SUMMARY_CHARS) throw refusal('INVALID', `the summary has ${summary.length} characters`, `Give it at most ${SUMMARY_CHARS}.`)
+  const open = openTasks(work.crew)
+  if (outcome === 'completed' && open.length > 0) {
+    throw refusal('CONFLICT', `${open.length === 1 ? 'a task is' : `${open.length} tasks are`} open: ${open.slice(0, 20).map(({ id }) => id).join(', ')}`, 'Finish or cancel them first, or say that it `failed` or is `cancelled`: then they are cancelled.')
+  }
+  work.emit({ type: 'crew.ending', outcome, summary })
+  for (const task of open) {
+    const now = work.needTask(task.id)
+    if (!isLanding(now)) close(work, now, { type: 'task.cancelled', task: now.id, reason: 'the crew ended' }, 'the crew ends')
+  }
+  return open.length === 0 ? 'the crew ends' : 'the crew ends as soon as what is being committed is done'
+}
