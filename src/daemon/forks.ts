@@ -11,7 +11,7 @@ import type { ForkPoint } from '../kernel/forking.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Gateways } from './gateways.ts'
 import type { Keys } from './keys.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Pipeline, RequestBody } from './pipeline.ts'
 import type { Reads } from './reads.ts'
 import type { Specs } from './specs.ts'
 import type { Worktrees } from './worktrees.ts'
@@ -34,6 +34,8 @@ export function checkWords({ fork, fromStep, fromCheckpoint, withFiles, subtree,
   if (fork && (subtree || only || rerun)) throw new KernelError('INVALID', `--fork and --${subtree ? 'subtree' : only ? 'only' : 'rerun'} do not go together: a fork is a new process`)
 }
 
+type Request = Extract<RequestBody, { type: 'fork' }>
+
 interface Beginning {
   readonly uuid: Uuid
   readonly origin: Process
@@ -41,6 +43,7 @@ interface Beginning {
   readonly spec: ProcessSpec
   readonly asked: ResumeBody
   readonly filesOfStep: number | null
+  readonly as: (fork: Request) => RequestBody
 }
 
 export class Forks {
@@ -50,8 +53,8 @@ export class Forks {
     this.#parts = parts
   }
 
-  /** Errors: those of `forkPoint`, NOT_RESUMABLE, COLLECTED where the origin was removed meanwhile. */
-  async fork(origin: Process, body: ResumeBody): Promise<SteerView> {
+  /** `as` says in which request the kernel hears of it. Errors: those of `forkPoint`, NOT_RESUMABLE, COLLECTED where the origin was removed meanwhile. */
+  async fork(origin: Process, body: ResumeBody, as: (fork: Request) => RequestBody = (fork) => fork): Promise<SteerView> {
     const { keys, gateways, worktrees } = this.#parts
     checkForkable(origin)
     const at = await forkPoint(this.#parts.store, origin, body)
@@ -63,7 +66,7 @@ export class Forks {
     try {
       // What the origin has in memory, where the client does not say otherwise.
       await keys.of({ uuid, spec }, { ...keys.known(origin.uuid), ...gateways.secretsOf(body.env ?? {}, spec) })
-      return await this.#begin({ uuid, origin, at, spec, asked: body, filesOfStep: files?.step ?? null })
+      return await this.#begin({ uuid, origin, at, spec, asked: body, filesOfStep: files?.step ?? null, as })
     } catch (error) {
       keys.forget(uuid)
       if (files) await worktrees.forget(uuid)
@@ -71,9 +74,9 @@ export class Forks {
     }
   }
 
-  async #begin({ uuid, origin, at, spec, asked, filesOfStep }: Beginning): Promise<SteerView> {
+  async #begin({ uuid, origin, at, spec, asked, filesOfStep, as }: Beginning): Promise<SteerView> {
     const { pipeline, reads } = this.#parts
-    await pipeline.request({ type: 'fork', by: 'user', uuid, origin, at, spec, message: asked.message === undefined ? null : { id: uuidv7(), text: asked.message } })
+    await pipeline.request(as({ type: 'fork', by: 'user', uuid, origin, at, spec, message: asked.message === undefined ? null : { id: uuidv7(), text: asked.message } }))
     const notes = [
       ...(filesOfStep === null ? [] : [`with the files of step ${filesOfStep}`]),
       ...(isCutOff(origin, at, asked) ? [`step ${origin.progress.step} of PID ${origin.pid} is not whole, so it is not in it`] : []),

@@ -10,6 +10,7 @@ import type { Permit } from '../kernel/reports.ts'
 import type { ContainmentIntent, DriverName, Pid, Process, Sender, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
+import type { ComposeNodes } from './compose-nodes.ts'
 import type { Desk } from './mcp/desk.ts'
 import type { Feed } from './feed.ts'
 import { startWith, type Gateways } from './gateways.ts'
@@ -33,6 +34,7 @@ export interface IncarnationsParts {
   readonly keys: Keys
   readonly gateways: Pick<Gateways, 'decide' | 'open'>
   readonly worktrees: Pick<Worktrees, 'of'>
+  readonly composeNodes: Pick<ComposeNodes, 'start'>
   readonly desk: Pick<Desk, 'seatFor'>
   readonly log: (message: string, error: unknown) => void
 }
@@ -70,6 +72,7 @@ export class Incarnations {
       case 'driver.unpause': return this.#unpause(effect)
       case 'driver.stop': return this.#of(effect)?.stop(effect)
       case 'checkpoint': return this.#checkpoint(effect)
+      case 'compose.start': return this.#parts.composeNodes.start(effect)
       case 'release': return this.#release(effect)
     }
   }

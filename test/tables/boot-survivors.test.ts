@@ -27,7 +27,7 @@ test('what survives the start of a daemon is tried again until it has ended', as
   const keys = { forget: () => undefined } as unknown as Keys
   let incarnations: Incarnations | null = null
   await using core = await openCore({ dir: dir.path, perform: (effect) => { if (effect.type === 'release') incarnations?.perform(effect) } })
-  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, sampler: new Sampler({ ...core, get: () => undefined, tell: () => undefined, log: () => undefined }), tmpDir: dir.path, keys, gateways: { decide: () => null, open: () => Promise.reject(new Error('nobody asks for it')) }, worktrees: { of: () => null }, desk: { seatFor: () => null }, log: () => undefined })
+  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, sampler: new Sampler({ ...core, get: () => undefined, tell: () => undefined, log: () => undefined }), tmpDir: dir.path, keys, gateways: { decide: () => null, open: () => Promise.reject(new Error('nobody asks for it')) }, worktrees: { of: () => null }, composeNodes: { start: () => undefined }, desk: { seatFor: () => null }, log: () => undefined })
   incarnations.connect(core.pipeline)
   await bootAll({ ...core, container })
   for (let tries = 0; tries < 2; tries += 1) {

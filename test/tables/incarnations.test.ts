@@ -20,7 +20,7 @@ test('keys that are found after the end of their process are forgotten', async (
   const container = { plan: () => ({ kind: 'group', path: null, marker: 'm' }) } as unknown as Container
   let incarnations: Incarnations | null = null
   await using core = await openCore({ dir: dir.path, perform: (effect) => { if (effect.type === 'start' || effect.type === 'release') incarnations?.perform(effect) } })
-  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, sampler: new Sampler({ ...core, get: () => undefined, tell: () => undefined, log: () => undefined }), tmpDir: dir.path, keys, gateways: { decide: () => null, open: () => Promise.reject(new Error('nobody asks for it')) }, worktrees: { of: () => null }, desk: { seatFor: () => null }, log: () => undefined })
+  incarnations = new Incarnations({ ...core, container, drivers: {}, heard: () => undefined, sampler: new Sampler({ ...core, get: () => undefined, tell: () => undefined, log: () => undefined }), tmpDir: dir.path, keys, gateways: { decide: () => null, open: () => Promise.reject(new Error('nobody asks for it')) }, worktrees: { of: () => null }, composeNodes: { start: () => undefined }, desk: { seatFor: () => null }, log: () => undefined })
   incarnations.connect(core.pipeline)
   await core.pipeline.request({ type: 'spawn', by: 'user', uuid: A, parent: null, spec: kernelSpec({ credentials: ['KEY'] }) })
   await core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false })
