@@ -39,7 +39,7 @@ export type CrewFact =
   | { readonly type: 'task.added'; readonly task: TaskId; readonly kind: 'work' | 'human' | 'conflict'; readonly title: string; readonly text: string; readonly acceptance?: string; readonly needs: readonly TaskId[]; readonly role: WorkerRole | null; readonly reviews: boolean; readonly by: Sender }
   | { readonly type: 'task.assigned'; readonly task: TaskId; readonly member: MemberId }
   /** its implementer has clean files and the task */
-  | { readonly type: 'task.prepared'; readonly task: TaskId; readonly base: string | null }
+  | { readonly type: 'task.prepared'; readonly task: TaskId; readonly base: string | null; readonly salvaged?: string }
   | { readonly type: 'task.reported'; readonly task: TaskId; readonly member: MemberId; readonly summary: string }
   /** `earlier`: the reviewer held it once, because there is nobody else */
   | { readonly type: 'task.review'; readonly task: TaskId; readonly member: MemberId; readonly earlier?: true }

@@ -52,7 +52,7 @@ const REASON_CHARS = 200
 type Patch = Partial<Task>
 const PATCHES: { readonly [T in Later]: (task: Task, fact: FactOf<T>, record: CrewRecord) => Patch } = {
   'task.assigned': (task, { member }, { at }) => ({ implementer: member, implementers: [...task.implementers.filter((one) => one !== member), member], times: { ...task.times, started: task.times.started ?? at } }),
-  'task.prepared': (_, { base }) => ({ prepared: true, base }),
+  'task.prepared': (_, { base, salvaged: ref }) => ({ prepared: true, base, ...(ref === undefined ? {} : { salvaged: ref }) }),
   'task.reported': ({ seqs }, _, { seq }) => ({ seqs: { ...seqs, report: seq } }),
   'task.review': (_, { member }) => ({ reviewer: member, briefed: false }),
   'task.briefed': () => ({ briefed: true }),

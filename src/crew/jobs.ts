@@ -3,7 +3,7 @@
 import { close, fail, requeue, tell, uncommit, unreview } from './effects.ts'
 import { holderOf, named } from './finding.ts'
 import { join, lose } from './joining.ts'
-import { assignment, commitReminder, reviewRequest, takeOver } from './texts.ts'
+import { assignment, commitReminder, conflictText, reviewRequest, takeOver } from './texts.ts'
 import type { Command } from './commands.ts'
 import type { CrewFact } from './facts.ts'
 import type { CrewWork } from './crew-work.ts'
@@ -53,9 +53,11 @@ function prepared(work: CrewWork, { member: id, task: taskId }: JobOf<'prepare'>
   const member = work.member(id)
   if (!task || task.implementer !== id || member?.task !== taskId || task.prepared) return
   if (result.type !== 'prepared') return requeue(work, task, `the files of ${id} could not be prepared: ${wrong(result)}`, true)
-  work.emit({ type: 'task.prepared', task: taskId, base: result.base })
+  // What lies there may be of another task, unless this one was tried before.
+  const ref = task.attempts > 0 && task.salvaged === null ? result.salvaged : undefined
+  work.emit({ type: 'task.prepared', task: taskId, base: result.base, ...(ref === undefined ? {} : { salvaged: ref }) })
   const now = work.needTask(taskId)
-  const text = now.state === 'implementing' ? assignment(work.crew, work.spec, now, result.read) : takeOver(work.spec, now, result.read)
+  const text = now.state === 'implementing' ? assignment(work.spec, now, result.read) : takeOver(work.spec, now, result.read)
   work.send(id, { from: 'coordinator', task: taskId, text })
 }
 
@@ -72,7 +74,7 @@ function committed(work: CrewWork, { task: id, force }: JobOf<'commit'>, result:
   if (!task || task.state !== 'committing') return
   if (result.type === 'committed' && result.commit !== null) return land(work, task, result.commit)
   if (result.type === 'committed' && !result.dirty) return close(work, task, { type: 'task.done', task: id, reason: null }, `${named(task)} is done, and changed nothing`)
-  uncommitted(work, task, result.type === 'committed' ? 'its files are changed and its branch has not moved' : wrong(result), force)
+  uncommitted(work, task, result.type === 'committed' ? (result.output ?? 'its files are changed and its branch has not moved') : wrong(result), force)
 }
 
 /** Its worker is reminded; then it is done for it; what cannot be committed at all goes back. */
@@ -112,14 +114,14 @@ function merged(work: CrewWork, { task: id, commit }: JobOf<'merge'>, result: Jo
 }
 
 /** A conflict becomes a task of its own; one that was to resolve a conflict is tried again. */
-function conflicts(work: CrewWork, task: Task, commit: string, { files }: ResultOf<'conflict'>): void {
+function conflicts(work: CrewWork, task: Task, commit: string, { files, branch = commit }: ResultOf<'conflict'>): void {
   const where = files.slice(0, MAX_NAMED).join(', ')
   if (task.kind === 'conflict') return requeue(work, task, `it conflicts again, in ${where}`, true)
   if (work.crew.ending) return fail(work, task, `${commit} conflicts in ${where}, and the crew ends; it is on the branch of ${task.implementer}`)
   const id = freeId(work)
   const fact: CrewFact = {
     type: 'task.added', task: id, kind: 'conflict', title: `merge ${task.id}`.slice(0, 200), needs: [], role: null, reviews: task.reviews, by: 'system',
-    text: `The commit ${commit} of ${named(task)} conflicts with the crew's branch in: ${where}.`, acceptance: 'The changes of both sides are there, and work together.',
+    text: conflictText(work.spec, { commit, branch, where, task: named(task) }), acceptance: 'The changes of both sides are there, and work together.',
   }
   work.emit(fact)
   work.emit({ type: 'task.conflict', task: task.id, conflict: id, files })

@@ -17,13 +17,12 @@ function paragraphs(...parts: (string | false | null | undefined)[]): string {
 }
 
 /** What to do, what an earlier try came to, and what those before it found. */
-export function assignment(crew: Crew, spec: CrewSpec, task: Task, read: readonly CrewFact[]): string {
+export function assignment(spec: CrewSpec, task: Task, read: readonly CrewFact[]): string {
   const added = pick(read, 'task.added', task)
   return paragraphs(
     `Task ${named(task)}`,
     added?.text ?? 'Its text could not be read: ask with post_message.',
     added?.acceptance && `Accepted when: ${added.acceptance}`,
-    task.kind === 'conflict' && conflictText(crew, spec, task),
     results(task, read),
     earlier(task, read),
     handedOver(read),
@@ -36,9 +35,12 @@ function ending({ git }: CrewSpec, task: Task): string {
   return git ? REPORT : 'When it is done, call report_implementation_complete with a summary.'
 }
 
-function conflictText(crew: Crew, { git }: CrewSpec, { id }: Task): string {
-  const parent = crew.tasks.find(({ conflict }) => conflict === id)
-  return parent?.commit ? `Run \`git merge ${parent.commit}\` in your worktree, which is at ${git?.branch ?? 'the crew\'s branch'}, and resolve the conflict so that both changes work. Finish the merge commit only when you are told to commit.` : ''
+/** Of the task that a conflict becomes. */
+export function conflictText({ git }: CrewSpec, { commit, branch, where, task }: { readonly commit: string; readonly branch: string; readonly where: string; readonly task: string }): string {
+  return paragraphs(
+    `The commit ${commit} of ${task} conflicts with ${git?.branch ?? 'the crew\'s branch'} in: ${where}.`,
+    `Your worktree is at ${git?.branch ?? 'the crew\'s branch'}: run \`git merge ${branch}\` there, and resolve the conflict so that both changes work. Finish the merge commit only when you are told to commit.`,
+  )
 }
 
 function results(task: Task, read: readonly CrewFact[]): string {
@@ -76,10 +78,13 @@ export function feedback(task: Task, by: MemberId | null, comments: string): str
 
 export function reviewRequest(spec: CrewSpec, task: Task, { dir, branch, head, read }: Extract<JobResult, { type: 'briefed' }>): string {
   const added = pick(read, 'task.added', task)
-  const where = [dir && `in ${dir}`, branch && `on branch ${branch}`, task.base && `since commit ${task.base}${head && head !== task.base ? ` (${task.base}..${head})` : ''}`].filter(Boolean).join(', ')
+  const { base, implementer, implementers } = task
+  const others = implementers.filter((one) => one !== implementer)
+  const range = base && head && base !== head && `See it in your own worktree: \`git diff ${base}..${head}\`, or a file by \`git show ${head}:FILE\`. That has also what is not committed yet.`
+  const there = dir && `The work is in ${dir}${branch ? `, on branch ${branch}` : ''}: look there, and change nothing.`
   return paragraphs(
-    `Review ${named(task)}, done by ${task.implementer ?? 'somebody'}${task.implementers.length > 1 ? ` (earlier: ${task.implementers.filter((one) => one !== task.implementer).join(', ')})` : ''}.`,
-    spec.git !== null && where !== '' && `The work is ${where}, and may not be committed yet: look there (\`git status\`, \`git diff ${task.base ?? ''}\`), and change nothing.`,
+    `Review ${named(task)}, done by ${implementer ?? 'somebody'}${others.length > 0 ? ` (earlier: ${others.join(', ')})` : ''}.`,
+    spec.git !== null && (range || there),
     added?.text,
     added?.acceptance && `Accepted when: ${added.acceptance}`,
     pick(read, 'task.reported', task)?.summary.replace(/^/, 'Its report: '),

@@ -214,13 +214,14 @@ export type Job = JobWork & { readonly job: number }
 export type JobResult =
   | { readonly type: 'error'; readonly error: string }
   | { readonly type: 'spawned'; readonly uuid: Uuid }
-  /** `read`: the facts that were wanted; they are not recorded again */
-  | { readonly type: 'prepared'; readonly base: string | null; readonly read: readonly CrewFact[] }
+  /** `read`: the facts that were wanted; they are not recorded again. `salvaged`: a ref with what was left there */
+  | { readonly type: 'prepared'; readonly base: string | null; readonly read: readonly CrewFact[]; readonly salvaged?: string }
   /** where the implementer works, its branch, and the commit that this is at */
   | { readonly type: 'briefed'; readonly dir: string | null; readonly branch: string | null; readonly head: string | null; readonly read: readonly CrewFact[] }
-  /** commit null: the branch has not moved; dirty: there is something to commit */
-  | { readonly type: 'committed'; readonly commit: string | null; readonly dirty: boolean }
+  /** commit null: the branch has not moved; dirty: there is something to commit; `output`: what git or a hook said against it */
+  | { readonly type: 'committed'; readonly commit: string | null; readonly dirty: boolean; readonly output?: string }
   | { readonly type: 'merged'; readonly merged: string }
-  | { readonly type: 'conflict'; readonly files: readonly string[] }
+  /** `branch`: has the commit, whatever becomes of its worker's own */
+  | { readonly type: 'conflict'; readonly files: readonly string[]; readonly branch?: string }
   /** of reset and salvage; null: there was nothing */
   | { readonly type: 'salvaged'; readonly ref: string | null }
