@@ -3,6 +3,7 @@
 import { LIMIT_FLAGS } from './limit-rows.ts'
 import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
+import { MCP } from './mcp-row.ts'
 import { HEARTBEAT } from './heartbeat-row.ts'
 import { CREW } from './crew-rows.ts'
 import { HISTORY } from './history-rows.ts'
@@ -288,6 +289,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   ...CREW,
   ...HEARTBEAT,
+  ...MCP,
   doctor: {
     summary: 'Check the surroundings and the store',
     usage: ['reeve doctor [--verify] [--models]'],

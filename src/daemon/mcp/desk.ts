@@ -4,9 +4,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { VERSION } from '../version.ts'
 import { callTool, hasOwnTools, offered, offeredToNative, toolsFor } from './own-tools.ts'
+import { deliverOutbox } from './outbox.ts'
 import { Seats, type Seat } from './seats.ts'
 import type { OwnReach, OwnTools } from '../../drivers/port.ts'
 import type { Process, ProcessSpec } from '../../kernel/types.ts'
+import type { Store } from '../../store/store.ts'
 import type { McpServer } from './server.ts'
 import type { Host, Place } from './tool.ts'
 
@@ -22,7 +24,7 @@ export interface DeskParts {
 export type DeskSeat = OwnTools & { close(): void }
 
 /** What `reeve mcp` reads of its environment. */
-export const BRIDGE_ENV = { token: 'REEVE_MCP_TOKEN', socket: 'REEVE_MCP_SOCKET', outbox: 'REEVE_MCP_OUTBOX', process: 'REEVE_MCP_PROCESS' } as const
+const BRIDGE_ENV = { token: 'REEVE_MCP_TOKEN', socket: 'REEVE_MCP_SOCKET', outbox: 'REEVE_MCP_OUTBOX', process: 'REEVE_MCP_PROCESS' } as const
 
 export class Desk {
   readonly #parts: DeskParts
@@ -35,12 +37,9 @@ export class Desk {
   }
 
   /** The operations are there when the engine is: calls wait until then. */
-  connect(host: Host): void {
+  connect(host: Host, store: Pick<Store, 'tail'>): Promise<void> {
     this.#host.resolve(host)
-  }
-
-  get host(): Promise<Host> {
-    return this.#host.promise
+    return deliverOutbox({ dir: this.#outbox, host, store, log: this.#parts.log })
   }
 
   /** Null: it has none of reeve's tools. */
@@ -80,7 +79,7 @@ export class Desk {
     await (await this.#server)?.close()
   }
 
-  get outbox(): string {
+  get #outbox(): string {
     return join(this.#parts.state, 'outbox')
   }
 
@@ -89,7 +88,7 @@ export class Desk {
   }
 
   #stdio(token: string, process: string): OwnReach['stdio'] {
-    const env = { [BRIDGE_ENV.token]: token, [BRIDGE_ENV.socket]: this.#socket, [BRIDGE_ENV.outbox]: this.outbox, [BRIDGE_ENV.process]: process }
+    const env = { [BRIDGE_ENV.token]: token, [BRIDGE_ENV.socket]: this.#socket, [BRIDGE_ENV.outbox]: this.#outbox, [BRIDGE_ENV.process]: process }
     return { argv: [globalThis.process.execPath, commandLine(), 'mcp'], env }
   }
 

@@ -62,6 +62,11 @@ export async function callTool(host: Host, seat: Seat, call: OwnCall): Promise<O
   }
 }
 
+/** Of a process that may have ended since. Never rejects. */
+export async function callFor(host: Host, caller: Process, call: OwnCall): Promise<OwnToolEnd> {
+  return callAs(host, { caller, place: null }, call).catch((error: unknown) => failed(error, call.signal))
+}
+
 /** Errors: those of the tool. */
 async function callAs(host: Host, { caller, place }: Pick<Called, 'caller' | 'place'>, { name, input, ...call }: OwnCall): Promise<OwnToolEnd> {
   const by: Sender = caller === null ? 'user' : `agent:${caller.uuid}`

@@ -156,7 +156,9 @@ const wait = define({
     const until = AbortSignal.any([signal, ending.signal])
     const waits = found.map(({ uuid }) => waiter.wait(uuid, what, seconds * 1_000, until))
     const since = performance.now()
-    const timer = setInterval(() => progress(`waiting for ${names.join(', ')}: ${Math.round((performance.now() - since) / 1_000)} s`), PROGRESS_MS)
+    const tell = (): void => progress(`waiting for ${names.join(', ')}: ${Math.round((performance.now() - since) / 1_000)} s`)
+    tell()
+    const timer = setInterval(tell, PROGRESS_MS)
     try {
       if (first) await Promise.race(waits)
     } finally {

@@ -39,7 +39,7 @@ export class McpServer {
 
   private constructor(parts: ServerParts) {
     this.#parts = parts
-    this.#handler = createMcpHandler(({ authInfo }) => serverFor(parts, seatOf(authInfo)), { onerror: (error) => parts.log('MCP', error), maxRequestBodySize: MAX_BODY })
+    this.#handler = createMcpHandler(({ authInfo }) => serverFor(parts, seatOf(authInfo)), { onerror: (error) => parts.log(`MCP: ${error.message}`, null), maxRequestBodySize: MAX_BODY })
     const make = (): HttpServer => createServer({ headersTimeout: HEADERS_MS, requestTimeout: 0 }, (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
         parts.log('an MCP request failed', error)

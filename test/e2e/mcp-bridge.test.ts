@@ -1,0 +1,121 @@
+// `reeve mcp` as clients start it: as a person, from any directory, over a restart of the daemon; as an agent with its token; and
+// reports that are on disk when the daemon dies, which are told at its next start, once.
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { testEnv } from '../support/env.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { say, seated } from '../support/own-tools.ts'
+import type { OutboxRecord } from '../../src/api/mcp-views.ts'
+
+const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts')
+
+let daemon: LocalDaemon
+const clients: Client[] = []
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()))
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+async function bridge(env: Record<string, string> = {}, mode: 'auto' | 'legacy' = 'auto'): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  const whole = { ...testEnv(daemon.work), REEVE_HOME: daemon.home, ...env }
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, 'mcp'], env: whole, cwd: daemon.work }))
+  clients.push(client)
+  return client
+}
+
+describe('a person', () => {
+  test.each(['auto', 'legacy'] as const)('has the tools of any process, and starts one where the client is (%s)', async (mode) => {
+    const client = await bridge({}, mode)
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['ps', 'inspect', 'spawn', 'wait', 'signal', 'pause', 'resume', 'send'])
+    const { value } = await say(client, 'spawn', { command: ['sh', '-c', 'pwd; exit 3'], name: 'here' })
+    expect((await say(client, 'wait', { processes: ['here'] })).value).toMatchObject({ done: true, processes: [{ exit: { code: 3 } }] })
+    expect(await daemon.view(String(value['id']))).toMatchObject({ parentUuid: null, cwd: daemon.work })
+    expect((await daemon.history(String(value['id'])))[0]).toMatchObject({ by: 'user' })
+    expect((await say(client, 'inspect', { process: 'self' })).text).toMatch(/^INVALID: `self` is no process/)
+  })
+
+  test('goes on after a restart of the daemon', async () => {
+    const client = await bridge()
+    expect((await say(client, 'ps')).value).toEqual({ processes: [] })
+    await daemon.restart()
+    await daemon.sh('sleep 60', { name: 'later' })
+    expect((await say(client, 'ps')).text).toContain('later')
+  })
+
+  test('is told that it still waits', async () => {
+    const client = await bridge()
+    await daemon.sh('sleep 60', { name: 'long' })
+    const ending = new AbortController()
+    const waited = client.callTool({ name: 'wait', arguments: { processes: ['long'], timeout_s: 200 } }, { signal: ending.signal, onprogress: ({ message }) => ending.abort(new Error(message)) })
+    await expect(waited).rejects.toThrow(/waiting for long: 0 s/)
+    // One that was cancelled holds up no other one.
+    expect((await say(client, 'ps')).text).toContain('long')
+  })
+})
+
+describe('an agent', () => {
+  test('is who its token says', async () => {
+    const { view, token } = await seated(daemon, { name: 'worker' })
+    const client = await bridge({ REEVE_MCP_TOKEN: token, REEVE_MCP_SOCKET: daemon.paths.socket.replace('.sock', '.mcp.sock') })
+    expect((await say(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: view.uuid, name: 'worker' })
+  })
+
+  test('whose token is gone is told so', async () => {
+    const { view, token } = await seated(daemon)
+    await daemon.signal(view.uuid, 'SIGKILL')
+    await daemon.ended(view.uuid)
+    await expect(bridge({ REEVE_MCP_TOKEN: token, REEVE_MCP_SOCKET: daemon.paths.socket.replace('.sock', '.mcp.sock') }, 'legacy')).rejects.toThrow(/gone with its process/)
+  })
+})
+
+describe('the outbox', () => {
+  const record = (over: Partial<OutboxRecord>): OutboxRecord => ({ version: 1, id: 'report-0001', uuid: 'u', pid: 1, name: 'signal_ready', input: {}, at: Date.now(), ...over })
+
+  test('keeps a report that nobody answers, and the agent can end its turn', async () => {
+    const { view, token } = await seated(daemon)
+    const outbox = join(daemon.home, 'outbox')
+    const env = { REEVE_MCP_TOKEN: token, REEVE_MCP_SOCKET: daemon.paths.socket.replace('.sock', '.mcp.sock'), REEVE_MCP_OUTBOX: outbox, REEVE_MCP_PROCESS: `${view.uuid}.${view.pid}` }
+    const client = await bridge(env)
+    // It is answered, so that nothing is left; that it is in no crew is said.
+    expect((await say(client, 'signal_ready')).text).toMatch(/^PERMISSION: the tool "signal_ready" is of workers of a crew/)
+    expect(await readdir(outbox)).toEqual([])
+    await daemon.stop()
+    const kept = await client.callTool({ name: 'report_implementation_complete', arguments: { summary: 'all of it' } })
+    expect(kept.content).toMatchObject([{ text: expect.stringContaining('the report is kept') }])
+    const [name = ''] = await readdir(outbox)
+    expect(JSON.parse(await readFile(join(outbox, name), 'utf8'))).toMatchObject({ uuid: view.uuid, pid: view.pid, name: 'report_implementation_complete', input: { summary: 'all of it' } })
+    expect([(await stat(join(outbox, name))).mode & 0o777, (await stat(outbox)).mode & 0o777]).toEqual([0o600, 0o700])
+    await expect(client.callTool({ name: 'ps', arguments: {} })).rejects.toThrow(/reeve cannot be reached/)
+    await client.close()
+    await daemon.start()
+    await expect.poll(() => readdir(outbox)).toEqual([])
+    expect(daemon.logged.find((line) => line.includes('report_implementation_complete'))).toMatch(/a report of .* from before the last end of the daemon/)
+  })
+
+  test('is emptied at the start, whatever lies in it', async () => {
+    await daemon.stop()
+    const outbox = join(daemon.home, 'outbox')
+    await mkdir(outbox, { mode: 0o700 })
+    await writeFile(join(outbox, 'report-0001.json'), JSON.stringify(record({})))
+    await writeFile(join(outbox, 'report-0002.json'), JSON.stringify(record({ id: 'report-0001' })))
+    await writeFile(join(outbox, 'report-0003.json'), 'no JSON')
+    await writeFile(join(outbox, 'report-0004.json.new'), '{')
+    await writeFile(join(outbox, 'other.txt'), 'stays')
+    await daemon.start()
+    await expect.poll(() => readdir(outbox)).toEqual(['other.txt'])
+    expect(daemon.logged.join('\n')).toMatch(/report-0002\.json is no report: it has the name of another one/)
+    expect(daemon.logged.join('\n')).toMatch(/no process u has a turn of that time/)
+    expect(existsSync(daemon.paths.socket)).toBe(true)
+  })
+})
