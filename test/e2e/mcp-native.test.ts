@@ -1,0 +1,87 @@
+// reeve's own tools as native agents have them: in the daemon, in the same turn as any other tool, and not at all where nobody asked.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import type { EventView } from '../../src/api/views.ts'
+
+let daemon: LocalDaemon
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const call = (name: string, input: object = {}): object => ({ text: '', tools: [{ name: `mcp__reeve__${name}`, input }] })
+const DONE = { text: 'done' }
+
+async function results(ref: string): Promise<EventView[]> {
+  return (await daemon.history(ref)).filter(({ fact }) => fact === 'tool.finished')
+}
+
+describe('a native agent', () => {
+  test('starts another one, waits for it, and reads its last words', async () => {
+    const model = await daemon.script([{ text: 'the answer is 42' }])
+    const { uuid } = await daemon.play([call('spawn', { intent: 'think', model, name: 'thinker' }), call('wait', { processes: ['thinker'] }), DONE], { reeve: true })
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    const [spawned, waited] = await results(uuid)
+    expect([spawned?.['outcome'], JSON.parse(String(waited?.['content']))]).toMatchObject(['ok', { done: true, processes: [{ name: 'thinker', result: 'the answer is 42' }] }])
+    const child = (await daemon.view('thinker')).parentUuid
+    expect(child).toBe(uuid)
+    // A look has no effect, a start has: so it is recorded, and so a crash is answered.
+    const started = (await daemon.history(uuid)).filter(({ fact }) => fact === 'tool.started').map(({ name, effect }) => [name, effect])
+    expect(started).toEqual([['mcp__reeve__spawn', 'once'], ['mcp__reeve__wait', 'read']])
+  })
+
+  test('reads in its turn what waits for it', async () => {
+    const { uuid } = await daemon.play([{ text: 'first' }, call('inbox'), { text: '', tools: [{ name: 'bash', input: { command: `until test -e ${daemon.work}/go; do sleep 0.05; done` } }] }, call('inbox'), DONE], { reeve: true, interactive: true, intent: 'begin' })
+    await daemon.ready(uuid)
+    await daemon.send(uuid, 'to work')
+    await daemon.event(uuid, ({ fact, name }) => fact === 'tool.started' && name === 'bash')
+    await daemon.send(uuid, 'and this')
+    await writeFile(join(daemon.work, 'go'), '')
+    await daemon.event(uuid, ({ fact, content }) => fact === 'tool.finished' && String(content).includes('and this'))
+    const [empty, , shown] = await results(uuid)
+    expect(JSON.parse(String(empty?.['content']))).toEqual({ messages: [] })
+    expect(JSON.parse(String(shown?.['content']))).toMatchObject({ messages: [{ from: 'user', text: 'and this' }] })
+  })
+
+  test('has none of them where nobody asked, and is told that there is no such tool', async () => {
+    const { uuid } = await daemon.play([call('ps'), DONE])
+    await daemon.ended(uuid)
+    expect((await results(uuid))[0]).toMatchObject({ outcome: 'error', content: expect.stringContaining('there is no tool "mcp__reeve__ps"; there are: read,') })
+  })
+
+  test('has what its file names, and no more', async () => {
+    await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
+    await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read, mcp__reeve__ps]\n---\n')
+    const { uuid } = await daemon.play([call('ps'), call('spawn', { intent: 'x' }), DONE], { agent: 'lead' })
+    await daemon.ended(uuid)
+    expect((await results(uuid)).map(({ name, outcome }) => [name, outcome])).toEqual([['mcp__reeve__ps', 'ok'], ['mcp__reeve__spawn', 'error']])
+  })
+
+  test('has them beside its list where its file says so', async () => {
+    await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
+    await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read]\nreeve: true\n---\n')
+    const { uuid } = await daemon.play([call('inspect', { process: 'self' }), DONE], { agent: 'lead' })
+    await daemon.ended(uuid)
+    expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['ok'])
+  })
+
+  test('gives its children no more than it has', async () => {
+    const model = await daemon.script([{ text: '', tools: [{ name: 'bash', input: { command: 'true' } }] }, DONE])
+    const { uuid } = await daemon.play([call('spawn', { intent: 'x', model, name: 'child' }), call('spawn', { command: ['true'] }), call('wait', { processes: ['child'] }), DONE], { reeve: true, deny: ['bash'] })
+    await daemon.ended(uuid)
+    const [, command] = await results(uuid)
+    expect(command).toMatchObject({ outcome: 'error', content: expect.stringMatching(/^PERMISSION: a command cannot be held to what its parent may/) })
+    expect((await results('child'))[0]).toMatchObject({ name: 'bash', outcome: 'denied' })
+    expect((await daemon.view('child')).capabilities.deny).toContain('bash')
+  })
+})
+
+test('a plain command cannot have them, and that is said', async () => {
+  await expect(daemon.sh('true', { reeve: true })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('reeve') })
+})

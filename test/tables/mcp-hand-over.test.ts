@@ -1,0 +1,76 @@
+// What agents of others are started with to find reeve's own tools: by format, the arguments, the environment and the file.
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { withOwnServer } from '../../src/drivers/mcp/hand-over.ts'
+import { tempDir } from '../support/tmp.ts'
+import type { OutputFormat } from '../../src/kernel/types.ts'
+import type { OwnTools } from '../../src/drivers/port.ts'
+
+const TOKEN = 'a-token-of-32-bytes'
+const own: OwnTools = {
+  list: [], call: () => Promise.reject(new Error('nobody calls')),
+  reach: () => Promise.resolve({ url: 'http://127.0.0.1:4711/mcp', token: TOKEN, stdio: { argv: [], env: {} } }),
+}
+
+let dir: Awaited<ReturnType<typeof tempDir>>
+beforeEach(async () => {
+  dir = await tempDir()
+})
+afterEach(() => dir[Symbol.asyncDispose]())
+
+const tell = (format: OutputFormat, argv: readonly string[], env: Readonly<Record<string, string>> = {}, tmpDir = join(dir.path, 'tmp')): ReturnType<typeof withOwnServer> => withOwnServer({ own, tmpDir }, format, 1, { argv, env })
+
+describe('Claude Code', () => {
+  test('gets a file that is its own, beside the servers of the user, and leave to use it', async () => {
+    const { argv, env } = await tell('claude', ['claude', '-p', '--mcp-config', 'mine.json', '--', 'work'])
+    const path = join(dir.path, 'tmp/reeve-mcp.json')
+    expect(argv).toEqual(['claude', `--mcp-config=${path}`, '--allowedTools=mcp__reeve', '-p', '--mcp-config', 'mine.json', '--', 'work'])
+    expect(env).toMatchObject({ ENABLE_TOOL_SEARCH: 'false' })
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ mcpServers: { reeve: { type: 'http', url: 'http://127.0.0.1:4711/mcp', headers: { Authorization: `Bearer ${TOKEN}` } } } })
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+  })
+
+  test('of another incarnation has another file', async () => {
+    const files = await Promise.all(['one', 'two'].map(async (name) => (await tell('claude', ['claude'], {}, join(dir.path, name))).argv[1]))
+    expect(new Set(files).size).toBe(2)
+  })
+})
+
+describe('Codex', () => {
+  test('gets the address by arguments, and the token by its environment', async () => {
+    const { argv, env } = await tell('codex', ['codex', 'exec', '--json', 'work'])
+    expect(argv).toEqual(['codex', '-c', 'mcp_servers.reeve.url="http://127.0.0.1:4711/mcp"', '-c', 'mcp_servers.reeve.bearer_token_env_var="REEVE_MCP_TOKEN"', '-c', 'mcp_servers.reeve.tool_timeout_sec=300', '-c', 'mcp_servers.reeve.default_tools_approval_mode="approve"', 'exec', '--json', 'work'])
+    expect(env).toEqual({ REEVE_MCP_TOKEN: TOKEN })
+  })
+})
+
+describe('Gemini CLI', () => {
+  test('gets settings that keep what others had put there', async () => {
+    const before = join(dir.path, 'system.json')
+    await writeFile(before, JSON.stringify({ theme: 'dark', mcpServers: { mine: { command: 'x' } } }))
+    const { argv, env } = await tell('gemini', ['gemini', '-p', 'work'], { GEMINI_CLI_SYSTEM_SETTINGS_PATH: before })
+    const path = env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] ?? ''
+    expect([argv, path.startsWith(join(dir.path, 'tmp'))]).toEqual([['gemini', '-p', 'work'], true])
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ theme: 'dark', mcpServers: { mine: { command: 'x' }, reeve: { httpUrl: 'http://127.0.0.1:4711/mcp', headers: { Authorization: `Bearer ${TOKEN}` }, trust: true } } })
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+  })
+})
+
+describe('OpenCode', () => {
+  test('gets it beside the settings in its environment', async () => {
+    const { argv, env } = await tell('opencode', ['opencode', 'run'], { OPENCODE_CONFIG_CONTENT: '{"model":"a/b","mcp":{"mine":{"type":"local"}}}' })
+    expect(argv).toEqual(['opencode', 'run'])
+    expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toMatchObject({ model: 'a/b', mcp: { mine: { type: 'local' }, reeve: { type: 'remote', enabled: true, headers: { Authorization: `Bearer ${TOKEN}` } } } })
+  })
+})
+
+test.each(['claude', 'codex', 'gemini', 'opencode'] as const)('%s has no token in its arguments', async (format) => {
+  await mkdir(join(dir.path, 'tmp'))
+  expect((await tell(format, ['x', 'y'])).argv.join(' ')).not.toContain(TOKEN)
+})
+
+test('who has none of these tools is started as it was', async () => {
+  const started = { argv: ['claude'], env: {} }
+  expect(await withOwnServer({ tmpDir: dir.path }, 'claude', 1, started)).toBe(started)
+})
