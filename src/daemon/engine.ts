@@ -7,6 +7,7 @@ import { supervisorDriver } from '../drivers/supervisor.ts'
 import { v7 as uuidv7 } from 'uuid'
 import { CrewGit } from './crew-git.ts'
 import { ComposeNodes } from './compose-nodes.ts'
+import { CrewJobs } from './crew-jobs.ts'
 import { Deadlines } from './deadlines.ts'
 import { DiskFull } from './disk-full.ts'
 import { Feed } from './feed.ts'
@@ -75,6 +76,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
   const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })
   const crewGit = new CrewGit({ container, tmpDir, newUuid: uuidv7 })
+  const crewJobs = new CrewJobs({ table, store, keys, worktrees, git: crewGit, clock, pipeline: () => pipeline, log })
   const composeNodes = new ComposeNodes({ table, store, keys, worktrees, request: (body) => pipeline.request(body), log })
   const sampler = new Sampler({ clock, log, get: (uuid) => table.get(uuid), tell: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
   const incarnations = new Incarnations({ table, store, container, drivers, feed, heard: (uuid) => monitor.heard(uuid), sampler, clock, tmpDir, keys, gateways, desk, worktrees, composeNodes, log })
@@ -98,8 +100,9 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
       feed.publish(facts)
       notifier.see(facts)
       retirements.see(facts)
+      crewJobs.see(facts)
     },
-    perform: (effect) => incarnations.perform(effect),
+    perform: (effect) => (effect.type === 'crew.job' || effect.type === 'crew.move' ? crewJobs.perform(effect) : incarnations.perform(effect)),
     keep: (input, error) => diskFull.keep(input, error),
   })
   incarnations.connect(pipeline)

@@ -1,6 +1,7 @@
 // Crews: a command of a person, a member or the daemon becomes facts of the crew, and what follows of it outside of its row:
 // messages into queues, signals, masks, asks, and jobs for the daemon, all in the same commit. What is decided stands in src/crew.
 // Must never lose a message in silence, nor refuse a member's own report because of its crew. Test: test/tables/crewing.test.ts.
+import { decide } from '../crew/decide.ts'
 import { NEW_CREW } from '../crew/fold.ts'
 import { mayGoOn } from './children.ts'
 import { crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember } from './crewmates.ts'
@@ -8,7 +9,7 @@ import { KernelError } from './errors.ts'
 import { settle } from './pausing.ts'
 import { isQueueFull } from './spawning.ts'
 import { isLiving } from './status.ts'
-import type { Act, By, Command, Decided, SystemCommand } from '../crew/commands.ts'
+import type { Act, By, Command, SystemCommand } from '../crew/commands.ts'
 import type { InputOf } from './inputs.ts'
 import type { ExitStatus, Process, Uuid } from './types.ts'
 import type { Work } from './work.ts'
@@ -37,17 +38,12 @@ const ACTS: { readonly [T in Act['type']]: Row<T> } = {
   end,
 }
 
-function decide(..._: readonly unknown[]): Decided {
-  throw new KernelError('INVALID', 'crews are not there yet')
-}
-
 /** Errors: those of a command, NOT_FOUND, LATE; nothing has changed then. */
 export function crew(work: Work, input: InputOf<'crew'>): void {
   const { uuid, command, reply } = input
   const process = work.get(uuid)
   if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? uuid} has ended`)
   crewSpecOf(process)
-  if (process.life.state !== 'running') throw new KernelError('INVALID', `crew ${process.pid} has not begun`, undefined, 'Say it again in a moment.')
   const note = say(work, uuid, command, { by: speaker(work, process, input), strict: true })
   work.effect({ type: 'reply', to: reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
 }
@@ -63,10 +59,10 @@ function speaker(work: Work, { uuid: crewUuid, pid: crewPid }: Process, { by, ca
   return { type: 'member', id: member.id, turn: call?.turn ?? null, call: call?.id ?? null }
 }
 
-/** What the kernel has to tell: nobody could be told that it cannot be, so it is noted on the crew. A crew that does not run hears of all when it begins. */
+/** What the kernel has to tell: nobody could be told that it cannot be, so it is noted on the crew. */
 export function tell(work: Work, uuid: Uuid, command: SystemCommand): void {
   const process = work.get(uuid)
-  if (process?.life.state !== 'running' || !process.spec.crew) return
+  if (!process || !isLiving(process) || !process.spec.crew) return
   try {
     say(work, uuid, command, { by: { type: 'system' }, strict: false })
   } catch (error) {

@@ -26,3 +26,9 @@ export function turnBase({ spec, usage }: Process): { readonly before?: Spent } 
   if (spec.member) return { before: spentOf(usage) }
   return usage.costUsd > 0 ? { before: { costUsd: usage.costUsd } } : {}
 }
+
+/** It may ask before it has begun; then it waits as soon as it is ready. */
+export function whileAsking(process: Process): Process {
+  const { life } = process
+  return life.state === 'running' && life.activity !== 'starting' ? { ...process, life: { ...life, activity: 'waiting' } } : process
+}

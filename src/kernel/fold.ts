@@ -12,7 +12,7 @@ import { NO_SIGNALS, forgotten, isOfSignal, remember, rememberEscalation } from 
 import { composed } from './runs.ts'
 import { addSpent, spentBy } from './spent.ts'
 import { figures, reachedWords } from './limits.ts'
-import { atRest, crewAfter, isCrewFact, turnBase } from './fold-crew.ts'
+import { atRest, crewAfter, isCrewFact, turnBase, whileAsking } from './fold-crew.ts'
 import type { CrewFactType } from '../crew/facts.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
 import type { ContextState } from './ranges.ts'
@@ -55,7 +55,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     usage: b.turn > p.progress.turn ? { ...p.usage, turns: p.usage.turns + 1 } : p.usage,
   }),
   'process.waiting': (p, b) => ({
-    ...running(p, { activity: 'waiting' }),
+    ...(p.spec.crew ? whileAsking(p) : running(p, { activity: 'waiting' })),
     ...(b.ask ? { asks: [...(p.asks ?? []), b.ask] } : { note: b.question }),
   }),
   // Nobody is told before a pause is over: until then the answer stands with its ask.

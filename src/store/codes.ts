@@ -86,7 +86,7 @@ const LAYOUT = complete({
   'crew.ended': [108],
   'task.added': [109, 'task', 'kind', 'title', 'text', 'acceptance?', 'needs', 'role', 'reviews', 'by'],
   'task.assigned': [110, 'task', 'member'],
-  'task.prepared': [111, 'task', 'base'],
+  'task.prepared': [111, 'task', 'base', 'salvaged?'],
   'task.reported': [112, 'task', 'member', 'summary'],
   'task.review': [113, 'task', 'member', 'earlier?'],
   'task.unreviewed': [114, 'task', 'member', 'reason'],

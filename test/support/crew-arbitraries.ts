@@ -53,7 +53,7 @@ export function crewFields({ text, sender, uuid }: Given): CrewFields {
     'crew.ended': [{}],
     'task.added': [{ task, kind: fc.constantFrom('work', 'human', 'conflict'), title: text, text, acceptance: text, needs: fc.array(task, { maxLength: 3 }), role: fc.option(role), reviews: fc.boolean(), by: sender }, ['acceptance']],
     'task.assigned': [{ task, member }],
-    'task.prepared': [{ task, base: fc.option(hash) }],
+    'task.prepared': [{ task, base: fc.option(hash), salvaged: text }, ['salvaged']],
     'task.reported': [{ task, member, summary: text }],
     'task.review': [{ task, member, earlier: fc.constant(true as const) }, ['earlier']],
     'task.briefed': [{ task }],

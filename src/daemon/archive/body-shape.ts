@@ -54,7 +54,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'crew.ended': {},
   'task.added': { task: text, kind: text, title: text, text, acceptance: text.optional(), needs: z.array(text), role: text.nullable(), reviews: flag, by: text },
   'task.assigned': { task: text, member: text },
-  'task.prepared': { task: text, base: text.nullable() },
+  'task.prepared': { task: text, base: text.nullable(), salvaged: text.optional() },
   'task.reported': { task: text, member: text, summary: text },
   'task.review': { task: text, member: text, earlier: flag.optional() },
   'task.briefed': { task: text },
