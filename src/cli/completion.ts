@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { RoleView } from '../api/role-views.ts'
 import type { ProcessView } from '../api/views.ts'
-import { connect } from '../index.ts'
+import { connect, type Reeve } from '../index.ts'
 import { COMMON, type Flag, type Flags } from './args.ts'
 import { EFFORTS } from './effort.ts'
 import { HANDLERS, SIGNALS } from './signals.ts'
@@ -54,7 +54,8 @@ async function ofVerb(name: string, verb: Verb, before: readonly string[], curre
   if (named && named.kind !== 'on') return valueOf(named, value, inline)
   if (current.startsWith('-')) return fitting(current, flagWords(flags, before))
   const words = before.filter((word, index) => !word.startsWith('-') && !openFlag(flags, before[index - 1]))
-  const kinds = nextWords(verb.usage, words)
+  // A name of two words is one in a usage.
+  const kinds = nextWords(verb.usage.map((usage) => usage.replace(`reeve ${name}`, 'reeve VERB')), words)
   const all = await Promise.all(kinds.map((kind) => (isLiteral(kind) ? [[kind, ''] as const] : ofKind(kind, name, words))))
   if (kinds.includes('DIR')) return { words: fitting(current, all.flat()).words, shell: 'dirs' }
   return fitting(current, all.flat())
@@ -101,6 +102,9 @@ function flagWords(flags: Flags, before: readonly string[]): Candidate[] {
 /** What a word of this kind may be; none if it is anybody's guess. */
 async function ofKind(kind: string, verb: string, words: readonly string[]): Promise<readonly Candidate[]> {
   switch (kind) {
+    case 'CREW': return crews()
+    case 'TASK': return tasks(words[0])
+    case 'MEMBER': return members(words[0])
     case 'P': return (await processes(verb)).filter(([word]) => !words.includes(word))
     case 'VERB': return verbs()
     case 'ROLE': return ROLES.map((role) => [role, ''])
@@ -152,11 +156,31 @@ async function processes(verb: string): Promise<Candidate[]> {
   ]
 }
 
+/** What the crews are called that live, and the newest that have ended. */
+async function crews(): Promise<Candidate[]> {
+  const found = (await asked((reeve) => reeve.crews.list({ all: true }))) ?? []
+  return found.slice(-MAX_ENDED).toReversed().map(({ name, pid, status }) => [name ?? String(pid), `PID ${pid}, ${status}`])
+}
+
+async function tasks(crew: string | undefined): Promise<Candidate[]> {
+  const found = crew === undefined ? undefined : await asked((reeve) => reeve.crews.get(crew))
+  return (found?.tasks ?? []).map(({ id, state, title }) => [id, `${state}, ${title}`])
+}
+
+async function members(crew: string | undefined): Promise<Candidate[]> {
+  const found = crew === undefined ? undefined : await asked((reeve) => reeve.crews.get(crew))
+  return (found?.members ?? []).filter(({ state }) => state !== 'gone').map(({ id, role, phase }) => [id, `${role}, ${phase}`])
+}
+
+/** Undefined where no daemon answers in time. */
+async function asked<T>(ask: (reeve: Reeve) => Promise<T>): Promise<T | undefined> {
+  const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), PATIENCE_MS).unref())
+  return Promise.race([ask(connect({ start: false })).catch(() => undefined), late])
+}
+
 /** None where no daemon answers in time. */
 async function listed(): Promise<Row[]> {
-  const asked = connect({ start: false }).list({ all: true, limit: MAX_ENDED, fields: ['pid', 'name', 'agent', 'status', 'state', 'uuid'] })
-  const late = new Promise<Row[]>((resolve) => setTimeout(() => resolve([]), PATIENCE_MS).unref())
-  return Promise.race([asked.catch(() => []), late])
+  return (await asked((reeve) => reeve.list({ all: true, limit: MAX_ENDED, fields: ['pid', 'name', 'agent', 'status', 'state', 'uuid'] }))) ?? []
 }
 
 /** `status=failed`: first the key, then what is there. */

@@ -27,10 +27,9 @@ export function nameIn(argv: readonly string[]): { readonly name: string; readon
 }
 
 export function noVerb(name: string): UsageError {
-  const [family = ''] = name.split(' ')
+  const [family = '', part = ''] = name.split(' ')
   const parts = verbNamed(family)?.parts
-  const known = parts ? Object.keys(parts).map((part) => `${family} ${part}`) : Object.keys(VERBS)
-  const near = nearest(name, known)
+  const near = parts ? nearest(part, Object.keys(parts)) : nearest(name, Object.keys(VERBS))
   const others = parts ? `\`reeve ${family}\` lists what there is.` : '`reeve help` lists all verbs.'
-  return new UsageError(`no verb "${name}"`, near ? `Did you mean \`reeve ${near}\`?` : others)
+  return new UsageError(`no verb "${name}"`, near ? `Did you mean \`reeve ${parts ? `${family} ${near}` : near}\`?` : others)
 }

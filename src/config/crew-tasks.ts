@@ -11,7 +11,7 @@ import { parseYaml, type Format } from './yaml.ts'
 const MAX_TASKS = 500
 const MAX_TEXT = 100_000
 
-const taskIdRule = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,39}$/, 'expected an id of up to 40 small letters, digits, dots, dashes and underscores')
+export const taskIdRule = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,39}$/, 'expected an id of up to 40 small letters, digits, dots, dashes and underscores')
 const words = z.string().trim().min(1).max(MAX_TEXT)
 const needs = z.union([taskIdRule.transform((one) => [one]), z.array(taskIdRule).max(MAX_TASKS)], 'expected the id of a task, or a list of ids')
 const acceptance = z.union([words, z.array(words).max(100).transform((points) => points.map((point) => `- ${point}`).join('\n'))], 'expected a text, or a list of points')

@@ -70,6 +70,11 @@ export class Keys {
     }
   }
 
+  /** What is known already, for a process that has no spec of its own to look by. */
+  keep(uuid: Uuid, values: Values): void {
+    this.#values.set(uuid, values)
+  }
+
   known(uuid: Uuid): Values {
     return this.#values.get(uuid) ?? {}
   }

@@ -11,7 +11,7 @@ import type { Output } from '../output.ts'
 import { safe } from '../text.ts'
 import type { Drawing } from './bottom.ts'
 import { LineEditor, type Key } from './line-editor.ts'
-import type { Typed } from './live-rows.ts'
+import type { Typed } from './footer.ts'
 
 /** No line is longer than a narrow terminal. */
 const HELP = [

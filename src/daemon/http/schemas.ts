@@ -7,6 +7,7 @@ import { limitsRule, raiseRule } from '../../config/limit-rules.ts'
 import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart.ts'
 import { of } from './exact.ts'
 import { isField } from '../views.ts'
+import type { McpSeatBody } from '../../api/mcp-views.ts'
 import type { DirBody, PinBody } from '../../api/history-views.ts'
 import type { AnswerBody, ChildBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SignalsBody, SpawnBody, SupervisorBody } from '../../api/views.ts'
 
@@ -18,10 +19,10 @@ const DAY_MS = 86_400_000
 const ms = z.number().min(0).max(366 * DAY_MS)
 /** What is given to the operating system cannot hold a NUL. */
 const plain = z.string().regex(/^[^\0]*$/, 'must not contain NUL')
-const dir = plain.min(1).max(4_096).startsWith('/', 'must be an absolute path')
-const env = z.record(plain.max(1_000), plain.max(512 * 1024))
+export const dir = plain.min(1).max(4_096).startsWith('/', 'must be an absolute path')
+export const env = z.record(plain.max(1_000), plain.max(512 * 1024))
 const words = z.array(z.string().max(1_000)).max(MAX_WORDS)
-const flag = z.enum(['0', '1']).transform((value) => value === '1')
+export const flag = z.enum(['0', '1']).transform((value) => value === '1')
 const count = (most: number) => z.coerce.number().int().min(0).max(most)
 
 /** Wall ms, or ISO 8601. */
@@ -74,6 +75,8 @@ export const spawnBody = of<SpawnBody>()(z.strictObject({
   supervisor: z.union([z.string().min(1).max(200), supervisorBody]).exactOptional(),
   env: env.exactOptional(),
 }))
+
+export const seatBody = of<McpSeatBody>()(z.strictObject({ cwd: dir, env: env.exactOptional() }))
 
 export const signalBody = of<SignalBody>()(z.strictObject({
   signal: z.union([z.string().max(20), z.int().min(1).max(5)]),
@@ -146,5 +149,4 @@ export const waitQuery = z.strictObject({
   timeoutMs: count(60_000).default(60_000),
 })
 export const agentsQuery = z.strictObject({ cwd: dir, model: z.string().min(1).max(1_000).optional() })
-export const rolesQuery = z.strictObject({ cwd: dir })
 export const doctorQuery = z.strictObject({ verify: flag.optional() })
