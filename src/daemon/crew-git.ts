@@ -3,10 +3,12 @@
 // be asked again after a crash. Must never be asked while that member is in a turn. Tests: test/processes/crew-jobs.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { Git, GitError } from '../drivers/files/git.ts'
+import { crewLeft } from '../drivers/files/crew-left.ts'
 import { crewHead, leaveBranch, mergeInto, together } from '../drivers/files/crew-merge.ts'
 import { bringTo, commitTask, dropView, handOver, keepFiles, viewOf } from '../drivers/files/crew-tree.ts'
 import { HANDED_OVER } from '../drivers/files/salvage.ts'
 import type { Container } from '../drivers/contain/contain.ts'
+import type { CrewLeft } from '../drivers/files/crew-left.ts'
 import type { CrewBranch, MergeEnd } from '../drivers/files/crew-merge.ts'
 import type { CommitEnd, MemberTree, SalvageName } from '../drivers/files/crew-tree.ts'
 import type { CrewGitSpec, MemberId, Task, TaskId } from '../crew/types.ts'
@@ -120,6 +122,15 @@ export class CrewGit {
     })
   }
 
+  /** What git has of the crew that a person may want. Null: it has no repository. Errors: `GitError` where that is gone. */
+  left(crew: Process): Promise<CrewLeft | null> {
+    return this.#with(async (git) => {
+      const spec = crew.spec.crew?.git
+      const members = (crew.crew?.members ?? []).flatMap(({ uuid }) => (uuid === null ? [] : [`${SALVAGED}${uuid}`]))
+      return spec ? crewLeft(git, branchOf(crew, spec), { base: spec.base, salvages: [`${salvagesOf(spec)}/`, ...members] }) : null
+    })
+  }
+
   /** One at a time in each repository. */
   async #alone<T>(repository: string, work: (git: Git) => Promise<T>): Promise<T> {
     const turn = (this.#lines.get(repository) ?? Promise.resolve()).then(() => this.#with(work))
@@ -140,16 +151,16 @@ export class CrewGit {
 }
 
 /** Below this name are the refs with what members of a crew left. */
-export function salvagesOf({ branch }: CrewGitSpec): string {
+function salvagesOf({ branch }: CrewGitSpec): string {
   return `${SALVAGED}${branch.slice(BRANCHES.length)}`
 }
 
 /** With a dot: git cannot have a branch below the name of another one. */
-export function memberBranch({ branch }: CrewGitSpec, member: MemberId): string {
+function memberBranch({ branch }: CrewGitSpec, member: MemberId): string {
   return `${branch}.${member}`
 }
 
-export function taskBranch({ branch }: CrewGitSpec, task: TaskId): string {
+function taskBranch({ branch }: CrewGitSpec, task: TaskId): string {
   return `${branch}.${task}`
 }
 
