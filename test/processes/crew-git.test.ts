@@ -269,6 +269,11 @@ describe('commit', () => {
 })
 
 describe('merge', () => {
+  test('the branch of a crew is made once, by whoever comes first', async () => {
+    repository.git('branch', '-D', crew().branch)
+    await expect(Promise.all([1, 2, 3, 4].map(() => crewHead(git, crew(), base)))).resolves.toEqual([base, base, base, base])
+  })
+
   test('fast-forward where possible, else a merge; each again gives the same', async () => {
     const [one, two] = [await add(1), await add(2)]
     const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]

@@ -43,8 +43,12 @@ export async function crewHead(git: Git, crew: CrewBranch, otherwise: string): P
   const ref = `refs/heads/${crew.branch}`
   const head = await git.maybe([...call.where, 'rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
   if (head !== null) return head
-  await git.run([...DURABLE, ...call.where, 'update-ref', '-m', 'reeve: the branch of a crew', '--create-reflog', ref, otherwise, ''], call)
-  return otherwise
+  const made = await git.run([...DURABLE, ...call.where, 'update-ref', '-m', 'reeve: the branch of a crew', '--create-reflog', ref, otherwise, ''], call).then(() => null, (error: unknown) => error)
+  if (made === null) return otherwise
+  // Members begin at the same time: another one may have made it meanwhile.
+  const other = await git.maybe([...call.where, 'rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
+  if (other === null) throw made
+  return other
 }
 
 export interface MergeRequest {
