@@ -32,5 +32,5 @@ function decideWork(work: CrewWork, task: Task, reason: 'gate' | 'review', { opt
   if (option === 'approve') return work.emit({ type: 'task.verdict', task: task.id, member: null, verdict: 'APPROVED', comments: text ?? '' })
   const comments = text ?? 'a person said no'
   if (holderOf(work.crew, task)) deny(work, task, null, comments)
-  else requeue(work, task, `a person said: ${comments}`, true)
+  else requeue(work, task, { reason: `a person said: ${comments}`, counts: true })
 }

@@ -4,7 +4,7 @@
 import { coordinatorOf, holderOf, named } from './finding.ts'
 import { isClosed } from './tasks.ts'
 import type { CrewWork } from './crew-work.ts'
-import type { Member, Task } from './types.ts'
+import type { Member, MemberId, Task } from './types.ts'
 import type { Sender } from '../kernel/types.ts'
 
 export type Action = 'retire' | 'replace' | 'stop' | 'cancel' | 'pause' | 'lose'
@@ -35,13 +35,21 @@ export function giveBack(work: CrewWork, member: Member, action: 'retire' | 'sto
   if (task.reviewer === member.id && member.phase === 'reviewing') return unreview(work, task, reason)
   if (action === 'lose' && (task.state === 'approved' || task.state === 'waiting' || task.state === 'committing')) return
   const prepared = task.prepared
-  requeue(work, task, reason, EFFECTS[action].counts)
+  requeue(work, task, { reason, counts: EFFECTS[action].counts, without: member.id })
   if (action === 'lose' && prepared && work.spec.git) work.job({ type: 'salvage', member: member.id, task: task.id })
 }
 
+interface Back {
+  readonly reason: string
+  /** it was a try */
+  readonly counts: boolean
+  /** who need not be told */
+  readonly without?: MemberId
+}
+
 /** Back to the crew's queue; with the last of its tries it has failed. */
-export function requeue(work: CrewWork, task: Task, reason: string, counts: boolean): void {
-  withdraw(work, task, `${named(task)} went back to the queue: ${reason}`, 'system')
+export function requeue(work: CrewWork, task: Task, { reason, counts, without }: Back): void {
+  withdraw(work, task, `${named(task)} went back to the queue: ${reason}`, without)
   uncommit(work, task)
   work.emit({ type: 'task.requeued', task: task.id, reason, counts })
   const { attempts } = work.needTask(task.id)
@@ -55,7 +63,7 @@ export function fail(work: CrewWork, task: Task, reason: string): void {
 }
 
 export function close(work: CrewWork, task: Task, fact: Extract<Parameters<CrewWork['emit']>[0], { type: 'task.done' | 'task.failed' | 'task.cancelled' }>, text: string): void {
-  withdraw(work, task, text, 'system')
+  withdraw(work, task, text)
   uncommit(work, task)
   work.emit(fact)
   tell(work, text, task)
@@ -68,14 +76,16 @@ export function uncommit(work: CrewWork, task: Task): void {
 }
 
 /** Whoever works on it hears that there is no more to do, and nobody has to answer for it. */
-export function withdraw(work: CrewWork, task: Task, text: string, from: Sender): void {
+function withdraw(work: CrewWork, task: Task, text: string, without?: MemberId): void {
   if (task.ask) work.act({ type: 'unask', task: task.id, id: task.ask.id })
   // Who is done with it hears of it in other ways.
   if (task.state === 'committing' || task.state === 'merging' || isClosed(task)) return
   for (const member of work.crew.members) {
-    if (member.task !== task.id || member.state !== 'on') continue
+    if (member.task !== task.id || member.state !== 'on' || member.id === without) continue
+    // It never heard of it.
+    if (!(member.phase === 'reviewing' ? task.briefed : task.prepared)) continue
     if (member.turn.open !== null && member.turn.phase === member.phase) work.act({ type: 'interrupt', member: member.id })
-    work.send(member.id, { from, task: task.id, text: `${text}. Stop working on it; what you have not committed is kept, and your files are made clean for the next task.` })
+    work.send(member.id, { from: 'system', task: task.id, text: `${text}. Stop working on it; what you have not committed is kept, and your files are made clean for the next task.` })
   }
 }
 

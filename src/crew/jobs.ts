@@ -52,7 +52,7 @@ function prepared(work: CrewWork, { member: id, task: taskId }: JobOf<'prepare'>
   const task = work.task(taskId)
   const member = work.member(id)
   if (!task || task.implementer !== id || member?.task !== taskId || task.prepared) return
-  if (result.type !== 'prepared') return requeue(work, task, `the files of ${id} could not be prepared: ${wrong(result)}`, true)
+  if (result.type !== 'prepared') return requeue(work, task, { reason: `the files of ${id} could not be prepared: ${wrong(result)}`, counts: true })
   // What lies there may be of another task, unless this one was tried before.
   const ref = task.attempts > 0 && task.salvaged === null ? result.salvaged : undefined
   work.emit({ type: 'task.prepared', task: taskId, base: result.base, ...(ref === undefined ? {} : { salvaged: ref }) })
@@ -86,7 +86,7 @@ function uncommitted(work: CrewWork, task: Task, reason: string, force: boolean)
   } else if (!force && task.implementer !== null) {
     work.job({ type: 'commit', member: task.implementer, task: task.id, base: task.base, force: true })
   } else {
-    requeue(work, task, `it could not be committed: ${reason}`, true)
+    requeue(work, task, { reason: `it could not be committed: ${reason}`, counts: true })
   }
 }
 
@@ -116,7 +116,7 @@ function merged(work: CrewWork, { task: id, commit }: JobOf<'merge'>, result: Jo
 /** A conflict becomes a task of its own; one that was to resolve a conflict is tried again. */
 function conflicts(work: CrewWork, task: Task, commit: string, { files, branch = commit }: ResultOf<'conflict'>): void {
   const where = files.slice(0, MAX_NAMED).join(', ')
-  if (task.kind === 'conflict') return requeue(work, task, `it conflicts again, in ${where}`, true)
+  if (task.kind === 'conflict') return requeue(work, task, { reason: `it conflicts again, in ${where}`, counts: true })
   if (work.crew.ending) return fail(work, task, `${commit} conflicts in ${where}, and the crew ends; it is on the branch of ${task.implementer}`)
   const id = freeId(work)
   const fact: CrewFact = {

@@ -63,8 +63,8 @@ export function lose(work: CrewWork, member: Member, cause: Cause, reason: strin
   const how = howGone(work, member)
   const spawn = work.crew.jobs.find((job) => job.type === 'spawn' && job.member === id)
   if (spawn) work.emit({ type: 'crew.job.done', job: spawn.job, result: { type: 'error', error: reason } })
-  if (how === 'lost') giveBack(work, member, 'lose', `${id} was lost: ${reason}`)
   work.emit({ type: 'crew.left', member: id, how, reason })
+  if (how === 'lost') giveBack(work, member, 'lose', `${id} was lost: ${reason}`)
   if (phase === 'committing') commitForIt(work, id, task)
   if (how !== 'lost') return
   work.act({ type: 'warn', text: `${id} was lost${state === 'starting' ? ' before it began' : ''}: ${reason}` })

@@ -122,7 +122,7 @@ export function approveCommit(work: CrewWork, { task: id }: CommandOf<'approve_c
 export function cancelTask(work: CrewWork, { task: id, reason, requeue: again }: CommandOf<'cancel_task'>): string {
   const task = needClosable(work, id)
   if (again && task.state === 'queued') throw refusal('CONFLICT', `${named(task)} is in the queue`, 'assign_task gives it to a worker.')
-  if (again) requeue(work, task, reason, false)
+  if (again) requeue(work, task, { reason, counts: false })
   else close(work, task, { type: 'task.cancelled', task: id, reason }, `${named(task)} was cancelled: ${reason}`)
   return `${named(task)} ${again ? 'is back in the queue' : 'is cancelled'}`
 }

@@ -79,7 +79,7 @@ function follow(work: CrewWork, member: Member, task: Task | undefined, { outcom
 /** A try that came to nothing. Its later turns are not touched by it. */
 function failed(work: CrewWork, { phase, id }: Member, task: Task | undefined, reason: string): void {
   if (task && phase === 'reviewing') unreview(work, task, reason)
-  else if (task && (phase === 'implementing' || phase === 'addressing_feedback')) requeue(work, task, reason, true)
+  else if (task && (phase === 'implementing' || phase === 'addressing_feedback')) requeue(work, task, { reason, counts: true })
   else tell(work, reason, null)
   work.act({ type: 'warn', text: `${id}: ${reason}` })
 }
