@@ -1,6 +1,7 @@
 // What a program can ask of crews: `connect().crews`. The names are those of the API. Must stay light to load, as the library.
 // Test: test/e2e/crew-up.test.ts.
 import type { Client } from './client.ts'
+import type { CrewReportView } from './crew-report-views.ts'
 import type { CrewUpBody, CrewUpView } from './crew-up-views.ts'
 import type { CrewCommandBody, CrewSteerView, CrewView, TaskDetailView } from './crew-views.ts'
 import type { RolesView } from './role-views.ts'
@@ -38,6 +39,11 @@ export class Crews {
   /** A task with its texts, its thread and what happened to it. Errors: `NOT_FOUND`. */
   async task(ref: string, id: string, options: CallOptions = {}): Promise<TaskDetailView> {
     return (await this.#client.get<{ task: TaskDetailView }>(`${at(ref)}/task`, { id }, options)).task
+  }
+
+  /** What became of each task, who did it, what it cost, and what is left for a person. Errors: `INVALID` where it is no crew. */
+  report(ref: string, options: CallOptions = {}): Promise<CrewReportView> {
+    return this.#client.get(`${at(ref)}/report`, {}, options)
   }
 
   /** Says something to a crew, as a person. Errors: those of the command, with what can be done instead. */

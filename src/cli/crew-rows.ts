@@ -83,6 +83,19 @@ const PARTS: Readonly<Record<string, Verb>> = {
     examples: [['reeve crew show fix', 'all of it'], ['reeve crew show fix lexer', 'why was it denied?']],
     load: () => import('./verbs/crew-show.ts'),
   },
+  report: {
+    summary: 'Give account of what a crew did',
+    usage: ['reeve crew report [CREW]'],
+    about: [
+      `Prints an account as Markdown: what became of each task, who implemented and who reviewed it, verdicts with their comments, tries that failed and why, commits, tokens, cost, and the time worked and waited. It begins with what is left for you: questions, failed tasks, branches that are not merged, and refs with what was not committed. ${REF}`,
+      'It can be asked for while the crew works, and as long as its journal is kept. Cost with `+` is a lower bound, as the price of some calls is not known; with `~` some of it is estimated.',
+    ],
+    words: [0, 1],
+    flags: {},
+    exits: SUCCESS,
+    examples: [['reeve crew report fix > report.md', 'for a pull request'], ['reeve crew report fix --json', 'for a program']],
+    load: () => import('./verbs/crew-report.ts'),
+  },
   send: {
     summary: 'Send a message to a member of a crew',
     usage: ['reeve crew send [--to MEMBER|TASK] CREW TEXT'],
