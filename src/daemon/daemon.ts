@@ -5,6 +5,10 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { prepareState, type Paths } from '../config/paths.ts'
+import { CrewReads } from './crew-reads.ts'
+import { crewReport } from './crew-report.ts'
+import { Crews } from './crews.ts'
+import { crewUp } from './crew-up.ts'
 import { rolePrompt, ROLES } from '../config/roles.ts'
 import { openContainer } from '../drivers/contain/container.ts'
 import { KernelError } from '../kernel/errors.ts'
@@ -15,6 +19,7 @@ import { Archive } from './archive/archive.ts'
 import { bootAll } from './boot.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { Collector } from './collector.ts'
+import { Composes } from './composes.ts'
 import { agentsView } from './agents-view.ts'
 import { examine } from './doctor.ts'
 import { checkModels } from './models-check.ts'
@@ -98,9 +103,6 @@ async function discard(tmpDir: string, trash: string, log: DaemonOptions['log'])
   return { done: rm(trash, { recursive: true, force: true }).catch((error: unknown) => log('old temporary files cannot be removed', error)) }
 }
 
-const noCrews = (): Promise<never> => Promise.reject(new KernelError('UNAVAILABLE', 'there are no crews in this daemon'))
-const NO_CREWS = { command: noCrews, view: noCrews }
-
 class RunningDaemon implements Daemon {
   readonly #ground: Ground
   readonly #engine: Engine
@@ -155,22 +157,28 @@ class RunningDaemon implements Daemon {
 
   #routes(): Parameters<typeof addRoutes>[1] {
     const { paths, container, store, clock, settings, log } = this.#ground
-    const { table, feed, keys, pipeline, sweeper, worktrees } = this.#engine
+    const { table, feed, keys, pipeline, sweeper, worktrees, composeNodes } = this.#engine
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
     const removals = new Removals({ reads, store, clock, sweeper, worktrees, recorded: (uuid) => this.#engine.gateways.remove(uuid) })
+    this.#engine.retirements.connect(removals)
     const specs = new Specs({ reads, container, settings, paths })
     const forks = new Forks({ pipeline, reads, keys, specs, gateways: this.#engine.gateways, store, worktrees })
     const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
+    const mayStart = (): void => this.#mayStart()
+    const composes = new Composes({ table, store, pipeline, reads, waiter, forks, keys, gateways: this.#engine.gateways, specs, worktrees, nodes: composeNodes, mayStart })
     const families = new Families({ pipeline, reads, keys, paths, prepare: (body) => operations.prepare(body) })
-    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, specs, worktrees, store, forks, families, mayStart: () => this.#mayStart() })
-    this.#engine.desk.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews: NO_CREWS })
+    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, specs, worktrees, store, forks, families, mayStart })
+    const crewReads = new CrewReads({ reads, store, clock })
+    const crews = new Crews({ pipeline, reads: crewReads })
+    const delivered = this.#engine.desk.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
+    this.#resources.defer(() => delivered)
     return {
-      reads, feed, store, cursor, log, operations, families,
-      waiter,
+      reads, feed, store, cursor, log, operations, families, composes,
+      waiter, mcpSeat: (place) => this.#engine.desk.seatForPerson(place),
       past: { resumable: (query) => resumable({ table, store }, query), lineage: (ref) => lineage({ table, store, reads }, ref) },
       removals, collector,
       usage: (query) => usageReport({ store, reads }, query),
@@ -179,6 +187,8 @@ class RunningDaemon implements Daemon {
       daemon: () => this.#view(),
       heartbeat: () => heartbeat(table, this.#engine.monitor, clock.now().mono),
       agents: (query) => agentsView(query, { paths, settings }),
+      crewUp: (body) => crewUp(body, { pipeline, reads, keys, specs, settings, paths, container, tmpDir: this.#ground.tmpDir, mayStart: () => this.#mayStart() }),
+      crewReads, crews, crewReport: (crew) => crewReport(crew, { reads, store, clock, git: this.#engine.crewGit }),
       roles: async (cwd) => ({ version: 1, roles: await Promise.all(ROLES.map((role) => rolePrompt(role, cwd, paths))) }),
       doctor: (verify) => examine({ paths, container, store, more: () => this.#engine.notifier.examine() }, verify),
       checkModels: (env) => checkModels(env, { paths, keys }),

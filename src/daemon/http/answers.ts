@@ -6,9 +6,12 @@ import { limitsRule } from '../../config/limit-rules.ts'
 import { LIMIT_NAMES } from '../../kernel/limits.ts'
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts'
 import { of } from './exact.ts'
-import { crewUpAnswers } from './crew-up-answers.ts'
+import { crewReportAnswers } from './crew-report-answers.ts'
+import { crewAnswers } from './crew-up-answers.ts'
+import { composeAnswers } from './compose-answers.ts'
 import { heartbeatAnswers } from './heartbeat-answers.ts'
 import { historyAnswers } from './history-answers.ts'
+import { mcpAnswers } from './mcp-answers.ts'
 import { usageAnswers } from './usage-answers.ts'
 import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
@@ -153,9 +156,12 @@ const version = z.literal(1)
 export const answers = {
   ...resumeAnswers,
   ...historyAnswers,
+  ...composeAnswers,
   ...usageAnswers,
+  ...mcpAnswers,
   ...heartbeatAnswers,
-  ...crewUpAnswers,
+  ...crewAnswers(status, ask, process),
+  ...crewReportAnswers(status),
   process: z.object({ version, process }),
   processes: z.object({ version, processes: z.array(someOfProcess) }),
   steps: z.object({ version, steps: z.array(step) }),

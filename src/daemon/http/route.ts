@@ -5,13 +5,18 @@ import type { z } from 'zod'
 import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../../api/views.ts'
 import type { HeartbeatView } from '../../api/heartbeat-views.ts'
 import type { LineageView, ResumablesView } from '../../api/resume-views.ts'
+import type { CrewUpBody, CrewUpView } from '../../api/crew-up-views.ts'
+import type { Crews } from '../crews.ts'
+import type { CrewReportView } from '../../api/crew-report-views.ts'
+import type { CrewReads } from '../crew-reads.ts'
 import type { RolesView } from '../../api/role-views.ts'
 import type { UsageReportView } from '../../api/usage-views.ts'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Store } from '../../store/store.ts'
-import type { Uuid } from '../../kernel/types.ts'
+import type { Process, Uuid } from '../../kernel/types.ts'
 import type { Archive } from '../archive/archive.ts'
 import type { AgentsQuery } from '../agents-view.ts'
+import type { Composes } from '../composes.ts'
 import type { Collector } from '../collector.ts'
 import type { Check } from '../doctor.ts'
 import type { Families } from '../families.ts'
@@ -20,6 +25,7 @@ import type { Operations } from '../operations.ts'
 import type { Reads } from '../reads.ts'
 import type { Removals } from '../removals.ts'
 import type { UsageQuery } from '../usage-report.ts'
+import type { Place } from '../mcp/tool.ts'
 import type { Waiter } from '../waiter.ts'
 import type { Answers } from './answers.ts'
 
@@ -27,11 +33,13 @@ import type { Answers } from './answers.ts'
 export interface RoutesParts {
   readonly operations: Operations
   readonly families: Pick<Families, 'removeChild'>
+  readonly composes: Composes
   readonly removals: Removals
   readonly collector: Collector
   readonly archive: Archive
   readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
   readonly reads: Reads
+  readonly mcpSeat: (place: Place) => Promise<{ readonly socket: string; readonly token: string }>
   readonly past: { resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>; lineage(ref: string): Promise<LineageView> }
   readonly usage: (query: UsageQuery) => Promise<UsageReportView>
   readonly feed: Feed
@@ -39,6 +47,10 @@ export interface RoutesParts {
   readonly waiter: Waiter
   readonly agents: (query: AgentsQuery) => Promise<AgentsView>
   readonly roles: (cwd: string) => Promise<RolesView>
+  readonly crewUp: (body: CrewUpBody) => Promise<CrewUpView>
+  readonly crewReads: CrewReads
+  readonly crewReport: (process: Process) => Promise<CrewReportView>
+  readonly crews: Pick<Crews, 'steer'>
   readonly cursor: () => number
   readonly daemon: () => DaemonView
   readonly heartbeat: () => HeartbeatView

@@ -1,9 +1,13 @@
 // The API's routes, one row each: what it takes, one operation or read, what it gives. docs/api.md describes them for people,
 // openapi.ts for programs; both are held to these rows. Test: test/e2e/api.test.ts, test/e2e/events.test.ts, test/e2e/openapi.test.ts.
 import { clientOf, route, type Route, type RoutesParts } from './route.ts'
+import { CREW_COMMANDS } from './crew-command-routes.ts'
+import { CREW_REPORT } from './crew-report-routes.ts'
 import { CREW_UP } from './crew-up-routes.ts'
+import { COMPOSE } from './compose-routes.ts'
 import { HISTORY } from './history-routes.ts'
 import { RESUMES } from './resume-routes.ts'
+import { MCP } from './mcp-routes.ts'
 import { USAGE } from './usage-routes.ts'
 import { goneSignal, stream } from './stream.ts'
 import * as schemas from './schemas.ts'
@@ -136,7 +140,7 @@ const DAEMON: readonly Route[] = [
   }),
 ]
 
-export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...RESUMES, ...USAGE, ...CREW_UP, ...STREAMS, ...DAEMON]
+export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...COMPOSE, ...RESUMES, ...USAGE, ...CREW_UP, ...CREW_REPORT, ...CREW_COMMANDS, ...MCP, ...STREAMS, ...DAEMON]
 
 export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
   for (const { method, path, query, body, status, handle } of ROUTES) {
