@@ -31,6 +31,8 @@ const SECRET_VALUE = /^(sk-|sk_|rk_|pk_live|gh[opsru]_|github_pat_|glpat-|xox[ab
 const DROPPED = new Set([
   '_', 'SHLVL', 'PWD', 'OLDPWD', 'REEVE_PROC', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_UNIQUE_ID',
   'LISTEN_FDS', 'LISTEN_PID', 'LISTEN_FDNAMES', 'NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC', 'INVOCATION_ID', 'JOURNAL_STREAM',
+  // An agent's seat at reeve's own tools: whoever it starts would speak in its name.
+  'REEVE_MCP_TOKEN', 'REEVE_MCP_SOCKET', 'REEVE_MCP_OUTBOX', 'REEVE_MCP_PROCESS',
 ])
 
 /**

@@ -36,7 +36,7 @@ describe('an environment is split', () => {
     expect(splitEnv({ HARMLESS: value }).recorded).toEqual({ HARMLESS: value })
   })
 
-  test.each(['_', 'SHLVL', 'PWD', 'OLDPWD', 'REEVE_PROC', 'NODE_CHANNEL_FD', 'NOTIFY_SOCKET', 'LISTEN_FDS'])('%s belongs to the caller and is dropped', (name) => {
+  test.each(['_', 'SHLVL', 'PWD', 'OLDPWD', 'REEVE_PROC', 'NODE_CHANNEL_FD', 'NOTIFY_SOCKET', 'LISTEN_FDS', 'REEVE_MCP_TOKEN', 'REEVE_MCP_PROCESS'])('%s belongs to the caller and is dropped', (name) => {
     expect(splitEnv({ [name]: 'x' })).toEqual({ recorded: {}, secrets: {} })
   })
 
