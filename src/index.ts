@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import { clientSocket, paths } from './config/paths.ts'
 import { ApiError, Client } from './api/client.ts'
+import { Compose } from './api/compose-client.ts'
 import { Crews } from './api/crews-client.ts'
 import type {
   AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView, StepView, UsageField,
@@ -11,17 +12,19 @@ import type { HeartbeatView } from './api/heartbeat-views.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/history-views.ts'
 import type { LineageView, ResumablesView } from './api/resume-views.ts'
 import type { LogLine } from './api/log-lines.ts'
-import type { UsageBy, UsageReportView } from './api/usage-views.ts'
+import type { UsageBy, UsageReportView, UsageSum } from './api/usage-views.ts'
 import type { Handler, Signal } from './kernel/types.ts'
 
 export { ApiError } from './api/client.ts'
+export type { Compose } from './api/compose-client.ts'
+export type { ComposeBody, NodeProcessView, NodeStateWord, NodeView, OneRunView, PlannedNodeView, PlanView, ResumeNodeBody, RunView } from './api/compose-views.ts'
 export type { Crews } from './api/crews-client.ts'
 export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/history-views.ts'
 export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/heartbeat-views.ts'
 export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/resume-views.ts'
 export type { RoleView, RolesView } from './api/role-views.ts'
 export type { LogLine } from './api/log-lines.ts'
-export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api/usage-views.ts'
+export type { UsageBy, UsageReportView, UsageRowView, UsageSum, UsageSumView } from './api/usage-views.ts'
 export type { ErrorCode } from './kernel/errors.ts'
 export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
 export type {
@@ -50,22 +53,6 @@ export interface ConnectOptions {
  */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-}
-
-/** What processes have used together. Tokens, and USD. */
-export interface UsageSum {
-  /** how many processes were added up */
-  readonly processes: number
-  readonly steps: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly costUsd: number
-  /** some call had no known price, so `costUsd` is a lower bound */
-  readonly unpriced: boolean
-  /** some call was cut off and charged by its estimate */
-  readonly estimated: boolean
 }
 
 export interface EventsOptions extends CallOptions {
@@ -123,10 +110,13 @@ export class Reeve implements AsyncDisposable {
 
   /** crews: a coordinator, its workers and their tasks */
   readonly crews: Crews
+  /** runs of compose files: agents that depend on each other */
+  readonly compose: Compose
 
   constructor(client: Client) {
     this.#client = client
     this.crews = new Crews(client)
+    this.compose = new Compose(client)
   }
 
   /**

@@ -9,7 +9,7 @@ export interface LogLine {
 }
 
 /** The facts that have lines. */
-export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed', 'capability.refused', 'supervisor.restarting', 'supervisor.held', 'supervisor.escalated']
+export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed', 'capability.refused', 'supervisor.restarting', 'supervisor.held', 'supervisor.escalated', 'compose.started', 'compose.retrying', 'compose.completed', 'compose.failed', 'compose.blocked', 'compose.cancelled', 'compose.again', 'compose.resumed']
 
 type Body<T extends FactBody['type']> = Extract<FactBody, { type: T }>
 
@@ -40,6 +40,14 @@ export function logLines(at: string, body: FactBody): LogLine[] {
     case 'capability.refused': return lines('system', `refused: ${body.detail}`)
     case 'process.exited': return lines('system', `ended: ${body.exit.reason} (${body.exit.code})`)
     case 'supervisor.restarting': return lines('system', `child ${body.id} is restarted: ${body.cause}${body.group ? `; with it ${body.group.join(', ')}` : ''}`)
+    case 'compose.started':
+    case 'compose.completed': return lines('system', `node ${body.node} ${body.type.slice('compose.'.length)}`)
+    case 'compose.retrying': return lines('system', `node ${body.node} begins again (${body.attempt}): ${body.cause}`)
+    case 'compose.failed':
+    case 'compose.cancelled': return lines('system', `node ${body.node} ${body.type.slice('compose.'.length)}: ${body.reason}`)
+    case 'compose.blocked': return lines('system', `node ${body.node} is blocked: it needs ${body.by}`)
+    case 'compose.again': return lines('system', `node ${body.node} is to run again, for ${body.by}`)
+    case 'compose.resumed': return lines('system', `node ${body.node} goes on, for ${body.by}`)
     case 'supervisor.held': return lines('system', `child ${body.id} is held: ${body.cause}`)
     case 'supervisor.escalated': return lines('system', `child ${body.id} failed ${body.times} times: all are stopped`)
     case 'model.failed': return [...(body.partial ? lines('assistant', body.partial) : []), ...lines('system', `model call failed: ${body.error}`)]

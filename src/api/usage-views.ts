@@ -38,3 +38,19 @@ export interface UsageReportView {
   /** of all, also of the rows that are left out */
   total: UsageSumView
 }
+
+/** What processes have used together. Tokens, and USD. */
+export interface UsageSum {
+  /** how many processes were added up */
+  readonly processes: number
+  readonly steps: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly costUsd: number
+  /** some call had no known price, so `costUsd` is a lower bound */
+  readonly unpriced: boolean
+  /** some call was cut off and charged by its estimate */
+  readonly estimated: boolean
+}

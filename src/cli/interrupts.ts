@@ -19,6 +19,7 @@ const INTERRUPTED = 130
 export class Interrupts implements Disposable {
   readonly #out: Output
   readonly #leaves: boolean
+  readonly #question: string
   #handler: ((wish: Wish) => void) | undefined
   /** stops that were asked for before anybody could be told */
   #early = 0
@@ -26,9 +27,10 @@ export class Interrupts implements Disposable {
   #isAsking = false
   #isUnread = false
 
-  constructor(out: Output, { leaves }: { leaves: boolean }) {
+  constructor(out: Output, { leaves, question = QUESTION }: { leaves: boolean; question?: string }) {
     this.#out = out
     this.#leaves = leaves
+    this.#question = question
     process.on('SIGINT', this.#interrupted)
     process.on('SIGTERM', this.#stop)
     process.stdout.on('error', this.#unread)
@@ -70,7 +72,7 @@ export class Interrupts implements Disposable {
 
   #ask(): void {
     this.#isAsking = true
-    this.#out.ask(QUESTION)
+    this.#out.ask(this.#question)
     process.stdin.setRawMode(true)
     process.stdin.resume()
     process.stdin.once('data', this.#answer)

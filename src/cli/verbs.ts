@@ -5,6 +5,7 @@ import type { Args, Flag, Flags } from './args.ts'
 import type { Output } from './output.ts'
 import { MCP } from './mcp-row.ts'
 import { HEARTBEAT } from './heartbeat-row.ts'
+import { COMPOSE } from './compose-rows.ts'
 import { CREW } from './crew-rows.ts'
 import { HISTORY } from './history-rows.ts'
 import { RESUMES } from './resume-rows.ts'
@@ -288,6 +289,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     load: () => import('./verbs/daemon.ts'),
   },
   ...CREW,
+  ...COMPOSE,
   ...HEARTBEAT,
   ...MCP,
   doctor: {

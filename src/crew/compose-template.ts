@@ -3,7 +3,6 @@
 
 /** What can be asked of a node that has completed. */
 export const NODE_FIELDS = ['result', 'uuid', 'cwd', 'branch'] as const
-export type NodeField = (typeof NODE_FIELDS)[number]
 
 export interface Reference {
   readonly node: string

@@ -113,7 +113,7 @@ export function nextAsk({ nodes }: ComposeRun): number {
   return nodes.reduce((most, { ask }) => Math.max(most, ask), 0) + 1
 }
 
-export function outcomeOf({ nodes }: ComposeRun): Outcome {
+function outcomeOf({ nodes }: ComposeRun): Outcome {
   const named = (state: NodeState): string[] => nodes.filter((node) => node.state === state).map(({ name }) => name)
   return { completed: named('completed'), failed: named('failed'), blocked: named('blocked'), cancelled: named('cancelled') }
 }

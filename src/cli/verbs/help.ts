@@ -13,9 +13,9 @@ import type { Topic } from '../topics.ts'
 export const GROUPS: readonly (readonly [title: string, verbs: Readonly<Record<string, string>>])[] = [
   ['Talk', { run: 'start a process', attach: 'watch it, talk to it', send: 'send it a message', answer: 'what it asks' }],
   ['Look', { ps: 'list the processes', inspect: 'all about one', steps: 'its model calls', logs: 'what it said', events: 'what happened', heartbeat: 'who gets on', usage: 'tokens and cost', agents: 'what can be run' }],
-  ['Steer', { pause: 'hold it', resume: 'go on, or fork it', 'list-resumable': 'and how', stop: 'end it, with time', kill: 'end it; send a signal', signals: 'what becomes of them', wait: 'until it is so' }],
+  ['Steer', { pause: 'hold it', resume: 'go on, or fork it', 'list-resumable': 'and how', stop: 'end it, with time', kill: 'end it; send a signal', signals: 'what becomes of them', wait: 'until it is so', mcp: 'all this, for agents' }],
   ['Keep', { pin: 'keep it', gc: 'collect what ended', rm: 'remove it', export: 'to files', import: 'from files', lineage: 'its family of forks' }],
-  ['Many', { crew: 'a coordinator and its workers' }],
+  ['Many', { crew: 'workers with tasks', compose: 'agents in an order' }],
   ['Around', { daemon: 'start, stop, look', doctor: 'what works here', config: 'show and change it', completion: 'for your shell', help: 'this', version: 'which one this is' }],
 ]
 
