@@ -58,7 +58,8 @@ function shown(body: FactBody): { readonly type: FactType } {
     return told as { readonly type: FactType }
   }
   if (!('spec' in body) || !body.spec) return body
-  const { env: _env, system: _system, ...spec } = body.spec
+  const { env: _env, system: _system, crew, ...rest } = body.spec
+  const spec = crew ? { ...rest, crew: { ...crew, roles: Object.keys(crew.roles) } } : rest
   const brief: object = { ...body, spec }
   return brief as { readonly type: FactType }
 }

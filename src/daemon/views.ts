@@ -10,6 +10,7 @@ import { meteringOf } from '../kernel/limits.ts'
 import { statusOf } from '../kernel/status.ts'
 import { compactionText, resultText } from '../api/log-lines.ts'
 import { gaveUpNote, pendingRestart, restartNote, supervisorView, type Around } from './restart-views.ts'
+import { crewNote, memberRow, phaseOf } from './member-views.ts'
 import { limitUse, subtreeUsage } from './spending-views.ts'
 import { Table } from './table.ts'
 import { iso, isoOrNull, localTime } from './times.ts'
@@ -76,9 +77,9 @@ const FIELDS: { readonly [K in Field]: Cell<K> } = {
   fallback: ({ spec }) => [...(spec.fallback ?? [])],
   effort: ({ spec }) => spec.effort ?? null,
   sessionId: (p) => p.sessionId,
-  role: () => null,
-  phase: () => null,
-  taskId: () => null,
+  role: ({ spec }) => spec.member?.role ?? null,
+  phase: (p, family) => phaseOf(p, family),
+  taskId: (p, family) => memberRow(p, family)?.task ?? null,
   queueCount: (p) => p.queue.length,
   retiredAt: (p) => isoOrNull(p.retiredAt),
   updatedAt: ({ clock }) => iso(clock.updatedAt),
@@ -198,7 +199,7 @@ function noteOf(process: Process): string | null {
   const { life } = process
   if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : [life.exit.reason, gaveUpNote(process)].filter((words) => words !== null).join('; ')
   if (life.state !== 'running') return restartNote(process) ?? process.note
-  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process))
+  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process) ?? crewNote(process))
   const held = life.holds.map(holdWords).join(', ')
   const why = life.holds.some(({ reason }) => WITH_EVIDENCE.has(reason)) && process.note !== null ? ` (${process.note})` : ''
   return `paused: ${held}${why}${life.drained ? '' : ' (draining)'}`

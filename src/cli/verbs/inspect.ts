@@ -39,6 +39,7 @@ function identity(view: ProcessView): Row[] {
     ['name', view.name],
     ['agent', view.agent],
     ['driver', view.driver],
+    ['role', view.role && [view.role, view.phase?.replaceAll('_', ' '), view.taskId].filter((each) => each).join(', ')],
     ['model', view.model],
     ['intent', view.intent],
     ['directory', view.cwd],

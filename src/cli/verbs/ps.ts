@@ -51,7 +51,7 @@ function essence(row: Row): object {
 }
 
 /** What the table needs: a twentieth of the whole, and of the time that it would take. */
-const SHOWN = ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'elapsedMs', 'usage.costUsd', 'usage.inputTokens', 'usage.unpriced', 'note', 'pinned', 'originUuid'] as const
+const SHOWN = ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'elapsedMs', 'usage.costUsd', 'usage.inputTokens', 'usage.unpriced', 'note', 'pinned', 'originUuid', 'phase', 'taskId'] as const
 /** What filters and the tree need besides. */
 const ASKED = ['ppid', 'parentUuid', 'driver', 'state'] as const
 
@@ -124,10 +124,15 @@ function cells(view: Row, branch: string, out: Output): string[] {
   ]
 }
 
-function noteOf({ note, pinned, originUuid }: Row): string {
+function noteOf({ note, pinned, originUuid, phase, taskId }: Row): string {
   const told = note === null ? '' : oneLine(note)
-  const parts = [pinned ? 'pinned' : '', told, originUuid === null ? '' : `(forked from ${shortId(originUuid)})`]
+  const parts = [pinned ? 'pinned' : '', memberNote(phase, taskId), told, originUuid === null ? '' : `(forked from ${shortId(originUuid)})`]
   return parts.filter((part) => part !== '').join('; ').replace('; (', ' (')
+}
+
+/** Of a member of a crew that has something to do: `implementing lexer`. */
+function memberNote(phase: string | null, taskId: string | null): string {
+  return phase === null || taskId === null ? '' : `${phase.replaceAll('_', ' ')} ${oneLine(taskId)}`
 }
 
 function painted(cell: string, status: Status | undefined, out: Output): string {
