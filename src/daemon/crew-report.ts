@@ -28,6 +28,8 @@ export interface CrewReportParts {
   readonly store: Pick<Store, 'facts'>
   readonly clock: Clock
   readonly git: Pick<CrewGit, 'left'>
+  /** resolves when the worktrees of who has retired are gone */
+  readonly settled: () => Promise<void>
 }
 
 const FIELDS = [...MEMBER_FIELDS, 'model', 'subtreeUsage'] as const
@@ -35,6 +37,7 @@ type Seen = Pick<ProcessView, (typeof FIELDS)[number]>
 
 export async function crewReport(process: Process, parts: CrewReportParts): Promise<CrewReportView> {
   const { reads, clock } = parts
+  await parts.settled()
   const now = clock.now()
   const history = await historyOf(process, parts.store)
   const seen = await membersOf(process, reads)

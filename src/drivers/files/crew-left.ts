@@ -1,6 +1,6 @@
 // What git has of a crew that a person may want: its branch, those beside it that are not merged, and what was salvaged.
 // Reads only. Test: test/processes/crew-git.test.ts.
-import { userEnv } from './git.ts'
+import { placeOf } from './crew-merge.ts'
 import type { CrewBranch } from './crew-merge.ts'
 import type { Git, GitCall } from './git.ts'
 
@@ -32,9 +32,9 @@ export interface LeftQuery {
 }
 
 /** Errors: `GitError` where the repository is gone. */
-export async function crewLeft(git: Git, { repository, branch, env }: CrewBranch, { base, salvages }: LeftQuery): Promise<CrewLeft> {
-  const call = { cwd: repository, env: userEnv(env) }
-  const where = [`--git-dir=${repository}`]
+export async function crewLeft(git: Git, crew: CrewBranch, { base, salvages }: LeftQuery): Promise<CrewLeft> {
+  const { where, ...call } = await placeOf(crew)
+  const { branch } = crew
   const head = await git.maybe([...where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}^{commit}`], call)
   const count = async (...range: readonly string[]): Promise<number> => Number((await git.maybe([...where, 'rev-list', '--count', ...range, '--'], call)) ?? 0)
   const beside = await refsOf(git, where, call, [`refs/heads/${branch}.*`])

@@ -39,7 +39,7 @@ export type MergeEnd =
 
 /** Where the branch is; made at a commit if it is not there. Errors: `GitError`. */
 export async function crewHead(git: Git, crew: CrewBranch, otherwise: string): Promise<string> {
-  const call = await open(crew)
+  const call = await placeOf(crew)
   const ref = `refs/heads/${crew.branch}`
   const head = await git.maybe([...call.where, 'rev-parse', '--verify', '-q', `${ref}^{commit}`], call)
   if (head !== null) return head
@@ -60,7 +60,7 @@ export interface MergeRequest {
 
 /** Merges a commit into the crew's branch. Called again for the same commit it gives the same. Errors: `GitError`. */
 export async function mergeInto(git: Git, crew: CrewBranch, request: MergeRequest): Promise<MergeEnd> {
-  const call = await open(crew)
+  const call = await placeOf(crew)
   const leave = async (reason: string): Promise<MergeEnd> => ({ type: 'left', branch: await leaveBranch(git, crew, request), reason })
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const head = await git.maybe([...call.where, 'rev-parse', '--verify', '-q', `refs/heads/${crew.branch}^{commit}`], call)
@@ -78,7 +78,7 @@ export async function mergeInto(git: Git, crew: CrewBranch, request: MergeReques
 
 /** A branch of the crew's at a commit, for a person or for whoever resolves it; a second one where that name is taken. */
 export async function leaveBranch(git: Git, crew: CrewBranch, { commit, left }: Pick<MergeRequest, 'commit' | 'left'>): Promise<string> {
-  const call = await open(crew)
+  const call = await placeOf(crew)
   for (let number = 1; number <= MAX_NUMBER; number += 1) {
     const name = number === 1 ? left : `${left}-${number}`
     const at = await git.maybe([...call.where, 'rev-parse', '--verify', '-q', `refs/heads/${name}`], call)
@@ -92,7 +92,7 @@ export async function leaveBranch(git: Git, crew: CrewBranch, { commit, left }: 
 
 /** One commit that has all of these, without a branch; for a task that goes on from others which are not merged. */
 export async function together(git: Git, crew: CrewBranch, head: string, commits: readonly string[]): Promise<{ readonly commit: string } | { readonly problem: string }> {
-  const call = await open(crew)
+  const call = await placeOf(crew)
   let at = head
   for (const commit of commits) {
     if (await isIn(git, call, commit, at)) continue
@@ -110,7 +110,7 @@ type Next =
   | { readonly type: 'unable'; readonly reason: string }
 
 async function mergeCommits(git: Git, crew: CrewBranch, { head, commit, message }: { readonly head: string; readonly commit: string; readonly message: string }): Promise<Next> {
-  const call = await open(crew)
+  const call = await placeOf(crew)
   if (await isIn(git, call, head, commit)) return { type: 'next', commit, notes: [] }
   const { code, stdout, stderr } = await git.ask([...DURABLE, ...call.where, 'merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', head, commit], call)
   if (code === UNKNOWN) return { type: 'unable', reason: 'this git cannot merge without a checkout: 2.38 and later can' }
@@ -124,7 +124,7 @@ async function mergeCommits(git: Git, crew: CrewBranch, { head, commit, message 
 
 /** False if it is elsewhere by now. */
 async function moveTo(git: Git, crew: CrewBranch, to: string, from: string): Promise<boolean> {
-  const call = await open(crew)
+  const call = await placeOf(crew)
   const ref = `refs/heads/${crew.branch}`
   const lock = join(crew.repository, `${ref}.lock`)
   const { code, stderr } = await git.ask([...DURABLE, ...call.where, 'update-ref', '-m', 'reeve: merged', ref, to, from], call)
@@ -138,7 +138,7 @@ async function moveTo(git: Git, crew: CrewBranch, to: string, from: string): Pro
 
 /** What was left beside it is of no use any more. */
 async function done(git: Git, crew: CrewBranch, request: MergeRequest, commit: string, notes: readonly string[]): Promise<MergeEnd> {
-  const call = await open(crew)
+  const call = await placeOf(crew)
   const left = await git.line([...call.where, 'for-each-ref', '--format=%(refname:lstrip=2)', '--points-at', request.commit, `refs/heads/${request.left}`, `refs/heads/${request.left}-*`], call)
   for (const branch of left === '' ? [] : left.split('\n')) await dropBranch(git, { cwd: crew.repository, env: call.env }, branch)
   return { type: 'merged', commit, notes }
@@ -169,7 +169,7 @@ async function checkedOutAt(git: Git, call: Where, branch: string): Promise<stri
 type Where = GitCall & { readonly where: readonly string[] }
 
 /** Errors: `GitError` where the repository is gone. */
-async function open({ repository, dir, env }: CrewBranch): Promise<Where> {
+export async function placeOf({ repository, dir, env }: CrewBranch): Promise<Where> {
   if (!(await isThere(repository))) throw new GitError(`the repository ${repository} is gone: if it was moved, move it back`)
   const call = { cwd: repository, env: userEnv(env), where: [`--git-dir=${repository}`] }
   return dir !== undefined && (await isThere(dir)) ? { ...call, cwd: dir, where: [...call.where, `--work-tree=${dir}`] } : call
