@@ -188,7 +188,7 @@ class RunningDaemon implements Daemon {
       heartbeat: () => heartbeat(table, this.#engine.monitor, clock.now().mono),
       agents: (query) => agentsView(query, { paths, settings }),
       crewUp: (body) => crewUp(body, { pipeline, reads, keys, specs, settings, paths, container, tmpDir: this.#ground.tmpDir, mayStart: () => this.#mayStart() }),
-      crewReads, crews, crewReport: (crew) => crewReport(crew, { reads, store, clock, git: this.#engine.crewGit }),
+      crewReads, crews, crewReport: (crew) => crewReport(crew, { reads, store, clock, git: this.#engine.crewGit, settled: () => this.#engine.retirements.idle() }),
       roles: async (cwd) => ({ version: 1, roles: await Promise.all(ROLES.map((role) => rolePrompt(role, cwd, paths))) }),
       doctor: (verify) => examine({ paths, container, store, more: () => this.#engine.notifier.examine() }, verify),
       checkModels: (env) => checkModels(env, { paths, keys }),
