@@ -88,7 +88,7 @@ test('a page reads as a manual does', () => {
         64  usage
 
     *SEE ALSO*
-        pause, resume, list-resumable, kill, signals, wait,
+        pause, resume, list-resumable, kill, signals, wait, mcp,
         references, resuming: \`reeve help NAME\`"
   `)
 })
