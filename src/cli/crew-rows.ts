@@ -53,6 +53,17 @@ const PARTS: Readonly<Record<string, Verb>> = {
     ],
     load: () => import('./verbs/crew-up.ts'),
   },
+  follow: {
+    summary: 'Follow a crew',
+    usage: ['reeve crew follow [-a] [CREW]'],
+    about: [`Tells what happens in a crew from now on, until it has ended; on a terminal the last rows say what each worker does. Ctrl+C leaves it running. ${REF}`],
+    words: [0, 1],
+    givesProcessCode: true,
+    flags: { all: on('from its beginning', 'a') },
+    exits: "0 when it was left running, else the crew's own; 125 failure of reeve",
+    examples: [['reeve crew follow fix', 'what it does'], ['reeve crew follow -a fix > log.txt', 'all that it did']],
+    load: () => import('./verbs/crew-follow.ts'),
+  },
   ps: {
     summary: 'List the crews, or the members of one',
     usage: ['reeve crew ps [-a]', 'reeve crew ps [-a] CREW'],

@@ -32,6 +32,8 @@ export interface Following {
   readonly interrupts: { pass(handler: (wish: Wish) => void): void }
   /** the event that was the last to be shown; 0 when none was */
   readonly after?: number
+  /** what comes back to it when it was left; default: attach */
+  readonly comeBack?: string
 }
 
 export async function follow(process: ProcessView, following: Following): Promise<number> {
@@ -49,7 +51,7 @@ export async function follow(process: ProcessView, following: Following): Promis
     return code
   }
   if (!leave.signal.aborted) throw new Failure(125, `the events of ${called(process)} ended before it did`)
-  await out.words(`detached: ${called(process)} goes on; \`reeve attach ${process.pid}\` comes back`)
+  await out.words(`detached: ${called(process)} goes on; \`${following.comeBack ?? `reeve attach ${process.pid}`}\` comes back`)
   return 0
 }
 

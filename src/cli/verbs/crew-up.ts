@@ -2,15 +2,12 @@
 import { resolve } from 'node:path'
 import type { CrewUpBody, CrewUpView } from '../../api/crew-up-views.ts'
 import type { Args } from '../args.ts'
-import { CrewEvents } from '../crew-events.ts'
+import { crewInterrupts, followCrew } from '../crew-follow.ts'
 import { calledCrew } from '../crew-ref.ts'
 import { UsageError } from '../errors.ts'
-import { follow } from '../follow.ts'
 import { plural } from '../format.ts'
-import { Interrupts } from '../interrupts.ts'
 import { limitsOf } from '../limit-flags.ts'
 import type { Output } from '../output.ts'
-import { JsonView } from '../plain-views.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
@@ -26,14 +23,10 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
     else await out.line(started.process.uuid)
     return 0
   }
-  using interrupts = new Interrupts(out, { leaves: false })
+  using interrupts = crewInterrupts(out, false)
   const started = await reeve.crews.up(body)
   await tell(started, out)
-  const view = out.json ? new JsonView(out) : new CrewEvents(out, reeve)
-  if (!out.isLively) return await follow(started.process, { reeve, out, view, interrupts })
-  const { CrewRows } = await import('../live/crew-rows.ts')
-  using rows = new CrewRows(started.process, { out, view })
-  return await follow(started.process, { reeve, out, view: rows, interrupts })
+  return await followCrew(started.process, { out, reeve, interrupts })
 }
 
 async function tell({ process, branch, base, tasks, notes }: CrewUpView, out: Output): Promise<void> {
