@@ -22,9 +22,10 @@ export function wrongsOfCrew(crew: Journal, members: readonly Journal[], isOver:
   const own = crew.facts.filter(({ body }) => /^(crew|task)\./.test(body.type))
   const wrong: string[] = []
   let state: Crew = NEW_CREW
-  for (const { seq, at, body } of own) {
+  for (const [index, { seq, at, body }] of own.entries()) {
     state = foldCrew(state, { seq, at, body: body as CrewFact })
-    wrong.push(...wrongsOf(state).map((words) => `at fact ${seq} (${body.type}): ${words}`))
+    // Facts of one decision come together.
+    if (own[index + 1]?.at !== at) wrong.push(...wrongsOf(state).map((words) => `at fact ${seq} (${body.type}): ${words}`))
   }
   const facts = crewFacts(crew.facts)
   for (const { id } of state.tasks) wrong.push(...wrongsOfTask(id, facts))
@@ -33,7 +34,7 @@ export function wrongsOfCrew(crew: Journal, members: readonly Journal[], isOver:
   return wrong
 }
 
-/** At any moment. */
+/** After each decision. */
 function wrongsOf({ tasks, members }: Crew): string[] {
   const committing = tasks.filter(({ state }) => state === 'committing').map(({ id }) => id)
   const wrong = committing.length > 1 ? [`${committing.join(' and ')} are committed at the same time`] : []

@@ -1,0 +1,91 @@
+// The whole of a crew, with a daemon that is killed: a coordinator and three workers on a real repository, five tasks, one of
+// them denied once, a worker killed in mid-task, `kill -9` of the daemon twice, once while somebody commits. All five are
+// committed once, each reviewed by somebody else, and nothing is left.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { CrewHome, taskOf } from '../support/crew-home.ts'
+import { crewFacts, ofType, wrongsOfCrew } from '../support/crew-journal.ts'
+
+const TASKS = [taskOf('one'), taskOf('two', [], true), taskOf('three', ['one']), taskOf('four', ['one', 'two']), taskOf('five', ['three', 'four'])]
+const IDS = TASKS.map(({ id }) => id)
+const SLOW = 240_000
+
+let crew: CrewHome
+let killed: string
+beforeEach(async () => { crew = await CrewHome.make() })
+afterEach(() => crew[Symbol.asyncDispose]())
+
+/** The same for both kinds of coordinator. */
+async function workUnderFire(definition: object): Promise<void> {
+  crew.hold('task', 'three')
+  crew.hold('feedback', 'two')
+  crew.hold('commit', 'four')
+  await crew.up({ ...definition, workers: { generic: { count: 3, model: CrewHome.model('worker') } }, tasks: TASKS })
+  await crew.held('task', 'three')
+  killed = (await crew.memberOf('three')).uuid
+  await crew.cli('kill', '-s', 'KILL', killed)
+  await crew.fact('task.requeued', ({ task }) => task === 'three')
+  await crew.held('feedback', 'two')
+  await crew.again()
+  await crew.held('commit', 'four')
+  await crew.again()
+  const view = await crew.ended()
+  expect(view).toMatchObject({ status: 'completed', exit: { code: 0 } })
+}
+
+async function allIsWell(): Promise<void> {
+  const { repository, home } = crew
+  const { crew: report } = await home.client.get<{ crew: Report }>('/v1/crews/team')
+  expect(await home.stop()).toMatchObject({ code: 0 })
+  await home.nothingLeft()
+  const { crew: own, members, wrong } = await crew.journals()
+  expect([...wrong, ...wrongsOfCrew(own, members, true)]).toEqual([])
+  const facts = crewFacts(own.facts)
+  expect(ofType(facts, 'task.committed').map(({ task }) => task).toSorted()).toEqual(IDS.toSorted())
+  expect(ofType(facts, 'task.merged').map(({ task }) => task).toSorted()).toEqual(IDS.toSorted())
+  expect(ofType(facts, 'task.done').map(({ task }) => task).toSorted()).toEqual(IDS.toSorted())
+  expect(ofType(facts, 'task.verdict').filter(({ verdict }) => verdict === 'DENIED').map(({ task }) => task)).toEqual(['two'])
+  for (const id of IDS) expect(reviewersOf(facts, id)).not.toContain(implementerOf(facts, id))
+  const log = repository.git('log', '--format=%H %s', '--no-merges', 'main..reeve/team').split('\n')
+  for (const id of IDS) expect(log.filter((line) => line.includes(` ${id}:`)).length, `commits of ${id}: ${log.join(', ')}`).toBe(1)
+  expect(log.length).toBe(5)
+  for (const id of IDS) expect(repository.git('show', `reeve/team:${id}.txt`)).toBe(`${id}.`)
+  // Whom a person killed may be resumed, so its files stay until it is removed.
+  await home.start()
+  await crew.cli('rm', killed)
+  expect(await home.stop()).toMatchObject({ code: 0 })
+  await home.nothingLeft()
+  isClean()
+  expect(report.tasks.map(({ id, state, commit }) => [id, state, commit !== null])).toEqual(IDS.map((id) => [id, 'done', true]))
+}
+
+/** The user's checkout is as it was, and of the members nothing is there but the crew's branch. */
+function isClean(): void {
+  const { repository } = crew
+  expect(repository.git('status', '--porcelain')).toBe('')
+  expect(repository.git('log', '--format=%s', 'main')).toBe('begin')
+  expect(repository.git('worktree', 'list', '--porcelain').split('\n\n').length).toBe(1)
+  expect(repository.git('branch', '--format=%(refname:short)').split('\n').toSorted()).toEqual(['main', 'reeve/team'])
+  expect(crew.leftIn('worktrees')).toEqual([])
+  expect(crew.leftIn('tmp')).toEqual([])
+  expect(existsSync(join(repository.dir, '.git/index.lock'))).toBe(false)
+  expect(readFileSync(join(repository.dir, 'README.md'), 'utf8')).toBe('# a project\n')
+}
+
+interface Report {
+  readonly tasks: readonly { readonly id: string; readonly state: string; readonly commit: string | null }[]
+}
+
+const implementerOf = (facts: ReturnType<typeof crewFacts>, id: string): string | undefined => ofType(facts, 'task.assigned').findLast(({ task }) => task === id)?.member
+const reviewersOf = (facts: ReturnType<typeof crewFacts>, id: string): unknown[] => ofType(facts, 'task.verdict').filter(({ task }) => task === id).map(({ member }) => member)
+
+test('with the engine as coordinator', { timeout: SLOW }, async () => {
+  await workUnderFire({ coordinator: 'engine' })
+  await allIsWell()
+})
+
+test('with an agent as coordinator', { timeout: SLOW }, async () => {
+  await workUnderFire({ coordinator: { model: CrewHome.model('coordinator') } })
+  await allIsWell()
+})
