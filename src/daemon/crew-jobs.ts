@@ -3,6 +3,7 @@
 // asked again after a crash may have been done already. Decides nothing. Test: test/e2e/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { CAPABILITIES } from '../kernel/capabilities.ts'
+import { DONE } from '../kernel/crewing.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { isLiving } from '../kernel/status.ts'
 import { withRealPlaces } from './places.ts'
@@ -19,7 +20,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { Table } from './table.ts'
 import type { Worktrees } from './worktrees.ts'
 
-export type CrewEffect = Extract<Effect, { type: 'crew.job' | 'crew.move' }>
+export type CrewEffect = Extract<Effect, { type: 'crew.job' | 'crew.move' | 'crew.retire' }>
 type JobOf<T extends Job['type']> = Extract<Job, { type: T }>
 
 export interface CrewJobsParts {
@@ -31,6 +32,10 @@ export interface CrewJobsParts {
   readonly clock: Clock
   readonly pipeline: () => Pick<Pipeline, 'request' | 'submit'>
   readonly log: (message: string, error: unknown) => void
+}
+
+export function isOfCrew(effect: Effect): effect is CrewEffect {
+  return effect.type.startsWith('crew.')
 }
 
 /** Waits before a spawn that was refused is tried again, in ms; after the last one the crew hears why. */
@@ -50,10 +55,8 @@ export class CrewJobs {
   }
 
   perform(effect: CrewEffect): void {
-    if (effect.type === 'crew.move') {
-      this.#move(effect).catch((error: unknown) => this.#parts.log(`messages of ${effect.from} cannot be moved`, error))
-      return
-    }
+    if (effect.type === 'crew.move') return this.#apart(effect, this.#move(effect))
+    if (effect.type === 'crew.retire') return this.#apart(effect, this.#retire(effect))
     const { uuid, job } = effect
     const id = `${uuid} ${job.job}`
     if (this.#open.has(id)) return
@@ -64,6 +67,10 @@ export class CrewJobs {
       if (this.#lines.get(line) === turn) this.#lines.delete(line)
     })
     this.#lines.set(line, turn)
+  }
+
+  #apart({ type, uuid }: CrewEffect, done: Promise<void>): void {
+    done.catch((error: unknown) => this.#parts.log(`${type} of crew ${uuid}`, error))
   }
 
   /** Facts that somebody may wait for. */
@@ -161,8 +168,8 @@ export class CrewJobs {
     switch (end.type) {
       case 'committed': return { type: 'committed', commit: end.commit, dirty: false }
       case 'nothing': return { type: 'committed', commit: null, dirty: false }
-      case 'uncommitted': return { type: 'committed', commit: null, dirty: true }
-      case 'refused': return { type: 'committed', commit: null, dirty: true }
+      case 'uncommitted': return { type: 'committed', commit: null, dirty: true, output: `not committed: ${end.files.join(', ')}${end.more > 0 ? ` and ${end.more} more` : ''}` }
+      case 'refused': return { type: 'committed', commit: null, dirty: true, output: end.output }
     }
   }
 
@@ -171,7 +178,7 @@ export class CrewJobs {
     const end = await this.#parts.git.merge({ crew: this.#crew(uuid), member, task }, commit)
     switch (end.type) {
       case 'merged': return { type: 'merged', merged: end.commit }
-      case 'conflict': return { type: 'conflict', files: end.files }
+      case 'conflict': return { type: 'conflict', files: end.files, branch: end.branch }
       case 'left': return { type: 'error', error: `${end.reason}; it is on the branch ${end.branch}` }
     }
   }
@@ -214,6 +221,13 @@ export class CrewJobs {
       if (process.spec.worktree === undefined || process.files) return process
       if (!isLiving(process)) throw new KernelError('NOT_FOUND', `${id} ended before it had its files`)
       await new Promise<void>((resolve) => this.#waiting.set(process.uuid, [...(this.#waiting.get(process.uuid) ?? []), resolve]))
+    }
+  }
+
+  async #retire({ uuid, members }: Extract<CrewEffect, { type: 'crew.retire' }>): Promise<void> {
+    for (const member of members) {
+      const frozen = await this.#parts.store.process(member)
+      if (frozen) this.#parts.pipeline().submit({ type: 'retire', uuid: member, frozen, by: `agent:${uuid}`, reason: DONE })
     }
   }
 

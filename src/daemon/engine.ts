@@ -7,7 +7,7 @@ import { supervisorDriver } from '../drivers/supervisor.ts'
 import { v7 as uuidv7 } from 'uuid'
 import { CrewGit } from './crew-git.ts'
 import { ComposeNodes } from './compose-nodes.ts'
-import { CrewJobs } from './crew-jobs.ts'
+import { CrewJobs, isOfCrew } from './crew-jobs.ts'
 import { Deadlines } from './deadlines.ts'
 import { DiskFull } from './disk-full.ts'
 import { Feed } from './feed.ts'
@@ -102,7 +102,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
       retirements.see(facts)
       crewJobs.see(facts)
     },
-    perform: (effect) => (effect.type === 'crew.job' || effect.type === 'crew.move' ? crewJobs.perform(effect) : incarnations.perform(effect)),
+    perform: (effect) => (isOfCrew(effect) ? crewJobs.perform(effect) : incarnations.perform(effect)),
     keep: (input, error) => diskFull.keep(input, error),
   })
   incarnations.connect(pipeline)

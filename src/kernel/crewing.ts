@@ -4,12 +4,14 @@
 import { decide } from '../crew/decide.ts'
 import { NEW_CREW } from '../crew/fold.ts'
 import { mayGoOn } from './children.ts'
-import { crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember } from './crewmates.ts'
+import { byOf, crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember } from './crewmates.ts'
+import { membersOf } from './crew-jobs.ts'
 import { KernelError } from './errors.ts'
 import { settle } from './pausing.ts'
 import { isQueueFull } from './spawning.ts'
 import { isLiving } from './status.ts'
 import type { Act, By, Command, SystemCommand } from '../crew/commands.ts'
+import type { MemberId } from '../crew/types.ts'
 import type { InputOf } from './inputs.ts'
 import type { ExitStatus, Process, Uuid } from './types.ts'
 import type { Work } from './work.ts'
@@ -84,7 +86,14 @@ function say(work: Work, uuid: Uuid, command: Command, { by, strict }: { readonl
   for (const fact of facts) work.emit(uuid, fact)
   for (const act of acts) (ACTS[act.type] as Row<Act['type']>)(work, uuid, act, strict)
   if (facts.some(({ type }) => type === 'crew.joined')) lookAfter(work, uuid)
+  for (const id of membersOf(process.crew?.jobs ?? [], facts.flatMap((fact) => (fact.type === 'crew.job.done' ? [fact.job] : [])))) goOn(work, uuid, id)
   return note
+}
+
+/** Its files are as they should be: it reads what waits. */
+function goOn(work: Work, uuid: Uuid, id: MemberId): void {
+  const process = memberOf(work, uuid, id)
+  if (process) settle(work, process.uuid)
 }
 
 /** It begins something new by itself. */
@@ -117,12 +126,14 @@ function ask(work: Work, uuid: Uuid, { id, question, options }: ActOf<'ask'>): v
 
 /** Its members are let go, the last one first, and then it ends by itself. */
 function end(work: Work, uuid: Uuid, { outcome, summary }: ActOf<'end'>): void {
-  const { life, crew: row, progress } = work.need(uuid)
+  const { life, pid, crew: row, progress } = work.need(uuid)
   if (life.state !== 'running' || life.stopping) return
-  for (const { uuid: member } of row?.members ?? []) {
-    const process = member === null ? undefined : work.get(member)
-    if (process && isLiving(process) && process.retiredAt === null) work.emit(process.uuid, { type: 'process.retired', by: 'system', reason: 'the crew is done' })
+  const members = (row?.members ?? []).flatMap(({ uuid: member }) => member ?? [])
+  for (const process of members.flatMap((member) => work.get(member) ?? [])) {
+    if (isLiving(process) && process.retiredAt === null) work.emit(process.uuid, { type: 'process.retired', by: byOf(uuid), reason: DONE })
   }
+  const ended = members.filter((member) => !work.get(member))
+  if (ended.length > 0) work.effect({ type: 'crew.retire', uuid, pid, members: ended })
   if (life.activity !== 'starting') work.emit(uuid, { type: 'process.ready', turn: progress.turn, outcome: outcome === 'completed' ? 'ok' : 'error', result: summary })
   work.emit(uuid, { type: 'process.stopping', stopping: { signal: 'SIGTERM', by: 'system', at: work.now.wall, graceMs: END_GRACE_MS, exit: exitOf(outcome, summary) } })
   work.news.push({ type: 'stopping', uuid, signal: 'SIGTERM' })
@@ -134,5 +145,7 @@ function exitOf(outcome: ActOf<'end'>['outcome'], summary: string): ExitStatus {
   return { code: 1, reason: error, error, cause: 'agent' }
 }
 
+/** Why members are let go at the end of their crew. */
+export const DONE = 'the crew is done'
 /** What members have to clean up when their crew is done. */
 const END_GRACE_MS = 10_000

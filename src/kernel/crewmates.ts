@@ -62,7 +62,7 @@ export function maskMember(work: Work, crew: Uuid, member: MemberId, on: boolean
   deliverPending(work, process.uuid)
 }
 
-function byOf(crew: Uuid): Sender {
+export function byOf(crew: Uuid): Sender {
   return `agent:${crew}`
 }
 
@@ -96,8 +96,26 @@ export function letGo(work: Work, { uuid, pid }: Process, process: Pick<Process,
   lookAfter(work, uuid)
 }
 
+/** The daemon may have died before it had read what waited for one that left: it is asked again. What has gone over is not there any more. */
+export function moveLeft(work: Work, uuid: Uuid): void {
+  const { pid, crew } = work.need(uuid)
+  const members = crew?.members ?? []
+  for (const { uuid: from, state, leave, heir } of members) {
+    if (from === null || state !== 'gone' || (leave?.how !== 'retired' && heir === null)) continue
+    const to = heir === null ? null : (members.find(({ id }) => id === heir)?.uuid ?? null)
+    if (heir === null || to !== null) work.effect({ type: 'crew.move', uuid, pid, from, to })
+  }
+}
+
 function hasHeir(work: Work, crew: Uuid, id: string): boolean {
   return (work.need(crew).crew?.members.find((one) => one.id === id)?.heir ?? null) !== null
+}
+
+/** It ended before its crew did, and its crew is done: it is not resumed for that any more, so that its files may go. */
+export function retire(work: Work, { uuid, frozen, by, reason }: InputOf<'retire'>): void {
+  if (work.get(uuid) || frozen.life.state !== 'dead' || frozen.retiredAt !== null) return
+  work.bring(frozen)
+  work.emit(uuid, { type: 'process.retired', by, reason })
 }
 
 /** Before a spawn. Errors: INVALID, CONFLICT for who was not asked for, or is there already. */

@@ -30,6 +30,8 @@ export type Effect =
   | { readonly type: 'compose.start'; readonly uuid: Uuid; readonly pid: Pid; readonly node: string; readonly ask: number }
   /** do it for the crew, and come back with `job_done`; it may be asked again */
   | { readonly type: 'crew.job'; readonly uuid: Uuid; readonly pid: Pid; readonly job: Job }
+  /** read the rows of these, who have ended, and come back with `retire` for each */
+  | { readonly type: 'crew.retire'; readonly uuid: Uuid; readonly pid: Pid; readonly members: readonly Uuid[] }
   /** read what waits for the process `from`, and come back with `crewMoved` */
   | { readonly type: 'crew.move'; readonly uuid: Uuid; readonly pid: Pid; readonly from: Uuid; readonly to: Uuid | null }
   | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid }

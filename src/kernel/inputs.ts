@@ -37,6 +37,8 @@ export type InputBody =
    * answers to a job (`system`).
    */
   | (Request & { readonly type: 'crew'; readonly uuid: Uuid; readonly command: Command; readonly call?: { readonly pid: Pid; readonly turn: number | null; readonly id: string | null } })
+  /** one that has ended is let go: nobody goes on with its work */
+  | { readonly type: 'retire'; readonly uuid: Uuid; readonly frozen: Process; readonly by: Sender; readonly reason: string }
   /** what waited for the member `from`, read from its journal: it goes to the process `to`, or back to who wrote it */
   | { readonly type: 'crewMoved'; readonly uuid: Uuid; readonly from: Process; readonly to: Uuid | null; readonly messages: readonly { readonly id: string; readonly from: Sender; readonly text: string }[] }
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })

@@ -1,6 +1,7 @@
 // Pausing and waking one process: what a hold and its removal mean for the driver and for the family.
 // Owns when a turn begins (`settle`), which is the only place that starts one. Test: test/tables/pausing.test.ts.
 import { CAPABILITIES, isExternal } from './capabilities.ts'
+import { areFilesChanged } from './crew-jobs.ts'
 import { forgive, keepsChildren } from './children.ts'
 import { COMPLETED } from './exit.ts'
 import { hasNothingToDrain, tellAncestors } from './holding.ts'
@@ -76,6 +77,7 @@ export function settle(work: Work, uuid: Uuid): void {
   // A command ends by itself, also after its turn.
   if (!CAPABILITIES[process.spec.driver].messages) return
   if (life.stopping) return settleLast(work, process, life.stopping)
+  if (areFilesChanged(work, process)) return
   if (progress.turnOpen && isExternal(process.spec) && queue.some(({ urgent }) => urgent)) return putIn(work, process)
   if (progress.turnOpen) {
     work.emit(uuid, { type: 'process.working', turn: progress.turn, message: null })

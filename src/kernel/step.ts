@@ -8,7 +8,7 @@ import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
 import { hasChildren } from './children.ts'
 import { nodeMade, resumeNode } from './composing.ts'
 import { crew } from './crewing.ts'
-import { moved } from './crewmates.ts'
+import { moved, retire } from './crewmates.ts'
 import { freezeAt, timeoutAt } from './deadline.ts'
 import { checkpointState, fork } from './forking.ts'
 import { KernelError } from './errors.ts'
@@ -68,6 +68,7 @@ function decide(work: Work, input: Input): void {
     case 'composeResume': return resumeNode(work, input)
     case 'crew': return crew(work, input)
     case 'crewMoved': return moved(work, input)
+    case 'retire': return retire(work, input)
     case 'send': return send(work, input)
     case 'take': return take(work, input)
     case 'answer': return answer(work, input)

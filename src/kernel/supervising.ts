@@ -6,7 +6,7 @@ import { others } from '../supervise/strategies.ts'
 import { INTENSITY, comesBack, verdict } from '../supervise/verdict.ts'
 import { keepsChildren, mayGoOn, placeOf, rowsOf, type Place } from './children.ts'
 import { answeredBy, tell } from './crewing.ts'
-import { goneWith, isCrew, isLeaving, letGo, lookAfter, maskMember } from './crewmates.ts'
+import { goneWith, isCrew, isLeaving, letGo, lookAfter, maskMember, moveLeft } from './crewmates.ts'
 import { askOnce, nodeEnded, nodeRevived, runOn, tendRun } from './composing.ts'
 import { KernelError } from './errors.ts'
 import { terminate } from './release.ts'
@@ -68,7 +68,9 @@ function revived(work: Work, uuid: Uuid): void {
 }
 
 function crewUp(work: Work, uuid: Uuid): void {
-  if (isCrew(work.need(uuid))) tell(work, uuid, { type: 'begin' })
+  if (!isCrew(work.need(uuid))) return
+  tell(work, uuid, { type: 'begin' })
+  moveLeft(work, uuid)
 }
 
 /** A new incarnation has no mask: who was committing goes on with it as before. */

@@ -121,6 +121,7 @@ export class Model extends ModelSignals {
       case 'pin': (this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned; return null
       case 'crew':
       case 'crewMoved':
+      case 'retire':
       case 'removeChild':
       case 'take':
       case 'composeNode':
