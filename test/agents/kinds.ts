@@ -26,6 +26,7 @@ const CLAUDE: Pick<Kind, 'hands' | 'env'> = {
   hands: {
     write: (file_path, content) => ({ name: 'Write', input: { file_path, content } }),
     shell: (command) => ({ name: 'Bash', input: { command, description: 'runs it' } }),
+    own: (name, input) => ({ name: `mcp__reeve__${name}`, input }),
   },
   env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: KEY, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' }),
 }
@@ -44,6 +45,7 @@ const codexHome = (home: string, lines: readonly string[] = []): string => {
 const CODEX: Pick<Kind, 'hands' | 'env'> = {
   hands: {
     shell: codexShell,
+    own: (name, input) => ({ namespace: 'mcp__reeve', name, input }),
     write: (file, content) => codexShell(['apply_patch <<\'EOF\'', '*** Begin Patch', `*** Add File: ${file.split('/').at(-1) ?? file}`, `+${content.trimEnd()}`, '*** End Patch', 'EOF'].join('\n')),
   },
   env: (url, home) => {
@@ -58,6 +60,7 @@ const GEMINI: Pick<Kind, 'hands' | 'env'> = {
   hands: {
     write: (file_path, content) => ({ name: 'write_file', input: { file_path, content } }),
     shell: (command) => ({ name: 'run_shell_command', input: { command, description: 'runs it' } }),
+    own: (name, input) => ({ name: `mcp_reeve_${name}`, input }),
   },
   env: (url, home) => {
     mkdirSync(join(home, '.gemini'))
@@ -70,6 +73,7 @@ const OPENCODE: Pick<Kind, 'hands' | 'env'> = {
   hands: {
     write: (filePath, content) => ({ name: 'write', input: { filePath, content } }),
     shell: (command) => ({ name: 'bash', input: { command, description: 'runs it' } }),
+    own: (name, input) => ({ name: `reeve_${name}`, input }),
   },
   env: (url) => {
     const provider = { npm: '@ai-sdk/openai-compatible', name: 'local', options: { baseURL: `${url}/v1`, apiKey: KEY }, models: { served: { name: 'served' } } }

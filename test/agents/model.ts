@@ -17,6 +17,8 @@ export const TASKS = {
   gate: 'REEVE-GATE',
   /** a shell tool that writes down its environment */
   env: 'REEVE-ENV',
+  /** starts a process by reeve's own tools, and waits for it */
+  own: 'REEVE-OWN',
   /** says how often it was asked */
   again: 'REEVE-AGAIN',
   /** what reeve says to an agent by ACP whose turn was cut off */
@@ -28,6 +30,8 @@ export const RESULT = 'the work is done'
 export const USAGE = { input: 100, output: 7 }
 
 export interface Hands {
+  /** one of reeve's own tools, as the agent calls it */
+  own?(name: string, input: Readonly<Record<string, unknown>>): ServedTool
   write(file: string, content: string): ServedTool
   shell(command: string): ServedTool
 }
@@ -135,6 +139,7 @@ function answerTo(request: ServedRequest, { token, cwd, hands, goOn, usage: said
   const end = (text: string): ServedAnswer => ({ text, usage })
   if (task === 'cut') return end('I look what is there.')
   if (task === 'env') return results === 0 ? tool(hands.shell('env > env.txt; echo started')) : end(RESULT)
+  if (task === 'own') return results > 1 || !hands.own ? end(RESULT) : tool(results === 0 ? hands.own('spawn', { command: ['sh', '-c', 'echo made > child.txt'], name: 'child' }) : hands.own('wait', { processes: ['child'] }))
   if (task === 'again') return end(`asked ${asked} times`)
   if (task === 'hang') return tool(hands.shell(`${leaving(token)}; tail -f /dev/null ${token}`))
   if (task === 'pace') return { ...end(RESULT), hangAfterBytes: half(end(RESULT), request.path), goOn }

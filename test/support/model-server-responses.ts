@@ -88,7 +88,7 @@ function refused(refusal: string): Item {
 
 function call(tool: ServedTool, index: number): Item {
   const input = typeof tool.input === 'string' ? tool.input : JSON.stringify(tool.input)
-  const item = { id: `fc_${index}`, type: 'function_call', call_id: tool.id ?? `call_${index}`, name: tool.name }
+  const item = { id: `fc_${index}`, type: 'function_call', call_id: tool.id ?? `call_${index}`, name: tool.name, ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }) }
   return {
     started: { ...item, arguments: '', status: 'in_progress' },
     between: [

@@ -12,6 +12,8 @@ import { responsesEvents } from './model-server-responses.ts'
 
 export interface ServedTool {
   readonly id?: string
+  /** Responses: of tools that stand together */
+  readonly namespace?: string
   readonly name: string
   /** an object, or the text of a broken JSON input */
   readonly input: Readonly<Record<string, unknown>> | string

@@ -46,14 +46,26 @@ describe('Codex', () => {
 })
 
 describe('Gemini CLI', () => {
-  test('gets settings that keep what others had put there', async () => {
-    const before = join(dir.path, 'system.json')
-    await writeFile(before, JSON.stringify({ theme: 'dark', mcpServers: { mine: { command: 'x' } } }))
-    const { argv, env } = await tell('gemini', ['gemini', '-p', 'work'], { GEMINI_CLI_SYSTEM_SETTINGS_PATH: before })
-    const path = env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] ?? ''
-    expect([argv, path.startsWith(join(dir.path, 'tmp'))]).toEqual([['gemini', '-p', 'work'], true])
+  test('gets settings in a folder of its own, where all else is what the user has', async () => {
+    const users = join(dir.path, '.gemini')
+    await mkdir(users)
+    await writeFile(join(users, 'settings.json'), JSON.stringify({ theme: 'dark', mcpServers: { mine: { command: 'x' } } }))
+    await writeFile(join(users, 'oauth_creds.json'), '{}')
+    const { argv, env } = await tell('gemini', ['gemini', '-p', 'work'], { HOME: dir.path })
+    const home = env['GEMINI_CLI_HOME'] ?? ''
+    const path = join(home, '.gemini/settings.json')
+    expect([argv, home.startsWith(join(dir.path, 'tmp'))]).toEqual([['gemini', '-p', 'work'], true])
+    await writeFile(join(home, '.gemini/tmp/session'), 'kept')
+    expect([await readFile(join(users, 'tmp/session'), 'utf8'), await readFile(join(home, '.gemini/oauth_creds.json'), 'utf8')]).toEqual(['kept', '{}'])
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ theme: 'dark', mcpServers: { mine: { command: 'x' }, reeve: { httpUrl: 'http://127.0.0.1:4711/mcp', headers: { Authorization: `Bearer ${TOKEN}` }, trust: true } } })
     expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect(JSON.parse(await readFile(join(users, 'settings.json'), 'utf8'))).toEqual({ theme: 'dark', mcpServers: { mine: { command: 'x' } } })
+  })
+
+  test('with settings that are no plain JSON is not started without them', async () => {
+    await mkdir(join(dir.path, '.gemini'))
+    await writeFile(join(dir.path, '.gemini/settings.json'), '{ // mine\n "theme": "dark" }')
+    await expect(tell('gemini', ['gemini'], { HOME: dir.path })).rejects.toMatchObject({ code: 'AGENT_INVALID' })
   })
 })
 

@@ -106,7 +106,7 @@ export class Asks {
   /** What it may not do by its lists and places is refused, and told as that, whatever a rule or a person would say. */
   async #verdict(call: SeenCall, asked: Asked): Promise<Verdict> {
     const { spec, refused, own } = this.#parts
-    if (isOwnTool(asked, own)) return 'allow'
+    if (isOwnTool(asked, own, call.rawInput)) return 'allow'
     const verdict = verdictOn(asked, spec)
     if (isUnlisted(asked, spec)) {
       refused('tools', titleOf(call), call.toolCallId)

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { KernelError } from '../../kernel/errors.ts'
 import type { McpStart } from '../../kernel/mcp.ts'
 import { startOf } from '../gateway/clients.ts'
+import { ownEnv } from '../mcp/hand-over.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../port.ts'
 
 /** What an agent's own files go by. */
@@ -41,7 +42,8 @@ async function start(launch: Launch, kernel: KernelPort, options: AcpOptions): P
   if (spec.argv === null) throw new KernelError('INVALID', 'An agent of the protocol needs the command line of its adapter')
   const [{ AcpAgent }, { readPast }] = await Promise.all([import('./agent.ts'), import('./past.ts')])
   const past = await readPast(launch)
-  const program = await containment.spawn({ ...(await startOf(launch, spec.argv)), cwd: spec.cwd, stdin: 'pipe' })
+  const { argv, env } = await startOf(launch, spec.argv)
+  const program = await containment.spawn({ argv, env: ownEnv(launch, env), cwd: spec.cwd, stdin: 'pipe' })
   return new AcpAgent({
     launch, kernel, program, past,
     servers: async () => (spec.mcp?.length ? ((await options.servers?.(launch)) ?? []) : []),

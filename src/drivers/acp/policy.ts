@@ -41,8 +41,10 @@ export function verdictOn(asked: Asked, rules: Rules): Verdict {
 /** How agents call a tool of an MCP server where they ask for permission. What is no call of one may be called anything. */
 const OWN_TITLES = [/^mcp__reeve__(\w+)$/, /^mcp_reeve_(\w+)$/, /^reeve_(\w+)$/, /^(?:Tool: )?(?:mcp\.)?reeve[./](\w+)$/, /^(\w+) \(reeve MCP Server\)$/]
 
-/** One of reeve's own tools, which the daemon has given it and looks at by itself. */
-export function isOwnTool({ title, name, kind }: Asked, own: readonly string[]): boolean {
+/** One of reeve's own tools, which the daemon has given it and looks at by itself. `input` as Codex tells it: a shell's has no server. */
+export function isOwnTool({ title, name, kind }: Asked, own: readonly string[], input?: unknown): boolean {
+  const { server, tool } = { server: null, tool: null, ...(typeof input === 'object' ? input : {}) }
+  if (server === 'reeve' && own.includes(String(tool))) return true
   if (kind === 'execute' && name === null) return false
   return [name, title].some((each) => OWN_TITLES.some((form) => own.includes(form.exec(each ?? '')?.[1] ?? '')))
 }

@@ -64,7 +64,7 @@ export async function startOf(launch: Pick<Launch, 'spec' | 'credentials' | 'gat
   const { client, own, at } = found
   const { providers } = client.calls(own)
   const told = client.told({ ...own, providers, url: gateway.url, token: gateway.token, dir: launch.tmpDir, list: namesIn })
-  await write(told)
+  await writeTold(told)
   return { argv: argv.toSpliced(at + 1, 0, ...(told.args ?? [])), env: { ...kept, ...told.env } }
 }
 
@@ -75,7 +75,8 @@ function common({ url, token }: LaunchGateway): Readonly<Record<string, string>>
   })) as Record<string, string>
 }
 
-async function write({ files = {}, links = {} }: Told): Promise<void> {
+/** Files are for their owner alone. */
+export async function writeTold({ files = {}, links = {} }: Pick<Told, 'files' | 'links'>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await writeFile(path, text, { mode: 0o600 })
