@@ -43,7 +43,7 @@ export function crewReportAnswers(status: z.ZodType<Status>) {
       version: z.literal(1), uuid: text, name: text.nullable(), status, coordinator: z.enum(['engine', 'agent']), gate: z.enum(['auto', 'coordinator', 'human']), merge: z.enum(['auto', 'leave']), reviews: z.boolean(),
       createdAt: time, exitedAt: time.nullable(), elapsedMs: ms, ending: z.object({ outcome: z.enum(['completed', 'failed', 'cancelled']), summary: text }).nullable(),
       tasks: z.array(task), members: z.array(member),
-      totals: z.object({ tasks: z.partialRecord(states, count), commits: count, attempts: count, denials: count, usage, apart: usage.describe('of that, what was about no task') }),
+      totals: z.object({ tasks: z.partialRecord(states, count), commits: count, attempts: count, denials: count, usage, apart: usage }).describe('`apart`: of `usage`, what was about no task'),
       git: git.nullable(), open: z.array(z.object({ what: text, how: text.nullable() })), problems: z.array(text),
     })),
   }
