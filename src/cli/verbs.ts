@@ -174,12 +174,12 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   },
   answer: {
     summary: 'Answer what a process asks',
-    usage: ['reeve answer [--ask N] P', 'reeve answer [--ask N] P OPTION|TEXT', 'reeve answer [--ask N] --yes|--no P'],
+    usage: ['reeve answer [--ask N] P', 'reeve answer [--ask N] P OPTION|TEXT', 'reeve answer [--ask N] P OPTION TEXT', 'reeve answer [--ask N] --yes|--no P'],
     about: [
-      'Without an answer it lists what the process asks, with the options of each. An option is named by its number, its name or its id; a question without options takes any text. While the process is suspended the answer is kept, and told when it goes on.',
+      'Without an answer it lists what the process asks, with the options of each. An option is named by its number, its name or its id; a question without options takes any text. Where a reason is wanted beside an option, it stands behind it. While the process is suspended the answer is kept, and told when it goes on.',
       '`reeve ps` shows who asks in NOTE, and `reeve wait --for waiting P` waits for it. In `reeve attach`, and in a `reeve run` of such an agent on a terminal, the number is typed.',
     ],
-    words: [1, 2],
+    words: [1, 3],
     flags: {
       yes: on('allow it, once if that is offered', 'y'),
       no: on('refuse it, once if that is offered', 'n'),

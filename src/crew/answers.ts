@@ -1,6 +1,6 @@
 // A person's answer to what the crew asked. Owns what each option means; an answer to what is no longer asked changes nothing.
 // Test: test/tables/crew-decide.test.ts.
-import { close, fail, requeue } from './effects.ts'
+import { close, requeue } from './effects.ts'
 import { named, holderOf } from './finding.ts'
 import { deny } from './reports.ts'
 import type { Command } from './commands.ts'
@@ -15,14 +15,9 @@ export function answered(work: CrewWork, command: Answer): string {
   const reason = task.ask.for
   work.emit({ type: 'task.answered', task: task.id, option: command.option, text: command.text })
   const now = work.needTask(task.id)
-  if (reason === 'human') answerTask(work, now, command)
+  if (reason === 'human') close(work, now, { type: 'task.done', task: now.id, reason: command.text }, `${named(now)} is done: ${command.text ?? 'a person said so'}`)
   else decideWork(work, now, reason, command)
   return `${named(task)} is answered`
-}
-
-function answerTask(work: CrewWork, task: Task, { option, text }: Answer): void {
-  if (option === 'failed') fail(work, task, text ?? 'a person said so')
-  else close(work, task, { type: 'task.done', task: task.id, reason: text }, `${named(task)} is done: ${text ?? 'a person said so'}`)
 }
 
 /** A text alone says what is missing. */

@@ -7,14 +7,15 @@ import type { AskedFor, Crew, Task } from './types.ts'
 /** asks that one crew has open at a time: a person sees what comes first */
 const MAX_ASKS = 30
 
+/** None: any text is an answer. */
 export const OPTIONS: { readonly [F in AskedFor]: readonly string[] } = {
-  human: ['done', 'failed'],
+  human: [],
   gate: ['approve', 'deny', 'cancel'],
   review: ['approve', 'deny', 'cancel'],
 }
 
 const QUESTIONS: { readonly [F in AskedFor]: (task: Task) => string } = {
-  human: (task) => `${named(task)}: a task for you. Answer with a text; it goes to the tasks that need this one.`,
+  human: (task) => `${named(task)} is a task for you: what you answer goes to the tasks that need it.`,
   gate: (task) => `May ${named(task)} be committed? ${task.implementer ?? 'Nobody'} did it, ${task.verdict === 'APPROVED' ? `${task.reviewer ?? 'a person'} approved it` : 'nobody reviewed it'}. With deny, say what is missing.`,
   review: (task) => `${named(task)} waits for a review, and no worker can do it: ${task.implementer ?? 'nobody'} implemented it. With deny, say what is missing.`,
 }

@@ -3,33 +3,49 @@ import type { AnswerBody, AskView, ProcessView } from '../../api/views.ts'
 import { answerTo, askLines, yesOrNo } from '../asks.ts'
 import { called } from '../describe.ts'
 import { Failure, UsageError } from '../errors.ts'
-import { oneLine } from '../text.ts'
+import { oneLine, safe } from '../text.ts'
 import type { Args } from '../args.ts'
+import type { Reeve } from '../../index.ts'
 import type { Output } from '../output.ts'
 import type { Call } from '../verbs.ts'
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
-  const [ref = '', words] = args.words
+  const [ref = '', words, more] = args.words
   const wishes = [words !== undefined, args.on('yes'), args.on('no')].filter((one) => one)
   if (wishes.length > 1) throw new UsageError('an answer, --yes and --no do not go together')
   const view = await reeve.get(ref)
-  if (wishes.length === 0) return list(view, out)
-  const body = answerOf(args, words, asked(view, args.text('ask')))
+  if (wishes.length === 0) return list(view, out, reeve)
+  const ask = asked(view, args.text('ask'))
+  const body = withMore(answerOf(args, words, ask), more, ask)
   const { note } = await reeve.answer(view.uuid, body)
   if (out.json) await out.value({ uuid: view.uuid, ...body })
   else await out.words(note ? oneLine(note) : `answered: ${called(view)} goes on`)
   return 0
 }
 
-async function list(view: ProcessView, out: Output): Promise<number> {
+async function list(view: ProcessView, out: Output, reeve: Reeve): Promise<number> {
   const { asks, uuid } = view
   if (out.json) await out.value({ uuid, asks })
   for (const [index, ask] of out.json ? [] : asks.entries()) {
     const lines = askLines(ask)
+    if (view.driver === 'crew') lines.push(...await aboutTask(view, ask, reeve))
     await out.line(asks.length > 1 ? lines.map((line, row) => (row === 0 ? `[${index + 1}] ${line}` : `    ${line}`)).join('\n') : lines.join('\n'))
   }
   if (asks.length === 0) await out.words(`${called(view)} asks nothing`)
   return 0
+}
+
+/** A crew's questions are about tasks, whose texts say the rest. */
+async function aboutTask({ uuid }: ProcessView, { id }: AskView, reeve: Reeve): Promise<string[]> {
+  const { text, report } = await reeve.crews.task(uuid, id.replace(/\.\d+$/, ''))
+  return [text, ...(report === null ? [] : ['', `reported: ${report}`])].flatMap((part) => safe(part).trimEnd().split('\n').map((line) => `  | ${line}`.trimEnd()))
+}
+
+/** A reason beside an option: what is missing, say. */
+function withMore(body: AnswerBody, more: string | undefined, { options, text }: AskView): AnswerBody {
+  if (more === undefined) return body
+  if (options.length === 0) throw new UsageError(`"${oneLine(text)}" takes one text`, 'Put it in quotes.')
+  return { ...body, text: more }
 }
 
 /** Which of its asks is meant: by its number in the list or its id; the only one needs neither. */
