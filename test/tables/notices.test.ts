@@ -22,6 +22,7 @@ const exited = (exit: { code: number; reason: string; cause: 'agent' | 'person' 
 describe('worth a word', () => {
   test.each<readonly [FactBody, string]>([
     [{ type: 'process.waiting', question: 'run npm test?' }, 'waiting: docs (PID 1) waits for an answer: run npm test?'],
+    [{ type: 'crew.notified', text: 'the tests need a key' }, 'waiting: docs (PID 1) tells you: the tests need a key'],
     [{ type: 'liveness.changed', word: 'waiting', since: 1, evidence: 'for a person' }, 'waiting: docs (PID 1) still waits for an answer'],
     [{ type: 'liveness.changed', word: 'stalled', since: 1, evidence: 'in bash of step 3' }, 'stalled: docs (PID 1) is stalled (in bash of step 3)'],
     [{ type: 'liveness.changed', word: 'silent', since: 1, evidence: '' }, 'stalled: docs (PID 1) is silent'],

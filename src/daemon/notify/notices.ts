@@ -49,6 +49,7 @@ export function noticeOf({ uuid, pid, at, body }: StoredFact, process: Process |
 function wordsOf(body: FactBody, process: Process): Said | null {
   switch (body.type) {
     case 'process.waiting': return ['waiting', `waits for an answer: ${body.question}`]
+    case 'crew.notified': return ['waiting', `tells you: ${body.text}`]
     case 'process.exited': return ended(body.exit, process)
     case 'process.held': return suspended(body, process)
     case 'liveness.changed': return body.word === 'alive' ? null : [body.word === 'waiting' ? 'waiting' : 'stalled', livenessWords(body)]
