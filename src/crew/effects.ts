@@ -28,15 +28,21 @@ export const EFFECTS: { readonly [A in Action]: Effect } = {
   lose: { task: 'back', phase: 'idle', queue: 'kept', files: 'kept', counts: true },
 }
 
-/** What it held goes back, for a reason; what is approved stays so, and is committed from its files. */
+/** What it held goes back, for a reason. What a lost one had approved stays so, and is committed from its files. */
 export function giveBack(work: CrewWork, member: Member, action: 'retire' | 'stop' | 'lose', reason: string): void {
   const task = work.task(member.task)
   if (!task || EFFECTS[action].task !== 'back') return
   if (task.reviewer === member.id && member.phase === 'reviewing') return unreview(work, task, reason)
-  if (action === 'lose' && (task.state === 'approved' || task.state === 'waiting' || task.state === 'committing')) return
-  const prepared = task.prepared
+  if (action === 'lose' && task.prepared && outlives(task)) return
+  // A successor that has no files yet leaves those of its predecessor.
+  const whose = task.prepared ? member.id : member.heirOf
   requeue(work, task, { reason, counts: EFFECTS[action].counts, without: member.id })
-  if (action === 'lose' && prepared && work.spec.git) work.job({ type: 'salvage', member: member.id, task: task.id })
+  if (action === 'lose' && whose !== null && work.spec.git) work.job({ type: 'salvage', member: whose, task: task.id })
+}
+
+/** It waits for a yes or for its commit: that needs its files, and nobody who wrote them. */
+function outlives({ state }: Task): boolean {
+  return state === 'approved' || state === 'waiting' || state === 'committing'
 }
 
 interface Back {
@@ -52,8 +58,9 @@ export function requeue(work: CrewWork, task: Task, { reason, counts, without }:
   withdraw(work, task, `${named(task)} went back to the queue: ${reason}`, without)
   uncommit(work, task)
   work.emit({ type: 'task.requeued', task: task.id, reason, counts })
-  const { attempts } = work.needTask(task.id)
-  if (counts && attempts >= work.spec.maxAttempts) fail(work, task, `${attempts === 1 ? 'its only try' : `all ${attempts} tries`} failed; the last: ${reason}`)
+  const now = work.needTask(task.id)
+  const { attempts } = now
+  if (counts && attempts >= work.spec.maxAttempts) fail(work, now, `${attempts === 1 ? 'its only try' : `all ${attempts} tries`} failed; the last: ${reason}`)
   else tell(work, `${named(task)} is back in the queue (${attempts} of ${work.spec.maxAttempts} tries failed): ${reason}`, task)
 }
 

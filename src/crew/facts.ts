@@ -19,6 +19,8 @@ export type CrewFact =
   | { readonly type: 'crew.left'; readonly member: MemberId; readonly how: Leave; readonly reason: string }
   /** `heir` has its task, its phase and, as soon as it is there, its messages */
   | { readonly type: 'crew.replaced'; readonly member: MemberId; readonly heir: MemberId; readonly summary: string }
+  /** its successor did not come: it stays */
+  | { readonly type: 'crew.kept'; readonly member: MemberId }
   | { readonly type: 'crew.held'; readonly member: MemberId; readonly held: boolean }
   | { readonly type: 'crew.full'; readonly member: MemberId; readonly share: number }
   /** a turn began; `resets`: a person or coordinator spoke */

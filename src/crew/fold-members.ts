@@ -6,7 +6,7 @@ import type { PhaseEvent } from './phases.ts'
 import type { Crew, Member, MemberId, Role, Task, TaskId, Turn } from './types.ts'
 
 type FactOf<T extends CrewFact['type']> = Extract<CrewFact, { type: T }>
-type MemberFact = 'crew.sent' | 'crew.joined' | 'crew.leaving' | 'crew.left' | 'crew.held' | 'crew.full' | 'crew.turn.begun' | 'crew.turn' | 'crew.heard' | 'crew.job'
+type MemberFact = 'crew.sent' | 'crew.joined' | 'crew.leaving' | 'crew.left' | 'crew.held' | 'crew.kept' | 'crew.full' | 'crew.turn.begun' | 'crew.turn' | 'crew.heard' | 'crew.job'
 type AnyMemberFact = FactOf<MemberFact | 'crew.member' | 'crew.replaced'>
 
 /** calls of one member whose answers are remembered */
@@ -22,6 +22,7 @@ const ROWS: { readonly [T in MemberFact]: (member: Member, fact: FactOf<T>) => M
   'crew.leaving': (member, { how, reason }) => ({ ...member, state: 'leaving', leave: { how, reason } }),
   'crew.left': (member, { how, reason }) => ({ ...letGo(member), state: 'gone', leave: { how, reason }, turn: NO_TURN, told: false, held: false, cleanup: null, fresh: false }),
   'crew.held': (member, { held }) => ({ ...member, held }),
+  'crew.kept': (member) => ({ ...member, heir: null }),
   'crew.full': (member) => ({ ...member, full: true }),
   'crew.turn.begun': (member, { turn, resets }) => ({ ...member, told: false, turn: { open: turn, phase: member.phase, task: member.task, answered: false, reminders: resets ? 0 : member.turn.reminders } }),
   'crew.turn': (member, { end, queued }) => ({ ...member, fresh: false, told: queued > 0, turn: { ...member.turn, open: null, reminders: member.turn.reminders + (end === 'reminded' ? 1 : 0) } }),

@@ -22,6 +22,7 @@ const ROWS: { readonly [T in CrewWide]: (crew: Crew, fact: FactOf<T>) => Crew } 
   'crew.left': (crew, fact) => ({ ...foldMember(crew, fact), fruitless: crew.fruitless + (fact.how === 'lost' ? 1 : 0) }),
   'crew.replaced': foldMember,
   'crew.held': foldMember,
+  'crew.kept': foldMember,
   'crew.full': foldMember,
   'crew.turn.begun': foldMember,
   'crew.turn': (crew, fact) => (fact.task !== undefined && fact.spent ? spend(foldMember(crew, fact), fact.task, fact.spent) : foldMember(crew, fact)),

@@ -2,7 +2,7 @@
 // Owns when that is; where an agent coordinates, that decides about workers. Test: test/tables/crew-turns.test.ts.
 import { tell } from './effects.ts'
 import { coordinatorOf, isLiving } from './finding.ts'
-import { replace } from './leading.ts'
+import { MAX_COORDINATORS, replace } from './leading.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
 import type { Member } from './types.ts'
@@ -24,7 +24,7 @@ export function memberFull(work: CrewWork, { member: id, share }: Extract<Comman
 
 /** With what it said last, once it was asked; nobody is replaced in the middle of a commit. */
 export function handOverFull(work: CrewWork, member: Member, text: string): boolean {
-  const byItself = member.role === 'coordinator' || (work.spec.coordinator === 'engine' && member.phase !== 'idle' && member.phase !== 'committing')
+  const byItself = (member.role === 'coordinator' && work.crew.nextCoordinator <= MAX_COORDINATORS) || (work.spec.coordinator === 'engine' && member.phase !== 'idle' && member.phase !== 'committing')
   if (!member.full || member.told || !byItself || !isLiving(member) || work.crew.ending) return false
   replace(work, member, text === '' ? 'it left no summary' : text)
   return true

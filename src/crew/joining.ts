@@ -2,7 +2,7 @@
 // Must never bring back who was killed by a person: that is the person's to do. Test: test/tables/crew-decide.test.ts.
 import { giveBack, tell } from './effects.ts'
 import { isWorker } from './finding.ts'
-import { dismiss, newMember } from './leading.ts'
+import { dismiss, MAX_COORDINATORS, newMember } from './leading.ts'
 import { briefing } from './texts.ts'
 import { endTurn } from './turns.ts'
 import type { Command } from './commands.ts'
@@ -11,9 +11,6 @@ import type { Leave, Member, MemberId } from './types.ts'
 import type { Cause, Uuid } from '../kernel/types.ts'
 
 type CommandOf<T extends Command['type']> = Extract<Command, { type: T }>
-
-/** coordinators that one crew may use up */
-const MAX_COORDINATORS = 5
 
 export function memberOn(work: CrewWork, { member: id, uuid, turn, queued = 0 }: CommandOf<'member_on'>): string {
   const member = work.member(id)
@@ -86,7 +83,8 @@ function commitForIt(work: CrewWork, member: MemberId, id: string | null): void 
 }
 
 function succeed(work: CrewWork, member: Member, cause: Cause): void {
-  if (work.crew.ending) return
+  const kept = work.crew.members.some(({ role, state, heir }) => role === 'coordinator' && (state === 'starting' || (state === 'on' && (heir === null || heir === member.id))))
+  if (work.crew.ending || kept) return
   if (cause !== 'person' && work.crew.nextCoordinator <= MAX_COORDINATORS) newMember(work, 'coordinator')
-  else work.act({ type: 'notify', text: `${member.id} is gone, and nobody coordinates the crew: resume it, or stop the crew.` })
+  else work.act({ type: 'notify', text: `${member.id} is gone, and nobody coordinates the crew: resume it, replace it, or stop the crew.` })
 }

@@ -50,10 +50,16 @@ function needReachable(work: CrewWork, id: MemberId): Member {
 
 /** The successor has the task at once, and begins when the old one is gone. Errors: NOT_FOUND, CONFLICT. */
 export function replaceWorker(work: CrewWork, { member: id, summary }: CommandOf<'replace_worker'>): string {
+  if (id === 'coordinator' && isDeserted(work)) return `${newMember(work, 'coordinator')} is being started, and sees the tasks`
   const member = needGoing(work, id === 'coordinator' ? (coordinatorOf(work.crew)?.id ?? id) : id)
   if (summary.trim() === '' || summary.length > MESSAGE_CHARS) throw refusal('INVALID', `the summary has ${summary.length} characters`, 'Say what was done and what is next: the successor knows nothing else.')
   const heir = replace(work, member, summary)
   return `${heir} takes over from ${member.id}, which goes as soon as ${heir} is there`
+}
+
+/** All its coordinators are gone: there is nobody to take over from. */
+function isDeserted({ crew, spec }: CrewWork): boolean {
+  return spec.coordinator === 'agent' && crew.begun && !crew.ending && crew.members.every(({ role, state }) => role !== 'coordinator' || state === 'gone')
 }
 
 export function replace(work: CrewWork, member: Member, summary: string): MemberId {
@@ -75,6 +81,7 @@ export function stopWorker(work: CrewWork, { member, reason }: CommandOf<'stop_w
 }
 
 function letLeave(work: CrewWork, member: Member, action: 'retire' | 'stop', reason: string): void {
+  if (!isWorker(member)) throw refusal('INVALID', `${member.id} coordinates`, 'replace_worker gives it a successor; complete_crew ends the crew.')
   giveBack(work, member, action, `${member.id} was ${action === 'retire' ? 'retired' : 'stopped'}: ${reason}`)
   dismiss(work, member.id, action === 'retire' ? 'retired' : 'stopped', reason)
 }
@@ -99,6 +106,9 @@ export function notifyUser(work: CrewWork, { text }: CommandOf<'notify_user'>): 
   work.act({ type: 'notify', text })
   return 'the user is told'
 }
+
+/** coordinators that a crew uses up by itself */
+export const MAX_COORDINATORS = 5
 
 /** Workers in a row that came to nothing, after which the engine starts no more. */
 export const MAX_FRUITLESS = 5

@@ -4,7 +4,7 @@
 import { KernelError } from '../kernel/errors.ts'
 import { ask, mayAsk } from './asking.ts'
 import { close, fail, tell } from './effects.ts'
-import { asksPerson, commits, hasJobs, holderOf, isReady, named, openTasks } from './finding.ts'
+import { asksPerson, commits, hasJobs, holderOf, isReady, isWorker, named, openTasks } from './finding.ts'
 import { dismiss } from './leading.ts'
 import { commitRequest } from './texts.ts'
 import { isClosed, isLanding } from './tasks.ts'
@@ -150,12 +150,16 @@ function tidyUp(work: CrewWork): boolean {
   return true
 }
 
-/** A predecessor goes when its successor is there, or will not come. */
+/** A predecessor goes when its successor is there, or will not come; but somebody has to coordinate. */
 function successors(work: CrewWork): boolean {
-  const { crew } = work
-  const old = crew.members.find(({ state, heir }) => state === 'on' && heir !== null && crew.members.some(({ id, state: there }) => id === heir && there !== 'starting'))
-  if (old) dismiss(work, old.id, 'replaced', `${old.heir} took over`)
-  return old !== undefined
+  for (const old of work.crew.members) {
+    const heir = old.state === 'on' ? work.member(old.heir) : undefined
+    if (!heir || heir.state === 'starting') continue
+    if (!isWorker(old) && heir.uuid === null) work.emit({ type: 'crew.kept', member: old.id })
+    else dismiss(work, old.id, 'replaced', `${heir.id} took over`)
+    return true
+  }
+  return false
 }
 
 function endOfCrew(work: CrewWork): boolean {

@@ -42,7 +42,7 @@ function ofCrew(crew: Crew, spec: CrewSpec, open: readonly Task[]): readonly str
   const jobs = crew.jobs.filter(({ type }) => type !== 'spawn').map((job) => `${job.type} of ${'task' in job ? job.task : job.member} is under way`)
   const coordinator = coordinatorOf(crew)
   const nobody = spec.coordinator === 'agent' && !coordinator && crew.begun && !crew.members.some(({ role, state }) => role === 'coordinator' && state === 'starting')
-  if (nobody) return [...jobs, 'nobody coordinates: resume the coordinator, or stop the crew']
+  if (nobody) return [...jobs, 'nobody coordinates: resume or replace the coordinator, or stop the crew']
   if (coordinator?.held) return [...jobs, `${coordinator.id} is paused`]
   const more = coordinator && !hasJobs(crew, coordinator.id) && open.length === 0 && crew.tasks.length > 0 && !crew.ending
   return more ? [...jobs, `${coordinator.id} has to end the crew, or add tasks`] : jobs

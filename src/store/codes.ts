@@ -73,6 +73,7 @@ const LAYOUT = complete({
   'crew.left': [95, 'member', 'how', 'reason'],
   'crew.replaced': [96, 'member', 'heir', 'summary'],
   'crew.held': [97, 'member', 'held'],
+  'crew.kept': [141, 'member'],
   'crew.full': [98, 'member', 'share'],
   'crew.turn.begun': [99, 'member', 'turn', 'resets'],
   'crew.turn': [100, 'member', 'turn', 'outcome', 'end', 'queued', 'task?', 'spent?', 'error?'],

@@ -40,6 +40,7 @@ export function crewFields({ text, sender, uuid }: Given): CrewFields {
     'crew.left': [{ member, how, reason: text }],
     'crew.replaced': [{ member, heir: member, summary: text }],
     'crew.held': [{ member, held: fc.boolean() }],
+    'crew.kept': [{ member }],
     'crew.full': [{ member, share: fc.double({ min: 0, max: 1, noNaN: true }).map(Math.abs) }],
     'crew.turn.begun': [{ member, turn: number, resets: fc.boolean() }],
     'crew.turn': [{ member, turn: number, outcome: fc.constantFrom('ok', 'error', 'interrupted'), end: fc.constantFrom('complete', 'exempt', 'waits', 'reminded', 'through', 'failed'), task, spent: fc.record({ inputTokens: number }), error: text, queued: number }, ['task', 'spent', 'error']],

@@ -41,6 +41,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'crew.left': { member: text, how: text, reason: text },
   'crew.replaced': { member: text, heir: text, summary: text },
   'crew.held': { member: text, held: flag },
+  'crew.kept': { member: text },
   'crew.full': { member: text, share: number },
   'crew.turn.begun': { member: text, turn: number, resets: flag },
   'crew.turn': { member: text, turn: number, outcome: text, end: text, task: text.optional(), spent: z.looseObject({}).optional(), error: text.optional(), queued: number },
