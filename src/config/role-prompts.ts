@@ -27,7 +27,7 @@ const IMPLEMENT = `## A task
 
 If the review denies it, its comments come as a message. Deal with each of them: change the code, or say in your summary why not. Then report again.
 
-If it is approved, a message asks you to commit: \`git add\` all that belongs to the task and nothing else, one \`git commit\` with the message that you were given. Change nothing more, then call \`signal_ready\`.`
+If it is approved, a message asks you to commit: \`git add\` all that belongs to the task and nothing else, one \`git commit\` whose message says what changed and why. Change nothing more; when \`git status\` is clean, call \`signal_ready\`.`
 
 const REPORT = '- `report_implementation_complete`: the task, or the feedback on it, is done. The summary says what changed and where, how you checked it, and what is left open: the reviewer starts from it.'
 

@@ -1,6 +1,7 @@
 // What the members of a crew will be, by role: a whole spec each, recorded with the crew, so that one that is made next week is the
 // same. Owns that a coordinator has no tools that write, and that a member takes messages. Starts nothing.
 // Test: test/e2e/crew-up.test.ts.
+import { resolve } from 'node:path'
 import { findAgent } from '../config/agents.ts'
 import { WORKER_ROLES } from '../config/crews.ts'
 import { rolePrompt } from '../config/roles.ts'
@@ -65,7 +66,12 @@ async function template(role: Role, { coordinator, who, all, cwd }: Definition, 
   }
   const { spec, secrets } = await specs.of(body)
   const { prompt } = await rolePrompt(role, cwd, paths)
-  return { spec: { ...spec, system: systemOf(agent, prompt) }, secrets, note: noteOf(agent, spec, role) }
+  return { spec: { ...spec, model: fromHere(spec.model, cwd), system: systemOf(agent, prompt) }, secrets, note: noteOf(agent, spec, role) }
+}
+
+/** Its members work elsewhere: a script that the configuration names is where the crew was started. */
+function fromHere(model: string | null, cwd: string): string | null {
+  return model?.startsWith('script:') ? `script:${resolve(cwd, model.slice('script:'.length))}` : model
 }
 
 /** A person's own agent keeps its own words; the built-in ones are for whoever works alone. */
