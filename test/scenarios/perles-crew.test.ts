@@ -1,0 +1,138 @@
+// What went wrong in an orchestrator of coordinators and workers, as far as it is about crews: `perles N` says what must not
+// happen here. The rest stands in perles.test.ts. Crews run under a daemon, with models that are played.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { bash, call, LocalCrew, memberOf, played, taskOf, waitsFor } from '../support/local-crew.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { Repository } from '../support/repository.ts'
+import { ROOT } from '../support/source.ts'
+
+let daemon: LocalDaemon
+beforeEach(async () => { daemon = await LocalDaemon.start() })
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const QUIET = [{ steps: [{ text: 'I look on.' }] }]
+const DONE = [call('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
+const go = (): string => join(daemon.work, 'go')
+/** Its coordinator does nothing, so that a person says all. */
+const led = (model: string, tasks: readonly { readonly id: string; readonly text: string }[], workers = 2): Promise<LocalCrew> => LocalCrew.up(daemon, { model, coordinator: { model: played(daemon.work, QUIET) }, workers, reviews: false, tasks: [...tasks] })
+
+const ends = async (crew: LocalCrew, id: string): Promise<unknown[]> => (await crew.facts('crew.turn')).filter(({ member }) => member === id).map(({ end }) => end)
+
+test('perles 2: what was denied is repaired, and whoever has committed is idle again', async () => {
+  const repository = Repository.make(join(daemon.work, 'project'), daemon.work)
+  repository.git('config', 'user.name', 'P')
+  repository.git('config', 'user.email', 'p@example.org')
+  repository.commit({ 'README.md': 'a project' })
+  const tasks = [{ id: 'one', text: 'Write one.txt with one, carelessly.' }, { id: 'two', text: 'Write two.txt with two.', needs: ['one'] }]
+  const model = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
+  const crew = await LocalCrew.up(daemon, { cwd: repository.dir, worktrees: true, model, workers: { implementer: 1, reviewer: 1 }, stay: true, tasks })
+  const view = await crew.until((one) => one.tasks.every(({ state }) => state === 'done'))
+  expect(view.tasks.map(({ implementer, reviewer, denials, verdict }) => [implementer, reviewer, denials, verdict])).toEqual([['worker-1', 'worker-2', 1, 'APPROVED'], ['worker-1', 'worker-2', 0, 'APPROVED']])
+  expect(view.members.map(({ phase, task }) => [phase, task])).toEqual([['idle', null], ['idle', null]])
+  expect(repository.git('log', '--format=%s', 'main..reeve/team').split('\n')).toEqual(['two: it is written', 'one: it is written'])
+  await crew.say({ type: 'complete_crew', summary: 'done', outcome: 'completed' })
+  expect((await crew.ended()).status).toBe('completed')
+})
+
+test('perles 7: a turn that a reminder began must end with a report, too; the first one of a successor need not', async () => {
+  const crew = await led(played(daemon.work, QUIET), [{ id: 'one', text: 'Do one.' }], 1)
+  await crew.member('worker-1', ({ state }) => state === 'on')
+  await crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })
+  await crew.fact('crew.turn', ({ member, end }) => member === 'worker-1' && end === 'through')
+  expect(await ends(crew, 'worker-1')).toEqual(['exempt', 'reminded', 'reminded', 'through'])
+  await crew.say({ type: 'send_message', to: 'worker-1', text: 'go on' })
+  await crew.fact('crew.turn', ({ member, turn }) => member === 'worker-1' && turn === 7)
+  expect(await ends(crew, 'worker-1'), 'the word of a person begins anew').toEqual(['exempt', 'reminded', 'reminded', 'through', 'reminded', 'reminded', 'through'])
+  await crew.say({ type: 'replace_worker', member: 'worker-1', summary: 'half of it is done' })
+  await crew.fact('crew.turn', ({ member }) => member === 'worker-2')
+  expect((await ends(crew, 'worker-2'))[0]).toBe('exempt')
+  expect((await crew.heard('worker-2'))[0]).toContain('half of it is done')
+})
+
+test('perles 11: nobody who is gone, replaced or free has a task, and nothing stays blocked', async () => {
+  const model = played(daemon.work, [{ when: 'Do ', steps: [waitsFor(go()), ...DONE] }, ...QUIET])
+  const crew = await led(model, [{ id: 'one', text: 'Do one.' }, { id: 'two', text: 'Do two.' }])
+  await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
+  const give = async (task: string, member: string): Promise<void> => {
+    await crew.say({ type: 'assign_task', task, member })
+    await crew.fact('crew.turn.begun', (event) => event['member'] === member)
+  }
+  await give('one', 'worker-1')
+  await crew.say({ type: 'stop_worker', member: 'worker-1', reason: 'in circles' })
+  const stopped = await crew.member('worker-1', ({ state }) => state === 'gone')
+  expect([taskOf(stopped, 'one'), memberOf(stopped, 'worker-1')]).toMatchObject([{ state: 'queued', implementer: null, attempts: 0 }, { phase: 'idle', task: null, leave: { how: 'stopped' } }])
+  await give('one', 'worker-2')
+  await crew.say({ type: 'mark_task_failed', task: 'one', reason: 'there is no such page' })
+  expect(await crew.view()).toMatchObject({ tasks: [{ state: 'failed', reason: 'there is no such page' }, { state: 'queued' }] })
+  expect(memberOf(await crew.view(), 'worker-2')).toMatchObject({ phase: 'idle', task: null })
+  await crew.say({ type: 'assign_task', task: 'two', member: 'worker-2' })
+  await crew.say({ type: 'replace_worker', member: 'worker-2', summary: 'nothing yet' })
+  const replaced = await crew.member('worker-2', ({ state }) => state === 'gone')
+  expect([memberOf(replaced, 'worker-2'), memberOf(replaced, 'worker-3')]).toMatchObject([{ phase: 'idle', task: null, leave: { how: 'replaced' } }, { phase: 'implementing', task: 'two', state: 'on' }])
+  writeFileSync(go(), '')
+  const done = await crew.task('two', ({ state }) => state === 'done')
+  expect([taskOf(done, 'two'), memberOf(done, 'worker-3')]).toMatchObject([{ implementer: 'worker-3', implementers: ['worker-2', 'worker-3'] }, { phase: 'idle', task: null }])
+  await expect(crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })).rejects.toMatchObject({ code: 'CONFLICT' })
+})
+
+test('perles 1: what a crew may not do is refused with a reason, and changes nothing', async () => {
+  const model = played(daemon.work, [{ when: 'Do ', steps: [waitsFor(go()), ...DONE] }, ...QUIET])
+  const crew = await led(model, [{ id: 'one', text: 'Do one.' }, { id: 'two', text: 'Do two.' }])
+  await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
+  await crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })
+  await crew.member('worker-1', ({ status }) => status === 'working')
+  const facts = await crew.facts('task.assigned', 'task.review', 'task.approved', 'task.done', 'task.failed', 'task.added', 'crew.leaving', 'crew.member')
+  const illegal = [
+    [{ type: 'assign_task', task: 'two', member: 'worker-1' }, 'CONFLICT', /implementing/],
+    [{ type: 'assign_task', task: 'one', member: 'worker-2' }, 'CONFLICT', /implementing/],
+    [{ type: 'assign_task', task: 'three', member: 'worker-2' }, 'NOT_FOUND', /no task/],
+    [{ type: 'assign_task', task: 'two', member: 'worker-9' }, 'NOT_FOUND', /no member/],
+    [{ type: 'assign_task', task: 'two', member: 'coordinator' }, 'INVALID', /coordinates/],
+    [{ type: 'assign_review', task: 'one', member: 'worker-2' }, 'CONFLICT', /implementing/],
+    [{ type: 'approve_commit', task: 'one' }, 'CONFLICT', /implementing/],
+    [{ type: 'add_task', id: 'one', text: 'Again.' }, 'CONFLICT', /already/],
+    [{ type: 'add_task', text: 'Later.', needs: ['never'] }, 'NOT_FOUND', /no task/],
+    [{ type: 'complete_crew', summary: 'done', outcome: 'completed' }, 'CONFLICT', /open/],
+  ] as const
+  for (const [command, code, words] of illegal) await expect(crew.say(command as unknown as Parameters<LocalCrew['say']>[0]), command.type).rejects.toMatchObject({ code, message: expect.stringMatching(words), hint: expect.stringMatching(/./) })
+  expect(await crew.facts('task.assigned', 'task.review', 'task.approved', 'task.done', 'task.failed', 'task.added', 'crew.leaving', 'crew.member')).toEqual(facts)
+  writeFileSync(go(), '')
+  await crew.task('one', ({ state }) => state === 'done')
+})
+
+test('perles 14: a member says what its role may, and nobody else speaks for it', async () => {
+  const model = played(daemon.work, [{ when: '/^Task/', steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), call('assign_task', { task: 'one', member: 'worker-2' }), call('report_review_verdict', { verdict: 'APPROVED', comments: 'mine' }), ...DONE] }, ...QUIET])
+  const crew = await led(model, [{ id: 'one', text: 'Do one.' }], 1)
+  await crew.member('worker-1', ({ state }) => state === 'on')
+  await crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })
+  await crew.task('one', ({ state }) => state === 'done')
+  const calls = (await daemon.history(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome)
+  expect(calls).toEqual(['error', 'error', 'error', 'ok'])
+  expect(await crew.facts('crew.ending')).toEqual([])
+  // An agent that is in no crew has no such tool.
+  const stranger = await daemon.spawn({ model: played(daemon.work, [{ steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), { text: '{{ lastResult }}' }] }]) })
+  expect((await daemon.ended(stranger.uuid)).lastText).toMatch(/complete_crew/)
+  expect((await daemon.history(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome)).toEqual(['error'])
+  expect((await crew.view()).status).toBe('ready')
+})
+
+test('perles 18: who has used 80 % of its context is told of, and hands over before it is full', async () => {
+  const model = played(daemon.work, [
+    { when: 'context is used', steps: [call('post_message', { to: 'coordinator', text: 'half of it is done' }), { text: 'the other half is left' }] },
+    { when: 'You take over from', steps: DONE },
+    { when: 'Do one', steps: [{ ...bash('true'), usage: { input: 8_500, output: 10 } }, { ...bash('true'), usage: { input: 9_300, output: 10 } }, { text: 'I go on', usage: { input: 9_400, output: 10 } }] },
+    ...QUIET,
+  ], { context_window: 10_000 })
+  const crew = await LocalCrew.up(daemon, { model, workers: 1, reviews: false, tasks: [{ id: 'one', text: 'Do one.' }] })
+  const view = await crew.ended()
+  expect(view).toMatchObject({ status: 'completed', tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }] })
+  expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'replaced' } })
+  const old = await daemon.history(await crew.uuidOf('worker-1'))
+  expect(old.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
+  expect((await crew.heard('worker-2')).join()).toContain('half of it is done')
+})
