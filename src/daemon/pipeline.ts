@@ -110,7 +110,7 @@ export class Pipeline {
     const pending = this.#pending.get(effect.to)
     this.#pending.delete(effect.to)
     if (effect.type === 'reply') pending?.resolve(effect.value)
-    else pending?.reject(new KernelError(effect.code, effect.message, effect.details))
+    else pending?.reject(new KernelError(effect.code, effect.message, effect.details, effect.hint))
   }
 
   /** Resolves when nothing waits any more. */
@@ -227,6 +227,6 @@ export class Pipeline {
   #failed(input: InputBody, error: KernelError): void {
     if (this.#parts.keep(input, error)) return
     this.#parts.log(`the commit of ${input.type} failed`, error)
-    if ('reply' in input) this.answer({ type: 'refuse', to: input.reply, code: error.code, message: error.message })
+    if ('reply' in input) this.answer({ type: 'refuse', to: input.reply, code: error.code, message: error.message, hint: error.hint })
   }
 }

@@ -15,7 +15,7 @@ export type ReplyValue =
 
 export type Effect =
   | { readonly type: 'reply'; readonly to: ReplyTo; readonly value: ReplyValue }
-  | { readonly type: 'refuse'; readonly to: ReplyTo; readonly code: ErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
+  | { readonly type: 'refuse'; readonly to: ReplyTo; readonly code: ErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>>; readonly hint?: string }
   /** plan its containment and come back with `start` */
   | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid }
   | { readonly type: 'driver.start'; readonly uuid: Uuid; readonly pid: Pid }

@@ -11,7 +11,7 @@ import { crew } from './crewing.ts'
 import { moved, retire } from './crewmates.ts'
 import { freezeAt, timeoutAt } from './deadline.ts'
 import { checkpointState, fork } from './forking.ts'
-import { KernelError } from './errors.ts'
+import { ERRORS, KernelError } from './errors.ts'
 import { TIMED_OUT } from './exit.ts'
 import { liveness } from './liveness.ts'
 import { loop } from './loops.ts'
@@ -47,10 +47,10 @@ export function step(view: View, input: Input): Decision {
   } catch (error) {
     if (!(error instanceof KernelError)) throw error
     if (!('reply' in input)) throw error
-    const { code, message, details } = error
+    const { code, message, details, hint } = error
     const refused = new Work(view, input.now)
     recordRefusal(refused, input, error)
-    refused.effect({ type: 'refuse', to: input.reply, code, message, ...(details ? { details } : {}) })
+    refused.effect({ type: 'refuse', to: input.reply, code, message, ...(details ? { details } : {}), ...(hint === ERRORS[code].hint ? {} : { hint }) })
     return refused.decision()
   }
 }

@@ -90,7 +90,7 @@ test('it is not asked about for these, but for all else', async () => {
   const one = await daemon.spawn({ agent: 'coder', intent: 'ask other mcp__reeve__ps' })
   expect(await daemon.ended(one.uuid)).toMatchObject({ status: 'completed' })
   expect((await daemon.facts(one.uuid)).includes('process.waiting')).toBe(false)
-  for (const intent of ['ask other mcp__reeve__fly', 'ask execute reeve/ps', 'ask other mcp__other__ps']) {
+  for (const intent of ['ask other mcp__reeve__fly', 'ask execute reeve/ps', 'ask edit reeve/ps', 'ask read mcp__reeve__ps', 'ask other mcp__other__ps']) {
     const { uuid } = await daemon.spawn({ agent: 'coder', intent })
     await daemon.until(uuid, 'waiting')
     await daemon.signal(uuid, 'SIGKILL')

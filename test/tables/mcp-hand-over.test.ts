@@ -73,7 +73,8 @@ describe('OpenCode', () => {
   test('gets it beside the settings in its environment', async () => {
     const { argv, env } = await tell('opencode', ['opencode', 'run'], { OPENCODE_CONFIG_CONTENT: '{"model":"a/b","mcp":{"mine":{"type":"local"}}}' })
     expect(argv).toEqual(['opencode', 'run'])
-    expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toMatchObject({ model: 'a/b', mcp: { mine: { type: 'local' }, reeve: { type: 'remote', enabled: true, headers: { Authorization: `Bearer ${TOKEN}` } } } })
+    expect(JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '')).toMatchObject({ model: 'a/b', mcp: { mine: { type: 'local' }, reeve: { type: 'remote', enabled: true, headers: { Authorization: 'Bearer {env:REEVE_MCP_TOKEN}' } } } })
+    expect(env['REEVE_MCP_TOKEN']).toBe(TOKEN)
   })
 })
 

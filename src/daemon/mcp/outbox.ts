@@ -13,7 +13,7 @@ import type { Host } from './tool.ts'
 const MAX_RECORD_BYTES = 4 * 1024 * 1024
 const MAX_RECORDS = 10_000
 /** Facts that say in which turn a process is. */
-const TURNS = ['process.working']
+const TURNS = ['process.working', 'process.exited']
 const PAGE = 32
 
 const record: z.ZodType<OutboxRecord> = z.object({
@@ -66,12 +66,12 @@ async function deliver({ dir, host, store, log }: OutboxParts, { id, uuid, pid, 
   await rm(join(dir, `${id}.json`), { force: true })
 }
 
-/** The last one that had begun by then, of that incarnation. */
+/** The last one that had begun by then, of that incarnation; null also where that had ended by then, and not with its daemon. */
 async function turnAt(store: Pick<Store, 'tail'>, { uuid }: Process, pid: number, at: number): Promise<number | null> {
   for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
     const page = await store.tail(uuid, PAGE, TURNS, before)
-    const found = page.findLast((fact) => fact.pid === pid && fact.at <= at)
-    if (found?.body.type === 'process.working') return found.body.turn
+    const found = page.findLast(({ pid: one, at: when, body }) => one === pid && when <= at && !(body.type === 'process.exited' && body.exit.cause === 'daemon'))
+    if (found) return found.body.type === 'process.working' ? found.body.turn : null
     if (page.length < PAGE) return null
     before = page[0]?.seq ?? 0
   }

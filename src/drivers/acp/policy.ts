@@ -45,8 +45,9 @@ const OWN_TITLES = [/^mcp__reeve__(\w+)$/, /^mcp_reeve_(\w+)$/, /^reeve_(\w+)$/,
 export function isOwnTool({ title, name, kind }: Asked, own: readonly string[], input?: unknown): boolean {
   const { server, tool } = { server: null, tool: null, ...(typeof input === 'object' ? input : {}) }
   if (server === 'reeve' && own.includes(String(tool))) return true
-  if (kind === 'execute' && name === null) return false
-  return [name, title].some((each) => OWN_TITLES.some((form) => own.includes(form.exec(each ?? '')?.[1] ?? '')))
+  // A title may be the path of a file, or the words of a shell.
+  const said = [name, ...(kind === null || kind in NAMES ? [] : [title])]
+  return said.some((each) => OWN_TITLES.some((form) => own.includes(form.exec(each ?? '')?.[1] ?? '')))
 }
 
 /** By its lists, whatever a person would say. */

@@ -61,10 +61,11 @@ const TELL: Readonly<Record<OutputFormat, Tell>> = {
       links: Object.fromEntries([...names].filter((name) => name !== SETTINGS).map((name) => [join(to, name), join(from, name)])),
     }
   },
+  // What is in its settings goes on to what its tools start; the variable does not.
   opencode: ({ url, token }, { env }) => {
     const before = jsonOf(env[OPENCODE_CONTENT])
-    const server = { type: 'remote', url, headers: bearer(token), enabled: true, timeout: CALL_S * 1_000 }
-    return { env: { [OPENCODE_CONTENT]: JSON.stringify({ ...before, mcp: { ...object(before['mcp']), [SERVER]: server } }) } }
+    const server = { type: 'remote', url, headers: bearer(`{env:${TOKEN}}`), enabled: true, timeout: CALL_S * 1_000 }
+    return { env: { [TOKEN]: token, [OPENCODE_CONTENT]: JSON.stringify({ ...before, mcp: { ...object(before['mcp']), [SERVER]: server } }) } }
   },
 }
 

@@ -247,7 +247,9 @@ async function prompt(turn: Turn, words: string): Promise<{ stopReason: StopReas
   session.prompts.push(words)
   writeFileSync(fileOf(turn.sessionId), JSON.stringify(session))
   const usage = has('quota') ? { _meta: { quota: { token_count: { input_tokens: 7, output_tokens: 3 } } } } : has('tokens') ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } } : {}
-  for (const line of words.split('\n')) {
+  // It takes all that it is told for this word.
+  const always = options.get('always')
+  for (const line of always === undefined ? words.split('\n') : [always]) {
     const at = line.indexOf(' ')
     const verb = VERBS[at < 0 ? line : line.slice(0, at)]
     const end = await verb?.(turn, at < 0 ? '' : line.slice(at + 1))
