@@ -2,7 +2,7 @@
 // Everything happens in a scratch folder, by the same commands that a user types; it ends non-zero if a promise is broken.
 // Run it with `npm run demo`.
 import { spawnSync } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,6 +12,8 @@ const CLI = join(ROOT, 'bin/reeve')
 const SCRATCH = mkdtempSync(join(tmpdir(), 'reeve-demo-'))
 const REPO = join(SCRATCH, 'shop')
 const HOME = join(SCRATCH, 'home')
+const CREW = join(SCRATCH, 'crew')
+const CREW_REPO = join(CREW, 'shop')
 const LINES = join(SCRATCH, 'lines.txt')
 const LINE_COUNT = 30
 const ENV: NodeJS.ProcessEnv = {
@@ -33,12 +35,12 @@ function check(isSo: boolean, promise: string): void {
 }
 
 /** Runs reeve as a user would and gives what it says; `show` prints it with the command. */
-function reeve(args: readonly string[], options: { readonly show?: boolean; readonly code?: number } = {}): string {
-  const { show = true, code = 0 } = options
+function reeve(args: readonly string[], options: { readonly show?: boolean; readonly code?: number; readonly cwd?: string } = {}): string {
+  const { show = true, code = 0, cwd = REPO } = options
   if (show) process.stdout.write(`\n  $ reeve ${args.map((arg) => (/[\s&]/.test(arg) ? `'${arg}'` : arg)).join(' ')}\n`)
   const file = join(SCRATCH, 'said.txt')
   const both = openSync(file, 'w')
-  const run = spawnSync(process.execPath, [CLI, ...args], { cwd: REPO, env: ENV, stdio: ['ignore', both, both], timeout: LIMIT_MS })
+  const run = spawnSync(process.execPath, [CLI, ...args], { cwd, env: ENV, stdio: ['ignore', both, both], timeout: LIMIT_MS })
   closeSync(both)
   const said = readFileSync(file, 'utf8')
   if (show) process.stdout.write(indent(said))
@@ -51,7 +53,11 @@ function indent(text: string): string {
 }
 
 function git(...args: string[]): string {
-  const run = spawnSync('git', args, { cwd: REPO, env: ENV, encoding: 'utf8' })
+  return gitIn(REPO, ...args)
+}
+
+function gitIn(cwd: string, ...args: string[]): string {
+  const run = spawnSync('git', args, { cwd, env: ENV, encoding: 'utf8' })
   if (run.status !== 0) throw new Broken(`git ${args[0]} failed: ${run.error?.message ?? run.stderr}`)
   return run.stdout
 }
@@ -209,6 +215,53 @@ async function nothingLeft(): Promise<void> {
   reeve(['ps', '-a'])
 }
 
+interface CrewTask {
+  readonly id: string
+  readonly state: string
+  readonly implementer: string | null
+  readonly reviewer: string | null
+  readonly commit: string | null
+  readonly denials: number
+}
+
+function crewTasks(): readonly CrewTask[] {
+  return (JSON.parse(reeve(['crew', 'tasks', '--json', 'shop'], { show: false })) as { tasks: CrewTask[] }).tasks
+}
+
+function makeCrewRepository(): void {
+  cpSync(join(ROOT, 'examples/crew'), CREW, { recursive: true })
+  mkdirSync(CREW_REPO)
+  writeFileSync(join(CREW_REPO, 'cart.js'), 'exports.total = (items) => items.reduce((sum, item) => sum + item.price, 0)\n')
+  gitIn(CREW_REPO, 'init', '-q', '-b', 'main')
+  gitIn(CREW_REPO, 'add', '.')
+  gitIn(CREW_REPO, 'commit', '-qm', 'A shop with a cart')
+}
+
+async function crew(): Promise<void> {
+  say('5. A crew: two workers and three tasks, each implemented by one, reviewed by the other, committed. One is denied and repaired, and the daemon is killed in the middle.')
+  // A daemon that dies three times within 10 minutes holds what it would bring back: this is a home of its own.
+  reeve(['daemon', 'stop'])
+  ENV['REEVE_HOME'] = join(SCRATCH, 'crew-home')
+  makeCrewRepository()
+  reeve(['crew', 'up', '-d', 'shop'], { cwd: CREW_REPO })
+  await until(() => crewTasks().some(({ denials }) => denials > 0), 'a review had denied a task')
+  reeve(['crew', 'ps', 'shop'])
+  await killDaemon()
+  reeve(['crew', 'tasks', 'shop'])
+  const code = spawnSync(process.execPath, [CLI, 'wait', 'shop'], { cwd: CREW_REPO, env: ENV, encoding: 'utf8', timeout: 2 * LIMIT_MS }).status
+  check(code === 0, 'the crew has come to its end')
+  reeve(['crew', 'tasks', 'shop'])
+  const tasks = crewTasks()
+  check(tasks.every(({ state, commit }) => state === 'done' && commit !== null), 'all tasks are done and committed')
+  check(tasks.every(({ implementer, reviewer }) => reviewer !== null && reviewer !== implementer), 'each was reviewed by somebody else')
+  const commits = gitIn(CREW_REPO, 'log', '--no-merges', '--format=%h %s', 'main..reeve/shop').trim().split('\n')
+  check(commits.length === tasks.length, 'each is committed once')
+  check(gitIn(CREW_REPO, 'status', '--porcelain') === '' && gitIn(CREW_REPO, 'worktree', 'list').trim().split('\n').length === 1, 'the work tree is untouched, and no worktree is left')
+  gitIn(CREW_REPO, 'merge', '-q', 'reeve/shop')
+  const paid = spawnSync(process.execPath, ['-p', "require('./receipt.js').receipt(200, 10, 0.2)"], { cwd: CREW_REPO, encoding: 'utf8' }).stdout.trim()
+  check(paid === 'to pay: 216.00', `what they wrote together works: ${paid}`)
+}
+
 async function main(): Promise<void> {
   const began = performance.now()
   process.stdout.write(`reeve's main job, offline, in ${SCRATCH}\n`)
@@ -218,6 +271,7 @@ async function main(): Promise<void> {
     await pauseAndResume()
     await crashAndResume()
     await nothingLeft()
+    await crew()
     reeve(['daemon', 'stop'])
     say(`All of it was so, in ${((performance.now() - began) / 1000).toFixed(0)} s.`)
   } catch (error) {
