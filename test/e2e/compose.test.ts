@@ -3,68 +3,34 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../support/local-daemon.ts'
+import { bash, gate, Runs, sh, states, type Nodes } from '../support/compose.ts'
 import { testEnv } from '../support/env.ts'
-import type { OneRunView, PlanView, RunView, RunsView } from '../../src/api/compose-views.ts'
+import type { PlanView, RunsView } from '../../src/api/compose-views.ts'
 
 let daemon: LocalDaemon
+let runs: Runs
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
+  runs = new Runs(daemon)
 })
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
   expect(daemon.errors).toEqual([])
 })
 
-type Nodes = Readonly<Record<string, object>>
-
-function write(nodes: Nodes): void {
-  writeFileSync(join(daemon.work, 'reeve.yaml'), JSON.stringify({ agents: nodes }))
-}
-
-async function up(nodes: Nodes, body: object = {}): Promise<RunView> {
-  write(nodes)
-  return (await daemon.client.post<OneRunView>('/v1/compose', { cwd: daemon.work, env: testEnv(daemon.work), ...body })).run
-}
-
-async function run(ref: string | number): Promise<RunView> {
-  return (await daemon.client.get<OneRunView>(`/v1/compose/${ref}`)).run
-}
-
-const states = ({ nodes }: RunView): string => nodes.map(({ name, state }) => `${name} ${state}`).join(', ')
-
-/** Looks at the run again at each event, until it is so. */
-async function until(ref: string, isSo: (view: RunView) => boolean): Promise<RunView> {
-  const now = await run(ref)
-  if (isSo(now)) return now
-  let last = now
-  for await (const _ of daemon.client.events('/v1/events', { query: { after: 0, follow: true }, signal: AbortSignal.timeout(30_000) })) {
-    last = await run(ref)
-    if (isSo(last)) return last
-  }
-  throw new Error(`the run never was so: ${isSo.toString()}; it is ${JSON.stringify(last)}`)
-}
-
-async function ended(ref: string): Promise<RunView> {
-  return until(ref, ({ status }) => ['completed', 'failed', 'stopped', 'interrupted'].includes(status))
-}
-
-/** A command that waits until a file is there. */
-const gate = (file: string): string => `until [ -e ${file} ]; do sleep 0.05; done`
 const open = (file: string): void => writeFileSync(join(daemon.work, file), '')
-const sh = (line: string, more: object = {}): object => ({ command: ['sh', '-c', line], ...more })
-const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
 const log = (): string[] => readFileSync(join(daemon.work, 'log'), 'utf8').trim().split('\n')
 
 describe('a run', () => {
   test('starts each node when what it needs has completed, and passes results on', async () => {
     const plan = await daemon.script([{ text: 'use $(rm -rf /) and {{ nodes.second.uuid }}' }])
-    const first = await up({
+    const first = await runs.up({
       last: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.think.result }}'], depends_on: ['think', 'second'] },
       think: { model: plan, intent: 'Think of: {{ nodes.second.result }}', depends_on: { second: 'completed' } },
       second: sh('echo from second; echo no >&2'),
     })
     expect(first).toMatchObject({ name: 'work', status: expect.stringMatching(/pending|starting|ready/) as string, file: join(daemon.work, 'reeve.yaml') })
-    const end = await ended(first.uuid)
+    const end = await runs.ended(first.uuid)
     expect(end).toMatchObject({ status: 'completed', exit: { code: 0, reason: 'completed' } })
     expect(states(end)).toBe('last completed, think completed, second completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toBe('use $(rm -rf /) and {{ nodes.second.uuid }}\n')
@@ -76,13 +42,13 @@ describe('a run', () => {
   })
 
   test('independent nodes run side by side, and a failed one blocks only what depends on it', async () => {
-    const { uuid } = await up({
+    const { uuid } = await runs.up({
       bad: sh(`${gate('go')}; echo broken >&2; exit 3`), below: sh('true', { depends_on: ['bad'] }), further: sh('true', { depends_on: ['below', 'good'] }),
       good: sh(`touch go2; ${gate('go')}`), after: sh('true', { depends_on: ['good'] }),
     })
-    await until(uuid, (view) => view.nodes.filter(({ state }) => state === 'running').length === 2)
+    await runs.until(uuid, (view) => view.nodes.filter(({ state }) => state === 'running').length === 2)
     open('go')
-    const end = await ended(uuid)
+    const end = await runs.ended(uuid)
     expect(states(end)).toBe('bad failed, below blocked, further blocked, good completed, after completed')
     expect(end.nodes.map(({ reason }) => reason)).toEqual(['exit code 3', 'needs bad', 'needs below', null, null])
     expect(end).toMatchObject({ status: 'failed', exit: { code: 1, reason: 'bad failed; below, further blocked' } })
@@ -90,12 +56,12 @@ describe('a run', () => {
   })
 
   test('a node that fails is started again as often as it may be, and what it printed before is no result', async () => {
-    const { uuid } = await up({
+    const { uuid } = await runs.up({
       flaky: sh('echo try >> log; echo "said $(wc -l < log | tr -d " ")"; test $(wc -l < log) -ge 2', { retries: 2 }),
       hopeless: sh('echo h >> log2; exit 1', { retries: 1 }),
       after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.flaky.result }}'], depends_on: ['flaky'] },
     })
-    const end = await ended(uuid)
+    const end = await runs.ended(uuid)
     expect(states(end)).toBe('flaky completed, hopeless failed, after completed')
     expect(end.nodes.map(({ attempts }) => attempts)).toEqual([1, 1, 0])
     expect(log()).toHaveLength(2)
@@ -105,28 +71,28 @@ describe('a run', () => {
 
   test('no more at a time than is asked for', async () => {
     const nodes = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, sh(`echo + >> log; sleep 0.05; echo - >> log`)]))
-    const end = await ended((await up(nodes, { parallel: 1 })).uuid)
+    const end = await runs.ended((await runs.up(nodes, { parallel: 1 })).uuid)
     expect(end.status).toBe('completed')
     expect(log().join('')).toBe('+-+-+-+-')
   })
 
   test('some nodes alone, under a name, within a budget', async () => {
-    const view = await up({ a: sh('true'), b: sh('true', { depends_on: ['a'] }), c: sh('true') }, { nodes: ['b'], name: 'nightly', limits: { budgetUsd: 2 } })
-    const end = await ended(view.uuid)
+    const view = await runs.up({ a: sh('true'), b: sh('true', { depends_on: ['a'] }), c: sh('true') }, { nodes: ['b'], name: 'nightly', limits: { budgetUsd: 2 } })
+    const end = await runs.ended(view.uuid)
     expect(end).toMatchObject({ name: 'nightly', status: 'completed' })
     expect(end.nodes.map(({ name }) => name)).toEqual(['a', 'b'])
     expect((await daemon.view('nightly')).limits).toEqual({ budgetUsd: 2 })
   })
 
   test('a second run of the same file has a name of its own', async () => {
-    const first = await up({ a: sh(gate('go')) })
-    const second = await up({ a: sh(gate('go')) })
+    const first = await runs.up({ a: sh(gate('go')) })
+    const second = await runs.up({ a: sh(gate('go')) })
     expect([first.name, second.name]).toEqual(['work', 'work-2'])
-    const { runs } = await daemon.client.get<RunsView>('/v1/compose')
-    expect(runs.map(({ uuid }) => uuid)).toEqual([second.uuid, first.uuid])
+    const { runs: listed } = await daemon.client.get<RunsView>('/v1/compose')
+    expect(listed.map(({ uuid }) => uuid)).toEqual([second.uuid, first.uuid])
     open('go')
-    await ended(first.uuid)
-    await ended(second.uuid)
+    await runs.ended(first.uuid)
+    await runs.ended(second.uuid)
     expect((await daemon.client.get<RunsView>('/v1/compose', { limit: 1 })).runs).toHaveLength(1)
     expect((await daemon.client.get<RunsView>('/v1/compose')).runs).toHaveLength(2)
   })
@@ -140,14 +106,14 @@ describe('what cannot be run is refused, and nothing begins', () => {
     ['a worktree without a repository', { a: sh('true', { worktree: true }) }, 'INVALID', /^node a: /],
     ['a cycle', { a: sh('true', { depends_on: ['b'] }), b: sh('true', { depends_on: ['a'] }) }, 'AGENT_INVALID', /reeve.yaml:1: agents.a.depends_on: a cycle: a needs b needs a/],
   ])('%s', async (_, nodes, code, message) => {
-    write(nodes as Nodes)
+    runs.write(nodes as Nodes)
     const { body } = await daemon.post('/v1/compose', { cwd: daemon.work, env: testEnv(daemon.work) })
     expect(body.error).toMatchObject({ code, message: typeof message === 'string' ? message : (expect.stringMatching(message) as string) })
     expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toEqual([])
   })
 
   test('the plan says what would run, and in which rows', async () => {
-    write({ c: sh('true', { depends_on: ['a', 'b'], retries: 2 }), a: sh('true'), b: { intent: 'x', model: 'anthropic/claude-x' } })
+    runs.write({ c: sh('true', { depends_on: ['a', 'b'], retries: 2 }), a: sh('true'), b: { intent: 'x', model: 'anthropic/claude-x' } })
     const plan = await daemon.client.post<PlanView>('/v1/compose/plan', { cwd: daemon.work, env: testEnv(daemon.work) })
     expect(plan).toEqual({
       version: 1, file: join(daemon.work, 'reeve.yaml'), name: 'work',
@@ -162,8 +128,8 @@ describe('what cannot be run is refused, and nothing begins', () => {
   test('what is no run, and children that are no nodes', async () => {
     const other = await daemon.sh('sleep 600', { name: 'other' })
     expect((await daemon.raw({ path: '/v1/compose/other' })).body.error).toMatchObject({ code: 'INVALID', message: `process ${other.pid} is no run of a compose file` })
-    const { uuid } = await up({ a: sh('sleep 600') })
-    await until(uuid, (view) => view.nodes[0]?.state === 'running')
+    const { uuid } = await runs.up({ a: sh('sleep 600') })
+    await runs.until(uuid, (view) => view.nodes[0]?.state === 'running')
     await expect(daemon.sh('true', { parent: uuid, childId: 'x' })).rejects.toThrow('the children of a run are the nodes of its file')
     expect((await daemon.raw({ method: 'DELETE', path: `/v1/processes/${uuid}/children?id=a` })).body.error).toMatchObject({ code: 'INVALID', message: expect.stringContaining('is a run, which keeps its nodes') as string })
     await daemon.signal(other.uuid, 'SIGKILL')
@@ -173,76 +139,74 @@ describe('what cannot be run is refused, and nothing begins', () => {
 describe('people', () => {
   test('a stopped run stops its nodes in reverse order, and goes on where it was when it is resumed', async () => {
     const slow = await daemon.script([bash('sleep 600'), { text: 'done' }])
-    const { uuid } = await up({ one: { model: slow, intent: 'x' }, two: sh('sleep 600', { depends_on: ['early'], retries: 1 }), early: sh('true'), late: sh('true', { depends_on: ['one', 'two'] }) })
-    await until(uuid, ({ nodes }) => nodes.filter(({ state }) => state === 'running').length === 2 && nodes[0]?.process?.step === 1)
+    const { uuid } = await runs.up({ one: { model: slow, intent: 'x' }, two: sh('sleep 600', { depends_on: ['early'], retries: 1 }), early: sh('true'), late: sh('true', { depends_on: ['one', 'two'] }) })
+    await runs.until(uuid, (view) => states(view) === 'one running, two running, early completed, late waiting' && view.nodes[0]?.process?.step === 1)
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 300 })
-    const stopped = await ended(uuid)
+    const stopped = await runs.ended(uuid)
     expect(states(stopped)).toBe('one cancelled, two cancelled, early completed, late cancelled')
     const ends: string[] = []
     for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } })) if (event.type === 'process.exited') ends.push(event.uuid)
     expect(await Promise.all(ends.map(async (each) => (await daemon.view(each)).name))).toEqual(['work.early', 'work.two', 'work.one', 'work'])
     await daemon.resume(uuid)
-    await until(uuid, ({ nodes }) => nodes.filter(({ state }) => state === 'running').length === 2)
-    const two = (await run(uuid)).nodes[1]?.process
-    expect((await daemon.view(two?.uuid ?? '')).status).toBe('working')
+    await runs.until(uuid, (view) => states(view) === 'one running, two running, early completed, late waiting' && view.nodes[1]?.process?.status === 'working')
+    const two = (await runs.get(uuid)).nodes[1]?.process
     await daemon.signal(two?.uuid ?? '', 'SIGKILL')
-    const end = await ended(uuid)
+    const end = await runs.ended(uuid)
     expect(states(end)).toBe('one completed, two cancelled, early completed, late blocked')
     expect(end.exit).toEqual({ code: 1, reason: 'late blocked; two cancelled' })
   })
 
   test('a paused run starts nothing new, a suspended node is not ended, and the run goes on when both are resumed', async () => {
-    const { uuid } = await up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), c: sh(gate('go')) })
-    await until(uuid, (view) => states(view) === 'a running, b waiting, c running')
-    const { nodes } = await run(uuid)
+    const { uuid } = await runs.up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), c: sh(gate('go')) })
+    const { nodes } = await runs.until(uuid, (view) => states(view) === 'a running, b waiting, c running' && view.nodes[2]?.process?.status === 'working')
     await daemon.pause(nodes[2]?.process?.uuid ?? '')
     await daemon.pause(uuid)
     open('go')
-    await until(uuid, (view) => states(view) === 'a completed, b waiting, c running')
+    await runs.until(uuid, (view) => states(view) === 'a completed, b waiting, c running')
     await daemon.resume(uuid)
-    await until(uuid, (view) => states(view) === 'a completed, b completed, c running')
-    expect((await run(uuid)).nodes[2]?.process?.status).toBe('suspended')
+    await runs.until(uuid, (view) => states(view) === 'a completed, b completed, c running')
+    expect((await runs.get(uuid)).nodes[2]?.process?.status).toBe('suspended')
     await daemon.resume(nodes[2]?.process?.uuid ?? '')
-    expect((await ended(uuid)).status).toBe('completed')
+    expect((await runs.ended(uuid)).status).toBe('completed')
   })
 
   test('a node that a person killed is cancelled; resumed while its run goes on, what it blocked waits for it again', async () => {
-    const { uuid } = await up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), other: sh(gate('go')) })
-    const running = await until(uuid, (view) => states(view) === 'a running, b waiting, other running')
+    const { uuid } = await runs.up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), other: sh(gate('go')) })
+    const running = await runs.until(uuid, (view) => states(view) === 'a running, b waiting, other running')
     const node = running.nodes[0]?.process?.uuid ?? ''
     await daemon.signal(node, 'SIGKILL')
-    await until(uuid, (view) => states(view) === 'a cancelled, b blocked, other running')
+    await runs.until(uuid, (view) => states(view) === 'a cancelled, b blocked, other running')
     await daemon.resume(node, { rerun: true })
-    await until(uuid, (view) => states(view) === 'a running, b waiting, other running')
+    await runs.until(uuid, (view) => states(view) === 'a running, b waiting, other running')
     open('go')
-    expect(states(await ended(uuid))).toBe('a completed, b completed, other completed')
+    expect(states(await runs.ended(uuid))).toBe('a completed, b completed, other completed')
   })
 })
 
 describe('the daemon', () => {
   test('a restart in the middle: the run goes on, what had completed is not run again', async () => {
     const think = await daemon.script([bash(gate('go')), { text: 'thought' }])
-    const { uuid } = await up({
+    const { uuid } = await runs.up({
       early: sh('echo early >> log'), think: { model: think, intent: 'x', depends_on: ['early'] },
       late: { command: ['sh', '-c', 'echo "late $1" >> log', 'sh', '{{ nodes.think.result }}'], depends_on: ['think'] },
     })
-    await until(uuid, ({ nodes }) => nodes[1]?.process?.step === 1)
+    await runs.until(uuid, ({ nodes }) => nodes[1]?.process?.step === 1)
     const stopped = daemon.stop()
     open('go')
     await stopped
     await daemon.start()
-    const end = await ended(uuid)
+    const end = await runs.ended(uuid)
     expect(states(end)).toBe('early completed, think completed, late completed')
     expect(log()).toEqual(['early', 'late thought'])
   })
 
   test('a command that was cut off is not run again unless it may be', async () => {
-    const { uuid } = await up({ once: sh('echo once >> log; sleep 600'), again: sh(`echo again >> log; ${gate('go')}`, { retries: 1 }), after: sh('true', { depends_on: ['once'] }) })
-    await until(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
+    const { uuid } = await runs.up({ once: sh('echo once >> log; sleep 600'), again: sh(`echo again >> log; ${gate('go')}`, { retries: 1 }), after: sh('true', { depends_on: ['once'] }) })
+    await runs.until(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
     await daemon.stop()
     open('go')
     await daemon.start()
-    const end = await ended(uuid)
+    const end = await runs.ended(uuid)
     expect(states(end)).toBe('once failed, again completed, after blocked')
     expect(end.nodes[0]?.reason).toMatch(/interrupted.*, and it cannot go on where it was/)
     expect(log().sort()).toEqual(['again', 'again', 'once'])
