@@ -163,6 +163,7 @@ describe('what the daemon answers', () => {
     await walk('removeChild', 'family', { query: { id: 'a' } })
     await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
     const idle = await daemon.script([{ text: 'I wait.' }])
+    await walk('openMcpSeat', '', { body: { cwd: daemon.work } })
     await walk('startCrew', '', { body: { cwd: daemon.work, env: testEnv(daemon.work), name: 'crew', workers: 1, model: idle, worktrees: false, reviews: false, stay: true, tasks: [{ id: 'one', text: 'Look.', acceptance: 'It was seen.' }] } })
     await walk('listCrews', '')
     await walk('getCrew', 'crew')
