@@ -1,8 +1,12 @@
 // What went wrong in an orchestrator of coordinators and workers, as far as it is about crews: `perles N` says what must not
 // happen here. The rest stands in perles.test.ts. Crews run under a daemon, with models that are played.
-import { writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/crew-views.ts'
+import { CrewHome, taskOf as fileTask } from '../support/crew-home.ts'
+import { eventually } from '../support/living.ts'
+import { connect, say } from '../support/own-tools.ts'
 import { bash, call, LocalCrew, memberOf, played, taskOf, waitsFor } from '../support/local-crew.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { Repository } from '../support/repository.ts'
@@ -136,3 +140,54 @@ test('perles 18: who has used 80 % of its context is told of, and hands over bef
   expect(old.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
   expect((await crew.heard('worker-2')).join()).toContain('half of it is done')
 })
+
+test('perles 17: two agents of one file are told apart, each by a token of its own', async () => {
+  const log = join(daemon.work, 'agents.log')
+  const command = [process.execPath, join(ROOT, 'test/support/programs/acp-agent.ts'), `sessions=${daemon.work}`, `log=${log}`, 'http']
+  mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
+  writeFileSync(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
+  const started = await Promise.all([1, 2].map(() => daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })))
+  await eventually(() => existsSync(log) && handedIn(readFileSync(log, 'utf8')).length === 2, 'both have a session')
+  const seen = await Promise.all(handedIn(readFileSync(log, 'utf8')).map(async (reach) => {
+    const client = await connect(reach)
+    const { value } = await say(client, 'inspect', { process: 'self' })
+    await client.close()
+    return (value as { readonly id: string }).id
+  }))
+  expect(seen.toSorted()).toEqual(started.map(({ uuid }) => uuid).toSorted())
+  for (const { uuid } of started) await daemon.signal(uuid, 'SIGKILL')
+})
+
+/** The servers that were handed over with each session, by the log of an agent. */
+function handedIn(log: string): { readonly url: string; readonly token: string }[] {
+  return log.split('\n').filter((line) => line.includes('"mcpServers"')).map((line) => {
+    const { mcpServers: [server] } = JSON.parse(line.slice(line.indexOf('{'))) as { mcpServers: { url: string; headers: { name: string; value: string }[] }[] }
+    const value = server?.headers.find(({ name }) => name === 'Authorization')?.value ?? ''
+    return { url: server?.url ?? '', token: value.replace('Bearer ', '') }
+  })
+}
+
+test('perles 12: tasks, phases and queues are there when the daemon was killed, and go on', { timeout: 120_000 }, async () => {
+  await using crew = await CrewHome.make()
+  crew.hold('task', 'one')
+  crew.hold('feedback', 'two')
+  await crew.up({ coordinator: 'engine', workers: { implementer: { count: 2, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } }, tasks: [fileTask('one'), fileTask('two', [], true), fileTask('three', ['one'])] })
+  await crew.held('task', 'one')
+  await crew.held('feedback', 'two')
+  for (const text of ['first', 'second']) await crew.cli('crew', 'send', 'team', text, '--to', 'worker-1')
+  const before = await state(crew)
+  expect(before.tasks.map(({ state: at }) => at)).toEqual(['implementing', 'addressing_feedback', 'queued'])
+  await crew.home.kill()
+  await crew.home.start()
+  const after = await state(crew)
+  expect({ ...after, members: after.members.map(({ id, phase, task }) => ({ id, phase, task })) }).toEqual({ ...before, members: before.members.map(({ id, phase, task }) => ({ id, phase, task })) })
+  expect((await crew.ended()).status).toBe('completed')
+  const heard = (await crew.home.events()).filter((event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'))
+  const came = (await crew.home.events()).filter((event) => event['fact'] === 'process.incoming' && heard.some(({ id }) => id === event['id']))
+  expect(came.map(({ id }) => id)).toEqual(heard.map(({ id }) => id))
+})
+
+async function state(crew: CrewHome): Promise<{ readonly tasks: readonly CrewTaskView[]; readonly members: readonly CrewMemberView[] }> {
+  const { crew: { tasks, members } } = await crew.home.client.get<{ crew: CrewView }>(`/v1/crews/${crew.uuid}`)
+  return { tasks, members }
+}
