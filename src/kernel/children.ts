@@ -22,6 +22,10 @@ export function keepsChildren({ spec }: Pick<Process, 'spec'>): boolean {
   return CAPABILITIES[spec.driver].keeps
 }
 
+export function isCrew({ spec }: Pick<Process, 'spec'>): boolean {
+  return spec.driver === 'crew'
+}
+
 /** It has begun, and nothing keeps it from its work. */
 export function mayGoOn({ life }: Process): boolean {
   return life.state === 'running' && life.attached && life.holds.length === 0 && !life.stopping
@@ -84,6 +88,15 @@ export function checkChild(work: Work, parent: Process | undefined, { childId }:
   const known = children.find(({ id }) => id === childId)
   if (known && work.get(known.uuid)) throw new KernelError('CONFLICT', `the supervisor has a child "${childId}"`, { uuid: known.uuid })
   if (!known && children.length >= MAX_CHILDREN) throw new KernelError('RESOURCE_EXHAUSTED', `a supervisor has at most ${MAX_CHILDREN} children`)
+}
+
+/** Before a spawn. Errors: INVALID, CONFLICT for who was not asked for, or is there already. */
+export function checkMember(parent: Process | undefined, { member, childId }: Process['spec']): void {
+  const crew = parent && isCrew(parent) ? parent : undefined
+  if (!crew && !member) return
+  if (!crew || member?.crew !== crew.uuid || member.id !== childId) throw new KernelError('INVALID', 'a crew starts its members itself')
+  const known = crew.crew?.members.find(({ id }) => id === member.id)
+  if (known?.state !== 'starting' || known.uuid !== null) throw new KernelError('CONFLICT', `${member.id} is not asked for, or is there already`)
 }
 
 /** A child is known from now on; of one that is known already, what it was restarted for is forgiven. */

@@ -1,6 +1,6 @@
 // Crews: a command of a person, a member or the daemon becomes facts of the crew, and what follows of it outside of its row:
 // messages into queues, signals, masks, asks, and jobs for the daemon, all in the same commit. What is decided stands in src/crew.
-// Must never lose a message in silence, nor refuse a member's own report because of its crew. Test: test/tables/crewing.test.ts.
+// Must never lose a message in silence, nor refuse a member's own report because of its crew. Tests: test/tables/crewing.test.ts, test/tables/crewing-members.test.ts.
 import { decide } from '../crew/decide.ts'
 import { NEW_CREW } from '../crew/fold.ts'
 import { mayGoOn } from './children.ts'
@@ -17,7 +17,7 @@ import type { ExitStatus, Process, Uuid } from './types.ts'
 import type { Work } from './work.ts'
 
 type ActOf<T extends Act['type']> = Extract<Act, { type: T }>
-/** `strict`: somebody waits for an answer, and can be told that it could not be done. */
+/** `strict`: a person waits for an answer, and can be told that it could not be done; what a member reports is taken in any case. */
 type Row<T extends Act['type']> = (work: Work, crew: Uuid, act: ActOf<T>, strict: boolean) => void
 
 const ACTS: { readonly [T in Act['type']]: Row<T> } = {
@@ -46,7 +46,7 @@ export function crew(work: Work, input: InputOf<'crew'>): void {
   const process = work.get(uuid)
   if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? uuid} has ended`)
   crewSpecOf(process)
-  const note = say(work, uuid, command, { by: speaker(work, process, input), strict: true })
+  const note = say(work, uuid, command, { by: speaker(work, process, input), strict: input.by === 'user' })
   work.effect({ type: 'reply', to: reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
 }
 
@@ -104,7 +104,7 @@ function works(process: Process): boolean {
 /** The queue is the receiver's own, durable with the fact that says so; who is paused is not woken. */
 function message(work: Work, uuid: Uuid, { to, id, from, text }: ActOf<'message'>, strict: boolean): void {
   const process = memberOf(work, uuid, to)
-  if (strict && (!process || !isLiving(process))) throw new KernelError('INVALID', `${to} does not run now, so nothing can be put into its queue`, undefined, 'It comes back with its crew: resume that first.')
+  if (strict && !process) throw new KernelError('INVALID', `${to} does not run now, so nothing can be put into its queue`, undefined, 'It comes back with its crew: resume that first.')
   if (strict && process && isQueueFull(process)) throw new KernelError('RESOURCE_EXHAUSTED', `${to} has ${process.queue.length} messages to read already`)
   if (!process) {
     work.emit(uuid, { type: 'process.error', message: `${to} has no process: a message from ${from} was not delivered: ${text}` })

@@ -1,7 +1,7 @@
 // The members of a crew as processes: where they stand in the tree, how they are let go, and what becomes of their queues.
 // Owns that workers stand below the coordinator while that lives. What members do for the crew stands in src/crew.
-// Must never restart one: that is supervising.ts. Test: test/tables/crewing.test.ts.
-import { keepsChildren, noteChild } from './children.ts'
+// Must never restart one: that is supervising.ts. Tests: test/tables/crewing.test.ts, test/tables/crewing-members.test.ts.
+import { noteChild } from './children.ts'
 import { KernelError } from './errors.ts'
 import { settle } from './pausing.ts'
 import { deliver, deliverPending } from './signalling.ts'
@@ -17,10 +17,6 @@ import type { Work } from './work.ts'
 const STOP_GRACE_MS = 10_000
 /** Who commits is neither ended nor paused in the middle of it. */
 const COMMITTING: readonly Signal[] = ['SIGTERM', 'SIGPAUSE']
-
-export function isCrew({ spec }: Pick<Process, 'spec'>): boolean {
-  return spec.driver === 'crew'
-}
 
 /** Errors: INVALID for what is no crew. */
 export function crewSpecOf({ pid, spec }: Pick<Process, 'pid' | 'spec'>): CrewSpec {
@@ -76,6 +72,11 @@ export function isLeaving(crew: Process, id: string): boolean {
   return state === 'leaving' || state === 'gone'
 }
 
+/** Why it was asked to go. */
+export function leaveReason(crew: Process, id: string): string {
+  return crew.crew?.members.find((one) => one.id === id)?.leave?.reason ?? 'it was asked to go'
+}
+
 /** Every member that lives is kept, also one that a person brought back; workers stand below the coordinator while that lives. */
 export function lookAfter(work: Work, uuid: Uuid): void {
   const { crew } = work.need(uuid)
@@ -118,25 +119,19 @@ export function retire(work: Work, { uuid, frozen, by, reason }: InputOf<'retire
   work.emit(uuid, { type: 'process.retired', by, reason })
 }
 
-/** Before a spawn. Errors: INVALID, CONFLICT for who was not asked for, or is there already. */
-export function checkMember(parent: Process | undefined, { member, childId }: Process['spec']): void {
-  const crew = parent && keepsChildren(parent) && isCrew(parent) ? parent : undefined
-  if (!crew && !member) return
-  if (!crew || member?.crew !== crew.uuid || member.id !== childId) throw new KernelError('INVALID', 'a crew starts its members itself')
-  const known = crew.crew?.members.find(({ id }) => id === member.id)
-  if (known?.state !== 'starting' || known.uuid !== null) throw new KernelError('CONFLICT', `${member.id} is not asked for, or is there already`)
-}
+/** In no turn: it was not the agent that read it. */
+const TAKEN_AWAY = 0
 
 /** What waited for a member was read: it goes to its successor, or back to who wrote it. What has gone over before is left out. */
 export function moved(work: Work, { uuid, from: source, to, messages }: InputOf<'crewMoved'>): void {
   if (!work.last(source.uuid)) work.bring(source)
-  const { queue, progress } = work.need(source.uuid)
+  const { queue } = work.need(source.uuid)
   const receiver = to === null ? null : work.get(to)
   if (to !== null && (!receiver || !isLiving(receiver))) return
   for (const { id, from, text } of messages) {
     if (!queue.some((waits) => waits.id === id)) continue
     if (receiver && isQueueFull(work.need(receiver.uuid))) break
-    work.emit(source.uuid, { type: 'message.taken', id, turn: progress.turn })
+    work.emit(source.uuid, { type: 'message.taken', id, turn: TAKEN_AWAY })
     if (receiver) enqueue(work, receiver.uuid, { id, from, text })
     else giveBack(work, uuid, { from, who: source.spec.member?.id ?? source.uuid, id, text })
   }

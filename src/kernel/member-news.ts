@@ -21,7 +21,7 @@ const ROWS: { readonly [T in FactType]?: Row<T> } = {
   'process.spawned': (change) => on(change),
   'process.resumed': (change) => on(change),
   'process.incoming': ({ member }, { turn, from }) => begun(member, turn, [from]),
-  'message.taken': ({ before, member }, { id, turn }) => begun(member, turn, (before?.queue ?? []).filter((one) => one.id === id).map(({ from }) => from)),
+  'message.taken': ({ before, member }, { id, turn }) => (turn === 0 ? null : begun(member, turn, (before?.queue ?? []).filter((one) => one.id === id).map(({ from }) => from))),
   'process.ready': ended,
   'process.held': held,
   'process.released': held,

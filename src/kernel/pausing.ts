@@ -69,8 +69,16 @@ function tellAnswers(work: Work, { uuid, pid }: Process, asks: readonly PendingA
   }
 }
 
-/** The agent is ready: goes on with an open turn, begins the next message's, or is done. A held or stopping one waits. */
+/**
+ * The agent is ready: goes on with an open turn, begins the next message's, or is done. A held or stopping one waits. A member of a
+ * crew does so when its crew has heard of all that was before, in the same decision: it may be given other files first.
+ */
 export function settle(work: Work, uuid: Uuid): void {
+  if (work.need(uuid).spec.member) work.news.push({ type: 'settle', uuid })
+  else settleNow(work, uuid)
+}
+
+export function settleNow(work: Work, uuid: Uuid): void {
   const process = work.need(uuid)
   const { life, progress, queue } = process
   if (life.state !== 'running' || life.activity !== 'ready' || !life.attached || life.holds.length > 0) return

@@ -4,13 +4,14 @@
 // Tests: test/tables/supervising.test.ts, test/simulation/supervision.test.ts.
 import { others } from '../supervise/strategies.ts'
 import { INTENSITY, comesBack, verdict } from '../supervise/verdict.ts'
-import { keepsChildren, mayGoOn, placeOf, rowsOf, type Place } from './children.ts'
+import { isCrew, keepsChildren, mayGoOn, placeOf, rowsOf, type Place } from './children.ts'
 import { answeredBy, tell } from './crewing.ts'
-import { goneWith, isCrew, isLeaving, letGo, lookAfter, maskMember, moveLeft } from './crewmates.ts'
+import { goneWith, isLeaving, leaveReason, letGo, lookAfter, maskMember, moveLeft } from './crewmates.ts'
 import { askOnce, nodeEnded, nodeRevived, runOn, tendRun } from './composing.ts'
 import { KernelError } from './errors.ts'
 import { terminate } from './release.ts'
 import { again, againHeld, chanceOf, letBegin, restartAlone } from './restarting.ts'
+import { settleNow } from './pausing.ts'
 import { isRun } from './runs.ts'
 import { deliver } from './signalling.ts'
 import { placeTaken } from './spawning.ts'
@@ -32,6 +33,7 @@ export function heed(work: Work): void {
       case 'ended': afterEnd(work, news.uuid); break
       case 'begun': tend(work, news.uuid, news.kin); break
       case 'up': crewUp(work, news.uuid); break
+      case 'settle': settleNow(work, news.uuid); break
       case 'woken': wokenUp(work, news.uuid); break
       case 'revived': revived(work, news.uuid); break
       case 'changed': advance(work, news.uuid); break
@@ -126,7 +128,7 @@ function followMember(work: Work, place: Place, process: Process, exit: ExitStat
     return lookAfter(work, supervisor.uuid)
   }
   letGo(work, supervisor, process)
-  const reason = said?.do === 'giveUp' ? `it ended ${said.times} times within ${intensityOf(supervisor).windowMs / 1_000} s: ${exit.reason}` : said?.do === 'hold' ? said.cause : exit.reason
+  const reason = said === null ? leaveReason(supervisor, id) : said.do === 'giveUp' ? `it ended ${said.times} times within ${intensityOf(supervisor).windowMs / 1_000} s: ${exit.reason}` : said.do === 'hold' ? said.cause : exit.reason
   if (process.spec.member) tell(work, supervisor.uuid, goneWith(process.spec.member.id, exit.cause, reason))
 }
 
@@ -269,8 +271,9 @@ function tendMembers(work: Work, supervisor: Process, kin: readonly Process[]): 
 function obstacleOf(work: Work, place: Place, dead: Process | undefined): string | null {
   if (dead?.life.state !== 'dead') return 'its row is gone'
   const { exit } = dead.life
-  const stoppedWithIt = exit.cause === 'parent' && !isLeaving(place.supervisor, place.child.id)
-  if (isLeaving(place.supervisor, place.child.id) || (!stoppedWithIt && judged(work, place, dead, exit).do !== 'restart')) return exit.reason
+  const stoppedWithIt = exit.cause === 'parent'
+  if (isLeaving(place.supervisor, place.child.id)) return leaveReason(place.supervisor, place.child.id)
+  if (!stoppedWithIt && judged(work, place, dead, exit).do !== 'restart') return exit.reason
   return placeTaken(work, dead.spec)
 }
 

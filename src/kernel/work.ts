@@ -25,12 +25,13 @@ export interface Decision {
 
 /**
  * A process was released · goes on after a pause · was resumed after its end · a run knows more of its nodes · a supervisor is ready ·
- * begins, with the rows of its children that have ended · is to end · what a crew must hear of a member, or of an answer.
+ * begins, with the rows of its children that have ended · is to end · what a crew must hear of a member, or of an answer · a member
+ * may begin a turn.
  */
 export type News =
   | { readonly type: 'member'; readonly crew: Uuid; readonly command: SystemCommand }
   | { readonly type: 'answered'; readonly uuid: Uuid; readonly id: string; readonly option: string | null; readonly text: string | null }
-  | { readonly type: 'ended' | 'woken' | 'revived' | 'changed' | 'up'; readonly uuid: Uuid }
+  | { readonly type: 'ended' | 'woken' | 'revived' | 'changed' | 'up' | 'settle'; readonly uuid: Uuid }
   | { readonly type: 'begun'; readonly uuid: Uuid; readonly kin: readonly Process[] }
   | { readonly type: 'stopping'; readonly uuid: Uuid; readonly signal: Signal }
 

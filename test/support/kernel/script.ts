@@ -10,12 +10,13 @@ import type { LimitChange } from '../../../src/kernel/limits.ts'
 import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
 import type { Ask } from '../../../src/kernel/asking.ts'
 import type { CallAsk, CallUsage, DriverName, Handler, HoldReason, LimitName, Limits, Process, ProcessSpec, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+import { CREW_READERS } from './script-crew.ts'
 import { kernelSpec } from './world.ts'
 import type { OnComplete, RestartType, Strategy } from '../../../src/kernel/supervision.ts'
 import type { World } from './world.ts'
 
 /** A line in its parts: words in order, flags, and `key=value` pairs. */
-interface Line {
+export interface Line {
   readonly words: readonly string[]
   readonly options: ReadonlyMap<string, string>
 }
@@ -66,7 +67,7 @@ const READERS: Readonly<Record<string, Read>> = {
 
 export function readInput(text: string, world: World, reply: number): InputBody {
   const line = parse(text)
-  const read = READERS[word(line, 0)]
+  const read = READERS[word(line, 0)] ?? CREW_READERS[word(line, 0)]
   if (!read) throw new Error(`no such input: ${text}`)
   return read(line, world, reply)
 }

@@ -5,7 +5,9 @@ import { statusOf } from '../../../src/kernel/status.ts'
 import type { Effect } from '../../../src/kernel/effects.ts'
 import type { Fact, FactBody } from '../../../src/kernel/facts.ts'
 import type { Hold } from '../../../src/kernel/types.ts'
+import { isCrewFact } from '../../../src/kernel/fold-crew.ts'
 import { readInput } from './script.ts'
+import { crewText, jobText } from './script-crew.ts'
 import { World } from './world.ts'
 
 export class Player {
@@ -27,8 +29,15 @@ export class Player {
   #line(line: string): string[] {
     const [verb, who = ''] = line.split(/\s+/)
     if (verb === 'wind') return this.#wind(Number(who))
-    if (verb === 'live') return [`spawn ${line.slice(5)}`, `start ${who}`, `report ${who} up`].flatMap((one) => this.#input(one))
+    if (verb === 'live') return this.#live(line.slice(5), who)
     return this.#input(line)
+  }
+
+  /** `live a native`, `live crew c …` and `live member w of=c id=worker-1` */
+  #live(what: string, who: string): string[] {
+    const isCrew = who === 'crew' || who === 'member'
+    const name = isCrew ? (what.split(/\s+/)[1] ?? '') : who
+    return [isCrew ? what : `spawn ${what}`, `start ${name}`, `report ${name} up`].flatMap((one) => this.#input(one))
   }
 
   /** Winds the clock and ticks every process whose deadline has come, as the daemon does. */
@@ -133,7 +142,7 @@ function detail(body: FactBody, uuid: string): string {
     case 'child.exited': return `${body.child} ${body.code} ${body.reason}`
     case 'child.suspended': return `${body.child} ${body.reason}/${body.by}`
     case 'child.resumed': return `${body.child} by ${body.by}`
-    default: return ''
+    default: return isCrewFact(body) ? crewText(body) : ''
   }
 }
 
@@ -145,6 +154,9 @@ function effectLine(effect: Effect): string {
       return `  -> done, ${affected} affected${childrenGoOn > 0 ? `, ${childrenGoOn} children go on` : ''}${note === null ? '' : `: ${note}`}`
     }
     case 'refuse': return `  -> refused ${effect.code}: ${effect.message}`
+    case 'crew.job': return `  -> job ${jobText(effect.job)}`
+    case 'crew.move': return `  -> move ${effect.from} to ${effect.to ?? 'its senders'}`
+    case 'crew.retire': return `  -> retire ${effect.members.join(' ')}`
     case 'driver.deliver': return `  -> driver.deliver ${effect.uuid}#${effect.pid} ${effect.message} turn ${effect.turn}`
     case 'driver.proceed': return `  -> driver.proceed ${effect.uuid}#${effect.pid} turn ${effect.turn}`
     case 'driver.pause': return `  -> driver.pause ${effect.uuid}#${effect.pid}${effect.freeze ? ' freeze' : ''}`

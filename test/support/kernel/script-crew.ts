@@ -1,0 +1,105 @@
+// The part of the transcripts' language that is about crews. `crew c staff=generic:2 gate=human` begins one; `member w1 of=c id=worker-1`
+// is what the daemon answers to a job; `say c assign_task task=one member=worker-1` a command; `done c 3 prepared base=a` a job's end.
+import type { Command, LeadCommand } from '../../../src/crew/commands.ts'
+import type { CrewFact } from '../../../src/crew/facts.ts'
+import type { CrewSpec, Job, JobResult, MemberId, Role, WorkerRole } from '../../../src/crew/types.ts'
+import type { InputBody } from '../../../src/kernel/inputs.ts'
+import type { Sender } from '../../../src/kernel/types.ts'
+import type { Line } from './script.ts'
+import { kernelSpec, type World } from './world.ts'
+
+const ROLES: readonly Role[] = ['coordinator', 'generic', 'implementer', 'reviewer', 'researcher']
+
+/** What a member of any role is made from. */
+export const TEMPLATE = kernelSpec({ interactive: true, intent: '' })
+
+export const CREW: CrewSpec = {
+  coordinator: 'engine', gate: 'auto', merge: 'auto', reviews: true, maxAttempts: 3, maxWorkers: 4, staff: [{ role: 'generic', count: 2 }], handOver: 0.9, stay: false,
+  git: { repository: '/r/.git', base: 'base', branch: 'reeve/c' }, roles: Object.fromEntries(ROLES.map((role) => [role, TEMPLATE])),
+}
+
+const CHOICES = ['coordinator', 'gate', 'merge'] as const
+
+function crewSpecOf({ options, words }: Line): CrewSpec {
+  const chosen = Object.fromEntries(CHOICES.flatMap((key) => (options.has(key) ? [[key, options.get(key)]] : [])))
+  const staff = options.get('staff')?.split(',').filter((one) => one !== '').map((one) => ({ role: one.split(':')[0] as WorkerRole, count: Number(one.split(':')[1]) }))
+  return {
+    ...CREW, ...chosen, ...(staff ? { staff } : {}), ...(words.includes('stay') ? { stay: true } : {}), ...(options.has('max') ? { maxWorkers: Number(options.get('max')) } : {}),
+    ...(words.includes('unreviewed') ? { reviews: false } : {}), ...(words.includes('nogit') ? { git: null } : {}), ...(options.has('attempts') ? { maxAttempts: Number(options.get('attempts')) } : {}),
+  }
+}
+
+type Read = (line: Line, world: World, reply: number) => InputBody
+
+const at = ({ words }: Line, index: number): string => words[index] ?? ''
+
+export const CREW_READERS: Readonly<Record<string, Read>> = {
+  crew: (line, _, reply) => ({ type: 'spawn', reply, by: 'user', uuid: at(line, 1), parent: null, spec: kernelSpec({ driver: 'crew', agent: 'crew', model: null, name: line.options.get('named') ?? null, crew: crewSpecOf(line) }) }),
+  member: (line, world, reply) => {
+    const crew = line.options.get('of') ?? ''
+    const id = line.options.get('id') as MemberId
+    const role = world.row(crew)?.crew?.members.find((one) => one.id === id)?.role ?? 'generic'
+    return { type: 'spawn', reply, by: 'system', uuid: at(line, 1), parent: crew, spec: { ...TEMPLATE, restart: { type: 'transient' }, childId: id, member: { crew, id, role } } }
+  },
+  say: (line, world, reply) => ({ type: 'crew', reply, by: (line.options.get('by') ?? 'user') as Sender, uuid: at(line, 1), command: commandOf(line), ...callOf(line, world) }),
+  done: (line, world, reply) => {
+    const crew = world.row(at(line, 1))?.crew
+    const job = crew?.jobs.find((one) => String(one.job) === at(line, 2)) ?? crew?.jobs.find(({ type }) => type === at(line, 2))
+    return { type: 'crew', reply, by: 'system', uuid: at(line, 1), command: { type: 'job_done', job: job?.job ?? 0, result: resultOf(line, world, job) } }
+  },
+  moved: (line, world) => {
+    const from = world.row(at(line, 2))
+    if (!from) throw new Error(`nobody is called ${at(line, 2)}`)
+    const texts = (world.journal.get(from.uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' ? [body] : []))
+    return { type: 'crewMoved', uuid: at(line, 1), from, to: line.options.get('to') ?? null, messages: from.queue.flatMap(({ id }) => texts.filter((one) => one.id === id).map(({ from: by, text }) => ({ id, from: by, text }))) }
+  },
+  retire: (line, world) => {
+    const frozen = world.row(at(line, 1))
+    if (!frozen) throw new Error(`nobody is called ${at(line, 1)}`)
+    return { type: 'retire', uuid: frozen.uuid, frozen, by: 'system', reason: 'the crew is done' }
+  },
+}
+
+/** Of a member: in which incarnation and turn it calls, those that are on unless others are named. */
+function callOf({ options }: Line, world: World): { readonly call?: { readonly pid: number; readonly turn: number | null; readonly id: string | null } } {
+  const by = options.get('by') ?? ''
+  if (!by.startsWith('agent:')) return {}
+  const process = world.row(by.slice('agent:'.length))
+  return { call: { pid: Number(options.get('pid') ?? process?.pid), turn: Number(options.get('turn') ?? process?.progress.turn), id: options.get('call') ?? null } }
+}
+
+const LISTS: ReadonlySet<string> = new Set(['needs'])
+
+/** Its fields are the options; `say c add_task id=one` has a title and a text of its own. */
+function commandOf(line: Line): Command {
+  const type = at(line, 2) as LeadCommand['type']
+  const fields = Object.fromEntries([...line.options].filter(([key]) => !['by', 'pid', 'turn', 'call'].includes(key)).map(([key, value]) => [key, LISTS.has(key) ? value.split(',') : value === 'true' ? true : value === 'false' ? false : value]))
+  const task = type === 'add_task' ? { title: `the ${line.options.get('id')}`, text: `do ${line.options.get('id')}` } : {}
+  return { type, ...task, ...fields } as unknown as Command
+}
+
+function resultOf({ words, options }: Line, world: World, job: Job | undefined): JobResult {
+  const facts = world.journal.get(words[1] ?? '') ?? []
+  const read = (job && 'read' in job ? job.read : []).flatMap((seq) => facts.filter((fact) => fact.seq === seq).map(({ body }) => body as CrewFact))
+  switch (words[3] ?? words[2]) {
+    case 'prepared':
+    case 'prepare': return { type: 'prepared', base: options.get('base') ?? 'base', read }
+    case 'brief': return { type: 'briefed', dir: '/w', branch: 'b', head: 'head', read }
+    case 'commit': return { type: 'committed', commit: options.get('commit') ?? null, dirty: words.includes('dirty') }
+    case 'merge': return { type: 'merged', merged: options.get('merged') ?? 'merged' }
+    case 'conflict': return { type: 'conflict', files: (options.get('files') ?? '').split(',') }
+    case 'reset':
+    case 'salvage': return { type: 'salvaged', ref: null }
+    default: return { type: 'error', error: options.get('error') ?? 'it broke' }
+  }
+}
+
+/** What of a fact of a crew is worth a look: all but its texts. */
+export function crewText(body: CrewFact): string {
+  const hidden: ReadonlySet<string> = new Set(['type', 'text', 'title', 'acceptance', 'note', 'spent', 'by'])
+  return Object.entries(body).filter(([key]) => !hidden.has(key)).map(([key, value]) => (key === 'job' && typeof value === 'object' ? jobText(value as Job) : Array.isArray(value) ? `${key} ${value.join(' ')}`.trim() : typeof value === 'object' && value !== null ? `${key} ${(value as JobResult).type}` : key === 'task' || key === 'member' ? String(value) : `${key} ${value}`)).join(', ')
+}
+
+export function jobText({ job, type, member, ...rest }: Job): string {
+  return `${job} ${type} ${member}${'task' in rest ? ` ${rest.task}` : ''}`
+}
