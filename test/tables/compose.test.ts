@@ -1,0 +1,129 @@
+// A run's nodes as tables: every state with every fact, what is next, and what becomes of a node whose process ended in any way.
+import { describe, expect, test } from 'vitest'
+import { NODES, afterEnd, foldCompose, next, nextAsk, outcomeWords } from '../../src/crew/compose.ts'
+import { kernelSpec } from '../support/kernel/world.ts'
+import type { ComposeFact, ComposeNode, ComposeRun, ComposeSpec, NodeState } from '../../src/crew/compose-types.ts'
+import type { ExitStatus } from '../../src/kernel/types.ts'
+
+type NodeFact = Exclude<ComposeFact, { type: 'compose.finished' }>
+const FACTS: readonly NodeFact[] = [
+  { type: 'compose.starting', node: 'a', ask: 7 }, { type: 'compose.started', node: 'a', child: 'new' },
+  { type: 'compose.retrying', node: 'a', child: 'old', attempt: 2, cause: 'exit code 3', delayMs: 5 }, { type: 'compose.completed', node: 'a', child: 'old' },
+  { type: 'compose.failed', node: 'a', reason: 'why' }, { type: 'compose.blocked', node: 'a', by: 'x' }, { type: 'compose.cancelled', node: 'a', reason: 'who' },
+  { type: 'compose.again', node: 'a', by: 'user' }, { type: 'compose.resumed', node: 'a', child: 'new', by: 'user' },
+]
+const STATES = Object.keys(NODES) as NodeState[]
+
+/** What may follow what, once more and in other words than the table has: by its readers. */
+const MAY: Readonly<Record<NodeState, readonly string[]>> = {
+  waiting: ['starting', 'blocked'], starting: ['starting', 'started', 'failed'], running: ['retrying', 'completed', 'failed', 'cancelled'],
+  completed: ['again', 'resumed'], failed: ['again', 'resumed'], blocked: ['again'], cancelled: ['again', 'resumed'],
+}
+
+function node(name: string, state: NodeState, more: Partial<ComposeNode> = {}): ComposeNode {
+  return { name, state, uuid: 'old', attempts: 1, ask: 3, reason: 'before', ...more }
+}
+
+describe('a node', () => {
+  test.each(STATES.flatMap((state) => FACTS.map((fact) => ({ state, fact }))))('$state: $fact.type', ({ state, fact }) => {
+    const run: ComposeRun = { nodes: [node('a', state), node('b', 'running')] }
+    if (!MAY[state].includes(fact.type.slice('compose.'.length))) {
+      expect(() => foldCompose(run, fact)).toThrow(`${fact.type} of node "a", which is ${state}`)
+      return
+    }
+    const after = foldCompose(run, fact)
+    expect(after.nodes[1]).toBe(run.nodes[1])
+    expect(after.nodes[0]?.state).toBe(NODES[state][fact.type])
+  })
+
+  test('what each fact changes beside the state', () => {
+    const after = (state: NodeState, at: number): Partial<ComposeNode> | undefined => {
+      const fact = FACTS[at]
+      return fact && foldCompose({ nodes: [node('a', state)] }, fact).nodes[0]
+    }
+    expect(after('waiting', 0)).toEqual({ name: 'a', state: 'starting', uuid: 'old', attempts: 1, ask: 7, reason: null })
+    expect(after('starting', 1)).toMatchObject({ state: 'running', uuid: 'new', attempts: 1, reason: null })
+    expect(after('running', 2)).toMatchObject({ state: 'running', uuid: 'old', attempts: 2, reason: 'exit code 3' })
+    expect(after('running', 3)).toMatchObject({ state: 'completed', uuid: 'old', reason: null })
+    expect(after('starting', 4)).toMatchObject({ state: 'failed', reason: 'why' })
+    expect(after('waiting', 5)).toMatchObject({ state: 'blocked', reason: 'needs x' })
+    expect(after('running', 6)).toMatchObject({ state: 'cancelled', uuid: 'old', reason: 'who' })
+    expect(after('completed', 7)).toEqual({ name: 'a', state: 'waiting', uuid: null, attempts: 0, ask: 3, reason: null })
+    expect(after('failed', 8)).toMatchObject({ state: 'running', uuid: 'new', attempts: 0, reason: null })
+  })
+
+  test('a long reason does not stay in the row, and a fact of a stranger is refused', () => {
+    const [after] = foldCompose({ nodes: [node('a', 'running')] }, { type: 'compose.failed', node: 'a', reason: 'x'.repeat(10_000) }).nodes
+    expect(after?.reason).toHaveLength(300)
+    expect(() => foldCompose({ nodes: [] }, { type: 'compose.again', node: 'a', by: 'user' })).toThrow('compose.again of "a", which is no node')
+  })
+})
+
+describe('what is next', () => {
+  const spec = (needs: Readonly<Record<string, readonly string[]>>, parallel?: number): ComposeSpec => ({
+    file: '/f', ...(parallel === undefined ? {} : { parallel }), nodes: Object.entries(needs).map(([name, above]) => ({ name, needs: above, retries: 0, template: kernelSpec() })),
+  })
+  const run = (...states: readonly NodeState[]): ComposeRun => ({ nodes: states.map((state, at) => node('abcdef'[at] ?? '', state, { ask: at })) })
+  const V = { a: [], b: ['a'], c: ['a', 'b'] }
+
+  test.each([
+    ['the first that can', spec(V), run('waiting', 'waiting', 'waiting'), { type: 'compose.starting', node: 'a', ask: 3 }],
+    ['nothing while it runs', spec(V), run('running', 'waiting', 'waiting'), null],
+    ['nothing while it starts', spec(V), run('starting', 'waiting', 'waiting'), null],
+    ['the second', spec(V), run('completed', 'waiting', 'waiting'), { type: 'compose.starting', node: 'b', ask: 3 }],
+    ['the third needs both', spec(V), run('completed', 'running', 'waiting'), null],
+    ['blocked by a failure', spec(V), run('failed', 'waiting', 'waiting'), { type: 'compose.blocked', node: 'b', by: 'a' }],
+    ['blocked by what is blocked', spec(V), run('failed', 'blocked', 'waiting'), { type: 'compose.blocked', node: 'c', by: 'a' }],
+    ['blocked by what was cancelled', spec(V), run('completed', 'cancelled', 'waiting'), { type: 'compose.blocked', node: 'c', by: 'b' }],
+    ['not twice', spec(V), run('completed', 'completed', 'starting'), null],
+    ['the end', spec(V), run('completed', 'failed', 'blocked'), { type: 'compose.finished', outcome: { completed: ['a'], failed: ['b'], blocked: ['c'], cancelled: [] } }],
+    ['no more than may', spec({ a: [], b: [], c: [] }, 2), run('running', 'starting', 'waiting'), null],
+    ['one that may', spec({ a: [], b: [], c: [] }, 2), run('running', 'completed', 'waiting'), { type: 'compose.starting', node: 'c', ask: 3 }],
+    ['blocked is not busy', spec({ a: [], b: ['c'], c: [] }, 1), run('running', 'waiting', 'failed'), { type: 'compose.blocked', node: 'b', by: 'c' }],
+  ] as const)('%s', (_, asked, state, fact) => {
+    expect(next(asked, state)).toEqual(fact)
+  })
+
+  test('no two requests have one number', () => {
+    expect(nextAsk({ nodes: [] })).toBe(1)
+    expect(nextAsk(run('waiting', 'waiting', 'waiting'))).toBe(3)
+  })
+
+  test('the end in words', () => {
+    const all = { completed: ['a'], failed: [], blocked: [], cancelled: [] }
+    expect(outcomeWords(all)).toBe('completed')
+    expect(outcomeWords({ ...all, failed: ['b', 'c'], cancelled: ['d'] })).toBe('b, c failed; d cancelled')
+    expect(outcomeWords({ ...all, blocked: Array.from({ length: 12 }, (__, at) => `n${at}`) })).toBe('n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 and 2 more blocked')
+  })
+})
+
+describe('what becomes of a node whose process ended', () => {
+  const agent = (code: number, error?: string): ExitStatus => ({ code, reason: error ?? `exit code ${code}`, cause: 'agent', ...(error === undefined ? {} : { error }) })
+  const interrupted: ExitStatus = { code: 1, reason: 'interrupted', cause: 'daemon' }
+  const ended = (exit: ExitStatus, { retries = 0, attempts = 0, goesOn = true } = {}): unknown => afterEnd({ retries }, { attempts }, { exit, goesOn, chance: 0 })
+
+  test.each<[string, ExitStatus, object, unknown]>([
+    ['well', agent(0), {}, { do: 'complete' }],
+    ['badly', agent(3), {}, { do: 'fail', reason: 'exit code 3' }],
+    ['badly, and may be tried again', agent(3), { retries: 2 }, { do: 'retry', attempt: 1, delayMs: 1_000 }],
+    ['badly for the second time', agent(3), { retries: 2, attempts: 1 }, { do: 'retry', attempt: 2, delayMs: 2_000 }],
+    ['badly for the last time', agent(3), { retries: 2, attempts: 2 }, { do: 'fail', reason: 'exit code 3' }],
+    ['badly after a long time', agent(3), { retries: 100, attempts: 20 }, { do: 'retry', attempt: 21, delayMs: 60_000 }],
+    ['with a key that is refused: it would be refused again', { ...agent(1, '401 no'), status: 401 }, { retries: 2 }, { do: 'fail', reason: '401 no' }],
+    ['by a limit', { code: 1, reason: 'max steps exceeded', cause: 'limit' }, { retries: 2 }, { do: 'fail', reason: 'max steps exceeded' }],
+    ['by a person', { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM', cause: 'person' }, { retries: 2 }, { do: 'cancel', reason: 'SIGTERM from user' }],
+    ['with its run', { code: 143, reason: 'SIGTERM from agent:x', signal: 'SIGTERM', cause: 'parent' }, { retries: 2 }, { do: 'cancel', reason: 'SIGTERM from agent:x' }],
+    ['under the daemon, in a session', interrupted, {}, { do: 'goOn' }],
+    ['under the daemon, in a session, after all tries', interrupted, { retries: 1, attempts: 1 }, { do: 'goOn' }],
+    ['under the daemon, without one', interrupted, { goesOn: false }, { do: 'fail', reason: 'interrupted, and it cannot go on where it was' }],
+    ['under the daemon, without one, and may be tried again', interrupted, { goesOn: false, retries: 1 }, { do: 'retry', attempt: 1, delayMs: 0 }],
+    ['by the system', { code: 137, reason: 'SIGKILL from system', signal: 'SIGKILL', cause: 'daemon' }, {}, { do: 'fail', reason: 'SIGKILL from system' }],
+    ['by the system, and may be tried again', { code: 137, reason: 'SIGKILL from system', signal: 'SIGKILL', cause: 'daemon' }, { retries: 1 }, { do: 'retry', attempt: 1, delayMs: 1_000 }],
+  ])('%s', (_, exit, how, what) => {
+    expect(ended(exit, how)).toEqual(what)
+  })
+
+  test('jitter takes up to half of a wait away', () => {
+    expect(afterEnd({ retries: 1 }, { attempts: 0 }, { exit: agent(1), goesOn: true, chance: 0.998 })).toMatchObject({ delayMs: 501 })
+  })
+})
