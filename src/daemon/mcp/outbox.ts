@@ -66,12 +66,14 @@ async function deliver({ dir, host, store, log }: OutboxParts, { id, uuid, pid, 
   await rm(join(dir, `${id}.json`), { force: true })
 }
 
-/** The last one that had begun by then, of that incarnation; null also where that had ended by then, and not with its daemon. */
+/** The last one that had begun by then, of that incarnation; null also where that did not end with its daemon: such a one was answered. */
 async function turnAt(store: Pick<Store, 'tail'>, { uuid }: Process, pid: number, at: number): Promise<number | null> {
   for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
     const page = await store.tail(uuid, PAGE, TURNS, before)
-    const found = page.findLast(({ pid: one, at: when, body }) => one === pid && when <= at && !(body.type === 'process.exited' && body.exit.cause === 'daemon'))
-    if (found) return found.body.type === 'process.working' ? found.body.turn : null
+    const its = page.filter((fact) => fact.pid === pid)
+    if (its.some(({ body }) => body.type === 'process.exited' && body.exit.cause !== 'daemon')) return null
+    const found = its.findLast(({ at: when, body }) => when <= at && body.type === 'process.working')
+    if (found?.body.type === 'process.working') return found.body.turn
     if (page.length < PAGE) return null
     before = page[0]?.seq ?? 0
   }
