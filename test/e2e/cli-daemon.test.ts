@@ -74,6 +74,12 @@ describe('the daemon', () => {
     )
   }, 30_000)
 
+  test('what has no program of its own is neither an agent nor a command: it goes on by itself', async () => {
+    writeFileSync(join(dir.path, 'reeve.yaml'), 'supervisors: { team: { children: [{ id: a, command: [sleep, "600"] }] } }\n')
+    expect(await runCli(dir.path, ['run', '-d', '--supervisor', 'team'], { cwd: dir.path })).toMatchObject({ code: 0 })
+    expect((await run('daemon', 'stop')).stderr).toBe('1 command will be ended, as it cannot go on later (`reeve resume --rerun` runs it again): PID 2\nthe daemon has ended\n')
+  }, 30_000)
+
   test('stop waits for what is in flight as long as it is told to', async () => {
     writeFileSync(join(dir.path, 'tool.yaml'), JSON.stringify([{ tools: [{ name: 'bash', input: { command: 'touch begun; sleep 600' } }] }, { text: 'done' }]))
     await run('run', '-d', '--model', `script:${join(dir.path, 'tool.yaml')}`, 'work')

@@ -121,9 +121,12 @@ function waiting(stopping: DaemonView['stopping']): string {
   return `waiting for PID ${stopping.waitsFor.join(', ')}; at most ${elapsed(stopping.leftMs)} (\`reeve daemon stop --now\` cuts it short)`
 }
 
+/** The others have no program of their own: they go on by themselves. */
+const PROGRAMS: ReadonlySet<ProcessView['driver']> = new Set(['native', 'acp', 'command'])
+
 /** What has no session does not survive the daemon, suspended or not. */
 async function warn(views: readonly Pick<ProcessView, 'pid' | 'state' | 'status' | 'driver' | 'sessionId' | 'turn'>[], out: Output): Promise<void> {
-  const living = views.filter((view) => !hasEnded(view))
+  const living = views.filter((view) => !hasEnded(view) && PROGRAMS.has(view.driver))
   const comesBack = ({ driver, sessionId, turn }: (typeof views)[number]): boolean => driver === 'native' || sessionId !== null || (driver === 'acp' && turn === 0)
   const commands = living.filter((view) => !comesBack(view))
   const agents = living.filter((view) => comesBack(view) && view.status !== 'suspended')
