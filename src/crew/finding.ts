@@ -1,12 +1,9 @@
 // Questions about a crew that several decisions ask: who is there, who may do what, what is ready. Owns no state.
 // Must never change anything. Test: test/tables/crew-engine.test.ts.
 import { isClosed } from './tasks.ts'
-import type { Crew, CrewSpec, Member, MemberId, Task, TaskState, WorkerRole } from './types.ts'
+import type { Crew, CrewSpec, Member, MemberId, Task, WorkerRole } from './types.ts'
 
 export const ROLE_WORDS: readonly WorkerRole[] = ['generic', 'implementer', 'reviewer', 'researcher']
-
-/** What an implementer holds. */
-const HOLDING: ReadonlySet<TaskState> = new Set(['implementing', 'awaiting_review', 'in_review', 'addressing_feedback', 'approved', 'waiting'])
 
 export function isWorker({ role }: Member): boolean {
   return role !== 'coordinator'
@@ -57,11 +54,6 @@ export function openTasks(crew: Crew): readonly Task[] {
 /** Its implementer, if that still has it. */
 export function holderOf(crew: Crew, task: Task): Member | undefined {
   return crew.members.find((one) => one.id === task.implementer && one.task === task.id)
-}
-
-/** Somebody holds it as its implementer, before the commit. */
-export function isHeldByImplementer(task: Task): boolean {
-  return task.implementer !== null && HOLDING.has(task.state)
 }
 
 /** What it is about in a hurry: `task-3 "Title"`. */

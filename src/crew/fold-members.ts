@@ -73,7 +73,7 @@ function takeOver(task: Task, from: MemberId, to: MemberId): Task {
 }
 
 /** It has no task any more, whatever it did with it. */
-export function letGo(member: Member): Member {
+function letGo(member: Member): Member {
   return { ...member, phase: member.phase === 'idle' ? 'idle' : nextPhase(member.phase, 'release'), task: null }
 }
 

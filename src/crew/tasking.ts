@@ -2,7 +2,7 @@
 // before the tables are; each refusal says what to do instead. Test: test/tables/crew-decide.test.ts.
 import { refusal } from './crew-work.ts'
 import { close, fail, requeue } from './effects.ts'
-import { canReview, canWork, coordinatorOf, isLiving, isReady, named, ROLE_WORDS, workersOf } from './finding.ts'
+import { canReview, canWork, isLiving, isReady, named, ROLE_WORDS, workersOf } from './finding.ts'
 import { cycleIn } from './graph.ts'
 import { ask } from './asking.ts'
 import { isClosed, isLanding } from './tasks.ts'
@@ -165,9 +165,4 @@ function names({ crew }: CrewWork, which: (member: Member) => boolean): string {
 
 export function words(state: string): string {
   return state.replaceAll('_', ' ')
-}
-
-/** Whether an agent decides what a program would. */
-export function isLed({ crew, spec }: CrewWork): boolean {
-  return spec.coordinator === 'agent' && coordinatorOf(crew) !== undefined
 }

@@ -185,7 +185,7 @@ export function hold(world: World, proc: Proc, held: boolean): void {
 }
 
 /** Something that can happen does. */
-function moveOn(world: World): boolean {
+export function moveOn(world: World): boolean {
   const [job] = nextJobs(world)
   if (job) {
     doJob(world, job)

@@ -63,6 +63,8 @@ export class World {
   /** merges into the crew's branch, by task */
   readonly merges = new Map<string, number>()
   readonly notices: string[] = []
+  /** all that was to be done, in order */
+  readonly acts: Act[] = []
   ended: string | null = null
   commands = 0
   refused = 0
@@ -120,6 +122,7 @@ export class World {
   }
 
   #perform(act: Act): void {
+    this.acts.push(act)
     switch (act.type) {
       case 'message': return this.#message_(act)
       case 'move': return this.#move(act)
