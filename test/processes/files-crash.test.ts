@@ -97,7 +97,7 @@ test('killed while the worktree is made', async () => {
   // As far as a real one may have come: a branch, a registration, some of the files.
   await home.start()
   const dir = (await home.view(uuid)).worktree?.dir ?? ''
-  repository.git('worktree', 'add', '-q', '-b', 'reeve/docs', dir)
+  repository.git('worktree', 'add', '-q', dir, 'reeve/docs')
   rmSync(join(dir, 'a.txt'))
   await resume(uuid, { message: 'go on' })
   await ended(uuid)

@@ -2,6 +2,7 @@
 // Owns what every call has in common: no hook, no daemon of git's own, no prompt, no pager, no signature. What git is asked to do
 // stands in worktree.ts, records.ts and crew-*.ts. Must never run git with a variable of the caller's own GIT_*, but who they are.
 // Tests: test/processes/files.test.ts, test/processes/worktree.test.ts, test/processes/crew-git.test.ts.
+import { setTimeout } from 'node:timers/promises'
 import type { Containment } from '../contain/contain.ts'
 
 /** What one call of git may say, in bytes. */
@@ -9,6 +10,9 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 /** How much of its complaints is kept, in characters. */
 const MAX_COMPLAINT_CHARS = 2_000
 const CALL_MS = 30_000
+/** While one git makes a worktree, every other one that looks at worktrees dies of what it reads there, before it has done anything. */
+const HALF_MADE = /failed to read .*\/commondir/
+const [MAX_TRIES, AGAIN_MS] = [50, 20]
 
 type Env = Readonly<Record<string, string>>
 
@@ -83,6 +87,14 @@ export class Git implements AsyncDisposable {
 
   /** What it answered, where a no is an answer, too. Errors: `GitError` if it did not come to an end, and those of a containment. */
   async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await this.#once(args, call)
+      if (answer.code === 0 || tries === MAX_TRIES || !HALF_MADE.test(answer.stderr.toString())) return answer
+      await setTimeout(AGAIN_MS)
+    }
+  }
+
+  async #once(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     this.#signal.throwIfAborted()
     const { cwd, env, input, hooks, limitMs = CALL_MS } = call
     const containment = await (this.#containment ??= this.#open())

@@ -70,8 +70,11 @@ export async function addWorktree(git: Git, { repository, dir, branch, base, env
     await git.maybe([where, 'worktree', 'remove', '--force', '--force', dir], call)
   }
   // A branch that is there already, and has nothing of its own, was made by the same beginning; any other one is refused.
-  const begun = (await git.maybe([where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)) === base
-  await git.run([where, 'worktree', 'add', '-q', '--no-track', begun ? '-B' : '-b', branch, dir, base], call)
+  const begun = await git.maybe([where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)
+  if (begun !== null && begun !== base) throw new GitError(`a branch named '${branch}' already exists`)
+  // By itself, so that what may have to be tried again has done nothing.
+  if (begun === null) await git.run([where, 'branch', '-q', '--no-track', '--', branch, base], call)
+  await git.run([where, 'worktree', 'add', '-q', dir, branch], call)
 }
 
 /** What became of a worktree whose process is removed. */
