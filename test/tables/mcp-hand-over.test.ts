@@ -10,7 +10,7 @@ import type { OwnTools } from '../../src/drivers/port.ts'
 const TOKEN = 'a-token-of-32-bytes'
 const own: OwnTools = {
   list: [], call: () => Promise.reject(new Error('nobody calls')),
-  reach: () => Promise.resolve({ url: 'http://127.0.0.1:4711/mcp', token: TOKEN, stdio: { argv: [], env: {} } }),
+  reach: () => Promise.resolve({ url: 'http://127.0.0.1:4711/mcp', token: TOKEN, stdio: { argv: ['node', 'main.ts', 'mcp'], env: { REEVE_MCP_TOKEN: TOKEN, REEVE_MCP_SOCKET: '/s' } } }),
 }
 
 let dir: Awaited<ReturnType<typeof tempDir>>
@@ -42,6 +42,17 @@ describe('Codex', () => {
     const { argv, env } = await tell('codex', ['codex', 'exec', '--json', 'work'])
     expect(argv).toEqual(['codex', '-c', 'mcp_servers.reeve.url="http://127.0.0.1:4711/mcp"', '-c', 'mcp_servers.reeve.bearer_token_env_var="REEVE_MCP_TOKEN"', '-c', 'mcp_servers.reeve.tool_timeout_sec=300', '-c', 'mcp_servers.reeve.default_tools_approval_mode="approve"', 'exec', '--json', 'work'])
     expect(env).toEqual({ REEVE_MCP_TOKEN: TOKEN })
+  })
+})
+
+describe('Codex whose file has a program of that name', () => {
+  test('gets a program, too: an address beside it would be an error', async () => {
+    await writeFile(join(dir.path, 'config.toml'), 'model = "x"\n[mcp_servers.other]\ncommand = "o"\n[mcp_servers.reeve]\nargs = ["mcp"]\ncommand = "reeve"\n')
+    const { argv, env } = await tell('codex', ['codex', 'exec'], { CODEX_HOME: dir.path })
+    expect(argv.filter((arg) => arg.startsWith('mcp_servers'))).toEqual(['mcp_servers.reeve.command="node"', 'mcp_servers.reeve.args=["main.ts","mcp"]', 'mcp_servers.reeve.env_vars=["REEVE_MCP_TOKEN","REEVE_MCP_SOCKET"]', 'mcp_servers.reeve.tool_timeout_sec=300', 'mcp_servers.reeve.default_tools_approval_mode="approve"'])
+    expect(env).toMatchObject({ REEVE_MCP_TOKEN: TOKEN, REEVE_MCP_SOCKET: '/s' })
+    await writeFile(join(dir.path, 'config.toml'), '[mcp_servers.reeve]\nurl = "http://x"\n[mcp_servers.other]\ncommand = "o"\n')
+    expect((await tell('codex', ['codex', 'exec'], { CODEX_HOME: dir.path })).argv.join(' ')).toContain('reeve.url=')
   })
 })
 

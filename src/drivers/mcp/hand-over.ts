@@ -18,6 +18,8 @@ const GEMINI_HOME = 'GEMINI_CLI_HOME'
 const SETTINGS = 'settings.json'
 /** Where its sessions are, also before it has made them. */
 const GEMINI_KEEPS = ['tmp', 'history']
+/** A section of that name that has a command. */
+const CODEX_OWN = /^[ \t]*\[mcp_servers\."?reeve"?\].*(?:\n(?![ \t]*\[).*)*?\n[ \t]*command[ \t]*=/m
 const OPENCODE_CONTENT = 'OPENCODE_CONFIG_CONTENT'
 
 /** It hides tools of servers until they are looked for, and then they are never found. */
@@ -42,9 +44,13 @@ const TELL: Readonly<Record<OutputFormat, Tell>> = {
     const config = { mcpServers: { [SERVER]: { type: 'http', url, headers: bearer(token) } } }
     return { args: [`--mcp-config=${path}`, `--allowedTools=mcp__${SERVER}`], env: CLAUDE_ENV, files: { [path]: JSON.stringify(config) } }
   },
-  codex: ({ url, token }) => {
-    const settings = { url, bearer_token_env_var: TOKEN, tool_timeout_sec: CALL_S, default_tools_approval_mode: 'approve' }
-    return { args: Object.entries(settings).flatMap(([key, value]) => ['-c', `mcp_servers.${SERVER}.${key}=${JSON.stringify(value)}`]), env: { [TOKEN]: token } }
+  // What it has in its own file under this name is merged, and a program with an address is an error: then it gets a program.
+  codex: ({ url, token, stdio: { argv: [command = '', ...args], env: bridge } }, { env }) => {
+    const own = readOwn(join(env['CODEX_HOME'] ?? join(homeOf({ env }), '.codex'), 'config.toml')) ?? ''
+    const isProgram = CODEX_OWN.test(own)
+    const reached = isProgram ? { command, args, env_vars: Object.keys(bridge) } : { url, bearer_token_env_var: TOKEN }
+    const settings = { ...reached, tool_timeout_sec: CALL_S, default_tools_approval_mode: 'approve' }
+    return { args: Object.entries(settings).flatMap(([key, value]) => ['-c', `mcp_servers.${SERVER}.${key}=${JSON.stringify(value)}`]), env: isProgram ? bridge : { [TOKEN]: token } }
   },
   // It reads no settings but those in its folder, and of the system's only what is root's: it gets a folder of its own, in which all
   // of the user's but those is linked.
