@@ -5,6 +5,7 @@ import { findCrew } from '../config/config.ts'
 import { readTasks, type TaskFile } from '../config/crew-tasks.ts'
 import { WORKER_ROLES, type CrewFile, type WorkerRoleName } from '../config/crews.ts'
 import { KernelError } from '../kernel/errors.ts'
+import { checkName } from './specs.ts'
 import type { CrewTaskBody, CrewUpBody, CrewWhoBody } from '../api/crew-up-views.ts'
 import type { Paths } from '../config/paths.ts'
 import type { NewTask } from '../crew/commands.ts'
@@ -35,10 +36,11 @@ const HAND_OVER = 0.9
 /** Errors: AGENT_INVALID with the place of what is wrong in a file, INVALID. */
 export async function definitionOf(body: CrewUpBody, paths: Paths): Promise<Definition> {
   const { name, crew, at } = await written(body, paths)
+  checkName(body.name ?? name)
   const tasks = await tasksOf(body, crew)
   const reviews = body.reviews ?? crew.reviews ?? true
   const staff = staffOf(body, crew, reviews)
-  const coordinator = coordinatorOf(body.coordinator, body.cwd) ?? (crew.coordinator ? fromHere(crew.coordinator, at) : null)
+  const coordinator = said(coordinatorOf(body.coordinator, body.cwd), crew.coordinator && fromHere(crew.coordinator, at), null)
   const stay = body.stay ?? crew.stay ?? false
   if (tasks.length === 0 && !stay && coordinator === null) throw new KernelError('INVALID', 'what is it to do? It has no tasks', undefined, 'Give --tasks FILE, or --stay to add tasks later with `reeve crew add`.')
   const gate = body.gate ?? crew.gate ?? 'auto'

@@ -4,6 +4,7 @@
 import { GitError, userEnv, type Git } from '../drivers/files/git.ts'
 import { findRepository } from '../drivers/files/worktree.ts'
 import { KernelError } from '../kernel/errors.ts'
+import { isRefName } from './worktrees.ts'
 import type { CrewGitSpec } from '../crew/types.ts'
 
 export interface Ground {
@@ -24,6 +25,7 @@ export async function findGround(git: Git, asked: GroundAsked): Promise<Ground> 
     throw new KernelError('INVALID', error.message.replace('a worktree needs', 'a crew needs'), error.details, '`git init` and a first commit make one; with --no-worktrees the members work in one directory, and nothing is committed.')
   })
   const branch = `reeve/${asked.name}`
+  if (!isRefName(asked.name)) throw new KernelError('INVALID', `git can have no branch ${branch}`, undefined, 'Give the crew another --name.')
   const within = branches.find((other) => other.startsWith(`${branch}/`))
   if (within !== undefined) throw new KernelError('CONFLICT', `the branch ${branch} cannot be made, as there is ${within}`, undefined, 'Give the crew another --name.')
   const call = { cwd: asked.cwd, env: userEnv(asked.env) }

@@ -282,7 +282,8 @@ async function checkCwd(cwd: string): Promise<void> {
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 
-function checkName(name: string | undefined): string | null {
+/** Errors: INVALID. */
+export function checkName(name: string | undefined): string | null {
   if (name === undefined) return null
   if (!NAME.test(name) || /^\d+$/.test(name)) throw new KernelError('INVALID', `"${name}" is no name: it is 1 to 64 of A-Z a-z 0-9 . _ -, begins with a letter or digit, and is not all digits`)
   return name

@@ -280,7 +280,7 @@ function placeIn(worktree: string, cwd: string): string {
 }
 
 /** Names of processes are nearly names of branches. */
-function isRefName(name: string): boolean {
+export function isRefName(name: string): boolean {
   return !/\.\.|\.$|\.lock$/.test(name)
 }
 

@@ -1,0 +1,32 @@
+// What crews and runs of compose files may be called: as any process, and where they have a branch, as git may call that.
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCli, type CliResult } from '../support/cli.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+
+let daemon: LocalDaemon
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work })
+
+test('a name that no process may have is refused before anything starts, and one that git refuses for a branch too', async () => {
+  execFileSync('git', ['init', '-q', daemon.work])
+  execFileSync('git', ['-C', daemon.work, '-c', 'user.name=P', '-c', 'user.email=p@example.org', 'commit', '-q', '--allow-empty', '-m', 'begin'])
+  writeFileSync(join(daemon.work, 'reeve.yaml'), 'agents: { a: { command: [sleep, "600"] } }\n')
+  for (const name of ['../x', 'a b', '-x', '123']) {
+    expect(await reeve('crew', 'up', '--stay', '--workers', '1', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining(`"${name}" is no name`) as string })
+    expect(await reeve('compose', 'up', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining('name') as string })
+  }
+  for (const name of ['a..b', 'x.lock', 'x.']) {
+    expect(await reeve('crew', 'up', '--stay', '--workers', '1', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining(`git can have no branch reeve/${name}`) as string })
+  }
+  expect((await reeve('ps', '-a', '-q')).stdout).toBe('')
+})
