@@ -81,6 +81,8 @@ export type CrewView = {
   elapsedMs: number
   costUsd: number
   unpriced: boolean
+  /** what the NOTE column says */
+  note: string | null
   /** what it waits for, in words */
   waitsFor: string[]
   /** what it asks a person */

@@ -31,7 +31,8 @@ export function crewLines(crews: readonly CrewView[], out: Look, maxWidth: numbe
   ]), maxWidth, out.ellipsis)
 }
 
-function noteOf({ asks, ending, exit, waitsFor }: CrewView): string {
+function noteOf({ asks, ending, exit, waitsFor, status, note }: CrewView): string {
+  if (status === 'suspended') return note ?? ''
   if (asks[0]) return `asks: ${asks[0].text}`
   if (ending) return ending.summary
   return exit && exit.code !== 0 ? exit.reason : (waitsFor[0] ?? '')
@@ -124,6 +125,13 @@ export function crewSummary(crew: CrewView): string {
   const cancelled = crew.tasks.filter(({ state }) => state === 'cancelled').length
   const tasks = [`${done(crew.tasks)}/${plural(crew.tasks.length, 'task')} done`, ...(failed > 0 ? [`${failed} failed`] : []), ...(cancelled > 0 ? [`${cancelled} cancelled`] : [])].join(', ')
   return [`${oneLine(crew.name ?? 'crew')} (PID ${crew.pid}) ${crew.status}`, tasks, ...(crew.exit ? [] : [plural(workers(crew).length, 'worker')]), ...(crew.costUsd > 0 ? [spent(crew)] : []), elapsed(crew.elapsedMs)].join(' | ')
+}
+
+/** Why nothing goes on, as far as that is so, and what helps. */
+export function crewWaits({ status, note, name, pid, waitsFor, asks }: CrewView): string[] {
+  const called = oneLine(name ?? String(pid))
+  if (status === 'suspended') return [oneLine(`${note ?? 'it is paused'}: \`reeve crew resume ${called}\` lets it go on`)]
+  return [...asks.map(({ text }) => oneLine(`asks you: ${text} (\`reeve answer ${called}\`)`)), ...waitsFor.map(oneLine)]
 }
 
 /** What a person does next with what came of it. */

@@ -6,7 +6,7 @@ import type { CrewView } from '../api/crew-views.ts'
 type Open = CrewReportView['open'][number]
 
 export function openOf(crew: CrewView, git: ReportGitView | null): Open[] {
-  return [...asked(crew), ...unfinished(crew), ...(git ? [...toTake(git, crew), ...left(git)] : [])]
+  return [...held(crew), ...asked(crew), ...waiting(crew), ...unfinished(crew), ...(git ? [...toTake(git, crew), ...left(git)] : [])]
 }
 
 /** Who the crew is for a person. */
@@ -16,6 +16,16 @@ function nameOf({ name, uuid }: CrewView): string {
 
 function asked(crew: CrewView): Open[] {
   return crew.asks.map(({ text }) => ({ what: text, how: `reeve answer ${nameOf(crew)}` }))
+}
+
+/** It goes on when a person lets it. */
+function held(crew: CrewView): Open[] {
+  return crew.status === 'suspended' ? [{ what: crew.note ?? 'it is paused', how: `reeve crew resume ${nameOf(crew)}` }] : []
+}
+
+/** Why nothing goes on, or not all; a question is one thing that it waits for. */
+function waiting({ waitsFor, asks, status }: CrewView): Open[] {
+  return asks.length > 0 || status === 'suspended' ? [] : waitsFor.map((what) => ({ what, how: null }))
 }
 
 function unfinished({ tasks, exitedAt }: CrewView): Open[] {

@@ -1,7 +1,6 @@
 // What the API answers about crews without changing anything: all of them, one, and a task of one with its texts and history.
 // Reads applied state and journals in pages. Test: test/e2e/crew.test.ts.
 import { nearest } from '../config/nearest.ts'
-import { waitsFor } from '../crew/waits.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { crewView, MEMBER_FIELDS, taskView } from './crew-view.ts'
 import { crewWords, TASK_FACTS } from '../api/crew-words.ts'
@@ -58,8 +57,8 @@ export class CrewReads {
       const found = uuid === null ? undefined : await reads.find(uuid)
       if (found) members.set(found.uuid, reads.view(found, MEMBER_FIELDS))
     }
-    const view = reads.view(process, ['status', 'asks', 'exit', 'subtreeUsage'])
-    return crewView({ process, view, members, mono: clock.now().mono }, process.crew && process.spec.crew && process.life.state !== 'dead' ? waitsFor(process.crew, process.spec.crew) : [])
+    const view = reads.view(process, ['status', 'asks', 'exit', 'subtreeUsage', 'note'])
+    return crewView({ process, view, members, mono: clock.now().mono })
   }
 
   /** Errors: NOT_FOUND with the tasks that there are. */

@@ -1,5 +1,6 @@
 // A crew as people see it: its row, and what its members do. Owns nothing: it looks at rows, and shows copies.
 // Test: test/tables/crew-view.test.ts.
+import { waitsFor } from '../crew/waits.ts'
 import { elapsed } from './views.ts'
 import { iso } from './times.ts'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../api/crew-views.ts'
@@ -9,7 +10,7 @@ import type { Process, Uuid } from '../kernel/types.ts'
 
 export interface CrewSight {
   readonly process: Process
-  readonly view: Pick<ProcessView, 'status' | 'asks' | 'exit' | 'subtreeUsage'>
+  readonly view: Pick<ProcessView, 'status' | 'asks' | 'exit' | 'subtreeUsage' | 'note'>
   /** of its members, dead or alive */
   readonly members: ReadonlyMap<Uuid, Pick<ProcessView, (typeof MEMBER_FIELDS)[number]>>
   readonly mono: number
@@ -18,7 +19,7 @@ export interface CrewSight {
 /** What is wanted of a member's process. */
 export const MEMBER_FIELDS = ['pid', 'agent', 'status', 'worktree', 'queueCount', 'usage', 'elapsedMs', 'note', 'cwd'] as const
 
-export function crewView({ process, view, members, mono }: CrewSight, waitsFor: readonly string[]): CrewView {
+export function crewView({ process, view, members, mono }: CrewSight): CrewView {
   const { uuid, pid, spec, clock } = process
   const crew: Partial<Crew> = process.crew ?? {}
   const { crew: asked } = spec
@@ -28,11 +29,16 @@ export function crewView({ process, view, members, mono }: CrewSight, waitsFor: 
     branch: asked?.git?.branch ?? null, base: asked?.git?.base ?? null,
     createdAt: iso(clock.createdAt), exitedAt: clock.exitedAt === null ? null : iso(clock.exitedAt), elapsedMs: elapsed(clock, mono),
     costUsd: view.subtreeUsage.costUsd, unpriced: view.subtreeUsage.unpriced,
-    waitsFor: [...waitsFor], asks: view.asks, exit: view.exit && { code: view.exit.code, reason: view.exit.reason },
+    note: view.note, waitsFor: waitsOf(process), asks: view.asks, exit: view.exit && { code: view.exit.code, reason: view.exit.reason },
     ending: crew.ending ? { outcome: crew.ending.outcome, summary: crew.ending.summary } : null,
     tasks: (crew.tasks ?? []).map(taskView),
     members: (crew.members ?? []).map((member) => memberView(member, member.uuid === null ? undefined : members.get(member.uuid))),
   }
+}
+
+/** Nothing, of one that has ended. */
+function waitsOf({ crew, spec, life }: Process): string[] {
+  return crew && spec.crew && life.state !== 'dead' ? [...waitsFor(crew, spec.crew)] : []
 }
 
 export function taskView({ seqs: _, prepared: _p, briefed: _b, cleared: _c, unreviewed: _u, commitTries: _t, asks: _a, ask, spent, times, needs, implementers, ...task }: Task): CrewTaskView {

@@ -124,7 +124,7 @@ test('a crew without tasks', () => {
 })
 
 type OpenTask = Pick<CrewTaskView, 'id' | 'title' | 'state' | 'reason'>
-const crew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): CrewView => ({ uuid: 'x', name: 'fix', asks: [], exitedAt: at(9), tasks, ...changes }) as unknown as CrewView
+const crew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): CrewView => ({ uuid: 'x', name: 'fix', status: 'ready', asks: [], waitsFor: [], note: null, exitedAt: at(9), tasks, ...changes }) as unknown as CrewView
 
 test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
   ['nothing', crew([{ id: 'a', title: 'A', state: 'done', reason: null }]), { ...git, branch: { ...git.branch, taken: true } }, []],
@@ -132,6 +132,8 @@ test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
   ['none to take while it works', crew([], { exitedAt: null }), git, []],
   ['failed and unfinished tasks', crew([{ id: 'a', title: 'A', state: 'failed', reason: 'needs b, which failed' }, { id: 'b', title: 'B', state: 'in_review', reason: null }]), null, ['a (A) failed: needs b, which failed: -', 'b (B) was not finished: it was in review: -']],
   ['a question', crew([], { exitedAt: null, asks: [{ id: '1', kind: 'question', text: 'May task-1 be committed?', options: [], at: at(1) }] }), null, ['May task-1 be committed?: reeve answer fix']],
+  ['what it waits for', crew([], { exitedAt: null, waitsFor: ['a "A" waits for b'] }), null, ['a "A" waits for b: -']],
+  ['a crew that is held', crew([], { exitedAt: null, status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['a "A" waits for b'] }), null, ['paused: daemon-crash: reeve crew resume fix']],
   ['the same commit on a task\'s branch and on a member\'s is one', crew([]), { ...git, branch: { ...git.branch, commits: 0 }, unmerged: [{ name: 'reeve/fix.worker-1', commit: B, commits: 1 }, { name: 'reeve/fix.task-1', commit: B, commits: 1 }] }, ['reeve/fix.task-1 has 1 commit that is not in reeve/fix: git merge reeve/fix.task-1']],
   ['what was salvaged, and a worktree that stays', crew([], { exitedAt: null }), { ...git, salvaged: [{ ref: 'refs/reeve/salvage/fix/worker-1-1', commit: B, at: at(1), subject: 'reeve: what worker-1 left of a' }], worktrees: [{ member: 'worker-2', uuid: '01920000-0000-7000-8000-0000000000ab', dir: '/w', branch: 'b' }] }, [
     'refs/reeve/salvage/fix/worker-1-1 has what was not committed (what worker-1 left of a): git show refs/reeve/salvage/fix/worker-1-1', 'worker-2 still has its worktree /w: reeve rm 000000ab',

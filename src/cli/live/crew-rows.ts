@@ -6,7 +6,7 @@ import type { EventView, ProcessView } from '../../api/views.ts'
 import type { FactBody } from '../../kernel/facts.ts'
 import { connect } from '../../index.ts'
 import { table } from '../columns.ts'
-import { context, crewSummary, words } from '../crew-text.ts'
+import { context, crewSummary, crewWaits, words } from '../crew-text.ts'
 import type { View } from '../follow.ts'
 import { cost, elapsed } from '../format.ts'
 import type { Below, Output } from '../output.ts'
@@ -79,7 +79,7 @@ export function crewRows(crew: CrewView, look: Look): string[] {
   const mark = crew.status === 'suspended' ? look.pauseMark : look.ascii ? '*' : '●'
   const colour = STATUS_COLOURS[crew.status]
   const head = fit(crewSummary(crew), look.columns - width(mark) - 2, look.ellipsis)
-  const waits = [...crew.asks.map(({ text }) => `asks you: ${oneLine(text)}  (\`reeve answer ${oneLine(crew.name ?? String(crew.pid))}\`)`), ...crew.waitsFor.map((each) => oneLine(each))]
+  const waits = crewWaits(crew)
   const living = crew.members.filter(({ state }) => state !== 'gone')
   const shown = living.slice(0, MAX_MEMBERS)
   return [

@@ -1,6 +1,5 @@
 // `reeve crew ps`: the crews, or the members of one. Tests: test/tables/cli-crew.test.ts, test/e2e/cli-crew.test.ts.
-import { crewLines, crewSummary, memberLines } from '../crew-text.ts'
-import { safe } from '../text.ts'
+import { crewLines, crewSummary, crewWaits, memberLines } from '../crew-text.ts'
 import type { Call } from '../verbs.ts'
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
@@ -14,7 +13,7 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
     }
     await out.words(crewSummary(crew))
     await out.line(memberLines(crew, out, out.columns, all || crew.exit !== null).join('\n'))
-    for (const words of crew.waitsFor) await out.words(out.paintWords('yellow', safe(words)))
+    for (const line of crewWaits(crew)) await out.words(out.paintWords('yellow', line))
     return 0
   }
   const crews = await reeve.crews.list({ all })

@@ -1,7 +1,7 @@
 // `reeve crew show`: a crew with its tasks and members, or one task with all that was said about it.
 // Tests: test/tables/cli-crew.test.ts, test/e2e/cli-crew.test.ts.
 import { askLines } from '../asks.ts'
-import { crewNext, crewSummary, memberLines, taskLines, taskPage } from '../crew-text.ts'
+import { crewNext, crewSummary, crewWaits, memberLines, taskLines, taskPage } from '../crew-text.ts'
 import { oneLine, safe } from '../text.ts'
 import type { CrewView } from '../../api/crew-views.ts'
 import type { Call } from '../verbs.ts'
@@ -20,10 +20,11 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
   return 0
 }
 
-function facts({ coordinator, gate, merge, reviews, branch, base, cwd, asks, waitsFor, ending }: CrewView): string[] {
+function facts(crew: CrewView): string[] {
+  const { coordinator, gate, merge, reviews, branch, base, cwd, asks, ending } = crew
   const rules = [`coordinator: ${coordinator}`, reviews ? `gate: ${gate}` : `no reviews, gate: ${gate}`, `merge: ${merge}`]
   return [
     rules.join(', '), branch === null ? `works in ${oneLine(cwd)}, without worktrees` : `branch ${oneLine(branch)} from ${base?.slice(0, 10)} of ${oneLine(cwd)}`,
-    ...waitsFor.map((words) => safe(words)), ...asks.flatMap((ask) => askLines(ask).map((line) => safe(line))), ...(ending ? [safe(`${ending.outcome}: ${ending.summary}`)] : []),
+    ...crewWaits(crew), ...asks.flatMap((ask) => askLines(ask).map((line) => safe(line))), ...(ending ? [safe(`${ending.outcome}: ${ending.summary}`)] : []),
   ]
 }

@@ -1,6 +1,6 @@
 // `reeve crew tasks`: the tasks of a crew, and who has them. Tests: test/tables/cli-crew.test.ts, test/e2e/cli-crew.test.ts.
 import { crewOf } from '../crew-ref.ts'
-import { crewNext, crewSummary, taskLines } from '../crew-text.ts'
+import { crewNext, crewSummary, crewWaits, taskLines } from '../crew-text.ts'
 import type { Call } from '../verbs.ts'
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
@@ -11,6 +11,7 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
   }
   await out.words(crewSummary(crew))
   await out.line(taskLines(crew.tasks, out, out.columns).join('\n'))
+  for (const line of crewWaits(crew)) await out.words(out.paintWords('yellow', line))
   for (const line of crewNext(crew)) await out.words(out.paintWords('dim', line))
   return 0
 }

@@ -35,7 +35,7 @@ export function crewAnswers<P extends z.ZodType>(status: z.ZodType<Status>, ask:
   const crew = of<CrewView>()(z.object({
     uuid: text, pid: count, name: text.nullable(), status, cwd: text, coordinator: z.enum(['engine', 'agent']), gate: z.enum(['auto', 'coordinator', 'human']), merge: z.enum(['auto', 'leave']),
     reviews: z.boolean(), branch: text.nullable(), base: text.nullable(), createdAt: time, exitedAt: time.nullable(), elapsedMs: z.number().min(0), costUsd: usd, unpriced: z.boolean(),
-    waitsFor: z.array(text), asks: z.array(ask), ending: z.object({ outcome: z.enum(['completed', 'failed', 'cancelled']), summary: text }).nullable(),
+    note: text.nullable(), waitsFor: z.array(text), asks: z.array(ask), ending: z.object({ outcome: z.enum(['completed', 'failed', 'cancelled']), summary: text }).nullable(),
     exit: z.object({ code: z.int(), reason: text }).nullable(), tasks: z.array(task), members: z.array(member),
   })).meta({ id: 'CrewView', description: 'A crew: a coordinator, its workers and their tasks.' })
   const version = z.literal(1)

@@ -1,0 +1,137 @@
+// Crews on a terminal: the tables of crews, members and tasks, the page of one task, the rows below a crew that is followed, and
+// what a line says of what happened. All are pure, and told what there is.
+import { describe, expect, test } from 'vitest'
+import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../src/api/crew-views.ts'
+import { context, crewLines, crewNext, crewSummary, crewWaits, memberLines, taskLines, taskPage } from '../../src/cli/crew-text.ts'
+import { crewRows } from '../../src/cli/live/crew-rows.ts'
+
+const LOOK = { paint: (_: string, text: string): string => text, ellipsis: '…', ascii: false, pauseMark: '⏸' }
+const ROWS = { columns: 90, ascii: false, ellipsis: '…', pauseMark: '⏸', paintWords: (_: string, text: string): string => text }
+const SPENT = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0, unpriced: false }
+const AT = '2026-11-20T12:00:00.000Z'
+
+const task = (id: string, more: Partial<CrewTaskView> = {}): CrewTaskView => ({
+  id, kind: 'work', title: `The ${id}`, state: 'queued', needs: [], role: null, reviews: true, implementer: null, implementers: [], reviewer: null, verdict: null, attempts: 0, denials: 0,
+  base: null, commit: null, merged: null, conflict: null, reason: null, salvaged: null, asks: null, spent: SPENT, addedAt: AT, startedAt: null, endedAt: null, ...more,
+})
+const member = (id: string, more: Partial<CrewMemberView> = {}): CrewMemberView => ({
+  id, role: 'generic', state: 'on', phase: 'idle', task: null, leave: null, uuid: `uuid-${id}`, pid: 7, agent: 'default', status: 'ready', worktree: null, queueCount: 0, contextTokens: 0, contextWindow: null,
+  costUsd: 0, unpriced: false, elapsedMs: 61_000, note: null, ...more,
+})
+const crew = (more: Partial<CrewView> = {}): CrewView => ({
+  uuid: '01920000-0000-7000-8000-0000000000ab', pid: 5, name: 'fix', status: 'ready', cwd: '/src', coordinator: 'engine', gate: 'auto', merge: 'auto', reviews: true, branch: 'reeve/fix', base: 'a'.repeat(40), createdAt: AT, exitedAt: null,
+  elapsedMs: 125_000, costUsd: 0, unpriced: false, note: null, waitsFor: [], asks: [], ending: null, exit: null, tasks: [], members: [], ...more,
+})
+const ASK = { id: 'a.1', kind: 'question' as const, text: 'May it be\ncommitted?', options: [], at: AT }
+
+const TASKS = [
+  task('lexer', { state: 'done', implementer: 'worker-1', implementers: ['worker-1'], reviewer: 'worker-2', attempts: 1, denials: 1, commit: 'c'.repeat(40), merged: 'd'.repeat(40), spent: { ...SPENT, costUsd: 0.25, unpriced: true } }),
+  task('parser', { state: 'in_review', implementer: 'worker-2', reviewer: 'worker-1', needs: ['lexer'] }),
+  task('docs', { state: 'failed', attempts: 3, reason: 'denied 3 times' }),
+  task('ship', { state: 'waiting', asks: 'gate' }),
+]
+
+test('crews: how far each is, and why one does not go on', () => {
+  expect(crewLines([
+    crew({ tasks: TASKS, members: [member('worker-1'), member('worker-2', { state: 'gone' }), member('coordinator', { role: 'coordinator' })], costUsd: 1.5, waitsFor: ['parser waits'] }),
+    crew({ pid: 6, name: null, status: 'waiting', asks: [ASK] }), crew({ pid: 7, status: 'suspended', note: 'paused: by user', waitsFor: ['x'] }),
+    crew({ pid: 8, status: 'failed', exit: { code: 1, reason: 'a task has failed' } }), crew({ pid: 9, status: 'completed', ending: { outcome: 'completed', summary: 'all is done' } }),
+  ], LOOK, Infinity)).toEqual([
+    'PID  ID        NAME  STATUS       TASKS     WORKERS  ELAPSED   COST  NOTE',
+    '  5  000000ab  fix   ready        1/4 done        1   2m 05s  $1.50  parser waits',
+    '  6  000000ab  -     waiting      0/0 done        0   2m 05s      -  asks: May it be committed?',
+    '  7  000000ab  fix   ⏸ suspended  0/0 done        0   2m 05s      -  paused: by user',
+    '  8  000000ab  fix   failed       0/0 done        0   2m 05s      -  a task has failed',
+    '  9  000000ab  fix   completed    0/0 done        0   2m 05s      -  all is done',
+  ])
+})
+
+test('members: those that are there, or all', () => {
+  const one = crew({ members: [
+    member('worker-1', { phase: 'addressing_feedback', task: 'lexer', status: 'working', contextTokens: 82_000, contextWindow: 200_000, costUsd: 0.4, queueCount: 2 }),
+    member('worker-2', { state: 'starting', uuid: null, pid: null, status: null, elapsedMs: 0 }), member('worker-3', { state: 'gone', status: 'failed', leave: { how: 'lost', reason: 'exit code 1' } }),
+  ] })
+  const all = [
+    'MEMBER    ROLE     PHASE                TASK   STATUS    PID  CONTEXT  ELAPSED   COST  NOTE',
+    'worker-1  generic  addressing feedback  lexer  working     7     41 %   1m 01s  $0.40  2 queued',
+    'worker-2  generic  idle                 -      starting    -        -       0s      -',
+    'worker-3  generic  idle                 -      lost        7        -   1m 01s      -  exit code 1',
+  ]
+  expect(memberLines(one, LOOK, Infinity, true)).toEqual(all)
+  expect(memberLines(one, LOOK, Infinity).length).toBe(3)
+})
+
+test.each([[0, null, '-'], [1_499, null, '1k'], [50_000, 200_000, '25 %']])('a context of %j in %j is %j', (contextTokens, contextWindow, text) => {
+  expect(context({ contextTokens, contextWindow })).toBe(text)
+})
+
+test('tasks: who has each, how often it was tried, and what is wrong with it', () => {
+  expect(taskLines(TASKS, LOOK, Infinity)).toEqual([
+    'TASK    STATE      IMPLEMENTER  REVIEWER  TRIES  COMMIT        COST  NEEDS  TITLE',
+    'lexer   done       worker-1     worker-2      2  cccccccccc  $0.25+  -      The lexer',
+    'parser  in review  worker-2     worker-1      1  -                -  lexer  The parser',
+    'docs    failed     -            -             3  -                -  -      The docs (denied 3 times)',
+    'ship    waiting    -            -             1  -                -  -      The ship (waits for you: the commit)',
+  ])
+  for (const line of taskLines(TASKS, LOOK, 60)) expect(line.length).toBeLessThanOrEqual(60)
+})
+
+test('one task with all that was said: text of others is one column of it, and made safe', () => {
+  const whole: TaskDetailView = {
+    ...task('lexer', { state: 'failed', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'], reason: 'denied', attempts: 2, denials: 1, needs: ['a', 'b'] }), text: 'Write it.\n\u001b[31mRed.', acceptance: '- It works.', report: null, comments: null,
+    history: [{ seq: 1, at: AT, type: 'task.added', what: 'added by user', text: null }, { seq: 2, at: AT, type: 'task.verdict', what: 'DENIED by worker-3', text: 'one\ntwo' }],
+  }
+  const page = taskPage(whole, LOOK, Date.parse(AT))
+  expect(page.map((line) => line.replace(/\d\d:00:00/, 'TIME'))).toEqual([
+    'task         lexer  failed', 'title        The lexer', 'needs        a, b', 'implementer  worker-2 (before: worker-1)', 'tries        2 (1 denial)', 'reason       denied',
+    '', 'text', '  Write it.', '  Red.', '', 'acceptance', '  - It works.', '', 'history', '  TIME  added by user', '  TIME  DENIED by worker-3', '            one', '            two',
+  ])
+})
+
+describe('a crew in a line', () => {
+  test('what it has done, and what it costs', () => {
+    expect(crewSummary(crew({ tasks: [...TASKS, task('x', { state: 'cancelled' })], members: [member('worker-1')], costUsd: 0.5 }))).toBe('fix (PID 5) ready | 1/5 tasks done, 1 failed, 1 cancelled | 1 worker | $0.50 | 2m 05s')
+    expect(crewSummary(crew({ name: null, status: 'completed', exit: { code: 0, reason: 'completed' } }))).toBe('crew (PID 5) completed | 0/0 tasks done | 2m 05s')
+  })
+
+  test.each<[string, Partial<CrewView>, string[]]>([
+    ['it is held', { status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['x'], asks: [ASK] }, ['paused: daemon-crash: `reeve crew resume fix` lets it go on']],
+    ['it asks, and waits', { asks: [ASK], waitsFor: ['parser waits for lexer'] }, ['asks you: May it be committed? (`reeve answer fix`)', 'parser waits for lexer']],
+    ['nothing', {}, []],
+  ])('why it does not go on: %s', (_, more, lines) => {
+    expect(crewWaits(crew(more))).toEqual(lines)
+  })
+
+  test.each<[string, Partial<CrewView>, string[]]>([
+    ['nothing is merged yet', { tasks: [task('a')] }, []],
+    ['something is', { tasks: TASKS }, ['the work is on the branch reeve/fix: `git merge reeve/fix`']],
+    ['it was to be left', { tasks: [task('a', { state: 'done', commit: 'c'.repeat(40) })], exit: { code: 0, reason: 'completed' } }, ['not merged: a (cccccccccc)', '`reeve crew report fix` tells who did what, and what it cost']],
+  ])('what to do with it: %s', (_, more, lines) => {
+    expect(crewNext(crew(more))).toEqual(lines)
+  })
+})
+
+describe('the rows below', () => {
+  test('say what each member does, and what it waits for; no line is wider than the terminal', () => {
+    const one = crew({ tasks: TASKS, waitsFor: ['docs "The docs" waits for a worker'], members: [
+      member('worker-1', { phase: 'reviewing', task: 'parser', status: 'working' }), member('worker-2', { phase: 'awaiting_review', task: 'parser', status: 'suspended' }),
+      member('worker-3', { state: 'starting', status: null }), member('worker-4', { phase: 'implementing', task: 'docs', status: 'waiting', contextTokens: 5, contextWindow: 10, costUsd: 0.2 }), member('worker-5', { state: 'gone' }),
+    ] })
+    expect(crewRows(one, ROWS)).toEqual([
+      '● fix (PID 5) ready | 1/4 tasks done, 1 failed | 4 workers | 2m 05s',
+      '  docs "The docs" waits for a worker',
+      '  worker-1  reviewing           parser The parser  1m 01s',
+      '  worker-2  ⏸ awaiting review   parser The parser  1m 01s',
+      '  worker-3  starting                               1m 01s',
+      '  worker-4  implementing, asks  docs The docs      1m 01s  50 %  $0.20',
+    ])
+    for (const columns of [30, 40, 60]) for (const line of crewRows(one, { ...ROWS, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
+  })
+
+  test('a crowd is counted', () => {
+    const rows = crewRows(crew({ members: Array.from({ length: 14 }, (_, index) => member(`worker-${index + 1}`)) }), { ...ROWS, ascii: true })
+    expect(rows.length).toBe(12)
+    expect(rows[0]).toMatch(/^\* fix/)
+    expect(rows.at(-1)).toBe('  +4 more')
+  })
+})
