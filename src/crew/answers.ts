@@ -1,5 +1,5 @@
 // A person's answer to what the crew asked. Owns what each option means; an answer to what is no longer asked changes nothing.
-// Test: test/tables/crew-decide.test.ts.
+// Test: test/tables/crew-ways.test.ts.
 import { close, requeue } from './effects.ts'
 import { named, holderOf } from './finding.ts'
 import { deny } from './reports.ts'

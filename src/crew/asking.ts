@@ -1,5 +1,5 @@
 // What a crew asks a person: a task for people, a gate, a review that nobody else can do. Owns the questions and their options.
-// Must never decide in a person's place. Test: test/tables/crew-decide.test.ts.
+// Must never decide in a person's place. Test: test/tables/crew-ways.test.ts.
 import { named } from './finding.ts'
 import type { CrewWork } from './crew-work.ts'
 import type { AskedFor, Crew, Task } from './types.ts'

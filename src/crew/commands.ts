@@ -1,5 +1,5 @@
 // Everything that changes a crew is a command, and everything that comes of one outside its row is an act.
-// Owns both unions and who may say what (MAY). Must never carry anything but data. Test: test/tables/crew-decide.test.ts.
+// Owns both unions and who may say what (MAY). Must never carry anything but data. Test: test/tables/crew-machines.test.ts.
 import type { CrewFact } from './facts.ts'
 import type { CrewOutcome, Job, JobResult, MemberId, TaskId, Verdict, WorkerRole } from './types.ts'
 import type { Cause, Sender, Uuid } from '../kernel/types.ts'

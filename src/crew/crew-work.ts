@@ -1,6 +1,6 @@
 // One decision about a crew in the making: facts in order, the acts after them, and the crew as the facts so far have made it.
 // Owns how messages and jobs get their numbers. A decision that is refused is dropped with all that it had.
-// Test: test/tables/crew-decide.test.ts.
+// Test: test/tables/crew-ways.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { foldCrew } from './fold.ts'
 import type { ErrorCode } from '../kernel/errors.ts'

@@ -1,7 +1,7 @@
 // The one entry of a crew's machines: a command in, facts and acts out. Owns who may say what, that a repeated call changes
 // nothing, and the order: the command, then what follows of it (settle.ts), then what the engine has to say (engine.ts).
 // Must never act; an illegal command throws, and nothing of it remains.
-// Tests: test/tables/crew-decide.test.ts, test/simulation/crew.test.ts.
+// Tests: test/tables/crew-engine.test.ts, test/simulation/crew.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { answered } from './answers.ts'
 import { MAY } from './commands.ts'

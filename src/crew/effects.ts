@@ -1,6 +1,6 @@
 // What becomes of a worker's task, phase, queue and files when somebody takes it away: one table of actions. Owns how a task goes
 // back, is closed or handed to another, and what its workers and the coordinator are told of it.
-// Must never leave a phase behind that nobody ends. Test: test/tables/crew-effects.test.ts.
+// Must never leave a phase behind that nobody ends. Test: test/tables/crew-machines.test.ts.
 import { coordinatorOf, holderOf, named } from './finding.ts'
 import { isClosed } from './tasks.ts'
 import type { CrewWork } from './crew-work.ts'
@@ -89,8 +89,8 @@ function withdraw(work: CrewWork, task: Task, text: string, without?: MemberId):
   if (task.state === 'committing' || task.state === 'merging' || isClosed(task)) return
   for (const member of work.crew.members) {
     if (member.task !== task.id || member.state !== 'on' || member.id === without) continue
-    // It never heard of it.
-    if (!(member.phase === 'reviewing' ? task.briefed : task.prepared)) continue
+    // It never heard of it, or has nothing to do for it.
+    if (member.phase === 'awaiting_review' || !(member.phase === 'reviewing' ? task.briefed : task.prepared)) continue
     if (member.turn.open !== null && member.turn.phase === member.phase) work.act({ type: 'interrupt', member: member.id })
     work.send(member.id, { from: 'system', task: task.id, text: `${text}. Stop working on it; what you have not committed is kept, and your files are made clean for the next task.` })
   }

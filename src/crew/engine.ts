@@ -3,7 +3,7 @@
 // Owns no state: asked again after each of its commands. Must never give a task to who is paused, full, or about to go.
 // Tests: test/tables/crew-engine.test.ts, test/simulation/crew.test.ts.
 import { mayAsk } from './asking.ts'
-import { canReview, canWork, isFree, isReady, openTasks, workersOf } from './finding.ts'
+import { canReview, canWork, isFree, isReady, leavesReviewer, openTasks, willBeFree, workersOf } from './finding.ts'
 import { maySpawn } from './leading.ts'
 import type { Command } from './commands.ts'
 import type { Crew, CrewSpec, Member, Task, WorkerRole } from './types.ts'
@@ -55,13 +55,6 @@ function reviewOf(crew: Crew, spec: CrewSpec, task: Task): Say {
   return able.some((one) => willBeFree(crew, one)) ? null : byPerson
 }
 
-/** Who waits for a review of its own will not, as far as anybody knows. */
-function willBeFree(crew: Crew, member: Member): boolean {
-  if (member.full && member.phase === 'idle') return false
-  if (member.phase !== 'awaiting_review') return true
-  return crew.tasks.some(({ id, state }) => id === member.task && state !== 'awaiting_review')
-}
-
 function assign(crew: Crew, spec: CrewSpec): Say {
   for (const task of crew.tasks) {
     if (task.kind === 'human' || !isReady(crew, task)) continue
@@ -74,7 +67,7 @@ function assign(crew: Crew, spec: CrewSpec): Say {
 function assignmentOf(crew: Crew, spec: CrewSpec, task: Task): Say {
   const able = workersOf(crew).filter((one) => canWork(one.role, task))
   const chosen = worker(crew, task, able.filter((one) => isFree(crew, one)))
-  if (chosen) return !task.reviews || leavesReviewer(crew, spec, chosen) ? { type: 'assign_task', task: task.id, member: chosen.id } : null
+  if (chosen) return !task.reviews || leavesReviewer(crew, chosen.id, maySpawn(crew, spec) && roleFor(spec, REVIEWERS) !== undefined) ? { type: 'assign_task', task: task.id, member: chosen.id } : null
   const staff = spec.staff.reduce((sum, { count }) => sum + count, 0)
   if (able.some((one) => !one.held) && workersOf(crew).length >= staff) return null
   // One that is about to be free is enough.
@@ -95,13 +88,6 @@ function worker(crew: Crew, task: Task, free: readonly Member[]): Member | undef
   const author = free.find(({ id }) => task.attempts === 0 && id === parent?.implementer)
   const order = task.role === 'researcher' ? RESEARCHERS : IMPLEMENTERS
   return author ?? best(free.filter(({ id }) => !task.implementers.includes(id)), order) ?? best(free, order)
-}
-
-/** Two who wait for each other's review would wait for ever: somebody else who can review stays free, or can be started. */
-function leavesReviewer(crew: Crew, spec: CrewSpec, chosen: Member): boolean {
-  if (maySpawn(crew, spec) && roleFor(spec, REVIEWERS)) return true
-  const others = workersOf(crew).filter((one) => one.id !== chosen.id && canReview(one.role))
-  return others.length === 0 || others.some(({ phase }) => phase === 'idle' || phase === 'reviewing')
 }
 
 const REVIEWERS: readonly WorkerRole[] = ['reviewer', 'generic', 'implementer']

@@ -1,5 +1,5 @@
 // The closed union of a crew's facts, all on the crew's own journal: its state is the fold of them. Texts stand here once.
-// Owns the stored format: a field may be added, none may change its meaning. Test: test/tables/crew-fold.test.ts.
+// Owns the stored format: a field may be added, none may change its meaning. Test: test/simulation/crew.test.ts.
 import type { AskedFor, CrewOutcome, Job, JobResult, Leave, MemberId, Role, TaskId, Verdict, WorkerRole } from './types.ts'
 import type { Sender, Uuid } from '../kernel/types.ts'
 import type { Spent } from '../kernel/spent.ts'

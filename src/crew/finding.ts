@@ -69,3 +69,26 @@ export function asksPerson({ gate, coordinator }: CrewSpec): boolean {
 export function commits(spec: CrewSpec, task: Task): boolean {
   return spec.git !== null && task.role !== 'researcher'
 }
+
+/** Whether it can review something sooner or later: who waits for a review of its own will not, as far as anybody knows. */
+export function willBeFree(crew: Crew, member: Member): boolean {
+  if (member.full && member.phase === 'idle') return false
+  if (member.phase !== 'awaiting_review') return true
+  return crew.tasks.some(({ id, state }) => id === member.task && state !== 'awaiting_review')
+}
+
+/** Two who wait for each other's review would wait for ever: somebody else who can review stays free, or can be started (`more`). */
+export function leavesReviewer(crew: Crew, chosen: MemberId, more: boolean): boolean {
+  const others = workersOf(crew).filter((one) => one.id !== chosen && canReview(one.role))
+  return more || others.length === 0 || others.some(({ phase }) => phase === 'idle' || phase === 'reviewing')
+}
+
+/** It awaits a review, and everybody who could do it awaits one as well, or implemented it. */
+export function isBeyondReview(crew: Crew, task: Task): boolean {
+  return task.state === 'awaiting_review' && task.reviews && !workersOf(crew).some((one) => canReview(one.role) && one.id !== task.implementer && willBeFree(crew, one))
+}
+
+/** The crew has room for another worker. */
+export function hasRoom(crew: Crew, { maxWorkers }: CrewSpec): boolean {
+  return !crew.ending && workersOf(crew).length < maxWorkers
+}

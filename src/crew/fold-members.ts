@@ -1,5 +1,5 @@
 // What facts of the crew do to its members. Owns their rows; phases change by their table alone (phases.ts), but for a successor,
-// who begins with the phase that it takes over. Must never decide. Test: test/tables/crew-fold.test.ts.
+// who begins with the phase that it takes over. Must never decide. Test: test/simulation/crew.test.ts.
 import { nextPhase } from './phases.ts'
 import type { CrewFact } from './facts.ts'
 import type { PhaseEvent } from './phases.ts'

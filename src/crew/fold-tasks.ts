@@ -1,5 +1,5 @@
 // What facts of a task do to it and to who holds it. Owns the one table of facts × (task, implementer, reviewer), so that a task
-// and the phases of its workers move together. Must never decide. Test: test/tables/crew-fold.test.ts.
+// and the phases of its workers move together. Must never decide. Test: test/simulation/crew.test.ts.
 import { addSpent } from '../kernel/spent.ts'
 import { movePhase, withMember, withTask } from './fold-members.ts'
 import { isClosed, nextState } from './tasks.ts'

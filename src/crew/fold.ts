@@ -1,5 +1,5 @@
 // The state of a crew is the fold of its facts. Owns the only function that makes a new state; states and phases change by their
-// tables alone. Must never decide: what stands in the journal happened. Tests: test/tables/crew-fold.test.ts, test/simulation/crew.test.ts.
+// tables alone. Must never decide: what stands in the journal happened. Test: test/simulation/crew.test.ts.
 import { foldMember } from './fold-members.ts'
 import { foldTask, handOver, isTaskFact, salvaged, spend } from './fold-tasks.ts'
 import type { CrewFact, CrewRecord } from './facts.ts'

@@ -1,5 +1,5 @@
 // The answers of the daemon to what it was asked to do. Owns what each result means for the task and its worker; an answer to a job
-// that is not open, or whose task has gone on without it, changes nothing. Test: test/tables/crew-jobs.test.ts.
+// that is not open, or whose task has gone on without it, changes nothing. Test: test/tables/crew-ways.test.ts.
 import { close, fail, requeue, tell, uncommit, unreview } from './effects.ts'
 import { holderOf, named } from './finding.ts'
 import { join, lose } from './joining.ts'

@@ -1,5 +1,5 @@
 // Members that come and go: joined, paused, lost. Owns what becomes of what a lost one held, and who coordinates after a coordinator.
-// Must never bring back who was killed by a person: that is the person's to do. Test: test/tables/crew-decide.test.ts.
+// Must never bring back who was killed by a person: that is the person's to do. Test: test/tables/crew-turns.test.ts.
 import { giveBack, tell } from './effects.ts'
 import { isWorker } from './finding.ts'
 import { dismiss, MAX_COORDINATORS, newMember } from './leading.ts'

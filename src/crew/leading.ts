@@ -1,8 +1,8 @@
 // What people, coordinators and the engine say about members: start, tell, replace, retire, stop. Owns who may be let go and when:
-// never who is committing, and never before a successor is there. Test: test/tables/crew-decide.test.ts.
+// never who is committing, and never before a successor is there. Test: test/tables/crew-engine.test.ts.
 import { refusal } from './crew-work.ts'
 import { giveBack } from './effects.ts'
-import { coordinatorOf, isLiving, isWorker, workersOf } from './finding.ts'
+import { coordinatorOf, hasRoom, isLiving, isWorker, workersOf } from './finding.ts'
 import { byOf, words } from './tasking.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
@@ -115,5 +115,5 @@ export const MAX_FRUITLESS = 5
 
 /** Whether the engine may start another worker of a role. */
 export function maySpawn(crew: Crew, spec: CrewSpec): boolean {
-  return !crew.ending && crew.fruitless < MAX_FRUITLESS && crew.members.filter((one) => isWorker(one) && isLiving(one)).length < spec.maxWorkers
+  return crew.fruitless < MAX_FRUITLESS && hasRoom(crew, spec)
 }

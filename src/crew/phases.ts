@@ -1,5 +1,5 @@
 // The phases of a worker: what it does for a task. Owns the one table of phases × events and the one function that makes a new
-// phase; what is not in the table is CONFLICT, and changes nothing. Must never know who asked. Test: test/tables/crew-phases.test.ts.
+// phase; what is not in the table is CONFLICT, and changes nothing. Must never know who asked. Test: test/tables/crew-machines.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import type { Phase } from './types.ts'
 

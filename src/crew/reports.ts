@@ -1,5 +1,5 @@
 // What workers say, each in a turn of theirs. Owns that a report belongs to the work that the turn began with: a worker that was
-// given something else meanwhile says it again. Test: test/tables/crew-decide.test.ts.
+// given something else meanwhile says it again. Test: test/tables/crew-turns.test.ts.
 import { refusal } from './crew-work.ts'
 import { fail, tell } from './effects.ts'
 import { handOverFull } from './handing-over.ts'

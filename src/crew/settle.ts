@@ -1,6 +1,6 @@
 // What follows of the state by itself, whoever coordinates: tasks whose needs failed, conflicts that are resolved, gates, the commit
 // lock, files to prepare, successors that are there, the end. Owns the rules in their order; each does one thing or nothing, and
-// they are asked until none has anything to do. Test: test/tables/crew-settle.test.ts.
+// they are asked until none has anything to do. Test: test/tables/crew-ways.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { ask, mayAsk } from './asking.ts'
 import { close, fail, tell } from './effects.ts'

@@ -1,5 +1,5 @@
 // The beginning and the end of a crew. Owns that open jobs are asked again at each start, and that nothing which is being committed
-// is cut off at the end. Test: test/tables/crew-decide.test.ts.
+// is cut off at the end. Test: test/tables/crew-ways.test.ts.
 import { refusal } from './crew-work.ts'
 import { close } from './effects.ts'
 import { openTasks } from './finding.ts'

@@ -1,8 +1,8 @@
 // What people, coordinators and the engine say about tasks: add, assign, review, approve, cancel, mark. Owns what is asked for
-// before the tables are; each refusal says what to do instead. Test: test/tables/crew-decide.test.ts.
+// before the tables are; each refusal says what to do instead. Test: test/tables/crew-engine.test.ts.
 import { refusal } from './crew-work.ts'
 import { close, fail, requeue } from './effects.ts'
-import { canReview, canWork, isLiving, isReady, named, ROLE_WORDS, workersOf } from './finding.ts'
+import { canReview, canWork, hasRoom, isLiving, isReady, leavesReviewer, named, ROLE_WORDS, workersOf } from './finding.ts'
 import { cycleIn } from './graph.ts'
 import { ask } from './asking.ts'
 import { isClosed, isLanding } from './tasks.ts'
@@ -75,6 +75,8 @@ export function assignTask(work: CrewWork, { task: id, member: to }: CommandOf<'
   if (task.kind === 'human') throw refusal('INVALID', `${named(task)} is a question for a person`, 'It is answered with `reeve answer`.')
   if (!isReady(work.crew, task)) throw refusal('CONFLICT', `${named(task)} needs ${unmet(work, task)}`, 'Assign that first.')
   if (!canWork(member.role, task)) throw refusal('INVALID', `${to} is a ${member.role}`, `Choose one of ${names(work, (one) => canWork(one.role, task)) || 'those that you start with spawn_worker'}.`)
+  const { crew, spec, ctx } = work
+  if (ctx.by.type === 'member' && task.reviews && !leavesReviewer(crew, to, hasRoom(crew, spec))) throw refusal('CONFLICT', `then nobody could review ${named(task)}: all others have work of their own`, 'Give the reviews first (assign_review), or wait for a worker to be idle again.')
   work.emit({ type: 'task.assigned', task: id, member: to })
   return `${to} gets ${named(task)}`
 }

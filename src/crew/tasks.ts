@@ -1,6 +1,6 @@
 // The states of a task. Owns the one table of states × events and the one function that makes a new state; what is not in the
 // table is CONFLICT, and changes nothing. `done`, `failed` and `cancelled` have no successor: what is complete is never downgraded.
-// Test: test/tables/crew-tasks.test.ts.
+// Test: test/tables/crew-machines.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import type { TaskState } from './types.ts'
 

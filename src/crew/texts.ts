@@ -1,6 +1,6 @@
 // What members of a crew are told: whole texts, made of facts that were read and of the row. Owns their wording: what to do, and
-// how to end the turn. Must never decide. Test: test/tables/crew-texts.test.ts.
-import { isLiving, isWorker, named, openTasks } from './finding.ts'
+// how to end the turn. Must never decide. Test: test/tables/crew-ways.test.ts.
+import { hasRoom, isBeyondReview, isLiving, isWorker, named, openTasks } from './finding.ts'
 import type { CrewFact } from './facts.ts'
 import type { Crew, CrewSpec, JobResult, Member, MemberId, Task } from './types.ts'
 
@@ -116,8 +116,15 @@ export function briefing(crew: Crew): string {
   return paragraphs('You coordinate this crew.', tasks.length > 0 ? `Tasks:\n${tasks.join('\n')}` : 'There are no tasks yet.', members.length > 0 ? `Workers:\n${members.join('\n')}` : 'There are no workers yet: spawn_worker starts one.', 'get_task shows a task whole.')
 }
 
-export function stalled(crew: Crew): string {
+export function stalled(crew: Crew, spec: CrewSpec): string {
   const open = openTasks(crew)
   if (open.length === 0) return 'All tasks are closed. Call complete_crew with a summary, or add tasks.'
-  return `Nothing goes on: ${open.slice(0, 20).map((task) => `${named(task)} is ${task.state.replaceAll('_', ' ')}`).join('; ')}. Assign them (assign_task, assign_review, approve_commit), cancel them, or call complete_crew.`
+  return `Nothing goes on: ${open.slice(0, 20).map((task) => `${named(task)} is ${task.state.replaceAll('_', ' ')}`).join('; ')}. Assign them (assign_task, assign_review, approve_commit), cancel them, or call complete_crew.${beyond(crew, spec)}`
+}
+
+/** The way out where all who could review await reviews of their own. */
+function beyond(crew: Crew, spec: CrewSpec): string {
+  const ids = crew.tasks.filter((task) => isBeyondReview(crew, task)).map(({ id }) => id)
+  if (ids.length === 0) return ''
+  return ` Nobody who is there can review ${ids.join(', ')}: ${hasRoom(crew, spec) ? 'spawn_worker starts somebody who can' : 'take one back with cancel_task and requeue, so that its worker can review another, or retire a worker and start a new one'}.`
 }

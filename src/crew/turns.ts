@@ -3,7 +3,8 @@
 // told, or its work goes to another. The end of another turn than the one that is on changes nothing.
 // Test: test/tables/crew-turns.test.ts.
 import { requeue, tell, unreview } from './effects.ts'
-import { coordinatorOf, hasJobs, isLiving, isWorker, named, openTasks } from './finding.ts'
+import { ask, mayAsk } from './asking.ts'
+import { coordinatorOf, hasJobs, isBeyondReview, isLiving, isWorker, named, openTasks } from './finding.ts'
 import { handOverFull } from './handing-over.ts'
 import { reminder, stalled } from './texts.ts'
 import type { Command } from './commands.ts'
@@ -111,10 +112,11 @@ export function unstall(work: CrewWork): void {
   const open = openTasks(crew)
   if (!idle || crew.ending || crew.stalls > MAX_STALLS || crew.tasks.length === 0 || (open.length === 0 && spec.stay)) return
   if (crew.jobs.length > 0 || crew.members.some(moves) || open.some(({ state }) => state === 'waiting')) return
-  const text = stalled(crew)
+  const text = stalled(crew, spec)
   work.emit({ type: 'crew.stalled' })
-  if (work.crew.stalls <= MAX_STALLS) work.send(coordinator.id, { from: 'system', text })
-  else work.act({ type: 'notify', text: `The coordinator does nothing. ${text}` })
+  if (work.crew.stalls <= MAX_STALLS) return work.send(coordinator.id, { from: 'system', text })
+  work.act({ type: 'notify', text: `The coordinator does nothing. ${text}` })
+  for (const task of open) if (isBeyondReview(crew, task) && mayAsk(work.crew)) ask(work, task, 'review')
 }
 
 /** Something will come of it without the coordinator: a start, a turn, or a person who paused it. */

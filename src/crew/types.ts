@@ -1,6 +1,6 @@
 // The words of a crew as types: what was asked for, and what is known of its tasks, members and open jobs.
 // Owns the shape of a crew's row: small (ids, numbers, short titles); texts stand in facts. Only `fold` (fold.ts) makes a new value.
-// Must never name I/O, time or chance. Tested through test/tables/crew-fold.test.ts and test/simulation/crew.test.ts.
+// Must never name I/O, time or chance. Tested through test/simulation/crew.test.ts.
 import type { Spent } from '../kernel/spent.ts'
 import type { CrewFact } from './facts.ts'
 import type { ProcessSpec, Uuid } from '../kernel/types.ts'

@@ -1,6 +1,6 @@
 // What a crew waits for, in words, for people: nothing goes on without it. Owns no state.
-// Must never guess: each word follows from the row. Test: test/tables/crew-waits.test.ts.
-import { coordinatorOf, hasJobs, isLiving, isReady, isWorker, named, openTasks } from './finding.ts'
+// Must never guess: each word follows from the row. Test: test/tables/crew-engine.test.ts.
+import { coordinatorOf, hasJobs, isBeyondReview, isLiving, isReady, isWorker, named, openTasks } from './finding.ts'
 import { maySpawn } from './leading.ts'
 import { words } from './tasking.ts'
 import type { Crew, CrewSpec, Member, Task } from './types.ts'
@@ -18,8 +18,15 @@ function ofTask(crew: Crew, spec: CrewSpec, task: Task): string | null {
   if (holder?.held) return `${named(task)} is ${words(task.state)} with ${holder.id}, which is paused: nobody else takes it (reeve resume, or stop it)`
   if (task.state === 'approved' && task.cleared) return `${named(task)} is approved, and waits until another commit is done`
   if (task.state === 'approved') return `${named(task)} waits for the coordinator's approval`
+  if (isBeyondReview(crew, task)) return `${named(task)} waits for a review, and nobody is idle who could do it: ${others(crew, task)}`
   if (task.state === 'awaiting_review') return `${named(task)} waits for somebody to review it`
   return task.state === 'queued' ? queued(crew, spec, task) : null
+}
+
+function others(crew: Crew, task: Task): string {
+  const waiting = crew.members.filter((one) => isWorker(one) && isLiving(one) && one.phase === 'awaiting_review' && one.id !== task.implementer).map(({ id }) => id)
+  if (waiting.length === 0) return 'there is no other worker who reviews'
+  return `${waiting.join(', ')} ${waiting.length === 1 ? 'awaits a review of its own' : 'await reviews of their own'}`
 }
 
 function queued(crew: Crew, spec: CrewSpec, task: Task): string | null {

@@ -66,6 +66,8 @@ export class World {
   /** all that was to be done, in order */
   readonly acts: Act[] = []
   ended: string | null = null
+  /** the crew's own process is suspended */
+  paused = false
   commands = 0
   refused = 0
   /** the text of the last refusal */
@@ -90,7 +92,7 @@ export class World {
     this.commands += 1
     this.log.push(`${by.type === 'member' ? by.id : by.type}: ${JSON.stringify(command).slice(0, 200)}`)
     try {
-      const { facts, acts, note } = decide(before, this.spec, command, { by, at: 1_000 + this.commands, seq: this.journal.length })
+      const { facts, acts, note } = decide(before, this.spec, command, { by, at: 1_000 + this.commands, seq: this.journal.length, paused: this.paused })
       this.refusal = null
       for (const fact of facts) this.#record(fact)
       for (const act of acts) this.#perform(act)
