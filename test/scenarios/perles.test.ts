@@ -1,6 +1,6 @@
 // What went wrong in an orchestrator of coordinators and workers, defect by defect: `perles N` says what must not happen here.
 // These are about processes, their turns, messages, streams and ends, and are asked of daemons. Those about crews stand in
-// perles-crew.test.ts, and beside the machines that they are about.
+// perles-crew.test.ts, some beside the machines that they are about; the last test here says that each has one.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ import { eventually, killLeft, livingWith, newToken } from '../support/living.ts
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { modelServer, type ModelServer, type ServedAnswer } from '../support/model-server.ts'
 import { Repository } from '../support/repository.ts'
+import { sources } from '../support/source.ts'
 import type { Played } from '../support/programs/json-agent.ts'
 
 let open: AsyncDisposableStack
@@ -238,3 +239,8 @@ async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventVie
   await events.next()
   return events
 }
+
+test('each of the eighteen has a test', () => {
+  const named = sources('test', '.ts').flatMap(({ raw }) => [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]perles (\d+):/gs)].map(([, number]) => Number(number)))
+  expect(Array.from({ length: 18 }, (_, index) => index + 1).filter((number) => !named.includes(number))).toEqual([])
+})

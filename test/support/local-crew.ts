@@ -80,9 +80,8 @@ export class LocalCrew {
     return this.until(({ members }) => members.some((one) => one.id === id && isSo(one)))
   }
 
-  async ended(): Promise<CrewView> {
-    await this.daemon.ended(this.uuid)
-    return this.view()
+  ended(): Promise<CrewView> {
+    return this.until(({ exitedAt }) => exitedAt !== null)
   }
 
   /** Waits for a fact of the crew. */
