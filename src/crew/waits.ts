@@ -1,6 +1,6 @@
 // What a crew waits for, in words, for people: nothing goes on without it. Owns no state.
 // Must never guess: each word follows from the row. Test: test/tables/crew-engine.test.ts.
-import { coordinatorOf, hasJobs, isBeyondReview, isLiving, isReady, isWorker, named, openTasks } from './finding.ts'
+import { canWork, coordinatorOf, hasJobs, isBeyondReview, isLiving, isReady, isWorker, leavesReviewer, named, openTasks } from './finding.ts'
 import { maySpawn } from './leading.ts'
 import { words } from './tasking.ts'
 import type { Crew, CrewSpec, Member, Task } from './types.ts'
@@ -37,6 +37,8 @@ function queued(crew: Crew, spec: CrewSpec, task: Task): string | null {
   const paused = free.filter(({ held }) => held)
   if (paused.length > 0 && paused.length === free.length) return `${named(task)} waits for a worker: ${paused.map(({ id }) => id).join(', ')} ${paused.length === 1 ? 'is' : 'are'} idle and paused`
   if (spec.coordinator === 'agent') return `${named(task)} waits for the coordinator to assign it`
+  const kept = free.filter((one) => canWork(one.role, task) && !leavesReviewer(crew, one.id, false))
+  if (task.reviews && kept.length > 0) return `${named(task)} waits for a worker: ${kept.map(({ id }) => id).join(', ')} is kept free to review, and ${spec.maxWorkers} may live`
   return `${named(task)} waits for a worker${maySpawn(crew, spec) ? '' : `: ${spec.maxWorkers} may live, and no more are started`}`
 }
 

@@ -32,6 +32,7 @@ describe('who gets what', () => {
   test('with as many workers as there may be, one stays free to review', () => {
     const world = up({ maxWorkers: 2 }, tasks('one', 'two'))
     expect(held(world)).toEqual(['worker-1 implementing one'])
+    expect(words(world)).toContain('two "two" waits for a worker: worker-2 is kept free to review, and 2 may live')
     until(world, () => world.ended !== null)
     expect(world.ended).toBe('completed')
     for (const { implementer, reviewer } of world.crew.tasks) expect([implementer, reviewer].toSorted()).toEqual(['worker-1', 'worker-2'])
