@@ -208,6 +208,11 @@ export interface EventView {
   pid: number
   at: string
   type: string
+  /** of a member of a crew that lives: as it is when the event is read; `taskId` also of events of tasks */
+  role?: string
+  phase?: string
+  taskId?: string
+  queueCount?: number
   [field: string]: unknown
 }
 
@@ -305,10 +310,13 @@ export interface AnswerBody { id?: string; option?: string; text?: string }
 export interface SteerView { version: 1; affected: number; process: ProcessView; note?: string; childrenGoOn?: number }
 
 /** What is left of a process that was removed. */
-export interface RemovedView { version: 1; uuid: string; pid: number; name: string | null; removedAt: string; worktree?: WorktreeEndView }
+export interface RemovedView { version: 1; uuid: string; pid: number; name: string | null; removedAt: string; worktree?: WorktreeEndView; crew?: CrewKeptView }
 
 /** What became of a worktree: `kept` says why it is still there, `salvaged` is the ref of what was not committed, `branch` one that stays as it has commits of its own. */
 export interface WorktreeEndView { dir: string; kept?: string; salvaged?: string; branch?: string }
+
+/** What git keeps of a crew that was removed: its branch, with so many commits since it began, others that are not merged into it, refs with what nobody committed. */
+export interface CrewKeptView { branch: string; commits: number; unmerged: string[]; salvaged: string[] }
 
 /** An agent that can be run; `unsupported` is what its file asks for and reeve does not do. */
 export interface AgentView {

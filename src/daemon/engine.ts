@@ -67,7 +67,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const { paths, settings, store, container, clock, tmpDir, log } = ground
   const table = new Table(settings.now.maxProcesses)
   table.apply(loaded.processes, loaded.counters.pid)
-  const feed = new Feed(store, () => clock.now().wall)
+  const feed = new Feed(store, () => clock.now().wall, table)
   const keys = new Keys({ paths, container, settings, tmpDir })
   const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
   const desk = new Desk({ state: paths.state, socket: paths.socket, newId: uuidv7, log })

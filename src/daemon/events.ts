@@ -1,9 +1,11 @@
 // Facts as the outside sees them: one envelope, and for each fact type the event type and what of the body is shown.
 // Owns that mapping; exhaustive by type. Test: test/tables/api-docs.test.ts, test/e2e/events.test.ts.
+import { isCrewFact } from '../kernel/fold-crew.ts'
 import type { EventView } from '../api/views.ts'
 import type { Live } from '../drivers/port.ts'
 import type { FactBody, FactType, StoredFact } from '../kernel/facts.ts'
 import type { Pid, Uuid } from '../kernel/types.ts'
+import type { View } from '../kernel/view.ts'
 import { iso } from './times.ts'
 
 /** Fact types whose event has another name; all others keep theirs. */
@@ -40,10 +42,20 @@ const EVENT_NAMES: Readonly<Partial<Record<FactType, string>>> = {
   'model.failed': 'process.error',
 }
 
+/** Of a member of a crew: what it is there and does for it, as its crew has it now. Of one that has ended nothing is said. */
+export function memberWords(table: Pick<View, 'get'>, uuid: Uuid): Pick<EventView, 'role' | 'phase' | 'taskId' | 'queueCount'> {
+  const process = table.get(uuid)
+  const { member } = process?.spec ?? {}
+  if (!process || !member) return {}
+  const row = table.get(member.crew)?.crew?.members.find(({ id }) => id === member.id)
+  return { role: member.role, phase: row?.phase ?? 'idle', ...(row?.task ? { taskId: row.task } : {}), queueCount: process.queue.length }
+}
+
 /** The event of a fact: its body under the envelope, with the fact's own type as `fact`. */
 export function eventOf({ uuid, pid, at, cursor, body }: StoredFact): EventView {
   const { type, ...rest } = shown(body)
-  return { ...rest, version: 1, seq: cursor, uuid, pid, at: iso(at), type: eventTypeOf(type), fact: type }
+  const about = 'task' in body && typeof body.task === 'string' && isCrewFact(body) ? { taskId: body.task } : {}
+  return { ...about, ...rest, version: 1, seq: cursor, uuid, pid, at: iso(at), type: eventTypeOf(type), fact: type }
 }
 
 /** What the events of a fact are called. */

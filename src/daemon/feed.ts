@@ -2,11 +2,12 @@
 // kept, as it goes back to the store at its cursor; of live events it loses what it cannot take, and is told so.
 // Owns the subscriptions. Durable facts never depend on it. Test: test/e2e/events.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventOf, liveEvent } from './events.ts'
+import { eventOf, liveEvent, memberWords } from './events.ts'
 import type { EventView } from '../api/views.ts'
 import type { Live } from '../drivers/port.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Pid, Uuid } from '../kernel/types.ts'
+import type { View } from '../kernel/view.ts'
 import type { Store } from '../store/store.ts'
 import { iso } from './times.ts'
 
@@ -61,19 +62,25 @@ export class Feed {
   readonly #store: Store
   readonly #viewers = new Set<Viewer>()
   readonly #now: () => number
+  readonly #table: Pick<View, 'get'>
 
-  constructor(store: Store, now: () => number) {
+  constructor(store: Store, now: () => number, table: Pick<View, 'get'>) {
     this.#store = store
     this.#now = now
+    this.#table = table
   }
 
   publish(facts: readonly StoredFact[]): void {
     if (this.#viewers.size === 0) return
-    const events = facts.map(eventOf)
+    const events = facts.map((fact) => this.#event(fact))
     for (const viewer of this.#viewers) {
       for (const event of events) if (viewer.wants(event.uuid)) offer(viewer, event)
       if (viewer.hasNews) viewer.poke()
     }
+  }
+
+  #event(fact: StoredFact): EventView {
+    return { ...memberWords(this.#table, fact.uuid), ...eventOf(fact) }
   }
 
   live(uuid: Uuid, pid: Pid, event: Live): void {
@@ -131,7 +138,7 @@ export class Feed {
     const { uuid } = viewer.subscription
     const page = await this.#store.since({ afterCursor: cursor, limit: PAGE, ...(uuid === null ? {} : { uuid }) })
     viewer.isReading = page.length === PAGE
-    return page.map(eventOf)
+    return page.map((fact) => this.#event(fact))
   }
 
   #waiting(viewer: Viewer, cursor: number): readonly EventView[] {

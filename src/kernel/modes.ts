@@ -26,6 +26,7 @@ export function resumeModes(process: Process): ResumeModes {
 }
 
 export function continueObstacle(process: Process): string | null {
+  if (process.crew?.ending?.ended) return 'the crew is done, and its members are let go; start another one: `reeve crew up`'
   if (goesOnFrom(process) !== 'rerun') return null
   return `${isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} told no session`} to go on with; it can be run again with --rerun`
 }

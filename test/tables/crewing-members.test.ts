@@ -465,6 +465,22 @@ test('a successor gets what waited, in order, and its predecessor goes when it i
   `)
 })
 
+test('a crew that is done is not resumed', () => {
+  expect(play(`${ONE}
+    .say c complete_crew outcome=cancelled summary=enough
+    .report w1 exited 0
+    .released w1
+    .report c exited 0
+    .released c
+    resume c
+  `)).toMatchInlineSnapshot(`
+    "
+    > resume c
+      -> refused NOT_RESUMABLE: the crew is done, and its members are let go; start another one: \`reeve crew up\`
+    "
+  `)
+})
+
 test('a crew that a person stops stops its members first, and they come back with it', () => {
   expect(play(`${ONE}
     .say c add_task id=one

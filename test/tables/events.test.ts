@@ -1,7 +1,8 @@
 // Events: one envelope around every fact, whatever the body has; the body is there, but for what nobody outside is to see.
 import { describe, expect, test } from 'vitest'
-import { eventOf, liveEvent } from '../../src/daemon/events.ts'
+import { eventOf, liveEvent, memberWords } from '../../src/daemon/events.ts'
 import { Episode } from '../support/kernel/episode.ts'
+import { Player } from '../support/kernel/transcript.ts'
 import { seeded } from '../support/kernel/random.ts'
 import type { Fact } from '../../src/kernel/facts.ts'
 
@@ -46,4 +47,22 @@ describe('the event of a fact', () => {
 
 test('live events have no place in the order', () => {
   expect(liveEvent('a', 1, 1_700_000_000_000, { type: 'text', step: 3, text: 'so' })).toMatchObject({ version: 1, seq: 0, uuid: 'a', pid: 1, type: 'live.text', step: 3, text: 'so' })
+})
+
+describe('a member of a crew', () => {
+  test('its events say what it does for it, as its crew has it; those of a task which one', () => {
+    const player = new Player()
+    player.play(`
+      live crew c staff=generic:1
+      live member w1 of=c id=worker-1
+      say c add_task id=one
+      done c prepare
+    `)
+    const { table, journal } = player.world
+    expect(memberWords(table, 'w1')).toEqual({ role: 'generic', phase: 'implementing', taskId: 'one', queueCount: 0 })
+    expect(memberWords(table, 'c')).toEqual({})
+    expect(memberWords(table, 'nobody')).toEqual({})
+    const [added] = (journal.get('c') ?? []).filter(({ body }) => body.type === 'task.added')
+    expect(added && eventOf({ ...added, cursor: 1 })).toMatchObject({ type: 'task.added', taskId: 'one', task: 'one' })
+  })
 })

@@ -50,7 +50,7 @@ export async function openCore({ dir, clock = new HandClock(), maxProcesses = 10
   const logged: string[] = []
   const published: StoredFact[] = []
   const log = (message: string, error: unknown): void => void logged.push(error instanceof Error ? `${message}: ${error.message}` : message)
-  const feed = new Feed(store, () => clock.now().wall)
+  const feed = new Feed(store, () => clock.now().wall, table)
   const deadlines = new Deadlines(clock, (uuid) => pipeline.submit({ type: 'tick', uuid }))
   const diskFull = new DiskFull({ store, clock, log, running: () => table.running(), submit: (input) => pipeline.submit(input) })
   const pipeline: Pipeline = new Pipeline({
