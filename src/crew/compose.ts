@@ -16,14 +16,15 @@ export const NODES: { readonly [S in NodeState]: { readonly [E in Event]: Cell }
     'compose.starting': 'starting', 'compose.started': 'illegal', 'compose.retrying': 'illegal', 'compose.completed': 'illegal', 'compose.failed': 'illegal',
     'compose.blocked': 'blocked', 'compose.cancelled': 'illegal', 'compose.again': 'illegal', 'compose.resumed': 'illegal',
   },
-  // Asked once more, after a pause or the end of a daemon: the first answer is late then.
+  // Asked once more, after a pause or the end of a daemon: the first answer is late then. What it needs may be resumed meanwhile.
   starting: {
     'compose.starting': 'starting', 'compose.started': 'running', 'compose.retrying': 'illegal', 'compose.completed': 'illegal', 'compose.failed': 'failed',
-    'compose.blocked': 'illegal', 'compose.cancelled': 'illegal', 'compose.again': 'illegal', 'compose.resumed': 'illegal',
+    'compose.blocked': 'illegal', 'compose.cancelled': 'illegal', 'compose.again': 'waiting', 'compose.resumed': 'illegal',
   },
+  // Once more: of a run that ended under it, where what it needs is resumed.
   running: {
     'compose.starting': 'illegal', 'compose.started': 'illegal', 'compose.retrying': 'running', 'compose.completed': 'completed', 'compose.failed': 'failed',
-    'compose.blocked': 'illegal', 'compose.cancelled': 'cancelled', 'compose.again': 'illegal', 'compose.resumed': 'illegal',
+    'compose.blocked': 'illegal', 'compose.cancelled': 'cancelled', 'compose.again': 'waiting', 'compose.resumed': 'illegal',
   },
   completed: {
     'compose.starting': 'illegal', 'compose.started': 'illegal', 'compose.retrying': 'illegal', 'compose.completed': 'illegal', 'compose.failed': 'illegal',

@@ -1,4 +1,5 @@
 // Runs of compose files as the API shows them. Owns the mapping; every number shown is computed here. Test: test/e2e/compose.test.ts.
+import { isOver } from '../crew/compose.ts'
 import { composeOf, nodesOf } from '../kernel/runs.ts'
 import { isLiving, statusOf } from '../kernel/status.ts'
 import type { NodeProcessView, NodeView, RunView } from '../api/compose-views.ts'
@@ -26,13 +27,14 @@ export async function runView(run: Process, reads: Reads): Promise<RunView> {
 async function nodeView(run: Process, { name, state, uuid, attempts, reason }: ReturnType<typeof nodesOf>['nodes'][number], at: number, reads: Reads): Promise<NodeView> {
   const { needs = [], retries = 0 } = composeOf(run).nodes[at] ?? {}
   const row = uuid === null ? undefined : await reads.find(uuid)
-  const shown = stateIn(run, state)
+  const shown = stateIn(run, state, row)
   return { name, state: shown, reason: shown === state ? reason : 'its run ended before', needs: [...needs], attempts, retries, process: row ? processView(row, reads) : null }
 }
 
-/** What waited when its run ended waits for nobody. */
-function stateIn(run: Process, state: NodeState): NodeState {
-  return !isLiving(run) && (state === 'waiting' || state === 'starting') ? 'cancelled' : state
+/** What was not over when its run ended was stopped with it, or waits for nobody. */
+function stateIn(run: Process, state: NodeState, row: Process | undefined): NodeState {
+  if (isLiving(run) || isOver(state)) return state
+  return state === 'running' && row && isLiving(row) ? state : 'cancelled'
 }
 
 function processView(row: Process, reads: Reads): NodeProcessView {

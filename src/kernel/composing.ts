@@ -95,16 +95,17 @@ export function tendRun(work: Work, uuid: Uuid, kin: readonly Process[]): void {
 function tendNode(work: Work, run: Process, node: ComposeNode, row: Process | undefined): void {
   if (row && isLiving(row)) {
     if (row.parent !== run.uuid) work.emit(row.uuid, { type: 'process.reparented', parent: run.uuid })
-    return
+    // A person resumed it while there was no run.
+    return nodeRevived(work, run, row)
   }
   if (!row && node.state === 'running') work.emit(run.uuid, { type: 'compose.failed', node: node.name, reason: 'its process was removed' })
   if (row?.life.state !== 'dead') return
   const { exit } = row.life
   work.bring(row)
-  if (node.state === 'running') return nodeEnded(work, run, row, exit)
+  if (node.state === 'running' && exit.cause !== 'parent') return nodeEnded(work, run, row, exit)
   // It was stopped with its run, which goes on.
-  if (node.state !== 'cancelled' || exit.cause !== 'parent') return
-  work.emit(run.uuid, { type: 'compose.resumed', node: node.name, child: row.uuid, by: byOf(run) })
+  if (exit.cause !== 'parent' || (node.state !== 'running' && node.state !== 'cancelled')) return
+  if (node.state === 'cancelled') work.emit(run.uuid, { type: 'compose.resumed', node: node.name, child: row.uuid, by: byOf(run) })
   comeBack(work, work.need(run.uuid), row, { node, exit, attempt: 0, delayMs: 0 })
 }
 
@@ -150,13 +151,14 @@ function spawnNode(work: Work, input: InputOf<'spawn'>): string | null {
   }
 }
 
-/** A person resumed the process of a node that was over: what it blocked waits for it again. */
+/** A person resumed the process of a node that was over: what it blocked, and what was about to start with its result, waits for it again. */
 export function nodeRevived(work: Work, run: Process, { uuid }: Process): void {
   const node = nodesOf(run).nodes.find((one) => one.uuid === uuid)
   if (!node || !isOver(node.state)) return
   work.emit(run.uuid, { type: 'compose.resumed', node: node.name, child: uuid, by: 'user' })
   for (const name of dependents(run, node.name)) {
-    if (nodesOf(work.need(run.uuid)).nodes.some((one) => one.name === name && one.state === 'blocked')) work.emit(run.uuid, { type: 'compose.again', node: name, by: 'user' })
+    const { state } = nodeOf(work.need(run.uuid), name)
+    if (state === 'blocked' || state === 'starting') work.emit(run.uuid, { type: 'compose.again', node: name, by: 'user' })
   }
 }
 
@@ -174,11 +176,11 @@ export function resumeNode(work: Work, input: Asked): void {
   if (!run || !isRun(run)) throw new KernelError('INVALID', `process ${run?.pid ?? input.uuid} is no run of a compose file`)
   const node = nodeOf(run, input.node)
   if (node.state === 'running') return wakeNode(work, node, input)
-  checkMayRun(run, node.name)
+  checkMayRun(work, run, node.name)
   if (!isOver(node.state) && isLiving(run)) throw new KernelError('INVALID', `node "${node.name}" is about to start`)
   if (run.life.state === 'running' && run.life.stopping) throw new KernelError('INVALID', `run ${run.pid} is stopping`)
   if (!isLiving(run)) revive(work, run, input)
-  for (const name of dependents(run, node.name)) if (isOver(nodeOf(run, name).state)) runAgain(work, run.uuid, name, input.by)
+  for (const name of dependents(run, node.name)) if (nodeOf(run, name).state !== 'waiting') runAgain(work, run.uuid, name, input.by)
   const { uuid, note } = node.uuid === null ? startOver(work, run, node, input) : goOnWith(work, run, node.name, input)
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })
   work.news.push({ type: 'changed', uuid: run.uuid })
@@ -199,11 +201,18 @@ function wakeNode(work: Work, { name, uuid }: ComposeNode, { fork: forked, messa
 }
 
 /** Errors: INVALID where what it needs has not completed, or what needs it runs. */
-function checkMayRun(run: Process, name: string): void {
+function checkMayRun(work: Work, run: Process, name: string): void {
   const missing = specOf(run, name).needs.map((need) => nodeOf(run, need)).find(({ state }) => state !== 'completed')
   if (missing) throw new KernelError('INVALID', `node "${name}" needs "${missing.name}", which is ${missing.state}${isOver(missing.state) ? ': resume that' : ''}`)
-  const busy = dependents(run, name).map((other) => nodeOf(run, other)).find(({ state }) => state === 'starting' || state === 'running')
+  const busy = dependents(run, name).map((other) => nodeOf(run, other)).find((other) => isBusy(work, run, other))
   if (busy) throw new KernelError('INVALID', `node "${busy.name}" depends on "${name}" and runs: wait for its end, or stop it first`)
+}
+
+/** It is at work, or will be at once. */
+function isBusy(work: Work, run: Process, { state, uuid }: ComposeNode): boolean {
+  if (state !== 'starting' && state !== 'running') return false
+  const row = uuid === null ? undefined : work.get(uuid)
+  return isLiving(run) || (row !== undefined && isLiving(row))
 }
 
 /** The run has ended: it gets a new incarnation. */

@@ -16,7 +16,7 @@ const STATES = Object.keys(NODES) as NodeState[]
 
 /** What may follow what, once more and in other words than the table has: by its readers. */
 const MAY: Readonly<Record<NodeState, readonly string[]>> = {
-  waiting: ['starting', 'blocked'], starting: ['starting', 'started', 'failed'], running: ['retrying', 'completed', 'failed', 'cancelled'],
+  waiting: ['starting', 'blocked'], starting: ['starting', 'started', 'failed', 'again'], running: ['retrying', 'completed', 'failed', 'cancelled', 'again'],
   completed: ['again', 'resumed'], failed: ['again', 'resumed'], blocked: ['again'], cancelled: ['again', 'resumed'],
 }
 
