@@ -156,7 +156,11 @@ export class RunWorld {
     this.#born += 1
     const driver = this.#nodes.find(({ name }) => name === node)?.driver ?? 'native'
     const spec = kernelSpec({ driver, argv: driver === 'command' ? ['x'] : null, childId: node })
-    this.#put({ type: 'composeNode', reply: this.#reply(), by: 'user', uuid: RUN, node, ask, made: { uuid: `${node}${this.#born}`, spec } })
+    const uuid = `${node}${this.#born}`
+    const wanted = this.nodes.find(({ name }) => name === node)?.ask
+    this.#put({ type: 'composeNode', reply: this.#reply(), by: 'user', uuid: RUN, node, ask, made: { uuid, spec } })
+    // It was put together with what others had given before they gave something else.
+    if (ask !== wanted && this.#world.row(uuid)) throw new Error(`${node} was started by a late answer\n${this.log}`)
   }
 
   #report({ uuid, pid }: Process, report: Extract<InputBody, { type: 'report' }>['report']): void {
