@@ -2,6 +2,7 @@
 // Owns how messages and jobs get their numbers. A decision that is refused is dropped with all that it had.
 // Test: test/tables/crew-ways.test.ts.
 import { KernelError } from '../kernel/errors.ts'
+import { tasksById } from './finding.ts'
 import { foldCrew } from './fold.ts'
 import type { ErrorCode } from '../kernel/errors.ts'
 import type { Act, Ctx } from './commands.ts'
@@ -57,7 +58,7 @@ export class CrewWork {
   }
 
   task(id: TaskId | null): Task | undefined {
-    return this.crew.tasks.find((one) => one.id === id)
+    return id === null ? undefined : tasksById(this.crew).get(id)
   }
 
   /** Errors: NOT_FOUND. */

@@ -1,7 +1,7 @@
 // Questions about a crew that several decisions ask: who is there, who may do what, what is ready. Owns no state.
 // Must never change anything. Test: test/tables/crew-engine.test.ts.
 import { isClosed } from './tasks.ts'
-import type { Crew, CrewSpec, Member, MemberId, Task, WorkerRole } from './types.ts'
+import type { Crew, CrewSpec, Member, MemberId, Task, TaskId, WorkerRole } from './types.ts'
 
 export const ROLE_WORDS: readonly WorkerRole[] = ['generic', 'implementer', 'reviewer', 'researcher']
 
@@ -42,9 +42,20 @@ export function workersOf(crew: Crew): readonly Member[] {
   return crew.members.filter((one) => isWorker(one) && isLiving(one))
 }
 
+const INDEXES = new WeakMap<readonly Task[], ReadonlyMap<TaskId, Task>>()
+
+/** By id. Made once for as long as the tasks are these: a crew of a thousand asks for it often. */
+export function tasksById({ tasks }: Crew): ReadonlyMap<TaskId, Task> {
+  const known = INDEXES.get(tasks)
+  if (known) return known
+  const made = new Map(tasks.map((task) => [task.id, task]))
+  INDEXES.set(tasks, made)
+  return made
+}
+
 /** All that it needs is done. */
 export function isReady(crew: Crew, task: Task): boolean {
-  return task.state === 'queued' && task.needs.every((need) => crew.tasks.find(({ id }) => id === need)?.state === 'done')
+  return task.state === 'queued' && task.needs.every((need) => tasksById(crew).get(need)?.state === 'done')
 }
 
 export function openTasks(crew: Crew): readonly Task[] {

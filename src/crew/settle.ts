@@ -28,9 +28,8 @@ export function settle(work: CrewWork): void {
 
 /** What needs a task that came to nothing comes to nothing. */
 function needless(work: CrewWork): boolean {
-  const { tasks } = work.crew
-  for (const task of tasks) {
-    const need = task.state === 'queued' ? tasks.find(({ id, state }) => task.needs.includes(id) && (state === 'failed' || state === 'cancelled')) : undefined
+  for (const task of work.crew.tasks) {
+    const need = task.state === 'queued' ? task.needs.map((id) => work.task(id)).find((one) => one?.state === 'failed' || one?.state === 'cancelled') : undefined
     if (!need) continue
     fail(work, task, `needs ${need.id}, which ${need.state === 'failed' ? 'failed' : 'was cancelled'}`)
     return true
@@ -40,9 +39,8 @@ function needless(work: CrewWork): boolean {
 
 /** The conflict of a task is resolved, or will not be. */
 function resolved(work: CrewWork): boolean {
-  const { tasks } = work.crew
-  for (const task of tasks) {
-    const conflict = task.state === 'merging' ? tasks.find(({ id }) => id === task.conflict) : undefined
+  for (const task of work.crew.tasks) {
+    const conflict = task.state === 'merging' ? work.task(task.conflict) : undefined
     if (!conflict || !isClosed(conflict)) continue
     if (conflict.state !== 'done') fail(work, task, `${task.commit} could not be merged: ${conflict.id} ${conflict.state === 'failed' ? 'failed' : 'was cancelled'}; it is on the branch of ${task.implementer}`)
     else {
