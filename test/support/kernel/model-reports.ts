@@ -80,8 +80,8 @@ export abstract class ModelReports extends ModelLedger {
   }
 
   /** It reads it before its next model call, and all that waits already. */
-  tell(p: Proc): void {
-    p.queue.push({ what: 'other', urgent: true })
+  tell(p: Proc, id: string, from: string): void {
+    p.queue.push({ what: 'other', urgent: true, id, from })
   }
 
   /** It wraps up no more: what it has not read of that is void. */

@@ -5,7 +5,7 @@ import { ModelSignals, Refused, may, refuse } from './model-signals.ts'
 import type { Waiting } from './model-signals.ts'
 
 /** A message that waits. `urgent`: to be read before the next model call. */
-interface Queued { what: 'intent' | 'wrap' | 'signal' | 'other'; urgent: boolean }
+interface Queued { what: 'intent' | 'wrap' | 'signal' | 'other'; urgent: boolean; id?: string; from?: string }
 export interface Ending { code: number; reason: string; cause: string; signal?: string; escalated?: true }
 
 export interface Proc {
@@ -105,6 +105,7 @@ export class Model extends ModelSignals {
       case 'signal': this.signal(input); return null
       case 'resume': this.#resume(input); return null
       case 'send': this.#send(input); return null
+      case 'take': this.#take(input); return null
       case 'answer': this.#answer(input); return null
       case 'mask': this.mask(input); return null
       case 'handle': this.handle(input); return null
@@ -123,7 +124,6 @@ export class Model extends ModelSignals {
       case 'crewMoved':
       case 'retire':
       case 'removeChild':
-      case 'take':
       case 'composeNode':
       case 'composeResume':
       case 'checkpoint':
@@ -150,7 +150,7 @@ export class Model extends ModelSignals {
   }
 
   /** What it was at that place, with nothing used. */
-  #fork({ uuid, origin, at, spec: given, message }: Input<'fork'>): void {
+  #fork({ uuid, by, origin, at, spec: given, message }: Input<'fork'>): void {
     const from = this.all.get(origin.uuid) ?? refuse('NOT_FOUND')
     const spec = given ?? { ...origin.spec, name: null }
     if (from.driver === 'command' && !from.external) refuse('NOT_RESUMABLE')
@@ -166,10 +166,10 @@ export class Model extends ModelSignals {
     Object.assign(p, {
       payer: (lineage && this.lives(lineage)) || !heir || !this.lives(heir) ? from.lineage : heir.uuid, parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
       turn: state.turn, turnOpen: state.turnOpen,
-      queue: state.queue.map(({ id, urgent }) => ({ what: id === 'intent' ? 'intent' as const : 'other' as const, urgent: urgent === true })),
+      queue: state.queue.map(({ id, from, urgent }) => ({ what: id === 'intent' ? 'intent' as const : 'other' as const, urgent: urgent === true, id, from })),
       step, whole: step, context: state.contextTokens, window: state.context?.window ?? null, compactedStep: state.context?.compactedStep ?? null,
     })
-    if (message) this.tell(p)
+    if (message) this.tell(p, message.id, by)
   }
 
   #born(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
@@ -232,7 +232,7 @@ export class Model extends ModelSignals {
     const suspended = p.state === 'running' && p.holds.length > 0
     if (input.spec || ((input.message || input.limits) && !suspended)) refuse('INVALID')
     if (input.limits) this.limit(p, input.limits)
-    if (input.message) this.tell(p)
+    if (input.message) this.tell(p, input.message.id, input.by)
     const above = this.ancestors(p)
     if (suspended) this.goOnWithMore(p, input)
     this.drop(p, (h) => may(input.by, h))
@@ -266,7 +266,7 @@ export class Model extends ModelSignals {
     if (anew) Object.assign(p, { session: false, forkOf: false })
     // Told again what it is for, unless that still waits.
     if (anew && p.driver === 'acp' && p.hasIntent && !p.queue.some(({ what }) => what === 'intent')) p.queue.push({ what: 'intent', urgent: false })
-    if (input.message) this.tell(p)
+    if (input.message) this.tell(p, input.message.id, input.by)
   }
 
   /** Nothing that it could go on from. */
@@ -293,13 +293,21 @@ export class Model extends ModelSignals {
     this.worksAgain(p)
   }
 
-  #send({ uuid, by }: Input<'send'>): void {
+  /** By itself; a coordinator's stays. */
+  #take({ uuid, by, ids }: Input<'take'>): void {
+    const p = this.living(uuid)
+    if (by.startsWith('agent:') && by !== `agent:${uuid}`) refuse('PERMISSION')
+    if (p.queue.some(({ id, from }) => id !== undefined && ids.includes(id) && (from === 'coordinator' || from === 'system'))) refuse('INVALID')
+    p.queue = p.queue.filter(({ id }) => id === undefined || !ids.includes(id))
+  }
+
+  #send({ uuid, by, id }: Input<'send'>): void {
     const p = this.living(uuid)
     if (p.driver === 'command') refuse('INVALID')
     const sender = by.startsWith('agent:') ? this.all.get(by.slice('agent:'.length)) : undefined
     const isParent = sender !== undefined && sender.state !== 'dead' && sender.parent === uuid
     if (!isParent && !this.reaches(by, p)) refuse('PERMISSION')
-    p.queue.push({ what: 'other', urgent: false })
+    p.queue.push({ what: 'other', urgent: false, id, from: by })
     this.settle(p)
   }
 

@@ -54,6 +54,7 @@ export class Chance {
     if (kind < 30) return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
     if (kind < 32) return { type: 'mask', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), mask: some(pick, SIGNALS), how: one(pick, ['set', 'block', 'unblock'] as const) }
     if (kind < 33) return { type: 'handle', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), signal: one(pick, SIGNALS), handler: one(pick, ['default', 'ignore', 'message'] as const) }
+    if (kind === 32 && pick(3) === 0) return this.#take(pick)
     if (kind === 33 && pick(2) === 0) return this.#seen(pick)
     if (kind < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
     if (kind < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
@@ -65,6 +66,13 @@ export class Chance {
     if (kind < 57) return { type: 'commit' }
     if (kind === 57 && pick(3) === 0) return { type: 'restart' }
     return this.#report(pick)
+  }
+
+  /** A message that waits, or none; mostly by the process itself. */
+  #take(pick: Pick): InputBody {
+    const uuid = this.#uuid(pick)
+    const waiting = (this.#world.row(uuid)?.queue ?? []).filter(({ id, from }) => id !== 'intent' && from !== 'system')
+    return { type: 'take', reply: this.#reply(), by: pick(4) === 0 ? this.#by(pick) : `agent:${uuid}`, uuid, ids: [one(pick, ['m0', ...waiting.map(({ id }) => id)])] }
   }
 
   /** What a monitor saw; now and then of an incarnation that is gone. */
