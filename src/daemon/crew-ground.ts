@@ -46,7 +46,7 @@ async function goesOn(git: Git, { call, repository, branch, head }: { readonly c
     return { base: head, notes: [] }
   }
   const ahead = await git.line([where, 'rev-list', '--count', `${head}..${tip}`], call)
-  return { base: tip, notes: [`it goes on from ${branch}, which has ${ahead} ${ahead === '1' ? 'commit' : 'commits'} that are not in what is checked out here`] }
+  return { base: tip, notes: [`it goes on from ${branch}, which has ${ahead} ${ahead === '1' ? 'commit' : 'commits'} that ${ahead === '1' ? 'is' : 'are'} not in what is checked out here`] }
 }
 
 async function left(git: Git, call: Call, isHead: boolean): Promise<readonly string[]> {

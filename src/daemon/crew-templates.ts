@@ -54,11 +54,10 @@ export async function templatesOf(definition: Definition, { env = {} }: Pick<Cre
 
 async function template(role: Role, { coordinator, who, all, cwd }: Definition, env: Record<string, string>, { specs, settings, paths }: TemplatesParts): Promise<{ spec: ProcessSpec; secrets: Readonly<Record<string, string>>; note: string | null }> {
   const own: CrewWhoBody = role === 'coordinator' ? (coordinator ?? {}) : (who[role] ?? {})
-  const named = own.agent ?? all.agent
-  const agent = await findAgent(named ?? (await settings.of(cwd, env, {})).defaultAgent, cwd, paths)
+  const usual = all.agent ?? (await settings.of(cwd, env, {})).defaultAgent
+  const agent = await findAgent(own.agent ?? usual, cwd, paths)
   checkTalks(agent, role)
-  // A model of the crew is for its own agent: another one has its own names for models.
-  const model = own.model ?? (own.agent === undefined ? all.model : undefined)
+  const model = own.model ?? (agent.name === usual || isWithout(agent) ? all.model : undefined)
   const permissions = agent.driver === 'acp' ? (own.permissions ?? (role === 'coordinator' ? undefined : all.permissions)) : undefined
   const body: SpawnBody = {
     cwd, env, interactive: true, agent: agent.name,
@@ -77,6 +76,11 @@ function fromHere(model: string | null, cwd: string): string | null {
 /** A person's own agent keeps its own words; the built-in ones are for whoever works alone. */
 function systemOf({ source, system }: Agent, prompt: string): string {
   return source === 'built-in' || system === null ? prompt : `${system}\n\n${prompt}`
+}
+
+/** The crew's model is for its own agent: one of others has its own names for models, and one that says its own means it. */
+function isWithout({ driver, model }: Agent): boolean {
+  return driver === 'native' && model === null
 }
 
 function checkTalks({ name, driver }: Agent, role: Role): void {
