@@ -1,11 +1,14 @@
 // The hand-over of a member whose context is nearly full: it is asked for a summary, and its successor goes on with that.
 // Owns when that is; where an agent coordinates, that decides about workers. Test: test/tables/crew-turns.test.ts.
-import { tell } from './effects.ts'
+import { requeue, tell, unreview } from './effects.ts'
 import { coordinatorOf, isLiving } from './finding.ts'
 import { MAX_COORDINATORS, replace } from './leading.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
-import type { Member } from './types.ts'
+import type { Member, Task } from './types.ts'
+
+/** times that a task is handed on, before that is a try that failed */
+const MAX_SUCCESSORS = 4
 
 export function memberFull(work: CrewWork, { member: id, share }: Extract<Command, { type: 'member_full' }>): string {
   const member = work.member(id)
@@ -26,6 +29,21 @@ export function memberFull(work: CrewWork, { member: id, share }: Extract<Comman
 export function handOverFull(work: CrewWork, member: Member, text: string): boolean {
   const byItself = (member.role === 'coordinator' && work.crew.nextCoordinator <= MAX_COORDINATORS) || (work.spec.coordinator === 'engine' && member.phase !== 'idle' && member.phase !== 'committing')
   if (!member.full || member.told || !byItself || !isLiving(member) || work.crew.ending) return false
-  replace(work, member, text === '' ? 'it left no summary' : text)
+  const task = work.task(member.task)
+  const before = predecessors(work, member)
+  if (task && before >= MAX_SUCCESSORS) giveUp(work, member, task, `the contexts of ${before + 1} workers in a row were not enough for it`)
+  else replace(work, member, text === '' ? 'it left no summary' : text)
   return true
+}
+
+function predecessors(work: CrewWork, { heirOf }: Member): number {
+  let count = 0
+  for (let id = heirOf; id !== null; id = work.member(id)?.heirOf ?? null) count += 1
+  return count
+}
+
+/** It would be handed on for ever, and cost each time. */
+function giveUp(work: CrewWork, member: Member, task: Task, reason: string): void {
+  if (member.phase === 'reviewing') unreview(work, task, reason)
+  else requeue(work, task, { reason, counts: true })
 }

@@ -18,6 +18,7 @@ function ofTask(crew: Crew, spec: CrewSpec, task: Task): string | null {
   if (holder?.held) return `${named(task)} is ${words(task.state)} with ${holder.id}, which is paused: nobody else takes it (reeve resume, or stop it)`
   if (task.state === 'approved' && task.cleared) return `${named(task)} is approved, and waits until another commit is done`
   if (task.state === 'approved') return `${named(task)} waits for the coordinator's approval`
+  if (task.state === 'awaiting_review' && !task.reviews) return `${named(task)} waits for the coordinator's approval`
   if (isBeyondReview(crew, task)) return `${named(task)} waits for a review, and nobody is idle who could do it: ${others(crew, task)}`
   if (task.state === 'awaiting_review') return `${named(task)} waits for somebody to review it`
   return task.state === 'queued' ? queued(crew, spec, task) : null

@@ -275,6 +275,20 @@ describe('who is nearly full', () => {
     expect(taskOf(world)).toMatchObject({ implementer: 'worker-3', attempts: 0 })
   })
 
+  test('again and again: it is a try that failed, not handed on for ever', () => {
+    const world = up({ maxAttempts: 1 })
+    for (let time = 0; taskOf(world).state !== 'failed' && time < 20; time += 1) {
+      const id = taskOf(world).implementer
+      const proc = until(world, () => id !== null && world.procs.get(id)?.reading?.text.startsWith('Task') === true).need(id ?? 'worker-1')
+      world.say({ type: 'member_full', member: proc.id, share: 0.95 })
+      proc.plan = []
+      endTurn(world, proc, 'ok')
+      beginTurn(world, proc)
+      endTurn(world, proc, 'ok')
+    }
+    expect(taskOf(world)).toMatchObject({ state: 'failed', reason: 'its only try failed; the last: the contexts of 5 workers in a row were not enough for it' })
+  })
+
   test('that is done in the same turn needs no successor, and is retired when it is idle', () => {
     const world = untilTask(up({ reviews: false, stay: true }), 'implementing')
     until(world, () => world.need('worker-1').reading !== null)
