@@ -77,6 +77,11 @@ export function asksPerson({ gate, coordinator }: CrewSpec): boolean {
   return gate === 'human' || (gate === 'coordinator' && coordinator === 'engine')
 }
 
+/** Where a commit of a task is until it is merged: a branch of its own, which outlives its worker. */
+export function branchOf({ git }: CrewSpec, task: Pick<Task, 'id'>): string {
+  return git ? `branch ${git.branch}.${task.id}` : 'no branch'
+}
+
 export function commits(spec: CrewSpec, task: Task): boolean {
   return spec.git !== null && task.role !== 'researcher'
 }

@@ -1,7 +1,7 @@
 // The answers of the daemon to what it was asked to do. Owns what each result means for the task and its worker; an answer to a job
 // that is not open, or whose task has gone on without it, changes nothing. Test: test/tables/crew-ways.test.ts.
 import { close, fail, requeue, tell, uncommit, unreview } from './effects.ts'
-import { holderOf, named } from './finding.ts'
+import { branchOf, holderOf, named } from './finding.ts'
 import { join, lose } from './joining.ts'
 import { assignment, commitReminder, conflictText, reviewRequest, takeOver } from './texts.ts'
 import type { Command } from './commands.ts'
@@ -94,7 +94,7 @@ function land(work: CrewWork, task: Task, commit: string): void {
   uncommit(work, task)
   work.emit({ type: 'task.committed', task: task.id, commit })
   if (work.spec.merge === 'auto' && task.implementer !== null) work.job({ type: 'merge', member: task.implementer, task: task.id, commit })
-  else finish(work, task, `${named(task)} is committed (${commit}), and waits on the branch of ${task.implementer}`)
+  else finish(work, task, `${named(task)} is committed (${commit}), and waits on ${branchOf(work.spec, task)}`)
 }
 
 function finish(work: CrewWork, task: Task, text: string): void {
@@ -110,14 +110,14 @@ function merged(work: CrewWork, { task: id, commit }: JobOf<'merge'>, result: Jo
     return finish(work, task, `${named(task)} is done: ${commit} is merged`)
   }
   if (result.type === 'conflict') conflicts(work, task, commit, result)
-  else fail(work, task, `${commit} could not be merged: ${wrong(result)}; it is on the branch of ${task.implementer}`)
+  else fail(work, task, `${commit} could not be merged: ${wrong(result)}; it is on ${branchOf(work.spec, task)}`)
 }
 
 /** A conflict becomes a task of its own; one that was to resolve a conflict is tried again. */
 function conflicts(work: CrewWork, task: Task, commit: string, { files, branch = commit }: ResultOf<'conflict'>): void {
   const where = files.slice(0, MAX_NAMED).join(', ')
   if (task.kind === 'conflict') return requeue(work, task, { reason: `it conflicts again, in ${where}`, counts: true })
-  if (work.crew.ending) return fail(work, task, `${commit} conflicts in ${where}, and the crew ends; it is on the branch of ${task.implementer}`)
+  if (work.crew.ending) return fail(work, task, `${commit} conflicts in ${where}, and the crew ends; it is on ${branchOf(work.spec, task)}`)
   const id = freeId(work)
   const fact: CrewFact = {
     type: 'task.added', task: id, kind: 'conflict', title: `merge ${task.id}`.slice(0, 200), needs: [], role: null, reviews: task.reviews, by: 'system',

@@ -4,7 +4,7 @@
 import { KernelError } from '../kernel/errors.ts'
 import { ask, mayAsk } from './asking.ts'
 import { close, fail, tell } from './effects.ts'
-import { asksPerson, commits, hasJobs, holderOf, isReady, isWorker, named, openTasks } from './finding.ts'
+import { asksPerson, branchOf, commits, hasJobs, holderOf, isReady, isWorker, named, openTasks } from './finding.ts'
 import { dismiss } from './leading.ts'
 import { commitRequest } from './texts.ts'
 import { isClosed, isLanding } from './tasks.ts'
@@ -42,7 +42,7 @@ function resolved(work: CrewWork): boolean {
   for (const task of work.crew.tasks) {
     const conflict = task.state === 'merging' ? work.task(task.conflict) : undefined
     if (!conflict || !isClosed(conflict)) continue
-    if (conflict.state !== 'done') fail(work, task, `${task.commit} could not be merged: ${conflict.id} ${conflict.state === 'failed' ? 'failed' : 'was cancelled'}; it is on the branch of ${task.implementer}`)
+    if (conflict.state !== 'done') fail(work, task, `${task.commit} could not be merged: ${conflict.id} ${conflict.state === 'failed' ? 'failed' : 'was cancelled'}; it is on ${branchOf(work.spec, task)}`)
     else {
       if (conflict.merged !== null) work.emit({ type: 'task.merged', task: task.id, merged: conflict.merged })
       work.emit({ type: 'task.done', task: task.id, reason: null })

@@ -422,6 +422,17 @@ describe('the commit', () => {
     expect(taskOf(world, 'two').state).toBe('done')
   })
 
+  test('a conflict that nobody resolves: the task has failed, and its commit is where it can be found', () => {
+    const world = untilTask(up(), 'merging')
+    const merge = world.jobs.find(({ type }) => type === 'merge')
+    world.jobs = world.jobs.filter((job) => job !== merge)
+    world.say({ type: 'job_done', job: merge?.job ?? 0, result: { type: 'conflict', files: ['a.ts'] } })
+    expect(world.say({ type: 'cancel_task', task: 'one', reason: 'r', requeue: false }, PERSON)).toBeNull()
+    expect(world.refusal?.hint).toBe('Cancel task-2: then it has failed.')
+    world.say({ type: 'cancel_task', task: 'task-2', reason: 'not now', requeue: false }, PERSON)
+    expect(taskOf(world)).toMatchObject({ state: 'failed', reason: expect.stringMatching(/could not be merged: task-2 was cancelled; it is on branch reeve\/crew\.one$/) })
+  })
+
   test('its worker is reminded twice, then it is done for it; a hook that says no is named', () => {
     const world = untilTask(up(), 'committing')
     const texts: string[] = []
