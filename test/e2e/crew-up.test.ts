@@ -41,14 +41,14 @@ async function recorded(name: string): Promise<{ system: string; tools: string[]
   return { system: meta.system, denied: meta.denied, tools: meta.tools.map((tool) => tool.name) }
 }
 
-/** Its first member has a process, which waits for messages. */
-async function joined(name: string): Promise<void> {
-  await daemon.event('fix', ({ type }) => type === 'crew.joined')
-  await daemon.ready(name)
-}
-
-/** It was let go before it can be exported in peace. */
+/** Ends it when all of its members are there: nothing is cut off in its making. */
 async function stopped(name: string): Promise<void> {
+  await daemon.untilSo(name, ({ children }) => children.length > 0)
+  const { members } = await crews.get(name)
+  for (const { id } of members) {
+    await daemon.event(name, (event) => event.type === 'crew.joined' && event['member'] === id)
+    await daemon.ready(`${name}.${id}`)
+  }
   await daemon.signal(name, 'SIGTERM')
   await daemon.ended(name)
 }
@@ -76,7 +76,6 @@ describe('members', () => {
     writeFileSync(join(repository.dir, '.reeve/roles/generic.md'), 'Be a worker.\n')
     agent('coder', 'description: x\ntools: [read, bash]', 'You code.')
     await up({ agent: 'coder' })
-    await joined('fix.worker-1')
     await stopped('fix')
     const { system, tools } = await recorded('fix.worker-1')
     expect(system).toBe('You code.\n\nBe a worker.')
@@ -86,7 +85,6 @@ describe('members', () => {
 
   test('a coordinator has no tools that write', async () => {
     await up({ coordinator: 'default' })
-    await joined('fix.coordinator')
     await stopped('fix')
     const { system, denied, tools } = await recorded('fix.coordinator')
     expect(system).toMatch(/^You are the coordinator of a crew/)
@@ -96,9 +94,9 @@ describe('members', () => {
 
   test('of others that ask before they act are told of, and are given what the crew may', async () => {
     agent('other', `description: x\ndriver: acp\ncommand: [${JSON.stringify(process.execPath)}, ${JSON.stringify(join(import.meta.dirname, '../support/programs/acp-agent.ts'))}]`)
-    const { notes, process: { uuid } } = await up({ agent: 'other' })
+    const { notes } = await up({ agent: 'other' })
     expect(notes).toContain('agent other asks a person before it acts: `reeve answer`, or --permissions allow')
-    await stopped(uuid)
+    await stopped('fix')
     expect((await up({ agent: 'other', permissions: 'allow', name: 'two' })).notes.join()).not.toContain('asks')
     await stopped('two')
   })
