@@ -16,7 +16,7 @@ import type { Crew, Member, MemberId, Task, TaskState } from './types.ts'
 type Rule = (work: CrewWork) => boolean
 
 const RULES: readonly Rule[] = [needless, resolved, humanTasks, gates, commitNext, uncommittable, prepareNext, briefNext, tidyUp, successors, endOfCrew]
-const MAX_ROUNDS = 100_000
+const MAX_ROUNDS = 10_000
 
 export function settle(work: CrewWork): void {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -105,13 +105,18 @@ function prepareNext(work: CrewWork): boolean {
   const { crew } = work
   for (const task of crew.tasks) {
     const holder = !task.prepared && PREPARED.has(task.state) ? holderOf(crew, task) : undefined
-    if (!holder || !isQuiet(crew, holder)) continue
+    if (!holder || !isQuiet(crew, holder) || isBeingSaved(crew, task)) continue
     const from = crew.members.find(({ id }) => id === holder.heirOf && task.implementers.includes(id))
     if (from && (from.state !== 'gone' || hasJobs(crew, from.id))) continue
     work.job({ type: 'prepare', member: holder.id, task: task.id, from: from?.id ?? null, read: textsFor(crew, task) })
     return true
   }
   return false
+}
+
+/** Where it was tried before is put on a ref, which the next one is told of. */
+function isBeingSaved({ jobs }: Crew, { id }: Task): boolean {
+  return jobs.some((job) => job.type === 'salvage' && job.task === id)
 }
 
 function isQuiet(crew: Crew, { state, turn, id }: Member): boolean {

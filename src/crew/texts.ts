@@ -78,6 +78,7 @@ export function feedback(task: Task, by: MemberId | null, comments: string): str
 
 export function reviewRequest(spec: CrewSpec, task: Task, { dir, branch, head, read }: Extract<JobResult, { type: 'briefed' }>): string {
   const added = pick(read, 'task.added', task)
+  const report = pick(read, 'task.reported', task)
   const { base, implementer, implementers } = task
   const others = implementers.filter((one) => one !== implementer)
   const range = base && head && base !== head && `See it in your own worktree: \`git diff ${base}..${head}\`, or a file by \`git show ${head}:FILE\`. That has also what is not committed yet.`
@@ -87,7 +88,7 @@ export function reviewRequest(spec: CrewSpec, task: Task, { dir, branch, head, r
     spec.git !== null && (range || there),
     added?.text,
     added?.acceptance && `Accepted when: ${added.acceptance}`,
-    pick(read, 'task.reported', task)?.summary.replace(/^/, 'Its report: '),
+    report && `Its report: ${report.summary}`,
     'Call report_review_verdict with APPROVED, or with DENIED and comments that say what is missing.',
   )
 }

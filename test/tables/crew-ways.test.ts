@@ -99,8 +99,8 @@ describe('a worker is lost', () => {
       task.requeued one "worker-1 was lost: ended by agent" true
       crew.job salvage worker-1 one
       task.assigned one worker-2
-      crew.job prepare worker-2 one
       crew.job.done 4 salvaged
+      crew.job prepare worker-2 one
       crew.job.done 5 prepared
       task.prepared one base
       crew.turn.begun worker-2 1 true
@@ -480,6 +480,77 @@ describe('the commit', () => {
     world.need('worker-1').plan = []
     until(world, closed(world))
     expect(taskOf(world)).toMatchObject({ state: 'done', commit: null })
+  })
+})
+
+describe('what they are told, whole', () => {
+  const needs = [{ id: 'find', title: 'which one?', text: 'Find out.', role: 'researcher' }, { id: 'one', title: 'the first', text: 'Do it.', acceptance: 'it works', needs: ['find'] }] as const
+  const reads = (world: World, id: MemberId, start: string): string => until(world, () => world.procs.get(id)?.reading?.text.startsWith(start) === true).need(id).reading?.text ?? ''
+
+  test('a task, with what it needed and what became of the tries before', () => {
+    const world = up({ staff: [{ role: 'generic', count: 2 }, { role: 'researcher', count: 1 }] }, needs)
+    untilTask(world, 'in_review')
+    reads(world, 'worker-2', 'Review')
+    world.need('worker-2').plan = []
+    world.say({ type: 'report_review_verdict', verdict: 'DENIED', comments: 'a test is missing' }, byMember(world.need('worker-2')))
+    until(world, () => world.need('worker-1').dirty && world.need('worker-1').reading !== null)
+    dies(world, 'worker-1')
+    expect(`\n${reads(world, 'worker-2', 'Task')}\n`).toMatchInlineSnapshot(`
+      "
+      Task one "the first"
+
+      Do it.
+
+      Accepted when: it works
+
+      find reported: it works
+
+      2 earlier tries failed; the last: worker-1 was lost: ended by agent
+
+      A reviewer said of it: a test is missing
+
+      What it left uncommitted is at refs/salvage/worker-1: look there before you begin anew.
+
+      When it is done, call report_implementation_complete with a summary; commit nothing before you are told to.
+      "
+    `)
+  })
+
+  test('a review', () => {
+    const world = untilTask(up({}, [{ ...needs[1], needs: [] }]), 'in_review')
+    expect(`\n${reads(world, 'worker-2', 'Review')}\n`).toMatchInlineSnapshot(`
+      "
+      Review one "the first", done by worker-1.
+
+      See it in your own worktree: \`git diff base..head\`, or a file by \`git show head:FILE\`. That has also what is not committed yet.
+
+      Do it.
+
+      Accepted when: it works
+
+      Its report: it works
+
+      Call report_review_verdict with APPROVED, or with DENIED and comments that say what is missing.
+      "
+    `)
+  })
+
+  test('a successor, while its predecessor\'s work is reviewed, and after it was sent back', () => {
+    const world = untilTask(up({ staff: [{ role: 'generic', count: 2 }] }), 'in_review')
+    reads(world, 'worker-2', 'Review')
+    world.need('worker-2').plan = []
+    world.say({ type: 'replace_worker', member: 'worker-1', summary: 'the parser is done' }, PERSON)
+    expect(`\n${reads(world, 'worker-3', 'Task')}\n`).toMatchInlineSnapshot(`
+      "
+      Task one "the first" is yours now.
+
+      You take over from worker-1, with its files as they were. It wrote: the parser is done
+
+      Do it.
+
+      It is being reviewed: wait for the verdict. Call signal_ready.
+      "
+    `)
   })
 })
 
