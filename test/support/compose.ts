@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { testEnv } from './env.ts'
-import type { LocalDaemon } from './local-daemon.ts'
+import type { Client } from '../../src/api/client.ts'
 import type { OneRunView, ResumeNodeBody, RunView } from '../../src/api/compose-views.ts'
 
 const WAIT_MS = 20_000
@@ -19,9 +19,9 @@ export const bash = (command: string): object => ({ tools: [{ name: 'bash', inpu
 export const states = ({ nodes }: RunView): string => nodes.map(({ name, state }) => `${name} ${state}`).join(', ')
 
 export class Runs {
-  readonly #daemon: LocalDaemon
+  readonly #daemon: { readonly work: string; readonly client: Client }
 
-  constructor(daemon: LocalDaemon) {
+  constructor(daemon: { readonly work: string; readonly client: Client }) {
     this.#daemon = daemon
   }
 

@@ -1,0 +1,81 @@
+// Runs of compose files under a daemon that is killed with `kill -9`: the run goes on, what had completed is not run again, and
+// what a person wanted holds.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { bash, gate, Runs, sh, states } from '../support/compose.ts'
+import { DaemonHome } from '../support/daemon.ts'
+
+const lines = (home: DaemonHome, file: string): string[] => (existsSync(join(home.work, file)) ? readFileSync(join(home.work, file), 'utf8').trim().split('\n') : [])
+const open = (home: DaemonHome, file: string): void => writeFileSync(join(home.work, file), '')
+
+/** A script of a model; gives its name. */
+function script(home: DaemonHome, items: readonly object[]): string {
+  const file = join(home.work, 'script.yaml')
+  writeFileSync(file, JSON.stringify(items))
+  return `script:${file}`
+}
+
+async function again(home: DaemonHome): Promise<void> {
+  await home.kill()
+  await home.start()
+}
+
+test('killed in the middle of each part: every node completes once, and results are passed on', async () => {
+  await using home = await DaemonHome.make()
+  const runs = new Runs(home)
+  await home.start()
+  const { uuid } = await runs.up({
+    early: sh('echo early >> early'),
+    think: { model: script(home, [bash('echo asked >> asked'), bash(gate('go')), { text: 'thought' }]), intent: 'Think of {{ nodes.early.uuid }}', depends_on: ['early'] },
+    again: sh(`echo try >> tries; ${gate('go2')}`, { retries: 5 }),
+    late: { command: ['sh', '-c', 'echo "$1" >> late', 'sh', '{{ nodes.think.result }}'], depends_on: ['think', 'again'] },
+  })
+  await runs.until(uuid, ({ nodes }) => nodes[1]?.process?.step === 2 && nodes[2]?.process?.status === 'working')
+  const think = await runs.process(uuid, 'think')
+  await again(home)
+  open(home, 'go')
+  await runs.until(uuid, (view) => states(view) === 'early completed, think completed, again running, late waiting')
+  await again(home)
+  open(home, 'go2')
+  const end = await runs.ended(uuid)
+  expect(states(end)).toBe('early completed, think completed, again completed, late completed')
+  expect(end).toMatchObject({ status: 'completed', exit: { code: 0 } })
+  expect(await runs.process(uuid, 'think')).toBe(think)
+  expect([lines(home, 'early'), lines(home, 'asked'), lines(home, 'late')]).toEqual([['early'], ['asked'], ['thought']])
+  expect(lines(home, 'tries').length).toBe(1 + (end.nodes[2]?.attempts ?? 0))
+})
+
+test('killed at once after it was started, again and again: the run comes to its end, and no node was started twice', async () => {
+  await using home = await DaemonHome.make()
+  const runs = new Runs(home)
+  await home.start()
+  const names = ['a', 'b', 'c', 'd']
+  const { uuid } = await runs.up(Object.fromEntries(names.map((name, at) => [name, sh(`echo ${name} >> log`, { retries: 50, ...(at === 0 ? {} : { depends_on: [names[at - 1]] }) })])))
+  // A daemon that died three times in ten minutes would hold what it would bring back.
+  await again(home)
+  await again(home)
+  const end = await runs.ended(uuid)
+  expect(states(end)).toBe('a completed, b completed, c completed, d completed')
+  expect([...new Set(lines(home, 'log'))]).toEqual(names)
+  expect(lines(home, 'log').length).toBeLessThanOrEqual(names.length + end.nodes.reduce((sum, { attempts }) => sum + attempts, 0))
+})
+
+test('what was paused stays paused, and what was stopped stays stopped, until a person resumes it', async () => {
+  await using home = await DaemonHome.make()
+  const runs = new Runs(home)
+  await home.start()
+  const first = await runs.up({ one: { model: script(home, [bash(gate('go')), { text: 'so' }]), intent: 'x' }, two: sh('true', { depends_on: ['one'] }) })
+  await runs.until(first.uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
+  const second = await runs.up({ slow: sh('sleep 600') })
+  await runs.until(second.uuid, ({ nodes }) => nodes[0]?.process?.status === 'working')
+  await home.client.post(`/v1/processes/${second.uuid}/signal`, { signal: 'SIGKILL' })
+  await runs.ended(second.uuid)
+  await home.client.post(`/v1/processes/${first.uuid}/pause`, { subtree: true })
+  await again(home)
+  open(home, 'go')
+  expect(await runs.get(first.uuid)).toMatchObject({ status: 'suspended', nodes: [{ state: 'running', process: { status: 'suspended' } }, { state: 'waiting' }] })
+  expect(await runs.get(second.uuid)).toMatchObject({ status: 'stopped', nodes: [{ state: 'cancelled' }] })
+  await home.client.post(`/v1/processes/${first.uuid}/resume`, { subtree: true })
+  expect(states(await runs.ended(first.uuid))).toBe('one completed, two completed')
+})
