@@ -1,5 +1,5 @@
 // What a program can ask of runs of compose files: `connect().compose`. The names are those of the API. Must stay light to load, as
-// the library. Test: test/e2e/library-compose.test.ts.
+// the library. Test: test/e2e/cli-compose.test.ts.
 import type { Client } from './client.ts'
 import type { ComposeBody, OneRunView, PlanView, ResumeNodeBody, RunsView, RunView } from './compose-views.ts'
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { EventView, ProcessView } from '../../src/api/views.ts'
 import { runCli, type CliResult } from '../support/cli.ts'
+import { Runs, states } from '../support/compose.ts'
 import { DaemonHome, type Item } from '../support/daemon.ts'
 import { eventually } from '../support/living.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
@@ -70,8 +71,33 @@ describe('resume modes', () => {
     expect(asked[STEPS]?.at(-1)).toBe('user: another way')
   })
 
-  // oxlint-disable-next-line vitest/warn-todo -- it comes with compose
-  test.todo('compose node, `reeve compose resume --node <name>`: reuses the above, to recover a node of a DAG')
+  test('compose node, `reeve compose resume --node <name>`: reuses the above, to recover a node of a DAG', async () => {
+    const runs = new Runs(daemon)
+    const wait = join(daemon.work, 'wait')
+    writeFileSync(wait, '')
+    const { uuid } = await runs.up({
+      seven: { model: 'served/m', intent: 'seven steps' },
+      after: { command: ['sh', '-c', 'echo "$1" >> said', 'sh', '{{ nodes.seven.result }}'], depends_on: { seven: 'completed' } },
+    }, { name: 'dag' })
+    await runs.until(uuid, ({ nodes }) => nodes[0]?.process?.step === 6)
+    const node = await runs.process(uuid, 'seven')
+    await daemon.signal(node, 'SIGKILL')
+    expect(states(await runs.ended(uuid))).toBe('seven cancelled, after blocked')
+    rmSync(wait)
+    // Continue: the node's UUID is preserved, what depends on it runs.
+    const { code, stderr } = await reeve('compose', 'resume', 'dag', '--node', 'seven')
+    expect([code, stderr]).toEqual([0, expect.stringMatching(new RegExp(`^node seven of run dag: PID \\d+ spawned \\(served/m\\) \\| resumed from ${id(node)}$`, 'm'))])
+    const end = await runs.ended(uuid)
+    expect(states(end)).toBe('seven completed, after completed')
+    expect(await daemon.view(node)).toMatchObject({ uuid: node, step: STEPS, status: 'completed' })
+    expect(end.nodes[0]?.process?.uuid).toBe(node)
+    // Truncated fork: a new UUID in its place, and what had completed runs afresh.
+    const forked = await reeve('compose', 'resume', 'dag', '--node', 'seven', '--fork', '--from-step', '3')
+    expect(forked.code).toBe(0)
+    expect(states(await runs.ended(uuid))).toBe('seven completed, after completed')
+    expect(await daemon.view(forked.stdout.trim())).toMatchObject({ originUuid: node, originStep: 3, status: 'completed' })
+    expect((await runs.get(uuid)).nodes[1]?.process?.uuid).not.toBe(end.nodes[1]?.process?.uuid)
+  })
 })
 
 describe('continue mode', () => {

@@ -247,13 +247,11 @@ describe('IPC commands', () => {
     ['reeve pause <pid>', 'pause', /^reeve pause .*P\.\.\.$/m], ['reeve pause --subtree <pid>', 'pause', /--subtree/],
     ['reeve resume <uuid>', 'resume', /^reeve resume .*P$/m], ['reeve resume --fork <uuid>', 'resume', /--fork\b/],
     ['reeve resume --fork --from-step N <uuid>', 'resume', /--fork \[--from-step N\]/],
+    ['reeve compose resume --node <name>: resume a compose DAG node', 'compose resume', /^reeve compose resume --node NAME .*\[RUN\]$/m],
     ['reeve list-resumable', 'list-resumable', /list what can be resumed/], ['reeve gc', 'gc', /collect ended processes/],
   ])('%s', async (_, verb, line) => {
     expect((await help(verb)).replace(/^ +(?=reeve)/gm, '')).toMatch(line)
   })
-
-  // oxlint-disable-next-line vitest/warn-todo -- it comes with compose
-  test.todo('reeve compose resume --node <name>: resume a compose DAG node')
 
   test('SIGPAUSE freezes a program as a whole, and nothing is left behind when it is killed', async () => {
     const token = newToken()
