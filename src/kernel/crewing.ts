@@ -4,7 +4,7 @@
 import { decide } from '../crew/decide.ts'
 import { NEW_CREW } from '../crew/fold.ts'
 import { mayGoOn } from './children.ts'
-import { byOf, crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember } from './crewmates.ts'
+import { byOf, crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember, uuidOf } from './crewmates.ts'
 import { membersOf } from './crew-jobs.ts'
 import { KernelError } from './errors.ts'
 import { settle } from './pausing.ts'
@@ -22,7 +22,7 @@ type Row<T extends Act['type']> = (work: Work, crew: Uuid, act: ActOf<T>, strict
 
 const ACTS: { readonly [T in Act['type']]: Row<T> } = {
   message,
-  move: (work, uuid, { from, to }) => moveQueue(work, uuid, { from: memberOf(work, uuid, from)?.uuid, to: memberOf(work, uuid, to)?.uuid }),
+  move: (work, uuid, { from, to }) => moveQueue(work, uuid, { from: uuidOf(work, uuid, from), to: uuidOf(work, uuid, to) }),
   job: (work, uuid, { job }) => work.effect({ type: 'crew.job', uuid, pid: work.need(uuid).pid, job }),
   stop: (work, uuid, { member, how, reason }) => stopMember(work, uuid, { member, how, reason }),
   interrupt: (work, uuid, { member }) => interruptMember(work, uuid, member),
@@ -115,8 +115,8 @@ function message(work: Work, uuid: Uuid, { to, id, from, text }: ActOf<'message'
 }
 
 /** What waits for one goes to another: the texts stand in a journal, which the daemon has to read. */
-function moveQueue(work: Work, uuid: Uuid, { from, to }: { readonly from: Uuid | undefined; readonly to: Uuid | undefined }): void {
-  if (from !== undefined && to !== undefined) work.effect({ type: 'crew.move', uuid, pid: work.need(uuid).pid, from, to })
+function moveQueue(work: Work, uuid: Uuid, { from, to }: { readonly from: Uuid | null; readonly to: Uuid | null }): void {
+  if (from !== null && to !== null) work.effect({ type: 'crew.move', uuid, pid: work.need(uuid).pid, from, to })
 }
 
 function ask(work: Work, uuid: Uuid, { id, question, options }: ActOf<'ask'>): void {

@@ -24,9 +24,14 @@ export function crewSpecOf({ pid, spec }: Pick<Process, 'pid' | 'spec'>): CrewSp
   return spec.crew
 }
 
+/** The process of a member, dead or alive; null: it is being started. */
+export function uuidOf(work: Work, crew: Uuid, id: MemberId): Uuid | null {
+  return work.need(crew).crew?.members.find((one) => one.id === id)?.uuid ?? null
+}
+
 /** The row of a member's process; undefined: it is being started, or its row is not in the table. */
 export function memberOf(work: Work, crew: Uuid, id: MemberId): Process | undefined {
-  const uuid = work.need(crew).crew?.members.find((one) => one.id === id)?.uuid ?? null
+  const uuid = uuidOf(work, crew, id)
   return uuid === null ? undefined : work.last(uuid)
 }
 
@@ -89,11 +94,14 @@ export function lookAfter(work: Work, uuid: Uuid): void {
   }
 }
 
-/** It does not come back by itself: nobody keeps it any more, and what it never read goes back to who wrote it. */
+/** It does not come back by itself: nobody keeps it any more, and what it never read goes to its successor, or back to who wrote it. */
 export function letGo(work: Work, { uuid, pid }: Process, process: Pick<Process, 'uuid' | 'spec' | 'retiredAt' | 'queue'>): void {
   const { childId = '' } = process.spec
   work.emit(uuid, { type: 'supervisor.removed', id: childId, child: process.uuid })
-  if (process.retiredAt !== null && process.queue.length > 0 && !hasHeir(work, uuid, childId)) work.effect({ type: 'crew.move', uuid, pid, from: process.uuid, to: null })
+  const heir = heirOf(work, uuid, childId)
+  const to = heir === null ? null : uuidOf(work, uuid, heir)
+  // A successor that is not there yet takes it when it is.
+  if (process.queue.length > 0 && (heir === null ? process.retiredAt !== null : to !== null)) work.effect({ type: 'crew.move', uuid, pid, from: process.uuid, to })
   lookAfter(work, uuid)
 }
 
@@ -108,8 +116,8 @@ export function moveLeft(work: Work, uuid: Uuid): void {
   }
 }
 
-function hasHeir(work: Work, crew: Uuid, id: string): boolean {
-  return (work.need(crew).crew?.members.find((one) => one.id === id)?.heir ?? null) !== null
+function heirOf(work: Work, crew: Uuid, id: string): MemberId | null {
+  return work.need(crew).crew?.members.find((one) => one.id === id)?.heir ?? null
 }
 
 /** It ended before its crew did, and its crew is done: it is not resumed for that any more, so that its files may go. */
