@@ -1,10 +1,11 @@
 // The agents of a reeve.yaml: what can be said of one, and every mistake with its place.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findCompose, loadConfig } from '../../src/config/config.ts'
 import { paths } from '../../src/config/paths.ts'
 import { testEnv } from '../support/env.ts'
+import { ROOT } from '../support/source.ts'
 import { tempDir } from '../support/tmp.ts'
 
 async function found(yaml: string, chosen: readonly string[] = [], file?: string): Promise<unknown> {
@@ -86,6 +87,11 @@ test.each([
 test('a result may come from far above, may be an argument, and other braces are nobody\'s', async () => {
   const plan = await found('agents: { a: { intent: "{{ user.name }}" }, b: { intent: x, depends_on: [a] }, c: { command: [echo, "{{ nodes.a.result }}"], depends_on: [b] } }')
   expect(names(plan)).toEqual(['a', 'b', 'c'])
+})
+
+test('the file of the documentation is right', async () => {
+  const [, first = ''] = /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/compose.md'), 'utf8')) ?? []
+  expect(names(await found(first))).toEqual(['plan', 'build', 'docs', 'test'])
 })
 
 test('a file that is not there, and a directory without one', async () => {
