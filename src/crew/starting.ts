@@ -10,19 +10,14 @@ import type { CrewWork } from './crew-work.ts'
 
 const SUMMARY_CHARS = 16 * 1_024
 
+/** What a person is asked is the process's own, and outlives its daemon. */
 export function begin(work: CrewWork): string {
   for (const job of work.crew.jobs) work.act({ type: 'job', job })
-  for (const { id, ask } of work.crew.tasks) if (ask) askAgain(work, id)
   if (work.crew.begun) return 'goes on'
   work.emit({ type: 'crew.begun' })
   if (work.spec.coordinator === 'agent') newMember(work, 'coordinator')
   for (const { role, count } of work.spec.staff) for (let made = 0; made < count; made += 1) newMember(work, role)
   return 'has begun'
-}
-
-/** Asks are the process's, and outlive its daemon: nothing to do but in words. */
-function askAgain(work: CrewWork, id: string): void {
-  work.act({ type: 'warn', text: `${id} waits for a person` })
 }
 
 /** Open tasks are cancelled; what is being committed is waited for. Errors: CONFLICT, INVALID. */
