@@ -53,8 +53,8 @@ export class Chance {
     if (kind === 27 && pick(2) === 0) return this.#answered(pick)
     if (kind < 30) return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
     if (kind < 32) return { type: 'mask', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), mask: some(pick, SIGNALS), how: one(pick, ['set', 'block', 'unblock'] as const) }
+    if (kind === 32 && pick(3) !== 0) return this.#take(pick)
     if (kind < 33) return { type: 'handle', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), signal: one(pick, SIGNALS), handler: one(pick, ['default', 'ignore', 'message'] as const) }
-    if (kind === 32 && pick(3) === 0) return this.#take(pick)
     if (kind === 33 && pick(2) === 0) return this.#seen(pick)
     if (kind < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
     if (kind < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }

@@ -108,7 +108,7 @@ export class Watch {
     this.#work(known, body)
     this.#compaction(known, body)
     if (body.type === 'process.queue') known.waiting.set(body.id, seq)
-    if (body.type === 'process.incoming') known.waiting.delete(body.id)
+    if (body.type === 'process.incoming' || body.type === 'message.taken') known.waiting.delete(body.id)
     // A signal was sent to the incarnation that has ended.
     if (body.type === 'process.resumed') for (const id of known.waiting.keys()) if (isOfSignal(id)) known.waiting.delete(id)
   }
