@@ -2,6 +2,7 @@
 // and commits, texts are read from journals. Owns that jobs of one member are done in order, and each once at a time; a job that is
 // asked again after a crash may have been done already. Decides nothing. Test: test/e2e/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
+import { GitError } from '../drivers/files/git.ts'
 import { CAPABILITIES } from '../kernel/capabilities.ts'
 import { DONE } from '../kernel/crewing.ts'
 import { KernelError } from '../kernel/errors.ts'
@@ -102,7 +103,7 @@ export class CrewJobs {
       return await this.#work(uuid, job)
     } catch (error) {
       if (!(error instanceof Error)) throw error
-      if (!(error instanceof KernelError)) this.#parts.log(`job ${job.job} (${job.type}) of crew ${uuid}`, error)
+      if (!(error instanceof KernelError) && !(error instanceof GitError)) this.#parts.log(`job ${job.job} (${job.type}) of crew ${uuid}`, error)
       return { type: 'error', error: error instanceof KernelError ? `${error.message}. ${error.hint}` : error.message }
     }
   }

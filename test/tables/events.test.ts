@@ -62,6 +62,8 @@ describe('a member of a crew', () => {
     expect(memberWords(table, 'w1')).toEqual({ role: 'generic', phase: 'implementing', taskId: 'one', queueCount: 0 })
     expect(memberWords(table, 'c')).toEqual({})
     expect(memberWords(table, 'nobody')).toEqual({})
+    const [joined] = (journal.get('c') ?? []).filter(({ body }) => body.type === 'crew.joined')
+    expect(joined && eventOf({ ...joined, cursor: 1 })).toMatchObject({ uuid: 'c', member: 'worker-1', process: 'w1' })
     const [added] = (journal.get('c') ?? []).filter(({ body }) => body.type === 'task.added')
     expect(added && eventOf({ ...added, cursor: 1 })).toMatchObject({ type: 'task.added', taskId: 'one', task: 'one' })
   })
