@@ -11,8 +11,10 @@ import type { Container } from '../drivers/contain/contain.ts'
 import type { CrewLeft } from '../drivers/files/crew-left.ts'
 import type { CrewBranch, MergeEnd } from '../drivers/files/crew-merge.ts'
 import type { CommitEnd, MemberTree, SalvageName } from '../drivers/files/crew-tree.ts'
+import type { CrewKeptView } from '../api/views.ts'
 import type { CrewGitSpec, MemberId, Task, TaskId } from '../crew/types.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
+import type { Lines } from './lines.ts'
 
 const BRANCHES = 'reeve/'
 const SALVAGED = 'refs/reeve/salvage/'
@@ -21,6 +23,8 @@ export interface CrewGitParts {
   readonly container: Pick<Container, 'open' | 'plan'>
   readonly tmpDir: string
   readonly newUuid: () => Uuid
+  /** by worktree and by repository; also of those who remove worktrees */
+  readonly lines: Lines
 }
 
 /** Whose files, and for what. */
@@ -33,8 +37,6 @@ export interface CrewWork {
 
 export class CrewGit {
   readonly #parts: CrewGitParts
-  /** the end of the line before each repository */
-  readonly #lines = new Map<string, Promise<unknown>>()
 
   constructor(parts: CrewGitParts) {
     this.#parts = parts
@@ -53,7 +55,7 @@ export class CrewGit {
    * beside it; of a successor, what `from` has. What was there is salvaged. Errors: `GitError`.
    */
   prepare({ crew, member, task }: CrewWork, from: Process | null): Promise<{ readonly base: string | null; readonly salvaged: string | null }> {
-    return this.#with(async (git) => {
+    const begin = () => this.#in(member, async (git) => {
       const [spec, tree] = [crew.spec.crew?.git, treeOf(member)]
       if (!spec || !tree) return { base: null, salvaged: null }
       const branch = branchOf(crew, spec, tree)
@@ -68,11 +70,12 @@ export class CrewGit {
       if ('problem' in base) throw new GitError(base.problem)
       return { base: base.commit, salvaged: await bringTo(git, tree, base.commit, salvageName(spec, member, task)) }
     })
+    return from ? this.#parts.lines.run(placeOf(from), begin) : begin()
   }
 
   /** Where a reviewer finds what the member did; `head` is a commit that has also what is not committed, new files too. */
   brief({ crew, member, task }: CrewWork): Promise<{ readonly dir: string | null; readonly branch: string | null; readonly head: string | null }> {
-    return this.#with(async (git) => {
+    return this.#in(member, async (git) => {
       const [spec, tree] = [crew.spec.crew?.git, treeOf(member)]
       return spec && tree ? { dir: tree.dir, branch: tree.branch, head: await viewOf(git, tree, viewRef(spec, task)) } : { dir: null, branch: null, head: null }
     })
@@ -82,30 +85,30 @@ export class CrewGit {
   commit({ crew, member, task }: CrewWork, { base, force }: { readonly base: string | null; readonly force: boolean }): Promise<CommitEnd> {
     const [spec, tree] = [crew.spec.crew?.git, treeOf(member)]
     if (!spec || !tree || base === null) return Promise.resolve({ type: 'nothing' })
-    return this.#alone(spec.repository, async (git) => {
+    return this.#parts.lines.run(spec.repository, () => this.#in(member, async (git) => {
       const one = taskOf(crew, task)
       const end = await commitTask(git, tree, { base, crew: spec.branch, own: force, message: `${one.title}\n\n${trailers(one)}` })
       if (end.type === 'committed') await leaveBranch(git, branchOf(crew, spec, tree), { commit: end.commit, left: taskBranch(spec, task) })
       if (end.type === 'committed') await dropView(git, tree, viewRef(spec, task))
       return end
-    })
+    }))
   }
 
   /** Merges it into the crew's branch, or leaves it on its own. Errors: `GitError`. */
   merge({ crew, member, task }: Omit<CrewWork, 'member'> & { readonly member: Process | null }, commit: string): Promise<MergeEnd> {
     const spec = crew.spec.crew?.git
     if (!spec) return Promise.resolve({ type: 'merged', commit, notes: [] })
-    return this.#alone(spec.repository, async (git) => {
+    return this.#parts.lines.run(spec.repository, () => this.#with(async (git) => {
       const one = taskOf(crew, task)
       const branch = branchOf(crew, spec, member && treeOf(member))
       await crewHead(git, branch, lastMerged(crew, spec))
       return mergeInto(git, branch, { commit, left: taskBranch(spec, task), message: `Merge ${task}: ${one.title}\n\n${trailers(one)}` })
-    })
+    }))
   }
 
   /** The task is no longer this member's: its worktree is as it was before. The ref that has what was there; null: nothing was. */
   reset({ crew, member, task }: CrewWork): Promise<string | null> {
-    return this.#with(async (git) => {
+    return this.#in(member, async (git) => {
       const [spec, tree] = [crew.spec.crew?.git, treeOf(member)]
       if (!spec || !tree) return null
       const head = await crewHead(git, branchOf(crew, spec, tree), lastMerged(crew, spec))
@@ -116,7 +119,7 @@ export class CrewGit {
 
   /** What a member that is gone left is put on a ref too; its worktree stays as it is. Null: there is nothing, or nothing to look at. */
   salvage({ crew, member, task }: CrewWork): Promise<string | null> {
-    return this.#with(async (git) => {
+    return this.#in(member, async (git) => {
       const [spec, tree] = [crew.spec.crew?.git, treeOf(member)]
       return spec && tree ? keepFiles(git, tree, salvageName(spec, member, task)) : null
     })
@@ -131,16 +134,16 @@ export class CrewGit {
     })
   }
 
-  /** One at a time in each repository. */
-  async #alone<T>(repository: string, work: (git: Git) => Promise<T>): Promise<T> {
-    const turn = (this.#lines.get(repository) ?? Promise.resolve()).then(() => this.#with(work))
-    const end = turn.then(() => {}, () => {})
-    this.#lines.set(repository, end)
-    try {
-      return await turn
-    } finally {
-      if (this.#lines.get(repository) === end) this.#lines.delete(repository)
-    }
+  /** The same for a crew that is removed; null for other processes, and where nobody can say. */
+  async kept(crew: Process): Promise<CrewKeptView | null> {
+    const left = crew.spec.crew ? await this.left(crew).catch(() => null) : null
+    if (!left || left.head === null) return null
+    return { branch: crew.spec.crew?.git?.branch ?? '', commits: left.commits, unmerged: left.unmerged.map(({ name }) => name), salvaged: left.salvaged.map(({ ref }) => ref) }
+  }
+
+  /** With the member's files: whoever else works on them waits. */
+  #in<T>(member: Process, work: (git: Git) => Promise<T>): Promise<T> {
+    return this.#parts.lines.run(placeOf(member), () => this.#with(work))
   }
 
   async #with<T>(work: (git: Git) => Promise<T>): Promise<T> {
@@ -167,6 +170,11 @@ function taskBranch({ branch }: CrewGitSpec, task: TaskId): string {
 /** What was reviewed last; it goes with the commit. */
 function viewRef({ branch }: CrewGitSpec, task: TaskId): string {
   return `refs/reeve/review/${branch.slice(BRANCHES.length)}/${task}`
+}
+
+/** What its line is called. */
+function placeOf({ uuid, spec: { worktree } }: Process): string {
+  return worktree?.dir ?? uuid
 }
 
 /** Its worktree, once it was made. */

@@ -161,7 +161,7 @@ class RunningDaemon implements Daemon {
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
-    const removals = new Removals({ reads, store, clock, sweeper, worktrees, recorded: (uuid) => this.#engine.gateways.remove(uuid) })
+    const removals = new Removals({ reads, store, clock, sweeper, worktrees, recorded: (uuid) => this.#engine.gateways.remove(uuid), kept: (process) => this.#engine.crewGit.kept(process) })
     this.#engine.retirements.connect(removals)
     const specs = new Specs({ reads, container, settings, paths })
     const forks = new Forks({ pipeline, reads, keys, specs, gateways: this.#engine.gateways, store, worktrees })

@@ -14,6 +14,7 @@ import { Feed } from './feed.ts'
 import { Gateways } from './gateways.ts'
 import { Incarnations } from './incarnations.ts'
 import { Keys } from './keys.ts'
+import { Lines } from './lines.ts'
 import { Desk } from './mcp/desk.ts'
 import { Monitor } from './monitor.ts'
 import { Notifier } from './notify/notifier.ts'
@@ -73,9 +74,10 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const desk = new Desk({ state: paths.state, socket: paths.socket, newId: uuidv7, log })
   const { forNative } = settings
   const drivers = { native: nativeDriver(forNative), acp: acpDriver(forNative), command: commandWith({ prices: () => settings.now.prices }), supervisor: supervisorDriver, crew: supervisorDriver, compose: supervisorDriver }
-  const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, rows: () => table.rows(), log })
+  const lines = new Lines()
+  const worktrees = new Worktrees({ container, store, state: paths.state, tmpDir, newUuid: uuidv7, lines, rows: () => table.rows(), log })
   const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })
-  const crewGit = new CrewGit({ container, tmpDir, newUuid: uuidv7 })
+  const crewGit = new CrewGit({ container, tmpDir, newUuid: uuidv7, lines })
   const crewJobs = new CrewJobs({ table, store, keys, worktrees, git: crewGit, clock, pipeline: () => pipeline, log })
   const composeNodes = new ComposeNodes({ table, store, keys, worktrees, request: (body) => pipeline.request(body), log })
   const sampler = new Sampler({ clock, log, get: (uuid) => table.get(uuid), tell: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { KernelError } from '../kernel/errors.ts'
 import { iso } from './times.ts'
 import { caughtUp } from './usage-report.ts'
-import type { RemovedView, WorktreeEndView } from '../api/views.ts'
+import type { CrewKeptView, RemovedView, WorktreeEndView } from '../api/views.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
@@ -21,6 +21,8 @@ interface RemovalsParts {
   readonly worktrees: Pick<Worktrees, 'checkIdle' | 'remove'>
   /** removes what of its calls was recorded; absent: nothing ever is */
   readonly recorded?: (uuid: Uuid) => Promise<void>
+  /** what git keeps of a crew; absent: there are none */
+  readonly kept?: (process: Process) => Promise<CrewKeptView | null>
 }
 
 export class Removals {
@@ -41,10 +43,12 @@ export class Removals {
       const { pid, spec: { name } } = process
       const reason = this.#reasonAgainst(process, force)
       if (reason !== null) throw new KernelError('CONFLICT', `process ${pid} ${reason}`, { uuid })
+      // While its row says which branch and whose refs.
+      const crew = await this.#parts.kept?.(process) ?? null
       const removed = await this.#remove(process)
       if (removed === null) throw new KernelError('NOT_FOUND', `no process ${uuid}`)
       const { at, worktree } = removed
-      return { version: 1, uuid, pid, name, removedAt: iso(at), ...(worktree === null ? {} : { worktree }) }
+      return { version: 1, uuid, pid, name, removedAt: iso(at), ...(worktree === null ? {} : { worktree }), ...(crew === null ? {} : { crew }) }
     })
   }
 

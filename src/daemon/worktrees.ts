@@ -17,6 +17,7 @@ import type { Container } from '../drivers/contain/contain.ts'
 import type { StoredFact } from '../kernel/facts.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
+import type { Lines } from './lines.ts'
 
 export interface WorktreesParts {
   readonly container: Container
@@ -25,6 +26,8 @@ export interface WorktreesParts {
   readonly state: string
   readonly tmpDir: string
   readonly newUuid: () => Uuid
+  /** by worktree */
+  readonly lines: Lines
   /** the processes of the table */
   readonly rows: () => Iterable<Process>
   readonly log: (message: string, error: unknown) => void
@@ -188,7 +191,7 @@ export class Worktrees {
 
   async #end(worktree: Parameters<typeof removeWorktree>[1]): Promise<WorktreeEnd | null> {
     try {
-      return await this.#with((git) => removeWorktree(git, worktree))
+      return await this.#parts.lines.run(worktree.dir, () => this.#with((git) => removeWorktree(git, worktree)))
     } catch (error) {
       return { dir: worktree.dir, kept: error instanceof Error ? error.message : String(error) }
     }

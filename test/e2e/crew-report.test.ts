@@ -75,4 +75,5 @@ test('what is left for a person: a worker that was killed, what it had written, 
   expect(open.map(({ how }) => how)).toEqual([null, null, `git show ${ref}`])
   await crew.cli('rm', worker.uuid)
   expect((await report()).members).toMatchObject([{ id: 'worker-1', agent: null, usage: { steps: expect.any(Number) } }])
+  expect(JSON.parse(await crew.cli('rm', 'team', '--json'))).toMatchObject({ results: [{ crew: { branch: 'reeve/team', commits: 0, unmerged: [], salvaged: [ref] } }] })
 })

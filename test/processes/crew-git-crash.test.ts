@@ -140,12 +140,12 @@ test('a successor has all that the old one had', async () => {
   expect([filesOf(one.dir), rev(two.branch)]).toEqual([before[0], head])
 })
 
-test('H3: what a member that is gone left is kept, and salvaged once more when its worktree goes', async () => {
+test('H3: what a member that is gone left is kept, and is not salvaged once more when its worktree goes', async () => {
   const one = await add(1)
   repository.write({ 'a.txt': 'changed\n' }, one.dir)
   const kept = await throughKills((git) => keepFiles(git, one, salvage))
   expect([kept.value, refs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
   expect(existsSync(join(one.dir, 'a.txt'))).toBe(true)
   await throughKills((git) => removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, repository: crew().repository, env: one.env }))
-  expect([existsSync(one.dir), repository.git('show', `refs/reeve/salvage/${UUID}:a.txt`), refs('refs/heads')]).toEqual([false, 'changed', ['refs/heads/main', `refs/heads/${CREW}`]])
+  expect([existsSync(one.dir), repository.git('show', `${NAME}-1:a.txt`), refs('refs/reeve'), refs('refs/heads')]).toEqual([false, 'changed', [`${NAME}-1`], ['refs/heads/main', `refs/heads/${CREW}`]])
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CrewGit } from '../../src/daemon/crew-git.ts'
+import { Lines } from '../../src/daemon/lines.ts'
 import { Git } from '../../src/drivers/files/git.ts'
 import { addWorktree } from '../../src/drivers/files/worktree.ts'
 import type { Merge, Task } from '../../src/crew/types.ts'
@@ -29,7 +30,7 @@ beforeEach(async () => {
   contained = await newContained()
   repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
   base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '', 'main.txt': 'm\n' })
-  git = new CrewGit({ container: contained.container, tmpDir: contained.dir, newUuid: () => uuidOf(1_000 + (opened += 1)) })
+  git = new CrewGit({ container: contained.container, tmpDir: contained.dir, newUuid: () => uuidOf(1_000 + (opened += 1)), lines: new Lines() })
   merge = 'auto'
   tasks = []
 })

@@ -6,6 +6,7 @@ import { called, hasEnded } from '../describe.ts'
 import { agreed } from '../agreed.ts'
 import { forEach, type Done } from '../each.ts'
 import { end } from '../end.ts'
+import { plural } from '../format.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
 
@@ -31,7 +32,7 @@ async function endAndRemove(call: Call, ref: string): Promise<Done> {
 async function remove({ reeve }: Call, ref: string, force = false): Promise<Done> {
   try {
     const { version: _, ...removed } = await reeve.remove(ref, { force })
-    return { words: safe(`${called(removed)} was removed${worktreeEnd(removed.worktree)}`), fields: removed }
+    return { words: safe(`${called(removed)} was removed${worktreeEnd(removed.worktree)}${keptOf(removed.crew)}`), fields: removed }
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
     throw new ApiError('CONFLICT', error.message, { hint: hintFor(error.message, ref), ...(error.details ? { details: error.details } : {}) })
@@ -44,6 +45,14 @@ function worktreeEnd(end: RemovedView['worktree']): string {
   if (end.kept !== undefined) return `; its worktree ${end.dir} stays: ${end.kept}`
   const salvaged = end.salvaged === undefined ? '' : `; what was not committed in its worktree is in ${end.salvaged}`
   return `${salvaged}${end.branch === undefined ? '' : `; the branch ${end.branch} stays, as it has commits of its own`}`
+}
+
+/** Where the work of a crew is. */
+function keptOf(crew: RemovedView['crew']): string {
+  if (crew === undefined) return ''
+  const branches = [...(crew.commits > 0 ? [`${crew.branch} (${plural(crew.commits, 'commit')})`] : []), ...crew.unmerged]
+  const work = branches.length === 0 ? '' : `; its work is on ${branches.join(', ')}`
+  return `${work}${crew.salvaged.length === 0 ? '' : `; what nobody committed is in ${crew.salvaged.join(', ')}`}`
 }
 
 function hintFor(message: string, ref: string): string {

@@ -173,7 +173,7 @@ export const answers = {
   })),
   signals: of<SignalsView>()(z.object({ version, uuid, pid: count, mask: z.array(signal), handlers, pending: z.array(pendingSignal), recent: z.array(sentSignal) })),
   sent: z.object({ version, id: z.string(), queueCount: count }),
-  removed: of<RemovedView>()(z.object({ version, uuid, pid: count, name: z.string().nullable(), removedAt: time, worktree: worktreeEnd.exactOptional() })),
+  removed: of<RemovedView>()(z.object({ version, uuid, pid: count, name: z.string().nullable(), removedAt: time, worktree: worktreeEnd.exactOptional(), crew: z.object({ branch: z.string(), commits: count, unmerged: z.array(z.string()), salvaged: z.array(z.string()) }).exactOptional().describe('what git keeps of a crew') })),
   agents: of<AgentsView>()(z.object({ version, agents: z.array(agent), errors: z.array(problem), keys: z.record(z.string(), keyState) })),
   daemon: of<DaemonView>()(z.object({
     version, pid: count, reeve: z.string(), home: z.string(), socket: z.string(), startedAt: time, uptimeMs: ms, containment,

@@ -8,6 +8,8 @@ import type { Git, GitCall } from './git.ts'
 /** Below it is what successors were given. */
 export const HANDED_OVER = 'refs/reeve/handover/'
 
+const SALVAGED = 'refs/reeve/salvage/'
+
 const SLASH = 0x2f
 /** So many salvages of one name are told apart. */
 const MAX_NUMBER = 10_000
@@ -17,11 +19,13 @@ export interface Salvaged {
   readonly commit: string
 }
 
-/** Under one ref, which moves on. Null if there is nothing, or a successor was given all of it. */
+/** Under one ref, which moves on; one that has the same already will do. Null if there is nothing, or a successor was given all of it. */
 export async function salvage(git: Git, here: GitCall, ref: string): Promise<string | null> {
   await lookAtAll(git, here)
   const commit = (await isDirty(git, here)) ? await commitAll(git, here) : await git.line(['rev-list', '-n', '1', 'HEAD', '--not', '--branches', '--tags', '--remotes'], here)
-  if (commit === '' || (await isGiven(git, here, commit))) return null
+  if (commit === '') return null
+  const same = await sameAs(git, here, commit)
+  if (same !== null) return same.startsWith(HANDED_OVER) ? null : same
   await nameIt(git, here, ref, commit)
   return ref
 }
@@ -36,7 +40,7 @@ export async function salvageNext(git: Git, here: GitCall, { name, branch, messa
   const dirty = await isDirty(git, here, repositories)
   const own = await onlyHere(git, here, branch)
   if (!dirty && own === '') return null
-  const before = await salvagedBefore(git, here, name)
+  const before = await salvagedBefore(git, here, `${name}-*`)
   const commit = dirty ? await commitAll(git, here, { message, repositories }) : own
   const [tree, head] = await Promise.all([git.line(['rev-parse', `${commit}^{tree}`], here), git.line(['rev-parse', 'HEAD'], here)])
   const same = before.find((one) => one.commit === commit || (dirty && one.tree === tree && one.parent === head))
@@ -48,12 +52,11 @@ export async function salvageNext(git: Git, here: GitCall, { name, branch, messa
   return { ref: found.ref, commit: found.commit }
 }
 
-/** A successor has the same files on top of the same commit. */
-async function isGiven(git: Git, here: GitCall, commit: string): Promise<boolean> {
-  const given = await git.line(['for-each-ref', '--format=%(tree) %(parent)', HANDED_OVER], here)
-  if (given === '') return false
+/** A ref of ours with the same files on top of the same commit. */
+async function sameAs(git: Git, here: GitCall, commit: string): Promise<string | null> {
   const [tree, head] = await Promise.all([`${commit}^{tree}`, `${commit}^1`].map((name) => git.maybe(['rev-parse', '--verify', '-q', name], here)))
-  return given.split('\n').some((line) => line.split(' ', 2).join(' ') === `${tree} ${head}`)
+  const before = [...(await salvagedBefore(git, here, HANDED_OVER)), ...(await salvagedBefore(git, here, SALVAGED))]
+  return before.find((one) => one.tree === tree && one.parent === head)?.ref ?? null
 }
 
 /** The newest commit of what is checked out and of a branch that is about to be moved that no other one has; '' if there is none. */
@@ -149,8 +152,8 @@ interface Before extends Salvaged {
   readonly parent: string
 }
 
-async function salvagedBefore(git: Git, here: GitCall, name: string): Promise<readonly Before[]> {
-  const lines = await git.line(['for-each-ref', '--format=%(refname) %(objectname) %(tree) %(parent)', `${name}-*`], here)
+async function salvagedBefore(git: Git, here: GitCall, pattern: string): Promise<readonly Before[]> {
+  const lines = await git.line(['for-each-ref', '--format=%(refname) %(objectname) %(tree) %(parent)', pattern], here)
   return lines === '' ? [] : lines.split('\n').map((line) => {
     const [ref = '', commit = '', tree = '', parent = ''] = line.split(' ')
     return { ref, commit, tree, parent }
