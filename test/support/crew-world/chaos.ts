@@ -1,6 +1,6 @@
 // What can go wrong in the world of a crew, chosen by numbers: reports that come late, twice or never, members that die, a daemon
 // that dies, jobs that fail or are answered twice, and people who say anything at any time. Used by test/simulation/crew.test.ts.
-import { add, answer, beginTurn, byMember, canBegin, comeBack, commit, doJob, endTurn, go, goOn, hold, nextJobs } from './life.ts'
+import { add, answer, beginTurn, byMember, canBegin, comeBack, commit, doJob, endTurn, go, goOn, hold, nextJobs, suspend } from './life.ts'
 import type { Command, LeadCommand, WorkerCommand } from '../../../src/crew/commands.ts'
 import type { Job, JobResult, MemberId, WorkerRole } from '../../../src/crew/types.ts'
 import type { Proc, World } from './world.ts'
@@ -74,6 +74,11 @@ function someTurn(world: World, dice: Dice): void {
 function someJob(world: World, dice: Dice): void {
   const job = dice.pick(nextJobs(world))
   if (!job) return
+  if (job.type === 'spawn' && !world.procs.has(job.member) && dice.once(3)) {
+    // It runs, and the daemon has not said yet that it was started.
+    world.say({ type: 'member_on', member: job.member, uuid: world.spawn(job.member), turn: null })
+    return
+  }
   const wrong = dice.once(8) ? failure(world, job) : null
   if (!wrong) return doJob(world, job)
   world.jobs = world.jobs.filter((one) => one.job !== job.job)
@@ -154,6 +159,7 @@ function someEnd(world: World, dice: Dice): void {
 }
 
 function somePause(world: World, dice: Dice): void {
+  if (dice.once(4)) return suspend(world, !world.paused)
   const proc = dice.pick(living(world))
   if (proc) hold(world, proc, !proc.held)
 }

@@ -164,6 +164,7 @@ export function answer(world: World, id: string, option: string, text: string | 
 export function behave(world: World, bound: number): number {
   const from = world.commands
   for (const proc of world.procs.values()) if (proc.held) hold(world, proc, false)
+  if (world.paused) suspend(world, false)
   let woken = 0
   while (!over(world)) {
     if (world.commands - from > bound) throw new Error(`the crew does not come to its end within ${bound} commands`)
@@ -182,6 +183,12 @@ function over({ crew, spec, ended }: World): boolean {
 export function hold(world: World, proc: Proc, held: boolean): void {
   proc.held = held
   world.say({ type: 'member_held', member: proc.id, held })
+}
+
+/** The crew's own process is paused, or goes on. */
+export function suspend(world: World, paused: boolean): void {
+  world.paused = paused
+  if (!paused) world.say({ type: 'woken' })
 }
 
 /** Something that can happen does. */
