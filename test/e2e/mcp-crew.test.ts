@@ -4,35 +4,29 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { call, LocalCrew, played } from '../support/local-crew.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
-import { testEnv } from '../support/env.ts'
 import { connect, say } from '../support/own-tools.ts'
-import type { CrewUpView } from '../../src/api/crew-up-views.ts'
-import type { CrewView } from '../../src/api/crew-views.ts'
+import type { Rule } from '../support/local-crew.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../support/programs/acp-agent.ts')
 
 /** Says that it is ready, asks once, does what it is told without doing it, and approves of all. */
-const WORKER = `rules:
-  - when: '/^Task (?<id>[\\w.-]+)/'
-    steps:
-      - tools: [{ name: mcp__reeve__post_message, input: { to: coordinator, text: 'I begin with {{ id }}.' } }]
-      - tools: [{ name: mcp__reeve__post_message, input: { to: '{{ id }}', text: 'it is simple' } }]
-      - tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: '{{ id }} is there' } }]
-      - text: reported
-  - when: '/^Review (?<id>[\\w.-]+)/'
-    steps:
-      - tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: '{{ id }} is right' } }]
-      - text: reviewed
-steps:
-  - tools: [{ name: mcp__reeve__signal_ready }]
-  - text: ready
-`
+const WORKER: readonly Rule[] = [
+  {
+    when: '/^Task (?<id>[\\w.-]+)/',
+    steps: [
+      call('post_message', { to: 'coordinator', text: 'I begin with {{ id }}.' }), call('post_message', { to: '{{ id }}', text: 'it is simple' }),
+      call('report_implementation_complete', { summary: '{{ id }} is there' }), { text: 'reported' },
+    ],
+  },
+  { when: '/^Review (?<id>[\\w.-]+)/', steps: [call('report_review_verdict', { verdict: 'APPROVED', comments: '{{ id }} is right' }), { text: 'reviewed' }] },
+]
+const READY = { steps: [call('signal_ready'), { text: 'ready' }] }
 
 let daemon: LocalDaemon
 let client: Client
-let crew: string
-let notes: readonly string[]
+let crew: LocalCrew
 
 beforeEach(async () => {
   daemon = await LocalDaemon.start()
@@ -40,28 +34,25 @@ beforeEach(async () => {
   await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
   const command = [process.execPath, PROGRAM, `sessions=${daemon.work}`, `log=${log}`, 'http', 'always=hang']
   await writeFile(join(daemon.work, '.reeve/agents/boss.md'), `---\ndriver: acp\ncommand: ${JSON.stringify(command)}\n---\n`)
-  await writeFile(join(daemon.work, 'worker.yaml'), WORKER)
-  const up = await daemon.client.post<CrewUpView>('/v1/crews', {
-    cwd: daemon.work, env: testEnv(daemon.work), name: 'team', coordinator: { agent: 'boss' }, workers: { generic: 2 }, model: `script:${join(daemon.work, 'worker.yaml')}`,
-    worktrees: false, maxWorkers: 3, tasks: [{ id: 'first', title: 'The first', text: 'Do it.', acceptance: 'It is done.' }],
+  crew = await LocalCrew.up(daemon, {
+    coordinator: { agent: 'boss' }, workers: { generic: 2 }, model: played(daemon.work, WORKER, READY), maxWorkers: 3,
+    tasks: [{ id: 'first', title: 'The first', text: 'Do it.', acceptance: 'It is done.' }],
   })
-  crew = up.process.uuid
-  notes = up.notes
   await expect.poll(async () => (await readFile(log, 'utf8').catch(() => '')).includes('mcpServers'), { timeout: 20_000 }).toBe(true)
   const line = (await readFile(log, 'utf8')).split('\n').find((one) => one.includes('mcpServers')) ?? ''
   const [server] = (JSON.parse(line.slice(line.indexOf('{'))) as { mcpServers: { url: string; headers: { value: string }[] }[] }).mcpServers
   client = await connect({ url: server?.url ?? '', token: (server?.headers[0]?.value ?? '').replace('Bearer ', '') })
-  await expect.poll(async () => (await view()).members.filter(({ id, state, status }) => id.startsWith('worker') && state === 'on' && status === 'ready').length, { timeout: 20_000 }).toBe(2)
+  await crew.until(({ members }) => members.filter(({ id, state, status }) => id.startsWith('worker') && state === 'on' && status === 'ready').length === 2)
 })
 afterEach(async () => {
   await client.close()
-  await daemon.signal(crew, 'SIGKILL', { subtree: true }).catch(() => undefined)
+  await daemon.signal(crew.uuid, 'SIGKILL', { subtree: true }).catch(() => undefined)
   await daemon[Symbol.asyncDispose]()
   expect(daemon.errors).toEqual([])
 })
 
-const view = async (): Promise<CrewView> => (await daemon.client.get<{ crew: CrewView }>(`/v1/crews/${crew}`)).crew
-const taskIs = (id: string, state: string): Promise<void> => expect.poll(async () => (await view()).tasks.find((one) => one.id === id)?.state, { timeout: 20_000 }).toBe(state)
+const taskIs = (id: string, state: string): Promise<unknown> => crew.until(({ tasks }) => tasks.find((one) => one.id === id)?.state === state)
+const readyIs = (id: string): Promise<unknown> => crew.until(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
 /** What the coordinator is told it did. */
 async function done(name: string, input: object = {}): Promise<string> {
   const { isError, text, value } = await say(client, name, input)
@@ -71,7 +62,6 @@ async function done(name: string, input: object = {}): Promise<string> {
 
 describe('a coordinator', () => {
   test('looks, gives work, has it reviewed and ends the crew; its workers report by their four tools', async () => {
-    expect(notes).toEqual(expect.any(Array))
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['assign_task', 'complete_crew', 'ps']))
     expect((await say(client, 'list_workers')).value).toMatchObject({ workers: [{ id: 'worker-1', role: 'generic', phase: 'idle' }, { id: 'worker-2' }] })
@@ -89,21 +79,22 @@ describe('a coordinator', () => {
     await done('mark_task_done', { task: 'second', reason: 'the first did it' })
     await done('notify_user', { text: 'Nearly there.' })
     await done('complete_crew', { summary: 'all of it', outcome: 'completed' })
-    expect((await daemon.ended(crew)).exit).toMatchObject({ code: 0 })
-    const facts = await daemon.facts(crew)
+    expect((await daemon.ended(crew.uuid)).exit).toMatchObject({ code: 0 })
+    const facts = await daemon.facts(crew.uuid)
     for (const fact of ['task.message', 'task.reported', 'task.verdict', 'task.done', 'crew.notified', 'crew.ending']) expect(facts).toContain(fact)
   })
 
   test('starts, tells, replaces, stops and retires workers, and takes tasks back', async () => {
     expect(await done('spawn_worker', { role: 'generic' })).toContain('worker-3')
     expect((await say(client, 'spawn_worker', { role: 'generic' })).text).toMatch(/^RESOURCE_EXHAUSTED: 3 workers live.*retire_worker/)
-    await expect.poll(async () => (await view()).members.find(({ id }) => id === 'worker-3')?.status, { timeout: 20_000 }).toBe('ready')
+    await readyIs('worker-3')
     await done('send_message', { to: 'all', text: 'Look at the readme.' })
     await done('stop_worker', { member: 'worker-3', reason: 'not needed' })
     await done('retire_worker', { member: 'worker-2', reason: 'nor this one' })
-    await expect.poll(async () => (await view()).members.filter(({ id, state }) => state === 'gone' && id !== 'worker-1').map(({ id, leave }) => [id, leave?.how]), { timeout: 20_000 }).toEqual([['worker-2', 'retired'], ['worker-3', 'stopped']])
+    const { members } = await crew.until((view) => view.members.filter(({ state }) => state === 'gone').length === 2)
+    expect(members.filter(({ state }) => state === 'gone').map(({ id, leave }) => [id, leave?.how])).toEqual([['worker-2', 'retired'], ['worker-3', 'stopped']])
     expect(await done('replace_worker', { member: 'worker-1', summary: 'Nothing was begun.' })).toContain('worker-4')
-    await expect.poll(async () => (await view()).members.find(({ id }) => id === 'worker-4')?.status, { timeout: 20_000 }).toBe('ready')
+    await readyIs('worker-4')
     await done('cancel_task', { task: 'first', reason: 'not now' })
     await taskIs('first', 'cancelled')
     await done('add_task', { id: 'other', title: 'Other', text: 'x' })
@@ -114,9 +105,9 @@ describe('a coordinator', () => {
   })
 
   test('says a thing twice with one name, and it is done once', async () => {
-    const call = (): ReturnType<Client['callTool']> => client.callTool({ name: 'add_task', arguments: { title: 'Twice', text: 'x' }, _meta: { 'reeve/callId': 'one-name' } })
-    const [one, two] = [await call(), await call()]
+    const add = (): ReturnType<Client['callTool']> => client.callTool({ name: 'add_task', arguments: { title: 'Twice', text: 'x' }, _meta: { 'reeve/callId': 'one-name' } })
+    const [one, two] = [await add(), await add()]
     expect(two.content).toEqual(one.content)
-    expect((await view()).tasks.filter(({ title }) => title === 'Twice')).toHaveLength(1)
+    expect((await crew.view()).tasks.filter(({ title }) => title === 'Twice')).toHaveLength(1)
   })
 })

@@ -41,10 +41,13 @@ export function verdictOn(asked: Asked, rules: Rules): Verdict {
 /** How agents call a tool of an MCP server where they ask for permission. What is no call of one may be called anything. */
 const OWN_TITLES = [/^mcp__reeve__(\w+)$/, /^mcp_reeve_(\w+)$/, /^reeve_(\w+)$/, /^(?:Tool: )?(?:mcp\.)?reeve[./](\w+)$/, /^(\w+) \(reeve MCP Server\)$/]
 
-/** One of reeve's own tools, which the daemon has given it and looks at by itself. `input` as Codex tells it: a shell's has no server. */
+/** What Codex tells of a call of a server, and nothing beside it: a model may write these into the input of any other tool. */
+const SERVER_CALL = new Set(['server', 'tool', 'arguments'])
+
+/** One of reeve's own tools, which the daemon has given it and looks at by itself. */
 export function isOwnTool({ title, name, kind }: Asked, own: readonly string[], input?: unknown): boolean {
-  const { server, tool } = { server: null, tool: null, ...(typeof input === 'object' ? input : {}) }
-  if (server === 'reeve' && own.includes(String(tool))) return true
+  const told: Readonly<Record<string, unknown>> = { ...(typeof input === 'object' ? input : {}) }
+  if (told['server'] === 'reeve' && own.includes(String(told['tool'])) && Object.keys(told).every((key) => SERVER_CALL.has(key))) return true
   // A title may be the path of a file, or the words of a shell.
   const said = [name, ...(kind === null || kind in NAMES ? [] : [title])]
   return said.some((each) => OWN_TITLES.some((form) => own.includes(form.exec(each ?? '')?.[1] ?? '')))
