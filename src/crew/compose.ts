@@ -1,6 +1,6 @@
 // Runs of a compose file: which state of a node follows which, what is next, and what becomes of a node that ended.
 // Owns the one table of states × facts; only `foldCompose` makes a new state. Knows no processes but by their UUIDs, no time and
-// no chance: both come in. Tests: test/tables/compose.test.ts, test/properties/compose.test.ts.
+// no chance: both come in. Tests: test/tables/compose.test.ts, test/simulation/compose.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { finalCause } from '../supervise/final.ts'
 import type { ExitStatus } from '../kernel/types.ts'

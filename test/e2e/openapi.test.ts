@@ -1,4 +1,5 @@
 // The API's document: it is sound OpenAPI 3.1, it has every route, and what a real daemon answers is what it says.
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -172,6 +173,14 @@ describe('what the daemon answers', () => {
     await walk('tellCrew', 'crew', { body: { type: 'complete_crew', outcome: 'cancelled', summary: 'enough' } })
     await walk('waitForProcess', 'crew')
     await walk('getCrewReport', 'crew')
+    writeFileSync(join(daemon.work, 'reeve.yaml'), 'agents: { one: { command: [echo, hello] }, two: { command: [sh, -c, exit 3], depends_on: [one] } }')
+    await walk('composePlan', '', { body: { cwd: daemon.work } })
+    await walk('composeUp', '', { body: { cwd: daemon.work, env: testEnv(daemon.work), name: 'dag' } })
+    await walk('listRuns', '')
+    await walk('waitForProcess', 'dag')
+    await walk('getRun', 'dag')
+    await walk('resumeNode', 'dag', { body: { node: 'two', env: testEnv(daemon.work) } })
+    await walk('waitForProcess', 'dag')
     await walk('importProcesses', '', { body: { dir: join(daemon.work, 'out') } })
     await walk('previewCollection', '')
     await walk('collect', '')

@@ -76,6 +76,14 @@ export class RunWorld {
     return uuid ? this.#world.row(uuid) : undefined
   }
 
+  /** What the run was told of its nodes, in order. */
+  get told(): string[] {
+    return this.#world.history(RUN).flatMap(({ body }) => (body.type.startsWith('compose.') ? [`${body.type.slice('compose.'.length)}${'node' in body ? ` ${body.node}` : ''}`] : []))
+  }
+
+  /** What was answered to the last input that was refused. */
+  refused = ''
+
   get openAsks(): number {
     return this.#asks.length
   }
@@ -108,6 +116,17 @@ export class RunWorld {
   fail(at: number): void {
     const [ask] = this.#asks.splice(at % Math.max(1, this.#asks.length), 1)
     if (ask) this.#put({ type: 'composeNode', reply: this.#reply(), by: 'user', uuid: RUN, ...ask, made: { error: 'no such file' } })
+  }
+
+  /** Its row is gone, as after a collection. */
+  remove(node: string): void {
+    const row = this.row(node)
+    if (row) this.#world.dead.delete(row.uuid)
+  }
+
+  /** Somebody else has a process of that name. */
+  occupy(name: string): void {
+    this.#put({ type: 'spawn', reply: this.#reply(), by: 'user', uuid: 'other', parent: null, spec: kernelSpec({ name }) })
   }
 
   wind(): void {
@@ -198,6 +217,9 @@ export class RunWorld {
       case 'start': return this.#start(effect.uuid, effect.pid)
       case 'driver.start': return this.#put({ type: 'report', reply: this.#reply(), uuid: effect.uuid, pid: effect.pid, report: { type: 'up' } })
       case 'driver.stop': return this.#put({ type: 'report', reply: this.#reply(), uuid: effect.uuid, pid: effect.pid, report: { type: 'exited', code: null, osSignal: 'SIGTERM' } })
+      case 'refuse':
+        this.refused = effect.message
+        return
       case 'compose.start':
         this.#asks.push({ node: effect.node, ask: effect.ask })
         return
