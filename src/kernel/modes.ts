@@ -26,12 +26,20 @@ export function resumeModes(process: Process): ResumeModes {
 }
 
 export function continueObstacle(process: Process): string | null {
-  if (process.crew?.ending?.ended) return 'the crew is done, and its members are let go; start another one: `reeve crew up`'
+  const done = doneObstacle(process)
+  if (done !== null) return done
   if (goesOnFrom(process) !== 'rerun') return null
   return `${isPlainCommand(process.spec) ? 'a command has no session' : `agent ${process.spec.agent} told no session`} to go on with; it can be run again with --rerun`
 }
 
+/** Neither goes on nor runs again: nobody is left in it, and nothing can be added. */
+export function doneObstacle({ crew }: Process): string | null {
+  return crew?.ending?.ended ? 'the crew is done, and its members are let go; start another one: `reeve crew up`' : null
+}
+
 function rerunObstacle(process: Process): string | null {
+  const done = doneObstacle(process)
+  if (done !== null) return done
   if (process.spec.driver === 'native') return 'a native agent goes on from its context'
   return isSuspended(process) ? 'it is suspended, and goes on where it is' : null
 }

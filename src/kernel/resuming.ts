@@ -7,7 +7,7 @@ import { CAPABILITIES, goesOnFrom, isPlainCommand } from './capabilities.ts'
 import { changedLimits } from './limits.ts'
 import { forgive, keepsChildren } from './children.ts'
 import { isPersonHold, mayRelease } from './holds.ts'
-import { continueObstacle } from './modes.ts'
+import { continueObstacle, doneObstacle } from './modes.ts'
 import { release } from './pausing.ts'
 import { checkReviver, permitted } from './permitting.ts'
 import { askAgain, findParent, letBegin, waitsForRestart } from './restarting.ts'
@@ -135,7 +135,7 @@ function specOf(process: Process, { spec, limits }: Resume): ProcessSpec {
 
 function checkResumable(process: Process, input: Resume): void {
   if (wasStoppedByPerson(process) && input.by !== 'user') throw new KernelError('PERMISSION', `process ${process.pid} was stopped by a person`)
-  const obstacle = input.rerun ? null : continueObstacle(process)
+  const obstacle = input.rerun ? doneObstacle(process) : continueObstacle(process)
   if (obstacle !== null) throw new KernelError('NOT_RESUMABLE', obstacle)
 }
 

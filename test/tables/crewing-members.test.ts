@@ -473,9 +473,12 @@ test('a crew that is done is not resumed', () => {
     .report c exited 0
     .released c
     resume c
+    resume c rerun
   `)).toMatchInlineSnapshot(`
     "
     > resume c
+      -> refused NOT_RESUMABLE: the crew is done, and its members are let go; start another one: \`reeve crew up\`
+    > resume c rerun
       -> refused NOT_RESUMABLE: the crew is done, and its members are let go; start another one: \`reeve crew up\`
     "
   `)
