@@ -16,8 +16,11 @@ export function memberOn(work: CrewWork, { member: id, uuid, turn, queued = 0 }:
   const member = work.member(id)
   if (!member || (member.state === 'gone' && mayNotReturn(member))) return 'noted'
   closeSpawn(work, id, uuid)
-  if (member.state === 'starting' || member.state === 'gone') join(work, member, uuid)
+  const comes = member.state === 'starting' || member.state === 'gone'
+  if (comes) join(work, member, uuid)
   else if (member.state === 'on' && member.turn.open !== null && member.turn.open !== turn) endTurn(work, member, { turn: member.turn.open, outcome: 'interrupted', queued })
+  // A turn that was cut off goes on: nobody changes its files before that has ended.
+  if (comes && turn !== null) work.emit({ type: 'crew.turn.begun', member: id, turn, resets: false })
   return 'noted'
 }
 
