@@ -1,10 +1,10 @@
 // The daemon is killed after the first call of git that a job makes, then after the second of its second try, and so on: at the end
 // it is as if nothing had happened, and nothing is lost.
-import { existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { crewHead, leaveBranch, mergeInto } from '../../src/drivers/files/crew-merge.ts'
-import { bringTo, commitTask, handOver, keepFiles, type MemberTree } from '../../src/drivers/files/crew-tree.ts'
+import { bringTo, commitTask, handOver, keepFiles, viewOf, type MemberTree } from '../../src/drivers/files/crew-tree.ts'
 import { Git, type GitAnswer, type GitCall } from '../../src/drivers/files/git.ts'
 import { addWorktree, removeWorktree } from '../../src/drivers/files/worktree.ts'
 import { newContained, UUID, type Contained } from '../support/contained.ts'
@@ -48,12 +48,21 @@ beforeEach(async () => {
 
 afterEach(() => contained[Symbol.asyncDispose]())
 
+/** As a git that was killed while it wrote them leaves them. */
+function lockAll(...names: readonly string[]): void {
+  for (const name of names) {
+    const lock = join(repository.dir, '.git', `${name}.lock`)
+    mkdirSync(dirname(lock), { recursive: true })
+    writeFileSync(lock, '')
+  }
+}
+
 const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, lockMs: 100 })
 const rev = (name: string): string => repository.git('rev-parse', name)
 const add = async (n: number): Promise<MemberTree> => {
   const tree = { dir: join(contained.dir, 'w', String(n)), branch: `${CREW}.worker-${n}`, env: repository.env, lockMs: 100 }
   await using git = new Git(() => contained.open('group'))
-  await addWorktree(git, { repository: crew().repository, base: rev(CREW), ...tree })
+  await addWorktree(git, { repository: crew().repository, base: rev(CREW), ...tree, lockMs: 100 })
   return tree
 }
 const work = (tree: MemberTree, files: Record<string, string>): string => {
@@ -148,4 +157,23 @@ test('H3: what a member that is gone left is kept, and is not salvaged once more
   expect(existsSync(join(one.dir, 'a.txt'))).toBe(true)
   await throughKills((git) => removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, repository: crew().repository, env: one.env }))
   expect([existsSync(one.dir), repository.git('show', `${NAME}-1:a.txt`), refs('refs/reeve'), refs('refs/heads')]).toEqual([false, 'changed', [`${NAME}-1`], ['refs/heads/main', `refs/heads/${CREW}`]])
+})
+
+test('locks that a killed git left on our own refs stop no job', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  await using git = new Git(() => contained.open('group'))
+  repository.write({ 'a.txt': 'changed\n' }, one.dir)
+  lockAll('refs/reeve/salvage/fix/worker-1-1', 'refs/reeve/review/fix/task-1', `refs/reeve/handover/${UUID}`, `refs/heads/${CREW}`, `refs/heads/${CREW}.task-1`, `refs/heads/${CREW}.worker-3`)
+  await viewOf(git, one, 'refs/reeve/review/fix/task-1')
+  expect(await keepFiles(git, one, salvage)).toBe(`${NAME}-1`)
+  await handOver(git, { from: one, to: two, ref: `refs/reeve/handover/${UUID}`, salvage })
+  const end = await commitTask(git, one, { base, crew: CREW, message: 'Do it\n', own: true })
+  if (end.type !== 'committed') throw new Error(end.type)
+  expect(await leaveBranch(git, crew(), { commit: end.commit, left: `${CREW}.task-1` })).toBe(`${CREW}.task-1`)
+  expect(await mergeInto(git, crew(), { commit: end.commit, message: 'm\n', left: `${CREW}.task-1` })).toMatchObject({ type: 'merged' })
+  expect([rev(CREW), refs(`refs/heads/${CREW}.task-1`)]).toEqual([end.commit, []])
+  const three = await add(3)
+  lockAll(`refs/heads/${three.branch}`)
+  expect(await removeWorktree(git, { dir: three.dir, uuid: UUID, branch: three.branch, env: three.env, lockMs: 100 })).toEqual({ dir: three.dir })
+  expect(refs(`refs/heads/${three.branch}`)).toEqual([])
 })

@@ -2,9 +2,8 @@
 // Owns that a ref is only moved from where it was seen. Must never touch a checkout, an index, a branch outside `reeve/`, or one
 // that somebody has checked out. Tests: test/processes/crew-git.test.ts.
 import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import { GitError, names, userEnv } from './git.ts'
-import { identity, unlock } from './crew-tree.ts'
+import { identity } from './crew-tree.ts'
 import { dropBranch } from './worktree.ts'
 import type { Git, GitCall } from './git.ts'
 
@@ -126,21 +125,17 @@ async function mergeCommits(git: Git, crew: CrewBranch, { head, commit, message 
 async function moveTo(git: Git, crew: CrewBranch, to: string, from: string): Promise<boolean> {
   const call = await placeOf(crew)
   const ref = `refs/heads/${crew.branch}`
-  const lock = join(crew.repository, `${ref}.lock`)
   const { code, stderr } = await git.ask([...DURABLE, ...call.where, 'update-ref', '-m', 'reeve: merged', ref, to, from], call)
   if (code === 0) return true
   if ((await git.maybe([...call.where, 'rev-parse', '--verify', '-q', ref], call)) !== from) return false
-  // One that was killed has left its lock; of a living one it is held for milliseconds.
-  if (!(await isThere(lock))) throw new GitError(stderr.toString().trim())
-  await unlock([lock], crew.lockMs)
-  return false
+  throw new GitError(stderr.toString().trim())
 }
 
 /** What was left beside it is of no use any more. */
 async function done(git: Git, crew: CrewBranch, request: MergeRequest, commit: string, notes: readonly string[]): Promise<MergeEnd> {
   const call = await placeOf(crew)
   const left = await git.line([...call.where, 'for-each-ref', '--format=%(refname:lstrip=2)', '--points-at', request.commit, `refs/heads/${request.left}`, `refs/heads/${request.left}-*`], call)
-  for (const branch of left === '' ? [] : left.split('\n')) await dropBranch(git, { cwd: crew.repository, env: call.env }, branch)
+  for (const branch of left === '' ? [] : left.split('\n')) await dropBranch(git, { ...call, cwd: crew.repository }, branch)
   return { type: 'merged', commit, notes }
 }
 
@@ -169,9 +164,9 @@ async function checkedOutAt(git: Git, call: Where, branch: string): Promise<stri
 type Where = GitCall & { readonly where: readonly string[] }
 
 /** Errors: `GitError` where the repository is gone. */
-export async function placeOf({ repository, dir, env }: CrewBranch): Promise<Where> {
+export async function placeOf({ repository, dir, env, lockMs }: CrewBranch): Promise<Where> {
   if (!(await isThere(repository))) throw new GitError(`the repository ${repository} is gone: if it was moved, move it back`)
-  const call = { cwd: repository, env: userEnv(env), where: [`--git-dir=${repository}`] }
+  const call = { cwd: repository, env: userEnv(env), where: [`--git-dir=${repository}`], ...(lockMs === undefined ? {} : { lockMs }) }
   return dir !== undefined && (await isThere(dir)) ? { ...call, cwd: dir, where: [...call.where, `--work-tree=${dir}`] } : call
 }
 

@@ -2,18 +2,15 @@
 // agent did not. Owns that what is in it is salvaged to a ref before anything in it changes; each function may be cut off at any
 // instruction and called again. Must never run while its process is in a turn, nor touch another worktree or a branch of the user.
 // Tests: test/processes/crew-git.test.ts.
-import { access, realpath, rm, stat } from 'node:fs/promises'
+import { access, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { GitError, IDENTITY, names, personEnv, userEnv } from './git.ts'
+import { unlock } from './locks.ts'
 import { addAll, commitAll, dirtyNames, lookAtAll, salvageNext, untrackedRepositories } from './salvage.ts'
 import type { Git, GitCall } from './git.ts'
 
 /** Filters and hooks of the user may run, which fetch, build and test. */
 const LONG_MS = 600_000
-/** A lock that is still the same after this was left by a git that is gone: nobody else works in a member's worktree now. */
-const LOCK_MS = 10_000
-const LOOK_MS = 100
 /** How much of what hooks say is kept, in characters: the end. */
 const MAX_OUTPUT_CHARS = 4_000
 /** So many files are named. */
@@ -27,7 +24,7 @@ export interface MemberTree {
   /** the member's own branch */
   readonly branch: string
   readonly env: Readonly<Record<string, string>>
-  /** default 10 s */
+  /** how long a lock that a killed git left is waited for */
   readonly lockMs?: number
 }
 
@@ -173,12 +170,13 @@ export async function identity(git: Git, here: GitCall, env: MemberTree['env']):
   return { env: { ...own, ...IDENTITY }, notes: ['git has no user.name and user.email here, so the author is reeve'] }
 }
 
-async function open(git: Git, { dir, branch, env, lockMs = LOCK_MS }: MemberTree): Promise<Place> {
-  const here = { cwd: dir, env: userEnv(env) }
+async function open(git: Git, { dir, branch, env, lockMs }: MemberTree): Promise<Place> {
+  const here = { cwd: dir, env: userEnv(env), ...(lockMs === undefined ? {} : { lockMs }) }
   if (!(await isThere(dir))) throw new GitError(`the worktree ${dir} is gone`)
   const [top, gitDir = '', common = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir'], here)).split('\n')
   // Without its own `.git` the question was answered by a repository above it.
   if (top !== (await realpath(dir))) throw new GitError(`${dir} is no worktree any more`)
+  // Nobody but its member and reeve works in this worktree, and the member is not in a turn.
   await unlock([join(gitDir, 'index.lock'), join(gitDir, 'HEAD.lock'), join(common, 'refs', 'heads', `${branch}.lock`)], lockMs)
   return { here, gitDir }
 }
@@ -191,22 +189,6 @@ async function checkFree(git: Git, here: GitCall, { branch }: MemberTree): Promi
     const at = lines[0]?.slice('worktree '.length) ?? ''
     if (lines.includes(`branch refs/heads/${branch}`) && at !== own && (await isThere(at))) throw new GitError(`${branch} is checked out in ${at}: check out another branch there`)
   }
-}
-
-/** Waits until these are gone; removes one that stays as it is, as the git that made it was killed. */
-export async function unlock(locks: readonly string[], lockMs = LOCK_MS): Promise<void> {
-  for (const lock of locks) {
-    const first = await seen(lock)
-    for (let waited = 0; first !== null && (await seen(lock)) === first; waited += LOOK_MS) {
-      if (waited >= lockMs) await rm(lock, { force: true })
-      else await setTimeout(LOOK_MS)
-    }
-  }
-}
-
-/** Which one is there; null if none is. */
-async function seen(lock: string): Promise<string | null> {
-  return stat(lock, { bigint: true }).then(({ ino, mtimeNs, size }) => `${ino} ${mtimeNs} ${size}`, () => null)
 }
 
 async function dropHalfDone(git: Git, { here, gitDir }: Place): Promise<void> {

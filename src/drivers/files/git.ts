@@ -3,6 +3,7 @@
 // stands in worktree.ts, records.ts and crew-*.ts. Must never run git with a variable of the caller's own GIT_*, but who they are.
 // Tests: test/processes/files.test.ts, test/processes/worktree.test.ts, test/processes/crew-git.test.ts.
 import { setTimeout } from 'node:timers/promises'
+import { ownLockIn, unlock } from './locks.ts'
 import type { Containment } from '../contain/contain.ts'
 
 /** What one call of git may say, in bytes. */
@@ -22,6 +23,8 @@ export interface GitCall {
   /** written to its stdin */
   readonly input?: Buffer
   readonly limitMs?: number
+  /** how long a lock on one of our own refs is waited for, before it counts as left by a git that was killed */
+  readonly lockMs?: number
   /** the repository's hooks run, as for a person */
   readonly hooks?: true
 }
@@ -89,8 +92,12 @@ export class Git implements AsyncDisposable {
   async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     for (let tries = 1; ; tries += 1) {
       const answer = await this.#once(args, call)
-      if (answer.code === 0 || tries === MAX_TRIES || !HALF_MADE.test(answer.stderr.toString())) return answer
-      await setTimeout(AGAIN_MS)
+      if (answer.code === 0 || tries === MAX_TRIES) return answer
+      const complaint = answer.stderr.toString()
+      const lock = ownLockIn(complaint)
+      if (lock !== null) await unlock([lock], call.lockMs)
+      else if (HALF_MADE.test(complaint)) await setTimeout(AGAIN_MS)
+      else return answer
     }
   }
 

@@ -59,11 +59,12 @@ export interface NewWorktree {
   readonly branch: string
   readonly base: string
   readonly env: Env
+  readonly lockMs?: number
 }
 
 /** Makes it. What is there of one that was begun and not finished is made anew: nothing has worked in it. */
-export async function addWorktree(git: Git, { repository, dir, branch, base, env }: NewWorktree): Promise<void> {
-  const call = { cwd: repository, env: userEnv(env), limitMs: CHECKOUT_MS }
+export async function addWorktree(git: Git, { repository, dir, branch, base, env, lockMs }: NewWorktree): Promise<void> {
+  const call = { cwd: repository, env: userEnv(env), limitMs: CHECKOUT_MS, ...(lockMs === undefined ? {} : { lockMs }) }
   const where = `--git-dir=${repository}`
   if (await isThere(dir)) {
     await rm(dir, { recursive: true, force: true })
@@ -96,13 +97,14 @@ export interface OldWorktree {
   /** the repository whose worktree it was, where that is known */
   readonly repository?: string
   readonly env: Env
+  readonly lockMs?: number
 }
 
 /** Removes it. Resolves with null if there was nothing to be told of. Errors: `GitError`, when it is not known what would be lost: then it stays. */
 export async function removeWorktree(git: Git, old: OldWorktree): Promise<WorktreeEnd | null> {
-  const { dir, uuid, branch, env } = old
+  const { dir, uuid, branch, env, lockMs } = old
   if (!(await isThere(dir))) return dropGone(git, old)
-  const here = { cwd: dir, env: userEnv(env) }
+  const here = { cwd: dir, env: userEnv(env), ...(lockMs === undefined ? {} : { lockMs }) }
   const [top, repository = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir'], here)).split('\n')
   // Without its own `.git` the question was answered by a repository above it.
   if (top !== (await realpath(dir))) throw new GitError(`${dir} is no worktree any more`)
@@ -110,7 +112,7 @@ export async function removeWorktree(git: Git, old: OldWorktree): Promise<Worktr
   if (inner !== undefined) return { dir, kept: `there is another repository in it, ${inner.toString()}` }
   const own = branch ?? (await git.maybe(['symbolic-ref', '-q', '--short', 'HEAD'], here))
   const salvaged = await salvage(git, here, `refs/reeve/salvage/${uuid}`)
-  const there = { cwd: repository, env: here.env }
+  const there = { ...here, cwd: repository }
   await git.run([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
   const kept = own !== null && own.startsWith('reeve/') && !(await dropBranch(git, there, own)) ? own : null
   return { dir, ...(salvaged === null ? {} : { salvaged }), ...(kept === null ? {} : { branch: kept }) }
@@ -127,12 +129,17 @@ async function dropGone(git: Git, { dir, branch, repository, env }: OldWorktree)
 
 type Call = Parameters<Git['run']>[1]
 
-/** A branch whose commits others have too is of no use any more; true if it is gone. */
+/** A branch whose commits others have too is of no use any more, unless it is checked out; true if it is gone. */
 export async function dropBranch(git: Git, there: Call, branch: string): Promise<boolean> {
   const where = `--git-dir=${there.cwd}`
-  if ((await git.maybe([where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`], there)) === null) return true
-  const own = await git.line([where, 'rev-list', '-n', '1', `refs/heads/${branch}`, '--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes'], there)
-  return own === '' && (await git.maybe([where, 'branch', '-q', '-D', '--', branch], there)) !== null
+  const ref = `refs/heads/${branch}`
+  const commit = await git.maybe([where, 'rev-parse', '--verify', '-q', ref], there)
+  if (commit === null) return true
+  const own = await git.line([where, 'rev-list', '-n', '1', commit, '--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes'], there)
+  const at = await git.line([where, 'for-each-ref', '--format=%(worktreepath)', ref], there)
+  if (own !== '' || (at !== '' && (await isThere(at)))) return false
+  // `git branch -d` would write the user's configuration.
+  return (await git.maybe([where, 'update-ref', '-d', ref, commit], there)) !== null
 }
 
 async function isThere(path: string): Promise<boolean> {
