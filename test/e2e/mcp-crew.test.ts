@@ -1,12 +1,12 @@
 // The tools of crews, each called: those of the coordinator by a public client of MCP with the token of an agent that coordinates, those of
 // workers by models that are played. What each does to the crew is told by the crew itself.
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { call, LocalCrew, played } from '../support/local-crew.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
-import { connect, say } from '../support/own-tools.ts'
+import { connect, handedBy, say } from '../support/own-tools.ts'
 import type { Rule } from '../support/local-crew.ts'
 
 const PROGRAM = resolve(import.meta.dirname, '../support/programs/acp-agent.ts')
@@ -38,10 +38,7 @@ beforeEach(async () => {
     coordinator: { agent: 'boss' }, workers: { generic: 2 }, model: played(daemon.work, WORKER, READY), maxWorkers: 3,
     tasks: [{ id: 'first', title: 'The first', text: 'Do it.', acceptance: 'It is done.' }],
   })
-  await expect.poll(async () => (await readFile(log, 'utf8').catch(() => '')).includes('mcpServers'), { timeout: 20_000 }).toBe(true)
-  const line = (await readFile(log, 'utf8')).split('\n').find((one) => one.includes('mcpServers')) ?? ''
-  const [server] = (JSON.parse(line.slice(line.indexOf('{'))) as { mcpServers: { url: string; headers: { value: string }[] }[] }).mcpServers
-  client = await connect({ url: server?.url ?? '', token: (server?.headers[0]?.value ?? '').replace('Bearer ', '') })
+  client = await connect(await handedBy(log))
   await crew.until(({ members }) => members.filter(({ id, state, status }) => id.startsWith('worker') && state === 'on' && status === 'ready').length === 2)
 })
 afterEach(async () => {

@@ -52,6 +52,18 @@ export async function connect({ url, token }: Pick<Seated, 'url' | 'token'>, mod
   return client
 }
 
+/** What an agent of acp-agent.ts was given with its session, by its log. */
+export async function handedBy(log: string): Promise<Pick<Seated, 'url' | 'token'>> {
+  for (const late = AbortSignal.timeout(20_000); ; late.throwIfAborted()) {
+    const line = (await readFile(log, 'utf8').catch(() => '')).split('\n').find((one) => one.includes('"mcpServers"') && one.endsWith('}'))
+    if (line) {
+      const [server] = (JSON.parse(line.slice(line.indexOf('{'))) as { readonly mcpServers: readonly { readonly url: string; readonly headers: readonly { readonly value: string }[] }[] }).mcpServers
+      return { url: server?.url ?? '', token: (server?.headers[0]?.value ?? '').replace('Bearer ', '') }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
 export interface Said {
   readonly isError: boolean
   readonly text: string

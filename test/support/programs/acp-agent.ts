@@ -114,6 +114,11 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
   wait: async (_, path) => {
     while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10))
   },
+  /** Until the test has made the file of this turn of its. */
+  turn: async ({ sessionId }) => {
+    const path = join(options.get('sessions') ?? '.', `turn-${kept(sessionId).prompts.length}`)
+    while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10))
+  },
   hang: () => new Promise(() => undefined),
   crash: async (_, code) => {
     process.stderr.write('it broke: no more ink\n')
