@@ -1,9 +1,17 @@
-// `reeve crew` on a real daemon: what the members are told, and what is said of words that name nothing.
+// `reeve crew` on a real daemon and a real repository, its members played from a file: a crew that is followed to its end, one that a
+// person leads, a terminal, and what is said of words that name nothing.
+import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runCli, type CliResult } from '../support/cli.ts'
+import { CLI, runCli, type CliResult } from '../support/cli.ts'
+import { testEnv } from '../support/env.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
+import { Repository } from '../support/repository.ts'
+import { ROOT } from '../support/source.ts'
+import { HAS_TERMINAL, Terminal } from '../support/terminal.ts'
+import type { CrewView } from '../../src/api/crew-views.ts'
 
 let daemon: LocalDaemon
 beforeEach(async () => {
@@ -38,4 +46,118 @@ test('the family lists its parts, and names the nearest of one that there is not
   expect(await reeve('crew', 'rolse')).toMatchObject({ code: 64, stderr: 'reeve: no verb "crew rolse"\n       Did you mean `reeve crew roles`?\n' })
   expect((await reeve('crew', 'roles', '--help')).stdout).toContain('reeve crew roles [ROLE]')
   expect((await reeve('help', 'crew', 'roles')).stdout).toContain('reeve crew roles [ROLE]')
+})
+
+const SLOW = 120_000
+const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
+const TASKS = `## lexer: The lexer
+Write lexer.txt with tokens, carelessly.
+
+### Acceptance
+- It ends with a full stop.
+
+## parser: The parser
+needs: lexer
+Write parser.txt with trees.
+`
+
+let repository: Repository
+function project(tasks = TASKS): void {
+  repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+  repository.git('config', 'user.name', 'T')
+  repository.git('config', 'user.email', 't@example.org')
+  repository.commit({ 'README.md': 'hello\n', 'tasks.md': tasks })
+}
+const inside = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
+const up = (...flags: string[]): Promise<CliResult> => inside('crew', 'up', '--name', 'fix', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, ...flags)
+const crewOf = async (): Promise<CrewView> => (JSON.parse((await inside('crew', 'show', 'fix', '--json')).stdout) as { crew: CrewView }).crew
+/** Looks again at each event of the crew. */
+async function until(isSo: (crew: CrewView) => boolean): Promise<void> {
+  await daemon.untilSo('fix', () => true)
+  for await (const _ of daemon.client.events('/v1/processes/fix/events', { query: { after: 0, follow: true }, signal: AbortSignal.timeout(SLOW) })) {
+    if (isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)) return
+  }
+}
+
+test('a crew is followed to its end: what happens is told, and the tasks stand on stdout', { timeout: SLOW }, async () => {
+  project()
+  const { code, stdout, stderr } = await up()
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stderr).toMatch(/^crew fix \(PID \d+\) \| 2 tasks \| branch reeve\/fix from [0-9a-f]{10}$/m)
+  expect(stderr).toMatch(/^\S+ {2}lexer +DENIED by worker-\d: lexer.txt:1: it must be tokens with a full stop$/m)
+  expect(stderr).toMatch(/the work is on the branch reeve\/fix: `git merge reeve\/fix`/)
+  expect(stdout).toMatch(/^lexer +done +worker-(\d) +worker-(?!\1)\d +2 +[0-9a-f]{10}/m)
+  expect(repository.git('show', 'reeve/fix:lexer.txt', 'reeve/fix:parser.txt')).toBe('tokens.\ntrees.')
+  expect((await inside('crew', 'ps')).stdout).toBe('PID  ID  NAME  STATUS  TASKS  WORKERS  ELAPSED  COST  NOTE\n')
+  expect((await inside('crew', 'ps', '-a')).stdout).toMatch(/fix +completed +2\/2 done/)
+  expect((await inside('crew', 'ps', '-aq')).stdout.trim()).toBe((await crewOf()).uuid)
+  expect((await inside('crew', 'ps', 'fix')).stdout).toMatch(/^worker-1 +generic +idle +- +retired/m)
+  expect((await inside('crew', 'tasks')).stdout).toBe(stdout)
+  expect((await inside('crew', 'show', 'fix', 'lexer')).stdout).toMatch(/^acceptance\n {2}- It ends with a full stop\.$/m)
+  expect(JSON.parse((await inside('crew', 'show', 'fix', 'lexer', '--json')).stdout)).toMatchObject({ task: { id: 'lexer', denials: 1, verdict: 'APPROVED' } })
+  expect(await inside('crew', 'show', 'fix', 'lexr')).toMatchObject({ code: 3, stderr: 'reeve: the crew has no task "lexr"\n       Did you mean lexer?\n' })
+  const again = await inside('crew', 'follow', '-a')
+  expect([again.code, again.stdout]).toEqual([0, stdout])
+  const events = (await inside('crew', 'follow', '-a', '--json')).stdout.trim().split('\n').map((line) => JSON.parse(line) as { type: string })
+  expect(events.filter(({ type }) => type === 'task.merged').length).toBe(2)
+})
+
+test('a person leads: answers, adds, writes, says no and yes, pauses and stops', { timeout: SLOW }, async () => {
+  project('## which: Which word?\nkind: human\nOne word.\n\n## lexer: The lexer\nneeds: which\nWrite lexer.txt with tokens.\n')
+  expect(await up('-d', '--gate', 'human')).toMatchObject({ code: 0 })
+  await until(({ asks, members }) => asks.length > 0 && members.every(({ state }) => state === 'on'))
+  expect((await inside('answer', 'fix')).stdout).toContain('  | One word.')
+  expect((await inside('crew', 'tasks')).stderr).toContain('asks you: which "Which word?"')
+  expect(await inside('answer', 'fix', 'tokens')).toMatchObject({ code: 0 })
+  await until(({ tasks }) => tasks[1]?.asks === 'gate')
+  expect((await inside('ps')).stdout).toMatch(/fix +crew +waiting .*asks: May lexer/)
+  const { implementer } = (await crewOf()).tasks[1] ?? {}
+  expect((await inside('logs', `fix.${implementer}`)).stdout).toContain('which was answered by a person: tokens')
+  expect(await inside('answer', 'fix', 'deny', 'lexer.txt:1: it must be tokens with a full stop')).toMatchObject({ code: 0 })
+  await until(({ tasks }) => tasks[1]?.denials === 1 && tasks[1].asks === 'gate')
+  expect(await inside('crew', 'add', 'fix', 'Write docs.txt with words.', '--id', 'docs', '--needs', 'lexer', '--acceptance', 'It is short.')).toMatchObject({ code: 0, stderr: expect.stringContaining('docs') })
+  expect(await inside('crew', 'approve', 'fix', 'lexer')).toMatchObject({ code: 0 })
+  await until(({ tasks }) => tasks[2]?.asks === 'gate')
+  const { members, tasks } = await crewOf()
+  expect(tasks[1]).toMatchObject({ state: 'done', verdict: 'APPROVED', attempts: 1 })
+  const holder = members.find(({ task, phase }) => task === 'docs' && phase === 'awaiting_review')
+  expect((await inside('inspect', `fix.${holder?.id}`)).stdout).toMatch(/^role +generic, awaiting review, docs$/m)
+  expect((await inside('ps')).stdout).toMatch(new RegExp(`fix\\.${holder?.id} .*awaiting review docs`))
+  expect(await inside('crew', 'send', 'fix', 'hello')).toMatchObject({ code: 64, stderr: expect.stringContaining('The engine reads no messages') })
+  expect(await inside('crew', 'send', '--to', 'lexer', 'fix', 'hello')).toMatchObject({ code: 64, stderr: expect.stringContaining('nobody has the task lexer (done)') })
+  expect(await inside('crew', 'send', '--to', 'docs', 'fix', 'hello')).toMatchObject({ code: 0, stderr: `sent to ${holder?.id}\n` })
+  expect(await inside('crew', 'assign', 'fix', 'docs', 'worker-1')).toMatchObject({ code: 1 })
+  expect(await inside('crew', 'pause')).toMatchObject({ code: 0, stderr: expect.stringContaining('suspended') })
+  expect((await inside('crew', 'ps', 'fix')).stderr).toContain('`reeve crew resume fix` lets it go on')
+  expect(await inside('crew', 'resume')).toMatchObject({ code: 0 })
+  expect(await inside('crew', 'cancel', 'fix', 'docs', 'not needed')).toMatchObject({ code: 0 })
+  await daemon.ended('fix')
+  expect((await inside('crew', 'tasks')).stdout).toMatch(/^docs +cancelled .*\(not needed\)$/m)
+  expect(await inside('crew', 'up', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, '-d', '--name', 'two')).toMatchObject({ code: 0 })
+  await daemon.untilSo('two', ({ children, status }) => children.length === 2 && status === 'waiting')
+  expect(await inside('crew', 'stop', 'two')).toMatchObject({ code: 0, stderr: expect.stringMatching(/two\) stopped/) })
+})
+
+test.runIf(HAS_TERMINAL)('on a terminal the last rows say what each worker does; Ctrl+C asks, and leaves it', { timeout: SLOW }, async () => {
+  project('## which: Which word?\nkind: human\nOne word.\n')
+  using terminal = new Terminal(daemon.home, ['crew', 'up', '--cwd', repository.dir, '--name', 'fix', '--workers', '1', '--tasks', join(repository.dir, 'tasks.md'), '--model', WORKER], { columns: 100, rows: 30, env: { HOME: daemon.work } })
+  await terminal.sees('asks you: which "Which word?"')
+  await terminal.sees('worker-1  idle')
+  terminal.type('\x03')
+  await terminal.sees('(d)etach, (s)top?')
+  terminal.type('d')
+  expect(await terminal.done).toBe(0)
+  expect(terminal.text).toContain('`reeve crew follow')
+  expect(terminal.text).not.toContain('worker-1  idle')
+  expect(terminal.isGivenBack).toBe(true)
+  await daemon.untilSo('fix.worker-1', ({ status }) => status === 'ready')
+  await inside('crew', 'stop')
+})
+
+test('the example runs by one command, offline', { timeout: SLOW }, async () => {
+  // The daemon is in this program: it must not be kept from answering.
+  const run = promisify(execFile)('sh', [join(ROOT, 'examples/crew/try.sh'), join(daemon.work, 'example')], { env: { ...testEnv(daemon.home), HOME: daemon.work, REEVE: `${process.execPath} ${CLI}` }, timeout: SLOW })
+  const { stdout, stderr } = await run
+  expect(stdout).toMatch(/to pay: 216\.00\n$/)
+  expect(stderr).toMatch(/discount +DENIED by worker-\d: discount\.js:1: /)
 })
