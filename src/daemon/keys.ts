@@ -42,7 +42,9 @@ export class Keys {
   async of({ uuid, spec }: Pick<Process, 'uuid' | 'spec'>, sent: Values = {}): Promise<FoundKeys> {
     const names = [...new Set([...spec.credentials, ...this.#optional(spec)])]
     const { values, missing } = await findKeys(names, this.#sources({ ...this.#values.get(uuid), ...sent }))
-    this.#values.set(uuid, { ...(await this.#forServers(spec, { ...this.#values.get(uuid), ...sent })), ...values })
+    // A crew asks for none itself: what it was given is for its members.
+    const kept = spec.crew ? this.#values.get(uuid) : {}
+    this.#values.set(uuid, { ...kept, ...(await this.#forServers(spec, { ...this.#values.get(uuid), ...sent })), ...values })
     return { values, missing: missing.filter((name) => this.#isNeeded(name, spec)) }
   }
 
