@@ -146,9 +146,9 @@ function isQuietId(crew: Crew, id: MemberId | null): boolean {
 
 /** What a cancelled task left in the files of its worker. */
 function tidyUp(work: CrewWork): boolean {
-  const { crew, spec } = work
+  const { crew } = work
   const member = crew.members.find((one) => one.cleanup !== null && one.phase === 'idle' && isQuiet(crew, one))
-  if (!spec.git || !member || member.cleanup === null) return false
+  if (!member || member.cleanup === null) return false
   work.job({ type: 'reset', member: member.id, task: member.cleanup })
   return true
 }
