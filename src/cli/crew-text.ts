@@ -60,7 +60,8 @@ function statusColour(member: CrewMemberView | undefined): Colour | undefined {
 }
 
 function memberNote({ note, leave, queueCount }: CrewMemberView): string {
-  return [queueCount > 0 ? `${queueCount} queued` : '', leave?.reason ?? '', note ?? ''].filter((part) => part !== '').join('; ')
+  const parts = [queueCount > 0 ? `${queueCount} queued` : '', leave?.reason ?? '', note ?? '']
+  return [...new Set(parts)].filter((part) => part !== '').join('; ')
 }
 
 /** `41 %` of what it can take in; the tokens alone where nobody knows how much that is. */

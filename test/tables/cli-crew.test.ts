@@ -49,7 +49,7 @@ test('crews: how far each is, and why one does not go on', () => {
 test('members: those that are there, or all', () => {
   const one = crew({ members: [
     member('worker-1', { phase: 'addressing_feedback', task: 'lexer', status: 'working', contextTokens: 82_000, contextWindow: 200_000, costUsd: 0.4, queueCount: 2 }),
-    member('worker-2', { state: 'starting', uuid: null, pid: null, status: null, elapsedMs: 0 }), member('worker-3', { state: 'gone', status: 'failed', leave: { how: 'lost', reason: 'exit code 1' } }),
+    member('worker-2', { state: 'starting', uuid: null, pid: null, status: null, elapsedMs: 0 }), member('worker-3', { state: 'gone', status: 'failed', leave: { how: 'lost', reason: 'exit code 1' }, note: 'exit code 1' }),
   ] })
   const all = [
     'MEMBER    ROLE     PHASE                TASK   STATUS    PID  CONTEXT  ELAPSED   COST  NOTE',
