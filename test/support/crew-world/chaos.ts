@@ -66,6 +66,7 @@ function someTurn(world: World, dice: Dice): void {
   const proc = dice.pick(living(world).filter((one) => !one.going && !one.held && (one.reading !== null || canBegin(world, one))))
   if (!proc) return someJob(world, dice)
   if (!proc.reading) return beginTurn(world, proc)
+  if (proc.queue.length > 0 && dice.once(25)) return beginTurn(world, proc)
   if (dice.once(12)) return endTurn(world, proc, dice.once(2) ? 'error' : 'interrupted')
   if (dice.once(10)) return endTurn(world, proc, 'ok')
   goOn(world, proc)

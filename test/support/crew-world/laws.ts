@@ -95,6 +95,10 @@ function lawsOfFact({ crew, merges, journal }: World, fact: CrewFact): void {
     const others = journal.filter((one) => one.type === 'task.assigned' && one.task === fact.task && one.member === fact.member)
     need(others.length === 0 || fact.earlier === true, `${fact.member} had ${fact.task} earlier, and reviews it unsaid`)
   }
+  if (fact.type === 'crew.turn.begun') {
+    const turns = journal.filter((one) => (one.type === 'crew.turn.begun' || one.type === 'crew.turn' || one.type === 'crew.left') && one.member === fact.member)
+    need(turns[turns.indexOf(fact) - 1]?.type !== 'crew.turn.begun', `${fact.member} is in two turns at once`)
+  }
   if (fact.type === 'task.merged' && crew.tasks.find(({ id }) => id === fact.task)?.kind !== 'conflict') {
     need(journal.filter((one) => one.type === 'task.merged' && one.task === fact.task).length === 1, `${fact.task} is merged twice`)
   }
