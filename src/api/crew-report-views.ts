@@ -110,3 +110,6 @@ export type CrewReportView = {
   /** what this account could not find out */
   problems: string[]
 }
+
+/** What git keeps of a crew that was removed: its branch, with so many commits since it began, others that are not merged into it, refs with what nobody committed. */
+export interface CrewKeptView { branch: string; commits: number; unmerged: string[]; salvaged: string[] }

@@ -1,6 +1,6 @@
 // The JSON that users see: the views and bodies of the API. Types only, so that the command line can name them for nothing.
-// Times are ISO 8601 with offset, durations are ms, money is USD. Fields may be added; none is renamed within version 1.
-// Test: test/e2e/api.test.ts.
+// Times are ISO 8601 with offset, durations are ms, money is USD. Fields may be added; none is renamed within version 1. Test: test/e2e/api.test.ts.
+import type { CrewKeptView } from './crew-report-views.ts'
 import type { ErrorCode } from '../kernel/errors.ts'
 import type { Disposition } from '../kernel/signals.ts'
 import type { Status } from '../kernel/status.ts'
@@ -314,9 +314,6 @@ export interface RemovedView { version: 1; uuid: string; pid: number; name: stri
 
 /** What became of a worktree: `kept` says why it is still there, `salvaged` is the ref of what was not committed, `branch` one that stays as it has commits of its own. */
 export interface WorktreeEndView { dir: string; kept?: string; salvaged?: string; branch?: string }
-
-/** What git keeps of a crew that was removed: its branch, with so many commits since it began, others that are not merged into it, refs with what nobody committed. */
-export interface CrewKeptView { branch: string; commits: number; unmerged: string[]; salvaged: string[] }
 
 /** An agent that can be run; `unsupported` is what its file asks for and reeve does not do. */
 export interface AgentView {

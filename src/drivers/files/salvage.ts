@@ -66,7 +66,7 @@ async function onlyHere(git: Git, here: GitCall, branch: string | null, ...other
 }
 
 /** Whether anything is not committed. */
-export async function isDirty(git: Git, here: GitCall, repositories: readonly Buffer[] = []): Promise<boolean> {
+async function isDirty(git: Git, here: GitCall, repositories: readonly Buffer[] = []): Promise<boolean> {
   return (await dirtyNames(git, here, repositories)).length > 0
 }
 
@@ -93,7 +93,7 @@ export async function untrackedRepositories(git: Git, here: GitCall): Promise<re
 }
 
 /** Those that are checked out. */
-export async function submodules(git: Git, here: GitCall): Promise<readonly Buffer[]> {
+async function submodules(git: Git, here: GitCall): Promise<readonly Buffer[]> {
   const links = names(await git.run(['ls-files', '-z', '-s'], here)).filter((line) => line.subarray(0, 7).toString() === '160000 ')
   const paths = links.map((line) => line.subarray(line.indexOf(0x09) + 1))
   const there = await Promise.all(paths.map((path) => access(Buffer.concat([Buffer.from(`${here.cwd}/`), path, Buffer.from('/.git')])).then(() => true, () => false)))
@@ -101,7 +101,7 @@ export async function submodules(git: Git, here: GitCall): Promise<readonly Buff
 }
 
 /** What `git add` takes of a list of paths on its stdin: everything but other repositories. */
-export function allBut(repositories: readonly Buffer[]): Buffer {
+function allBut(repositories: readonly Buffer[]): Buffer {
   return joined([Buffer.from(':/'), ...repositories.map((name) => Buffer.concat([Buffer.from(':(top,exclude,literal)'), name.subarray(0, -1)]))])
 }
 
