@@ -15,7 +15,7 @@ export interface NodeSpec {
   readonly retries: number
   /** it gets a worktree of its own, made when it starts */
   readonly worktree?: true
-  /** what is started; `{{ nodes.X.result }}` in its intent and its arguments is filled in then */
+  /** what is started, in the environment of the run; `{{ nodes.X.result }}` in its intent and its arguments is filled in then */
   readonly template: ProcessSpec
 }
 

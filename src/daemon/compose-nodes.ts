@@ -74,7 +74,7 @@ export class ComposeNodes {
     const node = process && composeOf(process).nodes.find((one) => one.name === name)
     if (!process || !node) throw new KernelError('NOT_FOUND', `there is no node "${name}"`)
     const uuid = uuidv7()
-    const filled = { ...filledIn(node.template, await this.#values(process, node)), name: null, childId: name }
+    const filled = { ...filledIn(node.template, await this.#values(process, node)), env: process.spec.env, name: null, childId: name }
     const place = process.spec.name === null ? null : `${process.spec.name}.${name}`
     const spec = await withRealPlaces(node.worktree ? { ...await worktrees.plan(uuid, { ...filled, name: place }), name: null } : filled)
     await keys.of({ uuid, spec }, this.lentTo(run))

@@ -15,14 +15,15 @@ import type { ComposeFile, NodeFile } from '../config/compose.ts'
 import type { NodeSpec } from '../crew/compose-types.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
-import type { Specs } from './specs.ts'
+import type { Operations } from './operations.ts'
 import type { Table } from './table.ts'
 import type { Worktrees } from './worktrees.ts'
 
 export interface ComposesParts extends ComposeResumeParts {
   readonly table: Table
   readonly store: Store
-  readonly specs: Specs
+  /** a spec of which nothing is planned yet, with its keys */
+  readonly asked: Operations['asked']
   readonly worktrees: Pick<Worktrees, 'plan' | 'check'>
 }
 
@@ -33,6 +34,7 @@ const MAX_NAME = 40
 
 interface Prepared {
   readonly spec: NodeSpec
+  readonly env: ProcessSpec['env']
   readonly secrets: Readonly<Record<string, string>>
 }
 
@@ -53,7 +55,9 @@ export class Composes {
     const uuid = uuidv7()
     nodes.lend(uuid, Object.assign({}, ...prepared.map(({ secrets }) => secrets)))
     const compose = { file: file.file, ...(body.parallel === undefined ? {} : { parallel: body.parallel }), nodes: prepared.map(({ spec }) => spec) }
-    const spec = { ...runSpec(file, body), name: body.name ?? this.#freeName(file.file), compose }
+    // It is the same for all, and stands once.
+    const env = prepared[0]?.env ?? {}
+    const spec = { ...runSpec(file, body), env, name: body.name ?? this.#freeName(file.file), compose }
     await pipeline.request({ type: 'spawn', by: 'user', uuid, spec, parent: null })
     return { version: 1, run: await runView(await reads.get(uuid), reads) }
   }
@@ -110,13 +114,14 @@ export class Composes {
   }
 
   async #node({ name, needs, retries, worktree, ...file }: NodeFile, { env = {} }: ComposeBody): Promise<Prepared> {
-    const { specs, worktrees } = this.#parts
+    const { asked, worktrees } = this.#parts
     const body: SpawnBody = { ...file, env }
     try {
-      const { spec: { restart: _, ...template }, secrets } = await specs.of(body)
+      const { spec: { restart: _, ...template }, secrets } = await asked(body)
+      const { env: recorded } = template
       // That there is a repository is known now; which commit it begins at, when it starts.
       if (worktree) await worktrees.plan(uuidv7(), template)
-      return { spec: { name, needs, retries, ...(worktree ? { worktree: true } : {}), template }, secrets }
+      return { spec: { name, needs, retries, ...(worktree ? { worktree: true } : {}), template: { ...template, env: {} } }, env: recorded, secrets }
     } catch (error) {
       if (!(error instanceof KernelError)) throw error
       throw new KernelError(error.code, `node ${name}: ${error.message}`, error.details)
@@ -125,9 +130,9 @@ export class Composes {
 
   async #checkKeys(prepared: readonly Prepared[]): Promise<void> {
     const { keys } = this.#parts
-    for (const { spec: { name, template }, secrets } of prepared) {
+    for (const { spec: { name, template }, env, secrets } of prepared) {
       const uuid = uuidv7()
-      const { missing } = await keys.of({ uuid, spec: template }, secrets)
+      const { missing } = await keys.of({ uuid, spec: { ...template, env } }, secrets)
       keys.forget(uuid)
       if (missing.length > 0) throw new KernelError('CREDENTIALS_MISSING', `node ${name}: ${template.model ?? template.agent} needs ${missing.join(', ')}`, { missing })
     }

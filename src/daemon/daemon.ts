@@ -169,7 +169,7 @@ class RunningDaemon implements Daemon {
     this.#resources.defer(() => collector.stop())
     collector.start()
     const mayStart = (): void => this.#mayStart()
-    const composes = new Composes({ table, store, pipeline, reads, waiter, forks, keys, gateways: this.#engine.gateways, specs, worktrees, nodes: composeNodes, mayStart })
+    const composes = new Composes({ table, store, pipeline, reads, waiter, forks, keys, gateways: this.#engine.gateways, asked: (body) => operations.asked(body), worktrees, nodes: composeNodes, mayStart })
     const families = new Families({ pipeline, reads, keys, paths, prepare: (body) => operations.prepare(body) })
     const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, specs, worktrees, store, forks, families, mayStart })
     const crewReads = new CrewReads({ reads, store, clock })

@@ -72,8 +72,9 @@ function shown(body: FactBody): { readonly type: FactType } {
   // The envelope's is of the crew.
   if (body.type === 'crew.joined') return { type: body.type, member: body.member, process: body.uuid } as { readonly type: FactType }
   if (!('spec' in body) || !body.spec) return body
-  const { env: _env, system: _system, crew, ...rest } = body.spec
-  const spec = crew ? { ...rest, crew: { ...crew, roles: Object.keys(crew.roles) } } : rest
+  const { env: _env, system: _system, crew, compose, ...rest } = body.spec
+  const nodes = compose ? { compose: { ...compose, nodes: compose.nodes.map(({ template: _, ...node }) => node) } } : {}
+  const spec = { ...rest, ...(crew ? { crew: { ...crew, roles: Object.keys(crew.roles) } } : {}), ...nodes }
   const brief: object = { ...body, spec }
   return brief as { readonly type: FactType }
 }

@@ -75,7 +75,7 @@ export class Operations {
   /** A spec that could be spawned, with its keys in memory. Errors: CREDENTIALS_MISSING, and those of a spec. */
   async prepare(body: SpawnBody): Promise<{ readonly uuid: Uuid; readonly spec: ProcessSpec }> {
     const { keys, worktrees } = this.#parts
-    const { spec: asked, secrets } = await this.#asked(body)
+    const { spec: asked, secrets } = await this.asked(body)
     const uuid = uuidv7()
     const spec = await withRealPlaces(body.worktree ? await worktrees.plan(uuid, asked) : asked)
     const found = await keys.of({ uuid, spec }, secrets)
@@ -87,7 +87,7 @@ export class Operations {
   }
 
   /** What an agent at the gateway starts gets what that one was started with; a plain command stays with its parent's seat. */
-  async #asked(body: SpawnBody): ReturnType<Specs['of']> {
+  async asked(body: SpawnBody): ReturnType<Specs['of']> {
     const { gateways, reads, specs } = this.#parts
     const holder = gateways.holder(body.env ?? {})
     if (holder === null) return specs.of(body)

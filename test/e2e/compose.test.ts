@@ -1,10 +1,12 @@
 // Runs of a compose file on a real daemon: order, results that are passed on, retries, failures, pauses, stops, and the end of the daemon.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { bash, gate, Runs, sh, states, type Nodes } from '../support/compose.ts'
 import { testEnv } from '../support/env.ts'
+import { Repository } from '../support/repository.ts'
 import type { PlanView, RunsView } from '../../src/api/compose-views.ts'
 
 let daemon: LocalDaemon
@@ -74,6 +76,38 @@ describe('a run', () => {
     const end = await runs.ended((await runs.up(nodes, { parallel: 1 })).uuid)
     expect(end.status).toBe('completed')
     expect(log().join('')).toBe('+-+-+-+-')
+  })
+
+  test('its first event names the nodes, and shows neither what they are told nor their environment', async () => {
+    const { uuid } = await runs.up({ a: sh('test -n "$PATH"'), b: sh('true', { depends_on: ['a'], retries: 1 }) })
+    expect((await runs.ended(uuid)).status).toBe('completed')
+    const spawned = await daemon.event(uuid, ({ type }) => type === 'process.spawned')
+    expect(spawned['spec']).toMatchObject({ driver: 'compose', compose: { nodes: [{ name: 'a', needs: [], retries: 0 }, { name: 'b', needs: ['a'], retries: 1 }] } })
+    expect(JSON.stringify(spawned)).not.toContain('template')
+    expect(spawned['spec']).not.toHaveProperty('env')
+  })
+
+  test('an agent of others that waits for a person is not ended, and its answer lets the run go on', async () => {
+    const argv = [process.execPath, fileURLToPath(new URL('../support/programs/acp-agent.ts', import.meta.url)), `sessions=${daemon.work}`]
+    mkdirSync(daemon.paths.agentsDir, { recursive: true })
+    writeFileSync(join(daemon.paths.agentsDir, 'other.md'), `---\nname: other\ndescription: A scripted agent.\ndriver: acp\ncommand: ${JSON.stringify(argv)}\n---\n`)
+    const { uuid } = await runs.up({ asks: { agent: 'other', intent: 'ask execute rm x\nsay thanks', permissions: 'ask' }, after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.asks.result }}'], depends_on: ['asks'] } })
+    const waiting = await runs.until(uuid, ({ nodes }) => nodes[0]?.process?.status === 'waiting')
+    expect(states(waiting)).toBe('asks running, after waiting')
+    const asked = waiting.nodes[0]?.process?.uuid ?? ''
+    const [ask] = (await daemon.view(asked)).asks
+    await daemon.client.post(`/v1/processes/${asked}/answer`, { option: ask?.options[0]?.id })
+    expect(states(await runs.ended(uuid))).toBe('asks completed, after completed')
+    expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toContain('thanks')
+  })
+
+  test('a node with a worktree works on a branch of its own, which others may name', async () => {
+    const repository = Repository.make(daemon.work, daemon.home)
+    repository.commit({ 'old.txt': 'old' })
+    const { uuid } = await runs.up({ build: sh('echo new > new.txt && git add . && git commit -qm new', { worktree: true }), after: { command: ['sh', '-c', 'git show "$1:new.txt" > got', 'sh', '{{ nodes.build.branch }}'], depends_on: ['build'] } }, { env: repository.env })
+    expect(states(await runs.ended(uuid))).toBe('build completed, after completed')
+    expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toBe('new\n')
+    expect(repository.git('branch', '--list', 'reeve/*')).toMatch(/reeve\/work\.build/)
   })
 
   test('some nodes alone, under a name, within a budget', async () => {

@@ -20,6 +20,8 @@ const count = z.number().min(0)
 const intensity = z.object({ maxRestarts: count, windowMs: count, backoff: z.object({ initialMs: count, maxMs: count, factor: z.number().min(1) }) })
 const restart = intensity.partial().extend({ type: z.enum(['permanent', 'transient', 'temporary']), onComplete: z.enum(['fresh', 'stop']).optional() })
 
+const node = z.looseObject({ name: z.string(), needs: words, retries: count, template: z.unknown() })
+
 const shape = z.looseObject({
   name: z.string().nullable(), agent: z.string(), driver: z.enum(['native', 'acp', 'command', 'supervisor', 'crew', 'compose']), intent: z.string(),
   cwd: path, interactive: z.boolean(), model: z.string().nullable(),
@@ -32,10 +34,15 @@ const shape = z.looseObject({
   member: z.looseObject({ crew: z.string(), id: z.string(), role: z.enum(['coordinator', 'generic', 'implementer', 'reviewer', 'researcher']) }).optional(),
   gateway: gatewayMode.optional(),
   restart: restart.optional(), childId: z.string().optional(), supervisor: intensity.extend({ strategy: z.enum(['one_for_one', 'one_for_all', 'rest_for_one']) }).optional(),
-}).refine(({ driver, supervisor }) => driver !== 'supervisor' || supervisor !== undefined, 'a supervisor says how it keeps its children')
+  compose: z.looseObject({ file: z.string(), parallel: count.optional(), nodes: z.array(node) }).optional(),
+}).refine(({ driver, compose }) => driver !== 'compose' || compose !== undefined, 'a run says which nodes it has')
+  .refine(({ driver, supervisor }) => driver !== 'supervisor' || supervisor !== undefined, 'a supervisor says how it keeps its children')
 
 /** What is wrong with it, as text; null if nothing is. */
 export function specProblem(spec: unknown): string | null {
-  const issue = shape.safeParse(spec).error?.issues[0]
-  return issue ? `its spec cannot be used: ${issue.path.map(String).join('.')} ${issueWords(issue)}`.replace(':  ', ': ') : null
+  const parsed = shape.safeParse(spec)
+  const issue = parsed.error?.issues[0]
+  // What a node starts is as good as what a process starts.
+  if (!issue) return parsed.data?.compose?.nodes.map(({ template }) => specProblem(template)).find((problem) => problem !== null) ?? null
+  return `its spec cannot be used: ${issue.path.map(String).join('.')} ${issueWords(issue)}`.replace(':  ', ': ')
 }
