@@ -53,7 +53,7 @@ describe('an agent that takes servers over HTTP', () => {
     await agentFile('http')
     const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })
     await daemon.event(uuid, ({ fact }) => fact === 'process.working')
-    await expect.poll(handed).toMatchObject({ type: 'http', name: 'reeve' })
+    await expect.poll(handed, { timeout: 20_000 }).toMatchObject({ type: 'http', name: 'reeve' })
     const { url, headers } = await handed()
     const client = await connect({ url, token: (values(headers)['Authorization'] ?? '').replace('Bearer ', '') })
     expect((await say(client, 'inspect', { process: 'self' })).value).toMatchObject({ id: uuid })
@@ -74,7 +74,7 @@ describe('an agent that takes programs alone', () => {
   test('is handed one that is reeve itself, with the token in its environment', async () => {
     await agentFile()
     const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })
-    await expect.poll(handed).toMatchObject({ name: 'reeve', command: process.execPath })
+    await expect.poll(handed, { timeout: 20_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
     const { command, args, env } = await handed()
     expect(args.at(-1)).toBe('mcp')
     const client = new Client({ name: 'test', version: '1' })

@@ -99,7 +99,7 @@ describe('the outbox', () => {
     await expect(client.callTool({ name: 'ps', arguments: {} })).rejects.toThrow(/reeve cannot be reached/)
     await client.close()
     await daemon.start()
-    await expect.poll(() => readdir(outbox)).toEqual([])
+    await expect.poll(() => readdir(outbox), { timeout: 20_000 }).toEqual([])
     expect(daemon.logged.find((line) => line.includes('report_implementation_complete'))).toMatch(/a report of .* from before the last end of the daemon/)
   })
 
@@ -113,7 +113,7 @@ describe('the outbox', () => {
     await writeFile(join(outbox, 'report-0004.json.new'), '{')
     await writeFile(join(outbox, 'other.txt'), 'stays')
     await daemon.start()
-    await expect.poll(() => readdir(outbox)).toEqual(['other.txt'])
+    await expect.poll(() => readdir(outbox), { timeout: 20_000 }).toEqual(['other.txt'])
     expect(daemon.logged.join('\n')).toMatch(/report-0002\.json is no report: it has the name of another one/)
     expect(daemon.logged.join('\n')).toMatch(/no process u has a turn of that time/)
     expect(existsSync(daemon.paths.socket)).toBe(true)
