@@ -175,6 +175,25 @@ describe('prepare', () => {
     expect([repository.git('status', '--porcelain'), rev(one.branch), refs('refs/reeve')]).toEqual(['', theirs, []])
   })
 
+  test('a submodule that is checked out follows the commit, so that nobody takes back what others did to it', async () => {
+    const other = Repository.make(join(contained.dir, 'other'), contained.dir)
+    other.commit({ 'o.txt': '1' })
+    repository.git('-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', other.dir, 'sub')
+    base = repository.commit({})
+    repository.git('update-ref', `refs/heads/${CREW}`, base)
+    const one = await add(1)
+    expect(await prepare(one), 'where it is not').toBe(null)
+    repository.gitIn(one.dir, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
+    const first = other.git('rev-parse', 'HEAD')
+    const second = other.commit({ 'o.txt': '2' })
+    repository.gitIn(join(one.dir, 'sub'), '-c', 'protocol.file.allow=always', 'fetch', '-q')
+    repository.gitIn(join(one.dir, 'sub'), 'checkout', '-q', second)
+    expect(await commit(one, { base })).toMatchObject({ type: 'committed' })
+    expect(repository.git('rev-parse', `${one.branch}:sub`)).toBe(second)
+    await prepare(one, base)
+    expect([repository.gitIn(join(one.dir, 'sub'), 'rev-parse', 'HEAD'), status(one)]).toEqual([first, ''])
+  })
+
   test('in a sparse checkout', async () => {
     base = repository.commit({ 'in/a': 'a', 'out/b': 'b' })
     repository.git('update-ref', `refs/heads/${CREW}`, base)

@@ -6,7 +6,7 @@ import { access, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError, IDENTITY, names, personEnv, userEnv } from './git.ts'
 import { unlock } from './locks.ts'
-import { addAll, commitAll, dirtyNames, lookAtAll, salvageNext, untrackedRepositories } from './salvage.ts'
+import { addAll, commitAll, dirtyNames, lookAtAll, salvageNext, submodules, untrackedRepositories } from './salvage.ts'
 import type { Git, GitCall } from './git.ts'
 
 /** Filters and hooks of the user may run, which fetch, build and test. */
@@ -49,6 +49,8 @@ export async function bringTo(git: Git, tree: MemberTree, at: string, salvage: S
   await git.run(['clean', '-q', '-f', '-d'], here)
   await dropHalfDone(git, place)
   await git.run(['checkout', '-q', '-f', '-B', tree.branch, at], { ...here, limitMs: LONG_MS })
+  // Else the next commit would take back what others did to them. One whose commit is not here, or has changes, stays.
+  if ((await submodules(git, here)).length > 0) await git.maybe(['submodule', '--quiet', 'update', '--no-fetch', '--recursive'], { ...here, limitMs: LONG_MS })
   // Other files are ignored at that commit than were here.
   const repositories = await untrackedRepositories(git, here)
   const others = (await dirtyNames(git, here, repositories)).length > 0 ? await salvageNext(git, here, { ...salvage, branch: tree.branch }) : null

@@ -93,7 +93,7 @@ export async function untrackedRepositories(git: Git, here: GitCall): Promise<re
 }
 
 /** Those that are checked out. */
-async function submodules(git: Git, here: GitCall): Promise<readonly Buffer[]> {
+export async function submodules(git: Git, here: GitCall): Promise<readonly Buffer[]> {
   const links = names(await git.run(['ls-files', '-z', '-s'], here)).filter((line) => line.subarray(0, 7).toString() === '160000 ')
   const paths = links.map((line) => line.subarray(line.indexOf(0x09) + 1))
   const there = await Promise.all(paths.map((path) => access(Buffer.concat([Buffer.from(`${here.cwd}/`), path, Buffer.from('/.git')])).then(() => true, () => false)))
