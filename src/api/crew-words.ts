@@ -50,6 +50,9 @@ const MEMBERS: { readonly [T in CrewFactType]?: (fact: FactOf<T>) => Said | null
   'crew.ending': ({ outcome, summary }) => [outcome, summary],
 }
 
+/** Those of a crew's log: what it asks, is answered and tells stands there already. */
+export const CREW_LOG: readonly FactBody['type'][] = [...Object.keys(TASKS) as TaskFactType[], 'crew.left', 'crew.replaced', 'crew.full', 'crew.turn', 'crew.ending'].filter((type) => type !== 'task.asked' && type !== 'task.answered') as FactBody['type'][]
+
 export const TASK_FACTS = Object.keys(TASKS) as readonly TaskFactType[]
 
 /** Null for what nobody need be told of. */

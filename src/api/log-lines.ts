@@ -1,5 +1,6 @@
 // A process's log, from its facts: what it was told, said, called and printed, as lines. Pure; the one place that knows it.
 // Used by the daemon for what is past and by the command line for what comes. Test: test/e2e/cli.test.ts.
+import { CREW_LOG, crewWords } from './crew-words.ts'
 import type { FactBody } from '../kernel/facts.ts'
 
 export interface LogLine {
@@ -9,7 +10,7 @@ export interface LogLine {
 }
 
 /** The facts that have lines. */
-export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed', 'capability.refused', 'supervisor.restarting', 'supervisor.held', 'supervisor.escalated', 'compose.started', 'compose.retrying', 'compose.completed', 'compose.failed', 'compose.blocked', 'compose.cancelled', 'compose.again', 'compose.resumed']
+export const LOG_FACTS = ['process.output', 'model.finished', 'model.failed', 'tool.finished', 'process.queue', 'process.error', 'process.note', 'process.waiting', 'process.answered', 'process.exited', 'context.compacted', 'compaction.failed', 'files.failed', 'capability.refused', 'supervisor.restarting', 'supervisor.held', 'supervisor.escalated', 'compose.started', 'compose.retrying', 'compose.completed', 'compose.failed', 'compose.blocked', 'compose.cancelled', 'compose.again', 'compose.resumed', ...CREW_LOG]
 
 type Body<T extends FactBody['type']> = Extract<FactBody, { type: T }>
 
@@ -26,6 +27,12 @@ function count(tokens: number): string {
 export function compactionText(body: Body<'context.compacted' | 'compaction.failed'>): string {
   if (body.type === 'compaction.failed') return `the context could not be compacted: ${body.error}`
   return `context compacted: ${count(body.before)} -> ${count(body.after)} tokens`
+}
+
+/** `lexer: DENIED by worker-2: a.ts:1: no` */
+function crewLines(body: FactBody): string[] {
+  const said = CREW_LOG.includes(body.type) ? crewWords(body) : null
+  return said ? [[said.about, said.what, said.text].filter((part) => part !== null).join(': ')] : []
 }
 
 export function logLines(at: string, body: FactBody): LogLine[] {
@@ -60,6 +67,6 @@ export function logLines(at: string, body: FactBody): LogLine[] {
         if (part.type === 'tool-call') return lines('tool', `${part.name} ${JSON.stringify(part.input)}`)
         return part.type === 'text' && part.text !== '' ? lines('assistant', part.text) : []
       })
-    default: return []
+    default: return crewLines(body).flatMap((text) => lines('system', text))
   }
 }

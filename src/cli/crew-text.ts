@@ -132,7 +132,9 @@ export function crewSummary(crew: CrewView): string {
 export function crewWaits({ status, note, name, pid, waitsFor, asks }: CrewView): string[] {
   const called = oneLine(name ?? String(pid))
   if (status === 'suspended') return [oneLine(`${note ?? 'it is paused'}: \`reeve crew resume ${called}\` lets it go on`)]
-  return [...asks.map(({ text }) => oneLine(`asks you: ${text} (\`reeve answer ${called}\`)`)), ...waitsFor.map(oneLine)]
+  // What it asks is one thing that it waits for.
+  const others = asks.length > 0 ? waitsFor.filter((line) => !line.includes(' waits for a person')) : waitsFor
+  return [...asks.map(({ text }) => oneLine(`asks you: ${text} (\`reeve answer ${called}\`)`)), ...others.map(oneLine)]
 }
 
 /** What a person does next with what came of it. */

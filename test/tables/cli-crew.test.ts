@@ -96,7 +96,7 @@ describe('a crew in a line', () => {
 
   test.each<[string, Partial<CrewView>, string[]]>([
     ['it is held', { status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['x'], asks: [ASK] }, ['paused: daemon-crash: `reeve crew resume fix` lets it go on']],
-    ['it asks, and waits', { asks: [ASK], waitsFor: ['parser waits for lexer'] }, ['asks you: May it be committed? (`reeve answer fix`)', 'parser waits for lexer']],
+    ['it asks, and waits', { asks: [ASK], waitsFor: ['lexer "L" waits for a person: it is a task for one (reeve answer)', 'parser waits for lexer'] }, ['asks you: May it be committed? (`reeve answer fix`)', 'parser waits for lexer']],
     ['nothing', {}, []],
   ])('why it does not go on: %s', (_, more, lines) => {
     expect(crewWaits(crew(more))).toEqual(lines)

@@ -1,6 +1,7 @@
 // What happened in a crew, in words: one row for each fact, so that none is without words, or told where nobody need know.
 import { expect, test } from 'vitest'
 import { crewWords, TASK_FACTS } from '../../src/api/crew-words.ts'
+import { logLines } from '../../src/api/log-lines.ts'
 import type { FactBody } from '../../src/kernel/facts.ts'
 
 const C = 'c'.repeat(40)
@@ -58,4 +59,11 @@ test.each<FactBody>([
   { type: 'crew.begun' }, { type: 'crew.ended' }, { type: 'crew.stalled' }, { type: 'crew.turn', member: 'worker-1', turn: 2, outcome: 'ok', end: 'complete', queued: 0 }, { type: 'process.note', text: 'x' },
 ])('%j is no news', (fact) => {
   expect(crewWords(fact)).toBeNull()
+})
+
+test('a log has a line for each, but for what it says in other words', () => {
+  const lines = ROWS.map(([fact]) => [fact.type, logLines('t', fact).map(({ text }) => text)] as const)
+  expect(lines.filter(([, text]) => text.length === 0).map(([type]) => type)).toEqual(['task.asked', 'task.answered', 'task.answered', 'crew.joined', 'crew.notified'])
+  expect(lines.find(([type]) => type === 'task.verdict')?.[1]).toEqual(['a: DENIED by worker-2: a.ts:1: no'])
+  expect(lines.find(([type]) => type === 'task.done')?.[1]).toEqual(['a: done'])
 })

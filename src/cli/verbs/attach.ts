@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import type { ProcessView } from '../../api/views.ts'
 import type { Reeve } from '../../index.ts'
 import { called, hasEnded, holders, isPlain } from '../describe.ts'
+import { UsageError } from '../errors.ts'
 import { follow, type View } from '../follow.ts'
 import { Interrupts, type Wish } from '../interrupts.ts'
 import { errorText, type Output } from '../output.ts'
@@ -16,6 +17,7 @@ const NO_CODE = 125
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const view = await reeve.get(args.words[0] ?? '')
+  if (view.driver === 'crew') throw new UsageError(`${called(view)} is a crew, and takes no messages`, `\`reeve crew follow ${view.pid}\` shows what it does; its members can be attached to.`)
   const shown = await viewFor(view, out)
   if (hasEnded(view)) return await ended(view, reeve, out, shown)
   if (!out.isLively || !process.stdin.isTTY) return await attachLines(view, { reeve, out, view: shown, after: await past(reeve, view.uuid, { tail: 1 }, null) })
