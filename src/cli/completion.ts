@@ -103,6 +103,8 @@ function flagWords(flags: Flags, before: readonly string[]): Candidate[] {
 async function ofKind(kind: string, verb: string, words: readonly string[]): Promise<readonly Candidate[]> {
   switch (kind) {
     case 'CREW': return crews()
+    case 'RUN': return runs(verb)
+    case 'NODE': return nodes(verb)
     case 'TASK': return tasks(words[0])
     case 'MEMBER': return members(words[0])
     case 'P': return (await processes(verb)).filter(([word]) => !words.includes(word))
@@ -154,6 +156,21 @@ async function processes(verb: string): Promise<Candidate[]> {
     ...rows.flatMap(({ pid, name, status }): Candidate[] => (name === null ? [] : [[oneLine(name), `PID ${pid}, ${status}`]])),
     ...rows.map(({ pid, name, agent, status }): Candidate => [String(pid), `${name ?? agent}, ${status}`]),
   ]
+}
+
+/** What runs are called, those that live for what ends them. */
+async function runs(verb: string): Promise<Candidate[]> {
+  const found = (await asked((reeve) => reeve.compose.list())) ?? []
+  const concerned = verb === 'compose down' ? found.filter(({ exit }) => exit === null) : found
+  return concerned.map(({ name, pid, status }) => [name ?? String(pid), `PID ${pid}, ${status}`])
+}
+
+/** Of the newest run of this directory; of one that is to begin, those of its file. */
+async function nodes(verb: string): Promise<Candidate[]> {
+  if (verb === 'compose up') return ((await asked((reeve) => reeve.compose.plan()))?.nodes ?? []).map(({ name, needs }) => [name, needs.length === 0 ? '' : `needs ${needs.join(', ')}`])
+  const found = (await asked((reeve) => reeve.compose.list())) ?? []
+  const { pickRun } = await import('./compose-pick.ts')
+  return found.length === 0 ? [] : pickRun(found, process.cwd()).nodes.map(({ name, state }) => [name, state])
 }
 
 /** What the crews are called that live, and the newest that have ended. */

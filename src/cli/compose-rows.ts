@@ -61,7 +61,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
     ],
     words: [0, 1],
     flags: {
-      node: text('NAME', 'the node'),
+      node: text('NODE', 'the node'),
       message: text('TEXT', 'a message that it reads before its next model call'),
       fork: on('a fork of its process takes its place'),
       'from-step': count('with --fork: go on after step N (0 is before the first)'),

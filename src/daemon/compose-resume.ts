@@ -6,6 +6,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { isRun, nodesOf } from '../kernel/runs.ts'
 import { runView } from './compose-views.ts'
 import { checkWords, type Forks } from './forks.ts'
+import { isHeldFor } from './operations.ts'
 import type { OneRunView, ResumeNodeBody } from '../api/compose-views.ts'
 import type { ComposeNode } from '../crew/compose-types.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
@@ -91,12 +92,13 @@ async function fork(child: Process, { node: _, ...body }: ResumeNodeBody, { requ
 
 async function goOn(run: Process, child: Process | null, body: ResumeNodeBody, { request, parts }: Doing): Promise<string | null> {
   const { pipeline, keys, worktrees, nodes } = parts
-  if (child) {
-    await worktrees.check(child)
-    await keys.of(child, nodes.lentTo(run.uuid))
-  }
+  if (child) await worktrees.check(child)
+  const keysMissing = child ? (await keys.of(child, nodes.lentTo(run.uuid))).missing : []
   try {
-    const done = await pipeline.request(request)
+    const resumed = pipeline.request(request)
+    // Its keys are there now: both are decided together.
+    if (child && keysMissing.length === 0 && isHeldFor(child, 'credentials')) pipeline.submit({ type: 'release', uuid: child.uuid, reason: 'credentials' })
+    const done = await resumed
     return done.type === 'done' ? (done.note ?? (request.rerun ? `node ${body.node} runs again from its beginning: it has no session to go on with` : null)) : null
   } catch (error) {
     if (child?.life.state === 'dead') keys.forget(child.uuid)

@@ -203,6 +203,6 @@ function woken(answer: SteerView): SteerView {
   return { ...rest, affected: Math.max(1, answer.affected) }
 }
 
-function isHeldFor(process: Process, reason: string): boolean {
+export function isHeldFor(process: Process, reason: string): boolean {
   return process.life.state === 'running' && process.life.holds.some((hold) => hold.reason === reason)
 }
