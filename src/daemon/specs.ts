@@ -2,6 +2,7 @@
 // Owns what each driver can be asked for: what nobody could hold it to is refused, never dropped. Starts nothing.
 // Test: test/e2e/api.test.ts, test/e2e/external.test.ts.
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { wrongTool, type Agent } from '../config/agent-file.ts'
 import { findAgent, GRACE_MS } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
@@ -54,7 +55,7 @@ export class Specs {
     await checkCwd(body.cwd)
     const { settings, container } = this.#parts
     const config = await settings.of(body.cwd, body.env ?? {}, defined({ agent: body.agent, containment: body.containment }))
-    const { recorded: env, secrets } = splitEnv(body.env ?? {}, keyNames(config.providers))
+    const { recorded: env, secrets } = splitEnv(withoutPlaces(body.env ?? {}, join(this.#parts.paths.state, 'tmp')), keyNames(config.providers))
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
     if (body.supervisor !== undefined) return { spec: { ...shared, ...supervisorSpec(body), ...restartsOf(body), interactive: false, containment: 'group' }, secrets: {} }
@@ -157,6 +158,11 @@ function supervisorSpec(body: SpawnBody): Own {
   if (typeof supervisor !== 'object') throw new KernelError('INTERNAL', 'a supervisor is known by now')
   const { children: _, ...asked } = supervisor
   return { agent: 'supervisor', driver: 'supervisor', model: null, system: null, tools: null, deny: [], argv: null, credentials: [], limits, supervisor: supervisorOf(asked) }
+}
+
+/** What an agent starts from its shell has the environment of that: what names a place of that incarnation's own is its alone, and may hold its token. */
+function withoutPlaces(env: Readonly<Record<string, string>>, tmpDir: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => !value.startsWith(`${tmpDir}/`)))
 }
 
 function restartsOf({ restart, childId }: SpawnBody): Pick<ProcessSpec, 'restart' | 'childId'> {

@@ -1,8 +1,10 @@
 // reeve's own tools over MCP, by public clients of both revisions of the protocol: what is listed, and each tool of processes called.
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Client } from '@modelcontextprotocol/client'
+import { testEnv } from '../support/env.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { argsOf, connect, say, seated } from '../support/own-tools.ts'
 import type { Seated } from '../support/own-tools.ts'
@@ -48,6 +50,12 @@ describe('who is connected', () => {
     expect(await argsOf(daemon)).not.toContain(seat.token)
     expect(JSON.stringify([await daemon.history(seat.view.uuid), await daemon.view(seat.view.uuid)])).not.toContain(seat.token)
   })
+})
+
+test('what names a place of an incarnation is not handed on to what its shell starts', async () => {
+  const { uuid } = await daemon.sh('echo home=$GEMINI_CLI_HOME', { env: { ...testEnv(daemon.work), GEMINI_CLI_HOME: join(daemon.paths.state, 'tmp', `${seat.view.uuid}.1`, 'gemini') } })
+  await daemon.ended(uuid)
+  expect(await daemon.output(uuid)).toBe('home=\n')
 })
 
 describe('another process', () => {
@@ -96,6 +104,13 @@ describe('another process', () => {
     expect((await daemon.view(uuid)).status).toBe('working')
     expect((await say(client, 'ps')).text).not.toContain('theirs')
     expect((await say(client, 'ps', { all: true })).text).toContain('theirs')
+    // Of who is nobody of its own it sees that they are there, and no word.
+    const { value } = await say(client, 'inspect', { process: 'theirs', lines: 10 })
+    expect(value).toEqual({ pid, id: uuid, name: 'theirs', agent: 'command', status: 'working' })
+    expect((await say(client, 'ps', { all: true })).text).not.toContain('sleep 60')
+    await daemon.signal(uuid, 'SIGKILL')
+    expect((await say(client, 'wait', { processes: ['theirs'] })).value).toMatchObject({ done: true, processes: [{ exit: { code: 137 } }] })
+    expect((await say(client, 'wait', { processes: ['theirs'] })).text).not.toContain('sleep 60')
   })
 })
 

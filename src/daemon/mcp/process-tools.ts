@@ -6,7 +6,7 @@ import { KernelError } from '../../kernel/errors.ts'
 import { statusOf } from '../../kernel/status.ts'
 import { define, type Called, type OwnDefinition } from './tool.ts'
 import type { SpawnBody } from '../../api/views.ts'
-import type { Process } from '../../kernel/types.ts'
+import type { Process, Uuid } from '../../kernel/types.ts'
 
 /** rows that `ps` gives, and lines that `inspect` gives */
 const MAX_ROWS = 100
@@ -28,9 +28,9 @@ export interface Row {
   readonly name: string | null
   readonly agent: string
   readonly status: string
-  readonly intent: string
+  readonly intent?: string
   readonly note?: string
-  readonly exit?: { readonly code: number; readonly reason: string }
+  readonly exit?: { readonly code: number; readonly reason?: string }
   /** its last words */
   readonly result?: string
 }
@@ -41,11 +41,27 @@ export async function processOf(name: string, { host, caller }: Called): Promise
   return caller
 }
 
-function rowOf(process: Process): Row {
+/** Is it the caller, its parent, or of those below it, by spawns or as they stand now? Of all others no words are shown: they may be anybody's. */
+async function isKin({ uuid, parent, parentUuid }: Process, { host, caller }: Called): Promise<boolean> {
+  if (caller === null || uuid === caller.uuid || uuid === caller.parent) return true
+  const [seen, above] = [new Set<Uuid>(), [parent, parentUuid]]
+  for (const one of above) {
+    if (one === caller.uuid) return true
+    if (one === null || seen.has(one)) continue
+    seen.add(one)
+    const found = await host.reads.find(one)
+    if (found) above.push(found.parent, found.parentUuid)
+  }
+  return false
+}
+
+async function rowOf(process: Process, called: Called): Promise<Row> {
   const { pid, uuid, spec, life, note, progress } = process
   const exit = life.state === 'zombie' || life.state === 'dead' ? life.exit : null
+  const seen = { pid, id: uuid, name: spec.name, agent: spec.agent, status: statusOf(process) }
+  if (!(await isKin(process, called))) return { ...seen, ...(exit === null ? {} : { exit: { code: exit.code } }) }
   return {
-    pid, id: uuid, name: spec.name, agent: spec.agent, status: statusOf(process), intent: spec.intent.slice(0, 200),
+    ...seen, intent: spec.intent.slice(0, 200),
     ...(note === null ? {} : { note }),
     ...(exit === null ? {} : { exit: { code: exit.code, reason: exit.reason } }),
     ...(progress.lastText === null || exit === null ? {} : { result: progress.lastText }),
@@ -68,24 +84,28 @@ const ps = define({
       for (const child of below) if (!family.has(child) && family.add(child)) seen.push(child)
     }
     const shown = all || caller === null ? views : views.filter(({ uuid }) => family.has(uuid))
-    const rows = shown.slice(-MAX_ROWS).map(({ uuid, pid, ppid, name, agent, status, intent, note, exit }) => ({ pid, ppid, id: uuid, name, agent, status, intent: intent.slice(0, 120), ...(note ? { note } : {}), ...(exit ? { exit: exit.code } : {}) }))
+    const rows = shown.slice(-MAX_ROWS).map(({ uuid, pid, ppid, name, agent, status, intent, note, exit }) => {
+      const words = caller === null || family.has(uuid) ? { intent: intent.slice(0, 120), ...(note ? { note } : {}) } : {}
+      return { pid, ppid, id: uuid, name, agent, status, ...words, ...(exit ? { exit: exit.code } : {}) }
+    })
     return { processes: rows, ...(shown.length > rows.length ? { leftOut: shown.length - rows.length } : {}) }
   },
 })
 
 const inspect = define({
   name: 'inspect', who: 'any', effect: 'read',
-  description: 'One process: status, why it is paused, what it asks, usage, its last words, and with `lines` the last lines of its log.',
+  description: 'One process of yours, or your parent: status, why it is paused, what it asks, usage, its last words, and with `lines` the last lines of its log.',
   input: z.strictObject({ process: ref, lines: z.int().min(0).max(MAX_LINES).default(0) }),
   example: { process: 'builder', lines: 20 },
   async run({ process: name, lines }, called) {
     const { reads } = called.host
     const process = await processOf(name, called)
+    if (!(await isKin(process, called))) return rowOf(process, called)
     const { status, holds, asks, ppid, cwd, model, usage, limits, queueCount } = reads.view(process)
     const worktree = process.files
     const log = lines === 0 ? {} : { log: (await reads.logs(process, lines)).lines.map(({ text }) => text) }
     return {
-      ...rowOf(process), status, ppid, cwd, model, holds, queueCount, limits,
+      ...(await rowOf(process, called)), status, ppid, cwd, model, holds, queueCount, limits,
       asks: asks.map(({ id, text, options }) => ({ id, text, options })), usage: { steps: usage.steps, turns: usage.turns, inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costUsd: usage.costUsd },
       ...(worktree ? { worktree: { dir: worktree.dir, branch: worktree.branch } } : {}),
       lastWords: process.progress.lastText?.slice(0, MAX_RESULT_CHARS) ?? null, ...log,
@@ -168,7 +188,7 @@ const wait = define({
     }
     const ended = await Promise.all(waits)
     const isDone = ended.map(({ timedOut }) => !timedOut)
-    const rows = await Promise.all(found.map(async ({ uuid }) => rowOf(await reads.get(uuid))))
+    const rows = await Promise.all(found.map(async ({ uuid }) => rowOf(await reads.get(uuid), called)))
     const done = first ? isDone.includes(true) : !isDone.includes(false)
     return { done, processes: rows, ...(done ? {} : { next: 'they are not there yet: call wait again, or do something else meanwhile' }) }
   },
