@@ -43,6 +43,8 @@ export type ReportTaskView = Pick<CrewTaskView, 'id' | 'kind' | 'title' | 'state
   /** the last 100 of each */
   tries: ReportTryView[]
   verdicts: ReportVerdictView[]
+  /** what is to be known of its commit */
+  note: string | null
   /** of the turns that were about it, those of its reviewers too */
   usage: ReportUsageView
   /** as long as somebody was in a turn about it */

@@ -51,13 +51,14 @@ function commitOf({ commit, merged, conflict }: ReportTaskView): string {
 }
 
 function taskText(task: ReportTaskView): string[] {
-  const { id, title, state, reason, needs, base, tries, verdicts, askedMs } = task
+  const { id, title, state, reason, needs, base, note, tries, verdicts, askedMs } = task
   const facts = [
     ...(needs.length > 0 ? [`needs ${needs.join(', ')}`] : []), ...(base === null ? [] : [`began at \`${base.slice(0, SHORT)}\``]),
     ...(askedMs > 0 ? [`a person was asked for ${elapsed(askedMs)}`] : []),
   ]
   return [
     '', `### ${id}: ${plain(title)}`, '', `${state.replaceAll('_', ' ')}${reason === null || reason === '' ? '' : `: ${plain(reason)}`}${facts.length > 0 ? ` (${facts.join('; ')})` : ''}`,
+    ...(note === null ? [] : ['', `Of its commit: ${plain(note)}.`]),
     ...(tries.length > 0 ? ['', ...tries.map(tryText)] : []),
     ...verdicts.flatMap(({ by, verdict, comments }) => ['', `**${verdict}** by ${by ?? 'a person'}${comments === '' ? '' : ':'}`, ...(comments === '' ? [] : ['', ...quoted(comments)])]),
   ]

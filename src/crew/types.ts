@@ -218,7 +218,7 @@ export type JobResult =
   | { readonly type: 'prepared'; readonly base: string | null; readonly read: readonly CrewFact[]; readonly salvaged?: string }
   /** where the implementer works, its branch, and the commit that this is at */
   | { readonly type: 'briefed'; readonly dir: string | null; readonly branch: string | null; readonly head: string | null; readonly read: readonly CrewFact[] }
-  /** commit null: the branch has not moved; dirty: there is something to commit; `output`: what git or a hook said against it */
+  /** commit null: the branch has not moved; dirty: there is something to commit; `output`: what git or a hook said against it, or what is to be known of a commit */
   | { readonly type: 'committed'; readonly commit: string | null; readonly dirty: boolean; readonly output?: string }
   | { readonly type: 'merged'; readonly merged: string }
   /** `branch`: has the commit, whatever becomes of its worker's own */

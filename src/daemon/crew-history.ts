@@ -19,6 +19,8 @@ export class TaskHistory {
   tries: ReportTryView[] = []
   verdicts: ReportVerdictView[] = []
   spent: Spent = {}
+  /** what git had to say of its commit */
+  note: string | null = null
   /** turns about it */
   readonly worked: Span[] = []
   /** a person was asked */
@@ -73,10 +75,14 @@ export class CrewHistory {
   readonly #turns = new Map<MemberId, { readonly turn: number; readonly at: number }>()
   /** all that a member used in its turns */
   readonly #members = new Map<string, Spent>()
+  /** whose commit a job is that is under way */
+  readonly #commits = new Map<number, TaskId>()
 
   take({ body, at }: CrewRecord): void {
     if (body.type === 'crew.turn.begun') this.#turns.set(body.member, { turn: body.turn, at })
     else if (body.type === 'crew.turn') this.#turnEnded(body, at)
+    else if (body.type === 'crew.job') this.#asked(body)
+    else if (body.type === 'crew.job.done') this.#answered(body)
     else if (body.type === 'crew.replaced') this.#replaced(body, at)
     else if ('task' in body && typeof body.task === 'string') (ROWS[body.type as Of] as Row<Of> | undefined)?.(this.task(body.task), body as FactOf<Of>, at)
   }
@@ -99,6 +105,16 @@ export class CrewHistory {
     const of = this.task(task)
     if (spent) of.spent = addSpent(of.spent, spent)
     if (begun?.turn === turn) of.worked.push([begun.at, at])
+  }
+
+  #asked({ job }: FactOf<'crew.job'>): void {
+    if (job.type === 'commit') this.#commits.set(job.job, job.task)
+  }
+
+  #answered({ job, result }: FactOf<'crew.job.done'>): void {
+    const task = this.#commits.get(job)
+    this.#commits.delete(job)
+    if (task !== undefined && result.type === 'committed' && result.commit !== null) this.task(task).note = result.output ?? null
   }
 
   /** What it had, its successor has. */

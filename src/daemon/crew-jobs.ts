@@ -167,7 +167,7 @@ export class CrewJobs {
   async #commit(uuid: Uuid, { member: id, task, base, force }: JobOf<'commit'>): Promise<JobResult> {
     const end = await this.#parts.git.commit({ crew: this.#crew(uuid), member: await this.#rowOf(uuid, id), task }, { base, force })
     switch (end.type) {
-      case 'committed': return { type: 'committed', commit: end.commit, dirty: false }
+      case 'committed': return { type: 'committed', commit: end.commit, dirty: false, ...(end.notes.length > 0 ? { output: end.notes.join('; ') } : {}) }
       case 'nothing': return { type: 'committed', commit: null, dirty: false }
       case 'uncommitted': return { type: 'committed', commit: null, dirty: true, output: `not committed: ${end.files.join(', ')}${end.more > 0 ? ` and ${end.more} more` : ''}` }
       case 'refused': return { type: 'committed', commit: null, dirty: true, output: end.output }

@@ -85,13 +85,13 @@ async function membersOf({ crew }: Process, reads: CrewReportParts['reads']): Pr
   return seen
 }
 
-function taskReport(task: Task, { reviewers, tries, verdicts, spent, worked, asked, askedAt }: TaskHistory, now: number): ReportTaskView {
+function taskReport(task: Task, { reviewers, tries, verdicts, spent, note, worked, asked, askedAt }: TaskHistory, now: number): ReportTaskView {
   const { id, kind, title, state, needs, implementer, implementers, reviewer, attempts, denials, base, commit, merged, conflict, reason, addedAt, startedAt, endedAt } = taskView(task)
   const { added, ended } = task.times
   const workedMs = covered(worked)
   return {
     id, kind, title, state, needs, implementer, implementers, reviewer, attempts, denials, base, commit, merged, conflict, reason, addedAt, startedAt, endedAt,
-    reviewers: [...reviewers], tries, verdicts, usage: usageOf(spent),
+    reviewers: [...reviewers], tries, verdicts, note, usage: usageOf(spent),
     workedMs, waitedMs: Math.max(0, (ended ?? now) - added - workedMs),
     askedMs: covered(askedAt === null ? asked : [...asked, [askedAt, ended ?? now]]),
   }

@@ -85,6 +85,13 @@ test('what is about no task is the rest of the whole, never less than nothing', 
   expect(restOf(usageOf({}), [usageOf({ turns: 1 })])).toEqual(usageOf({}))
 })
 
+test('what git says of a commit is kept with its task, once there is one', () => {
+  const commit = (job: number, task: string): CrewFact => ({ type: 'crew.job', job: { job, type: 'commit', member: 'worker-1', task, base: null, force: true } })
+  const done = (job: number, output: string, of: string | null): CrewFact => ({ type: 'crew.job.done', job, result: { type: 'committed', commit: of, dirty: of === null, output } })
+  const history = told(commit(1, 'a'), commit(2, 'b'), done(1, 'a hook says no', null), done(2, 'the author is reeve', 'abc'))
+  expect([history.task('a').note, history.task('b').note]).toEqual([null, 'the author is reeve'])
+})
+
 test('of very many tries the last ones are kept', () => {
   const many = Array.from({ length: 150 }, (_, index) => [[index * 2, assigned('worker-1')], [index * 2 + 1, { type: 'task.requeued', task: 'a', reason: String(index), counts: true }]] as [number, CrewFact][]).flat()
   const { tries } = told(...many).task('a')

@@ -12,7 +12,7 @@ const [A, B, C] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string,
 const task = (changes: Partial<ReportTaskView>): ReportTaskView => ({
   id: 'task-1', kind: 'work', title: 'A lexer', state: 'done', needs: [], implementer: 'worker-1', implementers: ['worker-1'], reviewer: 'worker-2', attempts: 0, denials: 0, base: A, commit: B, merged: B, conflict: null, reason: null,
   addedAt: at(0), startedAt: at(1), endedAt: at(90), reviewers: ['worker-2'], tries: [{ member: 'worker-1', startedAt: at(1), endedAt: at(90), outcome: 'done', reason: null }],
-  verdicts: [{ by: 'worker-2', at: at(60), verdict: 'APPROVED', comments: '' }], usage: usageOf({ inputTokens: 1_200, outputTokens: 300, costUsd: 0.2 }), workedMs: 70_000, waitedMs: 20_000, askedMs: 0, ...changes,
+  verdicts: [{ by: 'worker-2', at: at(60), verdict: 'APPROVED', comments: '' }], note: null, usage: usageOf({ inputTokens: 1_200, outputTokens: 300, costUsd: 0.2 }), workedMs: 70_000, waitedMs: 20_000, askedMs: 0, ...changes,
 })
 
 const git: ReportGitView = { branch: { name: 'reeve/fix', commit: C, commits: 2, base: A, taken: false }, unmerged: [], salvaged: [], worktrees: [] }
@@ -69,7 +69,7 @@ test('one task', () => {
 
 test('a denial, a lost try, a conflict, a person, and figures that are not exact', () => {
   const odd = task({
-    id: 'parser', title: 'Parse | `it`\n# now', state: 'waiting', implementers: ['worker-1', 'worker-3'], reviewers: [], needs: ['lexer'], attempts: 2, denials: 1, merged: null, conflict: 'task-9', reason: 'conflicts in *a.ts*', askedMs: 61_000,
+    id: 'parser', title: 'Parse | `it`\n# now', state: 'waiting', implementers: ['worker-1', 'worker-3'], reviewers: [], needs: ['lexer'], attempts: 2, denials: 1, merged: null, conflict: 'task-9', reason: 'conflicts in *a.ts*', askedMs: 61_000, note: 'the author is reeve',
     usage: usageOf({ costUsd: 0.01, unpriced: true, estimated: true }),
     tries: [{ member: 'worker-1', startedAt: at(0), endedAt: at(5), outcome: 'requeued', reason: 'it was lost' }, { member: 'worker-3', startedAt: at(6), endedAt: null, outcome: null, reason: null }],
     verdicts: [{ by: null, at: at(3), verdict: 'DENIED', comments: 'two things:\n# tests\n\u001b[31mred' }],
@@ -101,6 +101,8 @@ test('a denial, a lost try, a conflict, a person, and figures that are not exact
     ### parser: Parse \\| \\\`it\\\` \\# now
 
     waiting: conflicts in \\*a.ts\\* (needs lexer; began at \`aaaaaaaaaa\`; a person was asked for 1m 01s)
+
+    Of its commit: the author is reeve.
 
     - worker-1: requeued after 5s: it was lost
     - worker-3: still has it

@@ -22,7 +22,7 @@ const task = of<ReportTaskView>()(z.object({
   addedAt: time, startedAt: time.nullable(), endedAt: time.nullable(),
   tries: z.array(z.object({ member: text, startedAt: time, endedAt: time.nullable(), outcome: z.enum(['done', 'requeued', 'handed over', 'failed', 'cancelled']).nullable(), reason: text.nullable() })),
   verdicts: z.array(z.object({ by: text.nullable().describe('null: a person'), at: time, verdict: z.enum(['APPROVED', 'DENIED']), comments: text })),
-  usage, workedMs: ms.describe('as long as somebody was in a turn about it'), waitedMs: ms, askedMs: ms.describe('as long as a person was asked about it'),
+  note: text.nullable().describe('what is to be known of its commit'), usage, workedMs: ms.describe('as long as somebody was in a turn about it'), waitedMs: ms, askedMs: ms.describe('as long as a person was asked about it'),
 })).meta({ id: 'ReportTaskView' })
 
 const branch = { name: text, commit: text, commits: count }

@@ -116,7 +116,7 @@ export interface CommitRequest {
 }
 
 export type CommitEnd =
-  | { readonly type: 'committed'; readonly commit: string; readonly commits: number; /** files that are in no commit */ readonly left: number; readonly notes: readonly string[] }
+  | { readonly type: 'committed'; readonly commit: string; readonly commits: number; readonly notes: readonly string[] }
   /** nothing was changed */
   | { readonly type: 'nothing' }
   /** something was changed, and nobody has committed it */
@@ -133,7 +133,7 @@ export async function commitTask(git: Git, tree: MemberTree, request: CommitRequ
   const repositories = await untrackedRepositories(git, here)
   const files = await dirtyNames(git, here, repositories)
   const done = await moved(git, here, request)
-  if (done) return { type: 'committed', ...done, left: files.length, notes: [] }
+  if (done) return { type: 'committed', ...done, notes: files.length > 0 ? [`its worker left ${files.length} changed file${files.length === 1 ? '' : 's'} out of it`] : [] }
   if (files.length === 0) return { type: 'nothing' }
   if (!request.own) return { type: 'uncommitted', files: files.slice(0, MAX_NAMED), more: Math.max(0, files.length - MAX_NAMED) }
   await addAll(git, here, repositories)
@@ -143,7 +143,7 @@ export async function commitTask(git: Git, tree: MemberTree, request: CommitRequ
   const { code, stdout, stderr } = await git.ask(['commit', '-q', '--cleanup=verbatim', '-F', '-'], { ...here, env, hooks: true, input: Buffer.from(request.message), limitMs: LONG_MS })
   if (code !== 0) return { type: 'refused', output: `${stdout.toString()}${stderr.toString()}`.trim().slice(-MAX_OUTPUT_CHARS) }
   const commit = await git.line(['rev-parse', 'HEAD'], here)
-  return { type: 'committed', commit, commits: 1, left: 0, notes: [...notes, ...repositories.map((name) => `${name.toString()} is another repository, and was left out`)] }
+  return { type: 'committed', commit, commits: 1, notes: [...notes, ...repositories.map((name) => `${name.toString()} is another repository, and was left out`)] }
 }
 
 /** What would be committed half done. */
