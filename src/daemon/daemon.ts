@@ -8,7 +8,6 @@ import { prepareState, type Paths } from '../config/paths.ts'
 import { CrewReads } from './crew-reads.ts'
 import { crewReport } from './crew-report.ts'
 import { Crews } from './crews.ts'
-import { crewUp } from './crew-up.ts'
 import { rolePrompt, ROLES } from '../config/roles.ts'
 import { openContainer } from '../drivers/contain/container.ts'
 import { KernelError } from '../kernel/errors.ts'
@@ -187,7 +186,7 @@ class RunningDaemon implements Daemon {
       daemon: () => this.#view(),
       heartbeat: () => heartbeat(table, this.#engine.monitor, clock.now().mono),
       agents: (query) => agentsView(query, { paths, settings }),
-      crewUp: (body) => crewUp(body, { pipeline, reads, keys, specs, settings, paths, container, tmpDir: this.#ground.tmpDir, mayStart: () => this.#mayStart() }),
+      crewUp: async (body) => (await import('./crew-up.ts')).crewUp(body, { pipeline, reads, keys, specs, settings, paths, container, tmpDir: this.#ground.tmpDir, mayStart: () => this.#mayStart() }),
       crewReads, crews, crewReport: (crew) => crewReport(crew, { reads, store, clock, git: this.#engine.crewGit, settled: () => this.#engine.retirements.idle() }),
       roles: async (cwd) => ({ version: 1, roles: await Promise.all(ROLES.map((role) => rolePrompt(role, cwd, paths))) }),
       doctor: (verify) => examine({ paths, container, store, more: () => this.#engine.notifier.examine() }, verify),
