@@ -96,12 +96,12 @@ function pathOf({ needs }: Kind): string {
 }
 
 /** Some take long: OpenCode, 15 s in a new home. */
-export async function patiently<T>(look: () => Promise<T | null> | T | null, words: string): Promise<T> {
-  const deadline = performance.now() + PATIENCE_MS
+export async function patiently<T>(look: () => Promise<T | null> | T | null, words: string, limitMs = PATIENCE_MS): Promise<T> {
+  const deadline = performance.now() + limitMs
   for (;;) {
     const found = await look()
     if (found !== null) return found
-    if (performance.now() > deadline) throw new Error(`${words}: not within ${PATIENCE_MS / 1_000} s`)
+    if (performance.now() > deadline) throw new Error(`${words}: not within ${limitMs / 1_000} s`)
     await delay(LOOK_MS)
   }
 }

@@ -102,7 +102,7 @@ function faulty(answer: ServedAnswer, fault: Fault | null, { path }: ServedReque
 }
 
 /** Agents tell answers apart by the ids that the provider gives them. */
-function withId(answer: ServedAnswer, { path, body: { stream: isStreamed } }: ServedRequest, id: number): ServedAnswer {
+export function withId(answer: ServedAnswer, { path, body: { stream: isStreamed } }: ServedRequest, id: number): ServedAnswer {
   if (answer.status !== undefined) return answer
   if (path.endsWith('/messages') && !isStreamed) return whole(answer, id)
   return { ...answer, body: bodyOf(answer, path).toString().replaceAll(/"(msg|resp|fc)_(\d)"/g, `"$1_${id}_$2"`) }
@@ -127,7 +127,7 @@ function isConversation({ body }: ServedRequest): boolean {
 }
 
 /** Claude Code by ACP asks after a turn what the person might type next. */
-function isSuggestion({ messages }: ServedRequest['body']): boolean {
+export function isSuggestion({ messages }: ServedRequest['body']): boolean {
   return Array.isArray(messages) && JSON.stringify(messages.at(-1)).includes('[SUGGESTION MODE')
 }
 
@@ -154,7 +154,7 @@ function half(answer: ServedAnswer, path: string): number {
 }
 
 /** What agents ask beside the work. */
-function aside(request: ServedRequest, usage: NonNullable<ServedAnswer['usage']>): ServedAnswer {
+export function aside(request: ServedRequest, usage: NonNullable<ServedAnswer['usage']>): ServedAnswer {
   const { path } = request
   if (path.includes('count_tokens')) return { status: 200, body: '{"input_tokens":10}' }
   if (path.includes(':generateContent')) {
