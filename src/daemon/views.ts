@@ -12,6 +12,7 @@ import { compactionText, resultText } from '../api/log-lines.ts'
 import { gaveUpNote, pendingRestart, restartNote, supervisorView, type Around } from './restart-views.ts'
 import { crewNote, memberRow, phaseOf } from './member-views.ts'
 import { limitUse, subtreeUsage } from './spending-views.ts'
+import { runNote } from './run-note.ts'
 import { Table } from './table.ts'
 import { iso, isoOrNull, localTime } from './times.ts'
 import type { View } from '../kernel/view.ts'
@@ -199,7 +200,7 @@ function noteOf(process: Process): string | null {
   const { life } = process
   if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : [life.exit.reason, gaveUpNote(process)].filter((words) => words !== null).join('; ')
   if (life.state !== 'running') return restartNote(process) ?? process.note
-  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process) ?? crewNote(process))
+  if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process) ?? crewNote(process) ?? runNote(process))
   const held = life.holds.map(holdWords).join(', ')
   const why = life.holds.some(({ reason }) => WITH_EVIDENCE.has(reason)) && process.note !== null ? ` (${process.note})` : ''
   return `paused: ${held}${why}${life.drained ? '' : ' (draining)'}`

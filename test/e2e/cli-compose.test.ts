@@ -44,6 +44,7 @@ test('up -d, ps, resume and down', async () => {
   expect(listed.stdout).toMatch(/^NODE +STATE +PID +TRIES +ELAPSED +COST +NOTE\na +failed +\d+ +- +\d+s +\$0\.00 +exit code 1\nb +running .*\nc +blocked +- .*needs a$/m)
   expect(JSON.parse((await reeve('compose', 'ps', '--json')).stdout)).toMatchObject({ version: 1, run: { uuid, name: 'nightly', nodes: [{ name: 'a', state: 'failed' }, { name: 'b' }, { name: 'c', reason: 'needs a' }] } })
   expect((await reeve('compose')).stdout).toMatch(/^RUN +PID +ID .*\nnightly +\d+ +[0-9a-f]{8} +ready +0 of 3, 2 not /m)
+  expect((await reeve('ps')).stdout).toMatch(/ nightly +compose +ready .* 0 of 3 nodes completed, 1 running, 1 failed, 1 blocked$/m)
   expect(await reeve('compose', 'resume')).toMatchObject({ code: 64, stderr: expect.stringContaining('compose resume needs --node NAME') as string })
   expect(await reeve('compose', 'resume', '--node', 'z')).toMatchObject({ code: 3, stderr: expect.stringContaining('run nightly has no node "z"; it has a, b, c') as string })
   const completed = async (...line: string[]): Promise<string[]> => (await reeve('completion', '--', ...line)).stdout.trim().split('\n').map((row) => row.split('\t')[0] ?? '')
