@@ -173,8 +173,7 @@ class RunningDaemon implements Daemon {
     const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, specs, worktrees, store, forks, families, mayStart })
     const crewReads = new CrewReads({ reads, store, clock })
     const crews = new Crews({ pipeline, reads: crewReads })
-    const delivered = this.#engine.desk.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
-    this.#resources.defer(() => delivered)
+    this.#engine.desk.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
     return {
       reads, feed, store, cursor, log, operations, families, composes,
       waiter, mcpSeat: (place) => this.#engine.desk.seatForPerson(place),

@@ -30,16 +30,18 @@ export class Desk {
   readonly #parts: DeskParts
   readonly #seats = new Seats()
   readonly #host = Promise.withResolvers<Host>()
+  readonly #ending = new AbortController()
   #server: Promise<McpServer> | null = null
+  #delivered: Promise<void> = Promise.resolve()
 
   constructor(parts: DeskParts) {
     this.#parts = parts
   }
 
   /** The operations are there when the engine is: calls wait until then. */
-  connect(host: Host, store: Pick<Store, 'tail'>): Promise<void> {
+  connect(host: Host, store: Pick<Store, 'tail'>): void {
     this.#host.resolve(host)
-    return deliverOutbox({ dir: this.#outbox, host, store, log: this.#parts.log })
+    this.#delivered = deliverOutbox({ dir: this.#outbox, host, store, log: this.#parts.log, signal: this.#ending.signal })
   }
 
   /** Null: it has none of reeve's tools. */
@@ -76,6 +78,8 @@ export class Desk {
   }
 
   async close(): Promise<void> {
+    this.#ending.abort()
+    await this.#delivered
     await (await this.#server)?.close()
   }
 

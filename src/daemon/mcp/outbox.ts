@@ -2,11 +2,12 @@
 // What cannot be told is logged and put away; nothing of it is told again. Test: test/e2e/mcp-bridge.test.ts.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { KernelError } from '../../kernel/errors.ts'
 import { callFor } from './own-tools.ts'
 import type { OutboxRecord } from '../../api/mcp-views.ts'
 import type { Process } from '../../kernel/types.ts'
+import type { OwnToolEnd } from '../../drivers/port.ts'
 import type { Store } from '../../store/store.ts'
 import type { Host } from './tool.ts'
 
@@ -15,6 +16,8 @@ const MAX_RECORDS = 10_000
 /** Facts that say in which turn a process is. */
 const TURNS = ['process.working', 'process.exited']
 const PAGE = 32
+const AGAIN_MS = 500
+const MAX_TRIES = 120
 
 const record: z.ZodType<OutboxRecord> = z.object({
   version: z.literal(1), id: z.string().regex(/^[\w-]{8,64}$/), uuid: z.string().max(64), pid: z.int().min(1), name: z.string().max(64), input: z.unknown(), at: z.number(),
@@ -25,6 +28,8 @@ interface OutboxParts {
   readonly host: Host
   readonly store: Pick<Store, 'tail'>
   readonly log: (message: string, error: unknown) => void
+  /** aborted when the daemon ends */
+  readonly signal: AbortSignal
 }
 
 /** In the order in which they were made. Never rejects. */
@@ -57,11 +62,17 @@ async function recordsIn({ dir, log }: OutboxParts): Promise<OutboxRecord[]> {
   return found.filter((one) => one !== null)
 }
 
-async function deliver({ dir, host, store, log }: OutboxParts, { id, uuid, pid, name, input, at }: OutboxRecord): Promise<void> {
+async function deliver({ dir, host, store, log, signal }: OutboxParts, { id, uuid, pid, name, input, at }: OutboxRecord): Promise<void> {
   const caller = await host.reads.find(uuid)
   const turn = caller ? await turnAt(store, caller, pid, at) : null
-  const { signal } = new AbortController()
-  const said = caller && turn !== null ? await callFor(host, caller, { name, input, id, turn, signal, progress: () => undefined }) : { isError: true, text: new KernelError('NOT_FOUND', `no process ${uuid} has a turn of that time`).message }
+  const tell = (): Promise<OwnToolEnd> => (caller && turn !== null ? callFor(host, caller, { name, input, id, turn, signal, progress: () => undefined }) : Promise.resolve({ isError: true, text: `no process ${uuid} has a turn of that time` }))
+  let said = await tell()
+  // Its crew is not up yet; what is not told in this time waits for the next start.
+  for (let tries = 0; said.text.startsWith('UNAVAILABLE:') && tries < MAX_TRIES && !signal.aborted; tries += 1) {
+    await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+    said = await tell()
+  }
+  if (said.text.startsWith('UNAVAILABLE:')) return
   log(`a report of ${uuid} from before the last end of the daemon, ${name}: ${said.text}`, null)
   await rm(join(dir, `${id}.json`), { force: true })
 }
