@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { connect as connectSocket, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { connect, say, seated } from '../support/own-tools.ts'
 import type { Seated } from '../support/own-tools.ts'
@@ -12,11 +12,11 @@ import type { Seated } from '../support/own-tools.ts'
 let daemon: LocalDaemon
 let seat: Seated
 
-beforeEach(async () => {
+beforeAll(async () => {
   daemon = await LocalDaemon.start()
   seat = await seated(daemon)
 })
-afterEach(async () => {
+afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
   expect(daemon.errors).toEqual([])
 })
