@@ -48,7 +48,7 @@ export function nodeEnded(work: Work, run: Process, process: Process, exit: Exit
   const goesOn = goesOnFrom(process) !== 'rerun' || process.clock.startedAt === null
   const said = afterEnd(specOf(run, node.name), node, { exit, goesOn, chance: chanceOf(process) })
   if (said.do === 'complete') work.emit(run.uuid, { type: 'compose.completed', node: node.name, child: process.uuid })
-  else if (said.do === 'cancel') work.emit(run.uuid, { type: 'compose.cancelled', node: node.name, reason: said.reason })
+  else if (said.do === 'cancel') work.emit(run.uuid, { type: 'compose.cancelled', node: node.name, reason: exit.cause === 'parent' && isStopping(run) ? 'stopped with its run' : said.reason })
   else if (said.do === 'fail' || isStopping(run)) work.emit(run.uuid, { type: 'compose.failed', node: node.name, reason: 'reason' in said ? said.reason : exit.reason })
   else {
     const { attempt, delayMs } = said.do === 'retry' ? said : { attempt: 0, delayMs: 0 }

@@ -64,6 +64,7 @@ test('a run that is stopped comes back with what was stopped with it, but for wh
   world.signal('b', 'SIGKILL')
   world.signal(RUN, 'SIGTERM')
   expect(states(world)).toBe('a cancelled, b cancelled, c waiting')
+  expect(world.nodes.map(({ reason }) => reason)).toEqual(['stopped with its run', 'SIGKILL from user', null])
   expect(statusOf(world)).toMatch(/^143 /)
   world.resume(RUN)
   expect(states(world)).toBe('a running, b cancelled, c waiting')
