@@ -3,6 +3,7 @@
 // Test: test/tables/completion.test.ts, test/e2e/completion.test.ts.
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { CrewView } from '../api/crew-views.ts'
 import type { RoleView } from '../api/role-views.ts'
 import type { ProcessView } from '../api/views.ts'
 import { connect, type Reeve } from '../index.ts'
@@ -109,6 +110,8 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
     case 'MEMBER': return members(words[0])
     case 'P': return (await processes(verb)).filter(([word]) => !words.includes(word))
     case 'VERB': return verbs()
+    case 'GATE': return GATES.map((gate) => [gate, ''])
+    case 'MERGE': return MERGES.map((merge) => [merge, ''])
     case 'ROLE': return ROLES.map((role) => [role, ''])
     case 'TOPIC': return Object.entries((await import('./topics.ts')).TOPICS).map(([name, { summary }]) => [name, summary])
     case 'SIGNAL': return SIGNALS.map(([name, number]) => [name, number])
@@ -130,6 +133,8 @@ async function ofKind(kind: string, verb: string, words: readonly string[]): Pro
   }
 }
 
+const GATES = ['auto', 'coordinator', 'human'] as const satisfies readonly CrewView['gate'][]
+const MERGES = ['auto', 'leave'] as const satisfies readonly CrewView['merge'][]
 const ROLES = ['coordinator', 'generic', 'implementer', 'reviewer', 'researcher'] as const satisfies readonly RoleView['role'][]
 
 /** What can be allowed and denied beside tools. */

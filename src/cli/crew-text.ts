@@ -27,15 +27,14 @@ export function crewLines(crews: readonly CrewView[], out: Look, maxWidth: numbe
   ]
   return table(columns, crews.map((crew) => [
     String(crew.pid), shortId(crew.uuid), oneLine(crew.name ?? '-'), statusOf(crew.status, out), `${done(crew.tasks)}/${crew.tasks.length} done`,
-    String(workers(crew).length), elapsed(crew.elapsedMs), spent(crew), oneLine(noteOf(crew)),
+    crew.exit ? '-' : String(workers(crew).length), elapsed(crew.elapsedMs), spent(crew), oneLine(noteOf(crew)),
   ]), maxWidth, out.ellipsis)
 }
 
 function noteOf({ asks, ending, exit, waitsFor, status, note }: CrewView): string {
   if (status === 'suspended') return note ?? ''
-  if (asks[0]) return `asks: ${asks[0].text}`
-  if (ending) return ending.summary
-  return exit && exit.code !== 0 ? exit.reason : (waitsFor[0] ?? '')
+  if (exit) return exit.code !== 0 && !ending ? exit.reason : (ending?.summary ?? '')
+  return asks[0] ? `asks: ${asks[0].text}` : (ending?.summary ?? waitsFor[0] ?? '')
 }
 
 export function memberLines(crew: CrewView, out: Look, maxWidth: number, all = false): string[] {
@@ -129,7 +128,8 @@ export function crewSummary(crew: CrewView): string {
 }
 
 /** Why nothing goes on, as far as that is so, and what helps. */
-export function crewWaits({ status, note, name, pid, waitsFor, asks }: CrewView): string[] {
+export function crewWaits({ status, note, name, pid, waitsFor, asks, exit }: CrewView): string[] {
+  if (exit) return []
   const called = oneLine(name ?? String(pid))
   if (status === 'suspended') return [oneLine(`${note ?? 'it is paused'}: \`reeve crew resume ${called}\` lets it go on`)]
   // What it asks is one thing that it waits for.

@@ -198,7 +198,7 @@ function resumeAtOf(life: Life): number | null {
 
 function noteOf(process: Process): string | null {
   const { life } = process
-  if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' ? process.note : [life.exit.reason, gaveUpNote(process)].filter((words) => words !== null).join('; ')
+  if (life.state === 'zombie' || life.state === 'dead') return life.exit.reason === 'completed' || (life.exit.reason === 'retired' && process.retiredAt !== null) ? process.note : [life.exit.reason, gaveUpNote(process)].filter((words) => words !== null).join('; ')
   if (life.state !== 'running') return restartNote(process) ?? process.note
   if (life.holds.length === 0) return life.stopping ? process.note : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process) ?? crewNote(process) ?? runNote(process))
   const held = life.holds.map(holdWords).join(', ')

@@ -35,14 +35,14 @@ test('crews: how far each is, and why one does not go on', () => {
   expect(crewLines([
     crew({ tasks: TASKS, members: [member('worker-1'), member('worker-2', { state: 'gone' }), member('coordinator', { role: 'coordinator' })], costUsd: 1.5, waitsFor: ['parser waits'] }),
     crew({ pid: 6, name: null, status: 'waiting', asks: [ASK] }), crew({ pid: 7, status: 'suspended', note: 'paused: by user', waitsFor: ['x'] }),
-    crew({ pid: 8, status: 'failed', exit: { code: 1, reason: 'a task has failed' } }), crew({ pid: 9, status: 'completed', ending: { outcome: 'completed', summary: 'all is done' } }),
+    crew({ pid: 8, status: 'failed', exit: { code: 1, reason: 'a task has failed' } }), crew({ pid: 9, status: 'completed', ending: { outcome: 'completed', summary: 'all is done' }, exit: { code: 0, reason: 'completed' }, asks: [ASK] }),
   ], LOOK, Infinity)).toEqual([
     'PID  ID        NAME  STATUS       TASKS     WORKERS  ELAPSED   COST  NOTE',
     '  5  000000ab  fix   ready        1/4 done        1   2m 05s  $1.50  parser waits',
     '  6  000000ab  -     waiting      0/0 done        0   2m 05s      -  asks: May it be committed?',
     '  7  000000ab  fix   ⏸ suspended  0/0 done        0   2m 05s      -  paused: by user',
-    '  8  000000ab  fix   failed       0/0 done        0   2m 05s      -  a task has failed',
-    '  9  000000ab  fix   completed    0/0 done        0   2m 05s      -  all is done',
+    '  8  000000ab  fix   failed       0/0 done        -   2m 05s      -  a task has failed',
+    '  9  000000ab  fix   completed    0/0 done        -   2m 05s      -  all is done',
   ])
 })
 
@@ -98,6 +98,7 @@ describe('a crew in a line', () => {
     ['it is held', { status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['x'], asks: [ASK] }, ['paused: daemon-crash: `reeve crew resume fix` lets it go on']],
     ['it asks, and waits', { asks: [ASK], waitsFor: ['lexer "L" waits for a person: it is a task for one (reeve answer)', 'parser waits for lexer'] }, ['asks you: May it be committed? (`reeve answer fix`)', 'parser waits for lexer']],
     ['nothing', {}, []],
+    ['it has ended', { asks: [ASK], waitsFor: ['x'], exit: { code: 143, reason: 'SIGTERM from user' } }, []],
   ])('why it does not go on: %s', (_, more, lines) => {
     expect(crewWaits(crew(more))).toEqual(lines)
   })

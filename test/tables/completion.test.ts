@@ -77,6 +77,7 @@ describe('values', () => {
     [['run', '--model=anthropic/'], ['--model=anthropic/claude', '--model=anthropic/']],
     [['run', '--fallback', 'openai/'], ['openai/gpt-5', 'openai/']],
     [['run', '--agent', ''], ['claude', 'codex', 'default', 'gemini', 'opencode', 'reviewer']],
+    [['crew', 'up', '--gate', ''], ['auto', 'coordinator', 'human']], [['crew', 'up', '--merge=l'], ['--merge=leave']], [['crew', 'roles', 're'], ['reviewer', 'researcher']],
     [['run', '--effort', 'm'], ['minimal', 'medium', 'max']],
     [['run', '--containment', 'p'], ['pidns']],
     [['run', '--allow', 'g'], ['glob', 'grep']],
