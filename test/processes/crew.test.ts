@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { CrewReportView } from '../../src/api/crew-report-views.ts'
 import { CrewHome, taskOf } from '../support/crew-home.ts'
 import { crewFacts, ofType, wrongsOfCrew } from '../support/crew-journal.ts'
 
@@ -36,7 +37,7 @@ async function workUnderFire(definition: object): Promise<void> {
 
 async function allIsWell(): Promise<void> {
   const { repository, home } = crew
-  const { crew: report } = await home.client.get<{ crew: Report }>('/v1/crews/team')
+  const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(await home.stop()).toMatchObject({ code: 0 })
   await home.nothingLeft()
   const { crew: own, members, wrong } = await crew.journals()
@@ -57,7 +58,7 @@ async function allIsWell(): Promise<void> {
   expect(await home.stop()).toMatchObject({ code: 0 })
   await home.nothingLeft()
   isClean()
-  expect(report.tasks.map(({ id, state, commit }) => [id, state, commit !== null])).toEqual(IDS.map((id) => [id, 'done', true]))
+  isRight(report, facts)
 }
 
 /** The user's checkout is as it was, and of the members nothing is there but the crew's branch. */
@@ -73,8 +74,16 @@ function isClean(): void {
   expect(readFileSync(join(repository.dir, 'README.md'), 'utf8')).toBe('# a project\n')
 }
 
-interface Report {
-  readonly tasks: readonly { readonly id: string; readonly state: string; readonly commit: string | null }[]
+/** What it says is what the journal and the branch have. */
+function isRight(report: CrewReportView, facts: ReturnType<typeof crewFacts>): void {
+  expect(report.tasks.map(({ id, state, implementer, reviewers, commit }) => [id, state, implementer, reviewers.includes(implementer ?? ''), commit])).toEqual(IDS.map((id) => {
+    const commit = ofType(facts, 'task.committed').find(({ task }) => task === id)?.commit
+    return [id, 'done', implementerOf(facts, id), false, commit]
+  }))
+  const [, two, three] = report.tasks
+  expect(two?.verdicts.map(({ verdict }) => verdict)).toEqual(['DENIED', 'APPROVED'])
+  expect(three?.tries.map(({ outcome, reason }) => [outcome, reason])).toEqual([['requeued', expect.stringContaining('SIGKILL from user')], ['done', null]])
+  for (const { id, commit } of report.tasks) expect(crew.repository.git('diff', '--name-only', `${String(commit)}^`, String(commit))).toBe(`${id}.txt`)
 }
 
 const implementerOf = (facts: ReturnType<typeof crewFacts>, id: string): string | undefined => ofType(facts, 'task.assigned').findLast(({ task }) => task === id)?.member
