@@ -140,7 +140,7 @@ export class Specs {
     if (model === `${REPLAY}${uuid}`) throw new KernelError('INVALID', 'a process cannot replay itself')
     if (model === undefined && effort === undefined && limits === undefined && name === undefined && cwd === undefined && allow === undefined && deny === undefined && gateway === undefined) return null
     const { capabilities: _, ...rest } = spec
-    const said = await withRealPlaces({ ...rest, ...changedBy(spec, defined({ allow, deny })), ...defined({ effort, model, name, cwd, gateway }), limits: limits ? changedLimits(spec.limits, limits) : spec.limits })
+    const said = await withRealPlaces({ ...rest, ...changedBy(spec, defined({ allow, deny })), ...defined({ effort, model, name, cwd, gateway }), limits: limits ? changedLimits(spec.limits, limits) : spec.limits, ...(namesServer(serverPrefix('reeve'), allow ?? []) ? { reeve: true as const } : {}) })
     if (said.capabilities?.network === 'off') await this.#parts.container.checkOffline()
     if (model === undefined || spec.driver !== 'native') return said
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })

@@ -71,6 +71,14 @@ describe('a native agent', () => {
     expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['ok'])
   })
 
+  test('has them from a resume on that allows one', async () => {
+    const { uuid } = await daemon.play([call('ps'), DONE, call('ps'), DONE])
+    await daemon.ended(uuid)
+    await daemon.resume(uuid, { allow: ['mcp__reeve__ps'], message: 'again' })
+    await daemon.ended(uuid)
+    expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['error', 'ok'])
+  })
+
   test('gives its children no more than it has', async () => {
     const model = await daemon.script([{ text: '', tools: [{ name: 'bash', input: { command: 'true' } }] }, DONE])
     const { uuid } = await daemon.play([call('spawn', { intent: 'x', model, name: 'child' }), call('spawn', { command: ['true'] }), call('wait', { processes: ['child'] }), DONE], { reeve: true, deny: ['bash'] })
