@@ -8,6 +8,8 @@ import { goesOnFrom } from './capabilities.ts'
 import { mayGoOn, noteChild } from './children.ts'
 import { KernelError } from './errors.ts'
 import { makeFork } from './forking.ts'
+import { isPersonHold } from './holds.ts'
+import { release } from './pausing.ts'
 import { again, chanceOf } from './restarting.ts'
 import { beginAnew, resume } from './resuming.ts'
 import { composeOf, isRun, nodesOf } from './runs.ts'
@@ -180,6 +182,8 @@ export function resumeNode(work: Work, input: Asked): void {
   if (!isOver(node.state) && isLiving(run)) throw new KernelError('INVALID', `node "${node.name}" is about to start`)
   if (run.life.state === 'running' && run.life.stopping) throw new KernelError('INVALID', `run ${run.pid} is stopping`)
   if (!isLiving(run)) revive(work, run, input)
+  // As with every resume by a person, who is above wakes.
+  else if (input.by === 'user') release(work, run.uuid, input.by, isPersonHold)
   for (const name of dependents(run, node.name)) if (nodeOf(run, name).state !== 'waiting') runAgain(work, run.uuid, name, input.by)
   const { uuid, note } = node.uuid === null ? startOver(work, run, node, input) : goOnWith(work, run, node.name, input)
   work.effect({ type: 'reply', to: input.reply, value: { type: 'done', uuid, affected: 1, childrenGoOn: 0, note } })

@@ -131,6 +131,15 @@ test('resuming a node of a run that has ended: what had completed after it runs 
   expect(world.told.slice(7)).toEqual(['again b', 'resumed a', 'completed a', 'starting b', 'started b', 'completed b', 'finished'])
 })
 
+test('a run that a person paused goes on with the node that is resumed', () => {
+  const world = answered(new RunWorld([node('a'), node('b', ['a']), node('other')]))
+  world.end('a', 'badly')
+  world.signal(RUN, 'SIGPAUSE')
+  world.resumeNode('a')
+  world.end('a', 'well')
+  expect(states(answered(world))).toBe('a completed, b running, other running')
+})
+
 test('what cannot be is refused, and changes nothing', () => {
   const world = answered(new RunWorld([node('a'), node('b', ['a']), node('c', ['b'])]))
   const told = world.told.length
