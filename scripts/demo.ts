@@ -256,7 +256,9 @@ async function crew(): Promise<void> {
   check(tasks.every(({ implementer, reviewer }) => reviewer !== null && reviewer !== implementer), 'each was reviewed by somebody else')
   const commits = gitIn(CREW_REPO, 'log', '--no-merges', '--format=%h %s', 'main..reeve/shop').trim().split('\n')
   check(commits.length === tasks.length, 'each is committed once')
-  check(gitIn(CREW_REPO, 'status', '--porcelain') === '' && gitIn(CREW_REPO, 'worktree', 'list').trim().split('\n').length === 1, 'the work tree is untouched, and no worktree is left')
+  // Worktrees go one after the other when their workers have: each is looked through first.
+  await until(() => gitIn(CREW_REPO, 'worktree', 'list').trim().split('\n').length === 1, 'no worktree is left')
+  check(gitIn(CREW_REPO, 'status', '--porcelain') === '', 'the work tree is untouched, and no worktree is left')
   gitIn(CREW_REPO, 'merge', '-q', 'reeve/shop')
   const paid = spawnSync(process.execPath, ['-p', "require('./receipt.js').receipt(200, 10, 0.2)"], { cwd: CREW_REPO, encoding: 'utf8' }).stdout.trim()
   check(paid === 'to pay: 216.00', `what they wrote together works: ${paid}`)
