@@ -13,7 +13,7 @@ import { memberGone, memberHeld, memberOn } from './joining.ts'
 import { notifyUser, replaceWorker, retireWorker, sendMessage, spawnWorker, stopWorker } from './leading.ts'
 import { postMessage, reportComplete, reportVerdict, signalReady } from './reports.ts'
 import { settle } from './settle.ts'
-import { begin, completeCrew } from './starting.ts'
+import { begin, completeCrew, woken } from './starting.ts'
 import { addTasks, approveCommit, askReview, assignReview, assignTask, cancelTask, markDone, markFailed } from './tasking.ts'
 import { turnBegun, turnEnded } from './turns.ts'
 import type { By, Command, Ctx, Decided } from './commands.ts'
@@ -48,7 +48,7 @@ const HANDLERS: { readonly [T in Command['type']]: Handler<T> } = {
   report_review_verdict: reportVerdict,
   signal_ready: signalReady,
   begin,
-  woken: () => 'noted',
+  woken,
   member_on: memberOn,
   member_held: memberHeld,
   turn_begun: turnBegun,
@@ -69,8 +69,11 @@ export function decide(crew: Crew, spec: CrewSpec, command: Command, ctx: Ctx): 
   if (by.type === 'member' && MAY[command.type] === 'worker') needTurn(work.needMember(by.id), by)
   const note = run(work, command)
   if (by.type === 'member') work.emit({ type: 'crew.heard', member: by.id, call: by.call, tool: command.type, note })
-  settle(work)
-  drive(work)
+  // What it begins while its process is paused, stops or has not begun would reach nobody: it follows of `woken` and `begin`.
+  if (!ctx.paused) {
+    settle(work)
+    drive(work)
+  }
   return { facts: work.facts, acts: work.acts, note }
 }
 
@@ -81,7 +84,7 @@ function run(work: CrewWork, command: Command): string {
 
 /** The engine speaks until it has nothing more to say. */
 function drive(work: CrewWork): void {
-  if (work.spec.coordinator !== 'engine' || work.ctx.paused) return
+  if (work.spec.coordinator !== 'engine') return
   for (let said = 0; said < MAX_ENGINE; said += 1) {
     const command = engine(work.crew, work.spec)
     if (!command) return

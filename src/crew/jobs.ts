@@ -7,13 +7,13 @@ import { assignment, commitReminder, conflictText, reviewRequest, takeOver } fro
 import type { Command } from './commands.ts'
 import type { CrewFact } from './facts.ts'
 import type { CrewWork } from './crew-work.ts'
-import type { Job, JobResult, Task } from './types.ts'
+import type { Job, JobResult, Member, Task } from './types.ts'
 
 type JobOf<T extends Job['type']> = Extract<Job, { type: T }>
 type ResultOf<T extends JobResult['type']> = Extract<JobResult, { type: T }>
 
-/** turns in which a worker may fail to commit, before it is done for it */
-const MAX_COMMIT_TRIES = 2
+/** turns in which a worker may fail to commit, before it is done for it: there may be something to repair, or it may not be able to */
+const COMMIT_TRIES = { refused: 2, undone: 1 }
 /** files of a conflict that are named */
 const MAX_NAMED = 20
 
@@ -63,10 +63,19 @@ function prepared(work: CrewWork, { member: id, task: taskId }: JobOf<'prepare'>
 
 function briefed(work: CrewWork, { member: id, task: taskId }: JobOf<'brief'>, result: JobResult): void {
   const task = work.task(taskId)
-  if (!task || task.reviewer !== id || task.state !== 'in_review' || task.briefed) return
+  const member = work.member(id)
+  if (task && member?.task === taskId && member.phase !== 'reviewing') return again(work, member, task, result)
+  if (!task || task.reviewer !== id || task.state !== 'in_review') return
   if (result.type !== 'briefed') return unreview(work, task, wrong(result))
-  work.emit({ type: 'task.briefed', task: taskId })
+  if (!task.briefed) work.emit({ type: 'task.briefed', task: taskId })
   work.send(id, { from: 'coordinator', task: taskId, text: reviewRequest(work.spec, task, result) })
+}
+
+/** An implementer whose messages were lost. */
+function again(work: CrewWork, { id, phase }: Member, task: Task, result: JobResult): void {
+  if (phase !== 'implementing' && phase !== 'addressing_feedback') return
+  if (result.type !== 'briefed') return requeue(work, task, { reason: `${id} could not be told what to do: ${wrong(result)}`, counts: true })
+  work.send(id, { from: 'coordinator', task: task.id, text: phase === 'implementing' ? assignment(work.spec, task, result.read) : takeOver(work.spec, task, result.read) })
 }
 
 function committed(work: CrewWork, { task: id, force }: JobOf<'commit'>, result: JobResult): void {
@@ -74,13 +83,14 @@ function committed(work: CrewWork, { task: id, force }: JobOf<'commit'>, result:
   if (!task || task.state !== 'committing') return
   if (result.type === 'committed' && result.commit !== null) return land(work, task, result.commit)
   if (result.type === 'committed' && !result.dirty) return close(work, task, { type: 'task.done', task: id, reason: null }, `${named(task)} is done, and changed nothing`)
-  uncommitted(work, task, result.type === 'committed' ? (result.output ?? 'its files are changed and its branch has not moved') : wrong(result), force)
+  uncommitted(work, task, { force, refused: result.type === 'committed' ? (result.output ?? null) : wrong(result) })
 }
 
 /** Its worker is reminded; then it is done for it; what cannot be committed at all goes back. */
-function uncommitted(work: CrewWork, task: Task, reason: string, force: boolean): void {
+function uncommitted(work: CrewWork, task: Task, { force, refused }: { readonly force: boolean; readonly refused: string | null }): void {
   const holder = holderOf(work.crew, task)
-  if (holder?.state === 'on' && task.commitTries < MAX_COMMIT_TRIES) {
+  const reason = refused ?? 'its files are changed and its branch has not moved'
+  if (holder?.state === 'on' && task.commitTries < (refused === null ? COMMIT_TRIES.undone : COMMIT_TRIES.refused)) {
     work.emit({ type: 'task.uncommitted', task: task.id, reason })
     work.send(holder.id, { from: 'system', task: task.id, text: commitReminder(task, reason) })
   } else if (!force && task.implementer !== null) {

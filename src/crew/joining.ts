@@ -1,7 +1,8 @@
 // Members that come and go: joined, paused, lost. Owns what becomes of what a lost one held, and who coordinates after a coordinator.
 // Must never bring back who was killed by a person: that is the person's to do. Test: test/tables/crew-turns.test.ts.
 import { giveBack, tell } from './effects.ts'
-import { isWorker } from './finding.ts'
+import { brief } from './briefing.ts'
+import { hasJobs, isWorker } from './finding.ts'
 import { dismiss, MAX_COORDINATORS, newMember } from './leading.ts'
 import { briefing } from './texts.ts'
 import { endTurn } from './turns.ts'
@@ -18,10 +19,18 @@ export function memberOn(work: CrewWork, { member: id, uuid, turn, queued = 0 }:
   closeSpawn(work, id, uuid)
   const comes = member.state === 'starting' || member.state === 'gone'
   if (comes) join(work, member, uuid)
-  else if (member.state === 'on' && member.turn.open !== null && member.turn.open !== turn) endTurn(work, member, { turn: member.turn.open, outcome: 'interrupted', queued })
-  // A turn that was cut off goes on: nobody changes its files before that has ended.
-  if (comes && turn !== null) work.emit({ type: 'crew.turn.begun', member: id, turn, resets: false })
+  else if (member.state === 'on') isBack(work, member, { uuid, turn, queued })
+  // A turn that was cut off goes on, or began while the crew did not run: nobody changes its files before that has ended.
+  if (turn !== null && (comes || (member.state === 'on' && member.turn.open !== turn))) work.emit({ type: 'crew.turn.begun', member: id, turn, resets: false })
   return 'noted'
+}
+
+/** Its process is another, or its daemon: the turn that was on may be cut off, and what it was told lost. */
+function isBack(work: CrewWork, member: Member, { uuid, turn, queued }: { readonly uuid: Uuid; readonly turn: number | null; readonly queued: number }): void {
+  const { open } = member.turn
+  const isLost = member.told && turn === null && queued === 0
+  if (open !== null && open !== turn) endTurn(work, member, { turn: open, outcome: 'interrupted', queued })
+  if (isLost) tellAgain(work, work.needMember(member.id), uuid)
 }
 
 /** Those that were let go, or have a successor, get no new work. */
@@ -42,6 +51,17 @@ export function join(work: CrewWork, member: Member, uuid: Uuid): void {
   const took = summary === null ? '' : `You take over from ${heirOf}. It wrote: ${summary}\n\n`
   if (!isWorker(member)) work.send(id, { from: 'system', text: `${took}${briefing(work.crew)}` })
   else if (took !== '') work.send(id, { from: 'system', text: `${took}Call signal_ready, and wait for work.` })
+}
+
+/** What it was told is neither read nor waits for it: it was lost. Who works hears again what there is to do; its files stay as they are. */
+function tellAgain(work: CrewWork, member: Member, uuid: Uuid): void {
+  const { id, phase } = member
+  work.emit({ type: 'crew.joined', member: id, uuid })
+  const task = work.task(member.task)
+  if (!isWorker(member)) work.send(id, { from: 'system', text: briefing(work.crew) })
+  else if (!task || hasJobs(work.crew, id)) return
+  else if (phase === 'committing') work.job({ type: 'commit', member: id, task: task.id, base: task.base, force: false })
+  else if (phase !== 'awaiting_review' && (phase === 'reviewing' ? task.briefed : task.prepared)) brief(work, task, id)
 }
 
 export function memberHeld(work: CrewWork, { member: id, held }: CommandOf<'member_held'>): string {

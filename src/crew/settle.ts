@@ -3,6 +3,7 @@
 // they are asked until none has anything to do. Test: test/tables/crew-ways.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { ask, mayAsk } from './asking.ts'
+import { brief, textsFor } from './briefing.ts'
 import { close, fail, tell } from './effects.ts'
 import { asksPerson, branchOf, commits, hasJobs, holderOf, isReady, isWorker, named, openTasks } from './finding.ts'
 import { dismiss } from './leading.ts'
@@ -15,7 +16,7 @@ import type { Crew, Member, MemberId, Task, TaskState } from './types.ts'
 /** Does one thing, and says that it did. */
 type Rule = (work: CrewWork) => boolean
 
-const RULES: readonly Rule[] = [needless, resolved, humanTasks, gates, commitNext, uncommittable, prepareNext, briefNext, tidyUp, successors, endOfCrew]
+const RULES: readonly Rule[] = [leftOver, needless, resolved, humanTasks, gates, commitNext, uncommittable, prepareNext, briefNext, tidyUp, successors, endOfCrew]
 const MAX_ROUNDS = 10_000
 
 export function settle(work: CrewWork): void {
@@ -24,6 +25,13 @@ export function settle(work: CrewWork): void {
     return unstall(work)
   }
   throw new KernelError('INTERNAL', 'a crew does not settle')
+}
+
+/** What comes back to the queue of a crew that ends, as its commit failed, is not begun again. */
+function leftOver(work: CrewWork): boolean {
+  const task = work.crew.ending ? work.crew.tasks.find(({ state }) => state === 'queued') : undefined
+  if (task) close(work, task, { type: 'task.cancelled', task: task.id, reason: `the crew ended${task.reason ? `; ${task.reason}` : ''}` }, `${named(task)} was cancelled`)
+  return task !== undefined
 }
 
 /** What needs a task that came to nothing comes to nothing. */
@@ -123,20 +131,11 @@ function isQuiet(crew: Crew, { state, turn, id }: Member): boolean {
   return state === 'on' && turn.open === null && !hasJobs(crew, id)
 }
 
-/** Its own texts, and what those that it needs came to. */
-function textsFor({ tasks }: Crew, { seqs, needs }: Task): readonly number[] {
-  const own = [seqs.text, seqs.verdict, seqs.handover]
-  const others = tasks.filter(({ id }) => needs.includes(id)).map((need) => need.seqs.answer ?? need.seqs.report)
-  return [...own, ...others].filter((seq) => seq !== null)
-}
-
 function briefNext(work: CrewWork): boolean {
   const { crew } = work
   const task = crew.tasks.find((one) => one.state === 'in_review' && !one.briefed && isQuietId(crew, one.reviewer))
-  if (!task || task.reviewer === null) return false
-  const read = [task.seqs.text, task.seqs.report].filter((seq) => seq !== null)
-  work.job({ type: 'brief', member: task.reviewer, task: task.id, implementer: task.implementer, read })
-  return true
+  if (task?.reviewer) brief(work, task, task.reviewer)
+  return task !== undefined
 }
 
 function isQuietId(crew: Crew, id: MemberId | null): boolean {

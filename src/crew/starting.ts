@@ -10,9 +10,19 @@ import type { CrewWork } from './crew-work.ts'
 
 const SUMMARY_CHARS = 16 * 1_024
 
+/** An answer may not have come in while it did not run: each job can be repeated, and is done once at a time. */
+function askAgain(work: CrewWork): void {
+  for (const job of work.crew.jobs) work.act({ type: 'job', job })
+}
+
+export function woken(work: CrewWork): string {
+  askAgain(work)
+  return 'goes on'
+}
+
 /** What a person is asked is the process's own, and outlives its daemon. */
 export function begin(work: CrewWork): string {
-  for (const job of work.crew.jobs) work.act({ type: 'job', job })
+  askAgain(work)
   if (work.crew.begun) return 'goes on'
   work.emit({ type: 'crew.begun' })
   if (work.spec.coordinator === 'agent') newMember(work, 'coordinator')

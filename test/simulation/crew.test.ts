@@ -25,12 +25,12 @@ const spec = fc.record({
   stay: fc.boolean(),
 })
 
-/** Every message was read once, in order, or still waits where it was put. */
+/** Every message was read once, or still waits where it was put; none but those that the world took away is missing. */
 function checkMessages(world: World): void {
   const waiting = [...world.procs.values()].flatMap(({ queue }) => queue.map(({ id }) => id))
   const read = [...world.procs.values()].flatMap((proc) => proc.read)
   const sent = world.journal.flatMap((fact) => (fact.type === 'crew.sent' ? [`${fact.message}`] : []))
-  expect([...waiting, ...read].toSorted(byNumber)).toEqual(sent)
+  expect([...waiting, ...read, ...world.lost].toSorted(byNumber)).toEqual(sent)
 }
 
 function live(world: World, dice: Dice): void {
@@ -71,7 +71,7 @@ describe('a crew, whatever happens', () => {
         refused += world.refused
         for (const { state } of world.crew.tasks) outcomes.set(state, (outcomes.get(state) ?? 0) + 1)
       }),
-      { numRuns: RUNS, interruptAfterTimeLimit: 150_000, markInterruptAsFailure: true },
+      { numRuns: RUNS, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true },
     )
   }, 180_000)
 

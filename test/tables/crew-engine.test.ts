@@ -87,6 +87,9 @@ describe('who gets what', () => {
     expect(held(world)).toEqual([])
     say(false, { type: 'woken' })
     expect(held(world)).toEqual(['worker-1 implementing one'])
+    world.jobs = []
+    say(false, { type: 'woken' })
+    expect(world.jobs, 'an answer that did not come in is asked for again').toMatchObject([{ type: 'prepare', task: 'one' }])
   })
 })
 

@@ -239,6 +239,55 @@ test('perles 11: who is stopped, replaced or lost owns nothing, and what was mar
   // test/tables/crew-machines.test.ts does each action in each state.
 })
 
+describe('who comes back without what it was told hears it again', () => {
+  const lost = (world: World, id: MemberId): void => {
+    const proc = world.need(id)
+    proc.queue = []
+    world.say({ type: 'member_on', member: id, uuid: proc.uuid, turn: null, queued: 0 })
+  }
+
+  test('a reviewer', () => {
+    const world = untilTask(up(), 'in_review')
+    until(world, () => world.need('worker-2').queue.length > 0)
+    lost(world, 'worker-2')
+    expect(world.crew.jobs).toMatchObject([{ type: 'brief', member: 'worker-2' }])
+    until(world, () => world.need('worker-2').reading?.text.startsWith('Review one') === true)
+    untilTask(world, 'done')
+  })
+
+  test('an implementer, whose files stay as they are', () => {
+    const world = untilTask(up(), 'implementing')
+    until(world, () => world.need('worker-1').queue.length > 0)
+    world.need('worker-1').dirty = true
+    lost(world, 'worker-1')
+    until(world, () => world.need('worker-1').reading?.text.startsWith('Task one') === true)
+    expect(world.need('worker-1').dirty).toBe(true)
+    expect(world.journal.filter((fact) => fact.type === 'crew.job' && fact.job.type === 'prepare')).toHaveLength(1)
+    untilTask(world, 'done')
+  })
+
+  test('one that was to commit: the branch is looked at, and it is reminded', () => {
+    const world = untilTask(up(), 'committing')
+    lost(world, 'worker-1')
+    until(world, () => world.need('worker-1').reading?.text.includes('is not committed yet') === true)
+    untilTask(world, 'done')
+  })
+
+  test('a coordinator, which is told how things are', () => {
+    const world = up({ coordinator: 'agent' })
+    lost(world, 'coordinator')
+    expect(world.need('coordinator').queue[0]?.text).toContain('- one "the first": queued')
+  })
+
+  test('and one that nothing is asked of is not waited for', () => {
+    const world = up({ coordinator: 'agent' })
+    world.say({ type: 'send_message', to: 'worker-1', text: 'hello' }, PERSON)
+    expect(memberOf(world, 'worker-1').told).toBe(true)
+    lost(world, 'worker-1')
+    expect(memberOf(world, 'worker-1').told).toBe(false)
+  })
+})
+
 describe('who is nearly full', () => {
   test('is asked for a summary, and its successor goes on with that and the files', () => {
     const world = untilTask(up(), 'implementing')

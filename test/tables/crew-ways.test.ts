@@ -433,6 +433,18 @@ describe('the commit', () => {
     expect(taskOf(world)).toMatchObject({ state: 'failed', reason: expect.stringMatching(/could not be merged: task-2 was cancelled; it is on branch reeve\/crew\.one$/) })
   })
 
+  test('a worker that cannot commit is reminded once: then it is done for it', () => {
+    const world = untilTask(up(), 'committing')
+    for (let time = 0; time < 2; time += 1) {
+      until(world, () => world.need('worker-1').reading !== null)
+      world.need('worker-1').plan = []
+      endTurn(world, world.need('worker-1'), 'ok')
+      until(world, () => world.crew.jobs.length === 0 || world.need('worker-1').commit !== null)
+    }
+    expect(world.journal.filter(({ type }) => type === 'task.uncommitted')).toHaveLength(1)
+    untilTask(world, 'done')
+  })
+
   test('its worker is reminded twice, then it is done for it; a hook that says no is named', () => {
     const world = untilTask(up(), 'committing')
     const texts: string[] = []
@@ -583,6 +595,16 @@ describe('the end', () => {
         -> end cancelled: enough
       "
     `)
+  })
+
+  test('what cannot be committed any more is not begun again', () => {
+    const world = untilTask(up({ maxAttempts: 9 }), 'committing')
+    world.say({ type: 'complete_crew', summary: 'enough', outcome: 'cancelled' }, PERSON)
+    dies(world, 'worker-1')
+    const job = world.jobs.find(({ type }) => type === 'commit')
+    world.say({ type: 'job_done', job: job?.job ?? 0, result: { type: 'error', error: 'the disk is full' } })
+    expect(taskOf(world)).toMatchObject({ state: 'cancelled', reason: 'the crew ended; it could not be committed: the disk is full' })
+    expect(world.ended).toBe('cancelled')
   })
 
   test('one that stays waits for more', () => {

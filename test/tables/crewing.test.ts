@@ -80,26 +80,25 @@ test('tasks come before it begins, and wait', () => {
       -> done, 1 affected: added one
     > say c add_task id=ask kind=human
     c.3 task.added ask, kind human, needs, role null, reviews false
-    c.4 task.asked ask, id ask.1, for human, question ask "the ask" is a task for you: what you answer goes to the tasks that need it., options
-    c.5 process.waiting ask.1
       -> done, 1 affected: added ask
     > report c up
-    c.7 process.ready turn 0
-    c.8 crew.begun
-    c.9 crew.member worker-1, role generic
-    c.10 crew.job 1 spawn worker-1
-    c.11 process.error ask waits for a person
+    c.5 process.ready turn 0
+    c.6 crew.begun
+    c.7 crew.member worker-1, role generic
+    c.8 crew.job 1 spawn worker-1
+    c.9 task.asked ask, id ask.1, for human, question ask "the ask" is a task for you: what you answer goes to the tasks that need it., options
+    c.10 process.waiting ask.1
       -> ack ok
       -> job 1 spawn worker-1
       == c waiting
     > live member w1 of=c id=worker-1
     w1.1 process.spawned #2 under c
-    c.12 child.spawned w1
-    c.13 supervisor.added worker-1 w1 transient
-    c.14 crew.job.done job 1, result spawned
-    c.15 crew.joined worker-1, uuid w1
-    c.16 task.assigned one, worker-1
-    c.17 crew.job 2 prepare worker-1 one
+    c.11 child.spawned w1
+    c.12 supervisor.added worker-1 w1 transient
+    c.13 crew.job.done job 1, result spawned
+    c.14 crew.joined worker-1, uuid w1
+    c.15 task.assigned one, worker-1
+    c.16 crew.job 2 prepare worker-1 one
       -> done, 1 affected
       -> start w1#2
       -> job 2 prepare worker-1 one
@@ -348,14 +347,13 @@ test('a worker that does not report is reminded twice, then let through, and its
     c.27 crew.sent message 4, to worker-1, from system, one
     c.28 task.requeued one, reason worker-1 ended its turn without a word, after 2 reminders, counts true
     c.29 task.failed one, reason its only try failed; the last: worker-1 ended its turn without a word, after 2 reminders
+    c.30 crew.job 3 reset worker-1 one
     w1.20 process.queue 4
-    c.30 process.note one "the one" failed: its only try failed; the last: worker-1 ended its turn without a word, after 2 reminders
-    c.31 process.error worker-1: worker-1 ended its turn without a word, after 2 reminders
-    w1.21 process.incoming 4 turn 5
-    w1.22 process.working turn 5 4
-    c.32 crew.turn.begun worker-1, turn 5, resets false
+    c.31 process.note one "the one" failed: its only try failed; the last: worker-1 ended its turn without a word, after 2 reminders
+    c.32 process.error worker-1: worker-1 ended its turn without a word, after 2 reminders
       -> ack ok
-      -> driver.deliver w1#2 4 turn 5
+      -> job 3 reset worker-1 one
+      == w1 ready
     "
   `)
 })
@@ -543,13 +541,12 @@ test('what a person is asked outlives the daemon, and the answer goes to the tas
     "
     > report c up
     c.18 process.ready turn 0
-    c.19 process.error ask waits for a person
       -> ack ok
       == c waiting
     > answer c text=blue
-    c.20 process.answered ask.1 blue by user
-    c.21 task.answered ask, option null
-    c.22 task.done ask, reason blue
+    c.19 process.answered ask.1 blue by user
+    c.20 task.answered ask, option null
+    c.21 task.done ask, reason blue
       -> done, 1 affected
       == c ready
     "

@@ -185,6 +185,8 @@ function crash(world: World, dice: Dice): void {
       proc.reading = null
       proc.plan = []
     }
+    // What was on its way to one that had ended is lost.
+    if (proc.reading === null && dice.once(4)) world.lost.push(...proc.queue.splice(0).map(({ id }) => id))
     world.say({ type: 'member_on', member: proc.id, uuid: proc.uuid, turn: proc.reading ? proc.turn : null, queued: proc.queue.length })
   }
 }

@@ -59,6 +59,8 @@ export class World {
   jobs: Job[] = []
   /** answers that were given, for those who give them twice */
   readonly given: { readonly job: number; readonly result: JobResult }[] = []
+  /** ids of messages that reached nobody */
+  readonly lost: string[] = []
   asks = new Map<string, string>()
   /** merges into the crew's branch, by task */
   readonly merges = new Map<string, number>()
