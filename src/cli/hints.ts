@@ -90,7 +90,8 @@ function forFile(details: Known['details']): string | null {
   if (typeof file !== 'string') return '`reeve agents` lists those that can be run here.'
   if (file.endsWith('/reeve.yaml')) return "Correct the file: it is the project's, and `reeve config set` changes your own alone."
   if (file.endsWith('/config.yaml')) return 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'
-  return file.endsWith('.md') ? 'Correct the file; `reeve help agent-files` says what stands where.' : null
+  if (!file.endsWith('.md')) return null
+  return file.includes('/agents/') ? 'Correct the file; `reeve help agent-files` says what stands where.' : 'Correct the file; docs/crews.md says what stands where.'
 }
 
 function isUnusable(cause: unknown): boolean {

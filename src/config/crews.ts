@@ -120,5 +120,5 @@ export function crewNamed(all: Crews, name: string | undefined, file: string): N
   const found = wanted !== undefined && Object.hasOwn(all, wanted) ? all[wanted] : undefined
   if (found && wanted !== undefined) return { name: wanted, crew: crewFile(found, file), file }
   if (names.length === 0) throw new KernelError('AGENT_INVALID', `${file} has no crews`)
-  throw new KernelError('AGENT_INVALID', name === undefined ? `which crew? ${file} has ${names.join(', ')}` : `there is no crew \`${name}\` in ${file}; there are ${names.join(', ')}`)
+  throw new KernelError('AGENT_INVALID', name === undefined ? `which crew? ${file} has ${names.join(', ')}` : `there is no crew \`${name}\` in ${file}; there are ${names.join(', ')}`, undefined, 'Name one: `reeve crew up NAME`.')
 }

@@ -41,6 +41,7 @@ export async function definitionOf(body: CrewUpBody, paths: Paths): Promise<Defi
   const reviews = body.reviews ?? crew.reviews ?? true
   const staff = staffOf(body, crew, reviews)
   const coordinator = said(coordinatorOf(body.coordinator, body.cwd), crew.coordinator && fromHere(crew.coordinator, at), null)
+  if (staff.length === 0 && coordinator === null) throw new KernelError('INVALID', 'it has no workers, and the engine starts none before one was lost')
   const stay = body.stay ?? crew.stay ?? false
   if (tasks.length === 0 && !stay && coordinator === null) throw new KernelError('INVALID', 'what is it to do? It has no tasks', undefined, 'Give --tasks FILE, or --stay to add tasks later with `reeve crew add`.')
   const gate = body.gate ?? crew.gate ?? 'auto'
@@ -74,7 +75,7 @@ async function written(body: CrewUpBody, paths: Paths): Promise<Written> {
     const isMissing = error instanceof KernelError && /has no crews$|^there is no crew /.test(error.message)
     if (!isMissing) throw error
     if (isWhole || (body.file === undefined && body.stay && body.workers !== undefined)) return { name: body.crew ?? 'crew', crew: {}, at: body.cwd }
-    throw new KernelError('AGENT_INVALID', error.message.replace(/^ has/, 'there is no reeve.yaml, and your config.yaml has'), error.details, 'Write it below `crews:` in reeve.yaml (docs/crews.md), or say all with flags: `reeve crew up --workers 2 --tasks tasks.md`.')
+    throw new KernelError('AGENT_INVALID', error.message.replace(/^(?=.*\/config\.yaml has no crews$)/, 'there is no reeve.yaml here, and '), error.details, 'Write it below `crews:` in reeve.yaml (docs/crews.md), or say all with flags: `reeve crew up --workers 2 --tasks tasks.md`.')
   }
 }
 
@@ -84,8 +85,9 @@ function staffOf({ workers }: CrewUpBody, crew: CrewFile, reviews: boolean): Def
     const count = counts[role] ?? 0
     return count > 0 ? [{ role, count }] : []
   })
+  if (staff.length > 0 || workers !== undefined || crew.workers) return staff
   // Nobody reviews what they wrote.
-  return staff.length > 0 ? staff : [{ role: 'generic', count: reviews ? 2 : 1 }]
+  return [{ role: 'generic', count: reviews ? 2 : 1 }]
 }
 
 function coordinatorOf(asked: CrewUpBody['coordinator'], cwd: string): CrewWhoBody | null | undefined {

@@ -31,6 +31,7 @@ test.each<[string, Error, string | undefined, string]>([
   ['no such agent', new ApiError('AGENT_INVALID', 'there is no agent `x`'), 'run', '`reeve agents` lists those that can be run here.'],
   ['a bad configuration', new KernelError('AGENT_INVALID', 'x', { file: '/h/config.yaml', line: 2 }), 'config', 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'],
   ['a bad file of a project', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/reeve.yaml', line: 2 } }), 'run', "Correct the file: it is the project's, and `reeve config set` changes your own alone."],
+  ['a bad file of tasks', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/tasks.md', line: 2 } }), 'crew up', 'Correct the file; docs/crews.md says what stands where.'],
   ['a bad agent file', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/.reeve/agents/a.md', line: 2 } }), 'run', 'Correct the file; `reeve help agent-files` says what stands where.'],
   ['a home that is a file', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ENOTDIR', 'connect') }), 'ps', 'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME chooses another one.'],
   ['a daemon that does not answer', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ECONNREFUSED', 'connect') }), 'ps', ERRORS.UNAVAILABLE.hint],

@@ -74,16 +74,21 @@ test('a name that no file has is one for a crew of flags', async () => {
 
 describe('is refused', () => {
   test.each<[string, string, Partial<CrewUpBody>, RegExp, RegExp]>([
-    ['no crew and no flags', 'defaultAgent: default', {}, /has no crews$/, /crews:.*--tasks/],
+    ['no crew and no flags', 'defaultAgent: default', {}, /^\/.*reeve\.yaml has no crews$/, /crews:.*--tasks/],
     ['no such crew', LINE, { crew: 'fox' }, /there is no crew `fox`.*there are fix/, /reeve.yaml/],
     ['nothing to do', 'crews: { fix: {} }', {}, /it has no tasks/i, /--stay/],
     ['a gate that nobody keeps', LINE, { gate: 'coordinator' }, /needs a coordinator that is an agent/, /./],
+    ['no workers', LINE, { workers: 0 }, /has no workers/, /./],
     ['two crews and no name', 'crews: { a: {}, b: {} }', {}, /which crew\?.*a, b/, /./],
   ])('%s', async (_, yaml, body, message, hint) => {
     put('reeve.yaml', yaml)
     const error = await defined(body).then(() => null, (reason: { message: string; hint: string }) => reason)
     expect(error?.message).toMatch(message)
     expect(error?.hint).toMatch(hint)
+  })
+
+  test('neither file', async () => {
+    await expect(defined()).rejects.toMatchObject({ message: expect.stringMatching(/^there is no reeve\.yaml here, and \/.*config\.yaml has no crews$/) })
   })
 
   test('a file that is not there', async () => {
