@@ -128,13 +128,18 @@ export function crewSummary(crew: CrewView): string {
 }
 
 /** Why nothing goes on, as far as that is so, and what helps. */
-export function crewWaits({ status, note, name, pid, waitsFor, asks, exit }: CrewView): string[] {
+export function crewWaits({ status, note, name, pid, waitsFor, asks, exit, members }: CrewView): string[] {
   if (exit) return []
   const called = oneLine(name ?? String(pid))
   if (status === 'suspended') return [oneLine(`${note ?? 'it is paused'}: \`reeve crew resume ${called}\` lets it go on`)]
   // What it asks is one thing that it waits for.
   const others = asks.length > 0 ? waitsFor.filter((line) => !line.includes(' waits for a person')) : waitsFor
-  return [...asks.map(({ text }) => oneLine(`asks you: ${text} (\`reeve answer ${called}\`)`)), ...others.map(oneLine)]
+  return [...asks.map(({ text }) => oneLine(`asks you: ${text} (\`reeve answer ${called}\`)`)), ...members.flatMap(memberAsks), ...others.map(oneLine)]
+}
+
+/** An agent that asks before it acts stands still until then. */
+function memberAsks({ id, pid, status, note }: CrewMemberView): string[] {
+  return status === 'waiting' ? [oneLine(`${id} ${note ?? 'asks'} (\`reeve answer ${pid}\`)`)] : []
 }
 
 /** What a person does next with what came of it. */

@@ -98,6 +98,7 @@ describe('a crew in a line', () => {
     ['it is held', { status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['x'], asks: [ASK] }, ['paused: daemon-crash: `reeve crew resume fix` lets it go on']],
     ['it asks, and waits', { asks: [ASK], waitsFor: ['lexer "L" waits for a person: it is a task for one (reeve answer)', 'parser waits for lexer'] }, ['asks you: May it be committed? (`reeve answer fix`)', 'parser waits for lexer']],
     ['nothing', {}, []],
+    ['a member asks', { members: [member('worker-1', { status: 'waiting', note: 'asks: npm test?' }), member('worker-2')] }, ['worker-1 asks: npm test? (`reeve answer 7`)']],
     ['it has ended', { asks: [ASK], waitsFor: ['x'], exit: { code: 143, reason: 'SIGTERM from user' } }, []],
   ])('why it does not go on: %s', (_, more, lines) => {
     expect(crewWaits(crew(more))).toEqual(lines)
@@ -120,6 +121,7 @@ describe('the rows below', () => {
     ] })
     expect(crewRows(one, ROWS)).toEqual([
       '● fix (PID 5) ready | 1/4 tasks done, 1 failed | 4 workers | 2m 05s',
+      '  worker-4 asks (`reeve answer 7`)',
       '  docs "The docs" waits for a worker',
       '  worker-1  reviewing           parser The parser  1m 01s',
       '  worker-2  ⏸ awaiting review   parser The parser  1m 01s',
