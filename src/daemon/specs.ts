@@ -187,7 +187,7 @@ function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | '
   const { intent = '' } = body
   const { agent: _, intent: __, argv: ___, ...rest } = body
   const format = agent.format ?? recognise(commandOf(agent))
-  checkCommand({ ...rest, limits: { ...agent.limits, ...body.limits } }, format === null, `agent "${agent.name}"`)
+  checkCommand({ ...rest, ...(agent.reeve && rest.reeve === undefined ? { reeve: true } : {}), limits: { ...agent.limits, ...body.limits } }, format === null, `agent "${agent.name}"`)
   return {
     agent: agent.name, driver: 'command', model: null, system: null, ...toolsOf(agent, body),
     argv: [...commandOf(agent), ...(intent === '' ? [] : [intent])], ...(format === null ? {} : { format }), ...graceOf(agent.graceMs, format),

@@ -91,5 +91,8 @@ describe('a native agent', () => {
 })
 
 test('a plain command cannot have them, and that is said', async () => {
-  await expect(daemon.sh('true', { reeve: true })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('reeve') })
+  await expect(daemon.sh('true', { reeve: true })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('has no reeve') })
+  await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
+  await writeFile(join(daemon.work, '.reeve/agents/plain.md'), '---\ndriver: command\ncommand: [echo]\nreeve: true\n---\n')
+  await expect(daemon.spawn({ agent: 'plain' })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('has no reeve') })
 })
