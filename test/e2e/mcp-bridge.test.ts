@@ -79,7 +79,7 @@ describe('an agent', () => {
   })
 })
 
-describe('the outbox', () => {
+describe('I2: the outbox', () => {
   const record = (over: Partial<OutboxRecord>): OutboxRecord => ({ version: 1, id: 'report-0001', uuid: 'u', pid: 1, name: 'signal_ready', input: {}, at: Date.now(), ...over })
 
   test('keeps a report that nobody answers, and the agent can end its turn', async () => {
