@@ -61,7 +61,7 @@ export class CrewGit {
       const branch = branchOf(crew, spec, tree)
       const head = await crewHead(git, branch, lastMerged(crew, spec))
       const one = taskOf(crew, task)
-      const old = from && treeOf(from)
+      const old = from && isFirst(crew, member, task) ? treeOf(from) : null
       if (old) {
         const given = await handOver(git, { from: old, to: tree, ref: `${HANDED_OVER}${member.uuid}`, salvage: salvageName(spec, member, task) })
         return { base: one.base ?? head, salvaged: given.salvaged }
@@ -172,6 +172,11 @@ function viewRef({ branch }: CrewGitSpec, task: TaskId): string {
   return `refs/reeve/review/${branch.slice(BRANCHES.length)}/${task}`
 }
 
+/** What a successor was given belongs to the task that it took over, and to no later one. */
+function isFirst({ crew }: Process, { spec: { member } }: Process, task: TaskId): boolean {
+  return !crew?.tasks.some(({ id, implementers }) => id !== task && member !== undefined && implementers.includes(member.id))
+}
+
 /** What its line is called. */
 function placeOf({ uuid, spec: { worktree } }: Process): string {
   return worktree?.dir ?? uuid
@@ -179,7 +184,7 @@ function placeOf({ uuid, spec: { worktree } }: Process): string {
 
 /** Its worktree, once it was made. */
 function treeOf({ files, spec: { worktree, env } }: Process): MemberTree | null {
-  return files && worktree ? { dir: worktree.dir, branch: worktree.branch, env } : null
+  return files && worktree ? { repository: worktree.repository, dir: worktree.dir, branch: worktree.branch, env } : null
 }
 
 function branchOf(crew: Process, { repository, branch }: CrewGitSpec, tree: MemberTree | null = null): CrewBranch {

@@ -8,7 +8,9 @@ import { KernelError } from '../kernel/errors.ts'
 import { isLiving } from '../kernel/status.ts'
 import { Git, GitError } from '../drivers/files/git.ts'
 import { RunFiles, checkThere } from '../drivers/files/run-files.ts'
+import { giveAway } from '../drivers/files/crew-tree.ts'
 import { copyRecord, draftOf } from '../drivers/files/records.ts'
+import { HANDED_OVER } from '../drivers/files/salvage.ts'
 import { findBase, findRepository, removeWorktree } from '../drivers/files/worktree.ts'
 import { isRetired } from './retirements.ts'
 import type { RunFilesParts } from '../drivers/files/run-files.ts'
@@ -159,11 +161,17 @@ export class Worktrees {
     return end
   }
 
-  /** The worktree of one that has retired goes, as at its removal; its records stay for a fork. Never rejects. Nothing while somebody works in it. */
+  /**
+   * The worktree of one that has retired goes, as at its removal; its records stay for a fork, and its work for a successor.
+   * Never rejects. Nothing while somebody works in it.
+   */
   async retire(process: Process): Promise<void> {
     const { uuid, spec: { worktree, env } } = process
     if (!worktree || worktree.dir !== await this.#dirOf(uuid) || this.#worker(process)) return
-    const end = await this.#end({ dir: worktree.dir, uuid, branch: worktree.branch, repository: worktree.repository, env })
+    const heir = await this.#heirOf(process)
+    if (heir === null) return
+    const { dir, branch, repository } = worktree
+    const end = await this.#end({ dir, uuid, branch, repository, env }, heir === undefined ? undefined : ((git) => giveAway(git, { repository, dir, branch, env }, `${HANDED_OVER}${heir}`)))
     if (end && Object.keys(end).length > 1) this.#parts.log(`of ${process.spec.name ?? uuid}, which retired: ${told(end)}`, null)
   }
 
@@ -189,9 +197,19 @@ export class Worktrees {
     }
   }
 
-  async #end(worktree: Parameters<typeof removeWorktree>[1]): Promise<WorktreeEnd | null> {
+  /** Who goes on with the work of a member; undefined: nobody, null: it is not known yet. */
+  async #heirOf({ spec: { member } }: Process): Promise<Uuid | null | undefined> {
+    const members = member && (await this.#parts.store.process(member.crew))?.crew?.members
+    const heir = members?.find(({ id }) => id === member?.id)?.heir ?? undefined
+    return heir && (members?.find(({ id }) => id === heir)?.uuid ?? null)
+  }
+
+  async #end(worktree: Parameters<typeof removeWorktree>[1], first?: (git: Git) => Promise<unknown>): Promise<WorktreeEnd | null> {
     try {
-      return await this.#parts.lines.run(worktree.dir, () => this.#with((git) => removeWorktree(git, worktree)))
+      return await this.#parts.lines.run(worktree.dir, () => this.#with(async (git) => {
+        if (await isThere(worktree.dir)) await first?.(git)
+        return removeWorktree(git, worktree)
+      }))
     } catch (error) {
       return { dir: worktree.dir, kept: error instanceof Error ? error.message : String(error) }
     }

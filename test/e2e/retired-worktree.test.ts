@@ -1,4 +1,4 @@
-// Who retires leaves nothing behind but a ref: the worktree goes when the process is dead, at once or at the next start of a daemon.
+// Who retires leaves nothing behind but a ref, and to a successor its work: the worktree goes when the process is dead, at once or at the next start of a daemon.
 import { existsSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessView } from '../../src/api/views.ts'
@@ -49,4 +49,17 @@ test('H6: one that was in use then, or that a killed daemon did not come to, goe
   await crew.home.client.post('/v1/crews/team/commands', { type: 'add_task', id: 'two', text: 'Write two.txt with two.' })
   await crew.fact('task.done', ({ task }) => task === 'two')
   expect(crew.repository.git('show', 'reeve/team:two.txt')).toBe('two.')
+})
+
+test('a worker that is replaced in the middle of its work: the successor has what it wrote, and it is salvaged nowhere', { timeout: SLOW }, async () => {
+  crew.hold('task', 'one')
+  await crew.up({ coordinator: 'engine', reviews: false, workers: { generic: { count: 1, model: CrewHome.model('worker') } }, tasks: [taskOf('one')] })
+  await crew.held('task', 'one')
+  const worker = await crew.memberOf('one')
+  crew.repository.write({ 'half.txt': 'half', 'README.md': '# a project, and more' }, worker.worktree?.dir ?? '')
+  await crew.home.client.post('/v1/crews/team/commands', { type: 'replace_worker', member: 'worker-1', summary: 'half.txt is there, one.txt is missing' })
+  await crew.ended()
+  await gone(worker.worktree?.dir ?? '')
+  expect(['half.txt', 'README.md', 'one.txt'].map((name) => crew.repository.git('show', `reeve/team:${name}`))).toEqual(['half', '# a project, and more', 'one.'])
+  expect(crew.repository.git('for-each-ref', 'refs/reeve/salvage')).toBe('')
 })

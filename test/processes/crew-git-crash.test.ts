@@ -60,9 +60,9 @@ function lockAll(...names: readonly string[]): void {
 const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, lockMs: 100 })
 const rev = (name: string): string => repository.git('rev-parse', name)
 const add = async (n: number): Promise<MemberTree> => {
-  const tree = { dir: join(contained.dir, 'w', String(n)), branch: `${CREW}.worker-${n}`, env: repository.env, lockMs: 100 }
+  const tree = { repository: crew().repository, dir: join(contained.dir, 'w', String(n)), branch: `${CREW}.worker-${n}`, env: repository.env, lockMs: 100 }
   await using git = new Git(() => contained.open('group'))
-  await addWorktree(git, { repository: crew().repository, base: rev(CREW), ...tree, lockMs: 100 })
+  await addWorktree(git, { base: rev(CREW), ...tree })
   return tree
 }
 const work = (tree: MemberTree, files: Record<string, string>): string => {

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const crew = (env = repository.env) => ({ repository: join(repository.dir, '.git'), branch: CREW, env, lockMs: LOCK_MS })
 const rev = (name: string): string => repository.git('rev-parse', name)
-const worker = (n: number, env = repository.env): MemberTree => ({ dir: join(contained.dir, 'w', String(n)), branch: `${CREW}.worker-${n}`, env, lockMs: LOCK_MS })
+const worker = (n: number, env = repository.env): MemberTree => ({ repository: join(repository.dir, '.git'), dir: join(contained.dir, 'w', String(n)), branch: `${CREW}.worker-${n}`, env, lockMs: LOCK_MS })
 const add = async (n: number): Promise<MemberTree> => {
   const { dir, branch, env } = worker(n)
   await addWorktree(git, { repository: crew().repository, dir, branch, base: rev(CREW), env })

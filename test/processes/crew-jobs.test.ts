@@ -44,7 +44,7 @@ function crew(): Process {
 }
 
 function task(id: string, changes: Partial<Task> = {}): void {
-  tasks = [...tasks.filter((one) => one.id !== id), { id, title: `do ${id}`, needs: [], base: null, commit: null, merged: null, implementer: 'worker-1', reviewer: 'worker-2', times: { added: 0, started: null, ended: tasks.length }, ...tasks.find((one) => one.id === id), ...changes } as unknown as Task]
+  tasks = [...tasks.filter((one) => one.id !== id), { id, title: `do ${id}`, needs: [], base: null, commit: null, merged: null, implementer: 'worker-1', implementers: [], reviewer: 'worker-2', times: { added: 0, started: null, ended: tasks.length }, ...tasks.find((one) => one.id === id), ...changes } as unknown as Task]
 }
 
 async function worker(n: number): Promise<Process & { readonly dir: string }> {
@@ -132,6 +132,10 @@ test('a successor goes on with the files, from where its task began', async () =
   expect(readFileSync(join(two.dir, 'half.txt'), 'utf8')).toBe('half\n')
   expect(await git.commit({ crew: crew(), member: two, task: 'second' }, { base: at, force: true })).toMatchObject({ type: 'committed', commits: 1 })
   expect(repository.git('diff', '--name-only', `${at}`, `${CREW}.second`)).toBe('half.txt')
+  task('second', { implementers: ['worker-1', 'worker-2'] })
+  task('third', { implementers: ['worker-1', 'worker-2'] })
+  expect(await git.prepare({ crew: crew(), member: two, task: 'third' }, one), 'a later task has nothing of it').toEqual({ base: repository.git('rev-parse', CREW), salvaged: null })
+  expect(existsSync(join(two.dir, 'half.txt'))).toBe(false)
 })
 
 test('H2: what was committed before a retry is no work of it, and is not lost', async () => {

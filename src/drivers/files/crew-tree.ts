@@ -21,6 +21,8 @@ const HALF_DONE = { 'rebase-merge': 'rebase', 'rebase-apply': 'rebase', sequence
 
 export interface MemberTree {
   readonly dir: string
+  /** the git directory that all worktrees share */
+  readonly repository: string
   /** the member's own branch */
   readonly branch: string
   readonly env: Readonly<Record<string, string>>
@@ -64,8 +66,7 @@ export async function bringTo(git: Git, tree: MemberTree, at: string, salvage: S
  */
 export async function handOver(git: Git, { from, to, ref, salvage }: { readonly from: MemberTree; readonly to: MemberTree; readonly ref: string; readonly salvage: SalvageName }): Promise<{ readonly head: string; readonly salvaged: string | null }> {
   const { here } = await open(git, to)
-  const known = await git.maybe(['rev-parse', '--verify', '-q', ref], here)
-  const snapshot = known ?? (await taken(git, from, ref))
+  const snapshot = await giveAway(git, from, ref)
   const [, head = '', staged = head] = (await git.line(['rev-list', '--parents', '-n', '1', snapshot], here)).split(' ')
   const salvaged = await bringTo(git, to, head, salvage)
   await git.run(['read-tree', '--reset', '-u', snapshot], { ...here, limitMs: LONG_MS })
@@ -96,7 +97,10 @@ export async function keepFiles(git: Git, tree: MemberTree, salvage: SalvageName
   return (await salvageNext(git, here, { ...salvage, branch: null }))?.ref ?? null
 }
 
-async function taken(git: Git, from: MemberTree, ref: string): Promise<string> {
+/** All that is in it is on a ref, for a successor; what is there already stays. The commit. */
+export async function giveAway(git: Git, from: MemberTree, ref: string): Promise<string> {
+  const known = await git.maybe([`--git-dir=${from.repository}`, 'rev-parse', '--verify', '-q', ref], { cwd: from.repository, env: userEnv(from.env) })
+  if (known !== null) return known
   const { here } = await open(git, from)
   await lookAtAll(git, here)
   const repositories = await untrackedRepositories(git, here)
