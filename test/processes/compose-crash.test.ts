@@ -6,6 +6,10 @@ import { expect, test } from 'vitest'
 import { bash, gate, Runs, sh, states } from '../support/compose.ts'
 import { DaemonHome } from '../support/daemon.ts'
 
+/** A daemon takes its time to start where others want the machine, too. */
+const PATIENCE_MS = 90_000
+const SLOW = { timeout: 180_000 }
+
 const lines = (home: DaemonHome, file: string): string[] => (existsSync(join(home.work, file)) ? readFileSync(join(home.work, file), 'utf8').trim().split('\n') : [])
 const open = (home: DaemonHome, file: string): void => writeFileSync(join(home.work, file), '')
 
@@ -21,9 +25,9 @@ async function again(home: DaemonHome): Promise<void> {
   await home.start()
 }
 
-test('killed in the middle of each part: every node completes once, and results are passed on', async () => {
+test('killed in the middle of each part: every node completes once, and results are passed on', SLOW, async () => {
   await using home = await DaemonHome.make()
-  const runs = new Runs(home)
+  const runs = new Runs(home, PATIENCE_MS)
   await home.start()
   const { uuid } = await runs.up({
     early: sh('echo early >> early'),
@@ -46,9 +50,9 @@ test('killed in the middle of each part: every node completes once, and results 
   expect(lines(home, 'tries').length).toBe(1 + (end.nodes[2]?.attempts ?? 0))
 })
 
-test('killed at once after it was started, again and again: the run comes to its end, and no node was started twice', async () => {
+test('killed at once after it was started, again and again: the run comes to its end, and no node was started twice', SLOW, async () => {
   await using home = await DaemonHome.make()
-  const runs = new Runs(home)
+  const runs = new Runs(home, PATIENCE_MS)
   await home.start()
   const names = ['a', 'b', 'c', 'd']
   const { uuid } = await runs.up(Object.fromEntries(names.map((name, at) => [name, sh(`echo ${name} >> log`, { retries: 50, ...(at === 0 ? {} : { depends_on: [names[at - 1]] }) })])))
@@ -61,9 +65,9 @@ test('killed at once after it was started, again and again: the run comes to its
   expect(lines(home, 'log').length).toBeLessThanOrEqual(names.length + end.nodes.reduce((sum, { attempts }) => sum + attempts, 0))
 })
 
-test('what was paused stays paused, and what was stopped stays stopped, until a person resumes it', async () => {
+test('what was paused stays paused, and what was stopped stays stopped, until a person resumes it', SLOW, async () => {
   await using home = await DaemonHome.make()
-  const runs = new Runs(home)
+  const runs = new Runs(home, PATIENCE_MS)
   await home.start()
   const first = await runs.up({ one: { model: script(home, [bash(gate('go')), { text: 'so' }]), intent: 'x' }, two: sh('true', { depends_on: ['one'] }) })
   await runs.until(first.uuid, ({ nodes }) => nodes[0]?.process?.step === 1)

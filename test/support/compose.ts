@@ -20,9 +20,11 @@ export const states = ({ nodes }: RunView): string => nodes.map(({ name, state }
 
 export class Runs {
   readonly #daemon: { readonly work: string; readonly client: Client }
+  readonly #waitMs: number
 
-  constructor(daemon: { readonly work: string; readonly client: Client }) {
+  constructor(daemon: { readonly work: string; readonly client: Client }, waitMs = WAIT_MS) {
     this.#daemon = daemon
+    this.#waitMs = waitMs
   }
 
   write(nodes: Nodes): void {
@@ -43,7 +45,7 @@ export class Runs {
   async until(ref: string, isSo: (view: RunView) => boolean): Promise<RunView> {
     let last = await this.get(ref)
     if (isSo(last)) return last
-    for await (const _ of this.#daemon.client.events('/v1/events', { query: { after: 0, follow: true }, signal: AbortSignal.timeout(WAIT_MS) })) {
+    for await (const _ of this.#daemon.client.events('/v1/events', { query: { after: 0, follow: true }, signal: AbortSignal.timeout(this.#waitMs) })) {
       last = await this.get(ref)
       if (isSo(last)) return last
     }
