@@ -394,6 +394,26 @@ describe('merge', () => {
   })
 })
 
+test('a disk that takes nothing more stops each job before it has changed anything; later it is done', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  const bin = join(contained.dir, 'bin')
+  mkdirSync(bin)
+  // What git writes is refused, as a full disk does.
+  writeFileSync(join(bin, 'git'), `#!/bin/sh\nulimit -f 0\nexec env PATH='${repository.env['PATH']}' git "$@"\n`, { mode: 0o755 })
+  const env = { ...repository.env, PATH: `${bin}:${repository.env['PATH']}` }
+  repository.write({ 'a.txt': 'half\n', 'new.txt': 'n' }, one.dir)
+  await merge(work(await add(3), { 'c.txt': 'other\n' }))
+  const head = work(two, { 'b.txt': 'two\n' })
+  const before = [filesOf(one.dir), repository.git('for-each-ref'), status(one)]
+  await expect(bringTo(git, { ...one, env }, rev(CREW), salvage)).rejects.toThrow(Error)
+  await expect(commit({ ...one, env })).rejects.toThrow(Error)
+  await expect(mergeInto(git, crew(env), { commit: head, message: 'm\n', left: `${CREW}.task-1` })).rejects.toThrow(Error)
+  expect([filesOf(one.dir), repository.git('for-each-ref'), status(one)]).toEqual(before)
+  expect(await merge(head)).toMatchObject({ type: 'merged' })
+  expect(await prepare(one)).toBe(`${NAME}-1`)
+  expect(show(`${NAME}-1:new.txt`)).toBe('n')
+})
+
 describe('a successor', () => {
   const REF = `refs/reeve/handover/${UUID}`
 
