@@ -4,7 +4,7 @@
 import { decide } from '../crew/decide.ts'
 import { NEW_CREW } from '../crew/fold.ts'
 import { mayGoOn } from './children.ts'
-import { byOf, crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember, uuidOf } from './crewmates.ts'
+import { byOf, crewSpecOf, interruptMember, keptFor, lookAfter, maskMember, memberOf, stopMember, uuidOf } from './crewmates.ts'
 import { membersOf } from './crew-jobs.ts'
 import { KernelError } from './errors.ts'
 import { settle } from './pausing.ts'
@@ -64,7 +64,7 @@ function speaker(work: Work, { uuid: crewUuid, pid: crewPid }: Process, { by, ca
 /** What the kernel has to tell: nobody could be told that it cannot be, so it is noted on the crew. */
 export function tell(work: Work, uuid: Uuid, command: SystemCommand): void {
   const process = work.get(uuid)
-  if (!process || !isLiving(process) || !process.spec.crew) return
+  if (!process?.spec.crew || !isLiving(process)) return
   try {
     say(work, uuid, command, { by: { type: 'system' }, strict: false })
   } catch (error) {
@@ -101,17 +101,13 @@ function works(process: Process): boolean {
   return mayGoOn(process) && process.life.state === 'running' && process.life.activity !== 'starting'
 }
 
-/** The queue is the receiver's own, durable with the fact that says so; who is paused is not woken. */
+/** The queue is the receiver's own, durable with the fact that says so; who is paused is not woken. For who is not there the crew keeps it. */
 function message(work: Work, uuid: Uuid, { to, id, from, text }: ActOf<'message'>, strict: boolean): void {
   const process = memberOf(work, uuid, to)
-  if (strict && !process) throw new KernelError('INVALID', `${to} does not run now, so nothing can be put into its queue`, undefined, 'It comes back with its crew: resume that first.')
-  if (strict && process && isQueueFull(process)) throw new KernelError('RESOURCE_EXHAUSTED', `${to} has ${process.queue.length} messages to read already`)
-  if (!process) {
-    work.emit(uuid, { type: 'process.error', message: `${to} has no process: a message from ${from} was not delivered: ${text}` })
-    return
-  }
-  work.emit(process.uuid, { type: 'process.queue', id, from, text })
-  settle(work, process.uuid)
+  const keeper = process ?? work.need(uuid)
+  if (strict && isQueueFull(keeper)) throw new KernelError('RESOURCE_EXHAUSTED', `${keeper.queue.length} messages to ${to} wait already`)
+  work.emit(keeper.uuid, { type: 'process.queue', id: process ? id : keptFor(to, id), from, text })
+  if (process) settle(work, process.uuid)
 }
 
 /** What waits for one goes to another: the texts stand in a journal, which the daemon has to read. */

@@ -48,14 +48,16 @@ export function stopMember(work: Work, crew: Uuid, { member, how, reason }: { re
   deliver(work, process.uuid, { signal: 'SIGTERM', by: byOf(crew), root: null, graceMs: STOP_GRACE_MS, freeze: false })
 }
 
+/** One that has no agent at the moment has nothing that could be interrupted: the signal would end it. */
 export function interruptMember(work: Work, crew: Uuid, member: MemberId): void {
   const process = memberOf(work, crew, member)
-  if (process && isLiving(process)) deliver(work, process.uuid, { signal: 'SIGINT', by: byOf(crew), root: null, graceMs: null, freeze: false })
+  if (process?.life.state === 'running' && process.life.attached) deliver(work, process.uuid, { signal: 'SIGINT', by: byOf(crew), root: null, graceMs: null, freeze: false })
 }
 
 export function maskMember(work: Work, crew: Uuid, member: MemberId, on: boolean): void {
   const process = memberOf(work, crew, member)
-  if (!process || !isLiving(process)) return
+  // One that has not begun has nothing that could be cut off; it is told of again when it does.
+  if (process?.life.state !== 'running') return
   const { mask } = process.signals
   const next = on ? [...new Set([...mask, ...COMMITTING])] : mask.filter((name) => !COMMITTING.includes(name))
   if (next.length === mask.length) return
@@ -109,6 +111,7 @@ export function letGo(work: Work, { uuid, pid }: Process, process: Pick<Process,
 export function moveLeft(work: Work, uuid: Uuid): void {
   const { pid, crew } = work.need(uuid)
   const members = crew?.members ?? []
+  for (const { id } of members) giveKept(work, uuid, id)
   for (const { uuid: from, state, leave, heir } of members) {
     if (from === null || state !== 'gone' || (leave?.how !== 'retired' && heir === null)) continue
     const to = heir === null ? null : (members.find(({ id }) => id === heir)?.uuid ?? null)
@@ -127,6 +130,18 @@ export function retire(work: Work, { uuid, frozen, by, reason }: InputOf<'retire
   work.emit(uuid, { type: 'process.retired', by, reason })
 }
 
+/** The name of a message in the queue of a crew: it keeps what is for a member that is not there. */
+export function keptFor(member: MemberId, id: string): string {
+  return `${member}/${id}`
+}
+
+/** It is there: what was kept for it is read, and goes over. Of one that is gone for good it stays. */
+export function giveKept(work: Work, crew: Uuid, id: MemberId): void {
+  const process = work.get(crew)
+  const to = process && memberOf(work, crew, id)
+  if (to && isLiving(to) && process.queue.some((message) => message.id.startsWith(keptFor(id, '')))) work.effect({ type: 'crew.move', uuid: crew, pid: process.pid, from: crew, to: to.uuid })
+}
+
 /** In no turn: it was not the agent that read it. */
 const TAKEN_AWAY = 0
 
@@ -136,11 +151,12 @@ export function moved(work: Work, { uuid, from: source, to, messages }: InputOf<
   const { queue } = work.need(source.uuid)
   const receiver = to === null ? null : work.get(to)
   if (to !== null && (!receiver || !isLiving(receiver))) return
+  const prefix = source.uuid === uuid ? keptFor(receiver?.spec.member?.id ?? 'coordinator', '') : ''
   for (const { id, from, text } of messages) {
-    if (!queue.some((waits) => waits.id === id)) continue
+    if (!id.startsWith(prefix) || !queue.some((waits) => waits.id === id)) continue
     if (receiver && isQueueFull(work.need(receiver.uuid))) break
     work.emit(source.uuid, { type: 'message.taken', id, turn: TAKEN_AWAY })
-    if (receiver) enqueue(work, receiver.uuid, { id, from, text })
+    if (receiver) enqueue(work, receiver.uuid, { id: id.slice(prefix.length), from, text })
     else giveBack(work, uuid, { from, who: source.spec.member?.id ?? source.uuid, id, text })
   }
   if (receiver) settle(work, receiver.uuid)

@@ -15,11 +15,12 @@ interface Change {
   /** the share of its context at which its crew wants to know of it */
   readonly handOver: number | null
 }
-type Row<T extends FactType> = (change: Change, body: BodyOf<T>) => SystemCommand | null
+type Row<T extends FactType> = (change: Change, body: BodyOf<T>) => SystemCommand | readonly SystemCommand[] | null
 
 const ROWS: { readonly [T in FactType]?: Row<T> } = {
-  'process.spawned': (change) => on(change),
-  'process.resumed': (change) => on(change),
+  'process.spawned': present,
+  'process.resumed': present,
+  'process.started': present,
   'process.incoming': ({ member }, { turn, from }) => begun(member, turn, [from]),
   'message.taken': ({ before, member }, { id, turn }) => (turn === 0 ? null : begun(member, turn, (before?.queue ?? []).filter((one) => one.id === id).map(({ from }) => from))),
   'process.ready': ended,
@@ -31,16 +32,24 @@ const ROWS: { readonly [T in FactType]?: Row<T> } = {
   'context.window': filled,
 }
 
-/** What its crew is to hear of a fact; null: nothing. */
-export function newsOf(change: Omit<Change, 'member'>, body: FactBody): SystemCommand | null {
+/** What its crew is to hear of a fact. */
+export function newsOf(change: Omit<Change, 'member'>, body: FactBody): readonly SystemCommand[] {
   const { member } = change.after.spec
   const row = ROWS[body.type] as Row<FactType> | undefined
-  return member && row ? row({ ...change, member: member.id }, body) : null
+  const news = member && row ? row({ ...change, member: member.id }, body) : null
+  return news === null ? [] : [news].flat()
 }
 
-/** A turn that was on goes on in another incarnation. */
-function on({ after: { uuid, progress, queue }, member }: Change): SystemCommand {
-  return { type: 'member_on', member, uuid, turn: progress.turnOpen ? progress.turn : null, queued: queue.length }
+/** What a crew that begins has to know of a member that lives already: somebody brought it back before. */
+export function presenceOf(process: Process): readonly SystemCommand[] {
+  const member = process.spec.member?.id
+  return member === undefined || process.life.state === 'zombie' ? [] : present({ before: undefined, after: process, member, handOver: null })
+}
+
+/** A turn that was on goes on in another incarnation; a pause may have ended with the last one. */
+function present({ after, member }: Change): readonly SystemCommand[] {
+  const { uuid, progress, queue } = after
+  return [{ type: 'member_on', member, uuid, turn: progress.turnOpen ? progress.turn : null, queued: queue.length }, { type: 'member_held', member, held: isPaused(after) }]
 }
 
 function begun(member: MemberId, turn: number, from: readonly Sender[]): SystemCommand {

@@ -6,11 +6,12 @@ import { others } from '../supervise/strategies.ts'
 import { INTENSITY, comesBack, verdict } from '../supervise/verdict.ts'
 import { isCrew, keepsChildren, mayGoOn, placeOf, rowsOf, type Place } from './children.ts'
 import { answeredBy, tell } from './crewing.ts'
-import { goneWith, isLeaving, leaveReason, letGo, lookAfter, maskMember, moveLeft } from './crewmates.ts'
+import { giveKept, goneWith, isLeaving, leaveReason, letGo, lookAfter, maskMember, moveLeft } from './crewmates.ts'
 import { askOnce, nodeEnded, nodeRevived, runOn, tendRun } from './composing.ts'
 import { KernelError } from './errors.ts'
 import { terminate } from './release.ts'
 import { again, againHeld, chanceOf, letBegin, restartAlone } from './restarting.ts'
+import { presenceOf } from './member-news.ts'
 import { settleNow } from './pausing.ts'
 import { isRun } from './runs.ts'
 import { deliver } from './signalling.ts'
@@ -19,7 +20,7 @@ import { isLiving, isSuspended } from './status.ts'
 import type { MemberId } from '../crew/types.ts'
 import type { InputOf } from './inputs.ts'
 import type { ExitStatus, Process, Sender, Signal, Uuid } from './types.ts'
-import type { Intensity } from './supervision.ts'
+import type { Intensity, SupervisedChild } from './supervision.ts'
 import type { Verdict } from '../supervise/verdict.ts'
 import type { News, Work } from './work.ts'
 
@@ -77,10 +78,17 @@ function crewUp(work: Work, uuid: Uuid): void {
 
 /** A new incarnation has no mask: who was committing goes on with it as before. */
 function hearOf(work: Work, { crew, command }: Extract<News, { type: 'member' }>): void {
+  // It may have begun and ended in one decision: nobody has come.
+  if (command.type === 'member_on' && !isThere(work.get(command.uuid))) return
   tell(work, crew, command)
   if (command.type !== 'member_on') return
+  giveKept(work, crew, command.member)
   const phase = work.get(crew)?.crew?.members.find(({ id }) => id === command.member)?.phase
   if (phase === 'committing') maskMember(work, crew, command.member, true)
+}
+
+function isThere(process: Process | undefined): boolean {
+  return process !== undefined && isLiving(process)
 }
 
 /** One child less to wait for. */
@@ -251,25 +259,29 @@ function tendChildren(work: Work, supervisor: Process, kin: readonly Process[]):
   }
 }
 
-/** Who does not come back with its crew is gone. */
+/** Who does not come back with its crew is gone: that is told when the others are there, as they may hear of it. */
 function tendMembers(work: Work, supervisor: Process, kin: readonly Process[]): void {
+  const gone: (() => void)[] = []
   for (const child of supervisor.supervision?.children ?? []) {
-    if (work.get(child.uuid)) continue
+    const row = work.get(child.uuid)
     const dead = kin.find(({ uuid }) => uuid === child.uuid)
-    const obstacle = obstacleOf(work, { supervisor, child }, dead)
-    if (obstacle === null) {
-      bringBack(work, { supervisor, child }, dead)
-      continue
-    }
-    letGo(work, supervisor, dead ?? { uuid: child.uuid, spec: { ...supervisor.spec, childId: child.id }, retiredAt: null, queue: [] })
-    tell(work, supervisor.uuid, goneWith(child.id as MemberId, dead?.life.state === 'dead' ? dead.life.exit.cause : 'daemon', obstacle))
+    const obstacle = row ? null : obstacleOf(work, { supervisor, child }, dead)
+    if (row) for (const command of presenceOf(row)) hearOf(work, { type: 'member', crew: supervisor.uuid, command })
+    else if (obstacle === null) bringBack(work, { supervisor, child }, dead)
+    else gone.push(() => memberGone(work, supervisor, child, { dead, reason: obstacle }))
   }
   lookAfter(work, supervisor.uuid)
+  for (const tellOf of gone) tellOf()
+}
+
+function memberGone(work: Work, supervisor: Process, { id, uuid }: SupervisedChild, { dead, reason }: { readonly dead: Process | undefined; readonly reason: string }): void {
+  letGo(work, supervisor, dead ?? { uuid, spec: { ...supervisor.spec, childId: id }, retiredAt: null, queue: [] })
+  tell(work, supervisor.uuid, goneWith(id as MemberId, dead?.life.state === 'dead' ? dead.life.exit.cause : 'daemon', reason))
 }
 
 /** Why a member does not come back with its crew; null: it does. */
 function obstacleOf(work: Work, place: Place, dead: Process | undefined): string | null {
-  if (dead?.life.state !== 'dead') return 'its row is gone'
+  if (dead?.life.state !== 'dead') return 'it ended before its crew went on'
   const { exit } = dead.life
   const stoppedWithIt = exit.cause === 'parent'
   if (isLeaving(place.supervisor, place.child.id)) return leaveReason(place.supervisor, place.child.id)

@@ -85,8 +85,8 @@ export class Work extends Overlay {
   }
 
   #tellCrew(before: Process | undefined, after: Process, crew: Uuid, body: FactBody): void {
-    const command = newsOf({ before, after, handOver: this.get(crew)?.spec.crew?.handOver ?? null }, body)
-    if (command) this.news.push({ type: 'member', crew, command })
+    const handOver = this.get(crew)?.spec.crew?.handOver ?? null
+    for (const command of newsOf({ before, after, handOver }, body)) this.news.push({ type: 'member', crew, command })
   }
 
   /** Its row as this decision has it, also when it is dead by now; undefined: it is not in the table. */

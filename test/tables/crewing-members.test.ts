@@ -143,7 +143,6 @@ test('the daemon dies while somebody commits: the crew comes back, then its memb
     w1.15 process.resumed #5 by agent:c from step 0: restart 0 waits after interrupted
     w1.16 process.reparented to c
     w2.9 process.reparented to c
-    w1.17 signal.masked SIGTERM SIGPAUSE
       -> release channel w1#2
       -> release context w1#2
       -> release remove w1#2
@@ -158,7 +157,7 @@ test('the daemon dies while somebody commits: the crew comes back, then its memb
       == w2 pending
     > start c
     c.46 process.started
-    w1.18 restart.due now
+    w1.17 restart.due now
     w2.13 restart.due now
       -> driver.start c#4
       -> start w1#5
@@ -169,7 +168,8 @@ test('the daemon dies while somebody commits: the crew comes back, then its memb
       -> ack ok
       == c ready
     > start w1
-    w1.19 process.started
+    w1.18 process.started
+    w1.19 signal.masked SIGTERM SIGPAUSE
       -> driver.start w1#5
       == w1 starting
     > report w1 up

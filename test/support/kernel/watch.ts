@@ -13,6 +13,7 @@ interface Watched {
   state: 'created' | 'running' | 'zombie' | 'dead'
   command: boolean
   external: boolean
+  crew: boolean
   attached: boolean
   holds: Set<string>
   stopping: boolean
@@ -43,6 +44,9 @@ const ONLY_RUNNING = new Set<Fact['body']['type']>([
   'process.attached', 'process.handle', 'process.ready', 'process.working', 'process.stopping', 'process.exited', 'process.held', 'process.released',
   'process.drained', 'process.frozen', 'process.waiting', 'process.answered', 'process.unasked', 'usage.reported', 'process.incoming', 'process.output', 'model.started', 'model.finished', 'process.rehydrated', 'compaction.started', 'compaction.failed', 'context.compacted', 'context.window',
 ])
+
+/** They are let go and read by others; all else is frozen. */
+const OF_THE_DEAD = new Set<Fact['body']['type']>(['process.resumed', 'process.pinned', 'process.retired', 'message.taken'])
 
 export class Watch {
   readonly #all = new Map<string, Watched>()
@@ -80,14 +84,14 @@ export class Watch {
     if (body.type === 'process.spawned') {
       must(!this.#all.has(uuid) && seq === 1, 'a process is spawned once, by its first fact')
       this.#all.set(uuid, {
-        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false, wrapping: false,
+        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, crew: body.spec.driver === 'crew', attached: false, holds: new Set(), stopping: false, wrapping: false,
         turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
       })
     }
     if (body.type === 'process.forked') {
       must(!this.#all.has(uuid) && seq === body.origin.seq + 1, 'a fork begins after the last fact that it has of its origin')
       this.#all.set(uuid, {
-        seq: body.origin.seq, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, attached: false, holds: new Set(), stopping: false, wrapping: false,
+        seq: body.origin.seq, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, crew: body.spec.driver === 'crew', attached: false, holds: new Set(), stopping: false, wrapping: false,
         turnOpen: body.state.turnOpen, turn: body.state.turn, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0,
         waiting: new Map(body.state.queue.map((message) => [message.id, message.seq])), calls: new Set(), elapsed: 0,
       })
@@ -102,8 +106,8 @@ export class Watch {
       known.pid = body.pid
     }
     must(pid === known.pid, 'a fact bears the PID of its incarnation')
-    must(known.state !== 'dead' || body.type === 'process.resumed' || body.type === 'process.pinned', 'the dead are frozen')
-    must(known.state === 'running' || !ONLY_RUNNING.has(body.type), `${body.type} is of running processes`)
+    must(known.state !== 'dead' || OF_THE_DEAD.has(body.type), 'the dead are frozen')
+    must(known.state === 'running' || !ONLY_RUNNING.has(body.type) || (known.crew && (body.type === 'process.waiting' || body.type === 'process.unasked')), `${body.type} is of running processes`)
     this.#life(known, body)
     this.#work(known, body)
     this.#compaction(known, body)
@@ -181,7 +185,7 @@ export class Watch {
         for (const { reason, root, by } of body.holds) must(known.holds.delete(`${reason} ${root} ${by}`), 'only a hold that is there is released')
         return
       case 'process.stopping':
-        must(!known.stopping || known.wrapping, 'the first wish to stop is the only one, but for its time')
+        must(!known.stopping || known.wrapping || body.stopping.exit.cause === 'person', 'the first wish to stop is the only one, but for its time, and that a person wants it too')
         Object.assign(known, { stopping: true, wrapping: body.stopping.wrapUp !== undefined })
         return
       default:
