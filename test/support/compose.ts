@@ -41,11 +41,11 @@ export class Runs {
     return (await this.#daemon.client.get<OneRunView>(`/v1/compose/${ref}`)).run
   }
 
-  /** Looks at the run again at each event, until it is so. */
+  /** Looks at the run again at each event from now on (and at the last one, which may have come meanwhile), until it is so. */
   async until(ref: string, isSo: (view: RunView) => boolean): Promise<RunView> {
     let last = await this.get(ref)
     if (isSo(last)) return last
-    for await (const _ of this.#daemon.client.events('/v1/events', { query: { after: 0, follow: true }, signal: AbortSignal.timeout(this.#waitMs) })) {
+    for await (const _ of this.#daemon.client.events('/v1/events', { query: { tail: 1, follow: true }, signal: AbortSignal.timeout(this.#waitMs) })) {
       last = await this.get(ref)
       if (isSo(last)) return last
     }
