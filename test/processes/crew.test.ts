@@ -10,7 +10,7 @@ import { crewFacts, ofType, wrongsOfCrew } from '../support/crew-journal.ts'
 
 const TASKS = [taskOf('one'), taskOf('two', [], true), taskOf('three', ['one']), taskOf('four', ['one', 'two']), taskOf('five', ['three', 'four'])]
 const IDS = TASKS.map(({ id }) => id)
-const SLOW = 240_000
+const SLOW = 300_000
 
 let crew: CrewHome
 let killed: string

@@ -60,7 +60,7 @@ test('I5: whoever dies gives its task back, and another does it', async () => {
   expect((await crew.heard('worker-2'))[0]).toMatch(/1 earlier try failed/)
 })
 
-test('I6: whoever is let go before it reported loses nothing, and gets no more tasks', { timeout: 120_000 }, async () => {
+test('I6: whoever is let go before it reported loses nothing, and gets no more tasks', { timeout: 240_000 }, async () => {
   await using crew = await CrewHome.make()
   crew.hold('feedback', 'one')
   await crew.up({ coordinator: 'engine', workers: { implementer: { count: 1, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } }, tasks: [fileTask('one', [], true)] })
@@ -79,7 +79,7 @@ test('I6: whoever is let go before it reported loses nothing, and gets no more t
   expect(members.find(({ process }) => process.uuid === uuid)?.process.retiredAt).not.toBeNull()
 })
 
-test('I3: a report that was made as the daemon died reaches the coordinator when it is back, once', { timeout: 120_000 }, async () => {
+test('I3: a report that was made as the daemon died reaches the coordinator when it is back, once', { timeout: 240_000 }, async () => {
   await using crew = await CrewHome.make()
   await crew.up({ coordinator: { model: CrewHome.model('coordinator') }, workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [fileTask('one')] })
   await crew.fact('task.reported')

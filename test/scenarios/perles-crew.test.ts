@@ -27,7 +27,7 @@ const led = (model: string, tasks: readonly { readonly id: string; readonly text
 
 const ends = async (crew: LocalCrew, id: string): Promise<unknown[]> => (await crew.facts('crew.turn')).filter(({ member }) => member === id).map(({ end }) => end)
 
-test('perles 2: what was denied is repaired, and whoever has committed is idle again', async () => {
+test('perles 2: what was denied is repaired, and whoever has committed is idle again', { timeout: 240_000 }, async () => {
   const repository = Repository.make(join(daemon.work, 'project'), daemon.work)
   repository.git('config', 'user.name', 'P')
   repository.git('config', 'user.email', 'p@example.org')
@@ -167,7 +167,7 @@ function handedIn(log: string): { readonly url: string; readonly token: string }
   })
 }
 
-test('perles 12: tasks, phases and queues are there when the daemon was killed, and go on', { timeout: 120_000 }, async () => {
+test('perles 12: tasks, phases and queues are there when the daemon was killed, and go on', { timeout: 240_000 }, async () => {
   await using crew = await CrewHome.make()
   crew.hold('task', 'one')
   crew.hold('feedback', 'two')

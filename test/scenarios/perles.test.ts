@@ -18,6 +18,9 @@ import { Repository } from '../support/repository.ts'
 import { sources } from '../support/source.ts'
 import type { Played } from '../support/programs/json-agent.ts'
 
+/** With daemons of their own, on a machine that has other things to do. */
+const SLOW = { timeout: 120_000 }
+
 let open: AsyncDisposableStack
 beforeEach(() => { open = new AsyncDisposableStack() })
 afterEach(() => open.disposeAsync())
@@ -114,7 +117,7 @@ describe('turns and messages', () => {
     expect((await heard(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
   })
 
-  test('perles 6: messages whose delivery was cut off keep their places: the daemon dies with a queue', async () => {
+  test('perles 6: messages whose delivery was cut off keep their places: the daemon dies with a queue', SLOW, async () => {
     const home = open.use(await DaemonHome.make())
     await home.start()
     const { uuid } = await home.spawn({ model: home.script([{ tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] }, ...Array.from({ length: 9 }, () => ({ text: 'y' }))]), interactive: true, intent: 'first' })
@@ -150,7 +153,7 @@ describe('turns and messages', () => {
 })
 
 describe('programs and streams', () => {
-  test('perles 9: nothing that it started lives on, and who was stopped in good order is stopped, not failed', async () => {
+  test('perles 9: nothing that it started lives on, and who was stopped in good order is stopped, not failed', SLOW, async () => {
     const home = open.use(await DaemonHome.make())
     const token = newToken()
     try {
@@ -178,7 +181,7 @@ describe('programs and streams', () => {
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
   })
 
-  test('perles 10: the result and its cost are never lost, though the program is gone at once', async () => {
+  test('perles 10: the result and its cost are never lost, though the program is gone at once', SLOW, async () => {
     const daemon = await start()
     const uuids = await Promise.all(Array.from({ length: 20 }, () => claude(daemon, [])))
     const views = await Promise.all(uuids.map((uuid) => daemon.ended(uuid)))
@@ -193,7 +196,7 @@ describe('programs and streams', () => {
     expect(usage.costUsd).toBeCloseTo(0.01032, 8)
   })
 
-  test('perles 13: whoever does not read loses no fact, and keeps nobody waiting', async () => {
+  test('perles 13: whoever does not read loses no fact, and keeps nobody waiting', SLOW, async () => {
     const daemon = await start()
     const slow = await fetchSlowly(daemon)
     const { uuid } = await daemon.sh(`yes ${'x'.repeat(100)} | head -c 20000000`)
@@ -209,7 +212,7 @@ describe('programs and streams', () => {
   })
 })
 
-test('perles 15: a program of ours that hangs stops nobody else, and does not outlive the daemon', async () => {
+test('perles 15: a program of ours that hangs stops nobody else, and does not outlive the daemon', SLOW, async () => {
   const daemon = await start()
   const token = newToken()
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)

@@ -8,7 +8,7 @@ import type { EventView } from '../../src/api/views.ts'
 import { testEnv } from './env.ts'
 import type { LocalDaemon } from './local-daemon.ts'
 
-const WAIT_MS = 20_000
+const WAIT_MS = 60_000
 
 /** A rule of a script; without `when` it is for every message. */
 export interface Rule {
@@ -81,7 +81,7 @@ export class LocalCrew {
   }
 
   ended(): Promise<CrewView> {
-    return this.until(({ exitedAt }) => exitedAt !== null)
+    return this.until(({ exitedAt, status }) => exitedAt !== null && status !== 'zombie')
   }
 
   /** Waits for a fact of the crew. */
