@@ -140,6 +140,21 @@ describe('a request', () => {
   })
 })
 
+test('calls that wait are bounded, and those of others go on', async () => {
+  await daemon.sh('sleep 600', { name: 'sleeper' })
+  const [busy, other] = [await connect(seat), await connect(await seated(daemon, { name: 'idle' }))]
+  const gone = new AbortController()
+  const waits = Array.from({ length: 64 }, () => busy.callTool({ name: 'wait', arguments: { processes: ['sleeper'], timeout_s: 240 } }, { signal: gone.signal, onprogress: () => undefined }))
+  const refused = async (): Promise<boolean> => (await say(busy, 'ps')).text.startsWith('RESOURCE_EXHAUSTED: 64 calls of yours')
+  await expect.poll(refused, { timeout: 20_000 }).toBe(true)
+  expect((await say(other, 'ps')).isError).toBe(false)
+  gone.abort()
+  await Promise.allSettled(waits)
+  await expect.poll(refused, { timeout: 20_000 }).toBe(false)
+  await Promise.all([busy.close(), other.close()])
+  await daemon.signal('sleeper', 'SIGKILL')
+})
+
 test('it listens on the loopback alone', async () => {
   const addresses = Object.values(networkInterfaces()).flat().filter((one) => one !== undefined && !one.internal && one.family === 'IPv4')
   const { port } = new URL(seat.url)

@@ -6,11 +6,14 @@ import { VERSION } from '../version.ts'
 import { callTool, hasOwnTools, offered, offeredToNative, toolsFor } from './own-tools.ts'
 import { deliverOutbox } from './outbox.ts'
 import { Seats, type Seat } from './seats.ts'
-import type { OwnReach, OwnTools } from '../../drivers/port.ts'
+import type { OwnReach, OwnToolEnd, OwnTools } from '../../drivers/port.ts'
 import type { Process, ProcessSpec } from '../../kernel/types.ts'
 import type { Store } from '../../store/store.ts'
 import type { McpServer } from './server.ts'
 import type { Host, Place } from './tool.ts'
+
+/** calls of one process, or of all people, at the same time */
+const MAX_CALLS = 64
 
 export interface DeskParts {
   readonly state: string
@@ -31,6 +34,8 @@ export class Desk {
   readonly #seats = new Seats()
   readonly #host = Promise.withResolvers<Host>()
   readonly #ending = new AbortController()
+  /** calls over HTTP that are on their way, by who asks */
+  readonly #open = new Map<string, number>()
   #server: Promise<McpServer> | null = null
   #delivered: Promise<void> = Promise.resolve()
 
@@ -108,8 +113,22 @@ export class Desk {
       version: VERSION, socket: this.#socket, newId, log,
       find: (token) => this.#seats.find(token),
       tools: async (seat) => offered(toolsFor(await this.#rightsOf(seat))),
-      call: async (seat, call) => callTool(await this.#host.promise, seat, call),
+      call: (seat, call) => this.#bounded(seat, async () => callTool(await this.#host.promise, seat, call)),
     })
+  }
+
+  async #bounded({ uuid }: Seat, call: () => Promise<OwnToolEnd>): Promise<OwnToolEnd> {
+    const who = uuid ?? 'person'
+    const open = this.#open.get(who) ?? 0
+    if (open >= MAX_CALLS) return { isError: true, text: `RESOURCE_EXHAUSTED: ${MAX_CALLS} calls of yours are on their way. Wait for one of them.` }
+    this.#open.set(who, open + 1)
+    try {
+      return await call()
+    } finally {
+      const left = (this.#open.get(who) ?? 1) - 1
+      if (left > 0) this.#open.set(who, left)
+      else this.#open.delete(who)
+    }
   }
 
   async #rightsOf({ uuid }: Seat): Promise<ProcessSpec | null> {
