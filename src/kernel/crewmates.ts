@@ -3,6 +3,7 @@
 // Must never restart one: that is supervising.ts. Tests: test/tables/crewing.test.ts, test/tables/crewing-members.test.ts.
 import { noteChild } from './children.ts'
 import { KernelError } from './errors.ts'
+import { keptFor, keptOf } from './member-news.ts'
 import { settle } from './pausing.ts'
 import { deliver, deliverPending } from './signalling.ts'
 import { enqueue, isQueueFull } from './spawning.ts'
@@ -130,16 +131,11 @@ export function retire(work: Work, { uuid, frozen, by, reason }: InputOf<'retire
   work.emit(uuid, { type: 'process.retired', by, reason })
 }
 
-/** The name of a message in the queue of a crew: it keeps what is for a member that is not there. */
-export function keptFor(member: MemberId, id: string): string {
-  return `${member}/${id}`
-}
-
 /** It is there: what was kept for it is read, and goes over. Of one that is gone for good it stays. */
 export function giveKept(work: Work, crew: Uuid, id: MemberId): void {
   const process = work.get(crew)
   const to = process && memberOf(work, crew, id)
-  if (to && isLiving(to) && process.queue.some((message) => message.id.startsWith(keptFor(id, '')))) work.effect({ type: 'crew.move', uuid: crew, pid: process.pid, from: crew, to: to.uuid })
+  if (to && isLiving(to) && keptOf(process, id).length > 0) work.effect({ type: 'crew.move', uuid: crew, pid: process.pid, from: crew, to: to.uuid })
 }
 
 /** In no turn: it was not the agent that read it. */

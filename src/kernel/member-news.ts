@@ -4,7 +4,7 @@ import { spentSince } from './spent.ts'
 import type { SystemCommand } from '../crew/commands.ts'
 import type { MemberId } from '../crew/types.ts'
 import type { FactBody, FactType } from './facts.ts'
-import type { Process, Sender } from './types.ts'
+import type { Process, QueuedMessage, Sender } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 interface Change {
@@ -14,6 +14,8 @@ interface Change {
   readonly member: MemberId
   /** the share of its context at which its crew wants to know of it */
   readonly handOver: number | null
+  /** messages that its crew keeps for it */
+  readonly kept: number
 }
 type Row<T extends FactType> = (change: Change, body: BodyOf<T>) => SystemCommand | readonly SystemCommand[] | null
 
@@ -32,6 +34,15 @@ const ROWS: { readonly [T in FactType]?: Row<T> } = {
   'context.window': filled,
 }
 
+/** The name of a message in the queue of a crew: it keeps what is for a member that is not there. */
+export function keptFor(member: MemberId, id: string): string {
+  return `${member}/${id}`
+}
+
+export function keptOf(crew: Process | undefined, member: MemberId): readonly QueuedMessage[] {
+  return (crew?.queue ?? []).filter(({ id }) => id.startsWith(keptFor(member, '')))
+}
+
 /** What its crew is to hear of a fact. */
 export function newsOf(change: Omit<Change, 'member'>, body: FactBody): readonly SystemCommand[] {
   const { member } = change.after.spec
@@ -41,15 +52,15 @@ export function newsOf(change: Omit<Change, 'member'>, body: FactBody): readonly
 }
 
 /** What a crew that begins has to know of a member that lives already: somebody brought it back before. */
-export function presenceOf(process: Process): readonly SystemCommand[] {
+export function presenceOf(process: Process, crew: Process): readonly SystemCommand[] {
   const member = process.spec.member?.id
-  return member === undefined || process.life.state === 'zombie' ? [] : present({ before: undefined, after: process, member, handOver: null })
+  return member === undefined || process.life.state === 'zombie' ? [] : present({ before: undefined, after: process, member, handOver: null, kept: keptOf(crew, member).length })
 }
 
 /** A turn that was on goes on in another incarnation; a pause may have ended with the last one. */
-function present({ after, member }: Change): readonly SystemCommand[] {
+function present({ after, member, kept }: Change): readonly SystemCommand[] {
   const { uuid, progress, queue } = after
-  return [{ type: 'member_on', member, uuid, turn: progress.turnOpen ? progress.turn : null, queued: queue.length }, { type: 'member_held', member, held: isPaused(after) }]
+  return [{ type: 'member_on', member, uuid, turn: progress.turnOpen ? progress.turn : null, queued: queue.length + kept }, { type: 'member_held', member, held: isPaused(after) }]
 }
 
 function begun(member: MemberId, turn: number, from: readonly Sender[]): SystemCommand {

@@ -266,7 +266,7 @@ function tendMembers(work: Work, supervisor: Process, kin: readonly Process[]): 
     const row = work.get(child.uuid)
     const dead = kin.find(({ uuid }) => uuid === child.uuid)
     const obstacle = row ? null : obstacleOf(work, { supervisor, child }, dead)
-    if (row) for (const command of presenceOf(row)) hearOf(work, { type: 'member', crew: supervisor.uuid, command })
+    if (row) for (const command of presenceOf(row, work.need(supervisor.uuid))) hearOf(work, { type: 'member', crew: supervisor.uuid, command })
     else if (obstacle === null) bringBack(work, { supervisor, child }, dead)
     else gone.push(() => memberGone(work, supervisor, child, { dead, reason: obstacle }))
   }

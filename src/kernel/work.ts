@@ -3,7 +3,7 @@
 // Test: test/properties/kernel.test.ts.
 import { KernelError } from './errors.ts'
 import { fold } from './fold.ts'
-import { newsOf } from './member-news.ts'
+import { keptOf, newsOf } from './member-news.ts'
 import { Overlay } from './view.ts'
 import type { SystemCommand } from '../crew/commands.ts'
 import type { Effect } from './effects.ts'
@@ -85,8 +85,10 @@ export class Work extends Overlay {
   }
 
   #tellCrew(before: Process | undefined, after: Process, crew: Uuid, body: FactBody): void {
-    const handOver = this.get(crew)?.spec.crew?.handOver ?? null
-    for (const command of newsOf({ before, after, handOver }, body)) this.news.push({ type: 'member', crew, command })
+    const row = this.get(crew)
+    const { member } = after.spec
+    const handOver = row?.spec.crew?.handOver ?? null
+    for (const command of newsOf({ before, after, handOver, kept: member ? keptOf(row, member.id).length : 0 }, body)) this.news.push({ type: 'member', crew, command })
   }
 
   /** Its row as this decision has it, also when it is dead by now; undefined: it is not in the table. */

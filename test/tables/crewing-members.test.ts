@@ -535,3 +535,61 @@ test('a crew that a person stops stops its members first, and they come back wit
     "
   `)
 })
+
+test('what is written to a member that has ended before its crew is kept, and read when both are back', () => {
+  expect(play(`${TWO}
+    .say c add_task id=one
+    .done c prepare
+    .say c report_implementation_complete summary=did by=agent:w1
+    .report w1 ended 1
+    .signal SIGTERM c
+    .report w2 exited 0
+    .released w2
+    done c brief
+    .report w1 exited 0
+    .released w1
+    .report c exited 0
+    .released c
+    .resume c
+    start c
+    moved c c to=w2
+    moved c c to=w2
+    .report c up
+    .start w2
+    report w2 up
+  `)).toMatchInlineSnapshot(`
+    "
+    > done c brief
+    c.32 crew.job.done job 4, result briefed
+    c.33 task.briefed one
+    c.34 crew.sent message 2, to worker-2, from coordinator, one
+    c.35 process.queue worker-2/2
+      -> done, 1 affected: noted
+    > start c
+    c.41 process.started
+    w1.12 process.resumed #5 by agent:c from step 0: restart 0 waits after SIGTERM from agent:c
+    w2.8 process.resumed #6 by agent:c from step 0: restart 0 waits after SIGTERM from agent:c
+    w1.13 restart.due now
+    w2.9 restart.due now
+      -> driver.start c#4
+      -> start w1#5
+      -> start w2#6
+      -> move c to w2
+      == c starting
+      == w1 pending
+      == w2 pending
+    > moved c c to=w2
+    c.42 message.taken
+    w2.10 process.queue 2
+    > moved c c to=w2
+    > report w2 up
+    w2.12 process.ready turn 0
+    w2.13 process.incoming 2 turn 1
+    w2.14 process.working turn 1 2
+    c.44 crew.turn.begun worker-2, turn 1, resets true
+      -> ack ok
+      -> driver.deliver w2#6 2 turn 1
+      == w2 working
+    "
+  `)
+})
