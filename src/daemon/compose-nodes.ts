@@ -114,5 +114,11 @@ function keyOf({ node, field }: Reference): string {
 function filledIn(template: ProcessSpec, values: ReadonlyMap<string, string>): ProcessSpec {
   // What is given to the operating system cannot hold a NUL.
   const fill = (text: string): string => fillIn(text, (reference) => (values.get(keyOf(reference)) ?? '').replaceAll('\0', ''))
-  return { ...template, intent: fill(template.intent), argv: template.argv && template.argv.map(fill) }
+  const argv = template.argv && template.argv.map((text) => asArgument(template, text, fill(text)))
+  return { ...template, intent: fill(template.intent), argv }
+}
+
+/** An agent that is told by an argument would take what begins with a dash for one of its flags. A command says itself what its arguments are. */
+function asArgument({ agent }: ProcessSpec, text: string, filled: string): string {
+  return agent !== 'command' && filled !== text && filled.startsWith('-') ? ` ${filled}` : filled
 }

@@ -101,6 +101,14 @@ describe('a run', () => {
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toContain('thanks')
   })
 
+  test('what an agent is told by an argument is no flag, whatever another one said', async () => {
+    mkdirSync(daemon.paths.agentsDir, { recursive: true })
+    writeFileSync(join(daemon.paths.agentsDir, 'printer.md'), `---\nname: printer\ndescription: Prints.\ndriver: command\ncommand: [sh, -c, 'printf "<%s>" "$1" > told', sh]\n---\n`)
+    const { uuid } = await runs.up({ a: sh('echo --dangerously'), b: { agent: 'printer', intent: '{{ nodes.a.result }}', depends_on: ['a'] }, c: { command: ['sh', '-c', 'printf "<%s>" "$1" > got', 'sh', '{{ nodes.a.result }}'], depends_on: ['a'] } })
+    expect(states(await runs.ended(uuid))).toBe('a completed, b completed, c completed')
+    expect([readFileSync(join(daemon.work, 'told'), 'utf8'), readFileSync(join(daemon.work, 'got'), 'utf8')]).toEqual(['< --dangerously>', '<--dangerously>'])
+  })
+
   test('a node with a worktree works on a branch of its own, which others may name', async () => {
     const repository = Repository.make(daemon.work, daemon.home)
     repository.commit({ 'old.txt': 'old' })

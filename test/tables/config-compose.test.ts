@@ -102,7 +102,7 @@ test('a file that is not there, and a directory without one', async () => {
 
 test('they are no part of what is in force', async () => {
   await using dir = await tempDir()
-  writeFileSync(join(dir.path, 'reeve.yaml'), 'defaultAgent: x\nagents: { a: { intent: x } }')
+  writeFileSync(join(dir.path, 'reeve.yaml'), 'defaultAgent: x\nagents: { a: { intent: x } }\ncrews: { c: { workers: 1, tasks: [{ text: do it }] } }')
   const config = await loadConfig({ paths: paths(testEnv(join(dir.path, 'home'))), cwd: dir.path })
   expect(config.defaultAgent).toBe('x')
   expect(config).not.toHaveProperty('agents')
