@@ -1,6 +1,6 @@
 // The account of a crew by a real daemon on a real repository: what it says is what git and the table of usage say, also when the
 // crew is dead and the daemon another one.
-import { renameSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView, ReportUsageView } from '../../src/api/crew-report-views.ts'
@@ -16,10 +16,16 @@ afterEach(() => crew[Symbol.asyncDispose]())
 
 const report = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
 const sum = (all: readonly ReportUsageView[]) => TOKENS.map((name) => all.reduce((total, usage) => total + usage[name], 0))
+/** The worker's script with tokens at each step. */
+function counted(): string {
+  const file = join(crew.home.work, 'counted.yaml')
+  writeFileSync(file, readFileSync(CrewHome.model('worker').slice('script:'.length), 'utf8').replaceAll(/^( *)- (?:tools|text): .*$/gm, '$&\n$1  usage: { input: 100, output: 10 }'))
+  return `script:${file}`
+}
 const figures = (usage: ReportUsageView | UsageReportView['rows'][number] | undefined) => TOKENS.map((name) => usage?.[name])
 
 test('its figures add up, and its commits are those of git', { timeout: SLOW }, async () => {
-  await crew.up({ coordinator: 'engine', workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one', [], true), taskOf('two', ['one'])] })
+  await crew.up({ coordinator: 'engine', workers: { generic: { count: 2, model: counted() } }, tasks: [taskOf('one', [], true), taskOf('two', ['one'])] })
   await crew.ended()
   const { repository, home } = crew
   const account = await report()
@@ -36,7 +42,8 @@ test('its figures add up, and its commits are those of git', { timeout: SLOW }, 
   expect(verdictsOf(account, 'one')).toEqual(['one.txt:1: it must be one with a full stop', 'one.txt is right'])
   const { rows } = await home.client.get<UsageReportView>('/v1/usage', { by: 'tree' })
   expect(figures(totals.usage)).toEqual(figures(rows.find(({ key }) => key === crew.uuid)))
-  expect(totals.usage.steps).toBeGreaterThan(10)
+  expect([totals.usage.steps > 10, totals.usage.inputTokens > 1_000, totals.usage.outputTokens > 100]).toEqual([true, true, true])
+  expect([totals.usage.costUsd, totals.usage.unpriced]).toEqual([rows.find(({ key }) => key === crew.uuid)?.costUsd, false])
   expect(sum([...tasks.map(({ usage }) => usage), totals.apart])).toEqual(figures(totals.usage))
   expect(sum(members.map(({ usage }) => usage))).toEqual(figures(totals.usage))
   expect(git).toMatchObject({ branch: { name: 'reeve/team', commit: repository.git('rev-parse', 'reeve/team'), taken: false }, unmerged: [], salvaged: [], worktrees: [] })
