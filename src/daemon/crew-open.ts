@@ -1,5 +1,5 @@
 // What a person has to do after, or in the middle of, a crew's work: answers, failed tasks, branches to take, what was salvaged.
-// Pure: a crew and what git has of it in, sentences out. Test: test/tables/crew-report.test.ts.
+// Pure: a crew and what git has of it in, sentences out. Test: test/tables/crew-report-text.test.ts.
 import type { CrewReportView, ReportGitView } from '../api/crew-report-views.ts'
 import type { CrewView } from '../api/crew-views.ts'
 

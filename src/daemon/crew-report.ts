@@ -1,6 +1,6 @@
 // The account of a crew: its tasks, who did them, what they cost, and what is left for a person. From the rows and the journal of
 // the crew and its members, dead or alive, and from git. Owns how the figures add up: what was about no task is the rest of the sum.
-// Must never change anything. Tests: test/e2e/crew-report.test.ts, test/tables/crew-report.test.ts.
+// Must never change anything. Tests: test/e2e/crew-report.test.ts, test/tables/crew-history.test.ts.
 import { access } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { CrewHistory, covered, type TaskHistory } from './crew-history.ts'

@@ -3,7 +3,7 @@
 // that somebody has checked out. Tests: test/processes/crew-git.test.ts.
 import { access } from 'node:fs/promises'
 import { GitError, names, userEnv } from './git.ts'
-import { identity } from './crew-tree.ts'
+import { JOB_MS, identity } from './crew-tree.ts'
 import { dropBranch } from './worktree.ts'
 import type { Git, GitCall } from './git.ts'
 
@@ -166,7 +166,7 @@ type Where = GitCall & { readonly where: readonly string[] }
 /** Errors: `GitError` where the repository is gone. */
 export async function placeOf({ repository, dir, env, lockMs }: CrewBranch): Promise<Where> {
   if (!(await isThere(repository))) throw new GitError(`the repository ${repository} is gone: if it was moved, move it back`)
-  const call = { cwd: repository, env: userEnv(env), where: [`--git-dir=${repository}`], ...(lockMs === undefined ? {} : { lockMs }) }
+  const call = { cwd: repository, env: userEnv(env), where: [`--git-dir=${repository}`], limitMs: JOB_MS, ...(lockMs === undefined ? {} : { lockMs }) }
   return dir !== undefined && (await isThere(dir)) ? { ...call, cwd: dir, where: [...call.where, `--work-tree=${dir}`] } : call
 }
 

@@ -11,6 +11,8 @@ import type { Git, GitCall } from './git.ts'
 
 /** Filters and hooks of the user may run, which fetch, build and test. */
 const LONG_MS = 600_000
+/** A status of a large repository, with filters of the user: a job that is cut off here costs a try. */
+export const JOB_MS = 120_000
 /** How much of what hooks say is kept, in characters: the end. */
 const MAX_OUTPUT_CHARS = 4_000
 /** So many files are named. */
@@ -177,7 +179,7 @@ export async function identity(git: Git, here: GitCall, env: MemberTree['env']):
 }
 
 async function open(git: Git, { dir, branch, env, lockMs }: MemberTree): Promise<Place> {
-  const here = { cwd: dir, env: userEnv(env), ...(lockMs === undefined ? {} : { lockMs }) }
+  const here = { cwd: dir, env: userEnv(env), limitMs: JOB_MS, ...(lockMs === undefined ? {} : { lockMs }) }
   if (!(await isThere(dir))) throw new GitError(`the worktree ${dir} is gone`)
   const [top, gitDir = '', common = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-dir', '--git-common-dir'], here)).split('\n')
   // Without its own `.git` the question was answered by a repository above it.
