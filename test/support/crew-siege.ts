@@ -1,5 +1,5 @@
 // A crew on a real repository while its daemon, its workers and people's patience end at random moments: `kill -9` of the daemon,
-// of workers, pauses. Looked at after each kill, and at the end: every task is committed once, in the right files, and nothing is left.
+// of workers, pauses of one or of all. Looked at after each kill, and at the end: every task is committed once, in the right files, and nothing is left.
 // Tests: test/processes/crew-siege.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CrewHome, taskOf, type TaskOf } from './crew-home.ts'
@@ -58,15 +58,17 @@ async function strike(crew: CrewHome, stroke: Stroke, random: () => number, tall
     await crew.cli('crew', 'resume', 'team').catch(() => undefined)
     return
   }
-  const members = (await crew.home.list()).filter(({ name, state }) => state === 'running' && name?.startsWith('team.worker'))
+  // Of the crew itself a pause is that of all.
+  const members = (await crew.home.list()).filter(({ name, state }) => state === 'running' && (stroke === 'pause' ? name?.startsWith('team') : name?.startsWith('team.worker')))
   const victim = members[Math.floor(random() * members.length)]
   if (victim === undefined) return
   try {
     if (stroke === 'worker') await crew.home.signal(victim.uuid, { signal: 'SIGKILL' })
     else {
-      await crew.home.pause(victim.uuid)
+      const subtree = victim.uuid === crew.uuid
+      await crew.home.pause(victim.uuid, { subtree })
       await sleep(random() * PAUSE_MS)
-      await crew.home.resume(victim.uuid)
+      await crew.home.resume(victim.uuid, { subtree })
     }
   } catch (error) {
     // It may end in this moment.
