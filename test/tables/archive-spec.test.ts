@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { specProblem } from '../../src/daemon/archive/spec-shape.ts'
 import { policyOf, supervisorOf } from '../../src/supervise/asked.ts'
+import { CREW } from '../support/kernel/script-crew.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
 
 test('a supervisor, and what comes back by itself', () => {
@@ -13,4 +14,12 @@ test('a supervisor, and what comes back by itself', () => {
 test('a supervisor that does not say how it keeps its children is none', () => {
   expect(specProblem(kernelSpec({ driver: 'supervisor' }))).toContain('how it keeps its children')
   expect(specProblem(kernelSpec({ restart: { type: 'sometimes' } as never }))).not.toBeNull()
+})
+
+test('a crew and its members; one that does not say how it works is none', () => {
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: CREW }))).toBeNull()
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW, git: null } }))).toBeNull()
+  expect(specProblem(kernelSpec({ childId: 'worker-1', member: { crew: 'c', id: 'worker-1', role: 'generic' } }))).toBeNull()
+  expect(specProblem(kernelSpec({ driver: 'crew' }))).toContain('how it works')
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW, roles: null } as never }))).not.toBeNull()
 })

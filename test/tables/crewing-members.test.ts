@@ -593,3 +593,42 @@ test('what is written to a member that has ended before its crew is kept, and re
     "
   `)
 })
+
+test('a context that is nearly full is told to the crew once, and what the turns cost with their ends', () => {
+  expect(play(`
+    .live crew c staff=generic:1 stay
+    .live member w1 of=c id=worker-1
+    .say c add_task id=one
+    .done c prepare
+    .report w1 model 1
+    report w1 answer 1 tokens=70 out=5 cost=2
+    report w1 usage context=95 window=100
+    report w1 usage context=97 window=100
+    .say c report_implementation_complete summary=did by=agent:w1
+    report w1 ended 1
+  `)).toMatchInlineSnapshot(`
+    "
+    > report w1 answer 1 tokens=70 out=5 cost=2
+    w1.8 model.finished 1
+      -> ack ok
+    > report w1 usage context=95 window=100
+    w1.9 usage.reported 10 tokens
+    w1.10 limit.warned context 95 of 100
+    c.18 crew.full worker-1, share 0.95
+    c.19 crew.sent message 2, to worker-1, from system
+    w1.11 process.queue 2
+      -> ack ok
+    > report w1 usage context=97 window=100
+    w1.12 usage.reported 10 tokens
+      -> ack ok
+    > report w1 ended 1
+    w1.13 process.ready turn 1 ok
+    c.24 crew.turn worker-1, turn 1, outcome ok, end complete, queued 1, one
+    w1.14 process.incoming 2 turn 2
+    w1.15 process.working turn 2 2
+    c.25 crew.turn.begun worker-1, turn 2, resets false
+      -> ack ok
+      -> driver.deliver w1#2 2 turn 2
+    "
+  `)
+})

@@ -31,11 +31,16 @@ const shape = z.looseObject({
   worktree: z.looseObject({ repository: path, dir: path, branch: z.string(), base: z.string(), files: z.looseObject({ commit: z.string() }).optional() }).optional(),
   limits: limitsRule,
   liveness: livenessRule.optional(), wake: z.literal(true).optional(), reeve: z.literal(true).optional(),
+  crew: z.looseObject({
+    coordinator: z.enum(['engine', 'agent']), gate: z.enum(['auto', 'coordinator', 'human']), maxAttempts: count, maxWorkers: count, staff: z.array(z.looseObject({ role: z.string(), count })),
+    git: z.looseObject({ repository: path, base: z.string(), branch: z.string() }).nullable(), roles: z.record(z.string(), z.looseObject({})),
+  }).optional(),
   member: z.looseObject({ crew: z.string(), id: z.string(), role: z.enum(['coordinator', 'generic', 'implementer', 'reviewer', 'researcher']) }).optional(),
   gateway: gatewayMode.optional(),
   restart: restart.optional(), childId: z.string().optional(), supervisor: intensity.extend({ strategy: z.enum(['one_for_one', 'one_for_all', 'rest_for_one']) }).optional(),
   compose: z.looseObject({ file: z.string(), parallel: count.optional(), nodes: z.array(node) }).optional(),
-}).refine(({ driver, compose }) => driver !== 'compose' || compose !== undefined, 'a run says which nodes it has')
+}).refine(({ driver, crew }) => driver !== 'crew' || crew !== undefined, 'a crew says how it works')
+  .refine(({ driver, compose }) => driver !== 'compose' || compose !== undefined, 'a run says which nodes it has')
   .refine(({ driver, supervisor }) => driver !== 'supervisor' || supervisor !== undefined, 'a supervisor says how it keeps its children')
 
 /** What is wrong with it, as text; null if nothing is. */
