@@ -120,7 +120,15 @@ function merged(work: CrewWork, { task: id, commit }: JobOf<'merge'>, result: Jo
     return finish(work, task, `${named(task)} is done: ${commit} is merged`)
   }
   if (result.type === 'conflict') conflicts(work, task, commit, result)
+  else if (result.type === 'left') leave(work, task, `not merged: ${result.reason}; it is on branch ${result.branch}`)
   else fail(work, task, `${commit} could not be merged: ${wrong(result)}; it is on ${branchOf(work.spec, task)}`)
+}
+
+/** Its commit is good: what needs it goes on from there, and a person merges it. */
+function leave(work: CrewWork, task: Task, reason: string): void {
+  work.emit({ type: 'task.done', task: task.id, reason })
+  work.act({ type: 'notify', text: `${named(task)} is ${reason}` })
+  tell(work, `${named(task)} is done, and ${reason}`, task)
 }
 
 /** A conflict becomes a task of its own; one that was to resolve a conflict is tried again. */

@@ -50,7 +50,8 @@ function resolved(work: CrewWork): boolean {
   for (const task of work.crew.tasks) {
     const conflict = task.state === 'merging' ? work.task(task.conflict) : undefined
     if (!conflict || !isClosed(conflict)) continue
-    if (conflict.state !== 'done') fail(work, task, `${task.commit} could not be merged: ${conflict.id} ${conflict.state === 'failed' ? 'failed' : 'was cancelled'}; it is on ${branchOf(work.spec, task)}`)
+    const missed = unresolved(conflict)
+    if (missed !== null) fail(work, task, `${task.commit} could not be merged: ${conflict.id} ${missed}; it is on ${branchOf(work.spec, task)}`)
     else {
       if (conflict.merged !== null) work.emit({ type: 'task.merged', task: task.id, merged: conflict.merged })
       work.emit({ type: 'task.done', task: task.id, reason: null })
@@ -59,6 +60,12 @@ function resolved(work: CrewWork): boolean {
     return true
   }
   return false
+}
+
+/** What became of a conflict task that resolved nothing; null: it did, or somebody says so. */
+function unresolved({ state, commit, reason }: Task): string | null {
+  if (state === 'done') return commit === null && reason === null ? 'changed nothing' : null
+  return state === 'failed' ? 'failed' : 'was cancelled'
 }
 
 function humanTasks(work: CrewWork): boolean {

@@ -223,5 +223,7 @@ export type JobResult =
   | { readonly type: 'merged'; readonly merged: string }
   /** `branch`: has the commit, whatever becomes of its worker's own */
   | { readonly type: 'conflict'; readonly files: readonly string[]; readonly branch?: string }
+  /** of a merge: the commit stays on a branch of its own, for this reason */
+  | { readonly type: 'left'; readonly branch: string; readonly reason: string }
   /** of reset and salvage; null: there was nothing */
   | { readonly type: 'salvaged'; readonly ref: string | null }

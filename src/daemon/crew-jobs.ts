@@ -180,7 +180,7 @@ export class CrewJobs {
     switch (end.type) {
       case 'merged': return { type: 'merged', merged: end.commit }
       case 'conflict': return { type: 'conflict', files: end.files, branch: end.branch }
-      case 'left': return { type: 'error', error: `${end.reason}; it is on the branch ${end.branch}` }
+      case 'left': return { type: 'left', branch: end.branch, reason: end.reason }
     }
   }
 

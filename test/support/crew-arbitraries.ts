@@ -30,6 +30,7 @@ export function crewFields({ text, sender, uuid }: Given): CrewFields {
   const result: Arbitrary<JobResult> = fc.oneof(
     fc.record({ type: fc.constant('error' as const), error: text }),
     fc.record({ type: fc.constant('conflict' as const), files: fc.array(text, { maxLength: 3 }) }),
+    fc.record({ type: fc.constant('left' as const), branch: text, reason: text }),
   )
   const outcome = fc.constantFrom('completed', 'failed', 'cancelled')
   return {
