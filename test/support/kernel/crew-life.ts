@@ -296,6 +296,7 @@ export class CrewLife {
     must(row.life.stopping !== null || held === row.life.holds.length > 0, `${id} is held (${held}) as its process is`)
     if (row.life.attached && row.life.activity === 'working' && row.life.stopping === null) must(turn.open === row.progress.turn, `the open turn of ${id} is ${row.progress.turn}, and its crew knows ${turn.open}`)
     if (row.life.activity === 'ready') must(turn.open === null || row.progress.turnOpen || row.life.stopping !== null, `${id} is in no turn`)
+    if (row.life.activity === 'ready' && row.life.attached && row.life.holds.length === 0 && row.life.stopping === null) must(row.queue.length === 0 || areFilesChanged(this.world.overlay, row), `${id} reads what waits`)
     if (phase === 'committing' && state === 'on') must(row.signals.mask.includes('SIGTERM'), `${id} cannot be ended while it commits`)
     must(row.parent === CREW_UUID || row.spec.member?.role !== 'coordinator', `${id} stands below its crew`)
     if (row.life.activity === 'working') must(!areFilesChanged(this.world.overlay, row) || row.progress.turnOpen === false, `the files of ${id} stay as they are in a turn`)
