@@ -6,7 +6,7 @@ import { Git, GitError } from '../drivers/files/git.ts'
 import { crewLeft } from '../drivers/files/crew-left.ts'
 import { crewHead, leaveBranch, mergeInto, together } from '../drivers/files/crew-merge.ts'
 import { bringTo, commitTask, dropView, handOver, keepFiles, viewOf } from '../drivers/files/crew-tree.ts'
-import { HANDED_OVER } from '../drivers/files/salvage.ts'
+import { BASES, HANDED_OVER } from '../drivers/files/salvage.ts'
 import type { Container } from '../drivers/contain/contain.ts'
 import type { CrewLeft } from '../drivers/files/crew-left.ts'
 import type { CrewBranch, MergeEnd } from '../drivers/files/crew-merge.ts'
@@ -66,7 +66,7 @@ export class CrewGit {
         const given = await handOver(git, { from: old, to: tree, ref: `${HANDED_OVER}${member.uuid}`, salvage: salvageName(spec, member, task) })
         return { base: one.base ?? head, salvaged: given.salvaged }
       }
-      const base = await together(git, branch, head, leftBeside(crew, one))
+      const base = await together(git, branch, head, { commits: leftBeside(crew, one), ref: `${BASES}${member.uuid}` })
       if ('problem' in base) throw new GitError(base.problem)
       return { base: base.commit, salvaged: await bringTo(git, tree, base.commit, salvageName(spec, member, task)) }
     })

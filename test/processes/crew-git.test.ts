@@ -387,10 +387,10 @@ describe('merge', () => {
 
   test('what a task goes on from comes together without a branch', async () => {
     const heads = [work(await add(1), { 'a.txt': 'one\n' }), work(await add(2), { 'b.txt': 'two\n' })]
-    const both = await together(git, crew(), base, [...heads, base])
+    const both = await together(git, crew(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
     expect(both).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
     if ('commit' in both) expect([show(`${both.commit}:a.txt`), show(`${both.commit}:b.txt`), rev(CREW)]).toEqual(['one', 'two', base])
-    expect(await together(git, crew(), base, [...heads, work(await add(3), { 'a.txt': 'three\n' })])).toEqual({ problem: 'what it needs does not go together: conflicts in a.txt' })
+    expect(await together(git, crew(), base, { commits: [...heads, work(await add(3), { 'a.txt': 'three\n' })], ref: 'refs/reeve/base/y' })).toEqual({ problem: 'what it needs does not go together: conflicts in a.txt' })
   })
 })
 

@@ -89,8 +89,8 @@ export async function leaveBranch(git: Git, crew: CrewBranch, { commit, left }: 
   throw new GitError(`there are ${MAX_NUMBER} branches ${left}-* already: merge or delete some`)
 }
 
-/** One commit that has all of these, without a branch; for a task that goes on from others which are not merged. */
-export async function together(git: Git, crew: CrewBranch, head: string, commits: readonly string[]): Promise<{ readonly commit: string } | { readonly problem: string }> {
+/** One commit that has all of these, on a ref that is no branch; for a task that goes on from others which are not merged. */
+export async function together(git: Git, crew: CrewBranch, head: string, { commits, ref }: { readonly commits: readonly string[]; readonly ref: string }): Promise<{ readonly commit: string } | { readonly problem: string }> {
   const call = await placeOf(crew)
   let at = head
   for (const commit of commits) {
@@ -100,6 +100,7 @@ export async function together(git: Git, crew: CrewBranch, head: string, commits
     if (next.type === 'unable') return { problem: next.reason }
     at = next.commit
   }
+  if (at !== head) await git.run([...call.where, 'update-ref', ref, at], call)
   return { commit: at }
 }
 

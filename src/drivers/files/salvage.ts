@@ -5,6 +5,9 @@ import { access, copyFile, lstat, rm } from 'node:fs/promises'
 import { GitError, joined, names } from './git.ts'
 import type { Git, GitCall } from './git.ts'
 
+/** Below it is what tasks began at: merges that nobody has to keep. */
+export const BASES = 'refs/reeve/base/'
+
 /** Below it is what successors were given. */
 export const HANDED_OVER = 'refs/reeve/handover/'
 
@@ -22,7 +25,7 @@ export interface Salvaged {
 /** Under one ref, which moves on; one that has the same already will do. Null if there is nothing, or a successor was given all of it. */
 export async function salvage(git: Git, here: GitCall, ref: string): Promise<string | null> {
   await lookAtAll(git, here)
-  const commit = (await isDirty(git, here)) ? await commitAll(git, here) : await git.line(['rev-list', '-n', '1', 'HEAD', '--not', '--branches', '--tags', '--remotes'], here)
+  const commit = (await isDirty(git, here)) ? await commitAll(git, here) : await git.line(['rev-list', '-n', '1', 'HEAD', '--not', '--branches', '--tags', '--remotes', `--glob=${BASES}*`], here)
   if (commit === '') return null
   const same = await sameAs(git, here, commit)
   if (same !== null) return same.startsWith(HANDED_OVER) ? null : same
@@ -62,7 +65,7 @@ async function sameAs(git: Git, here: GitCall, commit: string): Promise<string |
 /** The newest commit of what is checked out and of a branch that is about to be moved that no other one has; '' if there is none. */
 async function onlyHere(git: Git, here: GitCall, branch: string | null, ...others: readonly string[]): Promise<string> {
   const tip = branch === null ? null : await git.maybe(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], here)
-  return git.line(['rev-list', '-n', '1', 'HEAD', ...(tip === null ? [] : [tip]), '--not', ...(branch === null ? [] : [`--exclude=${branch}`]), '--branches', '--tags', '--remotes', ...others], here)
+  return git.line(['rev-list', '-n', '1', 'HEAD', ...(tip === null ? [] : [tip]), '--not', ...(branch === null ? [] : [`--exclude=${branch}`]), '--branches', '--tags', '--remotes', `--glob=${BASES}*`, ...others], here)
 }
 
 /** Whether anything is not committed. */

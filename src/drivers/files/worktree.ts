@@ -5,7 +5,7 @@
 import { access, realpath, rm } from 'node:fs/promises'
 import { KernelError } from '../../kernel/errors.ts'
 import { GitError, userEnv } from './git.ts'
-import { HANDED_OVER, innerRepositories, salvage } from './salvage.ts'
+import { BASES, HANDED_OVER, innerRepositories, salvage } from './salvage.ts'
 import type { Git } from './git.ts'
 
 /** A checkout may run the user's filters, and fetch what they need. */
@@ -135,7 +135,7 @@ export async function dropBranch(git: Git, there: Call, branch: string): Promise
   const ref = `refs/heads/${branch}`
   const commit = await git.maybe([where, 'rev-parse', '--verify', '-q', ref], there)
   if (commit === null) return true
-  const own = await git.line([where, 'rev-list', '-n', '1', commit, '--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes', `--glob=${HANDED_OVER}*`], there)
+  const own = await git.line([where, 'rev-list', '-n', '1', commit, '--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes', `--glob=${HANDED_OVER}*`, `--glob=${BASES}*`], there)
   const at = await git.line([where, 'for-each-ref', '--format=%(worktreepath)', ref], there)
   if (own !== '' || (at !== '' && (await isThere(at)))) return false
   // `git branch -d` would write the user's configuration.
