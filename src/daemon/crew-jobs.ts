@@ -6,7 +6,7 @@ import { GitError } from '../drivers/files/git.ts'
 import { CAPABILITIES } from '../kernel/capabilities.ts'
 import { DONE } from '../kernel/crewing.ts'
 import { KernelError } from '../kernel/errors.ts'
-import { isLiving } from '../kernel/status.ts'
+import { isEnding, isLiving } from '../kernel/status.ts'
 import { withRealPlaces } from './places.ts'
 import type { CrewFact } from '../crew/facts.ts'
 import type { Job, JobResult, Member, MemberId } from '../crew/types.ts'
@@ -96,13 +96,15 @@ export class CrewJobs {
     }
   }
 
-  /** Null: its crew is gone, and nobody waits for it. */
+  /** Null: its crew is gone, and nobody waits for it; or it stops, which is no fault of the job: it is asked again. */
   async #do(uuid: Uuid, job: Job): Promise<JobResult | null> {
     if (!this.#parts.table.get(uuid)) return null
     try {
       return await this.#work(uuid, job)
     } catch (error) {
       if (!(error instanceof Error)) throw error
+      const crew = this.#parts.table.get(uuid)
+      if (!crew || isEnding(crew)) return null
       if (!(error instanceof KernelError) && !(error instanceof GitError)) this.#parts.log(`job ${job.job} (${job.type}) of crew ${uuid}`, error)
       return { type: 'error', error: error instanceof KernelError ? `${error.message}. ${error.hint}` : error.message }
     }
