@@ -16,5 +16,5 @@ test(`${SIEGES} crews under ${STROKES} strokes, seed ${SEED}`, { timeout: SIEGES
       throw new Error(`REEVE_SEED=${SEED + siege}: ${(error as Error).message}`, { cause: error })
     }))
   }
-  expect(tallies.every(({ strokes, facts }) => strokes.daemon + strokes.worker + strokes.pause > 0 && facts > 0)).toBe(true)
+  expect(tallies.every(({ strokes, facts }) => strokes.daemon + strokes.worker + strokes.pause + strokes.stop > 0 && facts > 0)).toBe(true)
 })

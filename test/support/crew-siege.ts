@@ -10,7 +10,7 @@ const TASKS = 6
 /** longest time between two strokes, in ms */
 const PAUSE_MS = 2_500
 
-export type Stroke = 'daemon' | 'worker' | 'pause'
+export type Stroke = 'daemon' | 'worker' | 'pause' | 'stop'
 
 export interface CrewTally {
   readonly strokes: Record<Stroke, number>
@@ -22,7 +22,7 @@ export interface CrewTally {
 /** Errors: with all that is wrong. */
 export async function besiegeCrew(random: () => number, strokes: number): Promise<CrewTally> {
   await using crew = await CrewHome.make()
-  const tally: CrewTally = { strokes: { daemon: 0, worker: 0, pause: 0 }, requeued: 0, facts: 0 }
+  const tally: CrewTally = { strokes: { daemon: 0, worker: 0, pause: 0, stop: 0 }, requeued: 0, facts: 0 }
   const tasks = tasksOf(random)
   const coordinator = random() < 0.5 ? 'engine' : { model: CrewHome.model('coordinator') }
   await crew.up({ coordinator, workers: { generic: { count: 3, model: CrewHome.model('worker') } }, max_attempts: 50, tasks })
@@ -44,8 +44,9 @@ function tasksOf(random: () => number): TaskOf[] {
 }
 
 function strokeOf(chance: number): Stroke {
-  if (chance < 0.5) return 'daemon'
-  return chance < 0.75 ? 'worker' : 'pause'
+  if (chance < 0.4) return 'daemon'
+  if (chance < 0.6) return 'worker'
+  return chance < 0.8 ? 'pause' : 'stop'
 }
 
 async function strike(crew: CrewHome, stroke: Stroke, random: () => number, tally: CrewTally): Promise<void> {
@@ -55,6 +56,13 @@ async function strike(crew: CrewHome, stroke: Stroke, random: () => number, tall
     await isSound(crew, false)
     await crew.home.start()
     // After three deaths it holds what it would bring back, until a person says otherwise.
+    await crew.cli('crew', 'resume', 'team').catch(() => undefined)
+    return
+  }
+  if (stroke === 'stop') {
+    await crew.cli('crew', 'stop', 'team').catch(() => undefined)
+    await crew.home.ended(crew.uuid)
+    // One that had done its work stays as it is.
     await crew.cli('crew', 'resume', 'team').catch(() => undefined)
     return
   }
