@@ -12,7 +12,7 @@ const SEED = Number(process.env['REEVE_SEED'] ?? Date.now() % 1_000_000_000)
 const LENGTH = 400
 const QUIET = 4_000
 
-const SPECS: readonly Partial<CrewSpec>[] = [{}, { staff: [{ role: 'generic', count: 1 }] }, { reviews: false }, { gate: 'human' }, { git: null, maxWorkers: 2 }, { merge: 'leave', staff: [{ role: 'implementer', count: 2 }, { role: 'reviewer', count: 1 }] }]
+const SPECS: readonly Partial<CrewSpec>[] = [{}, { coordinator: 'agent', maxWorkers: 6 }, { staff: [{ role: 'generic', count: 1 }] }, { reviews: false }, { gate: 'human' }, { git: null, maxWorkers: 2 }, { merge: 'leave', staff: [{ role: 'implementer', count: 2 }, { role: 'reviewer', count: 1 }] }]
 
 test(`${INPUTS} inputs, seed ${SEED}`, () => {
   let inputs = 0

@@ -80,9 +80,17 @@ export class CrewLife {
     if (dice < 28) return this.world.commit()
     if (dice < 45) return this.#daemon(kind)
     if (this.world.dead.get(CREW_UUID) && (kind || this.#pick(4) === 0)) return this.#resume(CREW_UUID)
+    if (kind && this.#pick(20) === 0) this.#bringLead()
     const rows = [...this.world.overlay.all()].flatMap((uuid) => this.world.overlay.get(uuid) ?? [])
     const row = rows[this.#pick(Math.max(1, rows.length))]
     if (row) this.#goOn(row, kind)
+  }
+
+  /** A coordinator that a person has ended is a person's to bring back. */
+  #bringLead(): void {
+    const leads = (this.crew?.crew?.members ?? []).filter(({ role }) => role === 'coordinator')
+    const last = leads.findLast(({ uuid, leave, heir }) => uuid !== null && heir === null && (leave?.how === 'lost' || leave?.how === 'stopped'))
+    if (last?.uuid && leads.every(({ state }) => state === 'gone') && this.world.dead.get(last.uuid)) this.#resume(last.uuid)
   }
 
   /** What the daemon has to do: starts, jobs, moves, in any order. */
@@ -152,6 +160,7 @@ export class CrewLife {
     const { tasks } = this
     const task = tasks[this.#pick(Math.max(1, tasks.length))]?.id ?? 'none'
     const id = member?.id ?? 'worker-1'
+    const isLead = member?.role === 'coordinator'
     const uuid = member?.uuid ?? CREW_UUID
     const whom = this.#pick(4) === 0 ? CREW_UUID : uuid
     switch (this.#pick(11)) {
@@ -160,7 +169,7 @@ export class CrewLife {
       case 2: return this.#person({ type: 'send_message', to: id, text: `hello ${this.inputs}` })
       case 3: return this.#person({ type: 'retire_worker', member: id, reason: 'enough' })
       case 4: return this.#person({ type: 'stop_worker', member: id, reason: 'later' })
-      case 5: return this.#person({ type: 'replace_worker', member: id, summary: 'halfway' })
+      case 5: return isLead ? undefined : this.#person({ type: 'replace_worker', member: id, summary: 'halfway' })
       case 6: return this.#person({ type: 'cancel_task', task, reason: 'wrong', requeue: this.#pick(2) === 0 })
       case 7: return this.#person({ type: 'assign_task', task, member: id })
       case 8: return this.#signal(whom, this.#pick(2) === 0 ? 'SIGTERM' : 'SIGKILL')
@@ -199,6 +208,8 @@ export class CrewLife {
     if (life.activity === 'starting') return this.#report(row, { type: 'up' })
     if (uuid === CREW_UUID) return this.#answerAsk(row)
     if (life.activity === 'working') this.#turn(row, kind)
+    // A coordinator that has come to nothing is asked how it goes.
+    else if (kind && row.spec.member?.role === 'coordinator') this.#input({ type: 'send', reply: 0, by: 'user', uuid, id: `p${this.inputs}`, text: 'how does it go?' })
     else if (!kind && this.#pick(30) === 0) this.#report(row, { type: 'exited', code: 1, osSignal: null, error: `boom ${this.#pick(3)}` })
   }
 
@@ -227,6 +238,7 @@ export class CrewLife {
   }
 
   #toolOf(member: Member | undefined, kind: boolean): Command {
+    if (member?.role === 'coordinator') return this.#leads()
     if (!kind && this.#pick(4) === 0) return { type: 'post_message', to: 'coordinator', text: 'hm' }
     switch (member?.phase) {
       case 'implementing':
@@ -234,6 +246,19 @@ export class CrewLife {
       case 'reviewing': return { type: 'report_review_verdict', verdict: kind || this.#pick(3) > 0 ? 'APPROVED' : 'DENIED', comments: 'so' }
       default: return { type: 'signal_ready' }
     }
+  }
+
+  /** What a coordinator says next; it may be refused. */
+  #leads(): Command {
+    const members = this.crew?.crew?.members ?? []
+    const silent = members.find(({ role, state, phase, turn }) => role !== 'coordinator' && state === 'on' && phase !== 'idle' && turn.open === null && turn.reminders > 1)
+    if (silent) return { type: 'send_message', to: silent.id, text: 'go on' }
+    const workers = members.filter(({ role, state, phase }) => role !== 'coordinator' && state === 'on' && phase === 'idle')
+    const open = this.tasks.filter(({ state }) => state === 'awaiting_review' || state === 'queued')
+    const [worker, task] = [workers[this.#pick(Math.max(1, workers.length))], open[this.#pick(Math.max(1, open.length))]]
+    if (!worker) return { type: 'spawn_worker', role: 'generic' }
+    if (!task) return { type: 'notify_user', text: 'nothing to do' }
+    return task.state === 'queued' ? { type: 'assign_task', task: task.id, member: worker.id } : { type: 'assign_review', task: task.id, member: worker.id }
   }
 
   #report({ uuid, pid }: Process, report: Extract<InputBody, { type: 'report' }>['report']): void {
