@@ -2,6 +2,7 @@
 // that each names others that are there; that a mistake is told with its line. Test: test/tables/config-crew-tasks.test.ts.
 import { z } from 'zod'
 import { cycleIn } from '../crew/graph.ts'
+import { TASK_ID } from '../crew/tasks.ts'
 import { problemError, readText, type Problem } from './files.ts'
 import { nearest } from './nearest.ts'
 import { defined } from './restart.ts'
@@ -11,7 +12,7 @@ import { parseYaml, type Format } from './yaml.ts'
 const MAX_TASKS = 500
 const MAX_TEXT = 100_000
 
-export const taskIdRule = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,39}$/, 'expected an id of up to 40 small letters, digits, dots, dashes and underscores')
+export const taskIdRule = z.string().regex(TASK_ID, 'expected an id of up to 40 small letters, digits, dots, dashes and underscores, as the name of a branch may have them')
 const words = z.string().trim().min(1).max(MAX_TEXT)
 const needs = z.union([taskIdRule.transform((one) => [one]), z.array(taskIdRule).max(MAX_TASKS)], 'expected the id of a task, or a list of ids')
 const acceptance = z.union([words, z.array(words).max(100).transform((points) => points.map((point) => `- ${point}`).join('\n'))], 'expected a text, or a list of points')

@@ -5,7 +5,7 @@ import { close, fail, requeue } from './effects.ts'
 import { canReview, canWork, hasRoom, isLiving, isReady, leavesReviewer, named, ROLE_WORDS, workersOf } from './finding.ts'
 import { cycleIn } from './graph.ts'
 import { ask } from './asking.ts'
-import { isClosed, isLanding } from './tasks.ts'
+import { isClosed, isLanding, TASK_ID } from './tasks.ts'
 import type { Command, NewTask } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
 import type { Member, MemberId, Task, TaskId } from './types.ts'
@@ -17,7 +17,6 @@ type CommandOf<T extends Command['type']> = Extract<Command, { type: T }>
 const MAX_TASKS = 1_000
 const TITLE_CHARS = 200
 const TEXT_CHARS = 64 * 1_024
-const ID = /^[a-z0-9][a-z0-9._-]{0,39}$/
 
 export function byOf({ ctx: { by } }: CrewWork): Sender {
   if (by.type === 'member') return 'coordinator'
@@ -54,7 +53,7 @@ function withIds({ crew }: CrewWork, tasks: readonly NewTask[], known: Set<TaskI
 
 function check(task: Named, known: ReadonlySet<TaskId>): void {
   const { id, title, text, needs = [], role } = task
-  if (!ID.test(id)) throw refusal('INVALID', `"${id}" is no task id`, 'Use small letters, digits, ".", "_" and "-", at most 40.')
+  if (!TASK_ID.test(id)) throw refusal('INVALID', `"${id}" is no task id`, 'Use small letters, digits, ".", "_" and "-", at most 40, as the name of a branch may have them.')
   if (title.trim() === '' || title.length > TITLE_CHARS) throw refusal('INVALID', `the title of ${id} has ${title.length} characters`, `Give it 1 to ${TITLE_CHARS}.`)
   if (text.trim() === '' || text.length + (task.acceptance?.length ?? 0) > TEXT_CHARS) throw refusal('INVALID', `the text of ${id} has ${text.length} characters`, `Give it 1 to ${TEXT_CHARS}, with its acceptance.`)
   if (role === 'reviewer' || (role && !ROLE_WORDS.includes(role))) throw refusal('INVALID', `no ${role} takes a task`, 'Use implementer, researcher or generic, or none.')
