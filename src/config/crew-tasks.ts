@@ -12,7 +12,7 @@ import { parseYaml, type Format } from './yaml.ts'
 const MAX_TASKS = 500
 const MAX_TEXT = 100_000
 
-export const taskIdRule = z.string().regex(TASK_ID, 'expected an id of up to 40 small letters, digits, dots, dashes and underscores, as the name of a branch may have them')
+export const taskIdRule = z.string().regex(TASK_ID, 'expected an id of up to 40 small letters, digits, dots, dashes and underscores, as the name of a branch may have them, and no name of a member')
 const words = z.string().trim().min(1).max(MAX_TEXT)
 const needs = z.union([taskIdRule.transform((one) => [one]), z.array(taskIdRule).max(MAX_TASKS)], 'expected the id of a task, or a list of ids')
 const acceptance = z.union([words, z.array(words).max(100).transform((points) => points.map((point) => `- ${point}`).join('\n'))], 'expected a text, or a list of points')

@@ -39,8 +39,11 @@ export function nextState(state: TaskState, event: TaskEvent): TaskState {
   return next
 }
 
-/** What it is called is a part of the name of a branch: git takes no `..`, and nothing that ends like a lock of its own. */
-export const TASK_ID = /^(?!.*\.\.|.*\.(lock)?$)[a-z0-9][a-z0-9._-]{0,39}$/
+/**
+ * What it is called is a part of the name of a branch: git takes no `..`, and nothing that ends like a lock of its own. Nor is it
+ * called like a member, which messages are sent to by the same word.
+ */
+export const TASK_ID = /^(?!.*\.\.|.*\.(?:lock)?$|(?:coordinator|worker)(?:-\d+)?$|all$)[a-z0-9][a-z0-9._-]{0,39}$/
 
 export function isClosed({ state }: { readonly state: TaskState }): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled'

@@ -5,8 +5,8 @@ import { taskIdRule } from '../../src/config/crew-tasks.ts'
 import { TASK_ID } from '../../src/crew/tasks.ts'
 import { up } from '../support/crew-world/story.ts'
 
-const GOOD = ['a', 'task-1', 'a.b', 'x.locks', 'x.lock.y', '0', 'a-', 'a_', 'b'.repeat(40)]
-const BAD = ['', 'A', '.a', '-a', 'a b', 'a/b', 'a..b', 'a.', 'x.lock', 'b'.repeat(41), 'a\n', 'é']
+const GOOD = ['a', 'task-1', 'a.b', 'x.locks', 'x.lock.y', '0', 'workers', 'all-1', 'worker-x', 'a-', 'a_', 'b'.repeat(40)]
+const BAD = ['', 'A', '.a', '-a', 'a b', 'a/b', 'a..b', 'a.', 'x.lock', 'b'.repeat(41), 'a\n', 'é', 'worker-1', 'coordinator', 'coordinator-2', 'all']
 
 /** By git itself. */
 function isRef(id: string): boolean {
