@@ -17,6 +17,7 @@ export function spawnWorker(work: CrewWork, { role }: CommandOf<'spawn_worker'>)
   const { crew, spec } = work
   if (crew.ending) throw refusal('CONFLICT', 'the crew is ending', 'Nothing new is begun.')
   if (workersOf(crew).length >= spec.maxWorkers) throw refusal('RESOURCE_EXHAUSTED', `${spec.maxWorkers} workers live, and no more may`, 'Retire one first: retire_worker.')
+  if (work.ctx.by.type === 'member' && crew.fruitless >= MAX_FRUITLESS) throw refusal('RESOURCE_EXHAUSTED', `${crew.fruitless} workers in a row were lost, and none reported anything: no more are started`, 'Tell the person why (notify_user), and mark as failed what nobody can do: mark_task_failed.')
   return `${newMember(work, role)} is being started; what it is assigned waits for it`
 }
 
@@ -110,7 +111,7 @@ export function notifyUser(work: CrewWork, { text }: CommandOf<'notify_user'>): 
 /** coordinators that a crew uses up by itself */
 export const MAX_COORDINATORS = 5
 
-/** Workers in a row that came to nothing, after which the engine starts no more. */
+/** Workers in a row that came to nothing, after which no coordinator starts more; a person may. */
 export const MAX_FRUITLESS = 5
 
 /** Whether the engine may start another worker of a role. */

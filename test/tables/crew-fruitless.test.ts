@@ -1,0 +1,28 @@
+// Workers that come to nothing, one after the other: whoever coordinates, no more are started and paid for.
+import { expect, test } from 'vitest'
+import { byMember } from '../support/crew-world/life.ts'
+import { PERSON, until, up } from '../support/crew-world/story.ts'
+import type { By } from '../../src/crew/commands.ts'
+import type { MemberId } from '../../src/crew/types.ts'
+import type { World } from '../support/crew-world/world.ts'
+
+const workers = ({ crew }: World): MemberId[] => crew.members.filter(({ role, state }) => role !== 'coordinator' && state !== 'gone').map(({ id }) => id)
+
+function allAreLost(world: World): void {
+  for (const member of workers(world)) world.say({ type: 'member_gone', member, cause: 'agent', reason: 'exit code 1' })
+}
+
+test('an agent that coordinates is told so, and a person may start another', () => {
+  const world = up({ coordinator: 'agent', staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
+  const spawn = { type: 'spawn_worker', role: 'generic' } as const
+  const boss = (call: string): By => byMember(world.need('coordinator'), call)
+  allAreLost(world)
+  for (let lost = 1; lost < 5; lost += 1) {
+    expect(world.say(spawn, boss(`s${lost}`))).not.toBeNull()
+    allAreLost(world)
+  }
+  expect(world.say(spawn, boss('again'))).toBeNull()
+  expect(world.refusal).toMatchObject({ code: 'RESOURCE_EXHAUSTED', message: expect.stringContaining('5 workers in a row were lost') as string, hint: expect.stringContaining('notify_user') as string })
+  expect(world.say(spawn, PERSON)).not.toBeNull()
+  until(world, () => world.crew.members.some(({ id, state }) => id === 'worker-6' && state === 'on'))
+})
