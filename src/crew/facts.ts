@@ -13,7 +13,7 @@ export type CrewFact =
   /** a member is wanted */
   | { readonly type: 'crew.member'; readonly member: MemberId; readonly role: Role }
   /** it has a process that runs, or has one again */
-  | { readonly type: 'crew.joined'; readonly member: MemberId; readonly uuid: Uuid }
+  | { readonly type: 'crew.joined'; readonly member: MemberId; readonly process: Uuid }
   /** it was asked to go */
   | { readonly type: 'crew.leaving'; readonly member: MemberId; readonly how: Leave; readonly reason: string }
   | { readonly type: 'crew.left'; readonly member: MemberId; readonly how: Leave; readonly reason: string }

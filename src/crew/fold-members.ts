@@ -17,7 +17,7 @@ const NO_TURN: Turn = { open: null, phase: 'idle', task: null, answered: false, 
 const CLOSING: ReadonlySet<string> = new Set(['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready'])
 
 const ROWS: { readonly [T in MemberFact]: (member: Member, fact: FactOf<T>) => Member } = {
-  'crew.joined': (member, { uuid }) => ({ ...member, uuid, state: 'on', leave: null, summary: null, told: false }),
+  'crew.joined': (member, { process }) => ({ ...member, uuid: process, state: 'on', leave: null, summary: null, told: false }),
   'crew.sent': (member) => ({ ...member, told: true }),
   'crew.leaving': (member, { how, reason }) => ({ ...member, state: 'leaving', leave: { how, reason } }),
   'crew.left': (member, { how, reason }) => ({ ...letGo(member), state: 'gone', leave: { how, reason }, turn: NO_TURN, told: false, held: false, cleanup: null, fresh: false }),

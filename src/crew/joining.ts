@@ -45,7 +45,7 @@ function closeSpawn(work: CrewWork, id: MemberId, uuid: Uuid): void {
 
 export function join(work: CrewWork, member: Member, uuid: Uuid): void {
   const { id, summary, heirOf } = member
-  work.emit({ type: 'crew.joined', member: id, uuid })
+  work.emit({ type: 'crew.joined', member: id, process: uuid })
   if (heirOf !== null) work.act({ type: 'move', from: heirOf, to: id })
   if (work.crew.ending) return dismiss(work, id, 'retired', 'the crew is ending')
   const took = summary === null ? '' : `You take over from ${heirOf}. It wrote: ${summary}\n\n`
@@ -56,7 +56,7 @@ export function join(work: CrewWork, member: Member, uuid: Uuid): void {
 /** What it was told is neither read nor waits for it: it was lost. Who works hears again what there is to do; its files stay as they are. */
 function tellAgain(work: CrewWork, member: Member, uuid: Uuid): void {
   const { id, phase } = member
-  work.emit({ type: 'crew.joined', member: id, uuid })
+  work.emit({ type: 'crew.joined', member: id, process: uuid })
   const task = work.task(member.task)
   if (!isWorker(member)) work.send(id, { from: 'system', text: briefing(work.crew) })
   else if (!task || hasJobs(work.crew, id)) return

@@ -69,8 +69,6 @@ function shown(body: FactBody): { readonly type: FactType } {
     const told: object = { ...body, images: body.images.map(({ mediaType, data }) => ({ mediaType, bytes: Buffer.byteLength(data, 'base64') })) }
     return told as { readonly type: FactType }
   }
-  // The envelope's is of the crew.
-  if (body.type === 'crew.joined') return { type: body.type, member: body.member, process: body.uuid } as { readonly type: FactType }
   if (!('spec' in body) || !body.spec) return body
   const { env: _env, system: _system, crew, compose, ...rest } = body.spec
   const nodes = compose ? { compose: { ...compose, nodes: compose.nodes.map(({ template: _, ...node }) => node) } } : {}

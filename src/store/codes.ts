@@ -68,7 +68,7 @@ const LAYOUT = complete({
   'process.retired': [90, 'by', 'reason'],
   'crew.begun': [91],
   'crew.member': [92, 'member', 'role'],
-  'crew.joined': [93, 'member', 'uuid'],
+  'crew.joined': [93, 'member', 'process'],
   'crew.leaving': [94, 'member', 'how', 'reason'],
   'crew.left': [95, 'member', 'how', 'reason'],
   'crew.replaced': [96, 'member', 'heir', 'summary'],

@@ -36,7 +36,7 @@ export function crewFields({ text, sender, uuid }: Given): CrewFields {
   return {
     'crew.begun': [{}],
     'crew.member': [{ member, role }],
-    'crew.joined': [{ member, uuid }],
+    'crew.joined': [{ member, process: uuid }],
     'crew.leaving': [{ member, how, reason: text }],
     'crew.left': [{ member, how, reason: text }],
     'crew.replaced': [{ member, heir: member, summary: text }],
@@ -44,7 +44,7 @@ export function crewFields({ text, sender, uuid }: Given): CrewFields {
     'crew.kept': [{ member }],
     'crew.full': [{ member, share: fc.double({ min: 0, max: 1, noNaN: true }).map(Math.abs) }],
     'crew.turn.begun': [{ member, turn: number, resets: fc.boolean() }],
-    'crew.turn': [{ member, turn: number, outcome: fc.constantFrom('ok', 'error', 'interrupted'), end: fc.constantFrom('complete', 'exempt', 'waits', 'reminded', 'through', 'failed'), task, spent: fc.record({ inputTokens: number }), error: text, queued: number }, ['task', 'spent', 'error']],
+    'crew.turn': [{ member, turn: number, outcome: fc.constantFrom('ok', 'error', 'interrupted'), end: fc.constantFrom('complete', 'exempt', 'waits', 'reminded', 'through', 'failed'), queued: number, task, spent: fc.record({ inputTokens: number }), error: text }, ['task', 'spent', 'error']],
     'crew.heard': [{ member, call: fc.option(text), tool: text, note: text }],
     'crew.job': [{ job }],
     'crew.job.done': [{ job: number, result }],

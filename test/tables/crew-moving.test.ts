@@ -22,7 +22,7 @@ test('the old one dies before its successor is there', () => {
     c.19 child.spawned w2
     c.20 supervisor.added worker-2 w2 transient
     c.21 crew.job.done job 2, result spawned
-    c.22 crew.joined worker-2, uuid w2
+    c.22 crew.joined worker-2, process w2
     c.23 crew.sent message 1, to worker-2, from system
     w2.2 process.queue 1
       -> done, 1 affected

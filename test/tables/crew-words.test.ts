@@ -37,7 +37,7 @@ const ROWS: readonly (readonly [FactBody, about: string | null, what: string, te
   [{ type: 'task.cancelled', task: 'a', reason: 'not needed' }, 'a', 'cancelled', 'not needed'],
   [{ type: 'task.message', task: 'a', from: 'worker-1', to: 'coordinator', text: 'Which?' }, 'a', 'worker-1 to coordinator', 'Which?'],
   [{ type: 'task.message', task: null, from: 'worker-1', to: 'coordinator', text: 'Hm.' }, null, 'worker-1 to coordinator', 'Hm.'],
-  [{ type: 'crew.joined', member: 'worker-1', uuid: 'u' }, 'worker-1', 'is there'],
+  [{ type: 'crew.joined', member: 'worker-1', process: 'u' }, 'worker-1', 'is there'],
   [{ type: 'crew.left', member: 'worker-1', how: 'lost', reason: 'exit code 1' }, 'worker-1', 'lost', 'exit code 1'],
   [{ type: 'crew.replaced', member: 'worker-1', heir: 'worker-3', summary: 'half of it' }, 'worker-1', 'worker-3 takes its place', 'half of it'],
   [{ type: 'crew.full', member: 'worker-1', share: 0.904 }, 'worker-1', 'its context is 90 % full'],

@@ -430,7 +430,7 @@ test('a successor gets what waited, in order, and its predecessor goes when it i
     c.18 child.spawned w2
     c.19 supervisor.added worker-2 w2 transient
     c.20 crew.job.done job 2, result spawned
-    c.21 crew.joined worker-2, uuid w2
+    c.21 crew.joined worker-2, process w2
     c.22 crew.sent message 3, to worker-2, from system
     c.23 crew.leaving worker-1, how replaced, reason worker-2 took over
     w2.2 process.queue 3

@@ -46,7 +46,7 @@ test('it asks for its staff when it is up; a member is known with the commit of 
     c.9 child.spawned w1
     c.10 supervisor.added worker-1 w1 transient
     c.11 crew.job.done job 1, result spawned
-    c.12 crew.joined worker-1, uuid w1
+    c.12 crew.joined worker-1, process w1
       -> done, 1 affected
       -> start w1#2
       == w1 pending
@@ -55,7 +55,7 @@ test('it asks for its staff when it is up; a member is known with the commit of 
     c.13 child.spawned w2
     c.14 supervisor.added worker-2 w2 transient
     c.15 crew.job.done job 2, result spawned
-    c.16 crew.joined worker-2, uuid w2
+    c.16 crew.joined worker-2, process w2
       -> done, 1 affected
       -> start w2#3
       == w2 pending
@@ -96,7 +96,7 @@ test('tasks come before it begins, and wait', () => {
     c.11 child.spawned w1
     c.12 supervisor.added worker-1 w1 transient
     c.13 crew.job.done job 1, result spawned
-    c.14 crew.joined worker-1, uuid w1
+    c.14 crew.joined worker-1, process w1
     c.15 task.assigned one, worker-1
     c.16 crew.job 2 prepare worker-1 one
       -> done, 1 affected
@@ -384,7 +384,7 @@ test('workers stand below the coordinator while it lives, and a report wakes it 
     c.9 child.spawned k
     c.10 supervisor.added coordinator k transient
     c.11 crew.job.done job 1, result spawned
-    c.12 crew.joined coordinator, uuid k
+    c.12 crew.joined coordinator, process k
     c.13 crew.sent message 1, to coordinator, from system
     k.2 process.queue 1
       -> done, 1 affected
@@ -405,7 +405,7 @@ test('workers stand below the coordinator while it lives, and a report wakes it 
     c.15 child.spawned w1
     c.16 supervisor.added worker-1 w1 transient
     c.17 crew.job.done job 2, result spawned
-    c.18 crew.joined worker-1, uuid w1
+    c.18 crew.joined worker-1, process w1
     w1.2 process.reparented to k
       -> done, 1 affected
       -> start w1#3
