@@ -1,6 +1,6 @@
 // Supervisors with their children, from the API's words or a reeve.yaml to one decision: all are there, or none begins.
 // Owns the order: every spec is whole before the first is spawned. Decides nothing about restarts.
-// Test: test/e2e/supervisors.test.ts.
+// Test: test/e2e/cli-supervisors.test.ts.
 import { findSupervisor } from '../config/config.ts'
 import { KernelError } from '../kernel/errors.ts'
 import type { ProcessView, SpawnBody, SteerView, SupervisorBody } from '../api/views.ts'

@@ -1,4 +1,4 @@
-// Restarts and supervisors as the API shows them. Owns the mapping and the words of NOTE. Test: test/tables/restart-views.test.ts.
+// Restarts and supervisors as the API shows them. Owns the mapping and the words of NOTE. Test: test/e2e/restart.test.ts, test/e2e/cli-supervisors.test.ts.
 import { within } from '../supervise/verdict.ts'
 import { statusOf } from '../kernel/status.ts'
 import { iso, isoOrNull } from './times.ts'

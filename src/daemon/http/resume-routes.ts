@@ -1,5 +1,5 @@
 // The routes of what can be resumed and of who was forked from whom, one row each as in routes.ts, which has them all.
-// Test: test/e2e/resumable.test.ts, test/e2e/openapi.test.ts.
+// Test: test/e2e/cli-resume.test.ts, test/e2e/openapi.test.ts.
 import { route, type Route } from './route.ts'
 import * as schemas from './schemas.ts'
 

@@ -1,6 +1,6 @@
 // Finds out what containment works here by doing it: a cage is made, a program put in, frozen, seen frozen, killed, seen gone
 // and the cage removed, for all kinds side by side and within a time. What fails says so in words that `doctor` shows.
-// Leaves nothing, whatever fails. Tests: test/processes/contain-probe.test.ts.
+// Leaves nothing, whatever fails. Tests: test/processes/contain-guardian.test.ts, test/processes/contain-scope.test.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { EventEmitter } from 'node:events'
