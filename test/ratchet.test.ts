@@ -166,6 +166,12 @@ describe('nothing is dead', () => {
   /** How often a file names it besides declaring it. */
   const own = (file: Source, name: string): number => file.code.split(new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length - 2
 
+  test('a file names tests that are there', () => {
+    const named = src.flatMap(({ path, raw }) => (raw.split('\n', 12).join('\n').match(/\btest\/[\w./-]+\.test\.ts\b/g) ?? []).map((name) => ({ path, name })))
+    expect(named.filter(({ name }) => !existsSync(join(ROOT, name))).map(({ path, name }) => `${path} → ${name}`)).toEqual([])
+    expect(named.length).toBeGreaterThan(300)
+  })
+
   test('every exported function and class is used by another file', () => {
     // Types name what a function takes, and constants name a limit: they may be read where they stand.
     const unused = exported.filter((one) => !one.typeOnly && !/^[A-Z][A-Z\d_]+$/.test(one.name) && users(one.file.path, one.name, all).length === 0)
