@@ -91,6 +91,7 @@ export type CrewReportView = {
   reviews: boolean
   createdAt: string
   exitedAt: string | null
+  /** from its beginning to its end, or until now: also while it was stopped or paused */
   elapsedMs: number
   ending: { outcome: 'completed' | 'failed' | 'cancelled'; summary: string } | null
   tasks: ReportTaskView[]

@@ -47,7 +47,8 @@ export async function crewReport(process: Process, parts: CrewReportParts): Prom
   const members = crew.members.map((member) => memberReport(member, member.uuid === null ? undefined : seen.get(member.uuid), history))
   const usage = usageOf(view.subtreeUsage)
   const { git, problems } = await gitReport(process, crew, parts.git)
-  const { uuid, name, status, coordinator, gate, merge, reviews, createdAt, exitedAt, elapsedMs, ending } = crew
+  const { uuid, name, status, coordinator, gate, merge, reviews, createdAt, exitedAt, ending } = crew
+  const elapsedMs = (process.clock.exitedAt ?? now.wall) - process.clock.createdAt
   return {
     version: 1, uuid, name, status, coordinator, gate, merge, reviews, createdAt, exitedAt, elapsedMs, ending, tasks, members, git, problems,
     totals: {

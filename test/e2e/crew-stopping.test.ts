@@ -50,4 +50,7 @@ test('a spawn that is refused because the crew stops is asked for again', async 
   await expect.poll(async () => (await crews.get(ref)).members[1]?.state, { timeout: 20_000 }).toBe('on')
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
   await daemon.ended(ref)
+  // Both of its incarnations count.
+  const { createdAt, exitedAt, elapsedMs } = await crews.report(ref)
+  expect(elapsedMs).toBe(Date.parse(exitedAt ?? '') - Date.parse(createdAt))
 }, 60_000)
