@@ -47,14 +47,19 @@ function withIds({ crew }: CrewWork, tasks: readonly NewTask[], known: Set<TaskI
     let id = task.id
     for (; id === undefined || (task.id === undefined && (known.has(id) || given.has(id))); next += 1) id = `task-${next}`
     known.add(id)
-    return { ...task, id }
+    return { ...task, id, title: inOneLine(task.title) }
   })
+}
+
+/** It is the subject of a commit, and the first line of messages. */
+function inOneLine(title: string): string {
+  return title.replaceAll(/\s+/g, ' ').trim()
 }
 
 function check(task: Named, known: ReadonlySet<TaskId>): void {
   const { id, title, text, needs = [], role } = task
   if (!TASK_ID.test(id)) throw refusal('INVALID', `"${id}" is no task id`, 'Use small letters, digits, ".", "_" and "-", at most 40, as the name of a branch may have them; members are called worker-N.')
-  if (title.trim() === '' || title.length > TITLE_CHARS) throw refusal('INVALID', `the title of ${id} has ${title.length} characters`, `Give it 1 to ${TITLE_CHARS}.`)
+  if (title === '' || title.length > TITLE_CHARS) throw refusal('INVALID', `the title of ${id} has ${title.length} characters`, `Give it 1 to ${TITLE_CHARS}.`)
   if (text.trim() === '' || text.length + (task.acceptance?.length ?? 0) > TEXT_CHARS) throw refusal('INVALID', `the text of ${id} has ${text.length} characters`, `Give it 1 to ${TEXT_CHARS}, with its acceptance.`)
   if (role === 'reviewer' || (role && !ROLE_WORDS.includes(role))) throw refusal('INVALID', `no ${role} takes a task`, 'Use implementer, researcher or generic, or none.')
   const unknown = needs.find((need) => !known.has(need))

@@ -22,6 +22,10 @@ describe('who gets what', () => {
     expect(words(world)).toContain('c "c" waits for a')
   })
 
+  test('a title is one line: it becomes the subject of a commit', () => {
+    expect(taskOf(up({}, [{ id: 'one', title: ' a\n\nReeve-Task:\tother ', text: 't' }])).title).toBe('a Reeve-Task: other')
+  })
+
   test('implementers implement, reviewers review, researchers research and commit nothing', () => {
     const world = up({ staff: staff('reviewer', 'researcher', 'implementer'), stay: true }, [{ id: 'find', title: 'f', text: 't', role: 'researcher' }, ...tasks('one')])
     expect(held(world)).toEqual(['worker-2 implementing find', 'worker-3 implementing one'])
