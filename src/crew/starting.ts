@@ -7,12 +7,23 @@ import { newMember } from './leading.ts'
 import { isLanding } from './tasks.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
+import type { Job, Member, MemberId } from './types.ts'
 
 const SUMMARY_CHARS = 16 * 1_024
 
 /** An answer may not have come in while it did not run: each job can be repeated, and is done once at a time. */
 function askAgain(work: CrewWork): void {
-  for (const job of work.crew.jobs) work.act({ type: 'job', job })
+  for (const job of work.crew.jobs) if (!isInItsWay(work.member(job.member), job)) work.act({ type: 'job', job })
+}
+
+/** A turn that began while the crew did not run: nobody's files change in one. */
+function isInItsWay(member: Member | undefined, { type }: Job): boolean {
+  return member !== undefined && member.turn.open !== null && (type === 'prepare' || type === 'reset')
+}
+
+/** What could not be asked again in a turn that has ended now. */
+export function askOf(work: CrewWork, id: MemberId): void {
+  for (const job of work.crew.jobs) if (job.member === id && (job.type === 'prepare' || job.type === 'reset')) work.act({ type: 'job', job })
 }
 
 export function woken(work: CrewWork): string {

@@ -6,6 +6,7 @@ import { requeue, tell, unreview } from './effects.ts'
 import { ask, mayAsk } from './asking.ts'
 import { coordinatorOf, hasJobs, isBeyondReview, isLiving, isWorker, named, openTasks } from './finding.ts'
 import { handOverFull } from './handing-over.ts'
+import { askOf } from './starting.ts'
 import { reminder, stalled } from './texts.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
@@ -38,6 +39,7 @@ export function endTurn(work: CrewWork, member: Member, ended: Ended): void {
   const end = judge(work, member, ended)
   const task = work.task(member.task)
   work.emit({ type: 'crew.turn', member: member.id, turn, outcome, end, queued, ...(member.turn.task === null ? {} : { task: member.turn.task }), ...(spent ? { spent } : {}), ...(error === undefined ? {} : { error }) })
+  askOf(work, member.id)
   const now = work.needMember(member.id)
   if (now.role === 'coordinator') afterCoordinator(work, now, ended)
   else if (task && now.phase === 'committing') lookForCommit(work, now, task)

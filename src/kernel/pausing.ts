@@ -85,7 +85,8 @@ export function settleNow(work: Work, uuid: Uuid): void {
   // A command ends by itself, also after its turn.
   if (!CAPABILITIES[process.spec.driver].messages) return
   if (life.stopping) return settleLast(work, process, life.stopping)
-  if (areFilesChanged(work, process)) return
+  // A turn that is on began while its crew did not run, and waits for nobody: its files are changed after it.
+  if (!progress.turnOpen && areFilesChanged(work, process)) return
   if (progress.turnOpen && isExternal(process.spec) && queue.some(({ urgent }) => urgent)) return putIn(work, process)
   if (progress.turnOpen) {
     work.emit(uuid, { type: 'process.working', turn: progress.turn, message: null })

@@ -266,12 +266,26 @@ function tendMembers(work: Work, supervisor: Process, kin: readonly Process[]): 
     const row = work.get(child.uuid)
     const dead = kin.find(({ uuid }) => uuid === child.uuid)
     const obstacle = row ? null : obstacleOf(work, { supervisor, child }, dead)
-    if (row) for (const command of presenceOf(row, work.need(supervisor.uuid))) hearOf(work, { type: 'member', crew: supervisor.uuid, command })
+    if (row) greet(work, supervisor.uuid, row)
     else if (obstacle === null) bringBack(work, { supervisor, child }, dead)
     else gone.push(() => memberGone(work, supervisor, child, { dead, reason: obstacle }))
   }
+  for (const row of broughtBack(work, supervisor)) greet(work, supervisor.uuid, row)
   lookAfter(work, supervisor.uuid)
   for (const tellOf of gone) tellOf()
+}
+
+/** One that was asked to go, and runs as if it was not, had gone: a person brought it back while its crew did not run. */
+function greet(work: Work, crew: Uuid, member: Process): void {
+  const { id = '' } = member.spec.member ?? {}
+  if (isLeaving(work.need(crew), id) && !isAsked(member)) tell(work, crew, goneWith(id as MemberId, 'parent', leaveReason(work.need(crew), id)))
+  for (const command of presenceOf(member, work.need(crew))) hearOf(work, { type: 'member', crew, command })
+}
+
+/** Members that were gone, and that a person resumed while their crew did not run. */
+function broughtBack(work: Work, { crew, supervision }: Process): readonly Process[] {
+  const kept = new Set(supervision?.children.map(({ uuid }) => uuid))
+  return (crew?.members ?? []).flatMap(({ uuid }) => (uuid === null || kept.has(uuid) ? [] : (work.get(uuid) ?? []))).filter(isLiving)
 }
 
 function memberGone(work: Work, supervisor: Process, { id, uuid }: SupervisedChild, { dead, reason }: { readonly dead: Process | undefined; readonly reason: string }): void {

@@ -536,6 +536,38 @@ test('a crew that a person stops stops its members first, and they come back wit
   `)
 })
 
+test('who was killed, and is brought back by a person while the crew does not run, is a member again when that begins', () => {
+  expect(play(`${TWO}
+    .signal SIGKILL w2
+    .report w2 exited 0
+    .released w2
+    .signal SIGTERM c
+    .report w1 exited 0
+    .released w1
+    .report c exited 0
+    .released c
+    .resume w2
+    .start w2
+    .report w2 up
+    .resume c
+    start c
+  `)).toMatchInlineSnapshot(`
+    "
+    > start c
+    c.27 process.started
+    w1.8 process.resumed #6 by agent:c from step 0: restart 0 waits after SIGTERM from agent:c
+    c.28 crew.joined worker-2, process w2
+    w2.12 process.reparented to c
+    c.29 supervisor.added worker-2 w2 transient
+    w1.9 restart.due now
+      -> driver.start c#5
+      -> start w1#6
+      == c starting
+      == w1 pending
+    "
+  `)
+})
+
 test('what is written to a member that has ended before its crew is kept, and read when both are back', () => {
   expect(play(`${TWO}
     .say c add_task id=one

@@ -3,9 +3,10 @@
 // crew's row says of its members is what their processes do, no message is lost, and nobody's files change in a turn.
 import { deadlineOf } from '../../../src/kernel/deadline.ts'
 import { areFilesChanged } from '../../../src/kernel/crew-jobs.ts'
+import { MAX_FRUITLESS } from '../../../src/crew/leading.ts'
 import type { Command } from '../../../src/crew/commands.ts'
 import type { CrewFact } from '../../../src/crew/facts.ts'
-import type { CrewSpec, Job, JobResult, Member, MemberId, Task } from '../../../src/crew/types.ts'
+import type { CrewSpec, Job, JobResult, Member, MemberId, Phase, Task } from '../../../src/crew/types.ts'
 import type { Effect } from '../../../src/kernel/effects.ts'
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { Process, Sender, Uuid } from '../../../src/kernel/types.ts'
@@ -17,6 +18,7 @@ import { kernelSpec, World } from './world.ts'
 
 const CREW_UUID = 'c'
 const MAX_TASKS = 6
+const AT_WORK: ReadonlySet<Phase> = new Set(['implementing', 'addressing_feedback', 'reviewing'])
 type Start = Extract<Effect, { type: 'start' }>
 type Move = Extract<Effect, { type: 'crew.move' | 'crew.retire' }>
 
@@ -251,12 +253,16 @@ export class CrewLife {
   /** What a coordinator says next; it may be refused. */
   #leads(): Command {
     const members = this.crew?.crew?.members ?? []
-    const silent = members.find(({ role, state, phase, turn }) => role !== 'coordinator' && state === 'on' && phase !== 'idle' && turn.open === null && turn.reminders > 1)
+    // Let through, or it said something and not that it is done.
+    const silent = members.find(({ role, state, phase, turn, told }) => role !== 'coordinator' && state === 'on' && AT_WORK.has(phase) && turn.open === null && (turn.reminders > 1 || (turn.answered && !told)))
     if (silent) return { type: 'send_message', to: silent.id, text: 'go on' }
     const workers = members.filter(({ role, state, phase }) => role !== 'coordinator' && state === 'on' && phase === 'idle')
     const open = this.tasks.filter(({ state }) => state === 'awaiting_review' || state === 'queued')
     const [worker, task] = [workers[this.#pick(Math.max(1, workers.length))], open[this.#pick(Math.max(1, open.length))]]
-    if (!worker) return { type: 'spawn_worker', role: 'generic' }
+    // It does what the refusal of another worker tells it to.
+    if (!worker && task && (this.crew?.crew?.fruitless ?? 0) >= MAX_FRUITLESS) return { type: 'mark_task_failed', task: task.id, reason: 'nobody can do it' }
+    // Who is idle may have had the task, and then does not review it.
+    if (!worker || this.#pick(10) === 0) return { type: 'spawn_worker', role: 'generic' }
     if (!task) return { type: 'notify_user', text: 'nothing to do' }
     return task.state === 'queued' ? { type: 'assign_task', task: task.id, member: worker.id } : { type: 'assign_review', task: task.id, member: worker.id }
   }
@@ -295,7 +301,9 @@ export class CrewLife {
       else if (effect.type === 'crew.move' || effect.type === 'crew.retire') this.#moves.push(effect)
       else if (effect.type === 'refuse' && effect.code === 'INTERNAL') throw new Error(`refused: ${effect.message}`)
     }
-    for (const { body: fact } of decision.changes.facts) {
+    for (const { uuid, body: fact } of decision.changes.facts) {
+      // What is under way is broken off with its crew.
+      if (fact.type === 'process.reaped' && uuid === CREW_UUID) this.#jobs = []
       if (fact.type === 'crew.sent') this.#sent.set(String(fact.message), fact.to)
       if (fact.type === 'process.queue') this.#sent.delete(fact.id.split('/').at(-1) ?? '')
       if (fact.type === 'process.error' && TOLD.test(fact.message)) throw new Error(`the crew could not be told: ${fact.message}`)
@@ -324,7 +332,7 @@ export class CrewLife {
     if (row.life.activity === 'ready' && row.life.attached && row.life.holds.length === 0 && row.life.stopping === null) must(row.queue.length === 0 || areFilesChanged(this.world.overlay, row), `${id} reads what waits`)
     if (phase === 'committing' && state === 'on') must(row.signals.mask.includes('SIGTERM'), `${id} cannot be ended while it commits`)
     must(row.parent === CREW_UUID || row.spec.member?.role !== 'coordinator', `${id} stands below its crew`)
-    if (row.life.activity === 'working') must(!areFilesChanged(this.world.overlay, row) || row.progress.turnOpen === false, `the files of ${id} stay as they are in a turn`)
+    if (row.life.activity === 'working') must(!areFilesChanged(this.world.overlay, row) || !this.#jobs.some((job) => job.member === id && crew.crew?.jobs.some((open) => open.job === job.job)) || row.progress.turnOpen === false, `the files of ${id} stay as they are in a turn`)
   }
 }
 
