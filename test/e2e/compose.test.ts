@@ -1,11 +1,12 @@
 // Runs of a compose file on a real daemon: order, results that are passed on, retries, failures, pauses, stops, and the end of the daemon.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { bash, gate, Runs, sh, states, type Nodes } from '../support/compose.ts'
 import { testEnv } from '../support/env.ts'
+import { eventually } from '../support/living.ts'
 import { Repository } from '../support/repository.ts'
 import type { PlanView, RunsView } from '../../src/api/compose-views.ts'
 
@@ -245,6 +246,7 @@ describe('the daemon', () => {
   test('a command that was cut off is not run again unless it may be', async () => {
     const { uuid } = await runs.up({ once: sh('echo once >> log; sleep 600'), again: sh(`echo again >> log; ${gate('go')}`, { retries: 1 }), after: sh('true', { depends_on: ['once'] }) })
     await runs.until(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
+    await eventually(() => existsSync(join(daemon.work, 'log')) && log().length === 2, 'both have begun to do something')
     await daemon.stop()
     open('go')
     await daemon.start()
