@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bash, gate, Runs, sh, states } from '../support/compose.ts'
 import { DaemonHome } from '../support/daemon.ts'
+import { eventually } from '../support/living.ts'
 
 /** A daemon takes its time to start where others want the machine, too. */
 const PATIENCE_MS = 90_000
@@ -37,9 +38,13 @@ test('killed in the middle of each part: every node completes once, and results 
   })
   await runs.until(uuid, ({ nodes }) => nodes[1]?.process?.step === 2 && nodes[2]?.process?.status === 'working')
   const think = await runs.process(uuid, 'think')
+  // A try counts here when it has written that it is one.
+  const tried = (times: number): Promise<unknown> => eventually(() => lines(home, 'tries').length === times, `${times} tries have begun`)
+  await tried(1)
   await again(home)
   open(home, 'go')
   await runs.until(uuid, (view) => states(view) === 'early completed, think completed, again running, late waiting')
+  await tried(2)
   await again(home)
   open(home, 'go2')
   const end = await runs.ended(uuid)
