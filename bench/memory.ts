@@ -13,7 +13,7 @@ const SETTLE_MS = 1_500
 /** a daemon that has started has given back by then what it needed for it */
 const STARTED_MS = 4_000
 /** and what it needed for its work, when it has been calm for a while */
-const CALM_MS = 25_000
+const CALM_MS = 35_000
 const DAEMON = resolve(import.meta.dirname, '../dist/daemon.js')
 
 async function bareNodeKb(): Promise<number> {
