@@ -17,7 +17,7 @@ if (spawnSync('git', ['--version']).error) {
 }
 
 for (const step of steps) {
-  const { status, signal } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' })
+  const { status, signal } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit', env: { ...process.env, REEVE_TEST_FORM: 'bundle' } })
   if (status === 0) continue
   console.error(`test: ${step[0]} ${signal ? `was ended by ${signal}` : 'failed'}`)
   process.exit(status ?? 1)

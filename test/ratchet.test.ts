@@ -5,7 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { errorsPage } from '../scripts/docs.ts'
-import { blank, functions, read, ROOT, sources, type Import, type Source } from './support/source.ts'
+import { ROOT } from './support/env.ts'
+import { blank, functions, read, sources, type Import, type Source } from './support/source.ts'
 
 const src = sources('src', '.ts')
 const others = ['test', 'scripts', 'bench', 'examples'].flatMap((dir) => (existsSync(join(ROOT, dir)) ? sources(dir, '.ts', '.mjs') : []))

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, startCli, type CliResult } from '../support/cli.ts'
 import { gate, Runs, sh, states } from '../support/compose.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT } from '../support/env.ts'
 import type { RunView } from '../../src/api/compose-views.ts'
 
 let daemon: LocalDaemon

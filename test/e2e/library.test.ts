@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError, connect, type EventView, type Reeve } from '../../src/index.ts'
-import { testEnv } from '../support/env.ts'
+import { ROOT, testEnv } from '../support/env.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
-import { ROOT } from '../support/source.ts'
 import { tempDir, type TempDir } from '../support/tmp.ts'
 
 const run = promisify(execFile)

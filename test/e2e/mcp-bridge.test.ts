@@ -2,16 +2,15 @@
 // reports that are on disk when the daemon dies, which are told at its next start, once.
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CLI } from '../support/cli.ts'
 import { testEnv } from '../support/env.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { say, seated } from '../support/own-tools.ts'
 import type { OutboxRecord } from '../../src/api/mcp-views.ts'
-
-const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts')
 
 let daemon: LocalDaemon
 const clients: Client[] = []
@@ -28,7 +27,7 @@ afterEach(async () => {
 async function bridge(env: Record<string, string> = {}, mode: 'auto' | 'legacy' = 'auto'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
   const whole = { ...testEnv(daemon.work), REEVE_HOME: daemon.home, ...env }
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, 'mcp'], env: whole, cwd: daemon.work }))
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, 'mcp'], env: whole, cwd: daemon.work }))
   clients.push(client)
   return client
 }

@@ -16,7 +16,7 @@ test(`${KILLS} kills at random moments break no promise`, { timeout: LIMIT_MS },
   const lives: Tally[] = []
   let left = KILLS
   while (left > 0) {
-    const tally = await besiege({ form: 'source', lines: LINES, kills: Math.min(left, KILLS_PER_LIFE), random, killed: () => { left -= 1 } }).catch((error: unknown) => {
+    const tally = await besiege({ lines: LINES, kills: Math.min(left, KILLS_PER_LIFE), random, killed: () => { left -= 1 } }).catch((error: unknown) => {
       throw new Error(`seed ${seed}, ${KILLS - left} kills: ${(error as Error).message}`, { cause: error })
     })
     lives.push(tally)

@@ -10,7 +10,7 @@ import { connect, say } from '../support/own-tools.ts'
 import { bash, call, LocalCrew, memberOf, played, taskOf, waitsFor } from '../support/local-crew.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { Repository } from '../support/repository.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT } from '../support/env.ts'
 
 let daemon: LocalDaemon
 beforeEach(async () => { daemon = await LocalDaemon.start() })

@@ -1,9 +1,9 @@
-// Runs the command line from its sources, as a program of its own, and gives what it wrote and its exit code.
+// Runs the command line as a program of its own, and gives what it wrote and its exit code.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { testEnv } from './env.ts'
+import { join } from 'node:path'
+import { FORM, ROOT, testEnv } from './env.ts'
 
-export const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+export const CLI = join(ROOT, { source: 'src/cli/main.ts', bundle: 'dist/cli/main.cjs' }[FORM])
 
 export interface CliResult {
   readonly code: number | null

@@ -8,9 +8,8 @@ import type { Ack, Permit, Report } from '../../src/kernel/reports.ts'
 import type { ProcessSpec } from '../../src/kernel/types.ts'
 import { UUID } from './contained.ts'
 import type { Contained } from './contained.ts'
-import { testEnv } from './env.ts'
+import { ROOT, testEnv } from './env.ts'
 import type { Played } from './programs/json-agent.ts'
-import { ROOT } from './source.ts'
 import { specOf } from './store-facts.ts'
 
 export class Recorder implements KernelPort {

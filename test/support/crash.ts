@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessView } from '../../src/api/views.ts'
 import type { StoredFact } from '../../src/kernel/facts.ts'
 import { workingKinds } from './contained.ts'
-import { DaemonHome, type Form, type Item } from './daemon.ts'
+import { DaemonHome, type Item } from './daemon.ts'
+import type { Form } from './env.ts'
 import { checkStore, type Checked } from './journal-check.ts'
 import { Witness } from './witness.ts'
 
@@ -21,7 +22,7 @@ const MOMENTS = { boot: 400, resume: 60, work: 350, stop: 120 } as const
 export type Phase = keyof typeof MOMENTS
 
 export interface Siege {
-  readonly form: Form
+  readonly form?: Form
   /** how many lines each agent writes */
   readonly lines: number
   /** at most so many kills; fewer if all agents have ended before */

@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import type { CrewUpView } from '../../src/api/crew-up-views.ts'
 import type { EventView, ProcessView } from '../../src/api/views.ts'
 import { runCli } from './cli.ts'
-import { DaemonHome, type Form } from './daemon.ts'
-import { testEnv } from './env.ts'
+import { DaemonHome } from './daemon.ts'
+import { ROOT, testEnv } from './env.ts'
 import { checkStore, type Journal } from './journal-check.ts'
 import { Repository } from './repository.ts'
-import { ROOT } from './source.ts'
 
 const SCRIPTS = join(ROOT, 'test/support/crew-scripts')
 const WAIT_MS = 120_000
@@ -45,8 +44,8 @@ export class CrewHome implements AsyncDisposable {
     this.marks = marks
   }
 
-  static async make(form: Form = 'source'): Promise<CrewHome> {
-    const home = await DaemonHome.make(form)
+  static async make(): Promise<CrewHome> {
+    const home = await DaemonHome.make()
     const marks = join(home.work, 'person')
     mkdirSync(marks)
     const repository = Repository.make(join(home.work, 'project'), marks)

@@ -10,14 +10,10 @@ import { clientSocket, paths, prepareState } from '../../src/config/paths.ts'
 import { homeTag } from '../../src/drivers/contain/marker.ts'
 import type { DaemonView, EventView, PauseBody, ProcessView, ResumeBody, SignalBody, SpawnBody, SteerView } from '../../src/api/views.ts'
 import type { ScriptItem } from '../../src/drivers/native/script-file.ts'
-import { testEnv } from './env.ts'
+import { FORM, ROOT, testEnv, type Form } from './env.ts'
 import { lifeline, type Lifeline } from './lifeline.ts'
 import { eventually, livingWith, readLiving } from './living.ts'
-import { ROOT } from './source.ts'
 import { tempDir, type TempDir } from './tmp.ts'
-
-/** The sources are what is there now; the bundle is what users run, and must have been built. */
-export type Form = 'source' | 'bundle'
 
 const ENTRY: Readonly<Record<Form, string>> = { source: join(ROOT, 'src/daemon/main.ts'), bundle: join(ROOT, 'dist/daemon.js') }
 const START_MS = 30_000
@@ -63,7 +59,7 @@ export class DaemonHome implements AsyncDisposable {
     this.client = new Client({ socketPath: () => clientSocket(this.where) })
   }
 
-  static async make(form: Form = 'source'): Promise<DaemonHome> {
+  static async make(form: Form = FORM): Promise<DaemonHome> {
     if (!existsSync(ENTRY[form])) throw new Error(`${ENTRY[form]} is not there: run \`npm run build\``)
     return new DaemonHome(await tempDir(), form)
   }

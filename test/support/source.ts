@@ -2,9 +2,8 @@
 // A small scanner and regular expressions, no parser: good enough for code that keeps this project's layout.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { ROOT } from './env.ts'
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Import {
   /** a path below the root for a file of the project, else the specifier */

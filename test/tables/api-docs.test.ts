@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { eventOf } from '../../src/daemon/events.ts'
 import { ROUTES } from '../../src/daemon/http/routes.ts'
 import type { FactBody } from '../../src/kernel/facts.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT } from '../support/env.ts'
 
 const page = readFileSync(join(ROOT, 'docs/api.md'), 'utf8')
 

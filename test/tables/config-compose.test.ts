@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findCompose, loadConfig } from '../../src/config/config.ts'
 import { paths } from '../../src/config/paths.ts'
-import { testEnv } from '../support/env.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT, testEnv } from '../support/env.ts'
 import { tempDir } from '../support/tmp.ts'
 
 async function found(yaml: string, chosen: readonly string[] = [], file?: string): Promise<unknown> {

@@ -13,7 +13,7 @@ import { paths, type Paths } from '../../src/config/paths.ts'
 import { expand, literalOf, variablesIn } from '../../src/config/template.ts'
 import type { McpStart } from '../../src/kernel/mcp.ts'
 import type { McpServer } from '../../src/kernel/spec.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT } from '../support/env.ts'
 import { tempDir } from '../support/tmp.ts'
 
 const FILE = '/repo/.mcp.json'

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { picture } from '../../scripts/crew-picture.ts'
 import { PHASES } from '../../src/crew/phases.ts'
 import { TASKS } from '../../src/crew/tasks.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT } from '../support/env.ts'
 
 const svg = readFileSync(join(ROOT, 'docs/crews.svg'), 'utf8')
 const arrows = new Set([...svg.matchAll(/data-arrow="(\w+) (\w+)"/g)].map(([, from, to]) => `${from} ${to}`))

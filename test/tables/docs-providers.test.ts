@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { DEFAULTS, loadConfig } from '../../src/config/config.ts'
 import { paths } from '../../src/config/paths.ts'
 import { resolveModel } from '../../src/drivers/native/models.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT } from '../support/env.ts'
 import { tempDir } from '../support/tmp.ts'
 
 const page = readFileSync(join(ROOT, 'docs/providers.md'), 'utf8')

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { toolsPage } from '../../scripts/docs.ts'
 import { offered, toolsFor } from '../../src/daemon/mcp/own-tools.ts'
 import { OWN_TOOLS } from '../../src/daemon/mcp/tools.ts'
-import { ROOT } from '../support/source.ts'
+import { ROOT } from '../support/env.ts'
 import type { MemberSpec } from '../../src/crew/types.ts'
 import type { ProcessSpec } from '../../src/kernel/types.ts'
 

@@ -10,26 +10,55 @@ import type { World } from './world.ts'
 export function difference(row: Process | undefined, p: Proc): string | null {
   if (!row) return p.state === 'dead' ? null : `${p.uuid} is missing`
   const { life, progress } = row
-  const pairs: (readonly [string, unknown, unknown])[] = [
-    ['pid', row.pid, p.pid], ['state', life.state, p.state], ['name', row.spec.name, p.name],
-    ['parent', p.state === 'dead' ? null : row.parent, p.state === 'dead' ? null : p.parent],
-    ['step', progress.step, p.step], ['whole step', progress.wholeStep, p.whole], ['model call', progress.modelOpen, p.modelOpen],
-    ['turn', progress.turn, p.turn], ['open turn', progress.turnOpen, p.turnOpen], ['queue', row.queue.map(({ id, urgent }) => `${id === 'intent'}${urgent === true}`).join(), p.queue.map(({ what, urgent }) => `${what === 'intent'}${urgent}`).join()],
-    ['calls', progress.openCalls.length, p.calls.length], ['pending', row.signals.pending.length, p.pending.length],
-    ['tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens], ['context', row.usage.contextTokens, p.context],
-    ['session', row.sessionId !== null, p.session], ['session to fork', row.forkOf !== undefined, p.forkOf], ['origin', row.originUuid, p.origin], ['pinned', row.pinned, p.pinned], ['steps taken', row.usage.steps, p.taken], ['asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join()],
-    ['window', row.context?.window ?? null, p.window], ['compacting', row.context?.compacting ?? false, p.compacting], ['compacted step', row.context?.compactedStep ?? null, p.compactedStep],
-  ]
-  if (life.state === 'running') {
-    pairs.push(['activity', life.activity, p.activity], ['attached', life.attached, p.attached], ['drained', life.drained, p.drained], ['midway', life.midway, p.midway], ['holds', life.holds.length, p.holds.length])
-    pairs.push(['stopping', life.stopping?.exit.reason, p.stopping?.reason], ['wraps up until', life.stopping?.wrapUp?.dueMono ?? null, p.wrap], ['since', row.clock.since, p.since])
-    for (const [index, hold] of p.holds.entries()) pairs.push(['hold', holdOf(life.holds[index]), `${hold.reason} ${hold.root} ${hold.by}`])
+  let wrong: string | null = null
+  const is = (what: string, found: unknown, expected: unknown): void => {
+    if (found !== expected) wrong ??= `${p.uuid}: ${what} is ${String(found)}, should be ${String(expected)}`
   }
-  if (life.state === 'zombie' || life.state === 'dead') pairs.push(['code', life.exit.code, p.exit?.code], ['reason', life.exit.reason, p.exit?.reason], ['cause', life.exit.cause, p.exit?.cause])
-  if (p.elapsed !== null && life.state !== 'created') pairs.push(['elapsed', row.clock.elapsedMs, p.elapsed])
-  for (const [index, pending] of p.pending.entries()) pairs.push(['pending', row.signals.pending[index]?.signal, pending.signal], ['due', row.signals.pending[index]?.dueMono, pending.due])
-  const wrong = pairs.find(([, found, expected]) => found !== expected)
-  return wrong ? `${p.uuid}: ${wrong[0]} is ${String(wrong[1])}, should be ${String(wrong[2])}` : null
+  is('pid', row.pid, p.pid)
+  is('state', life.state, p.state)
+  is('name', row.spec.name, p.name)
+  is('parent', p.state === 'dead' ? null : row.parent, p.state === 'dead' ? null : p.parent)
+  is('step', progress.step, p.step)
+  is('whole step', progress.wholeStep, p.whole)
+  is('model call', progress.modelOpen, p.modelOpen)
+  is('turn', progress.turn, p.turn)
+  is('open turn', progress.turnOpen, p.turnOpen)
+  is('queue', row.queue.map(({ id, urgent }) => `${id === 'intent'}${urgent === true}`).join(), p.queue.map(({ what, urgent }) => `${what === 'intent'}${urgent}`).join())
+  is('calls', progress.openCalls.length, p.calls.length)
+  is('pending', row.signals.pending.length, p.pending.length)
+  is('tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens)
+  is('context', row.usage.contextTokens, p.context)
+  is('session', row.sessionId !== null, p.session)
+  is('session to fork', row.forkOf !== undefined, p.forkOf)
+  is('origin', row.originUuid, p.origin)
+  is('pinned', row.pinned, p.pinned)
+  is('steps taken', row.usage.steps, p.taken)
+  is('asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join())
+  is('window', row.context?.window ?? null, p.window)
+  is('compacting', row.context?.compacting ?? false, p.compacting)
+  is('compacted step', row.context?.compactedStep ?? null, p.compactedStep)
+  if (life.state === 'running') {
+    is('activity', life.activity, p.activity)
+    is('attached', life.attached, p.attached)
+    is('drained', life.drained, p.drained)
+    is('midway', life.midway, p.midway)
+    is('holds', life.holds.length, p.holds.length)
+    is('stopping', life.stopping?.exit.reason, p.stopping?.reason)
+    is('wraps up until', life.stopping?.wrapUp?.dueMono ?? null, p.wrap)
+    is('since', row.clock.since, p.since)
+    for (const [index, hold] of p.holds.entries()) is('hold', holdOf(life.holds[index]), `${hold.reason} ${hold.root} ${hold.by}`)
+  }
+  if (life.state === 'zombie' || life.state === 'dead') {
+    is('code', life.exit.code, p.exit?.code)
+    is('reason', life.exit.reason, p.exit?.reason)
+    is('cause', life.exit.cause, p.exit?.cause)
+  }
+  if (p.elapsed !== null && life.state !== 'created') is('elapsed', row.clock.elapsedMs, p.elapsed)
+  for (const [index, pending] of p.pending.entries()) {
+    is('pending', row.signals.pending[index]?.signal, pending.signal)
+    is('due', row.signals.pending[index]?.dueMono, pending.due)
+  }
+  return wrong
 }
 
 function asksOf({ asks = [] }: Process): string {

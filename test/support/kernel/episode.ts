@@ -17,7 +17,7 @@ export class Episode {
   readonly #model = new Model(MAX_PROCESSES)
   readonly #watch = new Watch()
   readonly #chance = new Chance(this.world)
-  readonly #last: string[] = []
+  readonly #last: InputBody[] = []
   inputs = 0
 
   constructor() {
@@ -30,7 +30,7 @@ export class Episode {
     try {
       this.#play(event, pick)
     } catch (error) {
-      throw new Error(`${error instanceof Error ? error.message : String(error)}\nafter:\n${this.#last.slice(-12).join('\n')}`, { cause: error })
+      throw new Error(`${error instanceof Error ? error.message : String(error)}\nafter:\n${this.#last.slice(-12).map(shown).join('\n')}`, { cause: error })
     }
   }
 
@@ -51,7 +51,7 @@ export class Episode {
   }
 
   #input(body: InputBody): void {
-    this.#last.push(JSON.stringify(body, (key, value: unknown) => (key === 'spec' || key === 'frozen' || key === 'origin' ? undefined : value)))
+    this.#last.push(body)
     if (this.#last.length > 40) this.#last.splice(0, 20)
     this.inputs += 1
     const decision = this.world.step(body)
@@ -83,6 +83,10 @@ export class Episode {
     for (const uuid of [...this.world.overlay.all()]) this.#input({ type: 'boot', uuid, survivors: pick(10) === 0 ? [4711] : [] })
     this.#input({ type: 'release', uuid: null, reason: 'daemon-shutdown' })
   }
+}
+
+function shown(body: InputBody): string {
+  return JSON.stringify(body, (key, value: unknown) => (key === 'spec' || key === 'frozen' || key === 'origin' ? undefined : value))
 }
 
 function fail(wrong: string | null): void {
