@@ -101,10 +101,10 @@ export const MAY: { readonly [C in Command['type']]: Speaker } = {
 
 /** What is to be done outside the crew's row, in order. The kernel makes facts, queue entries, signals and effects of it in the same commit. */
 export type Act =
-  /** into the queue of the member's process; `id` is unique within the crew */
-  | { readonly type: 'message'; readonly to: MemberId; readonly id: string; readonly from: Sender; readonly text: string; readonly task: TaskId | null }
-  /** what waits in the queue of `from` goes over to `to`, in order */
-  | { readonly type: 'move'; readonly from: MemberId; readonly to: MemberId }
+  /** into the queue of the member's process, or kept for it; `id` is unique within the crew; `first`: it does not wait for what predecessors left */
+  | { readonly type: 'message'; readonly to: MemberId; readonly id: string; readonly from: Sender; readonly text: string; readonly task: TaskId | null; readonly first?: true }
+  /** what waits in the queues of these goes over to `to`, in order, and then what was kept for it; null: back to who wrote it */
+  | { readonly type: 'move'; readonly from: readonly MemberId[]; readonly to: MemberId | null }
   | { readonly type: 'job'; readonly job: Job }
   /** retire: what waits goes back to its senders, exit 0 `retired`; stop: what waits is kept */
   | { readonly type: 'stop'; readonly member: MemberId; readonly how: 'retire' | 'stop'; readonly reason: string }

@@ -14,6 +14,10 @@ export interface Letter {
   readonly from: Sender
   readonly text: string
   readonly task?: TaskId | null
+  /** who is not there reads it when it comes, or who comes after it does */
+  readonly kept?: true
+  /** before what its predecessors left */
+  readonly first?: true
 }
 
 export class CrewWork {
@@ -38,13 +42,13 @@ export class CrewWork {
     this.acts.push(act)
   }
 
-  /** Into the queue of a member that has a process; who has none is told nothing. */
-  send(to: MemberId, { from, text, task = null }: Letter): void {
+  /** Into the queue of a member that is there; who is not is told nothing, unless it is kept for it. */
+  send(to: MemberId, { from, text, task = null, kept, first }: Letter): void {
     const member = this.member(to)
-    if (!member || member.state !== 'on') return
+    if (!member || (member.state !== 'on' && !kept)) return
     const message = this.crew.messages + 1
     this.emit({ type: 'crew.sent', message, to, from, ...(task === null ? {} : { task }) })
-    this.act({ type: 'message', to, id: `${message}`, from, text, task })
+    this.act({ type: 'message', to, id: `${message}`, from, text, task, ...(first ? { first } : {}) })
   }
 
   job(work: JobWork): void {

@@ -1,7 +1,7 @@
 // What becomes of a worker's task, phase, queue and files when somebody takes it away: one table of actions. Owns how a task goes
 // back, is closed or handed to another, and what its workers and the coordinator are told of it.
 // Must never leave a phase behind that nobody ends. Test: test/tables/crew-machines.test.ts.
-import { coordinatorOf, holderOf, named } from './finding.ts'
+import { coordinatorToTell, holderOf, named } from './finding.ts'
 import { isClosed } from './tasks.ts'
 import type { CrewWork } from './crew-work.ts'
 import type { Member, MemberId, Task } from './types.ts'
@@ -14,7 +14,7 @@ interface Effect {
   readonly phase: 'idle' | 'successor' | 'unchanged'
   readonly queue: 'returned' | 'successor' | 'kept'
   readonly files: 'removed' | 'successor' | 'kept' | 'reset' | 'unchanged'
-  /** it counts as a try of the task */
+  /** it counts as a try of the task, unless a person wanted it so */
   readonly counts: boolean
 }
 
@@ -28,15 +28,15 @@ export const EFFECTS: { readonly [A in Action]: Effect } = {
   lose: { task: 'back', phase: 'idle', queue: 'kept', files: 'kept', counts: true },
 }
 
-/** What it held goes back, for a reason. What a lost one had approved stays so, and is committed from its files. */
-export function giveBack(work: CrewWork, member: Member, action: 'retire' | 'stop' | 'lose', reason: string): void {
+/** What it held goes back, for a reason. What a lost one had approved stays so, and is committed from its files. What a person ended is no try. */
+export function giveBack(work: CrewWork, member: Member, action: 'retire' | 'stop' | 'lose', reason: string, byPerson = false): void {
   const task = work.task(member.task)
   if (!task || EFFECTS[action].task !== 'back') return
-  if (task.reviewer === member.id && member.phase === 'reviewing') return unreview(work, task, reason)
+  if (task.reviewer === member.id && member.phase === 'reviewing') return unreview(work, task, reason, byPerson)
   if (action === 'lose' && task.prepared && outlives(task)) return
   // A successor that has no files yet leaves those of its predecessor.
   const whose = task.prepared ? member.id : member.heirOf
-  requeue(work, task, { reason, counts: EFFECTS[action].counts, without: member.id })
+  requeue(work, task, { reason, counts: EFFECTS[action].counts && !byPerson, without: member.id })
   if (action === 'lose' && whose !== null && work.spec.git) work.job({ type: 'salvage', member: whose, task: task.id })
 }
 
@@ -97,15 +97,15 @@ function withdraw(work: CrewWork, task: Task, text: string, without?: MemberId):
 }
 
 /** The reviewer is free; the task waits for another. */
-export function unreview(work: CrewWork, task: Task, reason: string): void {
+export function unreview(work: CrewWork, task: Task, reason: string, byPerson = false): void {
   const member = task.reviewer
   if (member === null) return
-  work.emit({ type: 'task.unreviewed', task: task.id, member, reason })
+  work.emit({ type: 'task.unreviewed', task: task.id, member, reason, ...(byPerson ? { by: 'user' } : {}) })
   tell(work, `${named(task)} has no verdict of ${member}: ${reason}`, task)
 }
 
-/** The coordinator, where it is an agent. */
+/** The coordinator, where it is an agent. What is said while there is none waits for the next one. */
 export function tell(work: CrewWork, text: string, task: Task | null, from: Sender = 'system'): void {
-  const coordinator = coordinatorOf(work.crew)
-  if (coordinator && !work.crew.ending) work.send(coordinator.id, { from, text, task: task?.id ?? null })
+  const coordinator = coordinatorToTell(work.crew)
+  if (coordinator && !work.crew.ending) work.send(coordinator.id, { from, text, task: task?.id ?? null, kept: true })
 }

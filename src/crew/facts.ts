@@ -12,14 +12,17 @@ export type CrewFact =
   | { readonly type: 'crew.begun' }
   /** a member is wanted */
   | { readonly type: 'crew.member'; readonly member: MemberId; readonly role: Role }
-  /** it has a process that runs, or has one again */
-  | { readonly type: 'crew.joined'; readonly member: MemberId; readonly process: Uuid }
+  /** it has a process that runs, or has one again; `inherits`: what its predecessors never read is being brought over */
+  | { readonly type: 'crew.joined'; readonly member: MemberId; readonly process: Uuid; readonly inherits?: true }
+  /** it has all that its predecessors never read */
+  | { readonly type: 'crew.inherited'; readonly member: MemberId }
   /** it was asked to go */
   | { readonly type: 'crew.leaving'; readonly member: MemberId; readonly how: Leave; readonly reason: string }
-  | { readonly type: 'crew.left'; readonly member: MemberId; readonly how: Leave; readonly reason: string }
+  /** `by`: a person ended it */
+  | { readonly type: 'crew.left'; readonly member: MemberId; readonly how: Leave; readonly reason: string; readonly by?: 'user' }
   /** `heir` has its task, its phase and, as soon as it is there, its messages */
   | { readonly type: 'crew.replaced'; readonly member: MemberId; readonly heir: MemberId; readonly summary: string }
-  /** its successor did not come: it stays */
+  /** its successor did not come: it stays, where it lives */
   | { readonly type: 'crew.kept'; readonly member: MemberId }
   | { readonly type: 'crew.held'; readonly member: MemberId; readonly held: boolean }
   | { readonly type: 'crew.full'; readonly member: MemberId; readonly share: number }
@@ -47,8 +50,8 @@ export type CrewFact =
   | { readonly type: 'task.review'; readonly task: TaskId; readonly member: MemberId; readonly earlier?: true }
   /** its reviewer has been told what to look at */
   | { readonly type: 'task.briefed'; readonly task: TaskId }
-  /** its reviewer gave no verdict */
-  | { readonly type: 'task.unreviewed'; readonly task: TaskId; readonly member: MemberId; readonly reason: string }
+  /** its reviewer gave no verdict; `by`: a person ended it, which nobody else need answer for */
+  | { readonly type: 'task.unreviewed'; readonly task: TaskId; readonly member: MemberId; readonly reason: string; readonly by?: 'user' }
   /** `member` null: a person's; a denial counts as an attempt */
   | { readonly type: 'task.verdict'; readonly task: TaskId; readonly member: MemberId | null; readonly verdict: Verdict; readonly comments: string }
   | { readonly type: 'task.asked'; readonly task: TaskId; readonly id: string; readonly for: AskedFor; readonly question: string; readonly options: readonly string[] }

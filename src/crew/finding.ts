@@ -38,6 +38,37 @@ export function coordinatorOf(crew: Crew): Member | undefined {
   return crew.members.findLast((one) => one.role === 'coordinator' && one.state === 'on')
 }
 
+/** Who reads what the coordinator is told: the one that is there or comes, else the last one that was, or who comes after it. Undefined: a program coordinates. */
+export function coordinatorToTell(crew: Crew): Member | undefined {
+  return coordinatorOf(crew) ?? lastCoordinator(crew, ({ state }) => state === 'starting') ?? lastCoordinator(crew, ({ uuid, heir }) => uuid !== null && heir === null) ?? lastCoordinator(crew, () => true)
+}
+
+function lastCoordinator({ members }: Crew, which: (member: Member) => boolean): Member | undefined {
+  return members.findLast((one) => one.role === 'coordinator' && which(one))
+}
+
+/** In whose place a member stands, and who that one came after, the first of them first. */
+export function predecessorsOf({ members }: Pick<Crew, 'members'>, id: MemberId): readonly Member[] {
+  const found: Member[] = []
+  for (let heir = members.find((one) => one.id === id); heir; heir = found[0]) {
+    const before = members.find((one) => one.id === heir?.heirOf && one.heir === heir.id)
+    if (!before || found.includes(before)) return found
+    found.unshift(before)
+  }
+  return found
+}
+
+/** Who stands in its place in the end: itself, if it has no successor. */
+export function successorOf({ members }: Pick<Crew, 'members'>, id: MemberId): Member | undefined {
+  const seen = new Set<MemberId>()
+  let last = members.find((one) => one.id === id)
+  for (let next = last; next && !seen.has(next.id); next = members.find((one) => one.id === next?.heir)) {
+    seen.add(next.id)
+    last = next
+  }
+  return last
+}
+
 export function workersOf(crew: Crew): readonly Member[] {
   return crew.members.filter((one) => isWorker(one) && isLiving(one))
 }

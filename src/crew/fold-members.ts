@@ -6,7 +6,7 @@ import type { PhaseEvent } from './phases.ts'
 import type { Crew, Member, MemberId, Role, Task, TaskId, Turn } from './types.ts'
 
 type FactOf<T extends CrewFact['type']> = Extract<CrewFact, { type: T }>
-type MemberFact = 'crew.sent' | 'crew.joined' | 'crew.leaving' | 'crew.left' | 'crew.held' | 'crew.kept' | 'crew.full' | 'crew.turn.begun' | 'crew.turn' | 'crew.heard' | 'crew.job'
+type MemberFact = 'crew.sent' | 'crew.joined' | 'crew.inherited' | 'crew.leaving' | 'crew.left' | 'crew.held' | 'crew.kept' | 'crew.full' | 'crew.turn.begun' | 'crew.turn' | 'crew.heard' | 'crew.job'
 type AnyMemberFact = FactOf<MemberFact | 'crew.member' | 'crew.replaced'>
 
 /** calls of one member whose answers are remembered */
@@ -17,7 +17,8 @@ const NO_TURN: Turn = { open: null, phase: 'idle', task: null, answered: false, 
 const CLOSING: ReadonlySet<string> = new Set(['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready'])
 
 const ROWS: { readonly [T in MemberFact]: (member: Member, fact: FactOf<T>) => Member } = {
-  'crew.joined': (member, { process }) => ({ ...member, uuid: process, state: 'on', leave: null, summary: null, told: false }),
+  'crew.joined': (member, { process, inherits }) => ({ ...member, uuid: process, state: 'on', leave: null, summary: null, told: false, ...(inherits ? { inherits } : {}) }),
+  'crew.inherited': ({ inherits: _, ...member }) => member,
   'crew.sent': (member) => ({ ...member, told: true }),
   'crew.leaving': (member, { how, reason }) => ({ ...member, state: 'leaving', leave: { how, reason } }),
   'crew.left': (member, { how, reason }) => ({ ...letGo(member), state: 'gone', leave: { how, reason }, turn: NO_TURN, told: false, held: false, cleanup: null, fresh: false }),

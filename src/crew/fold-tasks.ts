@@ -56,7 +56,7 @@ const PATCHES: { readonly [T in Later]: (task: Task, fact: FactOf<T>, record: Cr
   'task.reported': ({ seqs }, _, { seq }) => ({ seqs: { ...seqs, report: seq } }),
   'task.review': (_, { member }) => ({ reviewer: member, briefed: false }),
   'task.briefed': () => ({ briefed: true }),
-  'task.unreviewed': (task) => ({ reviewer: null, unreviewed: task.unreviewed + 1 }),
+  'task.unreviewed': (task, { by }) => ({ reviewer: null, unreviewed: task.unreviewed + (by === 'user' ? 0 : 1) }),
   'task.verdict': ({ seqs, attempts, denials }, { verdict }, { seq }) => ({ verdict, unreviewed: 0, ask: null, seqs: { ...seqs, verdict: seq }, ...(verdict === 'DENIED' ? { attempts: attempts + 1, denials: denials + 1 } : {}) }),
   'task.asked': ({ asks }, fact) => ({ asks: asks + 1, ask: { id: fact.id, for: fact.for } }),
   'task.answered': ({ seqs }, _, { seq }) => ({ ask: null, seqs: { ...seqs, answer: seq } }),

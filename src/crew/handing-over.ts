@@ -1,7 +1,7 @@
 // The hand-over of a member whose context is nearly full: it is asked for a summary, and its successor goes on with that.
 // Owns when that is; where an agent coordinates, that decides about workers. Test: test/tables/crew-turns.test.ts.
 import { requeue, tell, unreview } from './effects.ts'
-import { coordinatorOf, isLiving } from './finding.ts'
+import { coordinatorToTell, isLiving } from './finding.ts'
 import { MAX_COORDINATORS, replace } from './leading.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
@@ -17,7 +17,7 @@ export function memberFull(work: CrewWork, { member: id, share }: Extract<Comman
   const used = `${Math.round(share * 100)} % of ${id}'s context is used`
   if (member.role === 'coordinator') {
     work.send(id, { from: 'system', text: `${used}. Call replace_worker with your own id "${id}" and a summary: what was decided, what is next. Your successor sees the tasks, and knows nothing else.` })
-  } else if (coordinatorOf(work.crew)) {
+  } else if (coordinatorToTell(work.crew)) {
     tell(work, `${used}. Ask it for a summary, and call replace_worker with it.`, null)
   } else if (member.phase !== 'idle') {
     work.send(id, { from: 'system', text: `${used}. If you are not done in this turn, call post_message to "coordinator" with a summary for your successor: what is done, what is left, what you learned. It takes over your files as they are.` })

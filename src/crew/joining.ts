@@ -2,8 +2,8 @@
 // Must never bring back who was killed by a person: that is the person's to do. Test: test/tables/crew-turns.test.ts.
 import { giveBack, tell } from './effects.ts'
 import { brief } from './briefing.ts'
-import { hasJobs, isWorker } from './finding.ts'
-import { dismiss, MAX_COORDINATORS, newMember } from './leading.ts'
+import { hasJobs, isWorker, predecessorsOf, successorOf } from './finding.ts'
+import { dismiss, MAX_COORDINATORS, replace } from './leading.ts'
 import { briefing } from './texts.ts'
 import { endTurn } from './turns.ts'
 import type { Command } from './commands.ts'
@@ -44,13 +44,23 @@ function closeSpawn(work: CrewWork, id: MemberId, uuid: Uuid): void {
 }
 
 export function join(work: CrewWork, member: Member, uuid: Uuid): void {
-  const { id, summary, heirOf } = member
-  work.emit({ type: 'crew.joined', member: id, process: uuid })
-  if (heirOf !== null) work.act({ type: 'move', from: heirOf, to: id })
+  const { id, summary } = member
+  const before = predecessorsOf(work.crew, id)
+  const left = before.filter((one) => one.uuid !== null).map((one) => one.id)
+  work.emit({ type: 'crew.joined', member: id, process: uuid, ...(left.length > 0 ? { inherits: true } : {}) })
+  if (left.length > 0) work.act({ type: 'move', from: left, to: id })
   if (work.crew.ending) return dismiss(work, id, 'retired', 'the crew is ending')
-  const took = summary === null ? '' : `You take over from ${heirOf}. It wrote: ${summary}\n\n`
-  if (!isWorker(member)) work.send(id, { from: 'system', text: `${took}${briefing(work.crew)}` })
-  else if (took !== '') work.send(id, { from: 'system', text: `${took}Call signal_ready, and wait for work.` })
+  const took = summary === null ? '' : `${tookOver(before.at(-1), summary)}\n\n`
+  if (!isWorker(member)) work.send(id, { from: 'system', first: true, text: `${took}${briefing(work.crew)}` })
+  else if (took !== '') work.send(id, { from: 'system', first: true, text: `${took}Call signal_ready, and wait for work.` })
+  const old = before.at(-1)
+  if (old?.state === 'on') dismiss(work, old.id, 'replaced', `${id} took over`)
+}
+
+function tookOver(before: Member | undefined, summary: string): string {
+  const words = `You take over from ${before?.id ?? 'another'}`
+  if (before?.leave?.how !== 'lost') return `${words}. It wrote: ${summary}`
+  return `${words}, which was lost: ${before.leave.reason}. What it never read comes next.${summary === '' ? '' : ` A person wrote: ${summary}`}`
 }
 
 /** What it was told is neither read nor waits for it: it was lost. Who works hears again what there is to do; its files stay as they are. */
@@ -81,20 +91,36 @@ export function memberGone(work: CrewWork, { member: id, cause, reason }: Comman
 export function lose(work: CrewWork, member: Member, cause: Cause, reason: string): void {
   const { id, state, phase, task } = member
   const how = howGone(work, member)
+  const byPerson = cause === 'person'
   const spawn = work.crew.jobs.find((job) => job.type === 'spawn' && job.member === id)
   if (spawn) work.emit({ type: 'crew.job.done', job: spawn.job, result: { type: 'error', error: reason } })
-  work.emit({ type: 'crew.left', member: id, how, reason })
-  if (how === 'lost') giveBack(work, member, 'lose', `${id} was lost: ${reason}`)
+  work.emit({ type: 'crew.left', member: id, how, reason, ...(byPerson ? { by: 'user' } : {}) })
+  if (how === 'lost') giveBack(work, member, 'lose', `${id} was lost: ${reason}`, byPerson)
   if (phase === 'committing') commitForIt(work, id, task)
   if (how !== 'lost') return
   work.act({ type: 'warn', text: `${id} was lost${state === 'starting' ? ' before it began' : ''}: ${reason}` })
+  stays(work, member, reason)
   if (isWorker(member)) tell(work, `${id} was lost: ${reason}`, null)
   else succeed(work, member, cause)
 }
 
-function howGone({ crew }: CrewWork, { state, leave, heir }: Member): Leave {
+/** It was to take another's place, and will not: that one stays; one that has gone meanwhile can never read what waits for it. */
+function stays(work: CrewWork, { id, uuid, role }: Member, reason: string): void {
+  const before = predecessorsOf(work.crew, id)
+  const old = before.at(-1)
+  if (old?.state === 'on') {
+    work.emit({ type: 'crew.kept', member: old.id })
+    work.send(old.id, { from: 'system', text: `${id} was to take your place, and could not begin: ${reason}. You stay${role === 'coordinator' ? ', and coordinate' : ': call signal_ready, and wait for work'}.` })
+  } else if (uuid === null && role !== 'coordinator') {
+    const left = before.filter((one) => one.uuid !== null).map((one) => one.id)
+    if (left.length > 0) work.act({ type: 'move', from: left, to: null })
+  }
+}
+
+/** One whose successor has gone before it has nobody to go on with what it did. */
+function howGone({ crew }: CrewWork, { id, state, leave, heir }: Member): Leave {
   if (state === 'leaving' && leave) return leave.how
-  if (heir !== null) return 'replaced'
+  if (heir !== null && successorOf(crew, id)?.state !== 'gone') return 'replaced'
   return crew.ending?.ended ? 'retired' : 'lost'
 }
 
@@ -106,8 +132,8 @@ function commitForIt(work: CrewWork, member: MemberId, id: string | null): void 
 }
 
 function succeed(work: CrewWork, member: Member, cause: Cause): void {
-  const kept = work.crew.members.some(({ role, state, heir }) => role === 'coordinator' && (state === 'starting' || (state === 'on' && (heir === null || heir === member.id))))
+  const kept = work.crew.members.some(({ role, state }) => role === 'coordinator' && (state === 'starting' || state === 'on'))
   if (work.crew.ending || kept) return
-  if (cause !== 'person' && work.crew.nextCoordinator <= MAX_COORDINATORS) newMember(work, 'coordinator')
+  if (cause !== 'person' && work.crew.nextCoordinator <= MAX_COORDINATORS) replace(work, work.needMember(member.id), '')
   else work.act({ type: 'notify', text: `${member.id} is gone, and nobody coordinates the crew: resume it, replace it, or stop the crew.` })
 }

@@ -2,7 +2,7 @@
 // never who is committing, and never before a successor is there. Test: test/tables/crew-engine.test.ts.
 import { refusal } from './crew-work.ts'
 import { giveBack } from './effects.ts'
-import { coordinatorOf, hasRoom, isLiving, isWorker, workersOf } from './finding.ts'
+import { coordinatorOf, coordinatorToTell, hasRoom, isLiving, isWorker, workersOf } from './finding.ts'
 import { byOf, words } from './tasking.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
@@ -51,8 +51,11 @@ function needReachable(work: CrewWork, id: MemberId): Member {
 
 /** The successor has the task at once, and begins when the old one is gone. Errors: NOT_FOUND, CONFLICT. */
 export function replaceWorker(work: CrewWork, { member: id, summary }: CommandOf<'replace_worker'>): string {
-  if (id === 'coordinator' && isDeserted(work)) return `${newMember(work, 'coordinator')} is being started, and sees the tasks`
-  const member = needGoing(work, id === 'coordinator' ? (coordinatorOf(work.crew)?.id ?? id) : id)
+  const { by } = work.ctx
+  const deserted = isDeserted(work) ? coordinatorToTell(work.crew) : undefined
+  if (deserted && (id === 'coordinator' || id === deserted.id)) return `${replace(work, deserted, summary)} is being started, sees the tasks, and gets what ${deserted.id} never read`
+  // To a person it is whoever coordinates; an agent that says another's name does not mean itself.
+  const member = needGoing(work, id === 'coordinator' && by.type !== 'member' ? (coordinatorOf(work.crew)?.id ?? id) : id)
   if (summary.trim() === '' || summary.length > MESSAGE_CHARS) throw refusal('INVALID', `the summary has ${summary.length} characters`, 'Say what was done and what is next: the successor knows nothing else.')
   const heir = replace(work, member, summary)
   return `${heir} takes over from ${member.id}, which goes as soon as ${heir} is there`

@@ -3,7 +3,7 @@
 import { refusal } from './crew-work.ts'
 import { fail, tell } from './effects.ts'
 import { handOverFull } from './handing-over.ts'
-import { coordinatorOf, named } from './finding.ts'
+import { coordinatorToTell, named } from './finding.ts'
 import { words } from './tasking.ts'
 import { feedback } from './texts.ts'
 import type { Command } from './commands.ts'
@@ -39,7 +39,7 @@ export function postMessage(work: CrewWork, { to, text }: CommandOf<'post_messag
   for (const { id } of others) work.send(id, { from: senderOf(member), task: to, text: `${member.id} about ${to}: ${text}` })
   tell(work, `${member.id}${task ? ` about ${named(task)}` : ''}: ${text}`, task, senderOf(member))
   if (handOverFull(work, work.needMember(member.id), text)) return 'noted; your successor takes over from here: end your turn'
-  if (coordinatorOf(work.crew)) return 'sent'
+  if (coordinatorToTell(work.crew)) return 'sent'
   return 'noted; a program coordinates this crew and does not answer: decide yourself, go on, and report when you are done'
 }
 

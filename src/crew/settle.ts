@@ -1,12 +1,11 @@
 // What follows of the state by itself, whoever coordinates: tasks whose needs failed, conflicts that are resolved, gates, the commit
-// lock, files to prepare, successors that are there, the end. Owns the rules in their order; each does one thing or nothing, and
+// lock, files to prepare, the end. Owns the rules in their order; each does one thing or nothing, and
 // they are asked until none has anything to do. Test: test/tables/crew-ways.test.ts.
 import { KernelError } from '../kernel/errors.ts'
 import { ask, mayAsk } from './asking.ts'
 import { brief, textsFor } from './briefing.ts'
 import { close, fail, tell } from './effects.ts'
-import { asksPerson, branchOf, commits, hasJobs, holderOf, isReady, isWorker, named, openTasks } from './finding.ts'
-import { dismiss } from './leading.ts'
+import { asksPerson, branchOf, commits, hasJobs, holderOf, isReady, named, openTasks } from './finding.ts'
 import { commitRequest } from './texts.ts'
 import { isClosed, isLanding } from './tasks.ts'
 import { unstall } from './turns.ts'
@@ -16,7 +15,7 @@ import type { Crew, Member, MemberId, Task, TaskState } from './types.ts'
 /** Does one thing, and says that it did. */
 type Rule = (work: CrewWork) => boolean
 
-const RULES: readonly Rule[] = [leftOver, needless, resolved, humanTasks, gates, commitNext, uncommittable, prepareNext, briefNext, tidyUp, successors, endOfCrew]
+const RULES: readonly Rule[] = [leftOver, needless, resolved, humanTasks, gates, commitNext, uncommittable, prepareNext, briefNext, tidyUp, endOfCrew]
 const MAX_ROUNDS = 10_000
 
 export function settle(work: CrewWork): void {
@@ -157,18 +156,6 @@ function tidyUp(work: CrewWork): boolean {
   if (!member || member.cleanup === null) return false
   work.job({ type: 'reset', member: member.id, task: member.cleanup })
   return true
-}
-
-/** A predecessor goes when its successor is there, or will not come; but somebody has to coordinate. */
-function successors(work: CrewWork): boolean {
-  for (const old of work.crew.members) {
-    const heir = old.state === 'on' ? work.member(old.heir) : undefined
-    if (!heir || heir.state === 'starting') continue
-    if (!isWorker(old) && heir.uuid === null) work.emit({ type: 'crew.kept', member: old.id })
-    else dismiss(work, old.id, 'replaced', `${heir.id} took over`)
-    return true
-  }
-  return false
 }
 
 function endOfCrew(work: CrewWork): boolean {

@@ -177,6 +177,8 @@ export interface Member {
   readonly full: boolean
   /** its files are to be reset when its turn has ended: the task that was cancelled */
   readonly cleanup: TaskId | null
+  /** what its predecessors never read is being brought over: what comes meanwhile waits behind that */
+  readonly inherits?: true
   /** its last calls by id, with what they were answered */
   readonly heard: readonly { readonly call: string; readonly note: string }[]
 }

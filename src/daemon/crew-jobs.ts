@@ -12,6 +12,7 @@ import type { CrewFact } from '../crew/facts.ts'
 import type { Job, JobResult, Member, MemberId } from '../crew/types.ts'
 import type { Effect } from '../kernel/effects.ts'
 import type { StoredFact } from '../kernel/facts.ts'
+import type { Waiting } from '../kernel/inputs.ts'
 import type { Process, ProcessSpec, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
@@ -234,13 +235,17 @@ export class CrewJobs {
     }
   }
 
-  async #move({ uuid, from, to }: Extract<CrewEffect, { type: 'crew.move' }>): Promise<void> {
-    const { table, store, pipeline } = this.#parts
-    const process = table.get(from) ?? await store.process(from)
-    if (!process || process.queue.length === 0) return
-    const facts = await Promise.all(process.queue.map(async ({ seq }) => (await store.facts(from, seq - 1, 1))[0]?.body))
-    const messages = facts.flatMap((body) => (body?.type === 'process.queue' ? [{ id: body.id, from: body.from, text: body.text }] : []))
-    pipeline().submit({ type: 'crewMoved', uuid, from: process, to, messages })
+  async #move({ uuid, from, to, all }: Extract<CrewEffect, { type: 'crew.move' }>): Promise<void> {
+    const waiting = (await Promise.all(from.map((source) => this.#waitingFor(source)))).filter((one) => one !== null)
+    if (all || waiting.some(({ messages }) => messages.length > 0)) this.#parts.pipeline().submit({ type: 'crewMoved', uuid, from: waiting, to, all })
+  }
+
+  async #waitingFor(uuid: Uuid): Promise<Waiting | null> {
+    const { table, store } = this.#parts
+    const process = table.get(uuid) ?? await store.process(uuid)
+    if (!process) return null
+    const facts = await Promise.all(process.queue.map(async ({ seq }) => (await store.facts(uuid, seq - 1, 1))[0]?.body))
+    return { process, messages: facts.flatMap((body) => (body?.type === 'process.queue' ? [{ id: body.id, from: body.from, text: body.text }] : [])) }
   }
 }
 

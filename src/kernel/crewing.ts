@@ -4,7 +4,8 @@
 import { decide } from '../crew/decide.ts'
 import { NEW_CREW } from '../crew/fold.ts'
 import { mayGoOn } from './children.ts'
-import { byOf, crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember, uuidOf } from './crewmates.ts'
+import { bringOver, readerOf } from './crew-queues.ts'
+import { byOf, crewSpecOf, interruptMember, lookAfter, maskMember, memberOf, stopMember } from './crewmates.ts'
 import { membersOf } from './crew-jobs.ts'
 import { KernelError } from './errors.ts'
 import { keptFor } from './member-news.ts'
@@ -23,7 +24,7 @@ type Row<T extends Act['type']> = (work: Work, crew: Uuid, act: ActOf<T>, strict
 
 const ACTS: { readonly [T in Act['type']]: Row<T> } = {
   message,
-  move: (work, uuid, { from, to }) => moveQueue(work, uuid, { from: uuidOf(work, uuid, from), to: uuidOf(work, uuid, to) }),
+  move: (work, uuid, { from, to }) => bringOver(work, uuid, { from, to }),
   job: (work, uuid, { job }) => work.effect({ type: 'crew.job', uuid, pid: work.need(uuid).pid, job }),
   stop: (work, uuid, { member, how, reason }) => stopMember(work, uuid, { member, how, reason }),
   interrupt: (work, uuid, { member }) => interruptMember(work, uuid, member),
@@ -102,18 +103,13 @@ function works(process: Process): boolean {
   return mayGoOn(process) && process.life.state === 'running' && process.life.activity !== 'starting'
 }
 
-/** The queue is the receiver's own, durable with the fact that says so; who is paused is not woken. For who is not there the crew keeps it. */
-function message(work: Work, uuid: Uuid, { to, id, from, text }: ActOf<'message'>, strict: boolean): void {
-  const process = memberOf(work, uuid, to)
+/** The queue is the receiver's own, durable with the fact that says so; who is paused is not woken. What cannot be read yet the crew keeps. */
+function message(work: Work, uuid: Uuid, { to, id, from, text, first }: ActOf<'message'>, strict: boolean): void {
+  const process = readerOf(work, uuid, to, first)
   const keeper = process ?? work.need(uuid)
   if (strict && isQueueFull(keeper)) throw new KernelError('RESOURCE_EXHAUSTED', `${keeper.queue.length} messages to ${to} wait already`)
   work.emit(keeper.uuid, { type: 'process.queue', id: process ? id : keptFor(to, id), from, text })
   if (process) settle(work, process.uuid)
-}
-
-/** What waits for one goes to another: the texts stand in a journal, which the daemon has to read. */
-function moveQueue(work: Work, uuid: Uuid, { from, to }: { readonly from: Uuid | null; readonly to: Uuid | null }): void {
-  if (from !== null && to !== null) work.effect({ type: 'crew.move', uuid, pid: work.need(uuid).pid, from, to })
 }
 
 function ask(work: Work, uuid: Uuid, { id, question, options }: ActOf<'ask'>): void {

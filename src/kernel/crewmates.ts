@@ -1,12 +1,10 @@
-// The members of a crew as processes: where they stand in the tree, how they are let go, and what becomes of their queues.
-// Owns that workers stand below the coordinator while that lives. What members do for the crew stands in src/crew.
+// The members of a crew as processes: where they stand in the tree, and how they are let go; what becomes of their queues stands in
+// crew-queues.ts. Owns that workers stand below the coordinator while that lives. What members do for the crew stands in src/crew.
 // Must never restart one: that is supervising.ts. Tests: test/tables/crewing.test.ts, test/tables/crewing-members.test.ts.
 import { noteChild } from './children.ts'
+import { leaveQueue } from './crew-queues.ts'
 import { KernelError } from './errors.ts'
-import { keptFor, keptOf } from './member-news.ts'
-import { settle } from './pausing.ts'
 import { deliver, deliverPending } from './signalling.ts'
-import { enqueue, isQueueFull } from './spawning.ts'
 import { isLiving } from './status.ts'
 import type { SystemCommand } from '../crew/commands.ts'
 import type { CrewSpec, MemberId } from '../crew/types.ts'
@@ -26,7 +24,7 @@ export function crewSpecOf({ pid, spec }: Pick<Process, 'pid' | 'spec'>): CrewSp
 }
 
 /** The process of a member, dead or alive; null: it is being started. */
-export function uuidOf(work: Work, crew: Uuid, id: MemberId): Uuid | null {
+function uuidOf(work: Work, crew: Uuid, id: MemberId): Uuid | null {
   return work.need(crew).crew?.members.find((one) => one.id === id)?.uuid ?? null
 }
 
@@ -98,30 +96,10 @@ export function lookAfter(work: Work, uuid: Uuid): void {
 }
 
 /** It does not come back by itself: nobody keeps it any more, and what it never read goes to its successor, or back to who wrote it. */
-export function letGo(work: Work, { uuid, pid }: Process, process: Pick<Process, 'uuid' | 'spec' | 'retiredAt' | 'queue'>): void {
-  const { childId = '' } = process.spec
-  work.emit(uuid, { type: 'supervisor.removed', id: childId, child: process.uuid })
-  const heir = heirOf(work, uuid, childId)
-  const to = heir === null ? null : uuidOf(work, uuid, heir)
-  // A successor that is not there yet takes it when it is.
-  if (process.queue.length > 0 && (heir === null ? process.retiredAt !== null : to !== null)) work.effect({ type: 'crew.move', uuid, pid, from: process.uuid, to })
-  lookAfter(work, uuid)
-}
-
-/** The daemon may have died before it had read what waited for one that left: it is asked again. What has gone over is not there any more. */
-export function moveLeft(work: Work, uuid: Uuid): void {
-  const { pid, crew } = work.need(uuid)
-  const members = crew?.members ?? []
-  for (const { id } of members) giveKept(work, uuid, id)
-  for (const { uuid: from, state, leave, heir } of members) {
-    if (from === null || state !== 'gone' || (leave?.how !== 'retired' && heir === null)) continue
-    const to = heir === null ? null : (members.find(({ id }) => id === heir)?.uuid ?? null)
-    if (heir === null || to !== null) work.effect({ type: 'crew.move', uuid, pid, from, to })
-  }
-}
-
-function heirOf(work: Work, crew: Uuid, id: string): MemberId | null {
-  return work.need(crew).crew?.members.find((one) => one.id === id)?.heir ?? null
+export function letGo(work: Work, crew: Process, process: Pick<Process, 'uuid' | 'spec' | 'retiredAt' | 'queue'>): void {
+  work.emit(crew.uuid, { type: 'supervisor.removed', id: process.spec.childId ?? '', child: process.uuid })
+  leaveQueue(work, crew.uuid, process)
+  lookAfter(work, crew.uuid)
 }
 
 /** It ended before its crew did, and its crew is done: it is not resumed for that any more, so that its files may go. */
@@ -129,45 +107,4 @@ export function retire(work: Work, { uuid, frozen, by, reason }: InputOf<'retire
   if (work.get(uuid) || frozen.life.state !== 'dead' || frozen.retiredAt !== null) return
   work.bring(frozen)
   work.emit(uuid, { type: 'process.retired', by, reason })
-}
-
-/** It is there: what was kept for it is read, and goes over. Of one that is gone for good it stays. */
-export function giveKept(work: Work, crew: Uuid, id: MemberId): void {
-  const process = work.get(crew)
-  const to = process && memberOf(work, crew, id)
-  if (to && isLiving(to) && keptOf(process, id).length > 0) work.effect({ type: 'crew.move', uuid: crew, pid: process.pid, from: crew, to: to.uuid })
-}
-
-/** In no turn: it was not the agent that read it. */
-const TAKEN_AWAY = 0
-
-/** What waited for a member was read: it goes to its successor, or back to who wrote it. What has gone over before is left out. */
-export function moved(work: Work, { uuid, from: source, to, messages }: InputOf<'crewMoved'>): void {
-  if (!work.last(source.uuid)) work.bring(source)
-  const { queue } = work.need(source.uuid)
-  const receiver = to === null ? null : work.get(to)
-  if (to !== null && (!receiver || !isLiving(receiver))) return
-  const prefix = source.uuid === uuid ? keptFor(receiver?.spec.member?.id ?? 'coordinator', '') : ''
-  for (const { id, from, text } of messages) {
-    if (!id.startsWith(prefix) || !queue.some((waits) => waits.id === id)) continue
-    if (receiver && isQueueFull(work.need(receiver.uuid))) break
-    work.emit(source.uuid, { type: 'message.taken', id, turn: TAKEN_AWAY })
-    if (receiver) enqueue(work, receiver.uuid, { id: id.slice(prefix.length), from, text })
-    else giveBack(work, uuid, { from, who: source.spec.member?.id ?? source.uuid, id, text })
-  }
-  if (receiver) settle(work, receiver.uuid)
-}
-
-function giveBack(work: Work, crew: Uuid, { from, who, id, text }: { readonly from: Sender; readonly who: string; readonly id: string; readonly text: string }): void {
-  const words = `${who} was let go before it read this: ${text}`
-  const lead = from === 'coordinator' ? memberWithRole(work, crew) : from.startsWith('agent:') ? work.get(from.slice('agent:'.length)) : undefined
-  if (lead && isLiving(lead) && !isQueueFull(lead)) {
-    enqueue(work, lead.uuid, { id: `back-${who}-${id}`, from: 'system', text: words })
-    settle(work, lead.uuid)
-  } else if (from === 'user' && work.get(crew)) work.emit(crew, { type: 'crew.notified', text: words })
-}
-
-function memberWithRole(work: Work, crew: Uuid): Process | undefined {
-  const id = work.get(crew)?.crew?.members.findLast(({ role, state }) => role === 'coordinator' && state === 'on')?.id
-  return id === undefined ? undefined : memberOf(work, crew, id)
 }

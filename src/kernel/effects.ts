@@ -32,8 +32,8 @@ export type Effect =
   | { readonly type: 'crew.job'; readonly uuid: Uuid; readonly pid: Pid; readonly job: Job }
   /** read the rows of these, who have ended, and come back with `retire` for each */
   | { readonly type: 'crew.retire'; readonly uuid: Uuid; readonly pid: Pid; readonly members: readonly Uuid[] }
-  /** read what waits for the process `from`, and come back with `crewMoved` */
-  | { readonly type: 'crew.move'; readonly uuid: Uuid; readonly pid: Pid; readonly from: Uuid; readonly to: Uuid | null }
+  /** read what waits for these, and come back with `crewMoved`; `all`: they are all that the receiver comes after, and the crew */
+  | { readonly type: 'crew.move'; readonly uuid: Uuid; readonly pid: Pid; readonly from: readonly Uuid[]; readonly to: Uuid | null; readonly all: boolean }
   | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid }
   /** the release order's steps that are actions; see release.ts */
   | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }

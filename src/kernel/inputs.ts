@@ -16,6 +16,12 @@ interface Request {
   readonly by: Sender
 }
 
+/** What waits for a process, with the texts; the row as it was then. */
+export interface Waiting {
+  readonly process: Process
+  readonly messages: readonly { readonly id: string; readonly from: Sender; readonly text: string }[]
+}
+
 export type InputBody =
   | (Request & { readonly type: 'spawn'; readonly uuid: Uuid; readonly spec: ProcessSpec; readonly parent: Uuid | null })
   /** the daemon is about to start it: `containment` is the intent, recorded before anything is made; `kin` are the rows of a supervisor's children that have ended */
@@ -39,8 +45,8 @@ export type InputBody =
   | (Request & { readonly type: 'crew'; readonly uuid: Uuid; readonly command: Command; readonly call?: { readonly pid: Pid; readonly turn: number | null; readonly id: string | null } })
   /** one that has ended is let go: nobody goes on with its work */
   | { readonly type: 'retire'; readonly uuid: Uuid; readonly frozen: Process; readonly by: Sender; readonly reason: string }
-  /** what waited for the member `from`, read from its journal: it goes to the process `to`, or back to who wrote it */
-  | { readonly type: 'crewMoved'; readonly uuid: Uuid; readonly from: Process; readonly to: Uuid | null; readonly messages: readonly { readonly id: string; readonly from: Sender; readonly text: string }[] }
+  /** what waited for these, read from their journals: it goes to the process `to`, or back to who wrote it; `all` as it was asked */
+  | { readonly type: 'crewMoved'; readonly uuid: Uuid; readonly from: readonly Waiting[]; readonly to: Uuid | null; readonly all: boolean }
   | (Request & { readonly type: 'send'; readonly uuid: Uuid; readonly id: string; readonly text: string })
   /** messages that wait for it, which it has read in its turn */
   | (Request & { readonly type: 'take'; readonly uuid: Uuid; readonly ids: readonly string[] })

@@ -1,5 +1,6 @@
 // What the facts of a member's process mean for its crew: a table from facts to what the crew is told (crewing.ts says it).
 // Owns when a crew hears of a member. Must never decide what follows. Test: test/tables/crewing.test.ts.
+import { predecessorsOf } from '../crew/finding.ts'
 import { spentSince } from './spent.ts'
 import type { SystemCommand } from '../crew/commands.ts'
 import type { MemberId } from '../crew/types.ts'
@@ -39,8 +40,11 @@ export function keptFor(member: MemberId, id: string): string {
   return `${member}/${id}`
 }
 
+/** What it keeps for a member, or kept for one in whose place that stands. */
 export function keptOf(crew: Process | undefined, member: MemberId): readonly QueuedMessage[] {
-  return (crew?.queue ?? []).filter(({ id }) => id.startsWith(keptFor(member, '')))
+  if (!crew?.crew || crew.queue.length === 0) return []
+  const names = [...predecessorsOf(crew.crew, member).map(({ id }) => id), member].map((id) => keptFor(id, ''))
+  return crew.queue.filter(({ id }) => names.some((name) => id.startsWith(name)))
 }
 
 /** What its crew is to hear of a fact. */

@@ -7,6 +7,7 @@ import { behave } from '../support/crew-world/life.ts'
 import { Dice, happen, start } from '../support/crew-world/chaos.ts'
 import { need } from '../support/crew-world/laws.ts'
 import { specOf, World } from '../support/crew-world/world.ts'
+import { successorOf } from '../../src/crew/finding.ts'
 import type { CrewSpec } from '../../src/crew/types.ts'
 
 const LIVES = Number(process.env['REEVE_LIVES'] ?? 1_200)
@@ -28,10 +29,18 @@ const spec = fc.record({
 
 /** Every message was read once, or still waits where it was put; none but those that the world took away is missing. */
 function checkMessages(world: World): void {
-  const waiting = [...world.procs.values()].flatMap(({ queue }) => queue.map(({ id }) => id))
+  const waiting = [...world.procs.values()].flatMap(({ queue }) => queue.map(({ id }) => id)).concat(world.kept.map(({ id }) => id))
   const read = [...world.procs.values()].flatMap((proc) => proc.read)
   const sent = world.journal.flatMap((fact) => (fact.type === 'crew.sent' ? [`${fact.message}`] : []))
   expect([...waiting, ...read, ...world.lost].toSorted(byNumber)).toEqual(sent)
+}
+
+/** Nothing waits with one that is gone for one that is there. */
+function checkHeirs({ crew, procs }: World): void {
+  for (const { id, alive, queue } of procs.values()) {
+    const heir = successorOf(crew, id)
+    if (!alive && heir?.state === 'on' && heir.id !== id) need(queue.length === 0, `${id} left ${queue.length} messages, and ${heir.id} came after it`)
+  }
 }
 
 function live(world: World, dice: Dice): void {
@@ -41,6 +50,7 @@ function live(world: World, dice: Dice): void {
   behave(world, BOUND)
   expect(world.refolded()).toEqual(world.crew)
   checkMessages(world)
+  checkHeirs(world)
   for (const { id, state } of world.crew.tasks) need(['done', 'failed', 'cancelled'].includes(state), `${id} ends ${state}`)
 }
 

@@ -1,7 +1,7 @@
 // Workers that come to nothing, one after the other: whoever coordinates, no more are started and paid for.
 import { expect, test } from 'vitest'
 import { byMember } from '../support/crew-world/life.ts'
-import { PERSON, until, up } from '../support/crew-world/story.ts'
+import { memberOf, PERSON, taskOf, until, untilTask, up } from '../support/crew-world/story.ts'
 import type { By } from '../../src/crew/commands.ts'
 import type { MemberId } from '../../src/crew/types.ts'
 import type { World } from '../support/crew-world/world.ts'
@@ -25,4 +25,24 @@ test('an agent that coordinates is told so, and a person may start another', () 
   expect(world.refusal).toMatchObject({ code: 'RESOURCE_EXHAUSTED', message: expect.stringContaining('5 workers in a row were lost') as string, hint: expect.stringContaining('notify_user') as string })
   expect(world.say(spawn, PERSON)).not.toBeNull()
   until(world, () => world.crew.members.some(({ id, state }) => id === 'worker-6' && state === 'on'))
+})
+
+test('whom a person kills came to nothing by nobody\'s fault: it is no try of its task, nor one of a review, however often', () => {
+  const world = up({ maxAttempts: 1, maxWorkers: 3 })
+  const kill = (member: MemberId): void => {
+    world.say({ type: 'member_gone', member, cause: 'person', reason: 'SIGKILL from user' })
+  }
+  for (let killed = 0; killed < 6; killed += 1) {
+    untilTask(world, 'implementing')
+    kill(taskOf(world).implementer ?? 'worker-9')
+    expect(taskOf(world)).toMatchObject({ attempts: 0 })
+  }
+  for (let killed = 0; killed < 2; killed += 1) {
+    untilTask(world, 'in_review')
+    kill(taskOf(world).reviewer ?? 'worker-9')
+    expect(taskOf(world)).toMatchObject({ attempts: 0, unreviewed: 0 })
+  }
+  expect(world.crew.fruitless).toBe(0)
+  untilTask(world, 'done')
+  expect(memberOf(world, taskOf(world).implementer ?? 'worker-9').state).toBe('on')
 })

@@ -22,12 +22,12 @@ test('the old one dies before its successor is there', () => {
     c.19 child.spawned w2
     c.20 supervisor.added worker-2 w2 transient
     c.21 crew.job.done job 2, result spawned
-    c.22 crew.joined worker-2, process w2
+    c.22 crew.joined worker-2, process w2, inherits true
     c.23 crew.sent message 1, to worker-2, from system
     w2.2 process.queue 1
       -> done, 1 affected
       -> start w2#3
-      -> move w1 to w2
+      -> move w1, c to w2
       == w2 pending
     "
   `)
@@ -36,7 +36,7 @@ test('the old one dies before its successor is there', () => {
 test('it is written to between the going over and its end', () => {
   expect(play(`${REPLACED}
     .member w2 of=c id=worker-2
-    .moved c w1 to=w2
+    .moved c w1,c to=w2 all
     send w1
     report w1 exited 0
     released w1
@@ -47,15 +47,15 @@ test('it is written to between the going over and its end', () => {
       -> done, 1 affected
     > report w1 exited 0
     w1.13 process.exited 0 retired (agent)
-    c.22 child.exited w1 0 retired
+    c.23 child.exited w1 0 retired
       -> release cancel w1#2
       -> release await w1#2
       -> ack ok
       == w1 zombie
     > released w1
     w1.14 process.reaped
-    c.23 supervisor.removed worker-1 w1
-    c.24 crew.left worker-1, how replaced, reason worker-2 took over
+    c.24 supervisor.removed worker-1 w1
+    c.25 crew.left worker-1, how replaced, reason worker-2 took over
       -> release channel w1#2
       -> release context w1#2
       -> release remove w1#2

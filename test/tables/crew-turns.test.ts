@@ -308,7 +308,7 @@ describe('who is nearly full', () => {
       crew.replaced worker-1 worker-3 "half of it is done"
       crew.turn worker-1 2 ok complete one
       crew.job.done 4 spawned
-      crew.joined worker-3 u-worker-3
+      crew.joined worker-3 u-worker-3 true
       crew.leaving worker-1 replaced "worker-3 took over"
       crew.left worker-1 replaced "ended by parent"
       crew.job prepare worker-3 one from worker-1
@@ -400,6 +400,6 @@ describe('a coordinator', () => {
     world.say({ type: 'member_gone', member: 'coordinator-2', cause: 'person', reason: 'killed' })
     expect(world.jobs.filter(({ type }) => type === 'spawn')).toEqual([])
     expect(world.notices.at(-1)).toBe('coordinator-2 is gone, and nobody coordinates the crew: resume it, replace it, or stop the crew.')
-    expect(world.say({ type: 'replace_worker', member: 'coordinator', summary: 'anew' }, PERSON)).toBe('coordinator-3 is being started, and sees the tasks')
+    expect(world.say({ type: 'replace_worker', member: 'coordinator', summary: 'anew' }, PERSON)).toBe('coordinator-3 is being started, sees the tasks, and gets what coordinator-2 never read')
   })
 })

@@ -239,7 +239,7 @@ describe('somebody steps in', () => {
       crew.job spawn worker-3
       crew.replaced worker-1 worker-3 "the parser is done"
       crew.job.done 4 spawned
-      crew.joined worker-3 u-worker-3
+      crew.joined worker-3 u-worker-3 true
       crew.leaving worker-1 replaced "worker-3 took over"
       crew.left worker-1 replaced "ended by parent"
       crew.job prepare worker-3 one from worker-1

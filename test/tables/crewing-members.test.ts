@@ -39,7 +39,7 @@ test('who was killed by a person does not come back: its task goes to another, w
     w1.10 process.reaped
     c.20 supervisor.removed worker-1 w1
     c.21 crew.left worker-1, how lost, reason SIGKILL from user
-    c.22 task.requeued one, reason worker-1 was lost: SIGKILL from user, counts true
+    c.22 task.requeued one, reason worker-1 was lost: SIGKILL from user, counts false
     c.23 crew.job 3 salvage worker-1 one
     c.24 crew.member worker-2, role generic
     c.25 crew.job 4 spawn worker-2
@@ -413,8 +413,8 @@ test('a successor gets what waited, in order, and its predecessor goes when it i
     .say c send_message to=worker-1 text=again
     say c replace_worker member=worker-1 summary=halfway
     member w2 of=c id=worker-2
-    moved c w1 to=w2
-    moved c w1 to=w2
+    moved c w1,c to=w2 all
+    moved c w1,c to=w2 all
     start w2
     report w2 up
   `)).toMatchInlineSnapshot(`
@@ -430,7 +430,7 @@ test('a successor gets what waited, in order, and its predecessor goes when it i
     c.18 child.spawned w2
     c.19 supervisor.added worker-2 w2 transient
     c.20 crew.job.done job 2, result spawned
-    c.21 crew.joined worker-2, process w2
+    c.21 crew.joined worker-2, process w2, inherits true
     c.22 crew.sent message 3, to worker-2, from system
     c.23 crew.leaving worker-1, how replaced, reason worker-2 took over
     w2.2 process.queue 3
@@ -439,16 +439,17 @@ test('a successor gets what waited, in order, and its predecessor goes when it i
     w1.11 process.stopping SIGTERM by agent:c -> 0 retired
       -> done, 1 affected
       -> start w2#3
-      -> move w1 to w2
+      -> move w1, c to w2
       -> driver.stop w1#2 SIGKILL 0
       == w2 pending
       == w1 stopping
-    > moved c w1 to=w2
+    > moved c w1,c to=w2 all
     w1.12 message.taken
     w2.3 process.queue 1
     w1.13 message.taken
     w2.4 process.queue 2
-    > moved c w1 to=w2
+    c.24 crew.inherited worker-2
+    > moved c w1,c to=w2 all
     > start w2
     w2.5 process.started
       -> driver.start w2#3
@@ -457,7 +458,7 @@ test('a successor gets what waited, in order, and its predecessor goes when it i
     w2.6 process.ready turn 0
     w2.7 process.incoming 3 turn 1
     w2.8 process.working turn 1 3
-    c.24 crew.turn.begun worker-2, turn 1, resets false
+    c.25 crew.turn.begun worker-2, turn 1, resets false
       -> ack ok
       -> driver.deliver w2#3 3 turn 1
       == w2 working

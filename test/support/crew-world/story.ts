@@ -71,7 +71,7 @@ function actLine(act: Act): string {
     case 'stop': return `  -> ${act.how} ${act.member}`
     case 'mask': return `  -> ${act.on ? 'mask' : 'unmask'} ${act.member}`
     case 'interrupt': return `  -> interrupt ${act.member}`
-    case 'move': return `  -> queue of ${act.from} to ${act.to}`
+    case 'move': return `  -> queue of ${act.from.join(', ')} to ${act.to ?? 'its senders'}`
     case 'ask': return `  -> ask ${act.id}: ${act.question.slice(0, 110)} [${act.options.join(', ')}]`
     case 'unask': return `  -> unask ${act.id}`
     case 'notify': return `  -> notify: ${act.text.slice(0, 110)}`

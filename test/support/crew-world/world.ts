@@ -3,6 +3,7 @@
 // which the laws (laws.ts) compare with the crew's. Used by test/simulation/crew.test.ts and test/tables/crew-*.test.ts.
 import { KernelError } from '../../../src/kernel/errors.ts'
 import { decide } from '../../../src/crew/decide.ts'
+import { successorOf } from '../../../src/crew/finding.ts'
 import { foldCrew, NEW_CREW } from '../../../src/crew/fold.ts'
 import { checkLaws } from './laws.ts'
 import type { Act, By, Command } from '../../../src/crew/commands.ts'
@@ -59,6 +60,8 @@ export class World {
   jobs: Job[] = []
   /** answers that were given, for those who give them twice */
   readonly given: { readonly job: number; readonly result: JobResult }[] = []
+  /** what was written to a coordinator that was not there */
+  readonly kept: (Letter & { readonly to: MemberId })[] = []
   /** ids of messages that reached nobody */
   readonly lost: string[] = []
   asks = new Map<string, string>()
@@ -98,6 +101,7 @@ export class World {
       this.refusal = null
       for (const fact of facts) this.#record(fact)
       for (const act of acts) this.#perform(act)
+      this.#handOut()
       checkLaws(this, before, facts)
       return note
     } catch (error) {
@@ -171,17 +175,31 @@ export class World {
   }
 
   #message_({ to, id, from, text }: Extract<Act, { type: 'message' }>): void {
-    const proc = this.need(to)
-    if (!proc.alive) throw new Error(`a message to ${to}, which is dead, would be lost`)
+    const proc = this.procs.get(to)
+    if (!proc?.alive && !to.startsWith('coordinator')) throw new Error(`a message to ${to}, which is dead, would be lost`)
     if (Number(id) !== this.#message + 1) throw new Error(`message ${id} follows ${this.#message}`)
     this.#message = Number(id)
-    proc.queue.push({ id, from, text })
+    if (proc?.alive) proc.queue.push({ id, from, text })
+    else this.kept.push({ to, id, from, text })
   }
 
+  /** Back to the senders is out of the world. */
   #move({ from, to }: Extract<Act, { type: 'move' }>): void {
-    const source = this.need(from)
-    this.need(to).queue.push(...source.queue)
-    source.queue = []
+    for (const id of from) {
+      const waiting = this.need(id).queue.splice(0)
+      if (to === null) this.lost.push(...waiting.map((letter) => letter.id))
+      else this.need(to).queue.push(...waiting)
+    }
+  }
+
+  /** Who is there reads what was kept for it, or for those before it. */
+  #handOut(): void {
+    for (const letter of this.kept.splice(0)) {
+      const reader = successorOf(this.crew, letter.to)
+      const proc = reader?.state === 'on' ? this.procs.get(reader.id) : undefined
+      if (proc?.alive) proc.queue.push(letter)
+      else this.kept.push(letter)
+    }
   }
 
   need(id: MemberId): Proc {

@@ -4,6 +4,7 @@
 import { deadlineOf } from '../../../src/kernel/deadline.ts'
 import { areFilesChanged } from '../../../src/kernel/crew-jobs.ts'
 import { MAX_FRUITLESS } from '../../../src/crew/leading.ts'
+import { successorOf } from '../../../src/crew/finding.ts'
 import type { Command } from '../../../src/crew/commands.ts'
 import type { CrewFact } from '../../../src/crew/facts.ts'
 import type { CrewSpec, Job, JobResult, Member, MemberId, Phase, Task } from '../../../src/crew/types.ts'
@@ -70,8 +71,23 @@ export class CrewLife {
   }
 
   end(): void {
+    for (let move = this.#moves.shift(); move; move = this.#moves.shift()) this.#move(move)
     this.world.commit()
+    const { crew } = this.world.row(CREW_UUID) ?? {}
+    for (const { id, uuid, state } of crew?.members ?? []) {
+      if (uuid === null) continue
+      this.#inOrder(id, uuid)
+      const heir = crew ? successorOf(crew, id) : undefined
+      const left = this.world.row(uuid)?.queue.length ?? 0
+      if (state === 'gone' && heir?.state === 'on' && heir.id !== id && this.world.overlay.get(CREW_UUID)) must(left === 0, `${id} left ${left} messages, and ${heir.id} came after it`)
+    }
     for (const uuid of this.world.journal.keys()) fail(compareFold(this.world, uuid))
+  }
+
+  /** What the crew wrote is queued in its order, also what came from a predecessor; what one is told as it comes is first. */
+  #inOrder(id: MemberId, uuid: Uuid): void {
+    const own = (this.world.journal.get(uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' && /^\d+$/.test(body.id) && !/^You (take over|coordinate)/.test(body.text) ? [Number(body.id)] : []))
+    must(own.every((number, index) => index === 0 || number > (own[index - 1] ?? 0)), `${id} got its messages in order, each once: ${own.join()}`)
   }
 
   #play(kind: boolean): void {
@@ -122,10 +138,11 @@ export class CrewLife {
       }
       return
     }
-    const from = this.world.row(effect.from)
-    if (!from) return
-    const texts = (this.world.journal.get(from.uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' ? [body] : []))
-    this.#input({ type: 'crewMoved', uuid: CREW_UUID, from, to: effect.to, messages: from.queue.flatMap(({ id }) => texts.filter((one) => one.id === id).slice(-1)) })
+    const from = effect.from.flatMap((uuid) => this.world.row(uuid) ?? []).map((process) => {
+      const texts = (this.world.journal.get(process.uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' ? [body] : []))
+      return { process, messages: process.queue.flatMap(({ id }) => texts.filter((one) => one.id === id).slice(-1)) }
+    })
+    this.#input({ type: 'crewMoved', uuid: CREW_UUID, from, to: effect.to, all: effect.all })
   }
 
   #answer(job: Job, kind: boolean): void {
@@ -171,7 +188,7 @@ export class CrewLife {
       case 2: return this.#person({ type: 'send_message', to: id, text: `hello ${this.inputs}` })
       case 3: return this.#person({ type: 'retire_worker', member: id, reason: 'enough' })
       case 4: return this.#person({ type: 'stop_worker', member: id, reason: 'later' })
-      case 5: return isLead ? undefined : this.#person({ type: 'replace_worker', member: id, summary: 'halfway' })
+      case 5: return isLead && this.#pick(3) > 0 ? undefined : this.#person({ type: 'replace_worker', member: id, summary: 'halfway' })
       case 6: return this.#person({ type: 'cancel_task', task, reason: 'wrong', requeue: this.#pick(2) === 0 })
       case 7: return this.#person({ type: 'assign_task', task, member: id })
       case 8: return this.#signal(whom, this.#pick(2) === 0 ? 'SIGTERM' : 'SIGKILL')

@@ -47,11 +47,15 @@ export const CREW_READERS: Readonly<Record<string, Read>> = {
     const job = crew?.jobs.find((one) => String(one.job) === at(line, 2)) ?? crew?.jobs.find(({ type }) => type === at(line, 2))
     return { type: 'crew', reply, by: 'system', uuid: at(line, 1), command: { type: 'job_done', job: job?.job ?? 0, result: resultOf(line, world, job) } }
   },
+  // `moved c k,c to=k2 all`: what waits for k, and then what the crew keeps
   moved: (line, world) => {
-    const from = world.row(at(line, 2))
-    if (!from) throw new Error(`nobody is called ${at(line, 2)}`)
-    const texts = (world.journal.get(from.uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' ? [body] : []))
-    return { type: 'crewMoved', uuid: at(line, 1), from, to: line.options.get('to') ?? null, messages: from.queue.flatMap(({ id }) => texts.filter((one) => one.id === id).map(({ from: by, text }) => ({ id, from: by, text }))) }
+    const from = at(line, 2).split(',').map((uuid) => {
+      const process = world.row(uuid)
+      if (!process) throw new Error(`nobody is called ${uuid}`)
+      const texts = (world.journal.get(uuid) ?? []).flatMap(({ body }) => (body.type === 'process.queue' ? [body] : []))
+      return { process, messages: process.queue.flatMap(({ id }) => texts.filter((one) => one.id === id).map(({ from: by, text }) => ({ id, from: by, text }))) }
+    })
+    return { type: 'crewMoved', uuid: at(line, 1), from, to: line.options.get('to') ?? null, all: line.words.includes('all') }
   },
   retire: (line, world) => {
     const frozen = world.row(at(line, 1))

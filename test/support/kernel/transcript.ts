@@ -155,7 +155,7 @@ function effectLine(effect: Effect): string {
     }
     case 'refuse': return `  -> refused ${effect.code}: ${effect.message}`
     case 'crew.job': return `  -> job ${jobText(effect.job)}`
-    case 'crew.move': return `  -> move ${effect.from} to ${effect.to ?? 'its senders'}`
+    case 'crew.move': return `  -> move ${effect.from.join(', ')} to ${effect.to ?? 'its senders'}`
     case 'crew.retire': return `  -> retire ${effect.members.join(' ')}`
     case 'driver.deliver': return `  -> driver.deliver ${effect.uuid}#${effect.pid} ${effect.message} turn ${effect.turn}`
     case 'driver.proceed': return `  -> driver.proceed ${effect.uuid}#${effect.pid} turn ${effect.turn}`
