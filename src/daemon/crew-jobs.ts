@@ -3,7 +3,7 @@
 // asked again after a crash may have been done already. Decides nothing. Test: test/e2e/crew.test.ts.
 import { v7 as uuidv7 } from 'uuid'
 import { GitError } from '../drivers/files/git.ts'
-import { CAPABILITIES } from '../kernel/capabilities.ts'
+import { takesMessages } from '../kernel/capabilities.ts'
 import { DONE } from '../kernel/crewing.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { isEnding, isLiving } from '../kernel/status.ts'
@@ -253,6 +253,6 @@ export class CrewJobs {
 function memberSpec(crew: Process, { id, role }: Member): ProcessSpec {
   const template = crew.spec.crew?.roles[role]
   if (!template) throw new KernelError('INVALID', `crew ${crew.pid} says nothing of a ${role}`, undefined, `It has ${Object.keys(crew.spec.crew?.roles ?? {}).join(', ')}.`)
-  if (!CAPABILITIES[template.driver].messages) throw new KernelError('INVALID', `${template.agent} cannot be a ${role}: it takes no messages while it runs`)
+  if (!takesMessages({ ...template, interactive: true })) throw new KernelError('INVALID', `${template.agent} cannot be a ${role}: it takes no messages while it runs`)
   return { ...template, name: null, interactive: true, restart: template.restart ?? { type: 'transient' }, childId: id, member: { crew: crew.uuid, id, role } }
 }

@@ -15,7 +15,7 @@ import type { Role } from '../crew/types.ts'
 import type { ProcessSpec } from '../kernel/types.ts'
 import type { Definition } from './crew-definition.ts'
 import type { Settings } from './settings.ts'
-import type { Specs } from './specs.ts'
+import { formatOf, type Specs } from './specs.ts'
 
 export interface TemplatesParts {
   readonly specs: Pick<Specs, 'of'>
@@ -61,7 +61,7 @@ async function template(role: Role, { coordinator, who, all, cwd }: Definition, 
   const permissions = agent.driver === 'acp' ? (own.permissions ?? (role === 'coordinator' ? undefined : all.permissions)) : undefined
   const body: SpawnBody = {
     cwd, env, interactive: true, agent: agent.name,
-    ...(model === undefined ? {} : { model }), ...(permissions === undefined ? {} : { permissions }), ...(own.limits ? { limits: own.limits } : {}), ...(role === 'coordinator' ? { deny: WRITING } : {}),
+    ...(model === undefined ? {} : { model }), ...(permissions === undefined ? {} : { permissions }), ...(own.limits ? { limits: own.limits } : {}), ...(role === 'coordinator' && agent.driver !== 'command' ? { deny: WRITING } : {}),
   }
   const { spec, secrets } = await specs.of(body)
   const { prompt } = await rolePrompt(role, cwd, paths)
@@ -83,12 +83,14 @@ function isWithout({ driver, model }: Agent): boolean {
   return driver === 'native' && model === null
 }
 
-function checkTalks({ name, driver }: Agent, role: Role): void {
-  if (CAPABILITIES[driver].messages) return
-  throw new KernelError('INVALID', `agent "${name}" takes no messages while it runs, so it can be no ${role} of a crew`, undefined, 'An agent with the driver native or acp can; `reeve agents` lists them.')
+function checkTalks(agent: Agent, role: Role): void {
+  const { name, driver } = agent
+  if (CAPABILITIES[driver].messages || formatOf(agent) !== null) return
+  throw new KernelError('INVALID', `agent "${name}" takes no messages while it runs, so it can be no ${role} of a crew`, undefined, 'An agent with the driver native or acp can, and a command whose JSON lines are known (`format`); `reeve agents` lists them.')
 }
 
 function noteOf({ name, driver }: Agent, { permissions }: ProcessSpec, role: Role): string | null {
+  if (driver === 'command') return `agent ${name}: reeve is not asked before it acts${role === 'coordinator' ? ', and cannot keep a coordinator from writing files' : ''}; what it may do, its own command line says`
   if (driver !== 'acp') return null
   if (role === 'coordinator') return `agent ${name}: a coordinator may not write files, as far as it asks before it does`
   return (permissions?.default ?? 'ask') === 'ask' ? `agent ${name} asks a person before it acts: \`reeve answer\`, or --permissions allow` : null

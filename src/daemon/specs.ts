@@ -10,8 +10,8 @@ import { livenessOf } from '../config/liveness.ts'
 import { mcpServers } from '../config/mcp.ts'
 import { changedBy, permittedBy, toolWords, unfitWords, wrongWord } from '../config/permits.ts'
 import { isPlayed, keyNames, keysOf } from '../config/model-keys.ts'
-import { recognise } from '../drivers/command/formats/formats.ts'
-import { CAPABILITIES, isPlainCommand } from '../kernel/capabilities.ts'
+import { recognise, spokenBy } from '../drivers/command/formats/formats.ts'
+import { isPlainCommand } from '../kernel/capabilities.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { changedLimits } from '../kernel/limits.ts'
 import { namesServer, serverPrefix } from '../kernel/tool-names.ts'
@@ -184,13 +184,15 @@ function commandSpec(body: SpawnBody, credentials: readonly string[], config: Co
 
 /** An agent that is told by its command line what to do. */
 function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | 'limits'> {
-  const { intent = '' } = body
-  const { agent: _, intent: __, argv: ___, ...rest } = body
-  const format = agent.format ?? recognise(commandOf(agent))
+  const { intent = '', interactive = false } = body
+  const { agent: _, intent: __, argv: ___, interactive: ____, ...rest } = body
+  const format = formatOf(agent)
+  if (interactive) checkConverses(agent, format)
   checkCommand({ ...rest, ...(agent.reeve && rest.reeve === undefined ? { reeve: true } : {}), limits: { ...agent.limits, ...body.limits } }, format === null, `agent "${agent.name}"`)
   return {
     agent: agent.name, driver: 'command', model: null, system: null, ...toolsOf(agent, body),
-    argv: [...commandOf(agent), ...(intent === '' ? [] : [intent])], ...(format === null ? {} : { format }), ...graceOf(agent.graceMs, format),
+    // In a conversation what it is to do is its first message.
+    argv: [...commandOf(agent), ...(intent === '' || interactive ? [] : [intent])], ...(format === null ? {} : { format }), ...graceOf(agent.graceMs, format),
   }
 }
 
@@ -230,6 +232,19 @@ function commandOf(agent: Agent): readonly string[] {
   return agent.command
 }
 
+/** The JSON lines that its program writes; null: nobody here understands them. */
+export function formatOf({ format, command }: Pick<Agent, 'format' | 'command'>): OutputFormat | null {
+  return format ?? recognise(command ?? [])
+}
+
+/** Each turn of a command is a program of its own, which goes on with the session of the one before. Errors: INVALID. */
+function checkConverses(agent: Agent, format: OutputFormat | null): void {
+  const who = `agent "${agent.name}" takes no messages while it runs`
+  if (format === null) throw new KernelError('INVALID', `${who}: the output of its program is not understood, so that nobody knows which session to go on with`, undefined, 'A program that writes the JSON lines of Claude Code, Codex, Gemini CLI or OpenCode can, with its `format` in the agent file where its command line does not say so.')
+  const { format: { title, forgets }, command } = spokenBy(commandOf(agent), format)
+  if (forgets(command)) throw new KernelError('INVALID', `${who}: its command line tells ${title} to keep no session, and each message goes on with that`)
+}
+
 /** What only agents have would hold nothing here: a budget, say, of a program that calls its models by itself and does not say so. */
 function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, who = 'a plain command'): void {
   const { agent, model, effort, fallback, allow, deny, mcp, permissions, interactive, gateway, reeve, limits = {} } = body
@@ -244,7 +259,7 @@ function checkCommand(body: Partial<Omit<SpawnBody, 'argv'>>, isPlain: boolean, 
 /** A resume can override what a spawn could have asked for. */
 function checkOverride(spec: ProcessSpec, { model, effort, ...body }: ResumeBody): void {
   const limits = { ...body.limits, ...body.raise }
-  if (!CAPABILITIES[spec.driver].messages) return checkCommand(defined({ model, effort, limits, gateway: body.gateway ?? spec.gateway, allow: body.allow, deny: body.deny }), isPlainCommand(spec), isPlainCommand(spec) ? undefined : `agent "${spec.agent}"`)
+  if (spec.driver !== 'native' && spec.driver !== 'acp') return checkCommand(defined({ model, effort, limits, gateway: body.gateway ?? spec.gateway, allow: body.allow, deny: body.deny }), isPlainCommand(spec), isPlainCommand(spec) ? undefined : `agent "${spec.agent}"`)
   if (spec.driver === 'native' && body.gateway !== undefined) throw new KernelError('INVALID', `agent "${spec.agent}" has no gateway: reeve calls its models itself`)
   if (spec.driver === 'acp' && effort !== undefined) throw new KernelError('INVALID', `agent "${spec.agent}" has no effort: reeve cannot hold it to that`)
 }

@@ -4,7 +4,7 @@
 import type { DriverName, Process, ProcessSpec } from './types.ts'
 
 interface DriverCapabilities {
-  /** takes messages while it runs, and has a turn for each */
+  /** takes messages while it runs, and has a turn for each; a command may do so, too (`takesMessages`) */
   readonly messages: boolean
   /** has a boundary to stop at; else each pause freezes it */
   readonly softPause: boolean
@@ -23,6 +23,16 @@ export const CAPABILITIES: Readonly<Record<DriverName, DriverCapabilities>> = {
 
 type Kind = Pick<ProcessSpec, 'driver' | 'format'>
 
+/** A command with a conversation: each turn is one program, which goes on with the session of the one before. Of a command line that somebody typed nobody knows where its prompt stands. */
+export function isConversation({ driver, format, interactive, agent }: Pick<ProcessSpec, 'driver' | 'format' | 'interactive' | 'agent'>): boolean {
+  return driver === 'command' && format !== undefined && interactive && agent !== 'command'
+}
+
+/** It takes messages while it runs, and has a turn for each. */
+export function takesMessages(spec: Pick<ProcessSpec, 'driver' | 'format' | 'interactive' | 'agent'>): boolean {
+  return CAPABILITIES[spec.driver].messages || isConversation(spec)
+}
+
 /** An agent that others wrote: what it reports has happened, whatever holds and budgets there are. */
 export function isExternal({ driver, format }: Kind): boolean {
   return driver === 'acp' || (driver === 'command' && format !== undefined)
@@ -37,6 +47,6 @@ export function goesOnFrom({ spec, sessionId, forkOf, progress }: Pick<Process, 
   if (spec.driver === 'native' || CAPABILITIES[spec.driver].keeps) return 'context'
   if (isPlainCommand(spec)) return 'rerun'
   // Nothing was asked of it yet: what waits is delivered to a session that begins.
-  const untouched = CAPABILITIES[spec.driver].messages && progress.turn === 0
+  const untouched = takesMessages(spec) && progress.turn === 0
   return sessionId !== null || forkOf !== undefined || untouched ? 'session' : 'rerun'
 }

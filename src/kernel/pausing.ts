@@ -1,6 +1,6 @@
 // Pausing and waking one process: what a hold and its removal mean for the driver and for the family.
 // Owns when a turn begins (`settle`), which is the only place that starts one. Test: test/tables/pausing.test.ts.
-import { CAPABILITIES, isExternal } from './capabilities.ts'
+import { isExternal, takesMessages } from './capabilities.ts'
 import { areFilesChanged } from './crew-jobs.ts'
 import { forgive, keepsChildren } from './children.ts'
 import { COMPLETED } from './exit.ts'
@@ -83,7 +83,7 @@ export function settleNow(work: Work, uuid: Uuid): void {
   const { life, progress, queue } = process
   if (life.state !== 'running' || life.activity !== 'ready' || !life.attached || life.holds.length > 0) return
   // A command ends by itself, also after its turn.
-  if (!CAPABILITIES[process.spec.driver].messages) return
+  if (!takesMessages(process.spec)) return
   if (life.stopping) return settleLast(work, process, life.stopping)
   // A turn that is on began while its crew did not run, and waits for nobody: its files are changed after it.
   if (!progress.turnOpen && areFilesChanged(work, process)) return

@@ -6,7 +6,7 @@ import { failed, naturalExit } from './exit.ts'
 import { compactionFailed, compactionStarted, contextCompacted, warnOfContext } from './compacting.ts'
 import { unasked, waiting } from './asking.ts'
 import { begun, callFinished, callStarted, counted, noteContext, warnOfCount } from './calls.ts'
-import { CAPABILITIES, isExternal } from './capabilities.ts'
+import { isExternal, takesMessages } from './capabilities.ts'
 import { keepsChildren } from './children.ts'
 import { askForCall, spentMore } from './budgets.ts'
 import { noRoomFor } from './limits.ts'
@@ -111,7 +111,7 @@ function up(work: Work, process: Process, report: ReportOf<'up'>): Ack {
     work.emit(uuid, { type: 'process.handle', handle: report.handle ?? null, ...(report.sessionId === undefined ? {} : { sessionId: report.sessionId }) })
   }
   if (keepsChildren(process)) return familyUp(work, process)
-  if (!CAPABILITIES[process.spec.driver].messages) return beginCommand(work, process)
+  if (!takesMessages(process.spec)) return beginCommand(work, process)
   if (report.window !== undefined && report.window !== (process.context?.window ?? null)) {
     work.emit(uuid, { type: 'context.window', tokens: report.window })
     warnOfContext(work, process)
@@ -233,7 +233,7 @@ function turnEnded(work: Work, process: Process, report: ReportOf<'turn.ended'>)
     work.emit(uuid, { type: 'process.ready', turn: progress.turn })
     return holdByRate(work, work.need(uuid), report.resumeAt)
   }
-  if (report.outcome === 'error' && !spec.interactive && CAPABILITIES[spec.driver].messages) {
+  if (report.outcome === 'error' && !spec.interactive && takesMessages(spec)) {
     terminate(work, work.need(uuid), { ...failed(report.error ?? 'the turn failed'), ...(process.refused === undefined ? {} : { status: process.refused }) })
     return 'ok'
   }

@@ -5,7 +5,7 @@
 import { payerOf } from './accounts.ts'
 import { findPayer, payAgain } from './payers.ts'
 import { INTENSITY, verdict } from '../supervise/verdict.ts'
-import { CAPABILITIES, goesOnFrom } from './capabilities.ts'
+import { goesOnFrom, takesMessages } from './capabilities.ts'
 import { keepsChildren } from './children.ts'
 import { stillPermitted } from './permitting.ts'
 import { beginHeld, enqueue } from './spawning.ts'
@@ -108,6 +108,6 @@ export function findParent(work: Work, process: Process): void {
 
 /** A session that begins is told again what this process is for. */
 export function askAgain(work: Work, { uuid, spec, queue }: Process): void {
-  if (!CAPABILITIES[spec.driver].messages || spec.intent === '' || queue.some(({ id }) => id === 'intent')) return
+  if (!takesMessages(spec) || spec.intent === '' || queue.some(({ id }) => id === 'intent')) return
   enqueue(work, uuid, { id: 'intent', from: 'user', text: spec.intent })
 }

@@ -3,7 +3,7 @@
 // a new incarnation begins at `created`. Test: test/tables/resuming.test.ts.
 import { KernelError } from './errors.ts'
 import { changeLimits, hasRoom, isHeldByBudget } from './budgets.ts'
-import { CAPABILITIES, goesOnFrom, isPlainCommand } from './capabilities.ts'
+import { goesOnFrom, isPlainCommand, takesMessages } from './capabilities.ts'
 import { changedLimits } from './limits.ts'
 import { forgive, keepsChildren } from './children.ts'
 import { isPersonHold, mayRelease } from './holds.ts'
@@ -34,7 +34,7 @@ export function resume(work: Work, input: Resume): void {
 /** A command is told by its command line, once: when it goes on with its session. */
 function checkTakesMessage(process: Process, { rerun }: Resume): void {
   const { spec, life } = process
-  if (CAPABILITIES[spec.driver].messages) return
+  if (takesMessages(spec)) return
   if (keepsChildren(process)) throw new KernelError('INVALID', `a ${spec.driver} takes no messages`)
   if (isPlainCommand(spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
   if (life.state === 'running' && life.attached) throw new KernelError('INVALID', `process ${process.pid} takes no message before it has ended`)

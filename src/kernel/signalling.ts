@@ -1,7 +1,7 @@
 // Signals: who may send one, where it goes (one process or a subtree), and what each does by default.
 // Owns delivery; dispositions come from signals.ts. Every delivery is a fact with its sender, origin and root,
 // and the wish is durable before anything acts on it. Test: test/tables/signalling.test.ts.
-import { CAPABILITIES } from './capabilities.ts'
+import { takesMessages } from './capabilities.ts'
 import { hasChildren, keepsChildren, mayComeBack } from './children.ts'
 import { KernelError } from './errors.ts'
 import { RETIRED, signalExit } from './exit.ts'
@@ -226,7 +226,7 @@ export function handle(work: Work, input: InputOf<'handle'>): void {
   const process = living(work, input.uuid)
   checkOwn(input.by, process, 'the handlers')
   if (!SIGNALS[input.signal].blockable) throw new KernelError('INVALID', 'SIGKILL cannot be handled')
-  if (input.handler === 'message' && !CAPABILITIES[process.spec.driver].messages) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: a signal can be blocked, ignored or left to its default`)
+  if (input.handler === 'message' && !takesMessages(process.spec)) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: a signal can be blocked, ignored or left to its default`)
   work.emit(process.uuid, { type: 'signal.handled', signal: input.signal, handler: input.handler })
   deliverPending(work, process.uuid)
   done(work, input.reply, process.uuid)

@@ -2,7 +2,7 @@
 // Owns the checks before a row exists, and how work that was cut off is closed before a driver goes on with it.
 // Test: test/tables/spawning.test.ts.
 import { KernelError } from './errors.ts'
-import { CAPABILITIES } from './capabilities.ts'
+import { takesMessages } from './capabilities.ts'
 import { closeModelCall, closeOpenWork, closeSummary } from './closing.ts'
 import { hold } from './holding.ts'
 import { accountsOver } from './limits.ts'
@@ -33,7 +33,7 @@ export function spawn(work: Work, input: InputOf<'spawn'>): void {
   if (parent) checkFamily(work, parent, depth)
   const pid = work.takePid()
   work.emit(uuid, { type: 'process.spawned', pid, spec, parentUuid: input.parent, depth, by: input.by })
-  if (CAPABILITIES[spec.driver].messages && spec.intent !== '') {
+  if (takesMessages(spec) && spec.intent !== '') {
     work.emit(uuid, { type: 'process.queue', id: 'intent', from: input.by, text: spec.intent })
   }
   if (note !== null) work.emit(uuid, { type: 'process.note', text: note })

@@ -4,7 +4,7 @@
 // Tests: test/properties/kernel.test.ts, test/simulation.
 import { answer } from './asking.ts'
 import { boot } from './booting.ts'
-import { CAPABILITIES, isPlainCommand } from './capabilities.ts'
+import { isPlainCommand, takesMessages } from './capabilities.ts'
 import { hasChildren } from './children.ts'
 import { nodeMade, resumeNode } from './composing.ts'
 import { crew } from './crewing.ts'
@@ -91,7 +91,7 @@ function send(work: Work, input: InputOf<'send'>): void {
   const process = work.get(input.uuid)
   if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? input.uuid} has ended`)
   if (isPlainCommand(process.spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
-  if (!CAPABILITIES[process.spec.driver].messages) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: when it has ended, resume it with one`, undefined, process.spec.crew ? 'Its members do: `reeve crew send`.' : undefined)
+  if (!takesMessages(process.spec)) throw new KernelError('INVALID', `process ${process.pid} takes no messages while it runs: when it has ended, resume it with one`, undefined, process.spec.crew ? 'Its members do: `reeve crew send`.' : undefined)
   checkWriter(work, input.by, process)
   countMessage(work, input)
   enqueue(work, input.uuid, { id: input.id, from: input.by, text: input.text })

@@ -1,6 +1,6 @@
 // The command driver with real programs in a containment of their own; the kernel is a recorder that acknowledges when it
 // is told to.
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandWith } from '../../src/drivers/command/command.ts'
 import type { Agent, KernelPort, Launch } from '../../src/drivers/port.ts'
@@ -53,6 +53,9 @@ export async function launchOf(contained: Contained, argv: readonly string[] | n
   }
 }
 
+/** So long a program may take to end its turn in a test. */
+const CANCEL_MS = 1_000
+
 export interface Running extends AsyncDisposable {
   readonly agent: Agent
   readonly kernel: Recorder
@@ -60,7 +63,7 @@ export interface Running extends AsyncDisposable {
 
 export async function run(contained: Contained, argv: readonly string[], changes: Partial<ProcessSpec> = {}, more: Partial<Launch> = {}): Promise<Running> {
   const kernel = new Recorder()
-  const agent = await commandWith({}).start(await launchOf(contained, argv, changes, more), kernel)
+  const agent = await commandWith({ cancelMs: CANCEL_MS }).start(await launchOf(contained, argv, changes, more), kernel)
   return { agent, kernel, [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose]() }
 }
 
@@ -73,7 +76,19 @@ export async function playing(dir: string, items: readonly Played[], name = 'pla
 
 /** The same as a program of its own name: gives its path. */
 export async function programThatPlays(dir: string, name: string, items: readonly Played[]): Promise<string> {
-  const argv = await playing(dir, items)
+  return named(dir, name, await playing(dir, items))
+}
+
+/** A program that plays the next of these lists whenever it starts, and how it was called each time. */
+export async function programOfTurns(dir: string, name: string, turns: readonly (readonly Played[])[]): Promise<{ readonly program: string; calls(): Promise<string[][]> }> {
+  const file = join(dir, 'turns.json')
+  await writeFile(file, JSON.stringify({ turns }))
+  const program = await named(dir, name, [process.execPath, join(ROOT, 'test/support/programs/json-agent.ts'), file])
+  const calls = async (): Promise<string[][]> => (await readFile(`${file}.args`, 'utf8')).trim().split('\n').map((line) => JSON.parse(line) as string[])
+  return { program, calls }
+}
+
+async function named(dir: string, name: string, argv: readonly string[]): Promise<string> {
   const file = join(dir, name)
   await writeFile(file, `#!/bin/sh\nexec ${argv.map((arg) => `'${arg}'`).join(' ')} "$@"\n`, { mode: 0o755 })
   return file

@@ -1,9 +1,21 @@
 // Agents that others wrote: what they report has happened, budgets and limits act after it, pauses freeze them at their
 // boundary, and what they go on with is their session.
 import { describe, expect, test } from 'vitest'
-import { goesOnFrom } from '../../src/kernel/capabilities.ts'
+import { goesOnFrom, takesMessages } from '../../src/kernel/capabilities.ts'
 import { play } from '../support/kernel/transcript.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
+
+describe('what takes messages while it runs', () => {
+  test.each([
+    [{ driver: 'native' }, true], [{ driver: 'acp' }, true], [{ driver: 'supervisor' }, false], [{ driver: 'crew' }, false], [{ driver: 'compose' }, false],
+    [{ driver: 'command', agent: 'mine', interactive: true }, false],
+    [{ driver: 'command', agent: 'mine', format: 'claude' }, false],
+    [{ driver: 'command', agent: 'mine', format: 'claude', interactive: true }, true],
+    [{ driver: 'command', agent: 'command', format: 'claude', interactive: true }, false],
+  ] as const)('%j: %s', (spec, does) => {
+    expect(takesMessages(kernelSpec(spec))).toBe(does)
+  })
+})
 
 describe('what an ended process goes on from', () => {
   const progress = { step: 0, modelOpen: false, attempt: 0, openCalls: [], wholeStep: 0, turn: 1, turnOpen: false, lastText: null }
@@ -18,6 +30,10 @@ describe('what an ended process goes on from', () => {
     ['acp', undefined, 's1', 1, 'session'],
   ] as const)('%s %s, session %s, %i turns: %s', (driver, format, sessionId, turn, from) => {
     expect(goesOnFrom({ spec: kernelSpec({ driver, ...(format ? { format } : {}) }), sessionId, progress: { ...progress, turn } })).toBe(from)
+  })
+
+  test.each([[null, 0, 'session'], [null, 1, 'rerun'], ['s1', 1, 'session']] as const)('a conversation of a command, session %s, %i turns: %s', (sessionId, turn, from) => {
+    expect(goesOnFrom({ spec: kernelSpec({ driver: 'command', agent: 'mine', format: 'codex', interactive: true }), sessionId, progress: { ...progress, turn } })).toBe(from)
   })
 })
 

@@ -95,7 +95,7 @@ async function stop({ out }: Pick<Call, 'out'>, drainMs: number): Promise<number
     await out.words('the daemon is not running')
     return null
   }
-  await warn(await reeve.list({ fields: ['pid', 'state', 'status', 'driver', 'sessionId', 'turn'] }), out)
+  await warn(await reeve.list({ fields: ['pid', 'state', 'status', 'driver', 'format', 'interactive', 'sessionId', 'turn'] }), out)
   await reeve.stopDaemon({ drainMs })
   let stopping: DaemonView['stopping']
   await patiently(out, () => waiting(stopping), ended(reeve, found.pid, drainMs, (view) => (stopping = view?.stopping)))
@@ -125,9 +125,10 @@ function waiting(stopping: DaemonView['stopping']): string {
 const PROGRAMS: ReadonlySet<ProcessView['driver']> = new Set(['native', 'acp', 'command'])
 
 /** What has no session does not survive the daemon, suspended or not. */
-async function warn(views: readonly Pick<ProcessView, 'pid' | 'state' | 'status' | 'driver' | 'sessionId' | 'turn'>[], out: Output): Promise<void> {
+async function warn(views: readonly Pick<ProcessView, 'pid' | 'state' | 'status' | 'driver' | 'format' | 'interactive' | 'sessionId' | 'turn'>[], out: Output): Promise<void> {
   const living = views.filter((view) => !hasEnded(view) && PROGRAMS.has(view.driver))
-  const comesBack = ({ driver, sessionId, turn }: (typeof views)[number]): boolean => driver === 'native' || sessionId !== null || (driver === 'acp' && turn === 0)
+  const talks = ({ driver, format, interactive }: (typeof views)[number]): boolean => driver === 'acp' || (driver === 'command' && format !== null && interactive)
+  const comesBack = (view: (typeof views)[number]): boolean => view.driver === 'native' || view.sessionId !== null || (talks(view) && view.turn === 0)
   const commands = living.filter((view) => !comesBack(view))
   const agents = living.filter((view) => comesBack(view) && view.status !== 'suspended')
   const pids = (list: readonly Pick<ProcessView, 'pid'>[]): string => list.map(({ pid }) => pid).join(', ')

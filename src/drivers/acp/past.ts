@@ -4,7 +4,8 @@ import type { FactBody } from '../../kernel/facts.ts'
 import type { Launch } from '../port.ts'
 
 const PAGE_FACTS = 1_000
-const CUT_OFF = 'Your last turn was cut off. What was running then may or may not have happened: look before you do it again. Go on with the task.'
+/** What an agent is told that goes on with a turn of which something happened. */
+export const CUT_OFF = 'Your last turn was cut off. What was running then may or may not have happened: look before you do it again. Go on with the task.'
 
 export interface Past {
   /** the last step that is whole */

@@ -1,8 +1,7 @@
 // The stdout of an agent whose JSON lines are known: what is understood becomes reports, anything else stays output.
 // Owns the order of what is said. Must never lose a line: one that is no JSON, or says nothing known, is output.
 // Test: test/processes/command-agents.test.ts.
-import { lastReports } from './ending.ts'
-import { Meter, chargedBefore } from './meter.ts'
+import { Meter, chargedBefore, type Charge } from './meter.ts'
 import { Narrator } from './narrator.ts'
 import { fields } from './formats/format.ts'
 import { costUsd } from '../native/prices.ts'
@@ -10,7 +9,8 @@ import type { OwnPrices } from '../native/prices.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { ProgramExit } from '../contain/contain.ts'
 import type { Launch } from '../port.ts'
-import type { Observed } from './formats/format.ts'
+import type { Ended } from './ending.ts'
+import type { Format, Observed } from './formats/format.ts'
 import type { Spoken } from './formats/formats.ts'
 
 /** After so long without a line the agent is doing what it asked for last. */
@@ -21,30 +21,55 @@ const LAST_WORDS_CHARS = 300
 
 export interface AgentOutputParts {
   readonly spoken: Spoken
-  readonly launch: Launch
+  /** of a fork that has no session yet: the one that it begins as a copy of */
+  readonly forkOf: string | undefined
   readonly prices?: OwnPrices | undefined
+  /** what its program does is of this turn */
+  readonly turn: number
+  /** what is said of its end */
+  readonly last: (format: Format, ended: Ended) => readonly Report[]
   readonly say: (reports: readonly Report[]) => Promise<void>
 }
 
-export async function openAgentOutput(parts: AgentOutputParts): Promise<AgentOutput> {
-  const { launch, prices: own, spoken: { format, command } } = parts
+/** What a program goes on from, and what it leaves to the next one. */
+export interface Standing {
+  readonly step: number
+  readonly sessionId: string | null
+  /** what was charged already, by session */
+  readonly charged: ReadonlyMap<string, Charge>
+}
+
+export async function standingOf(launch: Launch): Promise<Standing> {
+  const { step, sessionId, forkOf } = launch
   // An agent that begins has been charged for nothing.
-  const charged = launch.sessionId === null && launch.forkOf === undefined ? new Map() : await chargedBefore(launch)
-  const meter = new Meter({ charged, ...(launch.forkOf === undefined ? {} : { forkOf: launch.forkOf }), foreign: format.continues(command), price: (priced, tokens) => costUsd({ ...priced, own }, tokens) })
+  return { step, sessionId, charged: sessionId === null && forkOf === undefined ? new Map() : await chargedBefore(launch) }
+}
+
+export function openAgentOutput(parts: AgentOutputParts, { step, sessionId, charged }: Standing): AgentOutput {
+  const { forkOf, prices: own, spoken: { format, command } } = parts
+  const meter = new Meter({ charged, ...(forkOf === undefined ? {} : { forkOf }), foreign: format.continues(command), price: (priced, tokens) => costUsd({ ...priced, own }, tokens) })
   const now = () => performance.now()
-  return new AgentOutput(parts, new Narrator({ step: launch.step, sessionId: launch.sessionId, meter, marksSteps: format.marksSteps, model: format.model(command) ?? format.title, forgets: format.forgets(command), now }))
+  const narrator = new Narrator({ step, sessionId, meter, marksSteps: format.marksSteps, model: format.model(command) ?? format.title, forgets: format.forgets(command), now })
+  return new AgentOutput(parts, narrator, meter)
 }
 
 export class AgentOutput {
   readonly #parts: AgentOutputParts
   readonly #narrator: Narrator
+  readonly #meter: Meter
   #order: Promise<void> = Promise.resolve()
   #quiet: NodeJS.Timeout | null = null
   #lastWords = ''
 
-  constructor(parts: AgentOutputParts, narrator: Narrator) {
+  constructor(parts: AgentOutputParts, narrator: Narrator, meter: Meter) {
     this.#parts = parts
     this.#narrator = narrator
+    this.#meter = meter
+  }
+
+  get standing(): Standing {
+    const { step, sessionId } = this.#narrator
+    return { step, sessionId, charged: this.#meter.charged }
   }
 
   /** Whole lines, each with its LF, and pieces of such as are too long. Resolves when all is acknowledged. */
@@ -74,11 +99,11 @@ export class AgentOutput {
 
   /** The program has ended, and all that it wrote was taken. */
   end(exit: ProgramExit): Promise<void> {
-    const { spoken: { format }, launch } = this.#parts
+    const { spoken: { format }, turn, last } = this.#parts
     return this.#next(async () => {
       const reports = this.#narrator.end()
       const complaint = this.#narrator.lastNote || (exit.code === 0 ? '' : this.#lastWords)
-      return [...reports, ...lastReports(format, { exit, ending: this.#narrator.ending, complaint, turn: launch.turn + 1, limitedUntil: this.#narrator.limitedUntil, nowMs: Date.now() })]
+      return [...reports, ...last(format, { exit, ending: this.#narrator.ending, complaint, turn, limitedUntil: this.#narrator.limitedUntil, nowMs: Date.now() })]
     }).finally(() => this.#stopWaiting())
   }
 

@@ -5,17 +5,18 @@
 import { KernelError } from '../../kernel/errors.ts'
 import type { OwnPrices } from '../native/prices.ts'
 import type { Containment, Ladder, Program } from '../contain/contain.ts'
-import type { Report } from '../../kernel/reports.ts'
 import type { ProcessSpec } from '../../kernel/types.ts'
+import { isConversation } from '../../kernel/capabilities.ts'
+import { readPast } from '../acp/past.ts'
 import { startOf } from '../gateway/clients.ts'
-import { withOwnServer } from '../mcp/hand-over.ts'
 import type { Agent, Driver, KernelPort, Launch, Message } from '../port.ts'
-import { openAgentOutput } from './agent-output.ts'
-import type { AgentOutput } from './agent-output.ts'
+import { openAgentOutput, standingOf } from './agent-output.ts'
+import { Conversation } from './conversation.ts'
+import { lastReports } from './ending.ts'
+import { agentStart, follow, saying, type Say } from './following.ts'
 import { spokenBy } from './formats/formats.ts'
 import type { Spoken } from './formats/formats.ts'
 import { Kept } from './kept.ts'
-import { JsonLineCutter } from './lines.ts'
 import { pump } from './pump.ts'
 
 /** How much of the command line is shown as what was in flight. */
@@ -28,8 +29,12 @@ const MIB = 1024 * 1024
 /** Most of its output that one incarnation has in the journal: a server that complains for a night must not fill the disk. */
 const KEPT_BYTES = 256 * MIB
 
+/** A program has so long to end when the turn of its conversation is interrupted. */
+const CANCEL_MS = 10_000
+
 interface CommandOptions {
   readonly keptBytes?: number
+  readonly cancelMs?: number
   /** the user's own, looked at whenever an agent starts */
   readonly prices?: () => OwnPrices
 }
@@ -40,20 +45,25 @@ export function commandWith(options: CommandOptions): Driver {
   }
 }
 
-async function startCommand(launch: Launch, kernel: KernelPort, { keptBytes = KEPT_BYTES, prices }: CommandOptions): Promise<Agent> {
+async function startCommand(launch: Launch, kernel: KernelPort, options: CommandOptions): Promise<Agent> {
+  const { keptBytes = KEPT_BYTES, prices, cancelMs = CANCEL_MS } = options
   const { spec, containment } = launch
   if (spec.argv === null) throw new KernelError('INVALID', 'A command process needs a command line')
+  const say = saying(kernel, new Kept(keptBytes))
   const spoken = spec.format === undefined ? null : spokenBy(ownArgv(spec.argv, spec), spec.format)
+  if (spoken !== null && isConversation(spec)) {
+    const past = await readPast(launch)
+    return new Conversation({ launch, kernel, spoken, past, say, cancelMs, standing: await standingOf(launch), prices: prices?.() })
+  }
   const argv = spoken === null ? spec.argv : await agentArgv(launch, spoken)
-  const plain = await startOf(launch, argv)
-  const started = spoken === null || spec.format === undefined ? plain : await withOwnServer(launch, spec.format, spoken.command.program.length, plain)
+  const started = await (spoken === null ? startOf(launch, argv) : agentStart(launch, spoken, argv))
   const program = await containment.spawn({
     ...started,
     cwd: spec.cwd,
     // A known agent waits for the end of a pipe that nobody closes, some for ever.
     stdin: spec.interactive ? 'pipe' : 'null',
   })
-  return new CommandAgent({ program, launch, kernel, argv, spoken, keptBytes, prices: prices?.() })
+  return new CommandAgent({ program, launch, kernel, argv, spoken, say, prices: prices?.() })
 }
 
 /** Of an agent that a file describes the command line ends with what it is asked: each takes that in a way of its own. */
@@ -73,7 +83,7 @@ async function agentArgv({ spec, sessionId, forkOf, resumed, message }: Launch, 
 }
 
 interface CommandParts {
-  readonly keptBytes: number
+  readonly say: Say
   readonly prices: OwnPrices | undefined
   readonly program: Program
   readonly launch: Launch
@@ -90,14 +100,14 @@ class CommandAgent implements Agent {
   readonly #spoken: Spoken | null
   readonly #prices: OwnPrices | undefined
   readonly #inFlight: string
-  readonly #kept: Kept
+  readonly #say: Say
   readonly #life: Promise<void>
   #paused = false
   #over = false
 
-  constructor({ program, launch, kernel, argv, spoken, keptBytes, prices }: CommandParts) {
+  constructor({ program, launch, kernel, argv, spoken, say, prices }: CommandParts) {
     this.#prices = prices
-    this.#kept = new Kept(keptBytes)
+    this.#say = say
     this.#program = program
     this.#launch = launch
     this.#spoken = spoken
@@ -172,22 +182,11 @@ class CommandAgent implements Agent {
 
   /** What it writes says what it does. */
   async #follow(spoken: Spoken): Promise<void> {
-    const output: AgentOutput = await openAgentOutput({ spoken, launch: this.#launch, prices: this.#prices, say: (reports) => this.#say(reports) })
+    const { forkOf, turn } = this.#launch
+    const output = openAgentOutput({ spoken, forkOf, prices: this.#prices, turn: turn + 1, last: lastReports, say: this.#say }, await standingOf(this.#launch))
     if (this.#launch.spec.agent === 'command') await this.#say([{ type: 'note', text: `its lines are read as those of ${spoken.format.title}` }]).catch(() => 'late')
-    const complain = (text: string): Promise<void> => {
-      output.complain(text)
-      return this.#say([{ type: 'output', stream: 'stderr', text }])
-    }
-    const outputs = [pump(this.#program.stdout, (text) => output.take(text), new JsonLineCutter()), pump(this.#program.stderr, complain)]
-    const exit = await this.#program.exited
-    this.#over = true
-    await Promise.all(outputs)
+    const exit = await follow(this.#program, output, this.#say, () => { this.#over = true })
     await output.end(exit).catch(() => 'late')
-  }
-
-  /** Reports of one go share a commit. */
-  async #say(reports: readonly Report[]): Promise<void> {
-    await Promise.all(reports.flatMap((report) => this.#kept.of(report)).map((report) => this.#kernel.report(report)))
   }
 
   /** That it runs cannot be recorded, so it shall not. */

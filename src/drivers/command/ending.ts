@@ -1,5 +1,5 @@
-// How an agent ended: by its own events first, and by its exit code second, because exit codes lie.
-// Pure. Test: test/tables/command-ending.test.ts.
+// How an agent ended: by its own events first, and by its exit code second, because exit codes lie. The same table serves a
+// program that is all of a process, and one that is a turn of a conversation. Pure. Test: test/tables/command-ending.test.ts.
 import { resetInWords } from '../limit-reset.ts'
 import type { Report } from '../../kernel/reports.ts'
 import type { ProgramExit } from '../contain/contain.ts'
@@ -17,17 +17,33 @@ export interface Ended {
   readonly nowMs: number
 }
 
-/** The last reports of an agent, in order. What succeeded by its own word has, whatever came of its program after that. */
+/** Why it has failed, in words; null: only its program's exit says so. */
+type Verdict = { readonly ok: true; readonly result: string } | { readonly ok: false; readonly error: string | null }
+
+/** The last reports of a process. What succeeded by its own word has, whatever came of its program after that. */
 export function lastReports(format: Format, ended: Ended): Report[] {
-  const { exit, ending, complaint, turn } = ended
-  const exited: Report = { type: 'exited', code: exit.code, osSignal: exit.signal, ...limited(ended) }
-  if (ending?.error === null) return [...remark(exit), { type: 'turn.ended', turn, outcome: 'ok', result: ending.result ?? '' }, { type: 'exited', code: 0, osSignal: null }]
-  if (ending !== null) return [{ ...exited, error: ending.error ?? '' }]
-  if (exit.signal !== null) return [exited]
+  const { exit, turn } = ended
+  const verdict = verdictOf(format, ended)
+  if (verdict.ok) return [...remark(exit), { type: 'turn.ended', turn, outcome: 'ok', result: verdict.result }, { type: 'exited', code: 0, osSignal: null }]
+  return [{ type: 'exited', code: exit.code, osSignal: exit.signal, ...limited(ended), ...(verdict.error === null ? {} : { error: verdict.error }) }]
+}
+
+/** The last reports of a turn, in a process that goes on. */
+export function turnReports(format: Format, ended: Ended): Report[] {
+  const { exit, turn } = ended
+  const verdict = verdictOf(format, ended)
+  if (verdict.ok) return [...remark(exit), { type: 'turn.ended', turn, outcome: 'ok', result: verdict.result }]
+  return [{ type: 'turn.ended', turn, outcome: 'error', error: verdict.error || `${format.title} ended ${howOf(exit)}`, ...limited(ended) }]
+}
+
+function verdictOf(format: Format, { exit, ending, complaint }: Ended): Verdict {
+  if (ending?.error === null) return { ok: true, result: ending.result ?? '' }
+  if (ending !== null) return { ok: false, error: ending.error ?? '' }
+  if (exit.signal !== null) return { ok: false, error: null }
   const word = exit.code === null ? undefined : format.codes[exit.code]
-  if (word !== undefined) return [{ ...exited, error: complaint === '' ? word : `${word}: ${complaint}` }]
-  if (complaint !== '') return [{ ...exited, error: complaint }]
-  return [exit.code === 0 ? { ...exited, error: `${format.title} ended without a result` } : exited]
+  if (word !== undefined) return { ok: false, error: complaint === '' ? word : `${word}: ${complaint}` }
+  if (complaint !== '') return { ok: false, error: complaint }
+  return { ok: false, error: exit.code === 0 ? `${format.title} ended without a result` : null }
 }
 
 /** It ended as its limit was reached, and says when that is over. */
@@ -36,7 +52,10 @@ function limited({ ending, complaint, limitedUntil = null, nowMs }: Ended): { re
   return until === null || until <= nowMs ? {} : { resumeAt: until }
 }
 
-function remark({ code, signal }: ProgramExit): Report[] {
-  if (code === 0) return []
-  return [{ type: 'note', text: `after its result it ended ${signal === null ? `with exit code ${code}` : `by ${signal}`}` }]
+function remark(exit: ProgramExit): Report[] {
+  return exit.code === 0 ? [] : [{ type: 'note', text: `after its result it ended ${howOf(exit)}` }]
+}
+
+function howOf({ code, signal }: ProgramExit): string {
+  return signal === null ? `with exit code ${code}` : `by ${signal}`
 }

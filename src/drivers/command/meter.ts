@@ -8,7 +8,7 @@ import type { Launch } from '../port.ts'
 import type { Observed, Priced, Tokens } from './formats/format.ts'
 
 type Used = Extract<Observed, { type: 'used' }>
-type Charge = Tokens & { readonly costUsd: number }
+export type Charge = Tokens & { readonly costUsd: number }
 
 export const NOTHING: Charge = { ...NO_TOKENS, costUsd: 0 }
 const PAGE_FACTS = 500
@@ -32,6 +32,11 @@ export class Meter {
   constructor(options: MeterOptions) {
     this.#options = options
     this.#sessions = new Map(options.charged)
+  }
+
+  /** What was charged so far, by session: what the next program of a conversation goes on from. */
+  get charged(): ReadonlyMap<string, Charge> {
+    return this.#sessions
   }
 
   /** What comes from here on is of this session. */

@@ -76,6 +76,15 @@ export class Narrator {
     return this.#ending === null ? null : { ...this.#ending, result: this.#ending.result ?? this.#lastText }
   }
 
+  /** the last step that was told */
+  get step(): number {
+    return this.#step
+  }
+
+  get sessionId(): string | null {
+    return this.#sessionId
+  }
+
   /** wall ms at which the limit that it met last is over; null: it met none, or has gone on since */
   get limitedUntil(): number | null {
     return this.#limitedUntil

@@ -1,7 +1,8 @@
 // An agent that plays what a real one wrote: `json-agent.ts FILE [ARG…]`. FILE is JSON: a list of things to do, in order.
-// It does not look at its arguments, but writes them to FILE.args, so that a test sees how it was called.
+// It does not look at its arguments, but writes them to FILE.args, so that a test sees how it was called. Of `{ turns: … }` each
+// start plays the next list, the last one again and again, and FILE.args has a line for each start.
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 export type Played =
@@ -18,6 +19,8 @@ export type Played =
   /** a child in a session of its own, which keeps stdout open */
   | { readonly leave: string }
   | { readonly hang: true }
+  /** no SIGINT ends it */
+  | { readonly deaf: true }
   | { readonly exit: number }
   | { readonly signal: 'SIGKILL' | 'SIGTERM' }
 
@@ -53,6 +56,10 @@ async function play(one: Played): Promise<void> {
     spawn('sleep', [one.leave], { detached: true, stdio: 'inherit' }).unref()
     return
   }
+  if ('deaf' in one) {
+    process.on('SIGINT', () => undefined)
+    return
+  }
   if ('hang' in one) return new Promise(() => setInterval(() => undefined, 60_000))
   if ('signal' in one) {
     process.kill(process.pid, one.signal)
@@ -61,8 +68,19 @@ async function play(one: Played): Promise<void> {
   process.exit(one.exit)
 }
 
+function playedNow(file: string, args: readonly string[]): readonly Played[] {
+  const read = JSON.parse(readFileSync(file, 'utf8')) as readonly Played[] | { readonly turns: readonly (readonly Played[])[] }
+  const log = `${file}.args`
+  if (!('turns' in read)) {
+    writeFileSync(log, JSON.stringify(args))
+    return read
+  }
+  const before = existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0
+  appendFileSync(log, `${JSON.stringify(args)}\n`)
+  return read.turns[before] ?? read.turns.at(-1) ?? []
+}
+
 if (import.meta.main) {
   const [file = '', ...args] = process.argv.slice(2)
-  writeFileSync(`${file}.args`, JSON.stringify(args))
-  for (const one of JSON.parse(readFileSync(file, 'utf8')) as Played[]) await play(one)
+  for (const one of playedNow(file, args)) await play(one)
 }

@@ -1,0 +1,204 @@
+// Conversations with agents whose program answers once and ends, through the daemon: they are ready between their turns, take messages,
+// signals, pauses and budgets as agents by ACP do, and go on with their session after a restart, a kill and in a fork.
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as lines from '../support/agent-lines.ts'
+import { programOfTurns } from '../support/command.ts'
+import { DaemonHome } from '../support/daemon.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import type { Played } from '../support/programs/json-agent.ts'
+import type { ProcessView, SpawnBody } from '../../src/api/views.ts'
+
+let daemon: LocalDaemon
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+}, 30_000)
+afterAll(async () => {
+  expect(daemon.errors).toEqual([])
+  await daemon[Symbol.asyncDispose]()
+}, 30_000)
+
+const played = (all: readonly object[]): Played[] => all.map((line) => ({ line }))
+const HANGING: Played[] = [...played(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }]
+const AGAIN = played(lines.CLAUDE_RESUMED)
+const FLAGS = ['-p', '--output-format', 'stream-json', '--verbose']
+const RESUMED = [...FLAGS, '--resume', '6528ff20-b72b-4b73-ac46-b42cd138b7d7', '--']
+
+/** An agent file whose program plays these turns; gives its name and what its programs were told. */
+async function agentOf(work: string, turns: readonly (readonly Played[])[], more: readonly string[] = []): Promise<{ readonly agent: string; calls(): Promise<string[][]> }> {
+  const dir = await mkdtemp(join(work, 'talker-'))
+  const { program, calls } = await programOfTurns(dir, 'claude', turns)
+  const agents = join(work, '.reeve/agents')
+  await mkdir(agents, { recursive: true })
+  await writeFile(join(agents, `${basename(dir)}.md`), `---\ndriver: command\ncommand: ${JSON.stringify([program, ...FLAGS, ...more])}\n---\n`)
+  return { agent: basename(dir), calls }
+}
+
+async function talk(turns: readonly (readonly Played[])[], body: Partial<SpawnBody> = {}): Promise<{ readonly view: ProcessView; readonly uuid: string; calls(): Promise<string[][]> }> {
+  const { agent, calls } = await agentOf(daemon.work, turns)
+  const view = await daemon.spawn({ agent, interactive: true, ...body })
+  return { view, uuid: view.uuid, calls }
+}
+
+const working = (uuid: string): Promise<unknown> => daemon.event(uuid, ({ fact }) => fact === 'model.finished')
+const turnsOf = (uuid: string, count: number): Promise<ProcessView> => daemon.untilSo(uuid, ({ turn, status }) => turn === count && status === 'ready')
+
+describe('a conversation', () => {
+  test('is ready for a message, and after each; it ends by a signal', async () => {
+    const { uuid, calls } = await talk([played(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin' })
+    expect(await turnsOf(uuid, 1)).toMatchObject({ step: 2, sessionId: '6528ff20-b72b-4b73-ac46-b42cd138b7d7', activity: 'ready' })
+    await daemon.send(uuid, 'go on')
+    const view = await turnsOf(uuid, 2)
+    expect(view.usage).toMatchObject({ steps: 3, turns: 2, toolCalls: 2, inputTokens: 3000, outputTokens: 150, cacheReadTokens: 900, cacheWriteTokens: 60 })
+    expect(view.usage.costUsd).toBeCloseTo(0.01548, 10)
+    expect(await calls()).toEqual([[...FLAGS, '--', 'begin'], [...RESUMED, 'go on']])
+    await daemon.signal(uuid, 'SIGTERM')
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+  })
+
+  test('queues what is said while a turn is on, and SIGINT ends the turn', async () => {
+    const { uuid, calls } = await talk([HANGING, AGAIN])
+    await daemon.ready(uuid)
+    await daemon.send(uuid, 'one')
+    await working(uuid)
+    await daemon.send(uuid, 'two')
+    expect(await daemon.view(uuid)).toMatchObject({ status: 'working', queueCount: 1 })
+    await daemon.signal(uuid, 'SIGINT')
+    expect(await turnsOf(uuid, 2)).toMatchObject({ queueCount: 0 })
+    const ends = (await daemon.history(uuid)).filter(({ fact, turn }) => fact === 'process.ready' && turn !== 0).map(({ turn, outcome }) => [turn, outcome])
+    expect(ends).toEqual([[1, 'interrupted'], [2, 'ok']])
+    expect((await calls()).map((args) => args.at(-1))).toEqual(['one', 'two'])
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('says that a turn failed, and goes on', async () => {
+    const { uuid } = await talk([[...played(lines.CLAUDE_REFUSED), { exit: 1 }], AGAIN], { intent: 'begin' })
+    await daemon.event(uuid, ({ fact, turn, outcome, error }) => fact === 'process.ready' && turn === 1 && outcome === 'error' && error === 'API Error: 400 bad thing')
+    await daemon.send(uuid, 'again')
+    expect(await turnsOf(uuid, 2)).toMatchObject({ status: 'ready' })
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+})
+
+describe('a pause', () => {
+  test('in a turn freezes it where it is; between turns nothing begins until it is over', async () => {
+    const go = join(daemon.work, 'go-on')
+    const { uuid, calls } = await talk([[...played(lines.CLAUDE_TOOLS.slice(0, 4)), { until: go }, ...played(lines.CLAUDE_TOOLS.slice(4))], AGAIN], { intent: 'begin' })
+    await working(uuid)
+    await daemon.pause(uuid, { now: true })
+    await daemon.event(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === 'a turn of the agent')
+    await writeFile(go, '')
+    expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', turn: 1, step: 1 })
+    await daemon.resume(uuid)
+    await turnsOf(uuid, 1)
+    await daemon.pause(uuid)
+    await daemon.send(uuid, 'more')
+    await daemon.event(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === null)
+    expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', turn: 1, queueCount: 1 })
+    await daemon.resume(uuid)
+    await turnsOf(uuid, 2)
+    expect((await calls()).length).toBe(2)
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('by its budget holds it between turns, until it has more', async () => {
+    const { uuid, calls } = await talk([played(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin', limits: { budgetTokens: 1_000 } })
+    await daemon.untilSo(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
+    await daemon.send(uuid, 'more')
+    await daemon.resume(uuid, { raise: { budgetTokens: 10_000 } })
+    await turnsOf(uuid, 2)
+    expect((await calls()).length).toBe(2)
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+})
+
+describe('its session', () => {
+  test('is gone on with after its end, with a message', async () => {
+    const { uuid, calls } = await talk([played(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin' })
+    await turnsOf(uuid, 1)
+    await daemon.signal(uuid, 'SIGTERM')
+    await daemon.ended(uuid)
+    await daemon.resume(uuid, { message: 'and now' })
+    expect(await turnsOf(uuid, 2)).toMatchObject({ step: 3 })
+    expect((await calls()).at(-1)).toEqual([...RESUMED, 'and now'])
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('is copied for a fork, which has one of its own; the origin goes on', async () => {
+    const { uuid, calls } = await talk([played(lines.CLAUDE_TOOLS), played(lines.CLAUDE_FORKED), AGAIN], { intent: 'begin' })
+    await turnsOf(uuid, 1)
+    const { process } = await daemon.resume(uuid, { fork: true, message: 'another way' })
+    expect(await turnsOf(process.uuid, 2)).toMatchObject({ step: 3, originStep: 2, sessionId: '926592e8-edd5-429a-af35-2cdc32fc6989' })
+    await daemon.send(uuid, 'go on')
+    await turnsOf(uuid, 2)
+    expect((await calls()).slice(1)).toEqual([[...RESUMED.slice(0, -1), '--fork-session', '--', 'another way'], [...RESUMED, 'go on']])
+    for (const one of [uuid, process.uuid]) {
+      await daemon.signal(one, 'SIGKILL')
+      await daemon.ended(one)
+    }
+  })
+
+  test('that was never told cannot be gone on with', async () => {
+    const { uuid } = await talk([[{ hang: true }]], { intent: 'begin' })
+    await daemon.until(uuid, 'working')
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+    await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
+  })
+})
+
+describe('is refused', () => {
+  test('where the output of its program is not understood, or its sessions are not kept', async () => {
+    const { agent } = await agentOf(daemon.work, [], ['--no-session-persistence'])
+    await expect(daemon.spawn({ agent, interactive: true })).rejects.toMatchObject({ code: 'INVALID', message: `agent "${agent}" takes no messages while it runs: its command line tells Claude Code to keep no session, and each message goes on with that` })
+    await writeFile(join(daemon.work, '.reeve/agents/plain.md'), '---\ndriver: command\ncommand: ["true"]\n---\n')
+    await expect(daemon.spawn({ agent: 'plain', interactive: true })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('agent "plain" takes no messages while it runs: the output of its program is not understood') as string })
+  })
+
+  test('of a command line that somebody typed: nobody knows where its prompt stands', async () => {
+    await expect(daemon.spawn({ argv: ['claude', ...FLAGS, 'hello'], interactive: true })).rejects.toMatchObject({ code: 'INVALID', message: expect.stringContaining('has no interactive') as string })
+  })
+})
+
+test.each([
+  ['in a turn', HANGING, /^Your last turn was cut off\./, 'working'], ['between turns', played(lines.CLAUDE_TOOLS), /^more$/, 'ready'],
+] as const)('a daemon that is killed %s leaves nothing running; the conversation goes on with its session', async (_when, first, told, activity) => {
+  await using home = await DaemonHome.make()
+  const { agent, calls } = await agentOf(home.work, [first, AGAIN])
+  await home.start()
+  const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
+  await home.until(uuid, (view) => view.step > 0 && view.activity === activity)
+  await home.kill()
+  await home.nothingLeft()
+  await home.start()
+  expect(await home.view(uuid)).toMatchObject({ status: 'interrupted' })
+  await home.resume(uuid, activity === 'ready' ? { message: 'more' } : {})
+  await home.until(uuid, ({ status, activity: now }) => status === 'ready' && now === 'ready')
+  const last = (await calls()).at(-1) ?? []
+  expect(last.slice(0, -1)).toEqual(RESUMED)
+  expect(last.at(-1)).toMatch(told)
+  await home.stop()
+  await home.nothingLeft()
+}, 120_000)
+
+test('a daemon that restarts brings a conversation back as it was', async () => {
+  await using home = await DaemonHome.make()
+  const { agent, calls } = await agentOf(home.work, [played(lines.CLAUDE_TOOLS), AGAIN])
+  await home.start()
+  const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
+  const before = await home.until(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
+  await home.stop()
+  await home.start()
+  await home.until(uuid, ({ status }) => status === 'ready')
+  await home.client.post(`/v1/processes/${uuid}/send`, { text: 'more' })
+  expect(await home.until(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({ sessionId: before.sessionId, step: 3 })
+  expect((await calls()).at(-1)).toEqual([...RESUMED, 'more'])
+  await home.stop()
+  await home.nothingLeft()
+}, 120_000)
