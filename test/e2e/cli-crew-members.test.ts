@@ -1,0 +1,61 @@
+// `reeve crew spawn`, `replace` and `retire` on a real daemon: members come, take another's place, and go, as a person says.
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCli, type CliResult } from '../support/cli.ts'
+import { ROOT } from '../support/env.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+import { Repository } from '../support/repository.ts'
+import type { CrewView } from '../../src/api/crew-views.ts'
+
+let daemon: LocalDaemon
+let repository: Repository
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+  repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+  repository.git('config', 'user.name', 'T')
+  repository.git('config', 'user.email', 't@example.org')
+  repository.commit({ 'README.md': 'hello\n', 'tasks.md': '## which: Which word?\nkind: human\nOne word.\n' })
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const SLOW = 60_000
+const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
+const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
+const crewOf = async (): Promise<CrewView> => (await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew
+
+/** Looks again at each event of the crew. */
+async function until(isSo: (crew: CrewView) => boolean): Promise<void> {
+  for await (const _ of daemon.client.events('/v1/processes/fix/events', { query: { after: 0, follow: true }, signal: AbortSignal.timeout(SLOW) })) {
+    if (isSo(await crewOf())) return
+  }
+}
+
+const isThere = (member: string) => ({ members }: CrewView): boolean => members.some(({ id, state }) => id === member && state === 'on')
+const isGone = (member: string) => ({ members }: CrewView): boolean => members.some(({ id, state }) => id === member && state === 'gone')
+
+test('members come, take the place of others, and go', { timeout: SLOW }, async () => {
+  expect(await reeve('crew', 'up', '-d', '--name', 'fix', '--workers', '1', '--max-workers', '3', '--tasks', 'tasks.md', '--model', WORKER)).toMatchObject({ code: 0 })
+  await until(isThere('worker-1'))
+
+  expect(await reeve('crew', 'spawn', 'fix', 'reviewer')).toEqual({ code: 0, stdout: '', stderr: 'worker-2 is being started; what it is assigned waits for it\n' })
+  await until(isThere('worker-2'))
+  expect(await reeve('crew', 'spawn', 'fix', 'boss')).toMatchObject({ code: 64, stderr: 'reeve: there is no worker "boss"\n       There are generic, implementer, reviewer, researcher.\n' })
+
+  expect(await reeve('crew', 'replace', 'fix', 'worker-1', 'mind the full stop')).toMatchObject({ code: 0, stderr: 'worker-3 takes over from worker-1, which goes as soon as worker-3 is there\n' })
+  await until(isGone('worker-1'))
+  await daemon.untilSo('fix.worker-3', ({ turn, status }) => turn === 1 && status === 'ready')
+  expect((await reeve('logs', 'fix.worker-3')).stdout).toContain('You take over from worker-1. It wrote: mind the full stop')
+  expect(await reeve('crew', 'replace', 'fix', 'worker-1')).toMatchObject({ code: 1, stderr: 'reeve: worker-1 is no longer there\n       worker-3 took over.\n' })
+
+  expect(JSON.parse((await reeve('crew', 'retire', 'fix', 'worker-2', 'nothing to review', '--json')).stdout)).toMatchObject({ version: 1, note: 'worker-2 is retired' })
+  await until(isGone('worker-2'))
+  expect(await reeve('crew', 'retire', 'fix', 'worker-9')).toMatchObject({ code: 3, stderr: expect.stringMatching(/^reeve: the crew has no member "worker-9"\n {7}It has worker-1, worker-2, worker-3\.\n$/) as string })
+  expect(await reeve('crew', 'replace', 'fix', 'coordinator')).toMatchObject({ code: 3 })
+  const { members } = await crewOf()
+  expect(members.map(({ id, role, state, leave }) => [id, role, state, leave?.how])).toEqual([['worker-1', 'generic', 'gone', 'replaced'], ['worker-2', 'reviewer', 'gone', 'retired'], ['worker-3', 'generic', 'on', undefined]])
+  expect((await reeve('crew')).stdout).toMatch(/^reeve crew retire +let a worker go$/m)
+  await reeve('crew', 'stop', 'fix')
+})
