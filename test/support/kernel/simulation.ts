@@ -307,6 +307,11 @@ export class Simulation implements Outside {
     }
     await settled()
     this.#viewers.check(core)
+    // One that was over before its process began is acted on a moment later.
+    for (const ms of [1, 999]) {
+      this.#clock.wind(ms)
+      await settled()
+    }
     this.#checkDeadlines(core)
     await this.#close(core)
   }
