@@ -41,7 +41,8 @@ export class Histories {
   readonly gone = new Set<Uuid>()
   readonly counts = { forks: 0, removed: 0, refused: 0, pieces: 0, resumed: 0 }
   readonly #parts: HistoriesParts
-  readonly #forced = new Set<Uuid>()
+  /** how many removals by force are under way */
+  readonly #forced = new Map<Uuid, number>()
   readonly #forks = new Map<Uuid, Forked>()
   #doors: Doors | null = null
 
@@ -53,7 +54,7 @@ export class Histories {
   open(core: Core): void {
     const store = {
       remove: async (uuid: Uuid, at: number) => {
-        if ((await core.store.process(uuid))?.pinned && !this.#forced.has(uuid)) this.#parts.broken('pinStays', uuid)
+        if ((await core.store.process(uuid))?.pinned && this.#forcing(uuid) === 0) this.#parts.broken('pinStays', uuid)
         const isRemoved = await core.store.remove(uuid, at)
         if (isRemoved) {
           this.gone.add(uuid)
@@ -113,12 +114,17 @@ export class Histories {
   }
 
   async #remove({ removals }: Doors, uuid: Uuid, isForced: boolean): Promise<void> {
-    if (isForced) this.#forced.add(uuid)
+    const more = isForced ? 1 : 0
+    this.#forced.set(uuid, this.#forcing(uuid) + more)
     try {
       await removals.remove(uuid, isForced)
     } finally {
-      this.#forced.delete(uuid)
+      this.#forced.set(uuid, this.#forcing(uuid) - more)
     }
+  }
+
+  #forcing(uuid: Uuid): number {
+    return this.#forced.get(uuid) ?? 0
   }
 
   /** Now and then somebody wants it gone right after. */
