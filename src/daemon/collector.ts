@@ -11,6 +11,7 @@ import type { GcConfig } from '../config/gc.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Collectable, Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
+import type { Needed } from './needed.ts'
 
 /** How often it looks whether an interval is over: a changed configuration counts from then on. The first look is the delay after a start. */
 export const LOOK_MS = 60_000
@@ -27,6 +28,8 @@ export interface CollectorParts {
   readonly removals: { collect(uuid: Uuid, exitedAt: number): Promise<boolean> }
   readonly sweeper: { idle(): Promise<void> }
   readonly clock: Clock
+  /** who is exempt, as somebody who lives needs it; absent: nobody is */
+  readonly needed?: Pick<Needed, 'all'>
   /** as it is now */
   readonly config: () => Promise<GcConfig>
   readonly log: (message: string, error: unknown) => void
@@ -137,14 +140,16 @@ export class Collector {
 
   /** Those that go, the oldest first; up to the first that stays. */
   async *#due(config: GcConfig, tally: Tally): AsyncGenerator<Due> {
-    const { store, clock } = this.#parts
+    const { store, clock, needed } = this.#parts
     const rules = rulesOf(config)
     if (isOff(rules)) return
     const size = await store.size()
-    const collecting = new Collecting(rules, { entries: size.dead, bytes: used(size) }, clock.now().wall)
+    const exempt: ReadonlySet<Uuid> = needed?.all() ?? new Set()
+    const collecting = new Collecting(rules, { entries: size.dead - exempt.size, bytes: used(size) }, clock.now().wall)
     for (let after: Collectable | null = null; ;) {
       const page: readonly Collectable[] = await store.collectable({ limit: PAGE, ...(after === null ? {} : { after }) })
       for (const row of page) {
+        if (exempt.has(row.uuid)) continue
         const said = collecting.judge(row)
         if (said.verdict === 'keep') return
         if (said.verdict === 'skip') tally.skip(row, said.warning)

@@ -25,6 +25,7 @@ import { checkModels } from './models-check.ts'
 import { Drain, DRAIN_MS } from './drain.ts'
 import { buildEngine, type Engine, type Ground } from './engine.ts'
 import { heartbeat } from './heartbeat.ts'
+import { Needed } from './needed.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
 import { Operations } from './operations.ts'
@@ -160,11 +161,12 @@ class RunningDaemon implements Daemon {
     const reads = new Reads(table, store, clock)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
-    const removals = new Removals({ reads, store, clock, sweeper, worktrees, recorded: (uuid) => this.#engine.gateways.remove(uuid), kept: (process) => this.#engine.crewGit.kept(process) })
+    const needed = new Needed(table)
+    const removals = new Removals({ reads, store, clock, sweeper, worktrees, needed, recorded: (uuid) => this.#engine.gateways.remove(uuid), kept: (process) => this.#engine.crewGit.kept(process) })
     this.#engine.retirements.connect(removals)
     const specs = new Specs({ reads, container, settings, paths })
     const forks = new Forks({ pipeline, reads, keys, specs, gateways: this.#engine.gateways, store, worktrees })
-    const collector = new Collector({ store, reads, removals, sweeper, clock, log, config: () => settings.gc() })
+    const collector = new Collector({ store, reads, removals, sweeper, clock, log, needed, config: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
     const mayStart = (): void => this.#mayStart()

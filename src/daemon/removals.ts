@@ -12,6 +12,7 @@ import type { RemovedView, WorktreeEndView } from '../api/views.ts'
 import type { Process, Uuid } from '../kernel/types.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
+import type { Needed } from './needed.ts'
 import type { Worktrees } from './worktrees.ts'
 
 interface RemovalsParts {
@@ -20,6 +21,8 @@ interface RemovalsParts {
   readonly clock: Clock
   readonly sweeper: Pick<Sweeper, 'sweep'>
   readonly worktrees: Pick<Worktrees, 'checkIdle' | 'remove'>
+  /** who is not collected, as somebody who lives needs it; absent: nobody is */
+  readonly needed?: Pick<Needed, 'has'>
   /** removes what of its calls was recorded; absent: nothing ever is */
   readonly recorded?: (uuid: Uuid) => Promise<void>
   /** what git keeps of a crew; absent: there are none */
@@ -58,7 +61,7 @@ export class Removals {
     try {
       return await this.alone(uuid, async () => {
         const process = await this.#parts.reads.get(uuid)
-        if (process.clock.exitedAt !== exitedAt || this.#reasonAgainst(process, false) !== null) return false
+        if (process.clock.exitedAt !== exitedAt || this.#reasonAgainst(process, false) !== null || this.#parts.needed?.has(process)) return false
         return await this.#remove(process) !== null
       })
     } catch (error) {

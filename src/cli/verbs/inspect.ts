@@ -10,14 +10,15 @@ import { descendants } from '../tree.ts'
 import type { Call } from '../verbs.ts'
 import { sentText } from './signals.ts'
 
-export async function run({ args, out, reeve }: Call): Promise<number> {
+export async function run(call: Call): Promise<number> {
+  const { args, out, reeve } = call
   const view = await reeve.get(args.words[0] ?? '')
   if (out.json) {
     await out.value(view)
     return 0
   }
   const below = view.children.length === 0 ? [] : descendants(view.pid, await reeve.list({ fields: ['pid', 'ppid', 'name', 'status', 'holds'] }))
-  const rows = [...fields(view, out), ...suspendedBelow(below), ['last text', view.lastText] as const].filter(([, value]) => value !== null && value !== '')
+  const rows = [...fields(view, out), ...await nodesOf(call, view), ...suspendedBelow(below), ['last text', view.lastText] as const].filter(([, value]) => value !== null && value !== '')
   const longest = Math.max(...rows.map(([label]) => label.length))
   for (const [label, value] of rows) {
     const indented = safe(value ?? '').trimEnd().replaceAll('\n', `\n${' '.repeat(longest + 2)}`)
@@ -153,6 +154,15 @@ function family(view: ProcessView): Row[] {
     ['forked from', view.originUuid && `${view.originUuid} at step ${view.originStep}`],
     ['resumed from', view.resumedFromStep === null ? null : `step ${view.resumedFromStep}`],
   ]
+}
+
+/** Of a run of a compose file. */
+async function nodesOf({ reeve }: Call, { driver, uuid }: ProcessView): Promise<Row[]> {
+  if (driver !== 'compose') return []
+  const { file, nodes } = await reeve.compose.get(uuid)
+  const { nodeLine } = await import('../compose-table.ts')
+  const width = Math.max(...nodes.map(({ name }) => name.length))
+  return [['file', file], ['nodes', nodes.map((node) => nodeLine(node, width)).join('\n')]]
 }
 
 /** What stands still in its subtree, and why: it may be what it waits for. */
