@@ -1,5 +1,6 @@
-// A crew of real coding agents: Claude Code and Codex by ACP as workers, and Claude Code as coordinator, on a real repository, with
-// models that are played by the same scripts as those of test/processes/crew.test.ts. Their tasks go through to commits.
+// Crews of real coding agents: Claude Code and Codex as workers, by ACP and as programs that answer once and end, and Claude Code as
+// coordinator, on a real repository, with models that are played by the same scripts as those of test/processes/crew.test.ts. Their
+// tasks go through to commits.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -17,11 +18,17 @@ import { aside, isSuggestion, withId } from './model.ts'
 import { readScript, scripted, type ToTool } from './scripted.ts'
 
 const CREW_MS = 600_000
-const [claude, codex] = ['claude by ACP', 'codex by ACP'].map((name) => KINDS.find((kind) => kind.name === name))
+const [claude, codex, claudeOnce, codexOnce] = ['claude by ACP', 'codex by ACP', 'claude -p', 'codex exec'].map((name) => KINDS.find((kind) => kind.name === name))
 const SCRIPTS = join(ROOT, 'test/support/crew-scripts')
 const worker = readScript(join(SCRIPTS, 'worker.yaml'))
 const coordinator = readScript(join(SCRIPTS, 'coordinator.yaml'))
 const TASKS = [taskOf('one'), taskOf('two', [], true), taskOf('three', ['one', 'two'])]
+
+/** Agents of a person's own. What they may do, their command lines say. */
+const AGENT_FILES = {
+  'claude-once': ['claude', '-p', '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Write'],
+  'codex-once': ['codex', 'exec', '--json'],
+}
 
 let open: AsyncDisposableStack | undefined
 afterEach(() => open?.disposeAsync())
@@ -63,6 +70,8 @@ async function work(kinds: readonly Known[], definition: object): Promise<{ read
   repository.commit({ 'README.md': '# a project\n' }, 'begin')
   const file = join(home.work, 'reeve.yaml')
   writeFileSync(file, JSON.stringify({ crews: { team: { permissions: 'allow', ...definition, tasks: TASKS } } }))
+  mkdirSync(home.where.agentsDir, { recursive: true, mode: 0o700 })
+  for (const [name, command] of Object.entries(AGENT_FILES)) writeFileSync(join(home.where.agentsDir, `${name}.md`), `---\ndriver: command\ncommand: ${JSON.stringify(command)}\n---\n`)
   await home.start()
   const { process: { uuid } } = await home.client.post<CrewUpView>('/v1/crews', { cwd: repository.dir, crew: 'team', file, env })
   let seen = ''
@@ -97,5 +106,17 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
 
   test('and with Claude Code as coordinator', { timeout: CREW_MS }, async () => {
     isDone(await work(both, { coordinator: { agent: 'claude', permissions: 'allow' }, workers: { implementer: { count: 1, agent: 'claude' }, reviewer: { count: 1, agent: 'codex' } } }), true)
+  })
+})
+
+describe.skipIf(!claudeOnce || !codexOnce)('claude -p and codex exec, a program for each turn', () => {
+  const both = [claudeOnce, codexOnce].filter((kind) => kind !== undefined)
+
+  test('Claude Code implements and commits, Codex reviews', { timeout: CREW_MS }, async () => {
+    isDone(await work(both, { coordinator: 'engine', workers: { implementer: { count: 1, agent: 'claude-once' }, reviewer: { count: 1, agent: 'codex-once' } } }), true)
+  })
+
+  test('Codex implements and commits, Claude Code reviews, and another one is the coordinator', { timeout: CREW_MS }, async () => {
+    isDone(await work(both, { coordinator: { agent: 'claude-once' }, workers: { implementer: { count: 1, agent: 'codex-once' }, reviewer: { count: 1, agent: 'claude-once' } } }), true)
   })
 })

@@ -158,7 +158,7 @@ describe('a turn that was cut off', () => {
     return talk(contained, 'codex', [codexTurn(3)], { system: 'You are a worker.' }, { sessionId: THREAD, resumed: true, turn: 1, step: began ? 1 : 0, history: async (after) => facts.filter(({ seq }) => seq > after) })
   }
 
-  test.each([[true, CUT_OFF, 2_000], [false, /^write the tests$/, 3_000]])('goes on with its session; begun %s', async (began, told, charged) => {
+  test.each([[true, CUT_OFF, 2_000], [false, /^Your last turn was cut off\. You may have begun .*\n\nwrite the tests$/, 3_000]])('goes on with its session; begun %s', async (began, told, charged) => {
     await using contained = await newContained()
     await using it = await resumed(contained, began)
     await it.agent.proceed(1)

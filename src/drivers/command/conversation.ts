@@ -16,6 +16,9 @@ import { turnReports } from './ending.ts'
 import { agentStart, follow, type Say } from './following.ts'
 import type { Spoken } from './formats/formats.ts'
 
+/** It may have read it, and worked on it, without a word that is on disk: a step is told when it is whole. */
+const MAYBE_BEGUN = 'Your last turn was cut off. You may have begun with what follows: look before you do anything again.'
+
 /** The longest argument that Linux takes, with its NUL. */
 const ARGUMENT_BYTES = 128 * 1024
 
@@ -121,7 +124,8 @@ export class Conversation implements Agent {
     const { launch, past } = this.#parts
     const last = this.#last
     if (last?.id === turn) return last.hasBegun && this.#standing.sessionId !== null ? CUT_OFF : last.text
-    return turn <= launch.turn ? past.goOn : null
+    if (turn > launch.turn) return null
+    return past.goOn === CUT_OFF ? CUT_OFF : `${MAYBE_BEGUN}\n\n${past.goOn}`
   }
 
   #take(id: number, text: string): void {
