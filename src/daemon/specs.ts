@@ -190,7 +190,7 @@ function programSpec(agent: Agent, body: SpawnBody): Omit<Own, 'credentials' | '
   if (interactive) checkConverses(agent, format)
   checkCommand({ ...rest, ...(agent.reeve && rest.reeve === undefined ? { reeve: true } : {}), limits: { ...agent.limits, ...body.limits } }, format === null, `agent "${agent.name}"`)
   return {
-    agent: agent.name, driver: 'command', model: null, system: null, ...toolsOf(agent, body),
+    agent: agent.name, driver: 'command', model: null, system: interactive ? agent.system : null, ...toolsOf(agent, body),
     // In a conversation what it is to do is its first message.
     argv: [...commandOf(agent), ...(intent === '' || interactive ? [] : [intent])], ...(format === null ? {} : { format }), ...graceOf(agent.graceMs, format),
   }

@@ -26,12 +26,12 @@ const FLAGS = ['-p', '--output-format', 'stream-json', '--verbose']
 const RESUMED = [...FLAGS, '--resume', '6528ff20-b72b-4b73-ac46-b42cd138b7d7', '--']
 
 /** An agent file whose program plays these turns; gives its name and what its programs were told. */
-async function agentOf(work: string, turns: readonly (readonly Played[])[], more: readonly string[] = []): Promise<{ readonly agent: string; calls(): Promise<string[][]> }> {
+async function agentOf(work: string, turns: readonly (readonly Played[])[], more: readonly string[] = [], system = ''): Promise<{ readonly agent: string; calls(): Promise<string[][]> }> {
   const dir = await mkdtemp(join(work, 'talker-'))
   const { program, calls } = await programOfTurns(dir, 'claude', turns)
   const agents = join(work, '.reeve/agents')
   await mkdir(agents, { recursive: true })
-  await writeFile(join(agents, `${basename(dir)}.md`), `---\ndriver: command\ncommand: ${JSON.stringify([program, ...FLAGS, ...more])}\n---\n`)
+  await writeFile(join(agents, `${basename(dir)}.md`), `---\ndriver: command\ncommand: ${JSON.stringify([program, ...FLAGS, ...more])}\n---\n${system}`)
   return { agent: basename(dir), calls }
 }
 
@@ -55,6 +55,17 @@ describe('a conversation', () => {
     expect(await calls()).toEqual([[...FLAGS, '--', 'begin'], [...RESUMED, 'go on']])
     await daemon.signal(uuid, 'SIGTERM')
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+  })
+
+  test('begins with the prompt of its agent file, once', async () => {
+    const { agent, calls } = await agentOf(daemon.work, [played(lines.CLAUDE_TOOLS), AGAIN], [], 'You are brief.\n')
+    const { uuid } = await daemon.spawn({ agent, interactive: true, intent: 'begin' })
+    await turnsOf(uuid, 1)
+    await daemon.send(uuid, 'go on')
+    await turnsOf(uuid, 2)
+    expect((await calls()).map((args) => args.at(-1))).toEqual(['You are brief.\n\nbegin', 'go on'])
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
   })
 
   test('queues what is said while a turn is on, and SIGINT ends the turn', async () => {
@@ -144,12 +155,17 @@ describe('its session', () => {
     }
   })
 
-  test('that was never told cannot be gone on with', async () => {
-    const { uuid } = await talk([[{ hang: true }]], { intent: 'begin' })
+  test('that was never told cannot be gone on with: it is begun again', async () => {
+    const { uuid, calls } = await talk([[{ hang: true }], played(lines.CLAUDE_TOOLS)], { intent: 'begin' })
     await daemon.until(uuid, 'working')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.ended(uuid)
     await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
+    await daemon.resume(uuid, { rerun: true })
+    await turnsOf(uuid, 2)
+    expect(await calls()).toEqual([[...FLAGS, '--', 'begin'], [...FLAGS, '--', 'begin']])
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
   })
 })
 
