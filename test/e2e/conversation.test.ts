@@ -156,8 +156,8 @@ describe('its session', () => {
   })
 
   test('that was never told cannot be gone on with: it is begun again', async () => {
-    const { uuid, calls } = await talk([[{ hang: true }], played(lines.CLAUDE_TOOLS)], { intent: 'begin' })
-    await daemon.until(uuid, 'working')
+    const { uuid, calls } = await talk([[{ raw: 'it has begun\n' }, { hang: true }], played(lines.CLAUDE_TOOLS)], { intent: 'begin' })
+    await daemon.event(uuid, ({ fact }) => fact === 'process.output')
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.ended(uuid)
     await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
