@@ -11,11 +11,12 @@ const RUN_FIELDS = ['uuid', 'pid', 'name', 'status', 'createdAt', 'exitedAt', 'e
 const NODE_FIELDS = ['uuid', 'pid', 'status', 'agent', 'model', 'step', 'elapsedMs', 'usage', 'note'] as const
 
 export async function runView(run: Process, reads: Reads): Promise<RunView> {
-  const { exit, ...own } = reads.view(run, RUN_FIELDS)
+  const { exit, elapsedMs, ...own } = reads.view(run, RUN_FIELDS)
   const nodes = await Promise.all(nodesOf(run).nodes.map((node, at) => nodeView(run, node, at, reads)))
   const processes = nodes.flatMap(({ process }) => process ?? [])
   return {
     ...own,
+    elapsedMs: elapsedMs + earlierMs(run),
     exit: exit && { code: exit.code, reason: exit.reason },
     file: composeOf(run).file,
     costUsd: processes.reduce((sum, { costUsd }) => sum + costUsd, 0),
@@ -38,6 +39,11 @@ function stateIn(run: Process, state: NodeState, row: Process | undefined): Node
 }
 
 function processView(row: Process, reads: Reads): NodeProcessView {
-  const { usage, ...view } = reads.view(row, NODE_FIELDS)
-  return { ...view, status: statusOf(row), costUsd: usage.costUsd, unpriced: usage.unpriced }
+  const { usage, elapsedMs, ...view } = reads.view(row, NODE_FIELDS)
+  return { ...view, elapsedMs: elapsedMs + earlierMs(row), status: statusOf(row), costUsd: usage.costUsd, unpriced: usage.unpriced }
+}
+
+/** A run, and a node, are as old as all their incarnations. */
+function earlierMs({ clock }: Process): number {
+  return Math.round(clock.earlierMs ?? 0)
 }

@@ -5,6 +5,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { crewView, MEMBER_FIELDS, taskView } from './crew-view.ts'
 import { crewWords, TASK_FACTS } from '../api/crew-words.ts'
 import { iso } from './times.ts'
+import { elapsedInAll } from './views.ts'
 import type { CrewView, TaskDetailView, TaskEventView } from '../api/crew-views.ts'
 import type { ProcessView } from '../api/views.ts'
 import type { FactBody, StoredFact } from '../kernel/facts.ts'
@@ -52,13 +53,14 @@ export class CrewReads {
 
   async view(process: Process): Promise<CrewView> {
     const { reads, clock } = this.#parts
+    const { mono } = clock.now()
     const members = new Map<Uuid, Pick<ProcessView, (typeof MEMBER_FIELDS)[number]>>()
     for (const { uuid } of process.crew?.members ?? []) {
       const found = uuid === null ? undefined : await reads.find(uuid)
-      if (found) members.set(found.uuid, reads.view(found, MEMBER_FIELDS))
+      if (found) members.set(found.uuid, { ...reads.view(found, MEMBER_FIELDS), elapsedMs: elapsedInAll(found.clock, mono) })
     }
     const view = reads.view(process, ['status', 'asks', 'exit', 'subtreeUsage', 'note'])
-    return crewView({ process, view, members, mono: clock.now().mono })
+    return crewView({ process, view, members, mono })
   }
 
   /** Errors: NOT_FOUND with the tasks that there are. */

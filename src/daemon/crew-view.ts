@@ -1,7 +1,7 @@
 // A crew as people see it: its row, and what its members do. Owns nothing: it looks at rows, and shows copies.
 // Test: test/tables/crew-view.test.ts.
 import { waitsFor } from '../crew/waits.ts'
-import { elapsed } from './views.ts'
+import { elapsedInAll } from './views.ts'
 import { iso } from './times.ts'
 import type { CrewMemberView, CrewTaskView, CrewView } from '../api/crew-views.ts'
 import type { ProcessView } from '../api/views.ts'
@@ -27,7 +27,7 @@ export function crewView({ process, view, members, mono }: CrewSight): CrewView 
     uuid, pid, name: spec.name, status: view.status, cwd: spec.cwd,
     coordinator: asked?.coordinator ?? 'engine', gate: asked?.gate ?? 'auto', merge: asked?.merge ?? 'auto', reviews: asked?.reviews ?? true,
     branch: asked?.git?.branch ?? null, base: asked?.git?.base ?? null,
-    createdAt: iso(clock.createdAt), exitedAt: clock.exitedAt === null ? null : iso(clock.exitedAt), elapsedMs: elapsed(clock, mono),
+    createdAt: iso(clock.createdAt), exitedAt: clock.exitedAt === null ? null : iso(clock.exitedAt), elapsedMs: elapsedInAll(clock, mono),
     costUsd: view.subtreeUsage.costUsd, unpriced: view.subtreeUsage.unpriced,
     note: view.note, waitsFor: waitsOf(process), asks: view.asks, exit: view.exit && { code: view.exit.code, reason: view.exit.reason },
     ending: crew.ending ? { outcome: crew.ending.outcome, summary: crew.ending.summary } : null,

@@ -186,6 +186,11 @@ export function elapsed(clock: Clock, mono: number): number {
   return Math.round(clock.elapsedMs + (clock.since === null ? 0 : Math.max(0, mono - clock.since)))
 }
 
+/** Active time in ms, with that of all incarnations before. */
+export function elapsedInAll(clock: Clock, mono: number): number {
+  return Math.round(clock.earlierMs ?? 0) + elapsed(clock, mono)
+}
+
 function holdView({ until, at, ...hold }: Hold): ProcessView['holds'][number] {
   return { ...hold, at: iso(at), ...(until === undefined ? {} : { until: iso(until) }) }
 }

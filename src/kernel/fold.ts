@@ -84,7 +84,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
     // Who is let go and comes back all the same has work again.
     retiredAt: null,
     resumedFromStep: b.fromStep,
-    clock: { ...p.clock, startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
+    clock: { ...p.clock, ...earlier(p.clock), startedAt: null, exitedAt: null, pausedAt: null, elapsedMs: 0, since: null, sinceAt: null, pausedMono: null },
   }),
   'process.rehydrated': (p, b) => ({
     ...running(withoutPrograms(unmetered(unjudged(p))), { activity: 'starting', attached: false, drained: true, midway: false }),
@@ -345,6 +345,11 @@ function unreserved(progress: Progress): Progress {
   if (progress.reserve === undefined) return progress
   const { reserve: _, ...rest } = progress
   return rest
+}
+
+/** What the incarnation that has ended adds to those before it. */
+function earlier({ earlierMs = 0, elapsedMs }: Clock): Pick<Clock, 'earlierMs'> {
+  return elapsedMs === 0 ? {} : { earlierMs: earlierMs + elapsedMs }
 }
 
 function stopClock(clock: Clock, mono: number): Clock {

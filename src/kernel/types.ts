@@ -288,6 +288,8 @@ export interface Clock {
   readonly updatedAt: number
   readonly lastActivityAt: number
   readonly elapsedMs: number
+  /** active time of all incarnations before this one; absent: none */
+  readonly earlierMs?: number
   readonly since: number | null
   /** wall time of `since`: what is left of it after a crash, when the monotonic clock has begun anew */
   readonly sinceAt: number | null
