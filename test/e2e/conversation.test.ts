@@ -128,6 +128,18 @@ describe('a pause', () => {
   })
 })
 
+test('a rate limit holds it in its turn, which goes on with a resume', async () => {
+  const error = 'usage limit reached: try again in 2 hours'
+  const limited = lines.CLAUDE_TOOLS.map((line) => ('subtype' in line && line.subtype === 'success' ? { ...line, is_error: true, result: error } : line))
+  const { uuid, calls } = await talk([played(limited), AGAIN], { intent: 'begin' })
+  expect(await daemon.untilSo(uuid, ({ status }) => status === 'suspended')).toMatchObject({ turn: 1, holds: [{ reason: 'rate-limit' }], resumeAt: expect.any(String) as string })
+  await daemon.resume(uuid)
+  await turnsOf(uuid, 1)
+  expect((await calls()).at(-1)?.at(-1)).toMatch(/^Your last turn was cut off\./)
+  await daemon.signal(uuid, 'SIGKILL')
+  await daemon.ended(uuid)
+})
+
 describe('its session', () => {
   test('is gone on with after its end, with a message', async () => {
     const { uuid, calls } = await talk([played(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin' })
@@ -203,9 +215,9 @@ test.each([
   await home.nothingLeft()
 }, 120_000)
 
-test('a daemon that restarts brings a conversation back as it was', async () => {
+test('a daemon that restarts brings a conversation back as it was, between turns and in one', async () => {
   await using home = await DaemonHome.make()
-  const { agent, calls } = await agentOf(home.work, [played(lines.CLAUDE_TOOLS), AGAIN])
+  const { agent, calls } = await agentOf(home.work, [played(lines.CLAUDE_TOOLS), HANGING, AGAIN])
   await home.start()
   const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
   const before = await home.until(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
@@ -213,8 +225,13 @@ test('a daemon that restarts brings a conversation back as it was', async () => 
   await home.start()
   await home.until(uuid, ({ status }) => status === 'ready')
   await home.client.post(`/v1/processes/${uuid}/send`, { text: 'more' })
-  expect(await home.until(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({ sessionId: before.sessionId, step: 3 })
+  await home.until(uuid, ({ step }) => step === 3)
   expect((await calls()).at(-1)).toEqual([...RESUMED, 'more'])
+  await home.stop()
+  await home.nothingLeft()
+  await home.start()
+  expect(await home.until(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({ sessionId: before.sessionId, step: 4 })
+  expect((await calls()).at(-1)?.at(-1)).toMatch(/^Your last turn was cut off\./)
   await home.stop()
   await home.nothingLeft()
 }, 120_000)
