@@ -17,6 +17,8 @@ import type { Commit, Counters } from './store.ts'
 const STEP_FACTS: ReadonlySet<FactType> = new Set<FactType>([
   'model.started', 'model.finished', 'model.failed', 'tool.started', 'tool.finished', 'process.output',
 ])
+/** Those of crews and runs neither: their rows have all tasks and nodes, so that a fact of a hundred bytes would write half a megabyte. */
+const OF_FAMILIES = /^(?:crew|task|compose)\./
 
 /** A head on its way. `moved`: it has facts in this commit; `settle`: its row must be written in this commit. */
 export type Draft = { -readonly [K in keyof Head]: Head[K] } & { moved: boolean; settle: boolean }
@@ -141,7 +143,7 @@ export class Planner implements Plan {
     draft.seq += 1
     draft.open = addEntry(draft.open, cursor, draft.lastCursor, code)
     draft.lastCursor = cursor
-    if (!STEP_FACTS.has(body.type)) draft.settle = true
+    if (!mayLag(body.type)) draft.settle = true
     if (body.type === 'process.spawned' || body.type === 'process.forked' || body.type === 'process.limited' || (body.type === 'process.resumed' && body.spec !== undefined)) {
       draft.specSeq = draft.seq
       draft.specCursor = cursor
@@ -151,6 +153,10 @@ export class Planner implements Plan {
     draft.open = ''
     draft.settle = true
   }
+}
+
+function mayLag(type: FactType): boolean {
+  return STEP_FACTS.has(type) || OF_FAMILIES.test(type)
 }
 
 function checkProcess(process: Process, head: Head): void {
