@@ -53,7 +53,7 @@ function hintFor(known: Known, verb: string | undefined): string | null {
   switch (code) {
     case 'NOT_FOUND': return hasEnded(known.message)
     case 'INVALID': return forInvalid(known.message, help)
-    case 'AGENT_INVALID': return forFile(known.details)
+    case 'AGENT_INVALID': return forFile(known, verb)
     case 'PERMISSION': return known.message.startsWith('PID 0') ? 'It stands for the daemon: `reeve daemon status` shows that.' : null
     case 'UNAVAILABLE': return isUnusable(cause) ? 'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME chooses another one.' : null
     default: return hint === '' ? forUnknown(error) : null
@@ -85,13 +85,15 @@ function forInvalid(message: string, help: string): string {
 }
 
 /** A file with a mistake has a line; else there is no such agent, or what it wants is not there. */
-function forFile(details: Known['details']): string | null {
+function forFile({ message, details }: Known, verb = ''): string | null {
   const file = details?.['file']
   if (typeof file !== 'string') return '`reeve agents` lists those that can be run here.'
+  if (message.endsWith(': it is not there')) return 'Is the path right? One that does not begin with / is looked for from the working directory.'
+  const page = file.endsWith('/config.yaml') || file.includes('/agents/') ? undefined : /^(compose|crew)\b/.exec(verb)?.[1]
+  if (page !== undefined) return `Correct the file; docs/${page === 'crew' ? 'crews' : page}.md says what stands where.`
   if (file.endsWith('/reeve.yaml')) return "Correct the file: it is the project's, and `reeve config set` changes your own alone."
   if (file.endsWith('/config.yaml')) return 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'
-  if (!file.endsWith('.md')) return null
-  return file.includes('/agents/') ? 'Correct the file; `reeve help agent-files` says what stands where.' : 'Correct the file; docs/crews.md says what stands where.'
+  return file.endsWith('.md') && file.includes('/agents/') ? 'Correct the file; `reeve help agent-files` says what stands where.' : null
 }
 
 function isUnusable(cause: unknown): boolean {

@@ -15,6 +15,8 @@ import type { Limits } from '../kernel/types.ts'
 const MAX_NODES = 200
 const MAX_RETRIES = 100
 
+export const COMPOSE_HINT = 'Write them below `agents:` in reeve.yaml (docs/compose.md), or name another file: `reeve compose up -f FILE`.'
+
 const text = z.string().min(1).max(10_000)
 const words = z.array(z.string().min(1).max(1_000)).max(1_000)
 const needs = z.union(
@@ -124,7 +126,7 @@ export interface ComposeFile {
 
 /** All of them, or those that are named with what they need. Errors: AGENT_INVALID where there are none, INVALID for a name that is none. */
 export function composeFile(agents: Agents | undefined, file: string, chosen: readonly string[] = []): ComposeFile {
-  if (!agents) throw new KernelError('AGENT_INVALID', `${file} has no \`agents\``)
+  if (!agents) throw new KernelError('AGENT_INVALID', `${file} has no \`agents\``, undefined, COMPOSE_HINT)
   const names = Object.keys(agents)
   const stranger = chosen.find((name) => !names.includes(name))
   if (stranger !== undefined) throw new KernelError('INVALID', unknown(stranger, names))

@@ -6,9 +6,9 @@ import * as z from 'zod'
 import { KernelError } from '../kernel/errors.ts'
 import type { McpServer } from '../kernel/spec.ts'
 import type { ContainmentKind, Effort } from '../kernel/types.ts'
-import { agentKeys, agentsRule, composeFile, type ComposeFile } from './compose.ts'
+import { COMPOSE_HINT, agentKeys, agentsRule, composeFile, type ComposeFile } from './compose.ts'
 import { crewKeys, crewNamed, crewsRule, type NamedCrew } from './crews.ts'
-import { GATEWAY_DEFAULTS, GATEWAY_KEYS, gatewayRule, type GatewayConfig } from './gateway.ts'
+import { GATEWAY_DEFAULTS, GATEWAY_KEYS, RATE_LIMIT_KEYS, gatewayRule, type GatewayConfig } from './gateway.ts'
 import { GC_DEFAULTS, GC_KEYS, gcRule, type GcConfig } from './gc.ts'
 import { nearest, problemError, readText, trustedOwners } from './files.ts'
 import { issueWords } from './issues.ts'
@@ -139,7 +139,7 @@ const projectFileKeys = { ...projectKeys, agents: agentsRule.optional() }
 type ProjectFile = z.infer<z.ZodObject<typeof projectFileKeys, z.core.$strict>>
 
 export const USER_FORMAT: Format<UserFile> = {
-  schema: z.strictObject(userKeys),
+  schema: z.strictObject(userKeys).superRefine(checkRateLimits),
   known: (path) => {
     const [key, at, part] = path
     const supervised = supervisorKeys([key ?? '', at ?? '', part ?? ''])
@@ -149,7 +149,7 @@ export const USER_FORMAT: Format<UserFile> = {
     if (key === 'gc') return GC_KEYS
     if (key === 'liveness') return LIVENESS_KEYS
     if (key === 'notifications') return at === 'webhook' ? WEBHOOK_KEYS : NOTIFICATION_KEYS
-    if (key === 'gateway') return GATEWAY_KEYS
+    if (key === 'gateway') return at === 'rateLimits' ? RATE_LIMIT_KEYS : GATEWAY_KEYS
     if (key === 'prices') return PRICE_KEYS
     return Object.keys(key !== 'providers' ? userKeys : part === 'models' ? modelFacts.shape : provider.shape)
   },
@@ -157,6 +157,14 @@ export const USER_FORMAT: Format<UserFile> = {
 const projectFormat: Format<ProjectFile> = {
   schema: z.strictObject(projectFileKeys),
   known: (path) => supervisorKeys(path) ?? (path[0] === 'crews' ? crewKeys(path) : path[0] === 'agents' ? agentKeys(path) : Object.keys(projectFileKeys)),
+}
+
+/** One that is written wrongly would hold nothing, and nobody would hear of it. */
+function checkRateLimits({ gateway, providers = [] }: UserFile, context: z.core.$RefinementCtx<UserFile>): void {
+  const names = [...new Set([...providers, ...DEFAULTS.providers].map(({ name }) => name))]
+  const wrong = Object.keys(gateway?.rateLimits ?? {}).find((name) => !names.includes(name))
+  if (wrong === undefined) return
+  context.addIssue({ code: 'custom', path: ['gateway', 'rateLimits', wrong], message: `there is no provider of this name; there are ${names.join(', ')}` })
 }
 
 function supervisorKeys([key, , part]: readonly PropertyKey[]): readonly string[] | null {
@@ -239,7 +247,7 @@ export async function findCrew(name: string | undefined, { cwd, file, paths }: {
 /** The agents of a file, or of the nearest reeve.yaml: all, or some with what they need. Throws as `loadConfig` does, and AGENT_INVALID where there are none. */
 export async function findCompose(cwd: string, file: string | undefined, chosen: readonly string[] = []): Promise<ComposeFile> {
   const path = file ?? await nearest(cwd, 'reeve.yaml')
-  if (path === null) throw new KernelError('AGENT_INVALID', `there is no reeve.yaml in ${cwd} or above it`)
+  if (path === null) throw new KernelError('AGENT_INVALID', `there is no reeve.yaml in ${cwd} or above it`, undefined, COMPOSE_HINT)
   const said: ProjectFile = await readFormat(path, projectFormat, file === undefined ? await trustedOwners(cwd) : undefined)
   if (file !== undefined && (await readText(file)) === null) throw problemError({ file, line: 0, message: 'it is not there' })
   return composeFile(said.agents, path, chosen)

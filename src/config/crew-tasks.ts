@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { cycleIn } from '../crew/graph.ts'
 import { TASK_ID } from '../crew/tasks.ts'
 import { problemError, readText, type Problem } from './files.ts'
+import { issueWords } from './issues.ts'
 import { nearest } from './nearest.ts'
 import { defined } from './restart.ts'
 import { parseYaml, type Format } from './yaml.ts'
@@ -158,5 +159,5 @@ function taskOf({ line, id, title, body }: Section): { readonly task: Said } | {
   if (result.success) return { task: result.data }
   const [issue] = result.error.issues
   const at = body.findIndex((each) => each.startsWith(`${String(issue?.path[0])}:`))
-  return { line: at >= 0 && at < count ? line + 1 + at : line, message: `${issue?.path[0] === undefined ? '' : `${String(issue.path[0])}: `}${issue?.message ?? 'not valid'}` }
+  return { line: at >= 0 && at < count ? line + 1 + at : line, message: `${issue?.path[0] === undefined ? '' : `${String(issue.path[0])}: `}${issue ? issueWords(issue) : 'not valid'}` }
 }

@@ -16,10 +16,14 @@ export const GATEWAY_DEFAULTS: GatewayConfig = { mode: 'auto', record: false, ra
 export const gatewayMode = z.enum(['auto', 'on', 'off'])
 const most = z.int().min(1).max(1_000_000_000).optional()
 
+const rateLimit = z.strictObject({ requestsPerMinute: most, tokensPerMinute: most, concurrent: most })
+
 export const gatewayRule = z.strictObject({
   mode: gatewayMode.optional(),
   record: z.boolean().optional(),
-  rateLimits: z.record(z.string().min(1).max(64), z.strictObject({ requestsPerMinute: most, tokensPerMinute: most, concurrent: most })).optional(),
+  rateLimits: z.record(z.string().min(1).max(64), rateLimit).optional(),
 })
 
 export const GATEWAY_KEYS: readonly string[] = Object.keys(gatewayRule.shape)
+/** Of one provider. */
+export const RATE_LIMIT_KEYS: readonly string[] = Object.keys(rateLimit.shape)

@@ -4,7 +4,10 @@ import type { z } from 'zod'
 
 type Issue = z.core.$ZodIssue
 
-const LIBRARY_WORDS = /^(Invalid (input|option)|Too (small|big)): /
+const LIBRARY_WORDS = /^(Invalid (input|option|string|number|key in record)|Too (small|big)|Unrecognized keys?)(: |$)/
+
+/** Of a rule that brings no words along. */
+const NOT_SO_WRITTEN = 'is not written as it must be'
 
 const KINDS: Readonly<Record<string, string>> = {
   array: 'a list', boolean: 'true or false', int: 'a whole number', number: 'a number', object: 'an object with keys and values', record: 'an object with keys and values', string: 'a text',
@@ -18,6 +21,11 @@ export function issueWords(issue: Issue): string {
     case 'invalid_value': return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`
     case 'too_small': return limit(issue.origin, Number(issue.minimum), issue.inclusive === false ? 'more than' : 'at least') ?? issue.message
     case 'too_big': return limit(issue.origin, Number(issue.maximum), issue.inclusive === false ? 'less than' : 'at most') ?? issue.message
+    case 'invalid_key': return ['is no name that can stand here', ...issue.issues.slice(0, 1).map(issueWords).filter((why) => why !== NOT_SO_WRITTEN)].join(': ')
+    case 'invalid_format': return NOT_SO_WRITTEN
+    case 'invalid_union': return 'is of no kind that can stand here'
+    case 'not_multiple_of': return `must be a multiple of ${issue.divisor}`
+    case 'unrecognized_keys': return `has an unknown key ${issue.keys.map((key) => `\`${key}\``).join(', ')}`
     default: return issue.message
   }
 }

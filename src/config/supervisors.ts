@@ -78,7 +78,7 @@ export function supervisorNamed(all: Supervisors, name: string, file: string): S
   const found = Object.hasOwn(all, name) ? all[name] : undefined
   if (!found) {
     const names = Object.keys(all)
-    throw new KernelError('AGENT_INVALID', names.length === 0 ? `${file} has no supervisors` : `there is no supervisor \`${name}\` in ${file}; there are ${names.join(', ')}`)
+    throw new KernelError('AGENT_INVALID', names.length === 0 ? `${file} has no supervisors` : `there is no supervisor \`${name}\` in ${file}; there are ${names.join(', ')}`, undefined, 'Write it below `supervisors:` in reeve.yaml; docs/supervision.md says how.')
   }
   const { children, limits: said, strategy, ...intensity } = found
   return {

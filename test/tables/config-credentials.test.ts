@@ -81,7 +81,7 @@ describe('credentials.yaml', () => {
     ['another', 'A_KEY: "hunter2', '1: not valid YAML (MISSING_CHAR)'],
     ['lines of another kind', 'A_KEY=hunter2', '1: must be an object with keys and values'],
     ['a number', 'X: y\nA_KEY: 123', '2: A_KEY: must be a text'],
-    ['a name that is none', 'a-b: hunter2', '1: a-b: Invalid key in record'],
+    ['a name that is none', 'a-b: hunter2', '1: a-b: is no name that can stand here: expected the name of a variable'],
   ])('%s is refused without its text', async (_, text, message) => {
     await using here = await home()
     here.put(text)

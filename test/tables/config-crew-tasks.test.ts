@@ -82,7 +82,7 @@ describe('is refused with its place', () => {
     ['no task', 't.md', '# Only a title\n', 'DIR/t.md:1: there is no task in it: each begins with a line `## Title`, or `## id: Title`'],
     ['an id twice', 't.md', '## a: One\n\n## a: Two\n', 'DIR/t.md:3: the id a is there twice'],
     ['a cycle', 't.md', '## a: One\nneeds: b\n\n## b: Two\nneeds: a\n', 'DIR/t.md:1: tasks wait for each other: a needs b needs a'],
-    ['a kind that is none', 't.md', '## a: One\nneeds: a\nkind: robot\n', /^DIR\/t.md:3: kind: /],
+    ['a kind that is none', 't.md', '## a: One\nneeds: a\nkind: robot\n', /^DIR\/t.md:3: kind: must be one of work, human$/],
     ['a need that is none in Markdown', 't.md', '## a: One\n\ntext\n\n## Two\nneeds: b\n', 'DIR/t.md:5: there is no task `b`; there are a'],
   ])('%s', async (_, name, text, message) => {
     const said = await read(name, text)

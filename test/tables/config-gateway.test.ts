@@ -28,6 +28,7 @@ describe('config.yaml', () => {
     ['gateway: { mode: off }', { mode: 'off', record: false, rateLimits: {} }],
     ['gateway: { record: true }', { mode: 'auto', record: true, rateLimits: {} }],
     ['gateway:\n  rateLimits:\n    anthropic: { requestsPerMinute: 50, tokensPerMinute: 40000, concurrent: 4 }\n', { mode: 'auto', record: false, rateLimits: { anthropic: { requestsPerMinute: 50, tokensPerMinute: 40_000, concurrent: 4 } } }],
+    ['gateway: { rateLimits: { work: { concurrent: 4 } } }\nproviders: [{ name: work, kind: openai-compatible, baseURL: "http://127.0.0.1:1/v1" }]\n', { mode: 'auto', record: false, rateLimits: { work: { concurrent: 4 } } }],
   ])('%j', async (text, expected) => {
     expect(await gatewayOf(text)).toEqual(expected)
   })
@@ -36,6 +37,8 @@ describe('config.yaml', () => {
     ['gateway: on', /config\.yaml:1.*gateway/],
     ['gateway:\n  mode: maybe', /config\.yaml:2/],
     ['gateway:\n  rateLimits:\n    anthropic: { concurrent: 0 }', /config\.yaml:3/],
+    ['gateway:\n  rateLimits:\n    anthropic: { rpm: 5 }', /config\.yaml:3: unknown key `gateway\.rateLimits\.anthropic\.rpm`; known are requestsPerMinute, tokensPerMinute, concurrent/],
+    ['gateway:\n  rateLimits:\n    antropic: { concurrent: 5 }', /config\.yaml:3: gateway\.rateLimits\.antropic: there is no provider of this name; there are anthropic, openai/],
     ['gateway:\n  recrod: true', /unknown key `(gateway\.)?recrod`.*did you mean `record`/],
   ])('%j is refused with its place', async (text, message) => {
     await expect(gatewayOf(text)).rejects.toThrow(message)

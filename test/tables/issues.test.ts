@@ -24,6 +24,13 @@ test.each([
   [z.literal('a'), 'secret', 'must be a'],
   [z.string('expected a name'), 7, 'expected a name'],
   [z.string().regex(/^a/, 'must begin with a'), 'secret', 'must begin with a'],
+  [z.record(z.string().regex(/^a/, 'expected a name with an a'), z.string()), { b: 'x' }, 'is no name that can stand here: expected a name with an a'],
+  [z.record(z.string().min(1), z.string()), { '': 'x' }, 'is no name that can stand here: must not be empty'],
+  [z.record(z.string().regex(/^a/), z.string()), { b: 'x' }, 'is no name that can stand here'],
+  [z.string().regex(/^a/), 'secret', 'is not written as it must be'],
+  [z.union([z.string(), z.array(z.string())]), 7, 'is of no kind that can stand here'],
+  [z.strictObject({ a: z.string() }), { a: 'x', b: 'y' }, 'has an unknown key `b`'],
+  [z.number().multipleOf(2), 3, 'must be a multiple of 2'],
 ] as const)('%#: %j', (schema, value, words) => {
   const result = schema.safeParse(value)
   expect(result.error?.issues.map(issueWords)).toEqual([words])
