@@ -326,6 +326,8 @@ export class Simulation implements Outside {
     for (const driver of this.#drivers.values()) driver.end()
     this.#drivers.clear()
     this.schedule.dropAll()
+    // What is under way may wait for a commit that waits.
+    core.store.letGo()
     await this.histories.close()
     await core[Symbol.asyncDispose]()
     this.schedule.dropAll()
