@@ -67,6 +67,18 @@ test.each(MISTAKES)('%s is refused with the file and the line', async (_, script
   expect(refused).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining(join(bench.dir, `1.yaml:${line}:`)), details: { line } })
 })
 
+test('what is no script at all is told in plain words', async () => {
+  const refused = await bench.run({ script: 'a text' }).catch((error: unknown) => error)
+  expect(refused).toMatchObject({ code: 'AGENT_INVALID', message: `${join(bench.dir, '1.yaml')}:1: a script is a list, or has one as \`steps\` or \`rules\`` })
+})
+
+test('a directory, or a device without an end, is refused and never read', async () => {
+  for (const file of [bench.dir, '/dev/zero']) {
+    const refused = await bench.run({ spec: { model: `script:${file}` } }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'AGENT_INVALID', message: `script ${file} is not a regular file` })
+  }
+})
+
 test('a file that is not there, or too large, is refused with its name', async () => {
   const missing = await bench.run({ spec: { model: 'script:none.yaml' } }).catch((error: unknown) => error)
   expect(missing).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('none.yaml cannot be read: ENOENT') })

@@ -87,7 +87,8 @@ export function parseScript(text: string, file: string): Script {
   const [issue] = result.error.issues
   const path = issue?.path.filter((key) => typeof key !== 'symbol') ?? []
   const where = isList ? path.slice(1) : path
-  throw bad(`${where.join('.') || 'a script is a list, or has one as `steps` or `rules`'}: ${issue?.message}`, offsetOf(document, where))
+  const said = issue?.message ?? 'not valid'
+  throw bad(where.length > 0 ? `${where.join('.')}: ${said}` : isList ? 'a script is a list, or has one as `steps` or `rules`' : said, offsetOf(document, where))
 }
 
 /** The place of the node at a path, or of the nearest node above it. */

@@ -69,9 +69,12 @@ async function sumUp(item: ScriptItem | undefined, request: ModelRequest, more: 
 }
 
 async function loadScript(file: string): Promise<Script> {
-  const { mtimeMs, size } = await stat(file).catch((error: NodeJS.ErrnoException) => {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new KernelError('AGENT_INVALID', `script ${file} cannot be read: ${error.code ?? error.message}`, { file })
   })
+  const { mtimeMs, size } = found
+  // A device or a pipe has no end, and who reads it is the daemon.
+  if (!found.isFile()) throw new KernelError('AGENT_INVALID', `script ${file} is not a regular file`, { file })
   if (size > MAX_SCRIPT_BYTES) throw new KernelError('AGENT_INVALID', `script ${file} has ${size} bytes, more than ${MAX_SCRIPT_BYTES}`, { file })
   const known = cache.get(file)
   if (known?.mtimeMs === mtimeMs && known.size === size) return known.script
