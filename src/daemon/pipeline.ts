@@ -172,6 +172,7 @@ export class Pipeline {
       this.#publish(facts)
     }
     for (const { effects } of decisions) for (const effect of effects) this.#perform(effect)
+    table.pack()
     return null
   }
 

@@ -50,7 +50,9 @@ export class Overlay implements View {
 
   *children(parent: Uuid | null): Generator<Uuid> {
     for (const uuid of [...this.#view.children(parent)]) {
-      if (this.get(uuid)?.parent === parent && !this.#byParent?.get(parent)?.has(uuid)) yield uuid
+      // What was not laid over is as the view below says, which need not bring its row.
+      if (!this.processes.has(uuid)) yield uuid
+      else if (this.get(uuid)?.parent === parent && !this.#byParent?.get(parent)?.has(uuid)) yield uuid
     }
     for (const uuid of [...(this.#byParent?.get(parent) ?? [])]) {
       if (this.get(uuid)?.parent === parent) yield uuid
@@ -58,7 +60,7 @@ export class Overlay implements View {
   }
 
   *all(): Generator<Uuid> {
-    for (const uuid of this.#view.all()) if (this.get(uuid)) yield uuid
+    for (const uuid of this.#view.all()) if (!this.processes.has(uuid) || this.get(uuid)) yield uuid
     for (const uuid of [...this.processes.keys()]) if (this.get(uuid) && !this.#view.get(uuid)) yield uuid
   }
 

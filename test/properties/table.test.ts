@@ -1,4 +1,4 @@
-// The live table and the overlay against a dumb list of rows: whatever is laid over and applied, in batches of any size.
+// The live table and the overlay against a dumb list of rows: whatever is laid over, applied and packed, in batches of any size.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Table } from '../../src/daemon/table.ts'
@@ -26,22 +26,24 @@ function values(seed: number): Process[] {
   return found
 }
 
+const byUuid = (rows: Iterable<Process>): Process[] => [...rows].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
+
 function expectSame(view: View, rows: ReadonlyMap<string, Process>): void {
   const living = [...rows.values()].filter(({ life }) => life.state !== 'dead')
   expect([...view.all()].toSorted()).toEqual(living.map(({ uuid }) => uuid).toSorted())
-  for (const row of rows.values()) expect(view.get(row.uuid)).toBe(row.life.state === 'dead' ? undefined : row)
+  for (const row of rows.values()) expect(view.get(row.uuid)).toEqual(row.life.state === 'dead' ? undefined : row)
   expect(view.active).toBe(living.filter(counts).length)
   expect(compareIndexes(view)).toBeNull()
 }
 
 test('table and overlays show what a list of rows shows', () => {
   fc.assert(
-    fc.property(fc.nat(1_000_000), fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean()), { minLength: 1 }), (seed, batches) => {
+    fc.property(fc.nat(1_000_000), fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean(), fc.boolean()), { minLength: 1 }), (seed, batches) => {
       const all = values(seed)
       const table = new Table(100)
       const rows = new Map<string, Process>()
       for (let batch = 0; all.length > 0; batch += 1) {
-        const [size, nested] = batches[batch % batches.length] ?? [1, false]
+        const [size, nested, packs] = batches[batch % batches.length] ?? [1, false, false]
         const overlay = new Overlay(table)
         const inner = nested ? new Overlay(overlay) : overlay
         const taken = all.splice(0, size)
@@ -52,11 +54,17 @@ test('table and overlays show what a list of rows shows', () => {
         expectSame(inner, rows)
         for (const process of inner.processes.values()) overlay.put(process)
         table.apply(overlay.processes.values(), Math.max(table.lastPid, ...taken.map(({ pid }) => pid)))
+        if (packs) table.pack()
         expectSame(table, rows)
-        for (const row of rows.values()) {
-          if (row.life.state !== 'dead') expect(table.byPid(row.pid)).toBe(row)
+        const living = [...rows.values()].filter(({ life }) => life.state !== 'dead')
+        for (const row of living) {
+          expect(table.byPid(row.pid)).toEqual(row)
+          expect(table.seq(row.uuid)).toBe(row.seq)
         }
-        expect(table.size).toBe([...table.rows()].length)
+        expect(byUuid(table.rows())).toEqual(byUuid(living))
+        expect(table.size).toBe(living.length)
+        expect(table.suspended).toBe(living.filter(({ life }) => life.state === 'running' && life.holds.length > 0).length)
+        expect(table.running().toSorted()).toEqual(living.filter(counts).map(({ uuid }) => uuid).toSorted())
       }
     }),
     { numRuns: 60 },

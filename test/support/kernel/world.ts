@@ -43,6 +43,7 @@ export class World {
 
   commit(): void {
     this.table.apply(this.overlay.processes.values(), this.overlay.lastPid)
+    this.table.pack()
     this.overlay = new Overlay(this.table)
   }
 
