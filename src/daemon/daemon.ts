@@ -1,7 +1,7 @@
 // The daemon put together: lock, settings, store, containment, engine, API; and taken apart again in the other order.
 // Owns start and stop and nothing between. One daemon per home: a second one gets STORE_LOCKED and touches nothing.
 // Test: test/e2e/restart.test.ts, test/e2e/reach.test.ts, test/e2e/security.test.ts.
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { prepareState, type Paths } from '../config/paths.ts'
@@ -11,7 +11,6 @@ import { Crews } from './crews.ts'
 import { rolePrompt, ROLES } from '../config/roles.ts'
 import { openContainer } from '../drivers/contain/container.ts'
 import { KernelError } from '../kernel/errors.ts'
-import { isSuspended } from '../kernel/status.ts'
 import { acquireLock } from '../store/lock.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import { Archive } from './archive/archive.ts'
@@ -22,8 +21,9 @@ import { Composes } from './composes.ts'
 import { agentsView } from './agents-view.ts'
 import { examine } from './doctor.ts'
 import { checkModels } from './models-check.ts'
+import { discard } from './discard.ts'
 import { Drain, DRAIN_MS } from './drain.ts'
-import { buildEngine, type Engine, type Ground } from './engine.ts'
+import { buildEngine, loadTable, type Engine, type Ground } from './engine.ts'
 import { heartbeat } from './heartbeat.ts'
 import { Needed } from './needed.ts'
 import { addRoutes } from './http/routes.ts'
@@ -65,9 +65,10 @@ export async function startDaemon({ paths, log, clock = systemClock }: DaemonOpt
   prepareState(paths)
   stack.use(await acquireLock(paths.lockDir))
   const ground = await openGround({ paths, log, clock }, stack)
-  const engine = buildEngine(ground, await ground.store.load())
+  const engine = buildEngine(ground, await loadTable(ground))
   stack.defer(() => engine.close())
   await bootAll({ ...ground, ...engine, crashLoop: await beginLife(ground, stack) })
+  await ground.store.started()
   // Before anything new can be planned: what is there now and belongs to nobody is of a daemon before this one.
   const swept = await engine.worktrees.sweep()
   stack.defer(() => swept.done)
@@ -87,20 +88,11 @@ async function openGround({ paths, log, clock }: Required<DaemonOptions>, stack:
   const store = stack.use(await openSqliteStore({ dir: paths.state, log: said }))
   const container = stack.use(await openContainer({ stateDir: paths.state, daemonId: uuidv7(), log: said }))
   const tmpDir = join(paths.state, 'tmp')
-  const emptied = await discard(tmpDir, join(paths.state, 'trash'), log)
+  const emptied = await discard(tmpDir, { trash: join(paths.state, 'trash'), name: uuidv7(), log })
   stack.defer(() => emptied.done)
   await mkdir(tmpDir, { recursive: true, mode: 0o700 })
   stack.defer(() => rm(tmpDir, { recursive: true, force: true }))
   return { paths, settings, store, container, clock, tmpDir, log }
-}
-
-/** What a killed daemon left is out of the way at once; how long its removal takes is nobody's business. */
-async function discard(tmpDir: string, trash: string, log: DaemonOptions['log']): Promise<{ readonly done: Promise<void> }> {
-  await mkdir(trash, { recursive: true, mode: 0o700 })
-  await rename(tmpDir, join(trash, uuidv7())).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-  })
-  return { done: rm(trash, { recursive: true, force: true }).catch((error: unknown) => log('old temporary files cannot be removed', error)) }
 }
 
 class RunningDaemon implements Daemon {
@@ -222,7 +214,7 @@ class RunningDaemon implements Daemon {
       startedAt: iso(this.#startedAt.wall),
       uptimeMs: Math.round(clock.now().mono - this.#startedAt.mono),
       containment: container.kind,
-      processes: { live: table.active, suspended: [...table.rows()].filter(isSuspended).length, max: table.maxProcesses },
+      processes: { live: table.active, suspended: table.suspended, max: table.maxProcesses },
       cursor: pipeline.cursor,
       ...(this.#drain ? { stopping: { leftMs: Math.round(this.#drain.leftMs), waitsFor: this.#drain.waitsFor.map(({ pid }) => pid) } } : {}),
     }

@@ -64,10 +64,26 @@ export interface Engine {
   close(): Promise<void>
 }
 
-export function buildEngine(ground: Ground, loaded: Loaded): Engine {
-  const { paths, settings, store, container, clock, tmpDir, log } = ground
+/** The rows of those that are not dead, a page at a time: what is suspended rests before the next page is read. */
+export async function loadTable({ store, settings }: Pick<Ground, 'store' | 'settings'>): Promise<LoadedTable> {
   const table = new Table(settings.now.maxProcesses)
-  table.apply(loaded.processes, loaded.counters.pid)
+  for (let from: number | undefined = 0; ;) {
+    const { processes, counters, next }: Loaded = await store.load(from)
+    table.apply(processes, counters.pid)
+    table.pack()
+    if (next === undefined) return { table, cursor: counters.cursor }
+    from = next
+  }
+}
+
+interface LoadedTable {
+  readonly table: Table
+  /** the last one that was given out */
+  readonly cursor: number
+}
+
+export function buildEngine(ground: Ground, { table, cursor }: LoadedTable): Engine {
+  const { paths, settings, store, container, clock, tmpDir, log } = ground
   const feed = new Feed(store, () => clock.now().wall, table)
   const keys = new Keys({ paths, container, settings, tmpDir })
   const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
@@ -95,7 +111,7 @@ export function buildEngine(ground: Ground, loaded: Loaded): Engine {
   const diskFull = new DiskFull({ store, clock, submit, log, running: () => table.running() })
   const pipeline = new Pipeline({
     table, store, clock, log,
-    cursor: loaded.counters.cursor,
+    cursor,
     publish: (facts) => {
       for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.watch(uuid, table.get(uuid))
       monitor.see(facts)

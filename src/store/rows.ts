@@ -8,8 +8,8 @@ import { checkLimit, readOwnedFact } from './journal.ts'
 import { checkRow } from './records.ts'
 import type { OwnedFactRow, ProcessRow, Statements } from './statements.ts'
 
-/** Rows that one statement reads while all are loaded. */
-const LOAD_ROWS = 500
+/** Rows of a page while all are loaded. */
+export const LOAD_ROWS = 500
 
 /** The most that `find` answers. */
 const FOUND = 20
@@ -74,17 +74,12 @@ function readSpec(sql: Statements, row: ProcessRow): ProcessSpec {
   return spec
 }
 
-export function loadLive(sql: Statements): Process[] {
+export function loadLive(sql: Statements, from: number): { readonly processes: Process[]; readonly next?: number } {
   const share = sharing()
-  const processes: Process[] = []
-  let after = -1
-  while (true) {
-    const rows = sql.live.all(after, LOAD_ROWS) as unknown as ProcessRow[]
-    for (const row of rows) processes.push(readProcess(sql, row, share))
-    const last = rows.at(-1)
-    if (last === undefined) return processes
-    after = last.key
-  }
+  const rows = sql.live.all(from, LOAD_ROWS) as unknown as ProcessRow[]
+  const processes = rows.map((row) => readProcess(sql, row, share))
+  const last = rows.at(-1)
+  return { processes, ...(last && rows.length === LOAD_ROWS ? { next: last.key + 1 } : {}) }
 }
 
 export function readDead(sql: Statements, { limit, before }: DeadQuery): Process[] {

@@ -16,8 +16,9 @@ const CHECKPOINT_PAGES = 96
 /** What the log file may keep after a fold, in bytes. */
 const LOG_BYTES = CHECKPOINT_PAGES * PAGE_BYTES
 
-/** The page cache, in KiB. */
+/** The page cache, in KiB; and while the rows of a start go through it, each once: the system does not get back what it took. */
 const CACHE_KIB = 8_192
+const START_CACHE_KIB = 512
 
 /**
  * `journal` has no index by process: one costs a page per process in each group commit (measured: half of the throughput of 50
@@ -100,13 +101,18 @@ export function openDatabase(file: string): DatabaseSync {
     db.exec(`PRAGMA locking_mode = exclusive; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = incremental; PRAGMA user_version;`)
     chmodSync(file, 0o600)
     db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; PRAGMA temp_store = memory')
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA cache_size = -${CACHE_KIB}`)
+    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA cache_size = -${START_CACHE_KIB}`)
     migrate(db)
     return db
   } catch (error) {
     db.close()
     throw error
   }
+}
+
+/** For all that comes after a start. */
+export function rememberMore(db: DatabaseSync): void {
+  db.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
 }
 
 function migrate(db: DatabaseSync): void {

@@ -17,7 +17,7 @@ import { findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
 import type { Finder } from './places.ts'
 import { Remover } from './remove.ts'
 import { Intake, Spent, readSpent } from './spent.ts'
-import { PAGE_BYTES, openDatabase } from './schema.ts'
+import { PAGE_BYTES, openDatabase, rememberMore } from './schema.ts'
 import { Stage } from './staging.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
@@ -77,11 +77,15 @@ class SqliteStore implements Store {
     guard('The commit', () => this.#writer.write(commit))
   }
 
-  async load(): Promise<Loaded> {
+  async load(from = 0): Promise<Loaded> {
     return guard('The live processes', () => {
-      const processes = loadLive(this.#sql).map((process) => this.#writer.heads.late(process.uuid)?.late ?? process)
-      return { counters: this.#writer.counters, processes }
+      const { processes, ...page } = loadLive(this.#sql, from)
+      return { counters: this.#writer.counters, processes: processes.map((process) => this.#writer.heads.late(process.uuid)?.late ?? process), ...page }
     })
+  }
+
+  async started(): Promise<void> {
+    guard('The cache', () => rememberMore(this.#db))
   }
 
   async process(uuid: Uuid): Promise<Process | undefined> {

@@ -123,7 +123,7 @@ export function prepareAll(db: DatabaseSync) {
 
     process: sql(`SELECT ${PROCESS} FROM processes WHERE uuid = ?`),
     processOf: sql(`SELECT ${PROCESS} FROM processes WHERE key = ?`),
-    live: sql(`SELECT ${PROCESS} FROM processes WHERE live = 1 AND key > ? ORDER BY key LIMIT ?`),
+    live: sql(`SELECT ${PROCESS} FROM processes WHERE live = 1 AND key >= ? ORDER BY key LIMIT ?`),
     each: sql(`SELECT ${PROCESS} FROM processes WHERE key > ? ORDER BY key LIMIT ?`),
     dead: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 ORDER BY exited_at DESC, uuid DESC LIMIT ?`),
     deadBefore: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 AND (exited_at, uuid) < (?, ?) ORDER BY exited_at DESC, uuid DESC LIMIT ?`),

@@ -18,10 +18,13 @@ export interface Commit {
   readonly counters: Counters
 }
 
+/** A page of those that are not dead. */
 export interface Loaded {
   readonly counters: Counters
   /** live and suspended processes and zombies; never the dead */
   readonly processes: readonly Process[]
+  /** where the next page begins; absent: this is the last */
+  readonly next?: number
 }
 
 /** What to list of the dead; newest first. */
@@ -130,7 +133,9 @@ export interface Store extends AsyncDisposable {
    * for a fork whose origin was removed; then nothing was written.
    */
   commit(commit: Commit): Promise<void>
-  load(): Promise<Loaded>
+  load(from?: number): Promise<Loaded>
+  /** The start is over. What it reads and writes it does once: until now little of that was remembered. */
+  started(): Promise<void>
   /** a process, dead or alive, as the last commit left it */
   process(uuid: Uuid): Promise<Process | undefined>
   dead(query: DeadQuery): Promise<readonly Process[]>

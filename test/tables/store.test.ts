@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { FactBody } from '../../src/kernel/facts.ts'
 import { BLOCK_FACTS } from '../../src/store/places.ts'
 import { PAGE_FACTS } from '../../src/store/journal.ts'
+import { LOAD_ROWS } from '../../src/store/rows.ts'
 import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../support/store-facts.ts'
 import { changeFile, testStore } from '../support/store-open.ts'
 
@@ -100,6 +101,19 @@ describe('rows', () => {
     expect(await at.store.find('again')).toEqual([A])
     await at.close()
     expect(changeFile(at.dir, (db) => String(db.prepare('SELECT body FROM processes').get()?.['body']))).not.toContain('second')
+  })
+
+  test('are loaded in pages, each once and in order', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const all = Array.from({ length: LOAD_ROWS + 1 }, (_, index) => uuidOf(index + 1))
+    scribe.pid = all.length
+    await at.store.commit(scribe.group(all.map((uuid, index) => [uuid, { type: 'process.spawned', pid: index + 1, spec: specOf(), parentUuid: null, depth: 0, by: 'user' }] as const)))
+    const first = await at.store.load()
+    const second = await at.store.load(first.next)
+    expect([first.processes.length, second.processes.length, second.next]).toEqual([LOAD_ROWS, 1, undefined])
+    expect([...first.processes, ...second.processes].map(({ uuid }) => uuid)).toEqual(all)
+    expect(second.counters).toEqual(first.counters)
   })
 
   test('of one agent share what they have in common', async () => {

@@ -71,7 +71,8 @@ export class FaultyStore implements Store {
   }
 
   skim(...page: Parameters<Store['skim']>): ReturnType<Store['skim']> { return this.#inner.skim(...page) }
-  load(): ReturnType<Store['load']> { return this.#inner.load() }
+  load(from?: number): ReturnType<Store['load']> { return this.#inner.load(from) }
+  started(): ReturnType<Store['started']> { return this.#inner.started() }
   process(uuid: string): ReturnType<Store['process']> { return this.#inner.process(uuid) }
   dead(query: DeadQuery): ReturnType<Store['dead']> { return this.#inner.dead(query) }
   find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
