@@ -6,7 +6,7 @@ import { paths as findPaths, prepareState } from '../config/paths.ts'
 import { enterScope } from '../drivers/contain/scope.ts'
 import { ERRORS, KernelError } from '../kernel/errors.ts'
 import { startDaemon } from './daemon.ts'
-import { giveBack } from './give-back.ts'
+import { giveBack, startPlainly } from './give-back.ts'
 import { LogFile } from './log-file.ts'
 import { VERSION } from './version.ts'
 
@@ -18,6 +18,7 @@ function standardError(): ReturnType<typeof pino.destination> {
 }
 
 async function main(): Promise<void> {
+  startPlainly()
   enterScope()
   const where = findPaths()
   prepareState(where)
