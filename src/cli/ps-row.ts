@@ -7,7 +7,7 @@ export const PS: Omit<Verb, 'load'> = {
   usage: ['reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]...'],
   about: [
     'Lists the live processes by PID; with `-a` those that have ended too. COST with a + is a lower bound: some call had no known price.',
-    'Filters: status, name, agent, driver, state, parent. Those with the same key are alternatives; different keys must all fit. A status or state of ended processes includes them.',
+    'Filters: status, name, agent, driver, state, parent (a P). Those with the same key are alternatives; different keys must all fit. A status or state of ended processes includes them.',
     'With `--watch` the table is kept up to date on a screen of its own until q or Ctrl+C; when it does not fit, it says how many more there are. Without a terminal it is printed again after each change; with `--json` each is one line.',
   ],
   words: [0, 0],
@@ -18,7 +18,7 @@ export const PS: Omit<Verb, 'load'> = {
     quiet: { kind: 'on', short: 'q', help: 'only the UUIDs' },
     filter: { kind: 'list', value: 'KEY=VALUE', help: 'only those that fit; may be repeated' },
   },
-  exits: '0; 4 the daemon cannot be reached; 64 usage',
+  exits: '0; 3 no such parent; 4 the daemon cannot be reached; 64 usage',
   examples: [
     ['reeve ps', 'what is going on'],
     ['reeve ps -w', 'and what comes'],

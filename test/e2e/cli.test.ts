@@ -104,6 +104,17 @@ describe('ps', () => {
     expect((await reeve(list, 'ps', '-q', '--filter', 'status=working', '--filter', 'name=other')).stdout).toBe('')
   })
 
+  test('a parent is named as any process is, and one that is not there is told', async () => {
+    const family = [processView(), endedView(1, { pid: 6, uuid: '01960000-0000-7000-8000-000099998888', name: null, ppid: 5, parentUuid: processView().uuid })]
+    const daemon = {
+      'GET /v1/processes': (): FakeAnswer => ({ json: { version: 1, processes: family } }), 'GET /v1/processes/docs': (): FakeAnswer => ({ json: { version: 1, process: family[0] } }),
+      'GET /v1/processes/nobody': (): FakeAnswer => ({ status: 404, json: { version: 1, error: { code: 'NOT_FOUND', message: 'no process "nobody"', hint: '' } } }),
+    }
+    expect((await reeve(daemon, 'ps', '-q', '--filter', 'parent=docs')).stdout).toBe(`${family[1]?.uuid}\n`)
+    expect(await reeve(daemon, 'ps', '-q', '--filter', 'parent=nobody')).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('no process "nobody"') as string })
+    expect((await reeve(daemon, 'ps', '-q', '--filter', 'parent=deadbeef')).stdout).toBe(`${family[1]?.uuid}\n`)
+  })
+
   test('ends quietly when its reader has gone', async () => {
     const many = Array.from({ length: 5000 }, () => processView({ note: 'x'.repeat(100) }))
     await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes': () => ({ json: { version: 1, processes: many } }) })

@@ -15,7 +15,7 @@ export const STATES: readonly string[] = ['created', 'running', 'zombie', 'dead'
 const ENDED: ReadonlySet<string> = new Set(['dead', 'completed', 'retired', 'stopped', 'failed', 'interrupted'])
 
 export async function run({ args, out, reeve }: Call): Promise<number> {
-  const filters = (args.list('filter') ?? []).map(filterOf)
+  const filters = await Promise.all((args.list('filter') ?? []).map((text) => ofParent(filterOf(text), reeve)))
   const all = args.on('all') || filters.some(({ key, value }) => (key === 'status' || key === 'state') && ENDED.has(value))
   const asTree = args.on('tree')
   const ask = async (from: Reeve): Promise<Row[]> => {
@@ -80,6 +80,17 @@ function filterOf(text: string): Filter {
   const known = key === 'status' ? STATUSES : key === 'state' ? STATES : null
   if (known && !known.includes(value)) throw new UsageError(`there is no ${key} "${value}"`, `There are ${known.join(', ')}.`)
   return { key: key as FilterKey, value }
+}
+
+/** A parent is named as any process is; one that is gone can still be told by its UUID. Errors: those of `get`. */
+async function ofParent(filter: Filter, reeve: Reeve): Promise<Filter> {
+  if (filter.key !== 'parent' || /^\d+$/.test(filter.value)) return filter
+  try {
+    return { ...filter, value: (await reeve.get(filter.value)).uuid }
+  } catch (error) {
+    if (/^[0-9a-f-]{4,}$/.test(filter.value)) return filter
+    throw error
+  }
 }
 
 /** Filters with the same key are alternatives; all keys must fit. */
