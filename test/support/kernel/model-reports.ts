@@ -67,7 +67,7 @@ export abstract class ModelReports extends ModelLedger {
 
   /** An agent that is ready goes on, begins the next message's turn, or is done. */
   settle(p: Proc): void {
-    if (p.state !== 'running' || !p.attached || p.holds.length > 0 || p.activity !== 'ready' || p.driver === 'command') return
+    if (p.state !== 'running' || !p.attached || p.holds.length > 0 || p.activity !== 'ready' || !p.talks) return
     if (p.stopping) return this.#settleLast(p)
     if (p.turnOpen) {
       if (p.external && p.queue.some(({ urgent }) => urgent)) p.queue.shift()
@@ -212,8 +212,8 @@ export abstract class ModelReports extends ModelLedger {
     const began = p.session
     const canFork = p.forkOf
     if (sessionId !== undefined) Object.assign(p, { session: true, forkOf: false })
-    if (window !== undefined && p.driver !== 'command') p.window = window
-    if (p.driver === 'command') {
+    if (window !== undefined && p.talks) p.window = window
+    if (!p.talks) {
       p.turn += 1
       p.queue.shift()
       Object.assign(p, { turnOpen: true, activity: 'working' })
@@ -318,7 +318,7 @@ export abstract class ModelReports extends ModelLedger {
     if (p.modelOpen) this.charge(p)
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (said.outcome === 'error' && !p.interactive && p.driver !== 'command') {
+    if (said.outcome === 'error' && !p.interactive && p.talks) {
       this.finish(p, { code: 1, reason: 'the turn failed', cause: 'agent' })
       return 'ok'
     }

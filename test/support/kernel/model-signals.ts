@@ -1,6 +1,6 @@
 // The dumb model's signals: who is reached, masks and handlers, and what each does by default.
 import type { InputBody } from '../../../src/kernel/inputs.ts'
-import type { Signal } from '../../../src/kernel/types.ts'
+import type { ProcessSpec, Signal } from '../../../src/kernel/types.ts'
 import type { Ending, Proc } from './model.ts'
 import { ModelReports } from './model-reports.ts'
 
@@ -16,6 +16,11 @@ export class Refused extends Error {}
 
 export function may(by: string, hold: { reason: string; by: string }): boolean {
   return by === 'user' ? !NEEDS_CAUSE_GONE.includes(hold.reason) : hold.by === by
+}
+
+/** It takes messages while it runs: an agent does, and a command whose lines are known and that stays. */
+export function talks({ driver, format, interactive, agent }: ProcessSpec): boolean {
+  return driver !== 'command' || (format !== undefined && interactive && agent !== 'command')
 }
 
 export function refuse(code: string): never {
@@ -159,7 +164,7 @@ export class ModelSignals extends ModelReports {
 
   handle({ uuid, signal, handler }: Input<'handle'>): void {
     const p = this.living(uuid)
-    if (signal === 'SIGKILL' || (handler === 'message' && p.driver === 'command')) refuse('INVALID')
+    if (signal === 'SIGKILL' || (handler === 'message' && !p.talks)) refuse('INVALID')
     p.handlers.set(signal, handler)
     this.arrive(p)
   }

@@ -1,7 +1,7 @@
 // A dumb model of the kernel: plain objects that are changed in place, no facts, no effects, no code of the kernel.
 // It says of each input what is answered and what each process is afterwards. Written from the rules, not from the sources.
 import type { InputBody } from '../../../src/kernel/inputs.ts'
-import { ModelSignals, Refused, may, refuse } from './model-signals.ts'
+import { ModelSignals, Refused, may, refuse, talks } from './model-signals.ts'
 import type { Waiting } from './model-signals.ts'
 
 /** A message that waits. `urgent`: to be read before the next model call. */
@@ -15,6 +15,8 @@ export interface Proc {
   parent: string | null
   lineage: string | null
   driver: string
+  /** it takes messages while it runs */
+  talks: boolean
   /** an agent that others wrote */
   external: boolean
   session: boolean
@@ -175,10 +177,10 @@ export class Model extends ModelSignals {
   #born(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
     this.lastPid += 1
     const p: Proc = {
-      uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, external: spec.driver === 'acp' || spec.format !== undefined, session: false, forkOf: false, pinned: false, origin: null, asks: [], interactive: spec.interactive, name: spec.name,
+      uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, talks: talks(spec), external: spec.driver === 'acp' || spec.format !== undefined, session: false, forkOf: false, pinned: false, origin: null, asks: [], interactive: spec.interactive, name: spec.name,
       maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
       activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', drained: false, midway: false, holds: [], stopping: null, wrap: null, exit: null, mask: [], handlers: new Map(), pending: [],
-      turn: 0, turnOpen: false, queue: spec.driver !== 'command' && spec.intent !== '' ? [{ what: 'intent', urgent: false }] : [],
+      turn: 0, turnOpen: false, queue: talks(spec) && spec.intent !== '' ? [{ what: 'intent', urgent: false }] : [],
       step: 0, taken: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, payer: parent, below: { tokens: 0, taken: 0 }, settled: { tokens: 0, taken: 0 }, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
     }
     this.all.set(uuid, p)
@@ -227,7 +229,7 @@ export class Model extends ModelSignals {
     const p = this.all.get(input.uuid) ?? refuse('NOT_FOUND')
     if (!(this.lives(p) ? this.reaches(input.by, p) : this.#begot(input.by, p))) refuse('PERMISSION')
     if (p.stopping && p.state === 'running') refuse('INVALID')
-    if (input.message && p.driver === 'command') this.#tellable(p, input.rerun)
+    if (input.message && !p.talks) this.#tellable(p, input.rerun)
     if (!this.lives(p)) return this.#again(p, input)
     const suspended = p.state === 'running' && p.holds.length > 0
     if (input.spec || ((input.message || input.limits) && !suspended)) refuse('INVALID')
@@ -265,14 +267,14 @@ export class Model extends ModelSignals {
     const anew = input.rerun && p.driver !== 'native'
     if (anew) Object.assign(p, { session: false, forkOf: false })
     // Told again what it is for, unless that still waits.
-    if (anew && p.driver === 'acp' && p.hasIntent && !p.queue.some(({ what }) => what === 'intent')) p.queue.push({ what: 'intent', urgent: false })
+    if (anew && p.talks && p.hasIntent && !p.queue.some(({ what }) => what === 'intent')) p.queue.push({ what: 'intent', urgent: false })
     if (input.message) this.tell(p, input.message.id, input.by)
   }
 
   /** Nothing that it could go on from. */
   #onlyAnew(p: Proc): boolean {
     if (p.driver === 'native' || (p.external && (p.session || p.forkOf))) return false
-    return p.driver === 'command' || p.turn > 0
+    return !p.talks || p.turn > 0
   }
 
   /** A command hears of a message at its next start only, if that goes on with its session. */
@@ -303,7 +305,7 @@ export class Model extends ModelSignals {
 
   #send({ uuid, by, id }: Input<'send'>): void {
     const p = this.living(uuid)
-    if (p.driver === 'command') refuse('INVALID')
+    if (!p.talks) refuse('INVALID')
     const sender = by.startsWith('agent:') ? this.all.get(by.slice('agent:'.length)) : undefined
     const isParent = sender !== undefined && sender.state !== 'dead' && sender.parent === uuid
     if (!isParent && !this.reaches(by, p)) refuse('PERMISSION')

@@ -6,6 +6,7 @@ import type { Fact } from '../../../src/kernel/facts.ts'
 import type { InputBody } from '../../../src/kernel/inputs.ts'
 import type { Process } from '../../../src/kernel/types.ts'
 import type { Decision } from '../../../src/kernel/work.ts'
+import { talks } from './model-signals.ts'
 
 interface Watched {
   seq: number
@@ -84,14 +85,14 @@ export class Watch {
     if (body.type === 'process.spawned') {
       must(!this.#all.has(uuid) && seq === 1, 'a process is spawned once, by its first fact')
       this.#all.set(uuid, {
-        seq: 0, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, crew: body.spec.driver === 'crew', attached: false, holds: new Set(), stopping: false, wrapping: false,
+        seq: 0, pid, state: 'created', command: !talks(body.spec), external: body.spec.driver === 'acp' || body.spec.format !== undefined, crew: body.spec.driver === 'crew', attached: false, holds: new Set(), stopping: false, wrapping: false,
         turnOpen: false, turn: 0, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0, waiting: new Map(), calls: new Set(), elapsed: 0,
       })
     }
     if (body.type === 'process.forked') {
       must(!this.#all.has(uuid) && seq === body.origin.seq + 1, 'a fork begins after the last fact that it has of its origin')
       this.#all.set(uuid, {
-        seq: body.origin.seq, pid, state: 'created', command: body.spec.driver === 'command', external: body.spec.driver === 'acp' || body.spec.format !== undefined, crew: body.spec.driver === 'crew', attached: false, holds: new Set(), stopping: false, wrapping: false,
+        seq: body.origin.seq, pid, state: 'created', command: !talks(body.spec), external: body.spec.driver === 'acp' || body.spec.format !== undefined, crew: body.spec.driver === 'crew', attached: false, holds: new Set(), stopping: false, wrapping: false,
         turnOpen: body.state.turnOpen, turn: body.state.turn, busy: false, modelOpen: false, compacting: false, cutOff: false, compactedAt: null, steps: 0,
         waiting: new Map(body.state.queue.map((message) => [message.id, message.seq])), calls: new Set(), elapsed: 0,
       })
