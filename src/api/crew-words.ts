@@ -44,6 +44,7 @@ const MEMBERS: { readonly [T in CrewFactType]?: (fact: FactOf<T>) => Said | null
   'crew.joined': () => ['is there'],
   'crew.left': ({ how, reason }) => [how, reason],
   'crew.replaced': ({ heir, summary }) => [`${heir} takes its place`, summary],
+  'crew.held': ({ held, reason }) => [held ? `is paused${reason === undefined ? '' : ` (${reason})`}` : 'goes on'],
   'crew.full': ({ share }) => [`its context is ${Math.round(share * 100)} % full`],
   'crew.turn': ({ end, error }) => (end === 'failed' ? ['its turn failed', error ?? null] : end === 'through' ? ['ended its turn without a report'] : null),
   'crew.notified': ({ text }) => ['to you', text],
@@ -53,7 +54,8 @@ const MEMBERS: { readonly [T in CrewFactType]?: (fact: FactOf<T>) => Said | null
 /** Those of a crew's log: what it asks, is answered and tells stands there already. */
 export const CREW_LOG: readonly FactBody['type'][] = [...Object.keys(TASKS) as TaskFactType[], 'crew.left', 'crew.replaced', 'crew.full', 'crew.turn', 'crew.ending'].filter((type) => type !== 'task.asked' && type !== 'task.answered') as FactBody['type'][]
 
-export const TASK_FACTS = Object.keys(TASKS) as readonly TaskFactType[]
+/** Those of the history of a task. */
+export const TASK_FACTS: readonly FactBody['type'][] = [...Object.keys(TASKS) as TaskFactType[], 'crew.replaced']
 
 /** Null for what nobody need be told of. */
 export function crewWords(fact: FactBody): CrewWords | null {

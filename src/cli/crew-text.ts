@@ -58,8 +58,9 @@ function statusColour(member: CrewMemberView | undefined): Colour | undefined {
   return member === undefined || member.status === null ? undefined : STATUS_COLOURS[member.status]
 }
 
+/** How full its context is stands in a column of its own, as it is now. */
 function memberNote({ note, leave, queueCount }: CrewMemberView): string {
-  const parts = [queueCount > 0 ? `${queueCount} queued` : '', leave?.reason ?? '', note ?? '']
+  const parts = [queueCount > 0 ? `${queueCount} queued` : '', leave?.reason ?? '', note?.startsWith('context: ') ? '' : (note ?? '')]
   return [...new Set(parts)].filter((part) => part !== '').join('; ')
 }
 

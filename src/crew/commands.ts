@@ -56,8 +56,8 @@ export type SystemCommand =
   | { readonly type: 'woken' }
   /** a member's process runs, for the first time or again; `turn`: the one that goes on; `queued`: messages that wait for it */
   | { readonly type: 'member_on'; readonly member: MemberId; readonly uuid: Uuid; readonly turn: number | null; readonly queued?: number }
-  /** it is paused, or not any more */
-  | { readonly type: 'member_held'; readonly member: MemberId; readonly held: boolean }
+  /** it is paused, or not any more; `reason`: of the hold */
+  | { readonly type: 'member_held'; readonly member: MemberId; readonly held: boolean; readonly reason?: string }
   | { readonly type: 'turn_begun'; readonly member: MemberId; readonly turn: number; readonly from: readonly Sender[] }
   /** `queued`: messages that wait for it; `text`: what it said last; `spent`: what the turn cost */
   | { readonly type: 'turn_ended'; readonly member: MemberId; readonly turn: number; readonly outcome: 'ok' | 'error' | 'interrupted'; readonly text?: string; readonly error?: string; readonly queued?: number; readonly spent?: Spent }

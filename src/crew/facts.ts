@@ -24,7 +24,7 @@ export type CrewFact =
   | { readonly type: 'crew.replaced'; readonly member: MemberId; readonly heir: MemberId; readonly summary: string }
   /** its successor did not come: it stays, where it lives */
   | { readonly type: 'crew.kept'; readonly member: MemberId }
-  | { readonly type: 'crew.held'; readonly member: MemberId; readonly held: boolean }
+  | { readonly type: 'crew.held'; readonly member: MemberId; readonly held: boolean; readonly reason?: string }
   | { readonly type: 'crew.full'; readonly member: MemberId; readonly share: number }
   /** a turn began; `resets`: a person or coordinator spoke */
   | { readonly type: 'crew.turn.begun'; readonly member: MemberId; readonly turn: number; readonly resets: boolean }

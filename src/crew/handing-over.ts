@@ -2,7 +2,7 @@
 // Owns when that is; where an agent coordinates, that decides about workers. Test: test/tables/crew-turns.test.ts.
 import { requeue, tell, unreview } from './effects.ts'
 import { coordinatorToTell, isLiving } from './finding.ts'
-import { MAX_COORDINATORS, replace } from './leading.ts'
+import { dismiss, MAX_COORDINATORS, replace } from './leading.ts'
 import type { Command } from './commands.ts'
 import type { CrewWork } from './crew-work.ts'
 import type { Member, Task } from './types.ts'
@@ -25,15 +25,35 @@ export function memberFull(work: CrewWork, { member: id, share }: Extract<Comman
   return used
 }
 
-/** With what it said last, once it was asked; nobody is replaced in the middle of a commit. */
+/** Its context cannot be made to fit any more: it is paused, and can say nothing. */
+export function memberStuck(work: CrewWork, member: Member): void {
+  const { id, role, phase } = member
+  if (work.spec.handOver === null || work.crew.ending || member.state !== 'on' || !isLiving(member)) return
+  if (!member.full) work.emit({ type: 'crew.full', member: id, share: 1 })
+  if (isReplaced(work, member)) giveOver(work, member, 'its context was full, and it could say nothing more: look at what it left')
+  else if (role !== 'coordinator' && phase !== 'idle') tell(work, `${id}'s context is full, and it is paused: nothing more comes of it. Give its place to another: replace_worker.`, work.task(member.task) ?? null)
+  const now = work.needMember(id)
+  if (work.spec.coordinator === 'engine' && now.heir === null && now.phase === 'idle') dismiss(work, id, 'retired', 'its context is full')
+}
+
+/** With what it said last, once it was asked. */
 export function handOverFull(work: CrewWork, member: Member, text: string): boolean {
-  const byItself = (member.role === 'coordinator' && work.crew.nextCoordinator <= MAX_COORDINATORS) || (work.spec.coordinator === 'engine' && member.phase !== 'idle' && member.phase !== 'committing')
-  if (!member.full || member.told || !byItself || !isLiving(member) || work.crew.ending) return false
+  if (!member.full || member.told || !isReplaced(work, member) || !isLiving(member) || work.crew.ending) return false
+  giveOver(work, member, text === '' ? 'it left no summary' : text)
+  return true
+}
+
+/** Without anybody's word; nobody is in the middle of a commit. */
+function isReplaced({ crew, spec }: CrewWork, { role, phase }: Member): boolean {
+  if (role === 'coordinator') return crew.nextCoordinator <= MAX_COORDINATORS
+  return spec.coordinator === 'engine' && phase !== 'idle' && phase !== 'committing'
+}
+
+function giveOver(work: CrewWork, member: Member, summary: string): void {
   const task = work.task(member.task)
   const before = predecessors(work, member)
   if (task && before >= MAX_SUCCESSORS) giveUp(work, member, task, `the contexts of ${before + 1} workers in a row were not enough for it`)
-  else replace(work, member, text === '' ? 'it left no summary' : text)
-  return true
+  else replace(work, member, summary)
 }
 
 function predecessors(work: CrewWork, { heirOf }: Member): number {

@@ -3,6 +3,7 @@
 import { giveBack, tell } from './effects.ts'
 import { brief } from './briefing.ts'
 import { hasJobs, isWorker, predecessorsOf, successorOf } from './finding.ts'
+import { memberStuck } from './handing-over.ts'
 import { dismiss, MAX_COORDINATORS, replace } from './leading.ts'
 import { briefing } from './texts.ts'
 import { endTurn } from './turns.ts'
@@ -74,9 +75,11 @@ function tellAgain(work: CrewWork, member: Member, uuid: Uuid): void {
   else if (phase !== 'awaiting_review' && (phase === 'reviewing' ? task.briefed : task.prepared)) brief(work, task, id)
 }
 
-export function memberHeld(work: CrewWork, { member: id, held }: CommandOf<'member_held'>): string {
+export function memberHeld(work: CrewWork, { member: id, held, reason }: CommandOf<'member_held'>): string {
   const member = work.member(id)
-  if (member && member.state !== 'gone' && member.held !== held) work.emit({ type: 'crew.held', member: id, held })
+  if (!member || member.state === 'gone' || member.held === held) return 'noted'
+  work.emit({ type: 'crew.held', member: id, held, ...(reason === undefined ? {} : { reason }) })
+  if (held && reason === 'context-full') memberStuck(work, work.needMember(id))
   return 'noted'
 }
 

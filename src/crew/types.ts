@@ -164,8 +164,10 @@ export interface Member {
   readonly turn: Turn
   /** its first turn has not ended */
   readonly fresh: boolean
-  /** a person paused it: it gets nothing new */
+  /** it is paused: it gets nothing new */
   readonly held: boolean
+  /** the reason of the hold */
+  readonly heldFor?: string
   /** its successor, which has its work; it goes when that is there */
   readonly heir: MemberId | null
   readonly heirOf: MemberId | null

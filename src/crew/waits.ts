@@ -15,7 +15,7 @@ function ofTask(crew: Crew, spec: CrewSpec, task: Task): string | null {
   const holder = crew.members.find((one) => one.id === (task.state === 'in_review' ? task.reviewer : task.implementer) && one.task === task.id)
   if (task.ask) return `${named(task)} waits for a person: ${{ human: 'it is a task for one', gate: 'its commit is to be approved', review: 'no worker can review it' }[task.ask.for]} (reeve answer)`
   if (task.conflict !== null) return `${named(task)} is committed, and waits for ${task.conflict} to resolve its conflict`
-  if (holder?.held) return `${named(task)} is ${words(task.state)} with ${holder.id}, which is paused: nobody else takes it (reeve resume, or stop it)`
+  if (holder?.held) return `${named(task)} is ${words(task.state)} with ${holder.id}, which is paused${forReason(holder)}: nobody else takes it (reeve resume, or stop it)`
   if (task.state === 'approved' && task.cleared) return `${named(task)} is approved, and waits until another commit is done`
   if (task.state === 'approved') return `${named(task)} waits for the coordinator's approval`
   if (task.state === 'awaiting_review' && !task.reviews) return `${named(task)} waits for the coordinator's approval`
@@ -53,7 +53,11 @@ function ofCrew(crew: Crew, spec: CrewSpec, open: readonly Task[]): readonly str
   const coordinator = coordinatorOf(crew)
   const nobody = spec.coordinator === 'agent' && !coordinator && crew.begun && !crew.members.some(({ role, state }) => role === 'coordinator' && state === 'starting')
   if (nobody) return [...jobs, 'nobody coordinates: resume or replace the coordinator, or stop the crew']
-  if (coordinator?.held) return [...jobs, `${coordinator.id} is paused`]
+  if (coordinator?.held) return [...jobs, `${coordinator.id} is paused${forReason(coordinator)}`]
   const more = coordinator && !hasJobs(crew, coordinator.id) && open.length === 0 && crew.tasks.length > 0 && !crew.ending
   return more ? [...jobs, `${coordinator.id} has to end the crew, or add tasks`] : jobs
+}
+
+function forReason({ heldFor }: Member): string {
+  return heldFor === undefined ? '' : ` (${heldFor})`
 }

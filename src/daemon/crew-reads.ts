@@ -74,7 +74,7 @@ export class CrewReads {
     return {
       ...taskView(task), text: added?.text ?? '', acceptance: added?.acceptance ?? null,
       report: text(task.seqs.report, 'task.reported')?.summary ?? null, comments: text(task.seqs.verdict, 'task.verdict')?.comments ?? null,
-      history: facts.flatMap((fact) => eventOf(fact, id)),
+      history: historyOf(facts, id),
     }
   }
 
@@ -91,9 +91,29 @@ export class CrewReads {
   }
 }
 
-function eventOf({ seq, at, body }: StoredFact, task: string): TaskEventView[] {
+/** Of whom it is taken over is known by who was given it. */
+function historyOf(facts: readonly StoredFact[], task: string): TaskEventView[] {
+  const holders = new Set<string>()
+  return facts.flatMap((fact) => {
+    const { body } = fact
+    if (body.type === 'crew.replaced') {
+      if (!holders.delete(body.member)) return []
+      holders.add(body.heir)
+      return eventOf(fact, `${body.heir} takes over from ${body.member}`)
+    }
+    if (!('task' in body) || body.task !== task) return []
+    if (body.type === 'task.assigned' || body.type === 'task.review') holders.add(body.member)
+    else if (LETS_GO.has(body.type)) holders.clear()
+    return eventOf(fact)
+  })
+}
+
+/** Nobody has it any more. */
+const LETS_GO: ReadonlySet<FactBody['type']> = new Set(['task.requeued', 'task.committed', 'task.done', 'task.failed', 'task.cancelled'])
+
+function eventOf({ seq, at, body }: StoredFact, what?: string): TaskEventView[] {
   const said = crewWords(body)
-  return said && 'task' in body && body.task === task ? [{ seq, at: iso(at), type: body.type, what: said.what, text: said.text }] : []
+  return said ? [{ seq, at: iso(at), type: body.type, what: what ?? said.what, text: said.text }] : []
 }
 
 function noTask(id: string, known: readonly string[]): KernelError {

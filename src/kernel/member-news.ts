@@ -5,7 +5,7 @@ import { spentSince } from './spent.ts'
 import type { SystemCommand } from '../crew/commands.ts'
 import type { MemberId } from '../crew/types.ts'
 import type { FactBody, FactType } from './facts.ts'
-import type { Process, QueuedMessage, Sender } from './types.ts'
+import type { Hold, Process, QueuedMessage, Sender } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 interface Change {
@@ -64,7 +64,7 @@ export function presenceOf(process: Process, crew: Process): readonly SystemComm
 /** A turn that was on goes on in another incarnation; a pause may have ended with the last one. */
 function present({ after, member, kept }: Change): readonly SystemCommand[] {
   const { uuid, progress, queue } = after
-  return [{ type: 'member_on', member, uuid, turn: progress.turnOpen ? progress.turn : null, queued: queue.length + kept }, { type: 'member_held', member, held: isPaused(after) }]
+  return [{ type: 'member_on', member, uuid, turn: progress.turnOpen ? progress.turn : null, queued: queue.length + kept }, heldNews(after, member)]
 }
 
 function begun(member: MemberId, turn: number, from: readonly Sender[]): SystemCommand {
@@ -81,11 +81,20 @@ function ended({ after, member }: Change, { turn, outcome, result, error }: Body
 /** The daemon's own orderly stop is no pause. */
 function held({ before, after, member }: Change): SystemCommand | null {
   const is = isPaused(after)
-  return is === (before !== undefined && isPaused(before)) ? null : { type: 'member_held', member, held: is }
+  return is === (before !== undefined && isPaused(before)) ? null : heldNews(after, member)
 }
 
-function isPaused({ life }: Process): boolean {
-  return life.state === 'running' && life.holds.some(({ reason }) => reason !== 'daemon-shutdown')
+function heldNews(process: Process, member: MemberId): SystemCommand {
+  const [hold] = holdsOf(process)
+  return { type: 'member_held', member, held: hold !== undefined, ...(hold ? { reason: hold.reason } : {}) }
+}
+
+function isPaused(process: Process): boolean {
+  return holdsOf(process).length > 0
+}
+
+function holdsOf({ life }: Process): readonly Hold[] {
+  return life.state === 'running' ? life.holds.filter(({ reason }) => reason !== 'daemon-shutdown') : []
 }
 
 function filled({ before, after, member, handOver }: Change): SystemCommand | null {

@@ -73,7 +73,7 @@ const LAYOUT = complete({
   'crew.leaving': [94, 'member', 'how', 'reason'],
   'crew.left': [95, 'member', 'how', 'reason', 'by?'],
   'crew.replaced': [96, 'member', 'heir', 'summary'],
-  'crew.held': [97, 'member', 'held'],
+  'crew.held': [97, 'member', 'held', 'reason?'],
   'crew.kept': [141, 'member'],
   'crew.full': [98, 'member', 'share'],
   'crew.turn.begun': [99, 'member', 'turn', 'resets'],

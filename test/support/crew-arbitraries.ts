@@ -41,7 +41,7 @@ export function crewFields({ text, sender, uuid }: Given): CrewFields {
     'crew.leaving': [{ member, how, reason: text }],
     'crew.left': [{ member, how, reason: text, by: fc.constant('user' as const) }, ['by']],
     'crew.replaced': [{ member, heir: member, summary: text }],
-    'crew.held': [{ member, held: fc.boolean() }],
+    'crew.held': [{ member, held: fc.boolean(), reason: text }, ['reason']],
     'crew.kept': [{ member }],
     'crew.full': [{ member, share: fc.double({ min: 0, max: 1, noNaN: true }).map(Math.abs) }],
     'crew.turn.begun': [{ member, turn: number, resets: fc.boolean() }],

@@ -242,8 +242,8 @@ test('a paused subtree takes reports and keeps messages, and assigns nothing bef
     c.26 signal.sent SIGPAUSE by user root c: default
     c.27 process.held subtree(c)/user
     c.28 process.drained
-    c.29 crew.held worker-2, held true
-    c.30 crew.held worker-1, held true
+    c.29 crew.held worker-2, held true, reason subtree
+    c.30 crew.held worker-1, held true, reason subtree
       -> driver.pause w2#3
       -> driver.pause w1#2
       -> driver.pause c#1

@@ -41,7 +41,7 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'crew.leaving': { member: text, how: text, reason: text },
   'crew.left': { member: text, how: text, reason: text, by: text.optional() },
   'crew.replaced': { member: text, heir: text, summary: text },
-  'crew.held': { member: text, held: flag },
+  'crew.held': { member: text, held: flag, reason: text.optional() },
   'crew.kept': { member: text },
   'crew.full': { member: text, share: number },
   'crew.turn.begun': { member: text, turn: number, resets: flag },

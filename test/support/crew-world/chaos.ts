@@ -162,7 +162,7 @@ function someEnd(world: World, dice: Dice): void {
 function somePause(world: World, dice: Dice): void {
   if (dice.once(4)) return suspend(world, !world.paused)
   const proc = dice.pick(living(world))
-  if (proc) hold(world, proc, !proc.held)
+  if (proc) hold(world, proc, !proc.held, dice.once(4) ? 'context-full' : 'user')
 }
 
 function someAnswer(world: World, dice: Dice): void {

@@ -180,9 +180,9 @@ function over({ crew, spec, ended }: World): boolean {
   return ended !== null || (spec.stay && crew.tasks.every(({ state }) => state === 'done' || state === 'failed' || state === 'cancelled') && crew.jobs.length === 0)
 }
 
-export function hold(world: World, proc: Proc, held: boolean): void {
+export function hold(world: World, proc: Proc, held: boolean, reason = 'user'): void {
   proc.held = held
-  world.say({ type: 'member_held', member: proc.id, held })
+  world.say({ type: 'member_held', member: proc.id, held, ...(held ? { reason } : {}) })
 }
 
 /** The crew's own process is paused, or goes on. */
