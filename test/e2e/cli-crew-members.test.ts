@@ -1,8 +1,10 @@
 // `reeve crew spawn`, `replace` and `retire` on a real daemon: members come, take another's place, and go, as a person says.
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli, type CliResult } from '../support/cli.ts'
 import { ROOT } from '../support/env.ts'
+import { eventually } from '../support/living.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { Repository } from '../support/repository.ts'
 import type { CrewView } from '../../src/api/crew-views.ts'
@@ -58,4 +60,15 @@ test('members come, take the place of others, and go', { timeout: SLOW }, async 
   expect(members.map(({ id, role, state, leave }) => [id, role, state, leave?.how])).toEqual([['worker-1', 'generic', 'gone', 'replaced'], ['worker-2', 'reviewer', 'gone', 'retired'], ['worker-3', 'generic', 'on', undefined]])
   expect((await reeve('crew')).stdout).toMatch(/^reeve crew retire +let a worker go$/m)
   await reeve('crew', 'stop', 'fix')
+})
+
+test('the history of a task says who took it over, and with which words', { timeout: SLOW }, async () => {
+  repository.commit({ 'tasks.md': '## lexer: The lexer\nWrite lexer.txt with tokens.\n' })
+  writeFileSync(join(daemon.work, 'hold-task-lexer'), '')
+  expect(await reeve('crew', 'up', '-d', '--name', 'fix', '--workers', '1', '--no-reviews', '--tasks', 'tasks.md', '--model', WORKER)).toMatchObject({ code: 0 })
+  await eventually(() => existsSync(join(daemon.work, 'held-task-lexer')), 'it stands still')
+  expect(await reeve('crew', 'replace', 'fix', 'worker-1', 'nothing is there yet')).toMatchObject({ code: 0 })
+  await daemon.ended('fix')
+  expect((await reeve('crew', 'show', 'fix', 'lexer')).stdout).toMatch(/worker-2 takes over from worker-1\n +nothing is there yet\n/)
+  expect(repository.git('show', 'reeve/fix:lexer.txt')).toBe('tokens.')
 })
