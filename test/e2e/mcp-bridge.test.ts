@@ -1,8 +1,11 @@
 // `reeve mcp` as clients start it: as a person, from any directory, over a restart of the daemon; as an agent with its token; and
 // reports that are on disk when the daemon dies, which are told at its next start, once.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -42,6 +45,19 @@ describe('a person', () => {
     expect(await daemon.view(String(value['id']))).toMatchObject({ parentUuid: null, cwd: daemon.work })
     expect((await daemon.history(String(value['id'])))[0]).toMatchObject({ by: 'user' })
     expect((await say(client, 'inspect', { process: 'self' })).text).toMatch(/^INVALID: `self` is no process/)
+  })
+
+  test('has answers to all that was piped in', async () => {
+    const messages = [
+      { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } } },
+      { method: 'notifications/initialized' }, { id: 2, method: 'tools/list' }, { id: 3, method: 'tools/call', params: { name: 'ps', arguments: {} } },
+    ]
+    const child = spawn(process.execPath, [CLI, 'mcp'], { cwd: daemon.work, env: { ...testEnv(daemon.work), REEVE_HOME: daemon.home }, stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
+    const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
+    const answers = stdout.trim().split('\n').map((line) => JSON.parse(line) as { id: number; result?: object })
+    expect(answers.filter(({ result }) => result !== undefined).map(({ id }) => id).toSorted()).toEqual([1, 2, 3])
+    expect(code).toBe(0)
   })
 
   test('goes on after a restart of the daemon', async () => {

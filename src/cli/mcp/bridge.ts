@@ -55,6 +55,11 @@ export class Bridge {
     this.#running.add(running)
   }
 
+  /** Resolves when all that was taken is answered. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#running)
+  }
+
   /** Resolves when nothing of it is on its way any more. */
   async end(): Promise<void> {
     for (const controller of this.#open.values()) controller.abort()

@@ -1,5 +1,6 @@
 // `reeve mcp`: reeve's own tools over standard input and output, for an agent (with the token in its environment) or for a person.
 // Test: test/e2e/mcp-bridge.test.ts.
+import { setTimeout } from 'node:timers/promises'
 import { Client } from '../../api/client.ts'
 import { clientSocket, paths } from '../../config/paths.ts'
 import { Failure } from '../errors.ts'
@@ -10,6 +11,8 @@ import type { Call } from '../verbs.ts'
 
 /** The longest message of a client, in characters. */
 const MAX_LINE = 8 * 1024 * 1024
+/** For what is on its way when the input ends; a `wait` may last much longer. */
+const LAST_ANSWERS_MS = 5_000
 
 export async function run(_: Call): Promise<number> {
   const ended = new AbortController()
@@ -24,6 +27,8 @@ export async function run(_: Call): Promise<number> {
     if (held.length > MAX_LINE) throw new Failure(1, `a message is longer than ${MAX_LINE} characters`)
     for (const line of lines) bridge.take(line)
   }
+  // Who pipes a few messages in has closed its end before the first is answered.
+  await Promise.race([bridge.answered(), setTimeout(LAST_ANSWERS_MS, undefined, { ref: false })])
   ended.abort()
   await bridge.end()
   return 0
