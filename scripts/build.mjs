@@ -56,13 +56,16 @@ function besideBundle(outfile, ...files) {
   return { entry: outfile, options: { ...cli, outdir: undefined, outfile, stdin } }
 }
 
+// Node shows the line that threw: with all in one line an uncaught error of the library is a page of code.
+const legible = { minifyWhitespace: false, minifySyntax: false }
+
 const bundles = [
   { entry: 'dist/cli/main.cjs', options: { ...cli, entryPoints: { main: 'src/cli/main.ts' }, plugins: [besideCli] } },
   { entry: 'dist/cli/ps.cjs', options: { ...cli, entryPoints: { ps: 'src/cli/ps-main.ts' }, plugins: [handOver] } },
   besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/choices.ts'),
   besideBundle('dist/cli/texts.cjs', 'src/cli/topics.ts', 'src/cli/completion-scripts.ts'),
   { entry: 'dist/daemon.js', options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
-  { entry: 'dist/index.js', options: { ...esm, entryPoints: { index: 'src/index.ts' }, chunkNames: 'index-[hash]', packages: 'external' } },
+  { entry: 'dist/index.js', options: { ...esm, entryPoints: { index: 'src/index.ts' }, chunkNames: 'index-[hash]', packages: 'external', ...legible } },
 ]
 
 /** Bytes that are loaded at the start of an entry: the file and what it imports statically. */
