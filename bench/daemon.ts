@@ -35,12 +35,15 @@ export function statusKb(pid: number, field: string): number {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN)
 }
 
-/** A native process that waits in its first model call until it is paused: then it is a row and its parked loop. */
-export async function spawnWaiting({ client }: Running, dir: string, count: number): Promise<void> {
+/**
+ * Native processes that wait in their first model call until they are paused: then one is a row and its parked loop. `own` is what each
+ * has for itself.
+ */
+export async function spawnWaiting({ client }: Running, dir: string, count: number, own: () => object = () => ({})): Promise<void> {
   const script = join(dir, 'wait.yaml')
   writeFileSync(script, '- { delay_ms: 3600000, text: never }\n')
   const body = { intent: 'wait', cwd: dir, model: `script:${script}`, env: { PATH: '/usr/bin:/bin' } }
   for (let done = 0; done < count; done += 50) {
-    await Promise.all(Array.from({ length: Math.min(50, count - done) }, () => client.post('/v1/processes', body)))
+    await Promise.all(Array.from({ length: Math.min(50, count - done) }, () => client.post('/v1/processes', { ...body, ...own() })))
   }
 }

@@ -1,7 +1,9 @@
 // The daemon's memory: idle next to a bare Node, per owned child, per suspended process after a restart.
 // Resident memory as the system counts it, with all that the engine keeps for later; for suspended processes also the
-// live heap after a full collection, which is what they really hold. Run: `npm run bench memory`.
+// live heap after a full collection, which is what they really hold, and what 5,000 more of them take: what is needed once, however
+// many there are, is not in that. Run: `npm run bench memory`.
 import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { spawnWaiting, startDaemon, statusKb } from './daemon.ts'
@@ -9,7 +11,6 @@ import { inFolder, printTable } from './support.ts'
 
 const CHILDREN = 500
 const SUSPENDED = 5_000
-const SETTLE_MS = 1_500
 /** a daemon that has started has given back by then what it needed for it */
 const STARTED_MS = 4_000
 /** and what it needed for its work, when it has been calm for a while */
@@ -43,16 +44,28 @@ async function childKb(home: string): Promise<number> {
   return (statusKb(daemon.pid, 'VmRSS') - before) / CHILDREN
 }
 
+let spawned = 0
+
+/** A name, a task and a folder, as each process has its own. */
+function ownWork(dir: string): object {
+  spawned += 1
+  const cwd = join(dir, 'work', String(spawned))
+  mkdirSync(cwd, { recursive: true })
+  return { name: `worker-${spawned}`, intent: `Take ticket ${spawned}: read what it says, find the place in the code, change it, and see that the tests pass.`, cwd }
+}
+
 /** Suspends processes and kills the daemon: the next one brings them back as placeholders. */
 async function leaveSuspended(home: string, dir: string, count: number): Promise<void> {
   await using daemon = await startDaemon(home)
   for (let done = 0; done < count; done += 500) {
-    await spawnWaiting(daemon, dir, Math.min(500, count - done))
+    await spawnWaiting(daemon, dir, Math.min(500, count - done), () => ownWork(dir))
     const { processes } = await daemon.client.get<{ processes: { uuid: string; status: string }[] }>('/v1/processes', { fields: 'uuid,status' })
     const running = processes.filter(({ status }) => status !== 'suspended')
     await Promise.all(running.map(({ uuid }) => daemon.client.post(`/v1/processes/${uuid}/pause`, {})))
   }
   process.kill(daemon.pid, 'SIGKILL')
+  // The next one is there when this is there again.
+  rmSync(join(home, 'daemon.json'))
 }
 
 async function residentKb(home: string): Promise<number> {
@@ -63,7 +76,10 @@ async function residentKb(home: string): Promise<number> {
 
 /** The daemon's heap after a full collection, in KB. */
 function liveKb(home: string): number {
-  const code = `import(${JSON.stringify(DAEMON)}); setTimeout(() => { gc(); console.log(process.memoryUsage().heapUsed); process.kill(process.pid, 'SIGTERM') }, ${2 * SETTLE_MS})`
+  const look = `gc(); console.log(process.memoryUsage().heapUsed); process.kill(process.pid, 'SIGTERM')`
+  const code = `import(${JSON.stringify(DAEMON)}); const wait = setInterval(() => {
+    if (!fs.existsSync(${JSON.stringify(join(home, 'daemon.json'))})) return
+    clearInterval(wait); setTimeout(() => { ${look} }, ${STARTED_MS}) }, 50)`
   const said = execFileSync(process.execPath, ['--expose-gc', '-e', code], { env: { ...process.env, REEVE_HOME: home }, encoding: 'utf8' })
   return Number(said) / 1_024
 }
@@ -74,15 +90,18 @@ await inFolder(async (dir) => {
   const bare = await bareNodeKb()
   const idle = await idleKb(join(dir, 'idle'))
   const child = await childKb(join(dir, 'children'))
-  const homes = { few: join(dir, 'few'), many: join(dir, 'many') }
+  const homes = { few: join(dir, 'few'), many: join(dir, 'many'), twice: join(dir, 'twice') }
   await leaveSuspended(homes.few, dir, 10)
   await leaveSuspended(homes.many, dir, SUSPENDED + 10)
+  await leaveSuspended(homes.twice, dir, 2 * SUSPENDED + 10)
+  const [few, many, twice] = [await residentKb(homes.few), await residentKb(homes.many), await residentKb(homes.twice)]
   const live = (liveKb(homes.many) - liveKb(homes.few)) / SUSPENDED
-  const resident = ((await residentKb(homes.many)) - (await residentKb(homes.few))) / SUSPENDED
+  const [resident, more] = [(many - few) / SUSPENDED, (twice - many) / SUSPENDED]
   printTable('memory of the daemon', [
     { what: 'idle, against bare Node', floor: mb(bare), ours: mb(idle), ratio: idle / bare, reach: '<= 2.0', ok: idle / bare <= 2 },
     { what: `per owned child, of ${CHILDREN}`, floor: '100 KB', ours: `${child.toFixed(0)} KB`, ratio: child / 100, reach: '<= 1', ok: child <= 100 },
-    { what: `per suspended process, of ${SUSPENDED}: live heap`, floor: '2.0 KB', ours: `${live.toFixed(1)} KB`, ratio: live / 2, reach: '<= 1', ok: live <= 2 },
-    { what: 'the same, resident', floor: '2.0 KB', ours: `${resident.toFixed(1)} KB`, ratio: resident / 2, reach: '<= 1', ok: resident <= 2 },
+    { what: `per suspended process, of ${SUSPENDED}: live heap`, floor: '2.0 KB', ours: `${live.toFixed(2)} KB`, ratio: live / 2, reach: '<= 1', ok: live <= 2 },
+    { what: 'the same, resident', floor: '2.0 KB', ours: `${resident.toFixed(2)} KB`, ratio: resident / 2, reach: '<= 1', ok: resident <= 2 },
+    { what: `the same, of ${SUSPENDED} more`, floor: '2.0 KB', ours: `${more.toFixed(2)} KB`, ratio: more / 2, reach: '<= 1', ok: more <= 2 },
   ])
 })
