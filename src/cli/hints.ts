@@ -89,6 +89,7 @@ function forFile({ message, details }: Known, verb = ''): string | null {
   const file = details?.['file']
   if (typeof file !== 'string') return '`reeve agents` lists those that can be run here.'
   if (message.endsWith(': it is not there')) return 'Is the path right? One that does not begin with / is looked for from the working directory.'
+  if (file.endsWith('/credentials.yaml')) return 'Correct the file: lines of `NAME: value`, which nobody but you can read (mode 0600).'
   const page = file.endsWith('/config.yaml') || file.includes('/agents/') ? undefined : /^(compose|crew)\b/.exec(verb)?.[1]
   if (page !== undefined) return `Correct the file; docs/${page === 'crew' ? 'crews' : page}.md says what stands where.`
   if (file.endsWith('/reeve.yaml')) return "Correct the file: it is the project's, and `reeve config set` changes your own alone."

@@ -37,6 +37,7 @@ test.each<[string, Error, string | undefined, string]>([
   ['a bad configuration, met by a run', new ApiError('AGENT_INVALID', 'x', { details: { file: '/h/config.yaml', line: 2 } }), 'compose up', 'Correct the file, or take the key away with `reeve config unset KEY`; `reeve help config` says more.'],
   ['a bad agent file, met by a crew', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/.reeve/agents/a.md', line: 2 } }), 'crew up', 'Correct the file; `reeve help agent-files` says what stands where.'],
   ['a file that is not there', new ApiError('AGENT_INVALID', '/p/t.md: it is not there', { details: { file: '/p/t.md', line: 0 } }), 'crew up', 'Is the path right? One that does not begin with / is looked for from the working directory.'],
+  ['a bad file of keys', new ApiError('AGENT_INVALID', 'x', { details: { file: '/h/credentials.yaml', line: 0 } }), 'run', 'Correct the file: lines of `NAME: value`, which nobody but you can read (mode 0600).'],
   ['a bad agent file', new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/.reeve/agents/a.md', line: 2 } }), 'run', 'Correct the file; `reeve help agent-files` says what stands where.'],
   ['a home that is a file', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ENOTDIR', 'connect') }), 'ps', 'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME chooses another one.'],
   ['a daemon that does not answer', new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ECONNREFUSED', 'connect') }), 'ps', ERRORS.UNAVAILABLE.hint],
