@@ -55,6 +55,7 @@ function earlier(task: Task, read: readonly CrewFact[]): string {
   const verdict = pick(read, 'task.verdict', task)
   return paragraphs(
     task.attempts > 0 && `${task.attempts} earlier ${task.attempts === 1 ? 'try' : 'tries'} failed; the last: ${task.reason ?? 'no reason is known'}`,
+    task.attempts === 0 && task.reason !== null && `It was begun before, and went back: ${task.reason}`,
     verdict?.verdict === 'DENIED' && `A reviewer said of it: ${verdict.comments}`,
     task.salvaged && `What it left uncommitted is at ${task.salvaged}: look there before you begin anew.`,
   )

@@ -1,6 +1,6 @@
 // The account of a crew by a real daemon on a real repository: what it says is what git and the table of usage say, also when the
 // crew is dead and the daemon another one.
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { CrewReportView, ReportUsageView } from '../../src/api/crew-report-views.ts'
@@ -71,16 +71,20 @@ test('what is left for a person: a worker that was killed, what it had written, 
   await crew.held('task', 'one')
   const worker = await crew.memberOf('one')
   crew.repository.write({ 'half.txt': 'half' }, worker.worktree?.dir ?? '')
+  rmSync(join(crew.marks, 'held-task-one'))
+  crew.hold('task', 'one')
   await crew.cli('kill', '-s', 'KILL', worker.uuid)
+  await crew.held('task', 'one')
+  await crew.cli('crew', 'cancel', 'team', 'one', 'nobody finishes it')
   await crew.ended()
   await crew.wait(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
   const { tasks, git, open } = await report()
-  expect(tasks).toMatchObject([{ id: 'one', state: 'failed', attempts: 1, tries: [{ outcome: 'requeued' }] }, { id: 'two', state: 'failed', reason: expect.stringContaining('needs one') }])
+  expect(tasks).toMatchObject([{ id: 'one', state: 'cancelled', attempts: 0, tries: [{ outcome: 'requeued' }, { outcome: 'cancelled' }] }, { id: 'two', state: 'failed', reason: expect.stringContaining('needs one') }])
   const [ref = ''] = git?.salvaged.map((one) => one.ref) ?? []
   expect(crew.repository.git('show', `${ref}:half.txt`)).toBe('half')
   expect(git).toMatchObject({ worktrees: [], unmerged: [] })
-  expect(open.map(({ how }) => how)).toEqual([null, null, `git show ${ref}`])
+  expect(open.map(({ how }) => how)).toEqual([null, `git show ${ref}`])
   await crew.cli('rm', worker.uuid)
-  expect((await report()).members).toMatchObject([{ id: 'worker-1', agent: null, usage: { steps: expect.any(Number) } }])
+  expect((await report()).members).toMatchObject([{ id: 'worker-1', agent: null, usage: { steps: expect.any(Number) as number } }, { id: 'worker-2' }])
   expect(JSON.parse(await crew.cli('rm', 'team', '--json'))).toMatchObject({ results: [{ crew: { branch: 'reeve/team', commits: 0, unmerged: [], salvaged: [ref] } }] })
 })

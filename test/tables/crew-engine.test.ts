@@ -105,7 +105,7 @@ describe('what it waits for', () => {
     add(world, tasks('two'))
     while (world.jobs[0]) doJob(world, world.jobs[0])
     expect(words(world)).toEqual([
-      'one "the first" is implementing with worker-1, which is paused: nobody else takes it (reeve resume, or stop it)',
+      'one "the first" is implementing with worker-1, which is paused (user): nobody else takes it (reeve resume, or stop it)',
       'two "two" waits for a worker: worker-2 is idle and paused',
     ])
     hold(world, world.need('worker-2'), false)
