@@ -89,7 +89,7 @@ function failed(work: CrewWork, { phase, id }: Member, task: Task | undefined, r
 
 function letThrough(work: CrewWork, member: Member, task: Task | undefined): void {
   const { id, turn } = member
-  const reason = turn.answered ? `${id} asked again and again, and reported nothing` : `${id} ended its turn without a word, after ${MAX_REMINDERS} reminders`
+  const reason = turn.answered ? `${id} was reminded ${MAX_REMINDERS} times, and reported nothing` : `${id} ended its turn without a word, after ${MAX_REMINDERS} reminders`
   if (work.spec.coordinator === 'engine' && owes(work, member)) return failed(work, member, task, reason)
   work.act({ type: 'warn', text: reason })
   tell(work, `${reason}${task ? `. It has ${named(task)}` : ''}.`, task ?? null)

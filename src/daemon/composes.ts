@@ -9,6 +9,7 @@ import { KernelError } from '../kernel/errors.ts'
 import { isRun } from '../kernel/runs.ts'
 import { resumeNode, type ComposeResumeParts } from './compose-resume.ts'
 import { runView } from './compose-views.ts'
+import { checkPlayed } from './played.ts'
 import type { ComposeBody, OneRunView, PlanView, ResumeNodeBody, RunsView } from '../api/compose-views.ts'
 import type { SpawnBody } from '../api/views.ts'
 import type { ComposeFile, NodeFile } from '../config/compose.ts'
@@ -119,6 +120,7 @@ export class Composes {
     try {
       const { spec: { restart: _, ...template }, secrets } = await asked(body)
       const { env: recorded } = template
+      await checkPlayed(template)
       // That there is a repository is known now; which commit it begins at, when it starts.
       if (worktree) await worktrees.plan(uuidv7(), template)
       return { spec: { name, needs, retries, ...(worktree ? { worktree: true } : {}), template: { ...template, env: {} } }, env: recorded, secrets }

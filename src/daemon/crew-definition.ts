@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { findCrew } from '../config/config.ts'
 import { readTasks, type TaskFile } from '../config/crew-tasks.ts'
 import { WORKER_ROLES, type CrewFile, type WorkerRoleName } from '../config/crews.ts'
+import { canWork } from '../crew/finding.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { checkName } from './specs.ts'
 import type { CrewTaskBody, CrewUpBody, CrewWhoBody } from '../api/crew-up-views.ts'
@@ -42,6 +43,8 @@ export async function definitionOf(body: CrewUpBody, paths: Paths): Promise<Defi
   const staff = staffOf(body, crew, reviews)
   const coordinator = said(coordinatorOf(body.coordinator, body.cwd), crew.coordinator && fromHere(crew.coordinator, at), null)
   if (staff.length === 0 && coordinator === null) throw new KernelError('INVALID', 'it has no workers, and the engine starts none before one was lost')
+  const maxWorkers = roomFor(body, crew, staff)
+  if (coordinator === null) checkAble(tasks, staff, maxWorkers)
   const stay = body.stay ?? crew.stay ?? false
   if (tasks.length === 0 && !stay && coordinator === null) throw new KernelError('INVALID', 'what is it to do? It has no tasks', undefined, 'Give --tasks FILE, or --stay to add tasks later with `reeve crew add`.')
   const gate = body.gate ?? crew.gate ?? 'auto'
@@ -53,9 +56,25 @@ export async function definitionOf(body: CrewUpBody, paths: Paths): Promise<Defi
     merge: body.merge ?? crew.merge ?? 'auto',
     worktrees: body.worktrees ?? crew.worktrees ?? true,
     maxAttempts: body.maxAttempts ?? crew.maxAttempts ?? ATTEMPTS,
-    maxWorkers: Math.max(body.maxWorkers ?? crew.maxWorkers ?? 1, staff.reduce((sum, { count }) => sum + count, 0)),
+    maxWorkers,
     handOver: said(body.handOver, crew.handOver, HAND_OVER),
   }
+}
+
+/** Errors: INVALID where not even those that it begins with may live; a flag for more of them than the file lets live means it so. */
+function roomFor({ workers, maxWorkers }: CrewUpBody, crew: CrewFile, staff: Definition['staff']): number {
+  const count = staff.reduce((sum, one) => sum + one.count, 0)
+  const asked = maxWorkers ?? crew.maxWorkers
+  const isMeant = maxWorkers !== undefined || workers === undefined
+  if (asked !== undefined && asked < count && isMeant) throw new KernelError('INVALID', `it begins with ${count} workers, and ${asked} may live`, undefined, 'Give it fewer workers, or a greater max_workers (--max-workers).')
+  return Math.max(asked ?? 1, count)
+}
+
+/** The engine starts others where there is room. Errors: INVALID with the first task that nobody could ever do. */
+function checkAble(tasks: readonly NewTask[], staff: Definition['staff'], maxWorkers: number): void {
+  if (staff.reduce((sum, { count }) => sum + count, 0) < maxWorkers) return
+  const lost = tasks.find(({ kind = 'work', role = null }) => kind === 'work' && !staff.some((one) => canWork(one.role, { role })))
+  if (lost) throw new KernelError('INVALID', `no worker of it could do ${lost.id === undefined ? '' : `${lost.id} `}"${lost.title}": it has ${staff.map(({ role, count }) => `${count} ${role}`).join(', ')}`, undefined, 'Give it an implementer, or a generic one, or room for another (--max-workers).')
 }
 
 interface Written {

@@ -15,6 +15,7 @@ import type { Role } from '../crew/types.ts'
 import type { ProcessSpec } from '../kernel/types.ts'
 import type { Definition } from './crew-definition.ts'
 import type { Settings } from './settings.ts'
+import { checkPlayed } from './played.ts'
 import { formatOf, type Specs } from './specs.ts'
 
 export interface TemplatesParts {
@@ -64,8 +65,10 @@ async function template(role: Role, { coordinator, who, all, cwd }: Definition, 
     ...(model === undefined ? {} : { model }), ...(permissions === undefined ? {} : { permissions }), ...(own.limits ? { limits: own.limits } : {}), ...(role === 'coordinator' && agent.driver !== 'command' ? { deny: WRITING } : {}),
   }
   const { spec, secrets } = await specs.of(body)
+  const whole = fromHere(spec.model, cwd)
+  await checkPlayed({ model: whole, cwd })
   const { prompt } = await rolePrompt(role, cwd, paths)
-  return { spec: { ...spec, model: fromHere(spec.model, cwd), system: systemOf(agent, prompt) }, secrets, note: noteOf(agent, spec, role) }
+  return { spec: { ...spec, model: whole, system: systemOf(agent, prompt) }, secrets, note: noteOf(agent, spec, role) }
 }
 
 /** Its members work elsewhere: a script that the configuration names is where the crew was started. */

@@ -52,9 +52,11 @@ crews:
     name: 'fix', cwd: at('src'), coordinator: { agent: 'lead', model: `script:${at('lead.yaml')}` }, staff: [{ role: 'implementer', count: 2 }, { role: 'reviewer', count: 1 }],
     who: { implementer: {}, reviewer: { model: `script:${at('r.yaml')}` } }, all: { model: `script:${at('w.yaml')}`, limits: { budgetUsd: 5 } }, gate: 'coordinator', maxWorkers: 6, handOver: null, tasks: [{ id: 'a', title: 'A', text: 'x' }],
   })
-  const otherwise = { name: 'other', coordinator: 'boss', workers: { generic: 4 }, model: 'p/m', gate: 'human' as const, maxWorkers: 2, handOver: 0.5, limits: { budgetUsd: 1 }, tasks: TASK }
-  expect(await defined(otherwise)).toMatchObject({ name: 'other', coordinator: { agent: 'boss' }, staff: [{ role: 'generic', count: 4 }], all: { model: 'p/m', limits: { budgetUsd: 1 } }, gate: 'human', maxWorkers: 4, handOver: 0.5, tasks: [{ title: 'Do it.' }] })
+  const otherwise = { name: 'other', coordinator: 'boss', workers: { generic: 4 }, model: 'p/m', gate: 'human' as const, maxWorkers: 5, handOver: 0.5, limits: { budgetUsd: 1 }, tasks: TASK }
+  expect(await defined(otherwise)).toMatchObject({ name: 'other', coordinator: { agent: 'boss' }, staff: [{ role: 'generic', count: 4 }], all: { model: 'p/m', limits: { budgetUsd: 1 } }, gate: 'human', maxWorkers: 5, handOver: 0.5, tasks: [{ title: 'Do it.' }] })
   expect(await defined({ coordinator: 'engine', gate: 'auto' })).toMatchObject({ coordinator: null })
+  // A flag for more of them than the file lets live means it so.
+  expect(await defined({ workers: { generic: 7 } })).toMatchObject({ maxWorkers: 7 })
 })
 
 test('of another file, and of the user', async () => {

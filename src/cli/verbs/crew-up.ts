@@ -56,6 +56,9 @@ function workersOf(text: string | undefined): CrewUpBody['workers'] {
   const counts = text.split(',').map((part) => /^(\w+)=(\d{1,3})$/.exec(part.trim()))
   const wrong = counts.find((match) => match === null || !(ROLES as readonly string[]).includes(match[1] ?? ''))
   if (wrong !== undefined) throw new UsageError(`--workers ${text} is neither a number nor ROLE=N,…`, `The roles are ${ROLES.join(', ')}.`)
+  const roles = counts.map((match) => match?.[1] ?? '')
+  const twice = roles.find((role, index) => roles.indexOf(role) < index)
+  if (twice !== undefined) throw new UsageError(`--workers ${text}: ${twice} stands there twice`)
   return Object.fromEntries(counts.map((match) => [match?.[1], Number(match?.[2])]))
 }
 

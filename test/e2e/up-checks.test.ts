@@ -1,0 +1,41 @@
+// What `crew up` and `compose up` find wrong before anything starts: a script that cannot be played, and workers that could not do it.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCli, type CliResult } from '../support/cli.ts'
+import { ROOT } from '../support/env.ts'
+import { LocalDaemon } from '../support/local-daemon.ts'
+
+let daemon: LocalDaemon
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  const { processes } = await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })
+  await daemon[Symbol.asyncDispose]()
+  expect([processes, daemon.errors]).toEqual([[], []])
+})
+
+const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
+const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { cwd: daemon.work, env: { HOME: daemon.work } })
+const write = (file: string, text: string): void => writeFileSync(join(daemon.work, file), text)
+
+test('a script that is not there, or is none', async () => {
+  write('tasks.md', '## one: One\nDo it.\n')
+  write('bad.yaml', 'steps: 3\n')
+  const up = (model: string): Promise<CliResult> => reeve('crew', 'up', '-d', '--no-worktrees', '--workers', '2', '--tasks', 'tasks.md', '--model', model)
+  expect(await up('script:no.yaml')).toMatchObject({ code: 125, stderr: expect.stringMatching(/no\.yaml/) as string })
+  expect(await up('script:bad.yaml')).toMatchObject({ code: 125, stderr: expect.stringMatching(/bad\.yaml/) as string })
+  for (const model of ['script:no.yaml', 'script:bad.yaml']) {
+    write('reeve.yaml', JSON.stringify({ agents: { one: { model, intent: 'go' } } }))
+    expect(await reeve('compose', 'up', '-d')).toMatchObject({ code: 125, stderr: expect.stringMatching(/node one: .*(no|bad)\.yaml/) as string })
+  }
+})
+
+test('workers none of whom could do it, more than may live, and a role that is said twice', async () => {
+  write('tasks.md', '## one: One\nDo it.\n')
+  const up = (...flags: string[]): Promise<CliResult> => reeve('crew', 'up', '-d', '--no-worktrees', '--tasks', 'tasks.md', '--model', WORKER, ...flags)
+  expect(await up('--workers', 'reviewer=1')).toMatchObject({ code: 125, stderr: expect.stringMatching(/no worker of it could do one "One"/) as string })
+  expect(await up('--workers', '3', '--max-workers', '2')).toMatchObject({ code: 125, stderr: expect.stringMatching(/it begins with 3 workers, and 2 may live/) as string })
+  expect(await up('--workers', 'implementer=1,implementer=2')).toMatchObject({ code: 125, stderr: expect.stringMatching(/implementer stands there twice/) as string })
+})
