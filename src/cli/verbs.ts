@@ -308,7 +308,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     about: [
       '`show` prints what is in force in this directory, each key with the file or the variable that says so; `show KEY` prints one value. `path` prints where the files are.',
       '`set` and `unset` change the user\'s config.yaml and keep its comments and its order; nothing is written unless the whole file is right. KEY is a key of the file or `mcp.NAME`; VALUE is YAML (`[a, b]`, `{ command: npx }`), and a list of words may be written with commas.',
-      '`trust` lets the files of a directory and of all below it name programs to start (MCP servers). Without DIR it is this directory.',
+      '`trust` lets the files of a directory and of all below it name programs to start (MCP servers, and agents that take the place of others). Without DIR it is this directory.',
     ],
     words: [1, 3],
     flags: {},

@@ -96,6 +96,13 @@ export async function findAgent(name: string, cwd: string, where: Paths): Promis
   throw new KernelError('AGENT_INVALID', `there is no agent \`${name}\`; there are ${agents.map((agent) => agent.name).join(', ')}`)
 }
 
+/** Whom a name means where no project has a file of it: the user's own, or the built-in one; null where there is neither. */
+export async function agentElsewhere(name: string, where: Paths): Promise<Agent | null> {
+  const own: Found = { byName: new Map(), errors: [] }
+  await readFolder({ dir: where.agentsDir, source: 'user' }, new Set(), own)
+  return own.byName.get(name) ?? BUILT_IN.find((agent) => agent.name === name) ?? null
+}
+
 /** The first file of a name decides; null where that one cannot be read. */
 interface Found {
   readonly byName: Map<string, Agent | null>

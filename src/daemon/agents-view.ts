@@ -2,6 +2,7 @@
 // in the way. Says what the daemon can see; a client adds the keys of its own environment (src/api/own-keys.ts).
 // Starts nothing, and asks no command and no network. Test: test/e2e/agents-usable.test.ts.
 import { homedir } from 'node:os'
+import { distrusted } from '../config/agent-trust.ts'
 import { findAgents } from '../config/agents.ts'
 import { readCredentials } from '../config/credentials.ts'
 import { keysOf } from '../config/model-keys.ts'
@@ -32,8 +33,11 @@ export async function agentsView({ cwd, model }: AgentsQuery, { paths, settings 
   const config = await orProblem(settings.of(cwd, {}, model === undefined ? {} : { model }))
   const kept = await orProblem(readCredentials(paths))
   const keys: Record<string, KeyState> = {}
-  const views = agents.map((agent): AgentView => {
-    const plan = planOf(agent, config)
+  const trusted = config instanceof KernelError ? [] : config.trusted
+  const doubts = await Promise.all(agents.map((agent) => distrusted(agent, true, { paths, trusted })))
+  const views = agents.map((agent, at): AgentView => {
+    const doubt = doubts[at] ?? null
+    const plan = doubt === null ? planOf(agent, config) : { model: agent.model, needs: [], reason: `${doubt.why}. ${doubt.hint}` }
     const state = (name: string): KeyState => (keys[name] ??= stateOf(name, kept, config))
     const missing = plan.needs.filter((name) => state(name) === 'missing')
     const reason = plan.reason ?? (missing.length > 0 ? notSet(missing, kept) : null)

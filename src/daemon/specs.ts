@@ -4,6 +4,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { wrongTool, type Agent } from '../config/agent-file.ts'
+import { distrusted } from '../config/agent-trust.ts'
 import { findAgent, GRACE_MS } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { livenessOf } from '../config/liveness.ts'
@@ -68,6 +69,7 @@ export class Specs {
 
   async #agentSpec(body: SpawnBody, config: Config, secrets: Secrets): Promise<Own> {
     const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
+    await checkTrusted(agent, body, { paths: this.#parts.paths, trusted: config.trusted })
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     checkPermits(body)
     const watched = { ...watchedOf(agent, config, body), ...(agent.restart === undefined ? {} : { restart: policyOf(agent.restart) }) }
@@ -146,6 +148,12 @@ export class Specs {
     const config = await this.#parts.settings.of(spec.cwd, spec.env, { model })
     return { ...said, credentials: credentialsOf(model, [], config), ...(isPlayed(model) ? { fallback: [] } : {}) }
   }
+}
+
+/** Errors: AGENT_INVALID for a program that a repository names and nobody asked for. */
+async function checkTrusted(agent: Agent, body: SpawnBody, around: Parameters<typeof distrusted>[2]): Promise<void> {
+  const wrong = await distrusted(agent, body.agent !== undefined, around)
+  if (wrong !== null) throw new KernelError('AGENT_INVALID', wrong.why, undefined, wrong.hint)
 }
 
 const OF_SUPERVISORS: ReadonlySet<string> = new Set<keyof SpawnBody>(['supervisor', 'name', 'cwd', 'env', 'parent', 'childId', 'restart', 'limits'])

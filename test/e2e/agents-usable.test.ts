@@ -56,6 +56,21 @@ test('keys are looked for in the user\'s file, and a command is believed without
   await expect(mkdir(join(daemon.work, 'asked'))).resolves.toBeUndefined() // nobody has made it
 })
 
+test('a program of the repository does not run in the place of the default agent, unless it is trusted', async () => {
+  await agent('default', 'driver: command\ncommand: [sh, -c, "touch ran"]')
+  const doubt = `${join(daemon.work, '.reeve/agents/default.md')} is not trusted to start a program (sh -c touch ran) in place of the built-in agent \`default\``
+  for (const named of [{}, { agent: 'default' }]) {
+    await expect(daemon.spawn({ ...named, intent: 'go' })).rejects.toMatchObject({ code: 'AGENT_INVALID', message: doubt, hint: `If you know what it starts: \`reeve config trust ${daemon.work}\`.` })
+  }
+  expect(told(await asked())['default']).toEqual([false, null, [], expect.stringContaining(doubt)])
+  expect((await daemon.client.get<{ processes: unknown[] }>('/v1/processes', { all: '1' })).processes).toEqual([])
+  await writeFile(daemon.paths.configFile, `trusted: [${daemon.work}]\n`)
+  expect(told(await asked())['default']).toEqual([true, null, [], null])
+  const { uuid } = await daemon.spawn({ intent: 'go' })
+  await daemon.until(uuid, 'completed')
+  await expect(mkdir(join(daemon.work, 'ran'))).rejects.toMatchObject({ code: 'EEXIST' })
+})
+
 test('a model for those that name none, and a configuration that cannot be read', async () => {
   await agent('keyed', 'model: anthropic/claude-x')
   expect(told(await asked({ model: 'ollama/small' }))).toMatchObject({ default: [true, 'ollama/small', [], null], keyed: [false, 'anthropic/claude-x', ['ANTHROPIC_API_KEY'], 'ANTHROPIC_API_KEY is not set'] })
