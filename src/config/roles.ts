@@ -16,7 +16,7 @@ export interface RolePrompt {
   readonly prompt: string
 }
 
-/** Errors: AGENT_INVALID for a file that cannot be used; an empty one is none that anybody meant. */
+/** Errors: AGENT_INVALID for a file that cannot be used, also one of blanks; one without a byte is none. */
 export async function rolePrompt(role: RoleName, cwd: string, where: Pick<Paths, 'agentsDir'>): Promise<RolePrompt> {
   const trusted = await trustedOwners(cwd)
   for (const dir of ancestors(cwd)) {
@@ -29,7 +29,8 @@ export async function rolePrompt(role: RoleName, cwd: string, where: Pick<Paths,
 
 async function promptIn(file: string, trusted?: ReadonlySet<number>): Promise<{ readonly file: string; readonly prompt: string } | null> {
   const found = await readText(file, trusted)
-  if (found === null) return null
+  // `reeve crew roles ROLE > FILE`: the shell has made the file by the time that we are asked for what is to be in it.
+  if (found === null || found.text === '') return null
   const prompt = found.text.replace(/^\uFEFF/, '').trim()
   if (prompt === '') throw problemError({ file, line: 1, message: 'it is empty: write what the role does, or remove it' })
   return { file, prompt }

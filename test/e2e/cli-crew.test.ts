@@ -35,7 +35,7 @@ describe('roles', () => {
     expect((await reeve('crew', 'roles', 'reviewer')).stdout).toBe('Be kind.\n')
     expect(JSON.parse((await reeve('crew', 'roles', 'reviewer', '--json')).stdout)).toMatchObject({ version: 1, role: 'reviewer', source: 'project', prompt: 'Be kind.' })
     expect(await reeve('crew', 'roles', 'reviwer')).toMatchObject({ code: 64, stderr: 'reeve: there is no role "reviwer"\n       Did you mean reviewer?\n' })
-    writeFileSync(join(daemon.work, '.reeve/roles/reviewer.md'), '')
+    writeFileSync(join(daemon.work, '.reeve/roles/reviewer.md'), '\n')
     expect(await reeve('crew', 'roles')).toMatchObject({ code: 64, stderr: expect.stringMatching(/reviewer\.md:1: it is empty/) })
   })
 })

@@ -34,6 +34,11 @@ describe('where it comes from', () => {
     expect(await asked('generic')).toMatchObject({ source: 'built-in' })
   })
 
+  test('one without a byte is none: the shell makes it before what it is to have is asked for', async () => {
+    put('project/.reeve/roles/reviewer.md', '')
+    expect(await asked()).toMatchObject({ source: 'built-in' })
+  })
+
   test('an empty one is an error, not a role without words', async () => {
     const file = put('project/.reeve/roles/reviewer.md', ' \n\n')
     await expect(asked()).rejects.toMatchObject({ code: 'AGENT_INVALID', message: `${file}:1: it is empty: write what the role does, or remove it` })
