@@ -21,7 +21,7 @@ import { Composes } from './composes.ts'
 import { agentsView } from './agents-view.ts'
 import { examine } from './doctor.ts'
 import { checkModels } from './models-check.ts'
-import { discard } from './discard.ts'
+import { discard, trashOf } from './discard.ts'
 import { Drain, DRAIN_MS } from './drain.ts'
 import { buildEngine, loadTable, type Engine, type Ground } from './engine.ts'
 import { heartbeat } from './heartbeat.ts'
@@ -88,7 +88,7 @@ async function openGround({ paths, log, clock }: Required<DaemonOptions>, stack:
   const store = stack.use(await openSqliteStore({ dir: paths.state, log: said }))
   const container = stack.use(await openContainer({ stateDir: paths.state, daemonId: uuidv7(), log: said }))
   const tmpDir = join(paths.state, 'tmp')
-  const emptied = await discard(tmpDir, { trash: join(paths.state, 'trash'), name: uuidv7(), log })
+  const emptied = await discard(tmpDir, { trash: trashOf(paths.state), name: uuidv7(), log })
   stack.defer(() => emptied.done)
   await mkdir(tmpDir, { recursive: true, mode: 0o700 })
   stack.defer(() => rm(tmpDir, { recursive: true, force: true }))

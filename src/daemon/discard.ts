@@ -4,6 +4,11 @@
 import { mkdir, opendir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
+/** It is there as long as something is left to remove. */
+export function trashOf(state: string): string {
+  return join(state, 'trash')
+}
+
 interface Discarding {
   /** where it is put; all of that goes, also what another daemon did not get to */
   readonly trash: string

@@ -1,11 +1,13 @@
 // The daemon's entry: starts it, logs to a file or to stderr, stops it on SIGTERM, SIGINT and SIGHUP.
 // `--foreground` logs to stderr. A failure to start is one clear line and the error's exit code.
 // Test: test/e2e/restart.test.ts.
+import { existsSync } from 'node:fs'
 import { pino } from 'pino'
 import { paths as findPaths, prepareState } from '../config/paths.ts'
 import { enterScope } from '../drivers/contain/scope.ts'
 import { ERRORS, KernelError } from '../kernel/errors.ts'
 import { startDaemon } from './daemon.ts'
+import { trashOf } from './discard.ts'
 import { giveBack, startPlainly } from './give-back.ts'
 import { LogFile } from './log-file.ts'
 import { VERSION } from './version.ts'
@@ -34,7 +36,7 @@ async function main(): Promise<void> {
   })
   const daemon = await startDaemon({ paths: where, log })
   logger.info(`reeve ${VERSION} at ${where.socket}`)
-  giveBack((error) => log('memory was not given back', error))
+  giveBack(() => existsSync(trashOf(where.state)), (error) => log('memory was not given back', error))
   let isStopping = false
   const stop = (signal: string): void => {
     logger.info(`${signal}: stopping`)

@@ -53,6 +53,8 @@ export class Packed {
 /** All shapes that rows have. */
 export class Packer {
   readonly #shapes = new Map<string, Shape>()
+  /** that of the row before, which is mostly that of the next */
+  #last: { readonly whole: string; readonly shape: Shape } | null = null
 
   get size(): number {
     return this.#shapes.size
@@ -79,11 +81,12 @@ export class Packer {
   }
 
   #shape(text: string, spec: ProcessSpec): Shape {
-    const key = hash('sha256', `${text}${GAP}${JSON.stringify(spec)}`, 'base64')
-    const known = this.#shapes.get(key)
-    if (known) return known
-    const shape: Shape = { key, texts: text.split(GAP), spec, uses: 0 }
+    const whole = `${text}${GAP}${JSON.stringify(spec)}`
+    if (this.#last?.whole === whole && this.#last.shape.uses > 0) return this.#last.shape
+    const key = hash('sha256', whole, 'base64')
+    const shape = this.#shapes.get(key) ?? { key, texts: text.split(GAP), spec, uses: 0 }
     this.#shapes.set(key, shape)
+    this.#last = { whole, shape }
     return shape
   }
 }

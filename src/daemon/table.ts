@@ -8,6 +8,9 @@ import { Packed, Packer } from './packed.ts'
 import type { Pid, Process, Uuid } from '../kernel/types.ts'
 import type { View } from '../kernel/view.ts'
 
+/** packed rows that are kept unpacked for a moment: those of a page of a start */
+const MAX_UNPACKED = 500
+
 export class Table implements View {
   readonly maxProcesses: number
   readonly accounts = new Accounts(null)
@@ -19,8 +22,8 @@ export class Table implements View {
   readonly #packer = new Packer()
   /** suspended ones whose last value was applied since the last `pack` */
   readonly #fresh = new Set<Uuid>()
-  /** a decision asks for the same row again and again */
-  #unpacked: { readonly packed: Packed; readonly process: Process } | null = null
+  /** who decides, applies and tells asks for the same rows again and again: they are kept until the next `pack` */
+  readonly #unpacked = new Map<Packed, Process>()
   readonly #pids = new Map<Pid, Uuid>()
   readonly #names = new Map<string, Uuid>()
   readonly #children = new Map<Uuid | null, Set<Uuid>>()
@@ -36,8 +39,11 @@ export class Table implements View {
   get(uuid: Uuid): Process | undefined {
     const row = this.#rows.get(uuid)
     if (!(row instanceof Packed)) return row
-    if (this.#unpacked?.packed !== row) this.#unpacked = { packed: row, process: row.unpack() }
-    return this.#unpacked.process
+    const known = this.#unpacked.get(row)
+    if (known) return known
+    const process = row.unpack()
+    if (this.#unpacked.size < MAX_UNPACKED) this.#unpacked.set(row, process)
+    return process
   }
 
   /** The last fact of a row, which moves with each change. */
@@ -81,7 +87,8 @@ export class Table implements View {
         if (before) this.#forget(before)
         if (process.life.state !== 'dead') this.#remember(process)
       }
-      if (mayRest(process)) this.#fresh.add(process.uuid)
+      // What was loaded is packed with what a start makes of it.
+      if (before && mayRest(process)) this.#fresh.add(process.uuid)
     }
     this.lastPid = lastPid
   }
@@ -93,6 +100,7 @@ export class Table implements View {
       if (row && !(row instanceof Packed) && mayRest(row)) this.#rows.set(uuid, this.#packer.pack(row))
     }
     this.#fresh.clear()
+    this.#unpacked.clear()
   }
 
   #set(uuid: Uuid, process: Process | undefined): void {
