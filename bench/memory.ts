@@ -3,7 +3,7 @@
 // live heap after a full collection, which is what they really hold, and what 5,000 more of them take: what is needed once, however
 // many there are, is not in that. Run: `npm run bench memory`.
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { spawnWaiting, startDaemon, statusKb } from './daemon.ts'
@@ -70,6 +70,8 @@ async function leaveSuspended(home: string, dir: string, count: number): Promise
 
 async function residentKb(home: string): Promise<number> {
   await using daemon = await startDaemon(home)
+  // What the killed one left is still being removed, folder by folder: that is of the start.
+  while (existsSync(join(home, 'trash'))) await delay(100)
   await delay(STARTED_MS)
   return statusKb(daemon.pid, 'VmRSS')
 }
