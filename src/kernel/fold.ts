@@ -1,6 +1,7 @@
 // The fold: a process and a fact make the next process. The only place that makes a new value of a process,
 // for the running daemon and for the journal's reader alike, so that the two can never differ.
 // One row per fact type, exhaustive by type. Test: test/properties/fold.test.ts.
+import { earlier, stopClock } from './fold-clock.ts'
 import { KernelError } from './errors.ts'
 import { sameHold } from './holds.ts'
 import { answered, began, childAdded, childRemoved, childRestarting, groupRestarted, reborn } from './fold-supervision.ts'
@@ -17,7 +18,7 @@ import type { CrewFactType } from '../crew/facts.ts'
 import type { AssistantPart, Fact, FactBody, FactType } from './facts.ts'
 import type { ContextState } from './ranges.ts'
 import type { PendingAsk } from './asking.ts'
-import type { CallAsk, Clock, Hold, Life, Process, Progress, Usage } from './types.ts'
+import type { CallAsk, Hold, Life, Process, Progress, Usage } from './types.ts'
 
 type BodyOf<T extends FactType> = Extract<FactBody, { type: T }>
 type Row<T extends FactType> = (process: Process, body: BodyOf<T>, fact: Fact) => Process
@@ -345,16 +346,6 @@ function unreserved(progress: Progress): Progress {
   if (progress.reserve === undefined) return progress
   const { reserve: _, ...rest } = progress
   return rest
-}
-
-/** What the incarnation that has ended adds to those before it. */
-function earlier({ earlierMs = 0, elapsedMs }: Clock): Pick<Clock, 'earlierMs'> {
-  return elapsedMs === 0 ? {} : { earlierMs: earlierMs + elapsedMs }
-}
-
-function stopClock(clock: Clock, mono: number): Clock {
-  if (clock.since === null) return clock
-  return { ...clock, elapsedMs: clock.elapsedMs + Math.max(0, mono - clock.since), since: null, sinceAt: null }
 }
 
 function whole(body: BodyOf<'model.finished'>): Partial<Progress> {
