@@ -67,7 +67,8 @@ function isCheckpoint(fact: Fact): fact is CheckpointFact {
 async function atStep(store: PastStore, origin: Process, step: number): Promise<ForkPoint> {
   const bounds = await store.stepBounds(origin.uuid, Math.max(1, step))
   if (!bounds && step > 0) throw await missing(store, origin, `has no step ${step}`)
-  const before = bounds ? bounds.first : origin.seq + 1
+  // Since it was read it may have begun a step that it had not.
+  const before = Math.min(bounds?.first ?? Infinity, origin.seq + 1)
   const isThere = step === 0 ? (at: Process) => at.seq === before - 1 : (at: Process) => at.progress.wholeStep === step
   const found = await replay(store, origin, starts(store, origin, before), isThere)
   if (!found) throw await missing(store, origin, `does not come to the end of step ${step}`)
