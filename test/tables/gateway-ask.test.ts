@@ -59,6 +59,10 @@ describe('fewer output tokens', () => {
     expect(lowered(bytes(before), format, 1_500).toString()).toBe(after)
   })
 
+  test.each([['anthropic', '[]'], ['anthropic', ' [{"a":1}]'], ['chat', '"{"'], ['chat', '7'], ['gemini', '{"generationConfig":5}'], ['gemini', '{"generationConfig":[{}]}']] as const)('%s: %s is left as it is, for the provider to refuse', (format, body) => {
+    expect(lowered(bytes(body), format, 1_500).toString()).toBe(body)
+  })
+
   test('take the name that the provider knows, where none is there', () => {
     expect(lowered(bytes('{"a":1}'), 'chat', 1_500, 'max_tokens').toString()).toBe('{"max_tokens":1500,"a":1}')
   })

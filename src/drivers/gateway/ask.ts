@@ -20,6 +20,7 @@ const DATA_BYTES = 32
 const THINKING = 'thinking.budget_tokens'
 /** Anthropic refuses less, and as much as the whole answer may have. */
 const LEAST_THINKING = 1_024
+const OPEN_BRACE = 0x7b
 
 const UNPACK = {
   gzip: promisify(gunzip), 'x-gzip': promisify(gunzip), deflate: promisify(inflate), br: promisify(brotliDecompress), zstd: promisify(zstdDecompress),
@@ -66,10 +67,18 @@ export function lowered(body: Buffer, format: FormatName, most: number, absent =
 function inserted(body: Buffer, inner: number | undefined, path: string, most: number): Buffer {
   const [first = '', second] = path.split('.')
   if (second !== undefined && inner !== undefined) return putFirst(body, inner, `"${second}":${most}`)
-  return putFirst(body, body.indexOf('{'), second === undefined ? `"${first}":${most}` : `"${first}":{"${second}":${most}}`)
+  return putFirst(body, outermost(body), second === undefined ? `"${first}":${most}` : `"${first}":{"${second}":${most}}`)
 }
 
+/** Where the object begins that all of it is; -1 where it is none. */
+function outermost(body: Buffer): number {
+  const open = body.indexOf('{')
+  return open >= 0 && /^[\s\u00ef\u00bb\u00bf]*$/.test(body.toString('latin1', 0, open)) ? open : -1
+}
+
+/** What is no object is refused by the provider, as it is. */
 function putFirst(body: Buffer, open: number, field: string): Buffer {
+  if (body[open] !== OPEN_BRACE) return body
   const isEmpty = /^\s*\}/.test(body.toString('latin1', open + 1, open + 100))
   return replaced(body, [{ start: open + 1, end: open + 1 }], isEmpty ? field : `${field},`)
 }
