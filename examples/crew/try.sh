@@ -1,8 +1,9 @@
 #!/bin/sh
 # Makes a small repository in a new folder, puts the crew's files beside it, and starts the crew there: `sh try.sh [DIR]`.
-# REEVE is the command to use (default: reeve). Nothing is removed afterwards, so that you can look at it.
+# REEVE is the command to use (default: the reeve in your PATH, else that of this folder, once it is built). Nothing is removed afterwards, so that you can look at it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+reeve=${REEVE:-$(command -v reeve || echo "$here/../../bin/reeve")}
 there=${1:-$(mktemp -d)}
 mkdir -p "$there/shop"
 cp "$here/reeve.yaml" "$here/tasks.md" "$here/offline.yaml" "$there"
@@ -15,7 +16,7 @@ git -c user.name=shop -c user.email=shop@example.invalid commit -q -m 'A shop wi
 git config user.name > /dev/null || git config user.name shop
 git config user.email > /dev/null || git config user.email shop@example.invalid
 
-${REEVE:-reeve} crew up shop
+$reeve crew up shop
 git merge -q reeve/shop
 echo "merged into main in $there/shop:"
 git log --oneline --no-merges
