@@ -3,7 +3,7 @@
 # REEVE is the command to use (default: the reeve in your PATH, else that of this folder, once it is built). Nothing is removed afterwards, so that you can look at it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-reeve=${REEVE:-$(command -v reeve || echo "$here/../../bin/reeve")}
+[ -n "${REEVE:-}" ] || command -v reeve > /dev/null || PATH=$here/../../bin:$PATH
 there=${1:-$(mktemp -d)}
 mkdir -p "$there/shop"
 cp "$here/reeve.yaml" "$here/tasks.md" "$here/offline.yaml" "$there"
@@ -16,7 +16,7 @@ git -c user.name=shop -c user.email=shop@example.invalid commit -q -m 'A shop wi
 git config user.name > /dev/null || git config user.name shop
 git config user.email > /dev/null || git config user.email shop@example.invalid
 
-$reeve crew up shop
+${REEVE:-reeve} crew up shop
 git merge -q reeve/shop
 echo "merged into main in $there/shop:"
 git log --oneline --no-merges
