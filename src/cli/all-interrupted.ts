@@ -2,6 +2,7 @@
 // parents before their children. Owns the brakes: a fault that all of them have must not be met by all of them.
 // Test: test/e2e/cli-resume.test.ts.
 import { ApiError } from '../api/client.ts'
+import type { ResumablesView } from '../api/resume-views.ts'
 import type { ProcessView } from '../api/views.ts'
 import { agreed } from './agreed.ts'
 import { table } from './columns.ts'
@@ -15,6 +16,8 @@ import type { Call } from './verbs.ts'
 const MOST = 20
 const FAILURES_IN_A_ROW = 3
 const START_MS = 60_000
+/** rows per request */
+const PAGE = 1_000
 
 interface Outcome {
   readonly uuid: string
@@ -30,26 +33,41 @@ export async function resumeAll(call: Call): Promise<number> {
   const { out, reeve } = call
   const all = await reeve.list({ all: true, fields: ['uuid', 'pid', 'name', 'agent', 'status', 'step', 'createdAt', 'intent'] })
   // Those that were born first come first: no child is older than its parent.
-  const plan = all.filter(({ status }) => status === 'interrupted').toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+  const interrupted = all.filter(({ status }) => status === 'interrupted').toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+  const anew = interrupted.length === 0 ? new Set<string>() : await onlyAnew(call, interrupted)
+  const [plan, stays] = [interrupted.filter(({ uuid }) => !anew.has(uuid)), interrupted.filter(({ uuid }) => anew.has(uuid))]
+  if (!out.json && interrupted.length > 0) await show(call, plan, stays)
   if (plan.length === 0) {
-    if (out.json) await out.value({ plan, resumed: [], left: [] })
-    else await out.words('nothing was interrupted')
+    if (out.json) await out.value({ plan, stays, resumed: [], left: [] })
+    else await out.words(stays.length === 0 ? 'nothing was interrupted' : 'nothing of it can go on; `reeve resume --rerun P` runs one again, from its beginning')
     return 0
   }
-  if (!out.json) await show(call, plan)
   if (!(await mayGoOn(call, plan.length))) {
     await out.words('nothing was resumed')
     return 1
   }
   const outcomes = await oneByOne(call, plan.slice(0, MOST))
   const left = plan.slice(outcomes.length)
-  if (out.json) await out.value({ plan, resumed: outcomes, left })
+  if (out.json) await out.value({ plan, stays, resumed: outcomes, left })
   else await report(call, outcomes, left)
   return outcomes.every(({ error }) => error === null) ? 0 : 1
 }
 
-async function show({ out }: Call, plan: readonly Interrupted[]): Promise<void> {
-  const cells = plan.map(({ pid, uuid, name, agent, step, intent }, index) => [String(pid), shortId(uuid), name === null ? '-' : oneLine(name), oneLine(agent), String(step), index < MOST ? 'resume' : 'later', oneLine(intent)])
+/** Whom nothing but a new beginning is left for, as plain commands: they would fail, and three of them would stop all others. */
+async function onlyAnew({ reeve }: Call, interrupted: readonly Interrupted[]): Promise<ReadonlySet<string>> {
+  const wanted = new Set(interrupted.map(({ uuid }) => uuid))
+  const found = new Set<string>()
+  for (let after: string | null = null; wanted.size > 0;) {
+    const page: ResumablesView = await reeve.resumable({ limit: PAGE, ...(after === null ? {} : { after }) })
+    for (const { uuid, modes } of page.processes) if (wanted.delete(uuid) && modes.continue !== null && modes.rerun === null) found.add(uuid)
+    after = page.next
+    if (after === null) break
+  }
+  return found
+}
+
+async function show({ out }: Call, plan: readonly Interrupted[], stays: readonly Interrupted[]): Promise<void> {
+  const cells = [...plan, ...stays].map(({ pid, uuid, name, agent, step, intent }, index) => [String(pid), shortId(uuid), name === null ? '-' : oneLine(name), oneLine(agent), String(step), index >= plan.length ? '--rerun' : index < MOST ? 'resume' : 'later', oneLine(intent)])
   const lines = table([{ title: 'PID', side: 'right' }, { title: 'ID' }, { title: 'NAME', min: 8 }, { title: 'AGENT', min: 7 }, { title: 'STEP', side: 'right' }, { title: 'PLAN' }, { title: 'INTENT', min: 8 }], cells, out.columns, out.ellipsis)
   await out.line(lines.join('\n'))
 }

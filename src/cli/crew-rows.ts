@@ -244,7 +244,7 @@ export const CREW: Readonly<Record<string, Verb>> = {
     usage: ['reeve crew PART'],
     about: [
       'A crew is a coordinator and its workers: each task is implemented in a git worktree, reviewed by another member, committed, and merged into a branch of the crew. docs/crews.md says how.',
-      'Without a part it lists them; `reeve help crew PART` tells all about one. CREW is a name, a PID or an ID, as P elsewhere; the members are processes as any other, so `reeve logs`, `attach` and `inspect` work on them, too.',
+      'Without a part it lists the parts; `reeve help crew PART` tells all about one. CREW is a name, a PID or an ID, as P elsewhere; the members are processes as any other, so `reeve logs`, `attach` and `inspect` work on them, too.',
     ],
     words: [0, 0],
     flags: {},

@@ -37,7 +37,7 @@ export const RESUMES: Readonly<Record<'resume' | 'list-resumable' | 'lineage', V
       'An agent that others wrote goes on with its own session, and forks it where it can. A plain command, and an agent that told no session, can only be run again from its beginning, which needs `--rerun`. `reeve list-resumable` says what each can do.',
       '`--model` and what stands below it holds for a process that has ended, and for a fork. Limits can be changed on a suspended one too, without a stop: with a plus (`--budget-usd +5`) they are added to what it has, and what a budget held goes on as soon as there is room.',
       '`--from-checkpoint` goes on from the newest checkpoint and the facts after it, and fails where there is none; a fork begins at its step.',
-      '`--all-interrupted` is for the time after a crash: it shows what was interrupted, asks, and goes on with one after the other, each when the one before has started. It stops after 3 failures in a row, and at 20 processes, and says what is left.',
+      '`--all-interrupted` is for the time after a crash: it shows what was interrupted, asks, and goes on with one after the other, each when the one before has started; what could only be run again (`--rerun`) is shown and left alone. It stops after 3 failures in a row, and at 20 processes, and says what is left.',
     ],
     words: [0, 1],
     flags: {

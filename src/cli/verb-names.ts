@@ -30,6 +30,6 @@ export function noVerb(name: string): UsageError {
   const [family = '', part = ''] = name.split(' ')
   const parts = verbNamed(family)?.parts
   const near = parts ? nearest(part, Object.keys(parts)) : nearest(name, Object.keys(VERBS))
-  const others = parts ? `\`reeve ${family}\` lists what there is.` : '`reeve help` lists all verbs.'
+  const others = parts ? `\`reeve help ${family}\` lists what there is.` : '`reeve help` lists all verbs.'
   return new UsageError(`no verb "${name}"`, near ? `Did you mean \`reeve ${parts ? `${family} ${near}` : near}\`?` : others)
 }

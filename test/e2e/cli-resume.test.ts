@@ -1,4 +1,6 @@
 // `reeve resume --fork`, `list-resumable`, `lineage` and `resume --all-interrupted` as a person types them, against real daemons.
+import { rmSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { runCli, type CliResult } from '../support/cli.ts'
 import { DaemonHome } from '../support/daemon.ts'
@@ -127,15 +129,34 @@ describe('--all-interrupted', () => {
   test('it stops after three failures in a row, and says what is left', async () => {
     const { home, reeve } = await crashed()
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
-      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name })
-      await home.until(uuid, ({ status }) => status === 'working')
+      const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name })
+      await home.until(uuid, ({ status }) => status === 'ready')
     }
+    const scripts = (await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => home.view(name)))).map(({ model }) => (model ?? '').slice('script:'.length))
     await home.kill()
+    for (const script of scripts) rmSync(resolve(home.work, script))
     await home.start()
     const { code, stdout } = await reeve('resume', '--all-interrupted', '--yes', '--json')
     const { resumed, left } = JSON.parse(stdout) as { resumed: { name: string; error: string }[]; left: { name: string }[] }
     expect([code, resumed.map(({ name }) => name), left.map(({ name }) => name)]).toEqual([1, ['a', 'b', 'c'], ['d', 'e']])
-    expect(resumed[0]?.error).toContain('it can be run again with --rerun')
+    expect(resumed[0]?.error).toContain('cannot be read: ENOENT')
+  })
+
+  test('a command is left alone, and holds up nobody: it could only be run again', async () => {
+    const { home, reeve } = await crashed()
+    for (const name of ['a', 'b', 'c']) {
+      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name })
+      await home.until(uuid, ({ status }) => status === 'working')
+    }
+    const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'agent' })
+    await home.until(uuid, ({ status }) => status === 'ready')
+    await home.kill()
+    await home.start()
+    const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
+    expect([code, stderr.split('\n').at(-2)]).toEqual([0, '1 resumed'])
+    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* --rerun /)
+    const again = await reeve('resume', '--all-interrupted', '--yes')
+    expect([again.code, again.stderr]).toEqual([0, 'nothing of it can go on; `reeve resume --rerun P` runs one again, from its beginning\n'])
   })
 
   test.runIf(HAS_TERMINAL)('on a terminal it asks, and no is no', async () => {

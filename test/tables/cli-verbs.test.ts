@@ -66,7 +66,7 @@ test.each<[string[], string | null, number[]]>([
 
 test('of what is no verb the nearest is told, within its family', () => {
   expect(noVerb('crew rolse').hint).toBe('Did you mean `reeve crew roles`?')
-  expect(noVerb('crew zzz').hint).toBe('`reeve crew` lists what there is.')
+  expect(noVerb('crew zzz').hint).toBe('`reeve help crew` lists what there is.')
   expect(noVerb('kil').hint).toBe('Did you mean `reeve kill`?')
   expect(noVerb('zzz').hint).toBe('`reeve help` lists all verbs.')
 })
