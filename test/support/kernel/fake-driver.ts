@@ -1,11 +1,13 @@
 // A driver that runs nothing and reports as a real one would: turns of steps with tool calls, gates, drains, freezes, ends.
 // Where it waits, chance decides how long. It watches over what the kernel promises a driver. For `acp` it is an agent that
-// others wrote: it says what has happened, whatever holds there are, and asks people.
+// others wrote: it says what has happened, whatever holds there are, and asks people; a command in a conversation does the same, asks
+// nobody, and tells its session in a turn.
 import { KernelError } from '../../../src/kernel/errors.ts'
 import type { Ack, AskedCall, Report } from '../../../src/kernel/reports.ts'
 import type { OpenCall, Process } from '../../../src/kernel/types.ts'
 import type { Effect } from '../../../src/kernel/effects.ts'
 import type { Core } from './daemon-core.ts'
+import { talks } from './model-signals.ts'
 import type { Pick } from './random.ts'
 import type { Schedule } from './schedule.ts'
 
@@ -52,7 +54,11 @@ export class FakeDriver {
   }
 
   get #isExternal(): boolean {
-    return this.#row.spec.driver === 'acp'
+    return this.#row.spec.driver === 'acp' || this.#isConversation
+  }
+
+  get #isConversation(): boolean {
+    return this.#row.spec.driver === 'command' && talks(this.#row.spec)
   }
 
   get pid(): number {
@@ -101,8 +107,8 @@ export class FakeDriver {
   async #start(): Promise<void> {
     await this.#wait()
     if (this.#out.pick(25) === 0) return this.#report({ type: 'exited', code: 1, osSignal: null, error: 'cannot start' }).then(() => {})
-    await this.#report({ type: 'up', ...(this.#isExternal && this.#out.pick(3) > 0 ? { sessionId: 's1' } : {}) })
-    if (this.#row.spec.driver === 'command') await this.#command()
+    await this.#report({ type: 'up', ...(this.#row.spec.driver === 'acp' && this.#out.pick(3) > 0 ? { sessionId: 's1' } : {}) })
+    if (!talks(this.#row.spec)) await this.#command()
   }
 
   async #command(): Promise<void> {
@@ -132,6 +138,7 @@ export class FakeDriver {
     this.#turnOn = turn
     this.#interrupted = false
     await this.#wait()
+    if (this.#isConversation && this.#out.pick(3) > 0) await this.#report({ type: 'session', sessionId: 's1' })
     const left = this.#openCalls
     this.#openCalls = []
     await this.#calls(left)
@@ -182,8 +189,8 @@ export class FakeDriver {
   }
 
   async #oneStep(): Promise<void> {
-    if (this.#isExternal) await this.#ask()
-    else if (this.#out.pick(4) === 0) await this.#compact()
+    if (this.#row.spec.driver === 'acp') await this.#ask()
+    else if (!this.#isExternal && this.#out.pick(4) === 0) await this.#compact()
     if (this.#interrupted) return
     for (let attempt = 1; ; attempt += 1) {
       const ack = await this.#report({ type: 'model.started', step: this.#step + 1, attempt, model: 'm' })

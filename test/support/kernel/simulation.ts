@@ -243,9 +243,10 @@ export class Simulation implements Outside {
 
   #spawn(parent: Uuid | undefined): RequestBody {
     const uuid = this.#newUuid()
-    const driver = (['command', 'acp', 'acp', 'native', 'native', 'native'] as const)[this.pick(6)] ?? 'native'
+    const driver = (['command', 'command', 'acp', 'acp', 'native', 'native', 'native'] as const)[this.pick(7)] ?? 'native'
+    const lines = driver === 'command' && this.pick(2) === 0 ? { agent: 'mine', format: 'claude' as const } : {}
     const limits = this.pick(4) === 0 ? { timeoutMs: 20_000 } : {}
-    return { type: 'spawn', by: 'user', uuid, parent: this.pick(2) === 0 ? null : (parent ?? null), spec: kernelSpec({ driver, limits, interactive: this.pick(2) === 0 }) }
+    return { type: 'spawn', by: 'user', uuid, parent: this.pick(2) === 0 ? null : (parent ?? null), spec: kernelSpec({ driver, ...lines, limits, interactive: this.pick(2) === 0 }) }
   }
 
   #planFault(store: FaultyStore): void {
