@@ -31,7 +31,7 @@ test(`${STEPS} steps, seed ${SEED}`, async () => {
   expect(commands).toBeGreaterThan(STEPS / 2)
   for (const what of ['forks', 'removed', 'pieces', 'resumed', 'refused']) expect(counts[what], what).toBeGreaterThan(STEPS / LIFE)
   expect(restarts).toBeGreaterThan(STEPS / LIFE)
-}, 900_000)
+}, 400_000)
 
 const SHORT_STEPS = 90
 /** commits of a short life, each of which fails once; a life that has fewer is over sooner */
