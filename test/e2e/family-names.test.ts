@@ -20,13 +20,14 @@ const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, arg
 test('a name that no process may have is refused before anything starts, and one that git refuses for a branch too', async () => {
   execFileSync('git', ['init', '-q', daemon.work])
   execFileSync('git', ['-C', daemon.work, '-c', 'user.name=P', '-c', 'user.email=p@example.org', 'commit', '-q', '--allow-empty', '-m', 'begin'])
+  writeFileSync(join(daemon.work, 'script.yaml'), '- text: never asked\n')
   writeFileSync(join(daemon.work, 'reeve.yaml'), 'agents: { a: { command: [sleep, "600"] } }\n')
   for (const name of ['../x', 'a b', '-x', '123']) {
-    expect(await reeve('crew', 'up', '--stay', '--workers', '1', '--model', 'script:none.yaml', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining(`"${name}" is no name`) as string })
+    expect(await reeve('crew', 'up', '--stay', '--workers', '1', '--model', 'script:script.yaml', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining(`"${name}" is no name`) as string })
     expect(await reeve('compose', 'up', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining('name') as string })
   }
   for (const name of ['a..b', 'x.lock', 'x.']) {
-    expect(await reeve('crew', 'up', '--stay', '--workers', '1', '--model', 'script:none.yaml', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining(`git can have no branch reeve/${name}`) as string })
+    expect(await reeve('crew', 'up', '--stay', '--workers', '1', '--model', 'script:script.yaml', `--name=${name}`)).toMatchObject({ code: 125, stderr: expect.stringContaining(`git can have no branch reeve/${name}`) as string })
   }
   expect((await reeve('ps', '-a', '-q')).stdout).toBe('')
 })
