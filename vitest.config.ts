@@ -19,8 +19,8 @@ export default defineConfig({
     // They need agents that others wrote: `npm run test:agents`.
     exclude: ['node_modules/**', 'test/agents/**'],
     pool: 'forks',
-    // Many tests wait for programs most of their time: with as many workers as cores the half of each core was idle.
-    maxWorkers: '200%',
+    // Tests start programs of their own: more workers than cores only makes time limits lie.
+    maxWorkers: '100%',
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Timers that are left behind show as a worker that does not end.
