@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
 import { handleOf, liveness, signalGroup, signalOne } from '../../src/drivers/contain/handle.ts'
 import { census, readRow } from '../../src/drivers/contain/proc.ts'
@@ -79,12 +81,15 @@ test('PID 1, PID 0, ourselves and our own group are refused', () => {
 })
 
 test('a zombie is gone, but still vouches for its group', async () => {
-  // The parent never waits for its child, which is the leader of a group with one living member.
-  const script = 'setsid sh -c "sleep 3600.$0 & exit" & echo $!; exec sleep 3600.$0'
-  const parent = spawn('sh', ['-c', script, newToken()], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  // The parent never waits for its child, which is the leader of a group with one living member: a shell could, so the child
+  // ends only when the parent is a shell no more.
+  const script = 'setsid sh -c "sleep 3600.$0 & read _" <&3 & echo $!; exec sleep 3600.$0'
+  const parent = spawn('sh', ['-c', script, newToken()], { detached: true, stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
   children.push(parent)
-  const [line] = await once(parent.stdout, 'data') as [Buffer]
+  const [line] = await once(parent.stdout as Readable, 'data') as [Buffer]
   const pid = Number(line.toString())
+  await eventually(() => readLiving(parent.pid ?? 0)?.argv[0] === 'sleep' && readRow(pid)?.pgid === pid)
+  ;(parent.stdio[3] as Socket).end()
   const row = await eventually(() => { const seen = readRow(pid); return seen?.state === 'Z' && seen.pgid === pid && seen })
   const handle = { pid, startTime: row.startTime, pgid: pid }
   expect(liveness(handle)).toBe('gone')
