@@ -130,21 +130,28 @@ export class Pipeline {
     // What is said in the same turn of the loop belongs to the same commit.
     await Promise.resolve()
     while (this.#queue.length > 0 || this.#pieces.length > 0) {
-      await this.#pieces.shift()?.()
+      const piece = this.#pieces.shift()
+      if (piece) await piece()
       if (this.#queue.length === 0) continue
-      const inputs = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH)
-      this.#queue = inputs === this.#queue ? [] : this.#queue.slice(MAX_BATCH)
-      const joining = this.#joining
-      this.#joining = []
-      await this.#batch(joining.length > 0 ? [...joining, ...inputs] : inputs)
+      const inputs = this.#take().filter((input) => !this.#parts.keep(input, null))
+      const error = await this.#attempt(inputs)
+      if (error) await this.#apart(inputs, error)
     }
     this.#running = null
   }
 
-  async #batch(taken: readonly InputBody[]): Promise<void> {
-    const inputs = taken.filter((input) => !this.#parts.keep(input, null))
-    const error = await this.#attempt(inputs)
-    if (error === null) return
+  /** The next batch. */
+  #take(): readonly InputBody[] {
+    const inputs = this.#queue.length <= MAX_BATCH ? this.#queue : this.#queue.slice(0, MAX_BATCH)
+    this.#queue = inputs === this.#queue ? [] : this.#queue.slice(MAX_BATCH)
+    const joining = this.#joining
+    if (joining.length === 0) return inputs
+    this.#joining = []
+    return [...joining, ...inputs]
+  }
+
+  /** Each input of a batch that failed on its own. */
+  async #apart(inputs: readonly InputBody[], error: KernelError): Promise<void> {
     if (inputs.length === 1) return this.#failed(inputs[0] as InputBody, error)
     for (const input of inputs) {
       if (this.#parts.keep(input, null)) continue
@@ -162,13 +169,14 @@ export class Pipeline {
     const facts = this.#number(decisions)
     if (facts.length > 0) {
       const cursor = this.#cursor + facts.length
+      const processes = [...overlay.processes.values()]
       try {
-        await store.commit({ facts, processes: [...overlay.processes.values()], counters: { pid: overlay.lastPid, cursor } })
+        await store.commit({ facts, processes, counters: { pid: overlay.lastPid, cursor } })
       } catch (error) {
         return error instanceof KernelError ? error : new KernelError('INTERNAL', String(error))
       }
       this.#cursor = cursor
-      table.apply(overlay.processes.values(), overlay.lastPid)
+      table.apply(processes, overlay.lastPid)
       this.#publish(facts)
     }
     for (const { effects } of decisions) for (const effect of effects) this.#perform(effect)
@@ -220,7 +228,7 @@ export class Pipeline {
   #number(decisions: readonly Decision[]): StoredFact[] {
     const facts: StoredFact[] = []
     for (const { changes } of decisions) {
-      for (const fact of changes.facts) facts.push({ ...fact, cursor: this.#cursor + facts.length + 1 })
+      for (const { uuid, seq, pid, at, body } of changes.facts) facts.push({ uuid, seq, pid, at, body, cursor: this.#cursor + facts.length + 1 })
     }
     return facts
   }

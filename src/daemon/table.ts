@@ -95,6 +95,7 @@ export class Table implements View {
 
   /** Packs what rests and was applied, once those who were told of it have looked at it. */
   pack(): void {
+    if (this.#fresh.size === 0 && this.#unpacked.size === 0) return
     for (const uuid of this.#fresh) {
       const row = this.#rows.get(uuid)
       if (row && !(row instanceof Packed) && mayRest(row)) this.#rows.set(uuid, this.#packer.pack(row))

@@ -116,12 +116,12 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   'process.note': (p, b) => ({ ...p, note: brief(b.text) }),
   'model.started': (p, b) => ({
     ...p,
-    progress: { ...unreserved(p.progress), step: b.step, modelOpen: true, attempt: b.attempt, ...reserveOf(b) },
+    progress: reserved({ ...unreserved(p.progress), step: b.step, modelOpen: true, attempt: b.attempt }, b),
     usage: b.step > p.progress.step ? { ...p.usage, steps: p.usage.steps + 1 } : p.usage,
   }),
   'model.finished': (p, b) => ({
     ...answered(p),
-    progress: { ...unreserved(p.progress), modelOpen: false, attempt: 0, ...whole(b), lastText: lastText(b.message) ?? p.progress.lastText },
+    progress: { ...unreserved(p.progress), modelOpen: false, attempt: 0, wholeStep: isWhole(b) ? b.step : p.progress.wholeStep, lastText: lastText(b.message) ?? p.progress.lastText },
     usage: charge(p.usage, b.usage),
   }),
   'usage.reported': (p, b) => ({
@@ -138,7 +138,7 @@ const FOLD: { readonly [T in Exclude<FactType, 'process.spawned' | 'process.fork
   }),
   'tool.finished': (p, b) => ({ ...p, progress: closeCall(p.progress, b.callId) }),
   'context.window': (p, b) => ({ ...p, context: { ...contextOf(p), window: b.tokens } }),
-  'compaction.started': (p, b) => ({ ...p, context: { ...contextOf(p), compacting: true }, progress: { ...unreserved(p.progress), ...reserveOf(b) } }),
+  'compaction.started': (p, b) => ({ ...p, context: { ...contextOf(p), compacting: true }, progress: reserved(unreserved(p.progress), b) }),
   'compaction.failed': (p, b) => ({ ...p, ...notCompacting(p), progress: unreserved(p.progress), note: brief(`compaction failed: ${b.error}`), usage: b.usage ? spend(p.usage, b.usage) : p.usage }),
   // What was said of a full context is no longer so.
   'context.compacted': (p, b, f) => ({
@@ -337,8 +337,8 @@ function unmetered(process: Process): Process {
   return calls.length === 0 ? rest : { ...rest, calls }
 }
 
-function reserveOf({ reserve }: { readonly reserve?: CallAsk }): { readonly reserve?: CallAsk } {
-  return reserve ? { reserve } : {}
+function reserved(progress: Progress, { reserve }: { readonly reserve?: CallAsk }): Progress {
+  return reserve ? { ...progress, reserve } : progress
 }
 
 /** The call has ended: what it used stands in its place. */
@@ -348,8 +348,8 @@ function unreserved(progress: Progress): Progress {
   return rest
 }
 
-function whole(body: BodyOf<'model.finished'>): Partial<Progress> {
-  return body.message.some((part) => part.type === 'tool-call') ? {} : { wholeStep: body.step }
+function isWhole({ message }: BodyOf<'model.finished'>): boolean {
+  return !message.some((part) => part.type === 'tool-call')
 }
 
 function closeCall(progress: Progress, callId: string): Progress {

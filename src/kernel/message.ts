@@ -3,5 +3,7 @@ import type { AssistantPart } from './facts.ts'
 
 /** Its text, without thoughts and calls; '' if it has none. */
 export function textOf(parts: readonly AssistantPart[]): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  let text = ''
+  for (const part of parts) if (part.type === 'text') text += part.text
+  return text
 }

@@ -177,7 +177,8 @@ export function packBody(body: FactBody): { code: number; values: unknown[] } {
   const shape = BY_TYPE.get(body.type)
   if (shape === undefined) throw new KernelError('INTERNAL', `A fact of the unknown type ${String(body.type)} cannot be stored.`)
   const source = body as unknown as Readonly<Record<string, unknown>>
-  const values = shape.columns.map((column) => source[column.name] ?? null)
+  const values: unknown[] = []
+  for (const column of shape.columns) values.push(source[column.name] ?? null)
   while (values.at(-1) === null && shape.columns[values.length - 1]?.optional === true) values.pop()
   return { code: shape.code, values }
 }

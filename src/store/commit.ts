@@ -155,7 +155,7 @@ export class Writer {
       if (more > 0) this.#sql.addShared.run(key, more)
     }
     for (const row of facts) {
-      this.#sql.addFact.run(row.cursor, row.process, row.seq, row.pid, row.at, row.type, factSum(row), row.body, row.refs)
+      this.#sql.addFact.get(row.cursor, row.process, row.seq, row.pid, row.at, row.type, factSum(row), row.body, row.refs)
     }
   }
 

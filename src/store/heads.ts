@@ -67,10 +67,10 @@ export class Heads {
     this.#known.delete(uuid)
   }
 
-  /** Remembers them as the last ones used. */
+  /** Remembers them as the last ones used. The order says who is forgotten first: while there is much room it is not kept. */
   put(heads: readonly Head[]): void {
     for (const head of heads) {
-      this.#known.delete(head.uuid)
+      if (this.#known.size > HEADS / 2) this.#known.delete(head.uuid)
       this.#known.set(head.uuid, head)
     }
     if (this.#known.size <= HEADS) return

@@ -20,8 +20,8 @@ const STEP_FACTS: ReadonlySet<FactType> = new Set<FactType>([
 /** Those of crews and runs neither: their rows have all tasks and nodes, so that a fact of a hundred bytes would write half a megabyte. */
 const OF_FAMILIES = /^(?:crew|task|compose)\./
 
-/** A head on its way. `moved`: it has facts in this commit; `settle`: its row must be written in this commit. */
-export type Draft = { -readonly [K in keyof Head]: Head[K] } & { moved: boolean; settle: boolean }
+/** A head on its way. `moved`: it has facts in this commit; `settle`: its row must be written in this commit; `checked`: its row is in it. */
+export type Draft = { -readonly [K in keyof Head]: Head[K] } & { moved: boolean; settle: boolean; checked: boolean }
 
 /** A block of places that became full: process, block, its first cursor, its entries. */
 type Block = readonly [key: number, block: number, first: number, entries: string]
@@ -62,14 +62,15 @@ export class Planner implements Plan {
   add(commit: Commit): Plan {
     const pid = Math.max(commit.counters.pid, this.counters.pid)
     for (const fact of commit.facts) this.#addFact(fact)
-    const seen = new Set<Uuid>()
     for (const process of commit.processes) {
-      checkProcess(process, this.draft(process.uuid))
+      const draft = this.draft(process.uuid)
+      checkProcess(process, draft)
       if (process.pid > pid) throw broken(`PID ${process.pid} is above its counter.`, process)
-      if (seen.size === seen.add(process.uuid).size) throw broken('A process stands twice in one commit.', process)
+      if (draft.checked) throw broken('A process stands twice in one commit.', process)
+      draft.checked = true
     }
     for (const draft of this.drafts.values()) {
-      if (!seen.has(draft.uuid)) throw broken('A process has facts in a commit and no row.', draft)
+      if (!draft.checked) throw broken('A process has facts in a commit and no row.', draft)
     }
     this.counters = { pid, cursor: Math.max(commit.counters.cursor, this.counters.cursor) }
     return this
@@ -101,7 +102,7 @@ export class Planner implements Plan {
     const planned = this.drafts.get(uuid)
     if (planned !== undefined) return planned
     const head = this.#heads.get(uuid)
-    const draft = head === undefined ? this.#newDraft(uuid) : { ...head, moved: false, settle: false }
+    const draft = head === undefined ? this.#newDraft(uuid) : { ...head, moved: false, settle: false, checked: false }
     this.drafts.set(uuid, draft)
     return draft
   }
@@ -111,7 +112,7 @@ export class Planner implements Plan {
     const key = this.#lastKey + this.newKeys
     return {
       key, uuid, forkedFrom: null, origin: null, base: 0, seq: 0, open: '', lastCursor: 0, specSeq: 0, specCursor: 0,
-      stored: null, late: null, moved: false, settle: true,
+      stored: null, late: null, moved: false, settle: true, checked: false,
     }
   }
 
