@@ -28,7 +28,14 @@ interface Bench extends AsyncDisposable {
 }
 
 interface Agent {
-  step(number: number): Promise<void>
+  step(reports: StepReports): Promise<void>
+}
+
+/** What a driver says of a step: its message with a call, then the call's result and that the next step begins. */
+interface StepReports {
+  readonly message: Report
+  readonly result: Report
+  readonly next: Report
 }
 
 async function openBench(dir: string): Promise<Bench> {
@@ -56,20 +63,26 @@ async function begin(pipeline: Pipeline, table: Table, uuid: string): Promise<Ag
   pipeline.submit({ type: 'start', uuid, pid, containment: { kind: 'group', path: null, marker: 'bench' }, missingKeys: [] })
   await report({ type: 'up' })
   await report({ type: 'model.started', step: 1, attempt: 1, model: 'bench' })
-  return { step: (number) => step(report, number) }
+  return { step: (reports) => step(report, reports) }
 }
 
-async function step(report: (said: Report) => Promise<unknown>, number: number): Promise<void> {
+async function step(report: (said: Report) => Promise<unknown>, { message, result, next }: StepReports): Promise<void> {
+  await report(message)
+  await Promise.all([report(result), report(next)])
+}
+
+function reportsOf(number: number): StepReports {
   const callId = `call_${number}`
-  await report({
-    type: 'model.finished', step: number, finish: 'tool-calls', durationMs: 1,
-    message: [{ type: 'text', text: TEXT }, { type: 'tool-call', callId, name: 'bash', input: {} }],
-    usage: { inputTokens: 10, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.001 },
-    calls: [{ callId, name: 'bash', effect: 'once' }],
-  })
-  const finished = report({ type: 'tool.finished', callId, outcome: 'ok', content: TEXT, durationMs: 1 })
-  const next = report({ type: 'model.started', step: number + 1, attempt: 1, model: 'bench' })
-  await Promise.all([finished, next])
+  return {
+    message: {
+      type: 'model.finished', step: number, finish: 'tool-calls', durationMs: 1,
+      message: [{ type: 'text', text: TEXT }, { type: 'tool-call', callId, name: 'bash', input: {} }],
+      usage: { inputTokens: 10, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.001 },
+      calls: [{ callId, name: 'bash', effect: 'once' }],
+    },
+    result: { type: 'tool.finished', callId, outcome: 'ok', content: TEXT, durationMs: 1 },
+    next: { type: 'model.started', step: number + 1, attempt: 1, model: 'bench' },
+  }
 }
 
 const uuidOf = (n: number): string => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
@@ -79,7 +92,7 @@ async function oneAgent(): Promise<{ floor: number[]; ours: number[] }> {
     using floor = openFloor(dir, TEXT)
     await using bench = await openBench(join(dir, 'home'))
     const agent = await bench.begin(uuidOf(1))
-    return await interleave(STEPS, () => { floor.insert(1); floor.insert(1) }, (index) => agent.step(index + 1))
+    return await interleave<StepReports>(STEPS, () => { floor.insert(1); floor.insert(1) }, (reports) => agent.step(reports), (index) => reportsOf(index + 1))
   })
 }
 
@@ -91,7 +104,7 @@ async function manyAgents(): Promise<{ floor: number; ours: number }> {
     const agents = await Promise.all(Array.from({ length: AGENTS }, (_, index) => bench.begin(uuidOf(index + 1))))
     const total = AGENTS * AGENT_STEPS
     const ours = await timed(() => Promise.all(agents.map(async (agent) => {
-      for (let number = 1; number <= AGENT_STEPS; number++) await agent.step(number)
+      for (let number = 1; number <= AGENT_STEPS; number++) await agent.step(reportsOf(number))
     })))
     const bare = await timed(() => {
       for (let number = 0; number < AGENT_STEPS * 2; number++) floor.insert(AGENTS)
