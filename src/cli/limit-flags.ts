@@ -3,6 +3,7 @@
 import { parseBytes } from '../config/bytes.ts'
 import { parseDuration } from '../config/duration.ts'
 import { UsageError } from './errors.ts'
+import { LIMIT_FLAGS } from './limit-rows.ts'
 import type { Args } from './args.ts'
 import type { LimitAction, LimitName, Limits } from '../kernel/types.ts'
 
@@ -26,6 +27,13 @@ const READERS: Readonly<Record<string, Reader>> = {
 
 /** Those that an action can be chosen for: at the others whoever asks for more is refused. */
 const WITH_ACTION: readonly LimitName[] = ['maxSteps', 'maxTurns', 'maxToolCalls', 'maxInputTokens', 'maxOutputTokens', 'maxCacheReadTokens', 'maxCacheWriteTokens', 'budgetTokens', 'budgetUsd', 'cpuTimeMs', 'timeoutMs', 'memoryBytes', 'outputBytes']
+
+/** What gives a process more of a limit: `` `reeve resume --max-steps +N 5` ``. Some limits have no flag. */
+export function moreOf(limit: LimitName, process: string): string {
+  const flag = Object.keys(READERS).find((name) => READERS[name]?.limit === limit)
+  const row = LIMIT_FLAGS[flag ?? '']
+  return row?.kind === 'text' ? `\`reeve resume --${flag} +${row.value} ${process}\`` : `more of \`${limit}\` (docs/limits.md)`
+}
 
 /** Of `run`. Errors: usage. */
 export function limitsOf(args: Args): Limits {

@@ -6,7 +6,8 @@ import type { AssistantPart, FactBody } from '../kernel/facts.ts'
 import { askLines } from './asks.ts'
 import { held, INPUT_COLUMNS, shortInput, summary } from './describe.ts'
 import type { View } from './follow.ts'
-import { tokens, took } from './format.ts'
+import { shortId, tokens, took } from './format.ts'
+import { moreOf } from './limit-flags.ts'
 import { amountText } from './limit-words.ts'
 import type { Output } from './output.ts'
 import { fit, oneLine, safe, width } from './text.ts'
@@ -20,7 +21,6 @@ const MAX_WHY_CHARS = 1000
 
 /** What lets it go on, where a plain resume does not, or who is to do something is not plain. */
 const NEXT: Readonly<Record<string, (pid: number) => string>> = {
-  budget: (pid) => `\`reeve resume --budget-usd +X ${pid}\` (or --budget-tokens +N) lets it go on`,
   'context-full': (pid) => `\`reeve resume ${pid}\` tries again; after \`reeve stop ${pid}\` it can have a --model with more room`,
   loop: (pid) => `\`reeve resume ${pid}\` lets it go on, with a new count; \`reeve events --tail 20 ${pid}\` has the evidence`,
   breaker: (pid) => `\`reeve resume ${pid}\` lets it go on, with a new count; \`reeve logs --tail 40 ${pid}\` shows what failed`,
@@ -69,7 +69,7 @@ export class LiveView implements View {
       case 'process.held': return this.#held(fact, event.pid)
       case 'context.compacted': return this.#say('dim', `context compacted: ${tokens(fact.before)} ${this.#out.arrow} ${tokens(fact.after)} tokens`)
       case 'compaction.failed': return this.#failed({ ...fact, what: 'the context could not be summed up' })
-      case 'limit.reached': return this.#say('yellow', `limit: ${amountText(fact.limit, fact.used, fact.of)}${fact.action === 'wait' ? ', and other calls are open: it waits' : ''}`)
+      case 'limit.reached': return this.#reached(fact, event)
       case 'limit.warned': return this.#say('yellow', fact.limit !== 'context' ? amountText(fact.limit, fact.used, fact.of) : `${fact.limit}: ${Math.floor((100 * fact.used) / fact.of)} % used (${tokens(fact.used)} of ${tokens(fact.of)} tokens)`)
       case 'liveness.changed': return this.#say(fact.word === 'alive' ? 'dim' : 'yellow', `${fact.word === 'alive' ? 'it goes on' : fact.word}${fact.evidence === '' || fact.word === 'alive' ? '' : ` (${fact.evidence})`}`)
       case 'process.released': return this.#say('dim', `goes on (by ${fact.by})`)
@@ -91,6 +91,12 @@ export class LiveView implements View {
     await this.#say('yellow', `${this.#out.pauseMark} ${held(hold)}`)
     const next = hold.wake === true ? undefined : NEXT[hold.reason]?.(pid)
     if (next !== undefined) await this.#say('dim', next)
+  }
+
+  /** Which limit it is comes behind the hold: only then the way on is known. */
+  async #reached({ limit, used, of, action, scope }: Fact<'limit.reached'>, { uuid, pid }: EventView): Promise<void> {
+    await this.#say('yellow', `limit: ${amountText(limit, used, of)}${action === 'wait' ? ', and other calls are open: it waits' : ''}`)
+    if (action === 'suspend') await this.#say('dim', `${moreOf(limit, scope === uuid ? String(pid) : shortId(scope))} lets it go on`)
   }
 
   async #asks({ question, ask }: Fact<'process.waiting'>, pid: number): Promise<void> {

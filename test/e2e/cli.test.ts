@@ -205,11 +205,18 @@ describe('pause, resume and send', () => {
     expect([await sent('--budget-usd', '5'), await sent()]).toEqual([{ budgetUsd: 5 }, undefined])
   })
 
-  test('resume of one that a budget holds tells the way to a larger one', async () => {
+  test.each([
+    ['of money', { limit: 'budgetUsd', scope: uuid }, '`reeve resume --budget-usd +X 5` gives it more'],
+    ['of steps', { limit: 'maxSteps', scope: uuid }, '`reeve resume --max-steps +N 5` gives it more'],
+    ['of another one', { limit: 'budgetTokens', scope: '01960000-0000-7000-8000-00000000beef' }, '`reeve resume --budget-tokens +N 0000beef` gives it more'],
+    ['that was reached long ago', null, '`reeve inspect 5` says what it has used of which limit, `reeve help resume` which flag gives it more'],
+  ])('resume of one that a limit holds, %s, tells the way to a larger one', async (_, fact, way) => {
     const held = processView({ status: 'suspended', holds: [{ reason: 'budget', by: 'system', at: '2026-01-02T03:04:05.000+00:00' }] })
-    const routes: FakeRoutes = { 'GET /v1/processes/5': () => shown(held), [`POST /v1/processes/${uuid}/resume`]: () => steered(held, { note: 'still suspended: budget' }) }
-    expect((await reeve(routes, 'resume', '5')).stderr)
-      .toBe('PID 5 (docs) suspended; still suspended: budget\nfor a larger budget: reeve resume --budget-usd +X 5 (or --budget-tokens +N)\n')
+    const routes: FakeRoutes = {
+      'GET /v1/processes/5': () => shown(held), [`POST /v1/processes/${uuid}/resume`]: () => steered(held, { note: 'still suspended: budget' }),
+      [`GET /v1/processes/${uuid}/events`]: () => ({ events: fact ? [factEvent(7, { type: 'limit.reached', used: 1, of: 1, action: 'suspend', ...fact }), factEvent(8, { type: 'process.note', text: 'x' })] : [], then: 'end' }),
+    }
+    expect((await reeve(routes, 'resume', '5')).stderr).toBe(`PID 5 (docs) suspended; still suspended: budget\n${way}\n`)
   })
 
   test('resume of a suspended one tells that it goes on', async () => {

@@ -22,6 +22,9 @@ function screen(over: { tty?: boolean; columns?: number; color?: boolean; quiet?
   return { out, text: () => ({ stdout: (streams.stdout.read() as string | null) ?? '', stderr: (streams.stderr.read() as string | null) ?? '' }) }
 }
 
+const UUID = processView().uuid
+const reached = (limit: string, used: number, of: number, over: { action?: string; scope?: string } = {}): { type: string; limit: string } => ({ type: 'limit.reached', limit, used, of, action: 'suspend', scope: UUID, ...over })
+
 const NOON = new Date(2026, 6, 1, 12, 0).getTime()
 
 describe('ps', () => {
@@ -144,7 +147,16 @@ describe('a run on a terminal', () => {
   })
 
   test.each([
-    [{ type: 'process.held', hold: { reason: 'budget', by: 'system', at: 0 } }, '⏸ suspended: budget by system\n  `reeve resume --budget-usd +X 5` (or --budget-tokens +N) lets it go on'],
+    [{ type: 'process.held', hold: { reason: 'budget', by: 'system', at: 0 } }, '⏸ suspended: budget by system'],
+    [reached('budgetUsd', 1, 1), 'limit: $1.00 of $1\n  `reeve resume --budget-usd +X 5` lets it go on'],
+    [reached('budgetTokens', 8_500, 10_000), 'limit: 8.5k of 10.0k tokens\n  `reeve resume --budget-tokens +N 5` lets it go on'],
+    [reached('maxSteps', 3, 3), 'limit: 3 of 3 steps\n  `reeve resume --max-steps +N 5` lets it go on'],
+    [reached('timeoutMs', 60_000, 60_000), 'limit: 1m 00s of 1m 00s of time\n  `reeve resume --timeout +D 5` lets it go on'],
+    [reached('outputBytes', 1_048_576, 1_048_576), 'limit: 1.0 MiB of 1.0 MiB of output\n  `reeve resume --max-output +SIZE 5` lets it go on'],
+    [reached('maxInputTokens', 10, 10), 'limit: 10 of 10 input tokens\n  more of `maxInputTokens` (docs/limits.md) lets it go on'],
+    [reached('budgetUsd', 2, 2, { scope: 'u-0000beef' }), 'limit: $2.00 of $2\n  `reeve resume --budget-usd +X 0000beef` lets it go on'],
+    [reached('maxSteps', 3, 3, { action: 'terminate' }), 'limit: 3 of 3 steps'],
+    [reached('budgetTokens', 1, 9, { action: 'wait' }), 'limit: 1 of 9 tokens, and other calls are open: it waits'],
     [{ type: 'process.held', hold: { reason: 'context-full', by: 'system', at: 0 } }, '⏸ suspended: context-full by system\n  `reeve resume 5` tries again; after `reeve stop 5` it can have a --model with more room'],
     [{ type: 'process.held', hold: { reason: 'credentials', by: 'system', at: 0 } }, '⏸ suspended: credentials by system\n  `reeve resume 5` where the key is set lets it go on'],
     [{ type: 'process.held', hold: { reason: 'loop', by: 'system', at: 0 } }, '⏸ suspended: loop by system\n  `reeve resume 5` lets it go on, with a new count; `reeve events --tail 20 5` has the evidence'],

@@ -1,18 +1,22 @@
 // `reeve resume`: wakes what is suspended, begins a new incarnation of what has ended, forks. Tests: test/e2e/cli.test.ts,
 // test/e2e/cli-resume.test.ts.
-import { changesOf } from '../limit-flags.ts'
+import { changesOf, moreOf } from '../limit-flags.ts'
 import { resolve } from 'node:path'
 import type { ProcessView, ResumeBody, SteerView } from '../../api/views.ts'
 import type { Args } from '../args.ts'
 import { called, hasEnded, spawned } from '../describe.ts'
 import { also } from '../end.ts'
 import { UsageError } from '../errors.ts'
+import { factOf } from '../facts.ts'
 import { shortId } from '../format.ts'
 import { effortOf } from '../effort.ts'
 import { gatewayOf } from '../gateway-mode.ts'
 import { patiently } from '../patience.ts'
 import { safe } from '../text.ts'
 import type { Call } from '../verbs.ts'
+
+/** Among these the reason of a hold is looked for. */
+const LAST_EVENTS = 100
 
 export async function run(call: Call): Promise<number> {
   const { args, out, reeve } = call
@@ -30,16 +34,18 @@ export async function run(call: Call): Promise<number> {
   if (out.json) await out.value({ ...answer })
   else await tell(call, before, answer)
   if (!out.json && args.on('fork')) await out.line(process.uuid)
-  if (!out.json && process.holds.some(({ reason }) => reason === 'budget')) {
-    await out.words(`for a larger budget: reeve resume --budget-usd +X ${holder(process)} (or --budget-tokens +N)`)
-  }
+  if (!out.json && process.holds.some(({ reason }) => reason === 'budget')) await out.words(await wayOn(call, process))
   return 0
 }
 
-/** Whose budget it is that holds it: the last of those above it that are used up, or its own. */
-function holder({ limitUse, uuid, pid }: ProcessView): string {
-  const full = limitUse.findLast(({ limit, used, of }) => limit.startsWith('budget') && used >= of * 0.9)
-  return full && full.scope !== null && full.scope !== uuid ? shortId(full.scope) : String(pid)
+/** The limit that holds it, and whose that is, was told when it was held: what came since is little, as nothing goes on. */
+async function wayOn({ reeve }: Call, { uuid, pid }: ProcessView): Promise<string> {
+  let way = `\`reeve inspect ${pid}\` says what it has used of which limit, \`reeve help resume\` which flag gives it more`
+  for await (const event of reeve.events({ process: uuid, tail: LAST_EVENTS })) {
+    const fact = factOf(event)
+    if (fact?.type === 'limit.reached') way = `${moreOf(fact.limit, fact.scope === uuid ? String(pid) : shortId(fact.scope))} gives it more`
+  }
+  return way
 }
 
 /** The daemon says the same; said here it is a mistake of the command line. */
