@@ -23,7 +23,7 @@ function screen(over: { tty?: boolean; columns?: number; color?: boolean; quiet?
 }
 
 const UUID = processView().uuid
-const reached = (limit: string, used: number, of: number, over: { action?: string; scope?: string } = {}): { type: string; limit: string } => ({ type: 'limit.reached', limit, used, of, action: 'suspend', scope: UUID, ...over })
+const reached = (limit: string, used: number, of: number, over: { action?: string; scope?: string } = {}): Parameters<typeof factEvent>[1] => ({ type: 'limit.reached', limit, used, of, action: 'suspend', scope: UUID, ...over })
 
 const NOON = new Date(2026, 6, 1, 12, 0).getTime()
 
