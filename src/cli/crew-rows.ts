@@ -67,7 +67,7 @@ const PARTS: Readonly<Record<string, Verb>> = {
   ps: {
     summary: 'List the crews, or the members of one',
     usage: ['reeve crew ps [-a]', 'reeve crew ps [-a] CREW'],
-    about: ['Lists the crews that live. With CREW its members: what each does, which process it is, how full its context is (CONTEXT), what it has cost. TASKS counts those that are done; NOTE says what a crew waits for.'],
+    about: ['Lists the crews that live. With CREW its members: what each does, which process it is, how full its context is (CONTEXT), what it has cost. TASKS counts those that are done; NOTE says what a crew waits for. Where a terminal has no room for all columns some are left out; `--json` has all.'],
     words: [0, 1],
     flags: { all: on('also what has ended', 'a'), quiet: on('only the UUIDs of crews', 'q') },
     exits: SUCCESS,

@@ -1,8 +1,8 @@
 // Crews, their members and their tasks as tables and lines. Pure: it is told what there is, and how it may look.
 // Test: test/tables/cli-crew.test.ts.
 import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../api/crew-views.ts'
-import { table, type Column } from './columns.ts'
 import { clock, cost, elapsed, plural, shortId } from './format.ts'
+import { givingTable, type GivingColumn } from './give-way.ts'
 import type { Output } from './output.ts'
 import { STATUS_COLOURS, type Colour } from './status-colours.ts'
 import { oneLine, safe } from './text.ts'
@@ -21,11 +21,11 @@ export function words(state: string): string {
 }
 
 export function crewLines(crews: readonly CrewView[], out: Look, maxWidth: number): string[] {
-  const columns: Column[] = [
+  const columns: GivingColumn[] = [
     { title: 'PID', side: 'right' }, { title: 'ID' }, { title: 'NAME', min: 8 }, { title: 'STATUS', paint: (cell, row) => painted(cell, STATUS_COLOURS[crews[row]?.status ?? 'ready'], out) },
-    { title: 'TASKS' }, { title: 'WORKERS', side: 'right' }, { title: 'ELAPSED', side: 'right' }, { title: 'COST', side: 'right' }, { title: 'NOTE', min: 4 },
+    { title: 'TASKS' }, { title: 'WORKERS', side: 'right', gives: 1 }, { title: 'ELAPSED', side: 'right', gives: 2 }, { title: 'COST', side: 'right' }, { title: 'NOTE', min: 4 },
   ]
-  return table(columns, crews.map((crew) => [
+  return givingTable(columns, crews.map((crew) => [
     String(crew.pid), shortId(crew.uuid), oneLine(crew.name ?? '-'), statusOf(crew.status, out), `${done(crew.tasks)}/${crew.tasks.length} done`,
     crew.exit ? '-' : String(workers(crew).length), elapsed(crew.elapsedMs), spent(crew), oneLine(noteOf(crew)),
   ]), maxWidth, out.ellipsis)
@@ -39,12 +39,12 @@ function noteOf({ asks, ending, exit, waitsFor, status, note }: CrewView): strin
 
 export function memberLines(crew: CrewView, out: Look, maxWidth: number, all = false): string[] {
   const members = all ? crew.members : crew.members.filter(({ state }) => state !== 'gone')
-  const columns: Column[] = [
-    { title: 'MEMBER' }, { title: 'ROLE', min: 6 }, { title: 'PHASE', paint: (cell, row) => painted(cell, members[row]?.phase === 'idle' ? 'dim' : 'green', out) }, { title: 'TASK', min: 6 },
-    { title: 'STATUS', paint: (cell, row) => painted(cell, statusColour(members[row]), out) }, { title: 'PID', side: 'right' }, { title: 'CONTEXT', side: 'right' },
-    { title: 'ELAPSED', side: 'right' }, { title: 'COST', side: 'right' }, { title: 'NOTE', min: 4 },
+  const columns: GivingColumn[] = [
+    { title: 'MEMBER' }, { title: 'ROLE', min: 8 }, { title: 'PHASE', min: 12, paint: (cell, row) => painted(cell, members[row]?.phase === 'idle' ? 'dim' : 'green', out) }, { title: 'TASK', min: 8 },
+    { title: 'STATUS', paint: (cell, row) => painted(cell, statusColour(members[row]), out) }, { title: 'PID', side: 'right' }, { title: 'CONTEXT', side: 'right', gives: 2 },
+    { title: 'ELAPSED', side: 'right', gives: 1 }, { title: 'COST', side: 'right' }, { title: 'NOTE', min: 10, gives: 3 },
   ]
-  return table(columns, members.map((member) => [
+  return givingTable(columns, members.map((member) => [
     member.id, member.role, words(member.phase), member.task ?? '-', memberStatus(member, out), member.pid === null ? '-' : String(member.pid), context(member), elapsed(member.elapsedMs), spent(member), oneLine(memberNote(member)),
   ]), maxWidth, out.ellipsis)
 }
@@ -71,11 +71,11 @@ export function context({ contextTokens, contextWindow }: Pick<CrewMemberView, '
 }
 
 export function taskLines(tasks: readonly CrewTaskView[], out: Look, maxWidth: number): string[] {
-  const columns: Column[] = [
-    { title: 'TASK' }, { title: 'STATE', paint: (cell, row) => painted(cell, TASK_COLOURS[tasks[row]?.state ?? 'queued'], out) }, { title: 'IMPLEMENTER' }, { title: 'REVIEWER' }, { title: 'TRIES', side: 'right' },
-    { title: 'COMMIT' }, { title: 'COST', side: 'right' }, { title: 'NEEDS', min: 5 }, { title: 'TITLE', min: 8 },
+  const columns: GivingColumn[] = [
+    { title: 'TASK' }, { title: 'STATE', paint: (cell, row) => painted(cell, TASK_COLOURS[tasks[row]?.state ?? 'queued'], out) }, { title: 'IMPLEMENTER' }, { title: 'REVIEWER' }, { title: 'TRIES', side: 'right', gives: 2 },
+    { title: 'COMMIT', gives: 1 }, { title: 'COST', side: 'right' }, { title: 'NEEDS', min: 5, gives: 3 }, { title: 'TITLE', min: 8 },
   ]
-  return table(columns, tasks.map((task) => [
+  return givingTable(columns, tasks.map((task) => [
     task.id, words(task.state), task.implementer ?? '-', task.reviewer ?? '-', String(tries(task)), task.commit?.slice(0, 10) ?? '-', spent(task.spent), task.needs.join(', ') || '-', oneLine(titleOf(task)),
   ]), maxWidth, out.ellipsis)
 }

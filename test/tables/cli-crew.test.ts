@@ -61,6 +61,27 @@ test('members: those that are there, or all', () => {
   expect(memberLines(one, LOOK, Infinity).length).toBe(3)
 })
 
+test('members on 80 columns: who does what, and what it has cost, are whole; the rest gives way', () => {
+  const one = crew({ members: [
+    member('coordinator', { role: 'coordinator', status: 'waiting', pid: 12_345, costUsd: 1.25 }),
+    member('worker-1', { role: 'implementer', phase: 'addressing_feedback', task: 'parser', status: 'suspended', contextTokens: 82_000, contextWindow: 200_000, costUsd: 0.4, queueCount: 2, note: 'paused: by user' }),
+  ] })
+  expect(memberLines(one, LOOK, 80)).toEqual([
+    'MEMBER       ROLE         PHASE                TASK    STATUS         PID   COST',
+    'coordinator  coordinator  idle                 -       waiting      12345  $1.25',
+    'worker-1     implementer  addressing feedback  parser  ⏸ suspended      7  $0.40',
+  ])
+  expect(memberLines(one, LOOK, 100)[2]).toBe('worker-1     implementer  addressing feedback  parser  ⏸ suspended      7     41 %  $0.40  2 queued;…')
+  const long = crew({ members: [member('worker-1', { role: 'reviewer', phase: 'reviewing', task: 'a-task-with-a-name-as-long-as-a-sentence', status: 'working', costUsd: 0.4 })] })
+  expect(memberLines(long, LOOK, 80)[1]).toBe('worker-1  reviewer  reviewing  a-task-with-a-name-as-long-as-a-sen…  working    7  $0.40')
+})
+
+test('crews and tasks on 80 columns: why nothing goes on can be read', () => {
+  expect(crewLines([crew({ name: 'refactor-the-parser', status: 'suspended', note: 'a budget is used up', tasks: TASKS, costUsd: 1.5 })], LOOK, 80)[1]).toBe('  5  000000ab  refactor-the-parser  ⏸ suspended  1/4 done  $1.50  a budget is u…')
+  expect(taskLines(TASKS, LOOK, 80)[3]).toBe('docs    failed     -            -              -  -      The docs (denied 3 tim…')
+  for (const width of [20, 40, 79]) for (const line of [...crewLines([crew()], LOOK, width), ...taskLines(TASKS, LOOK, width)]) expect(line.length).toBeLessThanOrEqual(width)
+})
+
 test.each([[0, null, '-'], [1_499, null, '1k'], [50_000, 200_000, '25 %']])('a context of %j in %j is %j', (contextTokens, contextWindow, text) => {
   expect(context({ contextTokens, contextWindow })).toBe(text)
 })
