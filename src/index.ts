@@ -1,7 +1,7 @@
 // The library: `connect()` gives the daemon's processes the names that the API has. The command line uses it, nothing else.
 // Must stay light to load: no schema library, no server, no store. Test: test/tables/cli-client.test.ts.
 import { resolve } from 'node:path'
-import { clientSocket, paths } from './config/paths.ts'
+import { clientSocket, fromHere, paths } from './config/paths.ts'
 import { ApiError, Client } from './api/client.ts'
 import { Compose } from './api/compose-client.ts'
 import { Crews } from './api/crews-client.ts'
@@ -88,7 +88,7 @@ const KEYS_MS = 60_000
 export function connect(options: ConnectOptions = {}): Reeve {
   const { socket, client: name } = options
   if (socket !== undefined) return new Reeve(new Client({ socketPath: () => socket, name }))
-  const env = options.home === undefined ? process.env : { ...process.env, REEVE_HOME: options.home }
+  const env = fromHere(options.home === undefined ? process.env : { ...process.env, REEVE_HOME: options.home })
   const where = paths(env)
   const start = async (): Promise<void> => {
     const started = import('./cli/start-daemon.ts').then(({ startDaemon }) => startDaemon(env))
@@ -115,8 +115,8 @@ export class Reeve implements AsyncDisposable {
 
   constructor(client: Client) {
     this.#client = client
-    this.crews = new Crews(client)
-    this.compose = new Compose(client)
+    this.crews = new Crews(client, clientEnv)
+    this.compose = new Compose(client, clientEnv)
   }
 
   /**
@@ -385,5 +385,5 @@ function at(ref: string): string {
 }
 
 function clientEnv(): Record<string, string> {
-  return process.env as Record<string, string>
+  return fromHere(process.env) as Record<string, string>
 }

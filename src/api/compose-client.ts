@@ -11,9 +11,12 @@ type Asked = Omit<ComposeBody, 'cwd'> & { cwd?: string }
 
 export class Compose {
   readonly #client: Client
+  readonly #env: () => Record<string, string>
 
-  constructor(client: Client) {
+  /** `env`: what is given to the daemon where a call says nothing else */
+  constructor(client: Client, env = () => process.env as Record<string, string>) {
     this.#client = client
+    this.#env = env
   }
 
   /**
@@ -21,12 +24,12 @@ export class Compose {
    * when that is on disk. Errors: `AGENT_INVALID` with the line, `CREDENTIALS_MISSING`, and those of a spawn; then nothing runs.
    */
   async up(body: Asked = {}, options: CallOptions = {}): Promise<RunView> {
-    return (await this.#client.post<OneRunView>('/v1/compose', { cwd: process.cwd(), env: clientEnv(), ...body }, options)).run
+    return (await this.#client.post<OneRunView>('/v1/compose', { cwd: process.cwd(), env: this.#env(), ...body }, options)).run
   }
 
   /** What `up` would run, in rows of what may run side by side. */
   plan(body: Asked = {}, options: CallOptions = {}): Promise<PlanView> {
-    return this.#client.post('/v1/compose/plan', { cwd: process.cwd(), env: clientEnv(), ...body }, options)
+    return this.#client.post('/v1/compose/plan', { cwd: process.cwd(), env: this.#env(), ...body }, options)
   }
 
   /** The runs that live, and the `limit` (20) newest that have ended; the newest first. */
@@ -41,12 +44,8 @@ export class Compose {
 
   /** A node goes on, or a fork of it in its place; then what depends on it runs again. `note` says what else there is to know. */
   resume(ref: string, body: ResumeNodeBody, options: CallOptions = {}): Promise<OneRunView> {
-    return this.#client.post(`${at(ref)}/resume`, { env: clientEnv(), ...body }, options)
+    return this.#client.post(`${at(ref)}/resume`, { env: this.#env(), ...body }, options)
   }
-}
-
-function clientEnv(): Record<string, string> {
-  return process.env as Record<string, string>
 }
 
 function at(ref: string): string {

@@ -12,9 +12,12 @@ interface CallOptions {
 
 export class Crews {
   readonly #client: Client
+  readonly #env: () => Record<string, string>
 
-  constructor(client: Client) {
+  /** `env`: what is given to the daemon where a call says nothing else */
+  constructor(client: Client, env = () => process.env as Record<string, string>) {
     this.#client = client
+    this.#env = env
   }
 
   /**
@@ -22,7 +25,7 @@ export class Crews {
    * Errors: those of a spawn, and `AGENT_INVALID` with the place for a file that cannot be used.
    */
   up(body: Omit<CrewUpBody, 'cwd'> & { cwd?: string }, options: CallOptions = {}): Promise<CrewUpView> {
-    return this.#client.post('/v1/crews', { cwd: process.cwd(), env: process.env as Record<string, string>, ...body } satisfies CrewUpBody, options)
+    return this.#client.post('/v1/crews', { cwd: process.cwd(), env: this.#env(), ...body } satisfies CrewUpBody, options)
   }
 
   /** The crews that live; with `all` those that have ended before them. */

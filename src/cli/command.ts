@@ -1,6 +1,7 @@
 // One command: reads the flags of its verb, runs it, and gives the exit code. Errors end here.
 // Shared by the two entries, main.ts and ps-main.ts: it must import nothing that `reeve ps` does not need, unless dynamically.
 // Test: test/e2e/cli.test.ts.
+import { fromHere } from '../config/paths.ts'
 import { connect } from '../index.ts'
 import { Args, COMMON, parse } from './args.ts'
 import { exitCode, UsageError } from './errors.ts'
@@ -19,6 +20,9 @@ export async function command({ name, verb, rest }: Typed): Promise<number> {
   const row = verb instanceof UsageError ? undefined : verb
   try {
     if (verb instanceof UsageError) throw verb
+    // The daemon, a unit and agents are elsewhere, and have this environment from here.
+    const env = fromHere(process.env)
+    if (env !== process.env) process.env['REEVE_HOME'] = env['REEVE_HOME']
     return await runVerb(name, verb, parse(rest, { ...COMMON, ...verb.flags }, verb.takesCommand === true))
   } catch (error) {
     const { told } = await import('./hints.ts')

@@ -48,6 +48,12 @@ export function paths(env: Env = process.env): Paths {
   }
 }
 
+/** This environment for others, who may be in another directory: a relative REEVE_HOME is meant from where we are. */
+export function fromHere<T extends Env>(env: T): T {
+  const home = env['REEVE_HOME']
+  return home && !isAbsolute(home) ? { ...env, REEVE_HOME: resolve(home) } : env
+}
+
 /** Where systemd looks for the unit of a user's daemon. */
 export function unitFile(env: Env = process.env): string {
   return join(xdg(env, 'XDG_CONFIG_HOME', '.config'), 'systemd', 'user', 'reeve.service')

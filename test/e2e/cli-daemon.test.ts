@@ -1,6 +1,6 @@
 // The daemon from the command line: it starts by itself, once, and says why when it cannot.
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connect, type DaemonView } from '../../src/index.ts'
 import { runCli, startCli, type CliResult } from '../support/cli.ts'
@@ -38,6 +38,14 @@ describe('the daemon', () => {
     // Those that lost the race have ended: none is left to take over when this one is stopped.
     const others = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== pid && isDaemonOf(dir.path, name))
     expect(others).toEqual([])
+  }, 30_000)
+
+  test('is that of a relative REEVE_HOME, for the command line, for the library, and for what it starts elsewhere', async () => {
+    const env = { REEVE_HOME: basename(dir.path) }
+    const ran = await runCli(dir.path, ['run', '--cwd', '/', '--', 'sh', '-c', 'echo "$REEVE_HOME"'], { env, cwd: dirname(dir.path) })
+    expect(ran).toMatchObject({ code: 0, stdout: `${dir.path}\n` })
+    expect((await daemon()).home).toBe(dir.path)
+    expect((await connect({ home: relative(process.cwd(), dir.path) }).daemon()).home).toBe(dir.path)
   }, 30_000)
 
   test('starts through the library too, unless it is told not to', async () => {

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync }
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkSocketDir, clientSocket, MAX_SOCKET_BYTES, paths, prepareState } from '../../src/config/paths.ts'
+import { checkSocketDir, clientSocket, fromHere, MAX_SOCKET_BYTES, paths, prepareState } from '../../src/config/paths.ts'
 import { tempDir } from '../support/tmp.ts'
 
 const uid = userInfo().uid
@@ -31,6 +31,11 @@ describe('paths', () => {
       lockDir: state,
     })
   })
+})
+
+test('a relative REEVE_HOME is the same for those who are in another directory', () => {
+  expect(fromHere({ HOME: '/h', REEVE_HOME: 'r' })).toEqual({ HOME: '/h', REEVE_HOME: join(process.cwd(), 'r') })
+  for (const env of [{ HOME: '/h', REEVE_HOME: '/r' }, { HOME: '/h', REEVE_HOME: '' }, { HOME: '/h' }]) expect(fromHere(env)).toBe(env)
 })
 
 describe('the socket', () => {
