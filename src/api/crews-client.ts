@@ -54,7 +54,7 @@ export class Crews {
     return this.#client.post(`${at(ref)}/commands`, command, options)
   }
 
-  /** What the members of a crew are told in a directory (default: this program's), by their role. Errors: `AGENT_INVALID`. */
+  /** What the members of a crew are told in a directory (default: this program's), by their role; `errors` has the files that cannot be used. */
   roles(cwd = process.cwd(), options: CallOptions = {}): Promise<RolesView> {
     return this.#client.get('/v1/roles', { cwd }, options)
   }

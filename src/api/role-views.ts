@@ -9,4 +9,8 @@ export interface RoleView {
   prompt: string
 }
 
-export interface RolesView { version: 1; roles: RoleView[] }
+/** A file that cannot be used; line 0 is the file as a whole. */
+export interface RoleProblem { role: RoleView['role']; file: string; line: number; message: string }
+
+/** `errors`: of the roles that are not among `roles` */
+export interface RolesView { version: 1; roles: RoleView[]; errors: RoleProblem[] }

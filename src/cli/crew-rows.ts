@@ -228,11 +228,11 @@ const PARTS: Readonly<Record<string, Verb>> = {
     summary: 'Show what the members of a crew are told',
     usage: ['reeve crew roles [ROLE]'],
     about: [
-      'Lists the roles, and where the prompt of each comes from; with a ROLE it prints that prompt. A file `.reeve/roles/ROLE.md` of the project replaces it, or one in `roles` beside your config.yaml. It is Markdown without a front matter, and is recorded with each member when the crew is started.',
+      'Lists the roles, and where the prompt of each comes from; with a ROLE it prints that prompt. A file `.reeve/roles/ROLE.md` of the project replaces it, or one in `roles` beside your config.yaml. It is Markdown without a front matter, and is recorded with each member when the crew is started. Of a file that cannot be used it is said why; the other roles are listed.',
     ],
     words: [0, 1],
     flags: {},
-    exits: '0; 4 the daemon cannot be reached; 64 usage, or a file that cannot be used',
+    exits: '0; 4 the daemon cannot be reached; 64 usage, or the file of ROLE cannot be used',
     examples: [['reeve crew roles', 'which there are'], ['reeve crew roles reviewer > .reeve/roles/reviewer.md', 'a copy to change']],
     load: () => import('./verbs/crew-roles.ts'),
   },

@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { KernelError } from '../kernel/errors.ts'
 import { NATIVE, parseAgent, type Agent, type AgentSource } from './agent-file.ts'
-import { ancestors, readText, trustedOwners, type Problem } from './files.ts'
+import { ancestors, problemIn, readText, trustedOwners, type Problem } from './files.ts'
 import type { Paths } from './paths.ts'
 import type { Parsed } from './yaml.ts'
 
@@ -131,7 +131,7 @@ async function readAgent(file: string, source: AgentSource, trusted: ReadonlySet
     const found = await readText(file, source === 'user' ? undefined : trusted)
     return found && parseAgent(found.text, file, source)
   } catch (error) {
-    return { ok: false, problem: problemOf(error, file) }
+    return { ok: false, problem: problemIn(error) }
   }
 }
 
@@ -145,9 +145,3 @@ async function agentFiles(dir: string, errors: Problem[]): Promise<string[]> {
   return files.slice(0, MAX_AGENT_FILES)
 }
 
-/** What readText throws has the place and the reason in its details. */
-function problemOf(error: unknown, file: string): Problem {
-  if (!(error instanceof KernelError)) throw error
-  const message = error.details?.['message']
-  return { file, line: 0, message: typeof message === 'string' ? message : error.message }
-}

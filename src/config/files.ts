@@ -25,6 +25,13 @@ export function problemError(problem: Problem): KernelError {
   return new KernelError('AGENT_INVALID', `${place}: ${problem.message}`, { ...problem })
 }
 
+/** The problem that was thrown with `problemError`; what else was thrown goes on. */
+export function problemIn(error: unknown): Problem {
+  const { file, line, message } = (error instanceof KernelError ? error.details : undefined) ?? {}
+  if (typeof file !== 'string' || typeof line !== 'number' || typeof message !== 'string') throw error
+  return { file, line, message }
+}
+
 /** `dir` and the directories above it, nearest first. */
 export function ancestors(dir: string): string[] {
   const all = [resolve(dir)]

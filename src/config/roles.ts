@@ -1,7 +1,7 @@
 // The prompts of a crew's roles: `.reeve/roles/ROLE.md` of the project (the nearest one upwards), else the user's, else the
 // built-in words. A file is Markdown as it is, without a front matter. Test: test/tables/config-roles.test.ts.
 import { join } from 'node:path'
-import { ancestors, problemError, readText, trustedOwners } from './files.ts'
+import { ancestors, problemError, problemIn, readText, trustedOwners, type Problem } from './files.ts'
 import { ROLE_PROMPTS } from './role-prompts.ts'
 import type { Paths } from './paths.ts'
 
@@ -25,6 +25,20 @@ export async function rolePrompt(role: RoleName, cwd: string, where: Pick<Paths,
   }
   const own = await promptIn(join(where.agentsDir, '..', 'roles', `${role}.md`))
   return own ? { role, source: 'user', ...own } : { role, source: 'built-in', file: null, prompt: ROLE_PROMPTS[role] }
+}
+
+/** All roles; of a file that cannot be used it is said what is wrong, and the other roles are there. */
+export async function rolePrompts(cwd: string, where: Pick<Paths, 'agentsDir'>): Promise<{ readonly roles: RolePrompt[]; readonly errors: (Problem & { readonly role: RoleName })[] }> {
+  const roles: RolePrompt[] = []
+  const errors: (Problem & { readonly role: RoleName })[] = []
+  for (const role of ROLES) {
+    try {
+      roles.push(await rolePrompt(role, cwd, where))
+    } catch (error) {
+      errors.push({ role, ...problemIn(error) })
+    }
+  }
+  return { roles, errors }
 }
 
 async function promptIn(file: string, trusted?: ReadonlySet<number>): Promise<{ readonly file: string; readonly prompt: string } | null> {

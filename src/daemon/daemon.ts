@@ -8,7 +8,7 @@ import { prepareState, type Paths } from '../config/paths.ts'
 import { CrewReads } from './crew-reads.ts'
 import { crewReport } from './crew-report.ts'
 import { Crews } from './crews.ts'
-import { rolePrompt, ROLES } from '../config/roles.ts'
+import { rolePrompts } from '../config/roles.ts'
 import { openContainer } from '../drivers/contain/container.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { acquireLock } from '../store/lock.ts'
@@ -181,7 +181,7 @@ class RunningDaemon implements Daemon {
       agents: (query) => agentsView(query, { paths, settings }),
       crewUp: async (body) => (await import('./crew-up.ts')).crewUp(body, { pipeline, reads, keys, specs, settings, paths, container, tmpDir: this.#ground.tmpDir, mayStart: () => this.#mayStart() }),
       crewReads, crews, crewReport: (crew) => crewReport(crew, { reads, store, clock, git: this.#engine.crewGit, settled: () => this.#engine.retirements.idle() }),
-      roles: async (cwd) => ({ version: 1, roles: await Promise.all(ROLES.map((role) => rolePrompt(role, cwd, paths))) }),
+      roles: async (cwd) => ({ version: 1, ...(await rolePrompts(cwd, paths)) }),
       doctor: (verify) => examine({ paths, container, store, more: () => this.#engine.notifier.examine() }, verify),
       checkModels: (env) => checkModels(env, { paths, keys }),
       stop: (drainMs) => {

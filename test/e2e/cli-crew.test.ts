@@ -36,7 +36,13 @@ describe('roles', () => {
     expect(JSON.parse((await reeve('crew', 'roles', 'reviewer', '--json')).stdout)).toMatchObject({ version: 1, role: 'reviewer', source: 'project', prompt: 'Be kind.' })
     expect(await reeve('crew', 'roles', 'reviwer')).toMatchObject({ code: 64, stderr: 'reeve: there is no role "reviwer"\n       Did you mean reviewer?\n' })
     writeFileSync(join(daemon.work, '.reeve/roles/reviewer.md'), '\n')
-    expect(await reeve('crew', 'roles')).toMatchObject({ code: 64, stderr: expect.stringMatching(/reviewer\.md:1: it is empty/) })
+    const wrong = /^(reeve: )?\/.*reviewer\.md:1: it is empty: write what the role does, or remove it\n/
+    const listed = await reeve('crew', 'roles')
+    expect(listed).toMatchObject({ code: 0, stderr: expect.stringMatching(wrong) })
+    expect(listed.stdout.match(/^[a-z]+(?= +built-in)/gm)).toEqual(['coordinator', 'generic', 'implementer', 'researcher'])
+    expect(JSON.parse((await reeve('crew', 'roles', '--json')).stdout)).toMatchObject({ roles: { length: 4 }, errors: [{ role: 'reviewer', file: join(daemon.work, '.reeve/roles/reviewer.md'), line: 1 }] })
+    expect(await reeve('crew', 'roles', 'reviewer')).toMatchObject({ code: 64, stdout: '', stderr: expect.stringMatching(wrong) })
+    expect((await reeve('crew', 'roles', 'generic')).code).toBe(0)
   })
 })
 

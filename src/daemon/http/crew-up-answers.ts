@@ -40,7 +40,7 @@ export function crewAnswers<P extends z.ZodType>(status: z.ZodType<Status>, ask:
   })).meta({ id: 'CrewView', description: 'A crew: a coordinator, its workers and their tasks.' })
   const version = z.literal(1)
   return {
-    roles: of<RolesView>()(z.object({ version, roles: z.array(z.object({ role, source: z.enum(['project', 'user', 'built-in']), file: text.nullable(), prompt: text })) })),
+    roles: of<RolesView>()(z.object({ version, roles: z.array(z.object({ role, source: z.enum(['project', 'user', 'built-in']), file: text.nullable(), prompt: text })), errors: z.array(z.object({ role, file: text, line: count, message: text })) })),
     crewUp: z.object({ version, process, branch: text.nullable(), base: text.nullable(), tasks: count, notes: z.array(text).describe('what a person should know of how it begins') }),
     crews: of<CrewsView>()(z.object({ version, crews: z.array(crew) })),
     crew: z.object({ version, crew }),

@@ -5,7 +5,7 @@ import * as schemas from './crew-up-schemas.ts'
 
 export const CREW_UP: readonly Route[] = [
   route({
-    id: 'listRoles', method: 'GET', path: '/v1/roles', summary: 'The prompts of the roles that members of a crew have in a directory.', query: schemas.rolesQuery, answer: 'roles', errors: ['AGENT_INVALID'],
+    id: 'listRoles', method: 'GET', path: '/v1/roles', summary: 'The prompts of the roles that members of a crew have in a directory.', query: schemas.rolesQuery, answer: 'roles', errors: [],
     handle: ({ roles }, { query }) => roles(query.cwd),
   }),
   route({
