@@ -1,11 +1,12 @@
 // Opening a session of an agent that speaks ACP: the handshake and what goes wrong in it, servers, modes, models, the role
 // prompt; and going on with a session, of which nothing is recorded or charged twice.
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredFact } from '../../src/kernel/facts.ts'
 import type { McpStart } from '../../src/kernel/mcp.ts'
 import { acpBench } from '../support/acp-bench.ts'
 import type { AcpBench } from '../support/acp-bench.ts'
-import { livingWith } from '../support/living.ts'
+import { eventually, livingWith } from '../support/living.ts'
 
 let bench: AcpBench
 
@@ -107,6 +108,10 @@ describe('going on', () => {
     await first.turn('usage 10 100 0.5\nsay one\ntool execute ls')
     await first.agent[Symbol.asyncDispose]()
     const second = await bench.start({ as: [how, ...more], sessionId: first.sessionId(), after: first.kernel.facts, spec: { system: 'You are R.' } })
+    await second.up()
+    if (how === 'load') await eventually(() => second.noted().includes('replayed'), 'all was told')
+    // What it wrote has been read.
+    await setImmediate()
     expect(await second.turn('usage 20 100 0.25\nsay two')).toMatchObject({ result: 'two' })
     expect(second.noted().some((line) => line.startsWith(`${how} `))).toBe(true)
     expect(second.kernel.reports('output')).toEqual([])

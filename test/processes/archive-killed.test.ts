@@ -1,6 +1,6 @@
 // `kill -9` of the daemon in the middle of a collection, an export or an import, at many moments: what is there after the next
 // start is whole, what is not there leaves nothing, and all can be done again.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -84,12 +84,13 @@ describe('a daemon that is killed', () => {
     const steps = join(home.work, 'out', 'steps')
     const ask = (): Promise<ExportedView> => home.client.post(`/v1/processes/${LARGE}/export`, { dir: join(home.work, 'out') }, { extraMs: 60_000 })
     let cut = 0
-    for (let round = 0; round < ROUNDS && !existsSync(join(steps, LARGE)); round++) {
+    for (let round = 0; round < ROUNDS * 3 && cut < ROUNDS; round++) {
+      rmSync(join(steps, LARGE), { recursive: true, force: true })
       await home.start()
       // It has begun: from here on the moment is chance.
       const asked = ask().then(() => true, () => false)
       await eventually(() => existsSync(join(steps, `.${LARGE}.tmp`)) || existsSync(join(steps, LARGE)), 'it has begun')
-      await sleep(round * 4)
+      await sleep((round % ROUNDS) * 4)
       await home.kill()
       const there = existsSync(join(steps, LARGE))
       if (!there) cut += 1

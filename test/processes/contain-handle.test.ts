@@ -96,10 +96,10 @@ test('a zombie is gone, but still vouches for its group', async () => {
   expect(signalGroup(handle, 'SIGKILL')).toBe('sent')
 })
 
-test('the marker is read from the environment, and only a whole name counts', () => {
+test('the marker is read from the environment, and only a whole name counts', async () => {
   const marked = sleeper({ REEVE_PROC: 'a.1.b.c' })
   const other = sleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
-  // Both programs run by now: `spawn` returns after the exec.
+  await eventually(() => [marked, other].every(({ handle }) => readLiving(handle.pid)?.state === 'S'), 'both sleep')
   const markerOf = (pid: number) => census('younger').get(pid)?.marker
   expect([markerOf(marked.handle.pid), markerOf(other.handle.pid)]).toEqual(['a.1.b.c', null])
 })

@@ -24,7 +24,10 @@ describe.each(kinds)('%s', (kind) => {
     expect(used?.cpuTimeMs).toBeGreaterThan(600 - TICKS_MS)
     expect(used).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
     await containment.dispose()
-    expect(containment.measure()).toEqual(used)
+    const last = containment.measure()
+    expect(last).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
+    // The last of its threads may still be charged for its own end.
+    expect((last?.cpuTimeMs ?? 0) - (used?.cpuTimeMs ?? 0)).toBeLessThan(TICKS_MS)
   })
 
   test('the memory of one that runs, and the CPU time of one that was killed', async () => {

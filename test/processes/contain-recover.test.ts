@@ -9,7 +9,7 @@ import { handleOf } from '../../src/drivers/contain/handle.ts'
 import type { ContainmentIntent, OsHandle } from '../../src/kernel/types.ts'
 import { announced, newContained, UUID, workingKinds } from '../support/contained.ts'
 import type { Contained } from '../support/contained.ts'
-import { livingWith } from '../support/living.ts'
+import { eventually, livingWith, readLiving } from '../support/living.ts'
 
 const kinds = await workingKinds()
 
@@ -22,6 +22,8 @@ async function leave(contained: Contained, marker: string | null): Promise<Left>
   const env = { PATH: '/usr/bin:/bin', ...(marker === null ? {} : { REEVE_PROC: marker }) }
   const child = spawn('sleep', [`3600.${contained.token}`], { detached: true, stdio: 'ignore', env })
   await once(child, 'spawn')
+  // Its environment can be read when the exec is over, which is a little after `spawn`.
+  await eventually(() => readLiving(child.pid ?? 0)?.state === 'S', 'it sleeps')
   // The process table is read once per turn of the event loop: a dead daemon's programs are older than any turn.
   await setImmediate()
   const handle = handleOf(child.pid ?? 0)

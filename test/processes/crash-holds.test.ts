@@ -12,7 +12,7 @@ const LINES = 12
 const bash = (command: string, delay_ms = 0): Item => ({ delay_ms, tools: [{ name: 'bash', input: { command } }] })
 
 /** Writes the lines 1 to 12 into a file of its own, one a step. */
-function writer(home: DaemonHome, file: string, delayMs = 40): { model: string } {
+function writer(home: DaemonHome, file: string, delayMs = 120): { model: string } {
   const steps = Array.from({ length: LINES }, (_, index) => bash(`echo ${index + 1} >> ${file}`, delayMs))
   return { model: home.script([...steps, { text: 'done' }]) }
 }

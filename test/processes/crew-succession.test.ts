@@ -19,6 +19,7 @@ test('a report that nobody was there to read is read by the next coordinator', {
   crew.hold('task', 'one')
   await crew.up({ coordinator: { agent: 'default', model: CrewHome.model('coordinator') }, workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one'), taskOf('two', ['one'])] })
   await crew.held('task', 'one')
+  const { member } = await crew.fact('task.assigned', ({ task }) => task === 'one')
   await crew.cli('kill', '-s', 'KILL', 'team.coordinator')
   await crew.fact('crew.left', ({ member }) => member === 'coordinator')
   // The worker goes on after that, and reports to nobody.
@@ -34,5 +35,5 @@ test('a report that nobody was there to read is read by the next coordinator', {
   expect(ofType(crewFacts(own.facts), 'task.committed').map(({ task }) => task)).toEqual(['one', 'two'])
   const read = textsRead(members.find(({ process }) => process.spec.member?.id === 'coordinator-2')?.facts ?? [])
   expect(read[0]).toMatch(/^You take over from coordinator, which was lost: .*A person wrote: go on with it/)
-  expect(read.filter((text) => text.startsWith('worker-1 reports one "the file one" complete'))).toHaveLength(1)
+  expect(read.filter((text) => text.startsWith(`${String(member)} reports one "the file one" complete`))).toHaveLength(1)
 })

@@ -120,7 +120,7 @@ describe('an agent of others', () => {
     await daemon.client.post(`/v1/processes/${uuid}/answer`, { option: 'yes' })
     await daemon.ready(uuid)
     expect((await words(uuid)).filter((said) => said === 'waiting')).toHaveLength(1)
-    expect((await daemon.view(uuid)).liveness).toBeNull()
+    await word(uuid, null)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.ended(uuid)
   })
@@ -183,7 +183,7 @@ describe('our own agents', () => {
   test('a long tool that prints gets no word, one that does not is silent', async () => {
     const honest = agentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
     const { uuid } = await daemon.play([call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }], { agent: honest })
-    const quiet = await daemon.play([call('bash', { command: `sleep ${token}` }), { text: 'done' }], { agent: agentFile('quiet', 'driver: native', '{ silent: 300ms }') })
+    const quiet = await daemon.play([call('bash', { command: `sleep ${token}` }), { text: 'done' }], { agent: agentFile('quiet', 'driver: native', '{ silent: 2s }') })
     expect((await word(quiet.uuid, 'silent')).liveness?.evidence).toBe('in bash of step 1')
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
     expect(await words(uuid)).toEqual([])

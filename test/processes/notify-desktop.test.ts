@@ -51,7 +51,7 @@ function desktop(code: number): { readonly notifier: Notifier; readonly said: st
     const fact: StoredFact = { uuid: 'a', pid: 1, seq: 9, cursor: 9, at: 5, body }
     notifier.see([fact])
   }
-  return { notifier, said, tell, calls: () => readFileSync(log, 'utf8').split('---\n').filter(Boolean).map((call) => call.trimEnd().split('\n')) }
+  return { notifier, said, tell, calls: () => readFileSync(log, 'utf8').split('---\n').slice(0, -1).map((call) => call.trimEnd().split('\n')) }
 }
 
 const exited = (code: number): FactBody => ({ type: 'process.exited', mono: 1, exit: { code, reason: code === 0 ? 'completed' : 'it broke', cause: 'agent' } })

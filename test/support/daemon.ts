@@ -12,7 +12,7 @@ import type { DaemonView, EventView, PauseBody, ProcessView, ResumeBody, SignalB
 import type { ScriptItem } from '../../src/drivers/native/script-file.ts'
 import { FORM, ROOT, testEnv, type Form } from './env.ts'
 import { lifeline, type Lifeline } from './lifeline.ts'
-import { eventually, livingWith, readLiving } from './living.ts'
+import { eventually, killIfThere, livingWith, readLiving } from './living.ts'
 import { tempDir, type TempDir } from './tmp.ts'
 
 const ENTRY: Readonly<Record<Form, string>> = { source: join(ROOT, 'src/daemon/main.ts'), bundle: join(ROOT, 'dist/daemon.js') }
@@ -211,7 +211,7 @@ export class DaemonHome implements AsyncDisposable {
     await this.#end('SIGKILL')
     await eventually(() => {
       const left = this.leftovers()
-      for (const pid of left) if (readLiving(pid) !== null) process.kill(pid, 'SIGKILL')
+      for (const pid of left) killIfThere(pid)
       return left.length === 0
     }, 'all that was left was killed')
     await this.#tmp[Symbol.asyncDispose]()

@@ -36,7 +36,16 @@ export function sleepersWith(token: string): Living[] {
 
 /** Kills what a failed test left behind: only processes that carry the test's own number. */
 export function killLeft(token: string): void {
-  for (const { pid } of livingWith(token)) process.kill(pid, 'SIGKILL')
+  for (const { pid } of livingWith(token)) killIfThere(pid)
+}
+
+/** The end of one may have ended others. */
+export function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 /** Waits until `look` gives something that is neither false nor null; fails with the last look after 20 s. */

@@ -10,7 +10,7 @@ const AGENT = 'impatient'
 /** Gives the one that is paused, once its twin is stalled and gone. */
 export async function pausedBesideStalled(daemon: LocalDaemon): Promise<{ readonly uuid: string; readonly words: () => Promise<readonly unknown[]> }> {
   mkdirSync(daemon.paths.agentsDir, { recursive: true })
-  writeFileSync(join(daemon.paths.agentsDir, `${AGENT}.md`), '---\nliveness: { silent: 200ms, stalled: 400ms }\n---\n')
+  writeFileSync(join(daemon.paths.agentsDir, `${AGENT}.md`), '---\nliveness: { silent: 2s, stalled: 3s }\n---\n')
   const silent = [{ text: 'late', delay_ms: 120_000 }]
   const isAsking = ({ fact }: EventView): boolean => fact === 'model.started'
   const { uuid } = await daemon.play(silent, { agent: AGENT })

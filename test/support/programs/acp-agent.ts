@@ -143,7 +143,7 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     return new Promise(() => undefined)
   },
   flood: async ({ say }) => {
-    for (let index = 0; index < 20_000; index += 1) await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${index} ${'f'.repeat(100)}\n` } })
+    for (let index = 0; index < 12_000; index += 1) await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${index} ${'f'.repeat(100)}\n` } })
   },
   stop: (_, reason) => Promise.resolve(reason as StopReason),
   error: (_, text) => {
@@ -242,6 +242,7 @@ async function replay(client: AgentContext, sessionId: string): Promise<void> {
     await say({ sessionUpdate: 'tool_call', toolCallId: 'old', title: 'old', status: 'completed' })
   }
   await say({ sessionUpdate: 'usage_update', used: 1, size: 100, cost: { amount: cost, currency: 'USD' } })
+  note('replayed')
 }
 
 async function prompt(turn: Turn, words: string): Promise<{ stopReason: StopReason; usage?: { totalTokens: number; inputTokens: number; outputTokens: number; cachedReadTokens: number } }> {
