@@ -1,6 +1,6 @@
 // Follows one process from its first event to its end, shows it through a view, and passes on what the person wants.
 // Gives the exit code. Must return only when all of the process is gone, as far as the kernel says so in time.
-// Test: test/e2e/cli-run.test.ts.
+// Tests: test/e2e/cli-run.test.ts, test/processes/crew-follow.test.ts.
 import type { EventView, ProcessView } from '../api/views.ts'
 import type { Reeve } from '../index.ts'
 import type { FactBody } from '../kernel/facts.ts'
@@ -56,8 +56,7 @@ export async function follow(process: ProcessView, following: Following): Promis
 }
 
 /** The exit code; null if it was left before. */
-async function untilEnd({ uuid, restart }: Pick<ProcessView, 'uuid' | 'restart'>, { reeve, out, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
-  let comesBack = restart !== null && restart.type !== 'temporary'
+async function untilEnd({ uuid }: Pick<ProcessView, 'uuid'>, { reeve, out, view, after = 0 }: Following, leave: AbortController): Promise<number | null> {
   let code: number | null = null
   let release: NodeJS.Timeout | undefined
   // What is shown would be taken for the present.
@@ -71,15 +70,11 @@ async function untilEnd({ uuid, restart }: Pick<ProcessView, 'uuid' | 'restart'>
       await view.event(event, fact)
       if (fact?.type === 'process.exited') {
         code = fact.exit.code
-        // A rate limit ended it: it waits in its session.
-        comesBack ||= fact.exit.resumeAt !== undefined
         release = setTimeout(() => leave.abort(), RELEASE_MS)
       }
       if (fact?.type === 'process.resumed') code = null
-      if (fact?.type !== 'process.reaped') continue
-      // It may come back in the same breath; else the daemon ends the stream here.
-      clearTimeout(release)
-      if (!comesBack) break
+      // It may come back in the same breath, as a crew does after a crash; else the daemon, which knows that, ends the stream here.
+      if (fact?.type === 'process.reaped') clearTimeout(release)
     }
   } finally {
     clearTimeout(release)
