@@ -1,6 +1,7 @@
 // What git does for a crew: each of its jobs on the worktree of a member and on the crew's branch, for the one who runs jobs (crews.ts).
 // Owns the names of branches and refs, what commits say, and that one job at a time commits or merges in a repository. Each job may
 // be asked again after a crash. Must never be asked while that member is in a turn. Tests: test/processes/crew-jobs.test.ts.
+import { sep } from 'node:path'
 import { KernelError } from '../kernel/errors.ts'
 import { Git, GitError } from '../drivers/files/git.ts'
 import { crewLeft } from '../drivers/files/crew-left.ts'
@@ -89,7 +90,7 @@ export class CrewGit {
       const one = taskOf(crew, task)
       const end = await commitTask(git, tree, { base, crew: spec.branch, own: force, message: `${one.title}\n\n${trailers(one)}` })
       if (end.type === 'committed') await leaveBranch(git, branchOf(crew, spec, tree), { commit: end.commit, left: taskBranch(spec, task) })
-      if (end.type === 'committed') await dropView(git, tree, viewRef(spec, task))
+      if (end.type === 'committed' || end.type === 'nothing') await dropView(git, tree, viewRef(spec, task))
       return end
     }))
   }
@@ -183,8 +184,10 @@ function placeOf({ uuid, spec: { worktree } }: Process): string {
 }
 
 /** Its worktree, once it was made. */
-function treeOf({ files, spec: { worktree, env } }: Process): MemberTree | null {
-  return files && worktree ? { repository: worktree.repository, dir: worktree.dir, branch: worktree.branch, env } : null
+function treeOf({ files, spec: { worktree, cwd, env } }: Process): MemberTree | null {
+  if (!files || !worktree) return null
+  const { repository, dir, branch } = worktree
+  return { repository, dir, branch, env, ...(cwd.startsWith(`${dir}${sep}`) ? { cwd } : {}) }
 }
 
 function branchOf(crew: Process, { repository, branch }: CrewGitSpec, tree: MemberTree | null = null): CrewBranch {

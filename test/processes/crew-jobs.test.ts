@@ -1,6 +1,6 @@
 // Git jobs of a crew as they are asked for: four workers at a time, and a person who works in the same repository.
 import { execFile } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -166,6 +166,53 @@ test('a cancel puts all of it on a ref, and the worktree is as before; who is go
   expect(await git.reset({ crew: crew(), member: one, task: 't' }), 'the same').toBe('refs/reeve/salvage/fix/worker-1-1')
   expect([existsSync(join(one.dir, 'new.txt')), await git.reset({ crew: crew(), member: one, task: 't' })]).toEqual([false, null])
   expect((await git.left(crew()))?.salvaged).toMatchObject([{ ref: 'refs/reeve/salvage/fix/worker-1-1', subject: 'reeve: what worker-1 left of t' }])
+})
+
+test('the directory of a process stays while its files change, also where no commit has it', async () => {
+  const [one, two] = [await worker(1), await worker(2)]
+  const cwd = join(one.dir, 'new', 'place')
+  const member = { ...one, spec: { ...one.spec, cwd } }
+  mkdirSync(cwd, { recursive: true })
+  const { ino } = statSync(cwd)
+  await through(member, 'first')
+  await through(two, 'second')
+  task('third')
+  writeFileSync(join(cwd, 'new.txt'), 'n\n')
+  writeFileSync(join(one.dir, 'other.txt'), 'o\n')
+  await git.prepare({ crew: crew(), member, task: 'third' }, null)
+  expect([statSync(cwd).ino, readdirSync(cwd), existsSync(join(one.dir, 'other.txt')), existsSync(join(one.dir, 'second.txt'))]).toEqual([ino, [], false, true])
+  writeFileSync(join(cwd, 'new.txt'), 'n\n')
+  repository.gitIn(one.dir, 'add', '-A')
+  repository.gitIn(one.dir, 'commit', '-q', '-m', 'it is in a commit that goes')
+  await git.reset({ crew: crew(), member, task: 'third' })
+  expect([statSync(cwd).ino, readdirSync(cwd)]).toEqual([ino, []])
+  rmSync(join(one.dir, 'new'), { recursive: true })
+  await git.prepare({ crew: crew(), member, task: 'third' }, null)
+  expect(readdirSync(cwd), 'somebody removed it').toEqual([])
+})
+
+test('a directory that is a link, or another repository, is no place for git to stand in', async () => {
+  const one = await worker(1)
+  const outside = Repository.make(join(contained.dir, 'outside'), contained.dir)
+  outside.commit({ 'a.txt': 'a\n' })
+  writeFileSync(join(outside.dir, 'mine.txt'), 'm\n')
+  task('t')
+  symlinkSync(outside.dir, join(one.dir, 'link'))
+  repository.gitIn(one.dir, 'add', '-A')
+  repository.gitIn(one.dir, 'commit', '-q', '-m', 'a link')
+  repository.git('branch', '-f', CREW, 'reeve/fix.worker-1')
+  await git.prepare({ crew: crew(), member: { ...one, spec: { ...one.spec, cwd: join(one.dir, 'link') } }, task: 't' }, null)
+  expect([outside.git('status', '--porcelain'), repository.gitIn(one.dir, 'log', '-1', '--format=%s')]).toEqual(['?? mine.txt', 'a link'])
+})
+
+test('what was looked at is forgotten with the commit, also where there was nothing to commit', async () => {
+  const one = await worker(1)
+  task('t')
+  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 't' }, null)
+  await git.brief({ crew: crew(), member: one, task: 't' })
+  expect(refs('refs/reeve')).toEqual(['reeve/review/fix/t'])
+  expect(await git.commit({ crew: crew(), member: one, task: 't' }, { base: at, force: false })).toEqual({ type: 'nothing' })
+  expect(refs('refs/reeve')).toEqual([])
 })
 
 test('a branch that somebody deleted is made again where the last merge was; a crew without a repository has no jobs', async () => {

@@ -2,7 +2,7 @@
 // agent did not. Owns that what is in it is salvaged to a ref before anything in it changes; each function may be cut off at any
 // instruction and called again. Must never run while its process is in a turn, nor touch another worktree or a branch of the user.
 // Tests: test/processes/crew-git.test.ts.
-import { access, realpath } from 'node:fs/promises'
+import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError, IDENTITY, names, personEnv, userEnv } from './git.ts'
 import { unlock } from './locks.ts'
@@ -18,6 +18,9 @@ const MAX_OUTPUT_CHARS = 4_000
 /** So many files are named. */
 const MAX_NAMED = 20
 
+/** Of the whole worktree, from wherever in it. */
+const CLEAN = ['clean', '-q', '-f', '-d', '--', ':/']
+
 /** What is half done, by the place where git keeps it, and how git lets go of it without touching files. */
 const HALF_DONE = { 'rebase-merge': 'rebase', 'rebase-apply': 'rebase', sequencer: 'cherry-pick' } as const
 
@@ -27,6 +30,8 @@ export interface MemberTree {
   readonly repository: string
   /** the member's own branch */
   readonly branch: string
+  /** below `dir`, where its process works: it stays, also when no commit has it, as a program whose directory was removed is lost */
+  readonly cwd?: string
   readonly env: Readonly<Record<string, string>>
   /** how long a lock that a killed git left is waited for */
   readonly lockMs?: number
@@ -50,15 +55,17 @@ export async function bringTo(git: Git, tree: MemberTree, at: string, salvage: S
   const { here } = place
   await checkFree(git, here, tree)
   const first = await salvageNext(git, here, { ...salvage, branch: tree.branch })
-  await git.run(['clean', '-q', '-f', '-d'], here)
+  const inside = await standing(git, here, tree)
+  await git.run(CLEAN, inside)
   await dropHalfDone(git, place)
-  await git.run(['checkout', '-q', '-f', '-B', tree.branch, at], { ...here, limitMs: LONG_MS })
+  await git.run(['checkout', '-q', '-f', '-B', tree.branch, at], { ...inside, limitMs: LONG_MS })
   // Else the next commit would take back what others did to them. One whose commit is not here, or has changes, stays.
   if ((await submodules(git, here)).length > 0) await git.maybe(['submodule', '--quiet', 'update', '--no-fetch', '--recursive'], { ...here, limitMs: LONG_MS })
   // Other files are ignored at that commit than were here.
   const repositories = await untrackedRepositories(git, here)
   const others = (await dirtyNames(git, here, repositories)).length > 0 ? await salvageNext(git, here, { ...salvage, branch: tree.branch }) : null
-  if (others) await git.run(['clean', '-q', '-f', '-d'], here)
+  if (others) await git.run(CLEAN, inside)
+  if (tree.cwd !== undefined) await mkdir(tree.cwd, { recursive: true }).catch((error: Error) => { throw new GitError(error.message) })
   return (first ?? others)?.ref ?? null
 }
 
@@ -71,7 +78,7 @@ export async function handOver(git: Git, { from, to, ref, salvage }: { readonly 
   const snapshot = await giveAway(git, from, ref)
   const [, head = '', staged = head] = (await git.line(['rev-list', '--parents', '-n', '1', snapshot], here)).split(' ')
   const salvaged = await bringTo(git, to, head, salvage)
-  await git.run(['read-tree', '--reset', '-u', snapshot], { ...here, limitMs: LONG_MS })
+  await git.run(['read-tree', '--reset', '-u', snapshot], { ...await standing(git, here, to), limitMs: LONG_MS })
   await git.run(['read-tree', staged], here)
   await git.maybe(['update-index', '-q', '--refresh'], here)
   return { head, salvaged }
@@ -187,6 +194,13 @@ async function open(git: Git, { dir, branch, env, lockMs }: MemberTree): Promise
   // Nobody but its member and reeve works in this worktree, and the member is not in a turn.
   await unlock([join(gitDir, 'index.lock'), join(gitDir, 'HEAD.lock'), join(common, 'refs', 'heads', `${branch}.lock`)], lockMs)
   return { here, gitDir }
+}
+
+/** Git removes no directory that it stands in itself. A link, or another repository, is no place to stand in. */
+async function standing(git: Git, here: GitCall, { dir, cwd = dir }: MemberTree): Promise<GitCall> {
+  if (cwd === dir || !(await isThere(cwd))) return here
+  const inside = { ...here, cwd }
+  return (await git.maybe(['rev-parse', '--show-toplevel'], inside)) === (await realpath(dir)) ? inside : here
 }
 
 /** Errors: `GitError` if somebody has the branch checked out elsewhere: older gits would move it under them. */
