@@ -136,6 +136,39 @@ describe.each(kinds)('%s', (kind) => {
     expect(livingWith(contained.token)).toEqual([])
   })
 
+  test.each(['SIGTERM', 'SIGKILL'] as const)('what waits for the thaw is refused when a %s comes first; what is asked for later begins', async (signal) => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    await containment.freeze()
+    const asked = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+    await Promise.all([expect(asked).rejects.toMatchObject({ code: 'NOT_FOUND' }), containment.stop({ signal, graceMs: 0 })])
+    expect(livingWith(contained.token)).toEqual([])
+    await containment.thaw()
+    expect(await (await containment.spawn(contained.request(['true']))).exited).toEqual({ code: 0, signal: null })
+  })
+
+  test('what was begun just now is frozen, whoever was looked for in the same turn before', async () => {
+    await using contained = await newContained()
+    const [other, containment] = await Promise.all([contained.open(kind), contained.open(kind)])
+    await other.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+    const members: Promise<unknown>[] = []
+    const file = join(contained.dir, 'ticks')
+    // A request is read when the program is about to be started: the last moment of the same turn.
+    const { env, ...request } = contained.request(['sh', '-c', `while :; do echo x >> "${file}"; sleep 0.01; done`])
+    await containment.spawn({
+      ...request,
+      get env() {
+        members.push(other.members())
+        return env
+      },
+    })
+    await containment.freeze()
+    expect(members.length).toBeGreaterThan(0)
+    const before = existsSync(file) ? readFileSync(file, 'latin1').length : 0
+    await aWhile(contained)
+    expect(existsSync(file) ? readFileSync(file, 'latin1').length : 0).toBe(before)
+  })
+
   test('what was stopped before the freeze is stopped after the thaw', async () => {
     await using contained = await newContained()
     const containment = await contained.open(kind)

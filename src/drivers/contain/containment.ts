@@ -45,7 +45,9 @@ export class OwnedContainment implements Containment {
   #used = false
   #closed = false
   #frozen = false
-  /** resolved when it is thawed or closed */
+  /** how often it was asked to end */
+  #stops = 0
+  /** resolved when it is thawed, asked to end or closed */
   #thawed = Promise.withResolvers<void>()
 
   constructor({ intent, tmpDir, prefix, cage, pool, disposed }: ContainmentParts) {
@@ -59,16 +61,17 @@ export class OwnedContainment implements Containment {
 
   async spawn(request: SpawnRequest): Promise<Program> {
     this.#assertOpen()
+    const stops = this.#stops
     const program = resolveProgram(request)
     const [stdout, stderr, stdin = null] = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
     if (stdout === undefined || stderr === undefined) throw new KernelError('INTERNAL', 'The pool gave too few pipes')
     // What enters a frozen cgroup stands still by itself, but the first program makes the cgroup, and a group has no such thing.
     await this.#cage.prepare()
-    while (this.#frozen && !this.#closed) {
+    while (this.#frozen && !this.#closed && stops === this.#stops) {
       await this.#thawed.promise
       await this.#cage.prepare()
     }
-    this.#assertOpen()
+    this.#assertOpen(stops)
     this.#used = true
     this.#firstStart.resolve()
     const argv = this.#cage.enter(startedBy(this.#prefix, [program, ...request.argv.slice(1)]), request.cwd)
@@ -110,13 +113,16 @@ export class OwnedContainment implements Containment {
     return Promise.resolve()
   }
 
+  /** What was asked for before it, and has not begun, does not begin any more. */
   stop(ladder: Ladder): Promise<StopResult> {
+    this.#stops += 1
+    this.#wakeWaiting()
     return climb(this.#rungs(), ladder)
   }
 
   async dispose(): Promise<StopResult> {
     this.#closed = true
-    this.#thawed.resolve()
+    this.#wakeWaiting()
     const result = await climb(this.#rungs(), { signal: 'SIGKILL', graceMs: 0 })
     if (result.outcome === 'survived') return result
     for (const program of this.#programs) program.release()
@@ -145,12 +151,16 @@ export class OwnedContainment implements Containment {
     if (!this.#frozen) return
     this.#frozen = false
     if (this.#used) this.#cage.thaw()
+    this.#wakeWaiting()
+  }
+
+  #wakeWaiting(): void {
     this.#thawed.resolve()
     this.#thawed = Promise.withResolvers()
   }
 
-  #assertOpen(): void {
-    if (this.#closed) throw new KernelError('NOT_FOUND', 'The process has ended: nothing more is started for it')
+  #assertOpen(stops = this.#stops): void {
+    if (this.#closed || stops !== this.#stops) throw new KernelError('NOT_FOUND', 'The process has ended: nothing more is started for it')
   }
 
   #programsEnded(): boolean {

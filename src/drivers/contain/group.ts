@@ -7,7 +7,7 @@ import type { OsHandle } from '../../kernel/types.ts'
 import type { Cage } from './cage.ts'
 import { groupHasMembers, liveness, signalGroup, signalOne } from './handle.ts'
 import type { OsSignal } from './handle.ts'
-import { census, isZombie, togetherSoon } from './proc.ts'
+import { census, forgetCensus, isZombie, togetherSoon } from './proc.ts'
 import type { Census, MarkedRow, Readable } from './proc.ts'
 import { Still } from './still.ts'
 import { MemberMeter } from './use.ts'
@@ -37,6 +37,8 @@ export class GroupCage implements Cage {
   /** groups and members that SIGKILL was sent to */
   readonly #killed = new Set<string>()
   readonly #still = new Still(() => this.#scan())
+  /** the reading of the process table by which all stood still for the first time */
+  #stillBy: Census | null = null
   readonly #meter = new MemberMeter()
   #memoryBytes: number | null = null
 
@@ -60,6 +62,7 @@ export class GroupCage implements Cage {
   }
 
   admit(handle: OsHandle): void {
+    forgetCensus()
     this.#groups.add(handle.pgid)
     this.#killed.delete(groupKey(handle))
     this.#known.set(handle.pid, handle)
@@ -132,11 +135,18 @@ export class GroupCage implements Cage {
   }
 
   freeze(): void {
+    this.#stillBy = null
     this.#still.stop()
   }
 
+  // By two readings: who was born while the first was made, by one that was stopped after it, is in the second. Containments
+  // that are frozen together share them, so the second is that of a later look.
   isFrozen(): boolean {
-    return this.#still.allStopped()
+    const reading = census(this.#readable)
+    const isStill = this.#still.allStopped()
+    const isSecond = isStill && this.#stillBy !== null && this.#stillBy !== reading
+    this.#stillBy = isStill ? (this.#stillBy ?? reading) : null
+    return isSecond
   }
 
   thaw(): void {

@@ -112,6 +112,11 @@ export function census(readable: Readable): Census {
   return taken
 }
 
+/** A program was started in this turn: it is not in a reading from before. */
+export function forgetCensus(): void {
+  shared.clear()
+}
+
 /** The pause between two, for those who can wait, as a multiple of what a census takes. */
 const PAUSES = 2
 let lookers: (() => void)[] = []
