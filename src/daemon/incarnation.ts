@@ -5,6 +5,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { KernelError } from '../kernel/errors.ts'
 import { stoppedAmong, stoppedBelow } from '../drivers/contain/stopped.ts'
 import { withInstall } from './installed.ts'
+import { Standstill } from './standstill.ts'
 import type { Agent, Driver, KernelPort, Launch } from '../drivers/port.ts'
 import type { OpenGateway } from './gateways.ts'
 import type { RunFiles } from '../drivers/files/run-files.ts'
@@ -32,6 +33,7 @@ export interface IncarnationParts {
 export class Incarnation {
   readonly #parts: IncarnationParts
   readonly #abort = new AbortController()
+  readonly #standstill: Standstill
   readonly #started: Promise<Agent | null>
   #order: Promise<void> = Promise.resolve()
   #containment: Containment | null = null
@@ -40,6 +42,10 @@ export class Incarnation {
 
   constructor(parts: IncarnationParts) {
     this.#parts = parts
+    this.#standstill = new Standstill({
+      frozen: () => parts.report({ type: 'frozen', inFlight: null }),
+      log: (message, error) => parts.log(`process ${parts.launch.pid}: ${message}`, error),
+    })
     this.#started = this.#start()
   }
 
@@ -63,10 +69,17 @@ export class Incarnation {
       })
   }
 
+  /** A hold was added. An agent that is up is told; what still begins heeds it by itself. */
+  pause(freeze: boolean): void {
+    const isStill = this.#standstill.pause(freeze)
+    this.ask('pause', (agent) => (isStill() ? agent.pause(freeze) : Promise.resolve()))
+  }
+
   /** The kernel hears of a kill before it can hear of the end that it makes. */
   stop({ signal, graceMs }: Pick<Ladder, 'signal' | 'graceMs'>): void {
     // What is being recorded would keep it: the next incarnation begins with a record.
     this.#parts.files?.abandon()
+    this.#standstill.end()
     const since = performance.now()
     const onKill = (): void => {
       if (signal === 'SIGKILL') return
@@ -80,7 +93,9 @@ export class Incarnation {
   unpause(): void {
     this.#gate.resolve()
     this.#gate = Promise.withResolvers()
-    this.ask('unpause', (agent) => agent.unpause())
+    this.#standstill.unpause()
+    // Of what was before, an agent that comes later is not told.
+    if (this.#standstill.isUp) this.ask('unpause', (agent) => agent.unpause())
   }
 
   /** The PID of a program that somebody has stopped: of the main one, or else of all that run. */
@@ -93,6 +108,7 @@ export class Incarnation {
   cancel(): void {
     this.#parts.files?.abandon()
     this.#abort.abort()
+    this.#standstill.end()
   }
 
   /** Waits for the driver, empties the containment, removes the temporary files. Gives the PIDs that survived. */
@@ -116,9 +132,13 @@ export class Incarnation {
       await mkdir(launch.tmpDir, { recursive: true, mode: 0o700 })
       await this.#parts.files?.begin()
       this.#containment = await open()
+      this.#standstill.own(this.#containment)
       const port = this.#port()
       this.#gateway = (await this.#parts.gateway?.(port)) ?? null
-      return await driver.start({ ...launch, containment: this.#containment, ...(this.#gateway ? { gateway: this.#gateway } : {}) }, port)
+      await this.#standstill.clear()
+      const agent = await driver.start({ ...launch, containment: this.#containment, ...(this.#gateway ? { gateway: this.#gateway } : {}) }, port)
+      this.#standstill.up()
+      return agent
     } catch (error) {
       await this.#cannotStart(error)
       return null

@@ -68,7 +68,7 @@ export class Incarnations {
       case 'driver.proceed': return this.#of(effect)?.ask('proceed', (agent) => agent.proceed(effect.turn))
       case 'driver.answer': return this.#of(effect)?.ask('answer', (agent) => agent.answer?.({ id: effect.id, option: effect.option, text: effect.text }) ?? Promise.resolve())
       case 'driver.interrupt': return this.#of(effect)?.ask('interrupt', (agent) => agent.interrupt())
-      case 'driver.pause': return this.#of(effect)?.ask('pause', (agent) => agent.pause(effect.freeze))
+      case 'driver.pause': return this.#of(effect)?.pause(effect.freeze)
       case 'driver.unpause': return this.#unpause(effect)
       case 'driver.stop': return this.#of(effect)?.stop(effect)
       case 'checkpoint': return this.#checkpoint(effect)

@@ -94,14 +94,28 @@ test('what is asked while it starts waits, and is done in the order of the askin
   const stage = new Stage()
   const { incarnation } = stage
   incarnation.ask('deliver', (agent) => agent.deliver({ id: 'm', from: 'user', text: 'x', turn: 1 }))
-  incarnation.ask('pause', (agent) => agent.pause(false))
-  incarnation.unpause()
+  incarnation.pause(false)
   incarnation.stop({ signal: 'SIGTERM', graceMs: 1 })
   await turn()
   expect(stage.done).toEqual([])
   stage.starting.resolve()
   expect(await incarnation.release()).toEqual([])
-  expect(stage.done).toEqual(['deliver', 'pause', 'unpause', 'stop', 'end', 'dispose'])
+  expect(stage.done).toEqual(['deliver', 'pause', 'stop', 'end', 'dispose'])
+})
+
+test('a pause that is over before its agent is there was none', async () => {
+  const stage = new Stage()
+  const { incarnation } = stage
+  incarnation.pause(false)
+  incarnation.unpause()
+  incarnation.ask('proceed', (agent) => agent.proceed(1))
+  stage.starting.resolve()
+  while (!stage.done.includes('proceed')) await turn()
+  incarnation.pause(false)
+  incarnation.unpause()
+  incarnation.pause(false)
+  await incarnation.release()
+  expect(stage.done).toEqual(['proceed', 'unpause', 'pause', 'end', 'dispose'])
 })
 
 test.each<[string, Error, string, boolean]>([
