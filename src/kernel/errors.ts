@@ -17,7 +17,7 @@ export const ERRORS = {
   CONFLICT: { meaning: 'Something with that name is already there, or a process that must have ended has not.', hint: 'Choose another name, or end the process that is in the way (`reeve stop`).', http: 409, exit: 1 },
   PERMISSION: { meaning: 'The sender, or the process that was asked for, may not do this.', hint: '`reeve inspect` says what a process may do; PID 0 and one\'s own supervisor cannot be signalled.', http: 403, exit: 1 },
   RESOURCE_EXHAUSTED: { meaning: 'The table of live processes or a queue is full.', hint: 'Wait for processes to end, suspend some, or raise `maxProcesses` in the configuration.', http: 429, exit: 125 },
-  NOT_RESUMABLE: { meaning: 'The driver cannot resume this process in that way.', hint: 'A command can be run again with `--rerun`, from its beginning.', http: 409, exit: 1 },
+  NOT_RESUMABLE: { meaning: 'The driver cannot resume this process in that way.', hint: '`reeve list-resumable` says what each can do; a command can be run again with `--rerun`, from its beginning.', http: 409, exit: 1 },
   LATE: { meaning: 'A report of an incarnation or turn that is over.', hint: 'Nothing to do: it was ignored.', http: 409, exit: 125 },
   DISK_FULL: { meaning: 'The disk is full; nothing was written and nothing acknowledged is lost.', hint: 'Free some space: held processes go on by themselves.', http: 507, exit: 125 },
   READ_ONLY: { meaning: 'The state directory cannot be written.', hint: 'Check the permissions of the state directory (`reeve config path` names it).', http: 500, exit: 125 },
