@@ -151,7 +151,10 @@ export class Incarnation {
     const message = error instanceof KernelError && error !== thrown ? `${error.message}. ${error.hint}` : error instanceof Error ? error.message : String(error)
     const code = error instanceof KernelError ? startCode(error) : 1
     if (!(error instanceof KernelError)) log(`driver of process ${this.pid} cannot start`, error)
-    await report({ type: 'exited', code, osSignal: null, error: message }).catch((late: unknown) => log('exit not reported', late))
+    await report({ type: 'exited', code, osSignal: null, error: message }).catch((late: unknown) => {
+      // Nobody waits for the word of one that is cancelled, and a daemon that stops hears none.
+      if (!this.#abort.signal.aborted) log('exit not reported', late)
+    })
   }
 
   #port(): KernelPort {

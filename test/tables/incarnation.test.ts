@@ -135,6 +135,16 @@ test.each<[string, Error, string, boolean]>([
   }
 })
 
+test('one that is cancelled while a pause holds up its start ends without a word, also if the kernel hears nothing more', async () => {
+  const stage = new Stage()
+  stage.reporting = Promise.reject(new Error('the daemon is stopping'))
+  stage.reporting.catch(() => undefined)
+  stage.incarnation.pause(true)
+  stage.incarnation.cancel()
+  expect(await stage.incarnation.release()).toEqual([])
+  expect(stage.logged).toEqual([])
+})
+
 test('what survives is named, its files stay, and the next try goes on', async () => {
   const stage = await started()
   stage.results = [{ outcome: 'survived', survivors: [41, 42] }]
