@@ -25,8 +25,12 @@ interface Place {
   readonly home?: string
 }
 
+/** An agent has its tools beside those of others: one of them would be lost. */
+const OWN_NAME = 'reeve'
+const RESERVED = "reeve's own server has it (`reeve: true` gives that to an agent); give this one another name"
+
 const text = z.string().max(MAX_TEXT).regex(/^[^\0]*$/, 'must not contain NUL')
-const name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'expected a name of up to 64 letters, digits, dots, dashes and underscores')
+const name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'expected a name of up to 64 letters, digits, dots, dashes and underscores').refine((said) => said !== OWN_NAME, RESERVED)
 const scalars = z.record(z.string().min(1).max(200).regex(/^[^\0=\s]+$/), z.union([text, z.number(), z.boolean()]).transform(String))
 const duration = z.string().transform((said, context) => {
   const ms = parseDuration(said)
@@ -104,7 +108,7 @@ function theirServers(map: unknown, place: Place): readonly (McpServer | null)[]
     if (!parsed.success) return unusable(one, place, wordsOf(parsed.error))
     const { disabled, ...entry } = parsed.data
     if (disabled) return null
-    const problem = problemOf(entry)
+    const problem = one === OWN_NAME ? RESERVED : problemOf(entry)
     if (problem !== null) return unusable(one, place, problem)
     const notes = Object.keys(entry).filter((key) => !(key in shared)).map((key) => `${key} is not supported`)
     return { ...serverOf(one, entry, place), ...(notes.length > 0 ? { notes } : {}) }

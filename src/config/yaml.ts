@@ -46,18 +46,26 @@ function toPlain(document: Document): unknown {
 
 type Issue = z.core.$ZodIssue
 
-/** Where an issue is: at the unknown key, else at the value, else at the nearest thing around it. */
+/** Where an issue is: at the key that is unknown or wrong, else at the value, else at the nearest thing around it. */
 function offsetOf(document: Document, issue: Issue): number {
   if (issue.code === 'unrecognized_keys') {
-    const map = issue.path.length === 0 ? document.contents : document.getIn(issue.path, true)
-    const pair = isMap(map) ? map.items.find((item) => isNode(item.key) && String(item.key) === issue.keys[0]) : undefined
-    if (isNode(pair?.key)) return pair.key.range?.[0] ?? 0
+    const key = keyAt(document, issue.path, issue.keys[0] ?? '')
+    if (key !== null) return key
+  } else if (issue.code === 'invalid_key') {
+    const key = keyAt(document, issue.path.slice(0, -1), String(issue.path.at(-1)))
+    if (key !== null) return key
   }
   for (let path = issue.path; path.length > 0; path = path.slice(0, -1)) {
     const node = document.getIn(path, true)
     if (isNode(node)) return node.range?.[0] ?? 0
   }
   return 0
+}
+
+function keyAt(document: Document, path: readonly PropertyKey[], name: string): number | null {
+  const map = path.length === 0 ? document.contents : document.getIn(path, true)
+  const pair = isMap(map) ? map.items.find((item) => isNode(item.key) && String(item.key) === name) : undefined
+  return isNode(pair?.key) ? (pair.key.range?.[0] ?? 0) : null
 }
 
 function wording<T>(issue: Issue, format: Format<T>): string {

@@ -52,6 +52,7 @@ describe("reeve's format", () => {
     ['an unknown limit', front('limits:', '  maxSteps: 1', '  budgetUSD: 1'), '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?'],
     ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     ['a tool that is like no other', front('tools: fetch_the_web'), '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash and mcp__SERVER__TOOL'],
+    ["a server with the name of reeve's own", front('mcp: { reeve: { command: x } }'), "2: mcp: reeve: is no name that can stand here: reeve's own server has it (`reeve: true` gives that to an agent); give this one another name"],
     ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
     ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
     ['a duration without a unit', front('limits: { timeout: "90" }'), '2: limits.timeout: expected a duration such as 90s, 10m or 1h30m'],

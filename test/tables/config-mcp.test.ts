@@ -17,6 +17,7 @@ import { ROOT } from '../support/env.ts'
 import { tempDir } from '../support/tmp.ts'
 
 const FILE = '/repo/.mcp.json'
+const RESERVED = "reeve's own server has it (`reeve: true` gives that to an agent); give this one another name"
 const PLACE = { file: FILE, dir: '/repo', home: '/repo' }
 const KEY = 'sk-0123456789abcdef'
 
@@ -66,6 +67,7 @@ describe('.mcp.json', () => {
     ['one with both', { s: { command: 'a', url: 'b' } }, [problem('s', 'it has a command and a url: it can be only one of them')]],
     ['a type that does not fit', { s: { type: 'http', command: 'a' } }, [problem('s', 'its type is http, and it has a command')]],
     ['a wrong value is named by its place', { s: { command: ['a'] } }, [problem('s', 'command: must be a text')]],
+    ["the name of reeve's own", { reeve: { command: 'c' }, b: { command: 'c' } }, [problem('reeve', RESERVED), { name: 'b', source: FILE, kind: 'stdio', argv: ['c'], cwd: '/repo', env: {} }]],
     ['a list', [], [problem('.mcp.json', '`mcpServers` is not a map of servers')]],
   ])('%s', (_, mcpServers, expected) => {
     expect(parseMcpJson(JSON.stringify({ mcpServers }), PLACE)).toEqual(expected)
@@ -134,6 +136,8 @@ describe('which servers a process gets', () => {
     await using here = await place()
     here.write('home/config.yaml', 'mcp:\n  gh:\n    comand: x\n')
     await expect(here.servers()).rejects.toThrow('config.yaml:3: unknown key `mcp.gh.comand`; did you mean `command`?')
+    here.write('home/config.yaml', 'mcp:\n  gh: { command: x }\n  reeve:\n    command: x\n')
+    await expect(here.servers()).rejects.toThrow(`config.yaml:3: mcp.reeve: is no name that can stand here: ${RESERVED}`)
     here.write('home/config.yaml', 'mcp:\n  gh: { url: https://x.example, effects: { read: often } }\n')
     await expect(here.servers()).rejects.toThrow('config.yaml:2: mcp.gh.effects.read: ')
   })
