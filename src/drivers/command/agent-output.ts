@@ -111,9 +111,11 @@ export class AgentOutput {
     this.#stopWaiting()
     const done = this.#order.then(make).then((reports) => this.#say(reports))
     this.#order = done.catch(() => undefined)
-    this.#quiet = setTimeout(() => {
-      this.#order = this.#order.then(() => this.#say(this.#narrator.quiet())).catch(() => undefined)
-    }, QUIET_MS)
+    // Where the loop stood still for that long it may have written: what waits to be read is read first.
+    const timer = setTimeout(() => setImmediate(() => {
+      if (this.#quiet === timer) this.#order = this.#order.then(() => this.#say(this.#narrator.quiet())).catch(() => undefined)
+    }), QUIET_MS)
+    this.#quiet = timer
     return done
   }
 
