@@ -171,8 +171,8 @@ describe('references', () => {
   test('that fits several lists the candidates', async () => {
     const one = await daemon.sh('sleep 600', { name: 'cand-1' })
     const two = await daemon.sh('sleep 600', { name: 'cand-2' })
-    const shared = one.uuid.slice(0, 8)
-    expect(two.uuid.slice(0, 8)).toBe(shared)
+    const shared = one.uuid.slice(0, 6)
+    expect(two.uuid.slice(0, 6)).toBe(shared)
     const error = await errorOf(daemon.view(shared))
     expect(error).toMatchObject({ code: 'AMBIGUOUS', exit: 3 })
     const candidates = error.details?.['candidates'] as { uuid: string; pid: number; name: string }[]

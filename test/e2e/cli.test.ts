@@ -376,7 +376,7 @@ describe('run, followed', () => {
   test('ends with the code of the process when it is released', async () => {
     const routes: FakeRoutes = {
       ...spawned,
-      [`GET /v1/processes/${uuid}/events`]: () => ({ events: [factEvent(3, { type: 'model.finished', step: 1, message: [{ type: 'text', text: 'done' }] }), exited(9), factEvent(9, { type: 'process.reaped' })], then: 'open' }),
+      [`GET /v1/processes/${uuid}/events`]: () => ({ events: [factEvent(3, { type: 'model.finished', step: 1, message: [{ type: 'text', text: 'done' }] }), exited(9), factEvent(9, { type: 'process.reaped' })], then: 'end' }),
       [`GET /v1/processes/${uuid}`]: () => shown(endedView(9)),
     }
     const result = await reeve(routes, 'run', 'x')
@@ -390,7 +390,7 @@ describe('run, followed', () => {
       ...spawned,
       [`GET /v1/processes/${uuid}/events`]: ({ query }) => query.get('after') === '0'
         ? { events: [said(1, 'one')], then: 'break' }
-        : { events: [said(2, 'two'), exited(0), factEvent(9, { type: 'process.reaped' })], then: 'open' },
+        : { events: [said(2, 'two'), exited(0), factEvent(9, { type: 'process.reaped' })], then: 'end' },
       [`GET /v1/processes/${uuid}`]: () => shown(endedView(0)),
     }
     const result = await reeve(routes, 'run', '-q', 'x')
@@ -413,7 +413,7 @@ describe('run, followed', () => {
     const run = startCli(dir.path, ['run', 'x'])
     await run.wrote('begun')
     run.child.kill('SIGTERM')
-    await expect.poll(() => signals).toHaveLength(1)
+    await expect.poll(() => signals, { timeout: 20_000 }).toHaveLength(1)
     run.child.kill('SIGINT')
     await killed.promise
     expect(signals).toEqual([{ signal: 'SIGTERM', leastGraceMs: 10_000 }, { signal: 'SIGKILL' }])

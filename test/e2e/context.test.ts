@@ -12,7 +12,6 @@ import type { StoredFact } from '../../src/kernel/facts.ts'
 import type { Process, Range } from '../../src/kernel/types.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import { DaemonHome } from '../support/daemon.ts'
-import { eventually } from '../support/living.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
 import { modelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../support/model-server.ts'
 
@@ -149,7 +148,7 @@ test('after a kill -9 in a step or in a summary, the next request is the one tha
   await home.start()
   const { uuid } = await home.spawn(BODY)
   for (let kills = 1; kills <= cut.size + 2; kills += 1) {
-    await eventually(() => hung.size === kills, `call ${kills} hangs`)
+    await expect.poll(() => hung.size, { timeout: 100_000, interval: 50, message: `call ${kills} hangs` }).toBe(kills)
     await home.kill()
     await home.start()
     await home.resume(uuid)

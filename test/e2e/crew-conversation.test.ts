@@ -8,7 +8,6 @@ import type { CrewView } from '../../src/api/crew-views.ts'
 import { taskOf } from '../support/crew-home.ts'
 import { DaemonHome } from '../support/daemon.ts'
 import { ROOT, testEnv } from '../support/env.ts'
-import { eventually } from '../support/living.ts'
 import { Repository } from '../support/repository.ts'
 
 const HAND = join(ROOT, 'test/support/programs/crew-hand.ts')
@@ -44,7 +43,7 @@ test('implements, reviews and commits, also when the daemon is killed in a turn'
   writeFileSync(join(person, 'hang-two'), '')
   const { process: { uuid }, notes } = await up({ workers: 2, tasks: [taskOf('one'), taskOf('two', ['one'])] })
   expect(notes).toContain('agent once: reeve is not asked before it acts; what it may do, its own command line says')
-  await eventually(() => existsSync(join(person, 'hang-two.now')), 'the second task is worked on')
+  await expect.poll(() => existsSync(join(person, 'hang-two.now')), { timeout: 90_000, interval: 50 }).toBe(true)
   await home.kill()
   await home.nothingLeft()
   await home.start()

@@ -43,7 +43,7 @@ describe('by ACP', () => {
     return daemon.ended((await daemon.spawn({ agent: 'fake', intent })).uuid)
   }
 
-  test.each([[['fork', 'resume']], [['fork', 'load', 'late']]])('its session is forked, once; after that it goes on with its own (%j)', async (as) => {
+  test.each([[['fork', 'resume']], [['fork', 'load']]])('its session is forked, once; after that it goes on with its own (%j)', async (as) => {
     const origin = await ran('usage 10 100 0.5\nsay one', as)
     expect(origin).toMatchObject({ status: 'completed', usage: { costUsd: 0.5 } })
     const made = await daemon.ended((await fork(origin.uuid, { message: 'usage 20 100 0.25\nsay two' })).uuid)

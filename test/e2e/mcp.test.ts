@@ -94,7 +94,7 @@ test.each([
 })
 
 test('an interruption does not wait for servers that are still starting; they are waited for by the next turn', async () => {
-  const { kernel, send, agent, turn, noted, server } = await withServers(bench, { servers: { s: 'hang', t: 'usual' }, more: (name) => (name === 's' ? { startMs: 4_000 } : {}), script: '- text: done' })
+  const { kernel, send, agent, turn, noted, server } = await withServers(bench, { servers: { s: 'hang', t: 'usual' }, more: (name) => (name === 's' ? { startMs: 12_000 } : {}), script: '- text: done' })
   await send('go')
   await eventually(() => noted('s').length > 0 && noted('t').length > 0, 'they start')
   await agent.interrupt()
@@ -107,10 +107,10 @@ test('an interruption does not wait for servers that are still starting; they ar
 })
 
 test('a call without a word has a limit, is cancelled, and the server is used again', async () => {
-  const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, more: { callMs: 300 }, script: calls(['mcp__s__hang'], ['mcp__s__echo']) })
+  const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, more: { callMs: 3_000 }, script: calls(['mcp__s__hang'], ['mcp__s__echo']) })
   await turn('go')
   expect(kernel.of('tool.finished')).toMatchObject([
-    { outcome: 'error', content: 'no word of it for 300 ms, so it was cancelled: it may or may not have happened' },
+    { outcome: 'error', content: 'no word of it for 3000 ms, so it was cancelled: it may or may not have happened' },
     { outcome: 'ok', content: 'echo {}' },
   ])
 })

@@ -48,7 +48,9 @@ test('who calculates without end is stopped at its limit', async () => {
 
 test('who writes too much is stopped at its limit', async () => {
   const { uuid } = await node(`process.stdout.write('a line of words\\n'.repeat(1e5)); ${WAIT}`, { limits: { outputBytes: MB } })
-  expect(await daemon.ended(uuid)).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of output/) }, usage: { outputBytes: 1.6 * MB } })
+  const { exit, usage } = await daemon.ended(uuid)
+  expect(exit).toMatchObject({ code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of output/) })
+  expect(usage.outputBytes).toBeGreaterThanOrEqual(MB)
 })
 
 test('the programs of a native agent count as its own', async () => {

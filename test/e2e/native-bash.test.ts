@@ -49,8 +49,8 @@ test('the environment is the recorded one, without keys', async () => {
 })
 
 test('a time limit ends the program and says so, with what it wrote', async () => {
-  const { end } = await bash({ command: `echo before; sleep ${bench.token}`, timeout_ms: 1_000 })
-  expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 1000 ms and was ended\nbefore\n' })
+  const { end } = await bash({ command: `echo before; sleep ${bench.token}`, timeout_ms: 3_000 })
+  expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 3000 ms and was ended\nbefore\n' })
   await eventually(() => sleepersWith(bench.token).length === 0, 'the group is gone')
 })
 

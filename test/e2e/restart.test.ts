@@ -134,13 +134,14 @@ test('a process that is spawned in the moment of the stop is there after it', as
 
 test('while it stops it answers questions, and starts nothing', async () => {
   const file = join(daemon.work, 'slow')
-  const { uuid } = await daemon.play([bash(`echo begun > ${file}; sleep 1`), { text: 'end' }])
+  const { uuid } = await daemon.play([bash(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`), { text: 'end' }])
   await eventually(() => existsSync(file), 'the tool has begun')
   const stopping = daemon.stop()
   expect(await daemon.until(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'daemon-shutdown', by: 'system' }] })
   await expect(daemon.sh('true')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'the daemon is stopping' })
   await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await expect(daemon.signal(uuid, 'SIGRESUME')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await writeFile(`${file}.go`, '')
   await stopping
   await daemon.start()
   expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'end', usage: { toolCalls: 1 } })

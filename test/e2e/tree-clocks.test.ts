@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { HandClock } from '../support/clock.ts'
 import { LocalDaemon } from '../support/local-daemon.ts'
+import { modelServer } from '../support/model-server.ts'
 
 let daemon: LocalDaemon
 
@@ -49,9 +50,10 @@ test('elapsed time and time limits stand still for native agents and commands, a
 })
 
 test('who waits before asking a model again is drained at once, and asks nobody in the pause', async () => {
-  daemon = await LocalDaemon.start()
-  const failing = { error: { message: 'too busy', status: 529 }, text: 'answered' }
-  const { uuid } = await daemon.play([failing])
+  // The provider says how long: a wait of chance may be over before the pause.
+  await using server = await modelServer([{ status: 529, headers: { 'retry-after-ms': '3000' }, error: { type: 'overloaded_error', message: 'too busy' } }, { text: 'answered' }])
+  daemon = await LocalDaemon.start({ config: `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { contextWindow: 100000 } } }\n` })
+  const { uuid } = await daemon.spawn({ model: 'local/m' })
   await daemon.event(uuid, ({ fact }) => fact === 'model.failed')
   await daemon.pause(uuid)
   await daemon.event(uuid, ({ fact }) => fact === 'process.drained')

@@ -49,7 +49,7 @@ async function crew(prefix: string): Promise<{ all: ProcessView[]; names: string
 
 describe('the document', () => {
   test('processes can be suspended mid-execution, persisted across daemon restarts, and resumed from disk, dead ones too', async () => {
-    const { uuid } = await daemon.play([{ ...bash('echo one'), delay_ms: 100 }, { text: 'done' }, { text: 'more' }])
+    const { uuid } = await daemon.play([{ ...bash('echo one'), delay_ms: 2_000 }, { text: 'done' }, { text: 'more' }])
     await daemon.event(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.event(uuid, isFact('process.drained'))
@@ -178,7 +178,7 @@ describe('SIGPAUSE and SIGRESUME', () => {
   })
 
   test('when paused, the loop blocks at the next I/O boundary: the process remains running, and is paused', async () => {
-    const { uuid } = await daemon.play([{ ...bash('echo never'), delay_ms: 150 }, { text: 'done' }])
+    const { uuid } = await daemon.play([{ ...bash('echo never'), delay_ms: 2_000 }, { text: 'done' }])
     await daemon.event(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.event(uuid, isFact('process.drained'))

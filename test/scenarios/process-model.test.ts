@@ -52,7 +52,7 @@ describe('7.1 states', () => {
   })
 
   test('the words are "created", "running", "zombie" and "dead" wherever a state is shown', async () => {
-    const { uuid } = await daemon.play([{ text: 'done', delay_ms: 200 }])
+    const { uuid } = await daemon.play([{ text: 'done', delay_ms: 1_000 }])
     const seen = new Set([(await daemon.view(uuid)).state])
     seen.add((await daemon.untilSo(uuid, ({ step }) => step === 1)).state)
     await daemon.ended(uuid)
@@ -229,7 +229,7 @@ describe('7.5 signals', () => {
   })
 
   test('a paused process blocks at the start of its next step, until it is resumed', async () => {
-    const { uuid } = await daemon.play([{ tools: [{ name: 'ls', input: {} }], delay_ms: 150 }, { text: 'went on' }])
+    const { uuid } = await daemon.play([{ tools: [{ name: 'ls', input: {} }], delay_ms: 2_000 }, { text: 'went on' }])
     await daemon.event(uuid, isFact('model.started'))
     await daemon.pause(uuid)
     await daemon.event(uuid, isFact('process.drained'))

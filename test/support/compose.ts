@@ -5,7 +5,7 @@ import { testEnv } from './env.ts'
 import type { Client } from '../../src/api/client.ts'
 import type { OneRunView, ResumeNodeBody, RunView } from '../../src/api/compose-views.ts'
 
-const WAIT_MS = 20_000
+const WAIT_MS = 50_000
 const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'stopped', 'interrupted'])
 
 export type Nodes = Readonly<Record<string, object>>

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 50_000
 const LOOK_MS = 10
 
 /** How many members of the torture tree sleep or are stopped; one more with `all`. */

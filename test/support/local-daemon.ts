@@ -12,7 +12,7 @@ import type { Clock } from '../../src/daemon/clock.ts'
 import { testEnv } from './env.ts'
 import { tempDir } from './tmp.ts'
 
-const WAIT_MS = 20_000
+const WAIT_MS = 50_000
 
 /** What comes back of a request that no client of ours would send. */
 export interface RawAnswer {

@@ -6,7 +6,7 @@ import type { FactBody, FactType, StoredFact } from '../../src/kernel/facts.ts'
 import type { Ack, Asking, Permit, Report } from '../../src/kernel/reports.ts'
 import type { OpenCall } from '../../src/kernel/types.ts'
 
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 50_000
 
 export interface Said {
   readonly report: Report
