@@ -6,7 +6,7 @@ import { ApiError, Client } from './api/client.ts'
 import { Compose } from './api/compose-client.ts'
 import { Crews } from './api/crews-client.ts'
 import type {
-  AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView, StepView, UsageField,
+  AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SpawnedView, SteerView, StepView, UsageField,
 } from './api/views.ts'
 import type { HeartbeatView } from './api/heartbeat-views.ts'
 import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/history-views.ts'
@@ -121,13 +121,15 @@ export class Reeve implements AsyncDisposable {
 
   /**
    * Starts a process; resolves when that is on disk, and before it has done anything. `intent` is for an agent, `argv` is a plain
-   * command. `cwd` and `env` are this program's unless given; what looks like a secret in `env` is kept in memory, never written.
+   * command. `onNote` is told what there is to know, as that a file of the directory took a built-in agent's place. `cwd` and `env` are this program's unless given; what looks like a secret in `env` is kept in memory, never written.
    * Errors: `INVALID`, `AGENT_INVALID`, `CREDENTIALS_MISSING`, `CONFLICT` (the name is taken), `RESOURCE_EXHAUSTED`, `DISK_FULL`.
    * That a command cannot be found or run is its exit, with the code 127 or 126.
    */
-  async spawn(body: Omit<SpawnBody, 'cwd'> & { cwd?: string }, options: CallOptions = {}): Promise<ProcessView> {
+  async spawn(body: Omit<SpawnBody, 'cwd'> & { cwd?: string }, { onNote, ...options }: CallOptions & { readonly onNote?: (note: string) => unknown } = {}): Promise<ProcessView> {
     const whole: SpawnBody = { cwd: process.cwd(), env: clientEnv(), ...body }
-    return (await this.#client.post<{ process: ProcessView }>('/v1/processes', whole, options)).process
+    const { process: spawned, note } = await this.#client.post<SpawnedView>('/v1/processes', whole, options)
+    if (note !== undefined) onNote?.(note)
+    return spawned
   }
 
   /** One process, dead or alive. */

@@ -308,7 +308,7 @@ export interface AnswerBody { id?: string; option?: string; text?: string }
 
 /** The answer of a signal, a pause, a resume or an answer. */
 export interface SteerView { version: 1; affected: number; process: ProcessView; note?: string; childrenGoOn?: number }
-
+export interface SpawnedView { version: 1; process: ProcessView; note?: string }
 /** What is left of a process that was removed. */
 export interface RemovedView { version: 1; uuid: string; pid: number; name: string | null; removedAt: string; worktree?: WorktreeEndView; crew?: CrewKeptView }
 

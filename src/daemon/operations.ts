@@ -11,7 +11,7 @@ import { checkFromCheckpoint, type PastStore } from './fork-point.ts'
 import { checkWords } from './forks.ts'
 import { withoutSeat } from './nested.ts'
 import { withRealPlaces } from './places.ts'
-import type { AnswerBody, PauseBody, ProcessView, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SteerView } from '../api/views.ts'
+import type { AnswerBody, PauseBody, ResumeBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SpawnedView, SteerView } from '../api/views.ts'
 import type { Process, ProcessSpec, Sender, Signal, Uuid } from '../kernel/types.ts'
 import type { Gateways } from './gateways.ts'
 import type { Keys } from './keys.ts'
@@ -57,25 +57,25 @@ export class Operations {
     return new Operations({ ...this.#parts, by })
   }
 
-  async spawn(body: SpawnBody): Promise<ProcessView> {
+  async spawn(body: SpawnBody): Promise<SpawnedView> {
     const { pipeline, keys, reads, mayStart } = this.#parts
     mayStart()
-    if (body.supervisor !== undefined) return this.#parts.families.spawn(body)
+    if (body.supervisor !== undefined) return { version: 1, process: await this.#parts.families.spawn(body) }
     const parent = body.parent === undefined ? null : await reads.resolve(body.parent)
-    const { uuid, spec } = await this.prepare(body)
+    const { uuid, spec, note } = await this.prepare(body)
     try {
       await pipeline.request({ type: 'spawn', by: this.#by, uuid, spec, parent: parent?.uuid ?? null })
     } catch (error) {
       keys.forget(uuid)
       throw error
     }
-    return reads.view(await reads.get(uuid))
+    return { version: 1, process: reads.view(await reads.get(uuid)), ...(note === null ? {} : { note }) }
   }
 
   /** A spec that could be spawned, with its keys in memory. Errors: CREDENTIALS_MISSING, and those of a spec. */
-  async prepare(body: SpawnBody): Promise<{ readonly uuid: Uuid; readonly spec: ProcessSpec }> {
+  async prepare(body: SpawnBody): Promise<{ readonly uuid: Uuid; readonly spec: ProcessSpec; readonly note: string | null }> {
     const { keys, worktrees } = this.#parts
-    const { spec: asked, secrets } = await this.asked(body)
+    const { spec: asked, secrets, note } = await this.asked(body)
     const uuid = uuidv7()
     const spec = await withRealPlaces(body.worktree ? await worktrees.plan(uuid, asked) : asked)
     const found = await keys.of({ uuid, spec }, secrets)
@@ -83,7 +83,7 @@ export class Operations {
       keys.forget(uuid)
       throw new KernelError('CREDENTIALS_MISSING', `${spec.model ?? spec.agent} needs ${found.missing.join(', ')}`, { missing: found.missing })
     }
-    return { uuid, spec }
+    return { uuid, spec, note }
   }
 
   /** What an agent at the gateway starts gets what that one was started with; a plain command stays with its parent's seat. */
@@ -94,7 +94,7 @@ export class Operations {
     const { spec: { env } } = await reads.get(holder.uuid)
     const asked = await specs.of({ ...body, env: withoutSeat(body.env ?? {}, holder, env) })
     if (isPlainCommand(asked.spec) && asked.spec.gateway !== 'on') return specs.of(body)
-    return { spec: asked.spec, secrets: gateways.secretsOf(body.env ?? {}, asked.spec) }
+    return { ...asked, secrets: gateways.secretsOf(body.env ?? {}, asked.spec) }
   }
 
   async signal(ref: string, body: SignalBody, via: string): Promise<SteerView> {

@@ -4,7 +4,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { wrongTool, type Agent } from '../config/agent-file.ts'
-import { distrusted } from '../config/agent-trust.ts'
+import { distrusted, inPlaceOf } from '../config/agent-trust.ts'
 import { findAgent, GRACE_MS } from '../config/agents.ts'
 import { splitEnv } from '../config/credentials.ts'
 import { livenessOf } from '../config/liveness.ts'
@@ -51,24 +51,24 @@ export class Specs {
     this.#parts = parts
   }
 
-  /** For a spawn. Errors: INVALID, AGENT_INVALID, COMMAND_NOT_FOUND. */
-  async of(body: SpawnBody): Promise<{ readonly spec: ProcessSpec; readonly secrets: Secrets }> {
+  /** For a spawn; `note` is what who asked for it should know. Errors: INVALID, AGENT_INVALID, COMMAND_NOT_FOUND. */
+  async of(body: SpawnBody): Promise<{ readonly spec: ProcessSpec; readonly secrets: Secrets; readonly note: string | null }> {
     await checkCwd(body.cwd)
     const { settings, container } = this.#parts
     const config = await settings.of(body.cwd, body.env ?? {}, defined({ agent: body.agent, containment: body.containment }))
     const { recorded: env, secrets } = splitEnv(withoutPlaces(body.env ?? {}, join(this.#parts.paths.state, 'tmp')), keyNames(config.providers))
     container.plan('probe', 0, config.containment)
     const shared = { name: checkName(body.name), cwd: body.cwd, env, interactive: body.interactive ?? false, containment: config.containment, intent: body.intent ?? body.argv?.join(' ') ?? '' }
-    if (body.supervisor !== undefined) return { spec: { ...shared, ...supervisorSpec(body), ...restartsOf(body), interactive: false, containment: 'group' }, secrets: {} }
-    const own = body.argv ? withReeve(commandSpec(body, Object.keys(secrets), config), null, body) : await this.#agentSpec(body, config, secrets)
+    if (body.supervisor !== undefined) return { spec: { ...shared, ...supervisorSpec(body), ...restartsOf(body), interactive: false, containment: 'group' }, secrets: {}, note: null }
+    const agent = body.argv ? null : await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
+    const own = agent ? await this.#agentSpec(agent, body, config, secrets) : withReeve(commandSpec(body, Object.keys(secrets), config), null, body)
     const spec = { ...shared, ...own, ...restartsOf(body) }
     if (!body.argv) checkInstalled(spec)
     if (spec.capabilities?.network === 'off') await container.checkOffline()
-    return { spec, secrets }
+    return { spec, secrets, note: agent && await inPlaceOf(agent, this.#parts.paths) }
   }
 
-  async #agentSpec(body: SpawnBody, config: Config, secrets: Secrets): Promise<Own> {
-    const agent = await findAgent(body.agent ?? config.defaultAgent, body.cwd, this.#parts.paths)
+  async #agentSpec(agent: Agent, body: SpawnBody, config: Config, secrets: Secrets): Promise<Own> {
     await checkTrusted(agent, body, { paths: this.#parts.paths, trusted: config.trusted })
     if ((body.intent ?? '') === '' && !body.interactive) throw new KernelError('INVALID', 'what is it to do? Give an intent, or --interactive')
     checkPermits(body)

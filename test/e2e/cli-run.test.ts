@@ -1,5 +1,5 @@
 // `reeve run` and what steers it, with the real daemon and real programs.
-import { readFileSync, writeFileSync, existsSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -29,6 +29,30 @@ function script(name: string, yaml: string): string {
   writeFileSync(file, yaml)
   return `script:${file}`
 }
+
+test("an agent of the directory in the place of a built-in one, or of one's own, is told, on stderr alone", async () => {
+  await using place = await tempDir()
+  const put = (folder: string, name: string): void => {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, `${name}.md`), `---\nmodel: ${model}\n---\nBe kind.\n`)
+  }
+  const model = script('kind', '- text: Hello.\n')
+  put(join(place.path, '.reeve/agents'), 'default')
+  put(join(place.path, '.claude/agents'), 'mine')
+  put(join(place.path, '.reeve/agents'), 'only')
+  put(join(dir.path, 'agents'), 'mine')
+  const inside = (...args: string[]): Promise<CliResult> => runCli(dir.path, ['run', ...args, '--model', model, 'hi'], { cwd: join(place.path) })
+  const line = `using .reeve/agents/default.md of ${place.path}, in place of the built-in agent`
+  const told = await inside()
+  expect(told).toMatchObject({ code: 0, stdout: 'Hello.\n' })
+  expect(told.stderr.split('\n').slice(0, 2)).toEqual([expect.stringMatching(/^PID \d+ spawned /), line])
+  const json = await inside('-d', '--json')
+  expect(Object.keys(JSON.parse(json.stdout) as object)).toEqual(['version', 'process'])
+  expect(json.stderr).toContain(`${line}\n`)
+  expect((await inside('-d', '--agent', 'mine')).stderr).toContain(`using .claude/agents/mine.md of ${place.path}, in place of your own agent mine\n`)
+  for (const args of [['-q'], ['--agent', 'only']]) expect((await inside('-d', ...args)).stderr).not.toContain('using')
+  expect((await runCli(dir.path, ['run', '-d', '--agent', 'mine', 'hi'])).stderr).not.toContain('using')
+}, 30_000)
 
 test('a run tells that the daemon is gone, and how it ended when one is there again', async () => {
   await using home = await tempDir()

@@ -21,8 +21,7 @@ export const CONTAINMENTS = ['auto', 'cgroup', 'pidns', 'group'] as const
 export async function run({ args, out, reeve }: Call): Promise<number> {
   const body = bodyOf(args, await intentOf(args, args.text('intent-file')))
   if (!args.on('detach')) return runAndFollow(body, { out, reeve })
-  const process = await reeve.spawn(body)
-  await tell(process, out)
+  const process = await spawnAndTell(body, { out, reeve })
   if (out.json) await out.value({ process })
   else await out.line(process.uuid)
   return 0
@@ -30,8 +29,7 @@ export async function run({ args, out, reeve }: Call): Promise<number> {
 
 async function runAndFollow(body: SpawnBody, { out, reeve }: Omit<Call, 'args'>): Promise<number> {
   using interrupts = new Interrupts(out, { leaves: false })
-  const started = await reeve.spawn(body)
-  await tell(started, out)
+  const started = await spawnAndTell(body, { out, reeve })
   const view = await viewFor(started, out)
   if (isPlain(started) || !out.isLively) return await follow(started, { reeve, out, view, interrupts })
   // It may ask, and the answer is typed.
@@ -43,6 +41,14 @@ async function runAndFollow(body: SpawnBody, { out, reeve }: Omit<Call, 'args'>)
   const { LiveRows } = await import('../live/live-rows.ts')
   using rows = new LiveRows(started, { out, view })
   return await follow(started, { reeve, out, view: rows, interrupts })
+}
+
+async function spawnAndTell(body: SpawnBody, { out, reeve }: Omit<Call, 'args'>): Promise<ProcessView> {
+  const notes: string[] = []
+  const started = await reeve.spawn(body, { onNote: (note) => notes.push(note) })
+  await tell(started, out)
+  for (const note of notes) await out.words(out.paintWords('yellow', oneLine(note)))
+  return started
 }
 
 async function tell(process: ProcessView, out: Output): Promise<void> {

@@ -16,7 +16,7 @@ import { usageAnswers } from './usage-answers.ts'
 import { resumeAnswers } from './resume-answers.ts'
 import type { LogLine } from '../../api/log-lines.ts'
 import type {
-  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, LimitUseView, LivenessView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SteerView, StepView, SubtreeUsageView, SupervisorView, UsageView, WorktreeEndView, WorktreeView,
+  AgentProblem, AgentsView, AgentView, AskView, CheckView, DaemonView, ErrorBody, EventView, HoldView, LimitUseView, LivenessView, PendingSignalView, ProcessView, ProviderCheckView, RemovedView, SentSignalView, SignalsView, SpawnedView, SteerView, StepView, SubtreeUsageView, SupervisorView, UsageView, WorktreeEndView, WorktreeView,
 } from '../../api/views.ts'
 
 const time = z.iso.datetime({ offset: true })
@@ -163,6 +163,7 @@ export const answers = {
   ...crewAnswers(status, ask, process),
   ...crewReportAnswers(status),
   process: z.object({ version, process }),
+  spawned: of<SpawnedView>()(z.object({ version, process, note: z.string().exactOptional().describe('what who asked for it should know') })),
   processes: z.object({ version, processes: z.array(someOfProcess) }),
   steps: z.object({ version, steps: z.array(step) }),
   logs: z.object({ version, lines: z.array(line), cursor: count.describe('events after it are not in the lines yet') }),

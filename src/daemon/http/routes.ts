@@ -47,10 +47,10 @@ const READS: readonly Route[] = [
 
 const OPERATIONS: readonly Route[] = [
   route({
-    id: 'spawnProcess', method: 'POST', path: '/v1/processes', summary: 'Starts a process; answers once that is on disk.', body: schemas.spawnBody, answer: 'process', status: 201,
+    id: 'spawnProcess', method: 'POST', path: '/v1/processes', summary: 'Starts a process; answers once that is on disk.', body: schemas.spawnBody, answer: 'spawned', status: 201,
     errors: ['NOT_FOUND', 'CONFLICT', 'RESOURCE_EXHAUSTED', 'AGENT_INVALID', 'CREDENTIALS_MISSING', 'DISK_FULL', 'READ_ONLY'],
     example: { intent: 'Find out why the tests fail.', cwd: '/src/app', agent: 'coder', limits: { budgetUsd: 2 } },
-    handle: async ({ operations }, { body }) => ({ version: 1, process: await operations.spawn(body) }),
+    handle: ({ operations }, { body }) => operations.spawn(body),
   }),
   route({
     id: 'signalProcess', method: 'POST', path: '/v1/processes/:ref/signal', summary: 'Sends a signal, by its name or the kernel\'s number.', body: schemas.signalBody, answer: 'steered',

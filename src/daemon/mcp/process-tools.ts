@@ -131,7 +131,7 @@ const spawn = define({
   example: { intent: 'Find out why test/e2e/login.test.ts fails. Change nothing; report the cause and the lines.', name: 'login', max_steps: 40 },
   async run(input, called) {
     const { host: { operations } } = called
-    const view = await operations.spawn(bodyOf(input, called))
+    const { process: view } = await operations.spawn(bodyOf(input, called))
     return { pid: view.pid, id: view.uuid, name: view.name, status: view.status, ...(view.note ? { note: view.note } : {}), next: `wait with {"processes": ["${view.pid}"]}` }
   },
 })
