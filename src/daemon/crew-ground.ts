@@ -2,7 +2,7 @@
 // taken: it is the crew's own, free or left by an earlier crew of that name, and checked out nowhere.
 // Test: test/e2e/crew-up.test.ts.
 import { GitError, userEnv, type Git } from '../drivers/files/git.ts'
-import { findRepository } from '../drivers/files/worktree.ts'
+import { checkWritable, findRepository } from '../drivers/files/worktree.ts'
 import { KernelError } from '../kernel/errors.ts'
 import { isRefName } from './worktrees.ts'
 import type { CrewGitSpec } from '../crew/types.ts'
@@ -18,17 +18,26 @@ export interface GroundAsked {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Errors: INVALID without a repository or a commit, CONFLICT where the branch is somebody's. */
+const WITHOUT = 'With --no-worktrees the members work in one directory, and nothing is committed.'
+
+/** Errors: INVALID without a repository or a commit, or where nothing can be written to it, CONFLICT where the branch is somebody's. */
 export async function findGround(git: Git, asked: GroundAsked): Promise<Ground> {
   const { dir: repository, head, branches } = await findRepository(git, asked.cwd, asked.env).catch((error: unknown) => {
     if (!(error instanceof KernelError) || error.code !== 'INVALID') throw error
-    throw new KernelError('INVALID', error.message.replace('a worktree needs', 'a crew needs'), error.details, '`git init` and a first commit make one; with --no-worktrees the members work in one directory, and nothing is committed.')
+    throw new KernelError('INVALID', error.message.replace('a worktree needs', 'a crew needs'), error.details, `\`git init\` and a first commit make one. ${WITHOUT}`)
   })
   const branch = `reeve/${asked.name}`
   if (!isRefName(asked.name)) throw new KernelError('INVALID', `git can have no branch ${branch}`, undefined, 'Give the crew another --name.')
   const within = branches.find((other) => other.startsWith(`${branch}/`))
   if (within !== undefined) throw new KernelError('CONFLICT', `the branch ${branch} cannot be made, as there is ${within}`, undefined, 'Give the crew another --name.')
   const call = { cwd: asked.cwd, env: userEnv(asked.env) }
+  if ((await git.maybe([`--git-dir=${repository}`, 'rev-parse', '--verify', '-q', 'refs/heads/reeve'], call)) !== null) {
+    throw new KernelError('CONFLICT', `the branch ${branch} cannot be made, as there is the branch reeve`, undefined, 'Git can have no branch below another one: `git branch -m reeve NAME` gives that one another name.')
+  }
+  await checkWritable(git, { repository, branch, commit: head, env: asked.env }).catch((error: unknown) => {
+    if (!(error instanceof GitError)) throw error
+    throw new KernelError('INVALID', `no worktree can be made of ${repository}: ${error.message}`, undefined, `The user of the daemon must be able to write there. ${WITHOUT}`)
+  })
   const begins = branches.includes(branch) ? await goesOn(git, { call, repository, branch, head }) : { base: head, notes: [] }
   return { git: { repository, branch, base: begins.base }, notes: [...begins.notes, ...(await left(git, call, begins.base === head))] }
 }

@@ -1,4 +1,5 @@
 // How a crew begins: what its members are told and may do, the branch that it gets, and that nothing begins where anything is wrong.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -128,6 +129,25 @@ describe('the branch', () => {
   test('one below it is in the way', async () => {
     repository.git('branch', 'reeve/fix/other')
     await expect(up()).rejects.toMatchObject({ code: 'CONFLICT', message: 'the branch reeve/fix cannot be made, as there is reeve/fix/other' })
+  })
+
+  test('one that is called reeve leaves no room for it', async () => {
+    repository.git('branch', 'reeve')
+    await expect(up()).rejects.toMatchObject({ code: 'CONFLICT', message: 'the branch reeve/fix cannot be made, as there is the branch reeve', hint: expect.stringContaining('git branch -m reeve') })
+    expect(await crews.list()).toEqual([])
+  })
+
+  test.each<[string, () => void, RegExp]>([
+    ['has no place for worktrees', () => writeFileSync(join(repository.dir, '.git/worktrees'), ''), /^no worktree can be made of .*\/repo\/\.git: .*\/worktrees/],
+    // Root may write whatever the modes are.
+    ...(process.getuid?.() === 0 ? [] : [['cannot be written', () => { execFileSync('chmod', ['-R', 'a-w', join(repository.dir, '.git')]) }, /^no worktree can be made of .*\/repo\/\.git: .*ermission/] as const]).map(([...row]) => row as [string, () => void, RegExp]),
+  ])('a repository that %s is found before anything starts', async (_, spoil, message) => {
+    spoil()
+    const before = repository.git('for-each-ref')
+    await expect(up()).rejects.toMatchObject({ code: 'INVALID', message: expect.stringMatching(message), hint: expect.stringContaining('--no-worktrees') })
+    expect(await crews.list()).toEqual([])
+    expect(repository.git('for-each-ref')).toBe(before)
+    execFileSync('chmod', ['-R', 'u+w', join(repository.dir, '.git')])
   })
 
   test('without worktrees there is none, and no repository is needed', async () => {

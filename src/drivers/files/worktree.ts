@@ -2,7 +2,8 @@
 // Owns that nothing is lost with one: what is not committed is salvaged to a ref first, a branch that has commits of its own stays,
 // and what cannot be salvaged keeps the worktree. Must never be asked to remove one in which something still runs.
 // Tests: test/processes/worktree.test.ts.
-import { access, realpath, rm } from 'node:fs/promises'
+import { access, constants, realpath, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { KernelError } from '../../kernel/errors.ts'
 import { GitError, userEnv } from './git.ts'
 import { BASES, HANDED_OVER, innerRepositories, salvage } from './salvage.ts'
@@ -51,6 +52,21 @@ export async function findBase(git: Git, { repository, commits, env }: { readonl
 async function branchesOf(git: Git, repository: string, call: Call): Promise<readonly string[]> {
   const refs = await git.line([`--git-dir=${repository}`, 'for-each-ref', '--format=%(refname:short)', 'refs/heads/reeve/'], call)
   return refs === '' ? [] : refs.split('\n')
+}
+
+/** Whether a branch could be set to a commit, and a worktree and objects be written; nothing is changed. Errors: `GitError` with what is in the way. */
+export async function checkWritable(git: Git, { repository, branch, commit, env }: { readonly repository: string; readonly branch: string; readonly commit: string; readonly env: Env }): Promise<void> {
+  for (const part of ['objects', 'worktrees']) {
+    const dir = join(repository, part)
+    const found = await stat(dir).catch(() => null)
+    if (found && !found.isDirectory()) throw new GitError(`${dir} is not a directory`)
+    await access(found ? dir : repository, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
+      throw new GitError(`${found ? dir : repository} cannot be written (${error.code})`)
+    })
+  }
+  // Git takes its lock, and gives it back: that is as near as one comes without doing it.
+  const trial = Buffer.from(`start\nupdate refs/heads/${branch} ${commit}\nprepare\nabort\n`)
+  await git.run([`--git-dir=${repository}`, 'update-ref', '--stdin'], { cwd: repository, env: userEnv(env), input: trial })
 }
 
 export interface NewWorktree {
