@@ -142,7 +142,7 @@ function checkDriver(said: Said, context: z.RefinementCtx<Said>): void {
   const { driver, model, command } = said
   const wrong = (key: keyof Said, message: string): void => context.addIssue({ code: 'custom', path: [key], message })
   const given = (key: keyof Said): boolean => said[key] !== undefined && (key !== 'deny' || said.deny.length > 0)
-  for (const key of new Set(Object.values(OWN).flat())) if (given(key) && !OWN[driver].includes(key)) wrong(key, `the driver ${driver} has none`)
+  for (const key of new Set(Object.values(OWN).flat())) if (given(key) && !OWN[driver].includes(key)) wrong(key, `the driver ${driver} has none${driver === 'command' && key === 'permissions' ? ': what it may do, the flags in its `command` say' : ''}`)
   if (driver !== 'native' && command === undefined) wrong('driver', `${driver} needs a \`command\`: the list of its program and arguments`)
   const rule = driver === 'native' && model !== undefined ? modelRule.safeParse(model) : null
   if (rule?.success === false) wrong('model', rule.error.issues[0]?.message ?? 'it is none')

@@ -52,6 +52,7 @@ describe("reeve's format", () => {
     ['an unknown limit', front('limits:', '  maxSteps: 1', '  budgetUSD: 1'), '4: unknown key `limits.budgetUSD`; did you mean `budgetUsd`?'],
     ['an unknown tool', front('tools: [read, Bash]'), '2: tools: there is no tool `Bash`; did you mean `bash`?'],
     ['a tool that is like no other', front('tools: fetch_the_web'), '2: tools: there is no tool `fetch_the_web`; there are read, write, edit, ls, glob, grep, bash and mcp__SERVER__TOOL'],
+    ['permissions that would hold nothing', front('driver: command', 'command: [claude, -p]', 'permissions: deny'), '4: permissions: the driver command has none: what it may do, the flags in its `command` say'],
     ["a server with the name of reeve's own", front('mcp: { reeve: { command: x } }'), "2: mcp: reeve: is no name that can stand here: reeve's own server has it (`reeve: true` gives that to an agent); give this one another name"],
     ['a server without a command', front('mcp: { gh: { args: [x] } }'), '2: mcp: gh: it has neither a command nor a url'],
     ['no model', front('model: gpt-5'), '2: model: expected provider/name, script:FILE or replay:UUID'],
