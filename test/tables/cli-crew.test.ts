@@ -73,7 +73,7 @@ test('members on 80 columns: who does what, and what it has cost, are whole; the
   ])
   expect(memberLines(one, LOOK, 101)[2]).toBe('worker-1     implementer  addressing feedback  parser  ⏸ suspended      7     41 %  $0.40  2 queued;…')
   const long = crew({ members: [member('worker-1', { role: 'reviewer', phase: 'reviewing', task: 'a-task-with-a-name-as-long-as-a-sentence', status: 'working', costUsd: 0.4 })] })
-  expect(memberLines(long, LOOK, 80)[1]).toBe('worker-1  reviewer  reviewing  a-task-with-a-name-as-long-as-a-sen…  working    7  $0.40')
+  expect(memberLines(long, LOOK, 80)[1]).toBe('worker-1  reviewer  reviewing  a-task-with-a-name-as…  working    7  $0.40')
 })
 
 test('crews and tasks on 80 columns: why nothing goes on can be read', () => {
