@@ -9,7 +9,7 @@ const AGENTS = 1_000
 /** spawns that are asked for at the same time */
 const AT_ONCE = 20
 /** The longest of their steps: all are spawned before the first has ended it. */
-const LONG_MS = 55_000
+const LONG_MS = 40_000
 const MAX_RSS_MIB = 300
 const LIMIT_MS = 300_000
 
