@@ -12,7 +12,8 @@ export interface Column {
 }
 
 const SPACE = '  '
-const GAP = SPACE.length
+/** Columns between two cells. */
+export const GAP = SPACE.length
 
 /**
  * The lines of the table, with its titles first. Plain loops in one function: code that runs once is slow, and this is most of

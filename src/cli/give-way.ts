@@ -1,7 +1,7 @@
 // Columns that a table does without where it is too wide: what matters less goes, before what matters is cut.
 // Must never take a column that does not say so. Apart from the table itself, which `reeve ps` loads at each start.
 // Test: test/tables/cli-crew.test.ts.
-import { table, type Column } from './columns.ts'
+import { GAP, table, type Column } from './columns.ts'
 import { width } from './text.ts'
 
 export interface GivingColumn extends Column {
@@ -11,7 +11,6 @@ export interface GivingColumn extends Column {
 
 /** A cell that may be narrowed is readable with so much of it; columns go until there is room for that. */
 const READABLE_COLUMNS = 20
-const GAP = 2
 
 /** The lines of a table, without the columns for which there is no room. */
 export function givingTable(columns: readonly GivingColumn[], rows: readonly (readonly string[])[], maxWidth: number, ellipsis: string): string[] {
