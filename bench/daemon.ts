@@ -1,9 +1,9 @@
-// A real daemon from the build for benchmarks, in a home of its own, and processes that wait in it.
+// Starts a real daemon from the build for benchmarks, in its own home, with waiting processes.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from '../src/api/client.ts'
+import { Client } from '../src/api/client/client.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -13,9 +13,10 @@ export interface Running extends AsyncDisposable {
   readonly env: NodeJS.ProcessEnv
 }
 
-export async function startDaemon(home: string): Promise<Running> {
+/** `flags` are flags of Node. */
+export async function startDaemon(home: string, flags: readonly string[] = []): Promise<Running> {
   const env = { ...process.env, REEVE_HOME: home }
-  const child = spawn(process.execPath, [join(ROOT, 'dist/daemon.js')], { env, stdio: 'ignore' })
+  const child = spawn(process.execPath, [...flags, join(ROOT, 'dist/daemon.js')], { env, stdio: 'ignore' })
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
   const socket = join(home, 'reeve.sock')
   while (!existsSync(join(home, 'daemon.json'))) await delay(10)
@@ -36,8 +37,8 @@ export function statusKb(pid: number, field: string): number {
 }
 
 /**
- * Native processes that wait in their first model call until they are paused: then one is a row and its parked loop. `own` is what each
- * has for itself.
+ * Starts native processes that wait in their first model call until they are paused; each is then a row and a parked loop. `own` gives
+ * the fields that differ between them.
  */
 export async function spawnWaiting({ client }: Running, dir: string, count: number, own: () => object = () => ({})): Promise<void> {
   const script = join(dir, 'wait.yaml')

@@ -1,7 +1,7 @@
-// reeve beside LangGraph and DBOS, which `node scripts/peers.ts` installs: lives in turns, each in a process of its own, each a
-// fresh database, the order changing with every round; medians. Same texts (2 KiB that do not compress), same durability: WAL with
-// synchronous=FULL, PostgreSQL with fsync. Run: `npm run bench peers`; `node bench/peers.ts --steps 100 --rounds 1` to try.
-// LangGraph with whole checkpoints writes a square of its steps: where it would take gigabytes it makes fewer, and the table says so.
+// Compares reeve with LangGraph and DBOS, which `node scripts/peers.ts` installs. Each run has a process and a new database of its own;
+// the order changes with every round; the results are medians. Same texts (2 KiB that do not compress) and same durability: WAL with
+// synchronous=FULL, PostgreSQL with fsync. Run: `npm run bench peers`; for a quick test: `node bench/peers.ts --steps 100 --rounds 1`.
+// The data of LangGraph's whole checkpoints grows with the square of the steps, so it makes fewer steps there, as the table shows.
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -17,13 +17,13 @@ import type { Postgres } from './peers/postgres.ts'
 
 const NAMES = ['reeve', 'LangGraph', 'LangGraph, deltas', 'DBOS'] as const
 type Name = (typeof NAMES)[number]
-const HOW: Readonly<Record<Name, Peer>> = { 'reeve': reeve, 'LangGraph': langgraph(false), 'LangGraph, deltas': langgraph(true), 'DBOS': dbos }
+const HOW: Readonly<Record<Name, Peer>> = { reeve: reeve, LangGraph: langgraph(false), 'LangGraph, deltas': langgraph(true), DBOS: dbos }
 
 const AGENTS = 50
 const AGENT_STEPS = 10
 const FORKS = 20
 const SESSION: Session = { turns: 200, stepsPerTurn: 3, messageBytes: 512 }
-/** LangGraph's, with each checkpoint whole: 1,000 steps of 4 KiB would be 4 GB and minutes */
+/** Steps of LangGraph with whole checkpoints: 1,000 steps of 4 KiB would take 4 GB and minutes. */
 const WHOLE_STEPS = 200
 
 interface Bench {
@@ -46,23 +46,25 @@ function placeOf({ dir, postgres }: Bench): Place {
 
 const run = (name: Name, place: Place, work: Work): number[] => inProcess(import.meta.filename, name, place, work)
 
-/** Bytes on the disk, nobody having it open. */
+/** The bytes on disk, once every process has closed the database. */
 async function bytesOf({ postgres }: Bench, name: Name, { dir }: Place): Promise<number> {
-  if (name === 'DBOS') return await postgres?.bytes(dir.split('/').at(-1) ?? '') ?? Number.NaN
-  return readdirSync(dir, { withFileTypes: true }).filter((file) => file.isFile() && file.name.includes('.db') && !file.name.startsWith('lock')).reduce((sum, file) => sum + statSync(join(dir, file.name)).size, 0)
+  if (name === 'DBOS') return (await postgres?.bytes(dir.split('/').at(-1) ?? '')) ?? Number.NaN
+  return readdirSync(dir, { withFileTypes: true })
+    .filter((file) => file.isFile() && file.name.includes('.db') && !file.name.startsWith('lock'))
+    .reduce((sum, file) => sum + statSync(join(dir, file.name)).size, 0)
 }
 
 const stepsOf = (name: Name, steps: number): number => (name === 'LangGraph' ? Math.min(steps, WHOLE_STEPS) : steps)
 const less = (steps: number): string => (steps > WHOLE_STEPS ? ` (LangGraph: ${WHOLE_STEPS})` : '')
 
-/** Each in its turn, the first one changing. */
+/** Runs each in turn, starting with another one in each round. */
 async function inTurns(bench: Bench, rounds: number, work: (name: Name) => Promise<void>): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (const index of bench.names.keys()) await work(bench.names[(index + round) % bench.names.length] ?? 'reeve')
   }
 }
 
-interface Reach {
+interface Bar {
   readonly better: 'less' | 'more'
   readonly of: number
 }
@@ -75,21 +77,40 @@ class Rows {
     this.#names = names
   }
 
-  /** `better` 'less': the best peer has the least; reeve divided by it is held against `reach`. Who did fewer `steps` is shown and is no match. */
-  add(what: string, found: Found, show: (value: number) => string, { reach, steps = 0 }: { readonly reach?: Reach; readonly steps?: number } = {}): void {
+  /** With `better` 'less' the best peer has the lowest value; reeve's value divided by it is compared with `bar`. A peer with fewer `steps` is shown, but not compared. */
+  add(
+    what: string,
+    found: Found,
+    show: (value: number) => string,
+    { bar, steps = 0 }: { readonly bar?: Bar; readonly steps?: number } = {},
+  ): void {
     const values = this.#names.map((name) => median(found.get(name) ?? []))
     const [ours = Number.NaN] = values
-    const known = values.filter((value, index) => index > 0 && !Number.isNaN(value) && stepsOf(this.#names[index] ?? 'reeve', steps) === steps)
-    const ratio = ours / (reach?.better === 'more' ? Math.max(...known) : Math.min(...known))
-    const isOk = reach !== undefined && (reach.better === 'less' ? ratio <= reach.of : ratio >= reach.of)
-    const wanted = reach === undefined ? '' : `${reach.better === 'less' ? '<=' : '>='} ${reach.of}`
-    this.#rows.push([what, ...values.map((value) => (Number.isNaN(value) ? '-' : show(value))), ratio.toFixed(3), wanted, reach === undefined ? '' : isOk ? 'yes' : 'NO'])
+    const known = values.filter(
+      (value, index) => index > 0 && !Number.isNaN(value) && stepsOf(this.#names[index] ?? 'reeve', steps) === steps,
+    )
+    const ratio = ours / (bar?.better === 'more' ? Math.max(...known) : Math.min(...known))
+    const isOk = bar !== undefined && (bar.better === 'less' ? ratio <= bar.of : ratio >= bar.of)
+    const wanted = bar === undefined ? '' : `${bar.better === 'less' ? '<=' : '>='} ${bar.of}`
+    this.#rows.push([
+      what,
+      ...values.map((value) => (Number.isNaN(value) ? '-' : show(value))),
+      ratio.toFixed(3),
+      wanted,
+      bar === undefined ? '' : isOk ? 'yes' : 'NO',
+    ])
   }
 
   print(): void {
-    const table = [['what', ...this.#names, 'reeve / best peer', 'reach', 'reached'], ...this.#rows]
+    const table = [['what', ...this.#names, 'reeve / best peer', 'bar', 'reached'], ...this.#rows]
     const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? []
-    for (const row of table) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd())
+    for (const row of table)
+      console.log(
+        row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd(),
+      )
     this.#rows.length = 0
   }
 }
@@ -99,7 +120,7 @@ const times = (value: number): string => value.toFixed(2)
 const perSecond = (value: number): string => `${value.toFixed(0)}/s`
 const kib = (value: number): string => `${(value / 1_024).toFixed(1)} KiB`
 const put = (found: Found, name: Name, value: number): void => {
-  found.set(name, [...found.get(name) ?? [], value])
+  found.set(name, [...(found.get(name) ?? []), value])
 }
 
 async function benchSteps(bench: Bench, rows: Rows, steps: number): Promise<void> {
@@ -111,10 +132,10 @@ async function benchSteps(bench: Bench, rows: Rows, steps: number): Promise<void
     put(p50, name, median(took))
     put(flat, name, median(took.slice(-tail)) / median(took.slice(tail, 2 * tail)))
     put(worst, name, Math.max(...took.slice(-tail)))
-    put(bytes, name, await bytesOf(bench, name, place) / (took.length * 2 * 2_048))
+    put(bytes, name, (await bytesOf(bench, name, place)) / (took.length * 2 * 2_048))
     rmSync(place.dir, { recursive: true })
   })
-  rows.add(`durable step, p50 of ${steps}${less(steps)}`, p50, ms, { reach: { better: 'less', of: 0.4 }, steps })
+  rows.add(`durable step, p50 of ${steps}${less(steps)}`, p50, ms, { bar: { better: 'less', of: 0.4 }, steps })
   rows.add(`last ${tail} against steps ${tail}-${2 * tail}`, flat, times, { steps })
   rows.add(`worst of the last ${tail}`, worst, ms, { steps })
   rows.add('bytes on disk / bytes of messages', bytes, times, { steps })
@@ -128,10 +149,10 @@ async function benchCrowd(bench: Bench, rows: Rows): Promise<void> {
     put(found, name, (AGENTS * AGENT_STEPS * 1_000) / took)
     rmSync(place.dir, { recursive: true })
   })
-  rows.add(`${AGENTS} agents at once, ${AGENT_STEPS} steps each`, found, perSecond, { reach: { better: 'more', of: 4 } })
+  rows.add(`${AGENTS} agents at once, ${AGENT_STEPS} steps each`, found, perSecond, { bar: { better: 'more', of: 4 } })
 }
 
-/** One life, then resumed and forked in turns. */
+/** Runs one agent, then resumes and forks it in turns. */
 async function benchPast(bench: Bench, rows: Rows, steps: number): Promise<void> {
   const [flat, resume, fork, room] = [none(), none(), none(), none()]
   const lives = new Map<Name, Place>()
@@ -142,14 +163,16 @@ async function benchPast(bench: Bench, rows: Rows, steps: number): Promise<void>
     lives.set(name, place)
   }
   const placed = (name: Name): Place => lives.get(name) ?? placeOf(bench)
-  await inTurns(bench, bench.rounds, async (name) => put(resume, name, run(name, placed(name), { verb: 'resume', steps: stepsOf(name, steps) })[0] ?? Number.NaN))
+  await inTurns(bench, bench.rounds, async (name) =>
+    put(resume, name, run(name, placed(name), { verb: 'resume', steps: stepsOf(name, steps) })[0] ?? Number.NaN),
+  )
   await inTurns(bench, bench.rounds, async (name) => {
     const before = await bytesOf(bench, name, placed(name))
     for (const took of run(name, placed(name), { verb: 'fork', steps: stepsOf(name, steps), forks: FORKS })) put(fork, name, took)
-    put(room, name, (await bytesOf(bench, name, placed(name)) - before) / FORKS)
+    put(room, name, ((await bytesOf(bench, name, placed(name))) - before) / FORKS)
   })
   if (steps > 1_100) rows.add(`last 100 of ${steps} against steps 1,000-1,100, one life`, flat, times, { steps })
-  rows.add(`resume of ${steps} steps${less(steps)}, context ready`, resume, ms, { reach: { better: 'less', of: 0.25 }, steps })
+  rows.add(`resume of ${steps} steps${less(steps)}, context ready`, resume, ms, { bar: { better: 'less', of: 0.25 }, steps })
   rows.add(`fork at the middle of ${steps}${less(steps)}`, fork, ms, { steps })
   rows.add('bytes of a fork', room, kib, { steps })
   for (const { dir } of lives.values()) rmSync(dir, { recursive: true })
@@ -161,24 +184,36 @@ async function benchSession(bench: Bench, rows: Rows, session: Session): Promise
   await inTurns(bench, 1, async (name) => {
     const place = placeOf(bench)
     run(name, place, { verb: 'session', session })
-    put(found, name, await bytesOf(bench, name, place) / bytes)
+    put(found, name, (await bytesOf(bench, name, place)) / bytes)
     rmSync(place.dir, { recursive: true })
   })
   rows.add(`session of ${session.turns} turns, ${(bytes / 1e6).toFixed(1)} MB: bytes on disk / of messages`, found, times)
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { steps: { type: 'string', default: '1000' }, past: { type: 'string', default: '5000' }, rounds: { type: 'string', default: String(ROUNDS) }, only: { type: 'string' } } })
+  const { values } = parseArgs({
+    options: {
+      steps: { type: 'string', default: '1000' },
+      past: { type: 'string', default: '5000' },
+      rounds: { type: 'string', default: String(ROUNDS) },
+      only: { type: 'string' },
+    },
+  })
   const [steps, past, rounds] = [Number(values.steps), Number(values.past), Number(values.rounds)]
   const parts = values.only?.split(',') ?? ['steps', 'crowd', 'past', 'session']
   await inFolder(async (dir) => {
     await using postgres = await startPostgres(dir)
     const names = NAMES.filter((name) => name === 'reeve' || (name === 'DBOS' ? postgres !== null : installedPeer('langgraph') !== null))
-    if (names.length < NAMES.length) console.log(`not installed, so left out: ${NAMES.filter((name) => !names.includes(name)).join('; ')} (node scripts/peers.ts --postgres)`)
+    if (names.length < NAMES.length)
+      console.log(
+        `not installed, so left out: ${NAMES.filter((name) => !names.includes(name)).join('; ')} (node scripts/peers.ts --postgres)`,
+      )
     if (names.length === 1) return
     const bench: Bench = { dir, names, rounds, postgres }
     const rows = new Rows(names)
-    console.log(`reeve and its peers, median of ${rounds} rounds; LangGraph ${PEERS.langgraph.version}, DBOS ${PEERS.dbos.version} on PostgreSQL ${postgres?.version ?? '-'}, Node ${process.version}`)
+    console.log(
+      `reeve and its peers, median of ${rounds} rounds; LangGraph ${PEERS.langgraph.version}, DBOS ${PEERS.dbos.version} on PostgreSQL ${postgres?.version ?? '-'}, Node ${process.version}`,
+    )
     if (parts.includes('steps')) await benchSteps(bench, rows, steps)
     if (parts.includes('crowd')) await benchCrowd(bench, rows)
     if (parts.includes('past')) await benchPast(bench, rows, past)
@@ -191,6 +226,6 @@ const [verb, name, place, work] = process.argv.slice(2)
 if (verb === 'do') {
   const found = await perform(HOW[name as Name], JSON.parse(place ?? '') as Place, JSON.parse(work ?? '') as Work)
   console.log(JSON.stringify(found))
-  // DBOS's agents are in the middle of their work.
+  // The agents of DBOS are still in the middle of their work.
   process.exit(0)
 } else await main()

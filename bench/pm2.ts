@@ -1,5 +1,5 @@
-// pm2 as a peer of the containment's benchmark, if `node scripts/peers.ts` has installed it: a manager of its own in a folder
-// of its own. It is measured by what it was asked and by what runs, never by its own words.
+// pm2 as a peer in the benchmark of containment, if `node scripts/peers.ts` has installed it, with its own manager and folder.
+// The measurements look at running programs, never at pm2's own messages.
 import { execFileSync } from 'node:child_process'
 import { closeSync, constants, openSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -24,15 +24,15 @@ interface Api {
 }
 
 export interface Pm2 extends AsyncDisposable {
-  /** Resolves when the program has said so; its first word of `argv` is a program, not a script of Node's. */
+  /** Resolves when the program has announced itself. The first word of `argv` is a program, not a script for Node. */
   start(argv: readonly string[]): Promise<string>
-  /** Resolves when nobody whom it knows is left. `all` is a name, too. */
+  /** Resolves when no program of that name is left. `all` stands for every name. */
   remove(name: string): Promise<void>
   /** resident memory of the manager */
   residentKb(): number
 }
 
-function asked<T>(call: (done: Done<T>) => void): Promise<T> {
+function callPm2<T>(call: (done: Done<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     call((error, value) => {
       if (error) reject(error)
@@ -41,13 +41,13 @@ function asked<T>(call: (done: Done<T>) => void): Promise<T> {
   })
 }
 
-/** Null if it is not installed. */
+/** Null if pm2 is not installed. */
 export async function startPm2(home: string): Promise<Pm2 | null> {
   const folder = installedPeer('pm2')
   if (folder === null) return null
   Object.assign(process.env, { PM2_HOME: home, PM2_DISABLE_VERSION_CHECK: 'true' })
   const pm2 = createRequire(join(folder, 'package.json'))('pm2') as Api
-  await asked<void>((done) => pm2.connect(done))
+  await callPm2<void>((done) => pm2.connect(done))
   const fifo = join(home, 'up')
   execFileSync('mkfifo', [fifo])
   // Both ends: so it never ends.
@@ -58,19 +58,31 @@ export async function startPm2(home: string): Promise<Pm2 | null> {
     async start([program = '', ...args]) {
       const name = `p${count++}`
       const up = once(ups, 'data')
-      await asked((done) => pm2.start({ name, script: '/bin/sh', args: ['-c', 'echo > "$0"; exec "$@"', fifo, program, ...args], interpreter: 'none', autorestart: false, cwd: home }, done))
+      await callPm2((done) =>
+        pm2.start(
+          {
+            name,
+            script: '/bin/sh',
+            args: ['-c', 'echo > "$0"; exec "$@"', fifo, program, ...args],
+            interpreter: 'none',
+            autorestart: false,
+            cwd: home,
+          },
+          done,
+        ),
+      )
       await up
       return name
     },
     async remove(name) {
-      const pids = (await asked<Row[]>((done) => pm2.list(done))).map(({ pid }) => pid ?? 0)
-      await asked((done) => pm2.delete(name, done))
-      // One of many is asked for by name: who is left of the others is not waited for.
+      const pids = (await callPm2<Row[]>((done) => pm2.list(done))).map(({ pid }) => pid ?? 0)
+      await callPm2((done) => pm2.delete(name, done))
+      // With a name, only that program is awaited, not the others.
       if (name === 'all') while (pids.some(isAlive)) await delay(1)
     },
     residentKb: () => statusKb(Number(readFileSync(join(home, 'pm2.pid'), 'utf8')), 'VmRSS'),
     async [Symbol.asyncDispose]() {
-      await asked<void>((done) => pm2.killDaemon(done))
+      await callPm2<void>((done) => pm2.killDaemon(done))
       pm2.disconnect()
       ups.destroy()
     },

@@ -1,11 +1,15 @@
 // Runs the benchmarks one after another, each in a process of its own: `npm run bench`, or `npm run bench -- step ps`.
-// Each prints its own table; what they must reach is in their `reach` column. The whole takes some minutes.
+// Each prints its own table, with the required ratio in the column `bar`. All of them take some minutes.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const NOT_BENCHES = new Set(['run', 'support', 'daemon', 'pm2'])
-const all = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.ts')).map((file) => file.replace(/\.ts$/, '')).filter((name) => !NOT_BENCHES.has(name)).sort()
+const all = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.replace(/\.ts$/, ''))
+  .filter((name) => !NOT_BENCHES.has(name))
+  .sort()
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !all.includes(name))
 if (unknown.length > 0) {
@@ -13,7 +17,7 @@ if (unknown.length > 0) {
   process.exit(64)
 }
 
-// One certificate bundle more at each start of Node would be measured along with everything else.
+// An additional certificate bundle would add to each measured start of Node.
 const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
 let failures = 0
 for (const name of wanted.length > 0 ? wanted : all) {

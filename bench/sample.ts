@@ -1,13 +1,13 @@
-// What it costs to measure 50 agents, each a shell with a child: the CPU time of one look at all of them, for each kind of
-// containment, with a memory limit (exact near it) and without. Medians; nothing is compared, as nobody else measures whole trees.
-// Usage: node bench/sample.ts [rounds, 20 if not given].
+// Measures the CPU time to sample 50 agents, each a shell with a child. The table has each kind of containment, with a memory limit (exact
+// near it) and without. The results are medians. There is no reference: no other tool measures whole trees.
+// Usage: node bench/sample.ts [rounds, default 20].
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import { openContainer } from '../src/drivers/contain/container.ts'
-import type { Containment } from '../src/drivers/contain/contain.ts'
-import type { ContainmentKind } from '../src/kernel/types.ts'
-import { SAMPLE_MS } from '../src/daemon/sampler.ts'
+import { openContainmentManager } from '../src/drivers/contain/manager.ts'
+import type { Containment } from '../src/drivers/contain/types.ts'
+import { SAMPLE_MS } from '../src/daemon/incarnation/sampler.ts'
 import { inFolder, median } from './support.ts'
+import type { ContainmentKind } from '../src/kernel/model/words.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 20)
 const AGENTS = 50
@@ -19,7 +19,7 @@ async function lookAtAll(all: readonly Containment[]): Promise<number> {
   const begun = process.cpuUsage()
   for (const each of all) each.measure()
   const { user, system } = process.cpuUsage(begun)
-  // A look at the whole process table is shared within a turn, and not between two.
+  // A read of the whole process table is shared within one turn, not between turns.
   await setImmediate()
   return (user + system) / 1_000
 }
@@ -31,20 +31,24 @@ async function costOf(all: readonly Containment[]): Promise<number> {
 }
 
 await inFolder(async (dir) => {
-  await using container = await openContainer({ stateDir: dir, daemonId: 'bench', log: () => {} })
+  await using container = await openContainmentManager({ stateDir: dir, daemonId: 'bench', log: () => {} })
   console.log(`CPU time of one look at ${AGENTS} agents, ms (and of a core, one look every ${SAMPLE_MS / 1_000} s)`)
   let pid = 0
   for (const kind of container.probes.filter(({ ok }) => ok).map((probe): ContainmentKind => probe.kind)) {
-    const all = await Promise.all(Array.from({ length: AGENTS }, async () => {
-      const containment = await container.open(container.plan(UUID, ++pid, kind), dir)
-      const program = await containment.spawn({ argv: ['/bin/sh', '-c', SCRIPT], cwd: dir, env, stdin: 'null' })
-      await once(program.stdout, 'data')
-      return containment
-    }))
+    const all = await Promise.all(
+      Array.from({ length: AGENTS }, async () => {
+        const containment = await container.open(container.plan(UUID, ++pid, kind), dir)
+        const program = await containment.spawn({ argv: ['/bin/sh', '-c', SCRIPT], cwd: dir, env, stdin: 'null' })
+        await once(program.stdout, 'data')
+        return containment
+      }),
+    )
     const plain = await costOf(all)
     for (const each of all) each.limitMemory(1)
     const exact = await costOf(all)
-    console.log(`${kind.padEnd(8)} ${plain.toFixed(2)} (${(100 * plain / SAMPLE_MS).toFixed(3)} %)   all of them near a memory limit: ${exact.toFixed(2)}`)
+    console.log(
+      `${kind.padEnd(8)} ${plain.toFixed(2)} (${((100 * plain) / SAMPLE_MS).toFixed(3)} %)   all of them near a memory limit: ${exact.toFixed(2)}`,
+    )
     await Promise.all(all.map((each) => each.dispose()))
   }
 })

@@ -1,31 +1,31 @@
-// What containment costs, against a plain child process and pm2 (if `node scripts/peers.ts` has installed it) in the same run,
-// interleaved: from the spawn until the program runs, from the kill until nobody is left, the end of 100 at once, who is left
-// of the torture tree, and the manager's memory. Bars are those of the design.
-// Usage: node bench/spawn.ts [rounds, 200 if not given].
+// Measures the cost of containment against a plain child process and pm2 (if `node scripts/peers.ts` has installed it), interleaved.
+// Values: the spawn until the program runs, the kill until no process is left, and the end of 100 programs at once; the survivors
+// of the torture tree, and the manager's memory. The required values are those of the design.
+// Usage: node bench/spawn.ts [rounds, default 200].
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openContainer } from '../src/drivers/contain/container.ts'
-import type { Container } from '../src/drivers/contain/contain.ts'
-import type { ContainmentKind } from '../src/kernel/types.ts'
-import { eventually, killLeft, livingWith, newToken, sleepersWith, TORTURE_SLEEPERS } from '../test/support/living.ts'
+import { openContainmentManager } from '../src/drivers/contain/manager.ts'
+import type { ContainmentManager } from '../src/drivers/contain/types.ts'
+import { eventually, killRemaining, findLivingWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../test/support/agents/living.ts'
 import { startDaemon, statusKb } from './daemon.ts'
 import { startPm2 } from './pm2.ts'
 import type { Pm2 } from './pm2.ts'
 import { inFolder, median, percentile, timed } from './support.ts'
+import type { ContainmentKind } from '../src/kernel/model/words.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 200)
 const WARM_UP_ROUNDS = 10
-/** Many at once, and how often. */
+/** Number of programs at once, and number of rounds. */
 const MANY = 100
 const MANY_ROUNDS = 5
 const ROW = 10
-/** For whom a kill has reached to be gone, and for memory to be what it stays. */
+/** Time for killed processes to disappear, and for memory to settle. */
 const SETTLE_MS = 1_500
-/** Writes at once, and lives on. */
+/** A program that writes at once and keeps running. */
 const ARGV = ['/usr/bin/tail', '-f', import.meta.filename] as const
 const TORTURE = resolve(import.meta.dirname, '../test/support/programs/torture.sh')
 const UUID = '01920000-0000-7000-8000-000000000000'
@@ -34,16 +34,16 @@ const STOP_BARS: Readonly<Record<string, number>> = { cgroup: 3, pidns: 3, group
 const PM2_BARS = { spawn: 0.5, stop: 0.1 }
 const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
 
-/** One program that runs. */
+/** A running program. */
 interface Running {
-  /** resolves when nobody is left of it */
+  /** resolves when none of its processes is left */
   kill(): Promise<void>
   release(): Promise<unknown>
 }
 
 interface Contender {
   start(argv: readonly string[]): Promise<Running>
-  /** how all are ended at once, if not one by one */
+  /** ends all programs at once; absent: they are ended one by one */
   killAll?(): Promise<void>
 }
 
@@ -61,7 +61,7 @@ async function killPlain(child: ChildProcess): Promise<void> {
   await exited
 }
 
-function owned(container: Container, kind: ContainmentKind, dir: string): Contender {
+function owned(container: ContainmentManager, kind: ContainmentKind, dir: string): Contender {
   let pid = 0
   return {
     async start(argv) {
@@ -90,9 +90,9 @@ function managed(pm2: Pm2): Contender {
 }
 
 interface Times {
-  /** each after those of the others */
+  /** interleaved with the other managers */
   readonly alone: number[]
-  /** each right after another of its kind */
+  /** directly after each other */
   readonly inRow: number[]
   readonly killed: number[]
   readonly many: number[]
@@ -100,7 +100,9 @@ interface Times {
 
 async function oneRound({ start }: Contender, times: Times | null): Promise<void> {
   let running: Running | null = null
-  const spawnMs = await timed(async () => { running = await start(ARGV) })
+  const spawnMs = await timed(async () => {
+    running = await start(ARGV)
+  })
   const killMs = await timed(() => running?.kill())
   await (running as Running | null)?.release()
   times?.alone.push(spawnMs)
@@ -110,7 +112,9 @@ async function oneRound({ start }: Contender, times: Times | null): Promise<void
 async function manyRound({ start, killAll }: Contender, times: Times): Promise<void> {
   const running: Running[] = []
   for (let n = 0; n < MANY; n++) {
-    const ms = await timed(async () => { running.push(await start(ARGV)) })
+    const ms = await timed(async () => {
+      running.push(await start(ARGV))
+    })
     if (n % ROW > 0) times.inRow.push(ms)
   }
   times.many.push(await timed(() => (killAll ? killAll() : Promise.all(running.map((one) => one.kill())))))
@@ -120,7 +124,7 @@ async function manyRound({ start, killAll }: Contender, times: Times): Promise<v
 async function interleave(contenders: ReadonlyMap<string, Contender>): Promise<Map<string, Times>> {
   const times = new Map([...contenders.keys()].map((name): [string, Times] => [name, { alone: [], inRow: [], killed: [], many: [] }]))
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
-    for (const [name, contender] of contenders) await oneRound(contender, round < 0 ? null : times.get(name) ?? null)
+    for (const [name, contender] of contenders) await oneRound(contender, round < 0 ? null : (times.get(name) ?? null))
   }
   for (let round = 0; round < MANY_ROUNDS; round++) {
     for (const [name, contender] of contenders) await manyRound(contender, times.get(name) as Times)
@@ -128,37 +132,56 @@ async function interleave(contenders: ReadonlyMap<string, Contender>): Promise<M
   return times
 }
 
-/** Of a tree of ten ways to leave one's parent: how many live when the kill is done. */
+/** The number of processes that survive a kill of a tree with ten ways to leave a parent. */
 async function survivors({ start }: Contender): Promise<number> {
   const token = newToken()
   try {
     // A first word of its own: the tree's goes to /dev/stdout, which cannot be opened where stdout is a socket.
     const running = await start(['/bin/sh', '-c', 'echo up; exec sh "$@"', 'sh', TORTURE, token, 'stay', 'all'])
-    await eventually(() => sleepersWith(token).length === TORTURE_SLEEPERS + 1, 'the tree stands')
+    await eventually(() => findSleepersWith(token).length === TORTURE_SLEEPERS + 1, 'the tree stands')
     await running.kill()
     await delay(SETTLE_MS)
-    const left = sleepersWith(token).length
+    const left = findSleepersWith(token).length
     await running.release()
     return left
   } finally {
-    if (livingWith(token).length > 0) killLeft(token)
+    if (findLivingWith(token).length > 0) killRemaining(token)
   }
 }
 
 type Bars = Readonly<Record<string, number>>
 
-function print(title: string, times: ReadonlyMap<string, Times>, of: (times: Times) => readonly number[], bars: Bars, pm2Bar: number | null): void {
+function print(
+  title: string,
+  times: ReadonlyMap<string, Times>,
+  of: (times: Times) => readonly number[],
+  bars: Bars,
+  pm2Bar: number | null,
+): void {
   const [floor, peer] = ['plain', 'pm2'].map((name) => times.get(name)).map((each) => (each ? median(of(each)) : Number.NaN))
   console.log(`\n${title}`)
-  console.table(Object.fromEntries([...times].map(([name, each]) => {
-    const [p50, p99] = [median(of(each)), percentile(of(each), 0.99)]
-    const bar = bars[name]
-    const isOurs = name in STOP_BARS && pm2Bar !== null && times.has('pm2')
-    return [name, {
-      'p50 ms': p50.toFixed(2), 'p99 ms': p99.toFixed(2), '× plain': (p50 / (floor ?? 1)).toFixed(2), 'wanted': bar === undefined ? '' : `≤ ${bar}`, 'reached': bar === undefined ? '' : p50 / (floor ?? 1) <= bar ? 'yes' : 'NO',
-      '× pm2': (p50 / (peer ?? 1)).toFixed(2), 'wanted ': isOurs ? `≤ ${pm2Bar}` : '', 'reached ': isOurs ? (p50 / (peer ?? 1) <= pm2Bar ? 'yes' : 'NO') : '',
-    }]
-  })))
+  console.table(
+    Object.fromEntries(
+      [...times].map(([name, each]) => {
+        const [p50, p99] = [median(of(each)), percentile(of(each), 0.99)]
+        const bar = bars[name]
+        const isOurs = name in STOP_BARS && pm2Bar !== null && times.has('pm2')
+        return [
+          name,
+          {
+            'p50 ms': p50.toFixed(2),
+            'p99 ms': p99.toFixed(2),
+            '× plain': (p50 / (floor ?? 1)).toFixed(2),
+            wanted: bar === undefined ? '' : `≤ ${bar}`,
+            reached: bar === undefined ? '' : p50 / (floor ?? 1) <= bar ? 'yes' : 'NO',
+            '× pm2': (p50 / (peer ?? 1)).toFixed(2),
+            'wanted ': isOurs ? `≤ ${pm2Bar}` : '',
+            'reached ': isOurs ? (p50 / (peer ?? 1) <= pm2Bar ? 'yes' : 'NO') : '',
+          },
+        ]
+      }),
+    ),
+  )
 }
 
 async function ownResidentKb(home: string): Promise<readonly [number, number]> {
@@ -181,11 +204,15 @@ async function pm2ResidentKb(pm2: Pm2): Promise<readonly [number, number]> {
   return [idle, full]
 }
 
-const mb = ([idle, full]: readonly [number, number]): object => ({ 'no child': `${(idle / 1024).toFixed(1)} MB`, [`${MANY} children`]: `${(full / 1024).toFixed(1)} MB`, 'for each': `${((full - idle) / MANY).toFixed(0)} KB` })
+const mb = ([idle, full]: readonly [number, number]): object => ({
+  'no child': `${(idle / 1024).toFixed(1)} MB`,
+  [`${MANY} children`]: `${(full / 1024).toFixed(1)} MB`,
+  'for each': `${((full - idle) / MANY).toFixed(0)} KB`,
+})
 
 async function main(dir: string): Promise<void> {
   for (const name of ['state', 'pm2', 'home']) await mkdir(join(dir, name), { mode: 0o700 })
-  await using container = await openContainer({ stateDir: join(dir, 'state'), daemonId: 'bench', log: console.error })
+  await using container = await openContainmentManager({ stateDir: join(dir, 'state'), daemonId: 'bench', log: console.error })
   await using pm2 = await startPm2(join(dir, 'pm2'))
   const memory = pm2 === null ? {} : { pm2: mb(await pm2ResidentKb(pm2)) }
   const contenders = new Map<string, Contender>([['plain', plain]])
@@ -195,7 +222,7 @@ async function main(dir: string): Promise<void> {
   const times = await interleave(contenders)
   print('from the spawn until it runs, one alone', times, ({ alone }) => alone, SPAWN_BARS, PM2_BARS.spawn)
   print('the same, right after another of its kind', times, ({ inRow }) => inRow, SPAWN_BARS, PM2_BARS.spawn)
-  print('from the kill until nobody is left', times, ({ killed }) => killed, {}, null)
+  print('from the kill until no process is left', times, ({ killed }) => killed, {}, null)
   print(`stop ${MANY} at once, until all are gone`, times, ({ many }) => many, STOP_BARS, PM2_BARS.stop)
   console.log('\nof the torture tree, who lives on after its end')
   const left: [string, string][] = []
@@ -206,5 +233,5 @@ async function main(dir: string): Promise<void> {
 }
 
 await inFolder(main)
-// What pm2's client leaves open would keep it.
+// pm2's client leaves handles open, which would keep this process alive.
 process.exit()

@@ -1,11 +1,12 @@
-// Helpers of the benchmarks: a ratio is taken of a reference and reeve run in turns in one process, so that a noisy machine
-// hurts both alike; what is shown is the median of at least five rounds.
+// Helpers of the benchmarks. The floor is the reference that reeve is compared with, usually the least work that could do the same.
+// Both run in turns in one process, so that a noisy machine affects both alike. The ratio is reeve's value divided by the floor's, and
+// the bar is the required ratio. Each printed value is the median of at least five rounds.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Rounds of a benchmark, unless it says more. */
+/** The default number of rounds. */
 export const ROUNDS = 5
 
 export function percentile(values: readonly number[], part: number): number {
@@ -17,21 +18,25 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
-/** How long `work` took, in ms. */
+/** The time of `work` in ms. */
 export async function timed(work: () => unknown): Promise<number> {
   const start = performance.now()
   await work()
   return performance.now() - start
 }
 
+/** The measured times in ms: of the floor, and of reeve (`ours`). */
 export interface Samples {
   readonly floor: number[]
   readonly ours: number[]
 }
 
-/** Runs both in turns, `count` times each, the first of a pair changing with every turn; in ms. `prepare` makes what `ours` is given, untimed. */
+/** Runs `floor` and `ours` in turns, `count` times each, in alternating order. `prepare` makes the input of `ours` and is not timed. */
 export async function interleave<T = number>(
-  count: number, floor: (index: number) => unknown, ours: (prepared: T) => unknown, prepare: (index: number) => T = (index) => index as T,
+  count: number,
+  floor: (index: number) => unknown,
+  ours: (prepared: T) => unknown,
+  prepare: (index: number) => T = (index) => index as T,
 ): Promise<Samples> {
   const samples: Samples = { floor: [], ours: [] }
   for (let index = 0; index < count; index++) {
@@ -45,24 +50,33 @@ export async function interleave<T = number>(
 
 export interface Row {
   readonly what: string
+  /** the measured value of the floor */
   readonly floor: string
+  /** the measured value of reeve */
   readonly ours: string
-  /** the number that is held against `reach` */
+  /** the value of reeve divided by the floor; the number that must reach the bar */
   readonly ratio: number
-  readonly reach: string
+  /** the required ratio, such as `<= 1.3`; empty if none is required */
+  readonly bar: string
   readonly ok: boolean
 }
 
 /** Prints the rows as a table of fixed columns. */
 export function printTable(title: string, rows: readonly Row[]): void {
-  const cells = rows.map((row) => [row.what, row.floor, row.ours, row.ratio.toFixed(2), row.reach, row.ok ? 'yes' : 'NO'])
-  const table = [['what', 'floor', 'reeve', 'ratio', 'reach', 'reached'], ...cells]
+  const cells = rows.map((row) => [row.what, row.floor, row.ours, row.ratio.toFixed(2), row.bar, row.ok ? 'yes' : 'NO'])
+  const table = [['what', 'floor', 'reeve', 'ratio', 'bar', 'reached'], ...cells]
   const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? []
   console.log(`\n${title}`)
-  for (const row of table) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd())
+  for (const row of table)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
 }
 
-/** A folder on the disk that is measured (`BENCH_DIR`, else the temporary one), removed after `work`. */
+/** Runs `work` in a new folder on the measured disk (in `BENCH_DIR`, else in the temporary directory), and then removes the folder. */
 export async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(process.env['BENCH_DIR'] ?? tmpdir(), 'reeve-bench-'))
   try {
@@ -72,9 +86,9 @@ export async function inFolder<T>(work: (dir: string) => Promise<T>): Promise<T>
   }
 }
 
-/** Bare inserts of one text, with WAL and `synchronous=FULL`, otherwise as SQLite comes. */
+/** The floor of durable writes: plain inserts of one text, with WAL and `synchronous=FULL`, otherwise SQLite's defaults. */
 export interface Floor extends Disposable {
-  /** one transaction of so many rows */
+  /** inserts this number of rows in one transaction */
   insert(rows: number): void
 }
 

@@ -1,4 +1,4 @@
-// A talk with an agent: each line that you type is a turn of its own. An empty line, or the end of the input, ends it.
+// A conversation with an agent: each line that you type is a turn. An empty line, or the end of the input, ends it.
 // node examples/chat.ts
 import { createInterface } from 'node:readline'
 import { connect } from 'reeve'
@@ -7,7 +7,7 @@ await using reeve = connect()
 const { uuid } = await reeve.spawn({ interactive: true })
 const events = reeve.events({ process: uuid, follow: true, live: true })
 
-/** Prints what it says until it is ready for a message; false when it has ended. */
+/** Prints the agent's texts until it is ready for a message; false when it has ended. */
 async function untilReady(): Promise<boolean> {
   for (;;) {
     const { value: event, done } = await events.next()
@@ -24,6 +24,6 @@ while (await untilReady()) {
   if (done || line.trim() === '') break
   await reeve.send(uuid, line)
 }
-await reeve.signal(uuid, 'SIGTERM', { graceMs: 1_000 }).catch(() => null) // it may have ended by itself
+await reeve.signal(uuid, 'SIGTERM', { graceMs: 1_000 }).catch(() => null) // the agent may have ended by itself
 const { process: ended } = await reeve.wait(uuid)
-console.log(`\n${ended.step} steps, $${ended.usage.costUsd.toFixed(4)}`)
+console.log(`\n${ended.step} steps, $${ended.usage.costUsd?.toFixed(4) ?? '?'}`)

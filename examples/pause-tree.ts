@@ -1,4 +1,4 @@
-// Pauses a process with all that descends from it, as one would before a deploy, and lets them go on.
+// Pauses a process with all its descendants, as before a deployment, and resumes them.
 // node examples/pause-tree.ts
 import { connect } from 'reeve'
 

@@ -1,5 +1,5 @@
-// Works through tasks with agents, two at a time: an agent that fails goes on from where it was, twice at most, and nothing
-// new starts when all of them together have spent the budget.
+// Runs a list of tasks with agents, two at a time. An agent that fails is resumed at its last step, at most twice. No new agent
+// starts once all agents together have spent the budget.
 // node examples/supervisor.ts "Fix the typos in docs." "Add a test for parse()."
 import { connect, type ProcessView } from 'reeve'
 
@@ -13,10 +13,10 @@ const started: string[] = []
 
 async function spentUsd(): Promise<number> {
   const sums = await Promise.all(started.map((uuid) => reeve.usage(uuid)))
-  return sums.reduce((usd, { costUsd }) => usd + costUsd, 0)
+  return sums.reduce((usd, { costUsd }) => usd + (costUsd ?? 0), 0)
 }
 
-/** What was stopped by a person stays stopped. */
+/** Whether a process should be resumed: an agent that the user stopped stays stopped. */
 function mayGoOn({ status }: ProcessView): boolean {
   return status === 'failed' || status === 'interrupted'
 }

@@ -1,35 +1,39 @@
-// Installs coding agents that others wrote, each in an exact version and a folder of its own outside this repository, for
-// `npm run test:agents`. It never touches package.json or what is installed globally, and it skips what is there already.
-// `node scripts/agents.ts [--only claude,codex] [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-agents by default.
-// test/agents finds them by `installed()`.
+// Installs external coding agents for `npm run test:agents`, each in an exact version and in its own folder outside this repository.
+// The script never touches package.json or global packages, and skips installed agents.
+// `node scripts/agents.ts [--only claude,codex] [--newest] [FOLDER]`; FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-agents by
+// default. `--newest` also installs the newest published version of each, if that is another version.
+// test/agents finds them by `installed()` and `newest()`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** The versions whose behaviour docs/external-agents.md tells of. */
+/** The versions whose behaviour docs/external-agents.md describes. */
 export const AGENTS = {
-  'claude': { package: '@anthropic-ai/claude-code', version: '2.1.328', bin: 'claude' },
+  claude: { package: '@anthropic-ai/claude-code', version: '2.1.328', bin: 'claude' },
   'claude-acp': { package: '@agentclientprotocol/claude-agent-acp', version: '0.100.0', bin: 'claude-agent-acp' },
-  'codex': { package: '@openai/codex', version: '0.169.0', bin: 'codex' },
+  codex: { package: '@openai/codex', version: '0.169.0', bin: 'codex' },
   'codex-acp': { package: '@agentclientprotocol/codex-acp', version: '2.6.0', bin: 'codex-acp' },
-  'gemini': { package: '@google/gemini-cli', version: '0.61.0', bin: 'gemini' },
-  'opencode': { package: 'opencode-ai', version: '1.18.33', bin: 'opencode' },
-  'pi': { package: '@mariozechner/pi-coding-agent', version: '0.73.1', bin: 'pi' },
+  gemini: { package: '@google/gemini-cli', version: '0.61.0', bin: 'gemini' },
+  opencode: { package: 'opencode-ai', version: '1.18.33', bin: 'opencode' },
+  pi: { package: '@mariozechner/pi-coding-agent', version: '0.73.1', bin: 'pi' },
 } as const
 
 export type AgentName = keyof typeof AGENTS
 
 const INSTALL_MS = 300_000
+const VIEW_MS = 30_000
+/** The suffix of the folder of a newest version. */
+const NEWEST = '-newest'
 
-/** REEVE_AGENTS, or the folder in the user's cache. */
+/** The folder of all agents: REEVE_AGENTS, or one in the user's cache. */
 export function agentsFolder(): string {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   return resolve(process.env['REEVE_AGENTS'] || join(cache, 'reeve-agents'))
 }
 
-/** Where the agent's program is, or null if this version is not installed. */
+/** The path of the agent's program, or null if this version is not installed. */
 export function installed(name: AgentName, folder = agentsFolder()): string | null {
   const agent = AGENTS[name]
   const modules = join(folder, name, 'node_modules')
@@ -39,19 +43,49 @@ export function installed(name: AgentName, folder = agentsFolder()): string | nu
   return (JSON.parse(readFileSync(about, 'utf8')) as { version: string }).version === agent.version ? program : null
 }
 
+/** The version that was the newest at its installation, with its program. Null if none is installed, or it is the pinned version. */
+export function newest(name: AgentName, folder = agentsFolder()): { readonly version: string; readonly program: string } | null {
+  const own = join(folder, `${name}${NEWEST}`)
+  const program = join(own, 'node_modules', '.bin', AGENTS[name].bin)
+  const about = join(own, 'node_modules', AGENTS[name].package, 'package.json')
+  if (!existsSync(about) || !existsSync(program) || !existsSync(join(own, 'complete'))) return null
+  const { version } = JSON.parse(readFileSync(about, 'utf8')) as { version: string }
+  return version === AGENTS[name].version ? null : { version, program }
+}
+
+/** The newest version in the registry; null if the registry does not answer. */
+function publishedVersion(name: AgentName): string | null {
+  const { status, stdout } = spawnSync('npm', ['view', AGENTS[name].package, 'version'], { encoding: 'utf8', timeout: VIEW_MS })
+  return status === 0 ? stdout.trim() : null
+}
+
+function installNewest(name: AgentName, folder: string): void {
+  const version = publishedVersion(name)
+  const { package: what, version: pinned } = AGENTS[name]
+  if (version === null) return console.log(`agents: the registry does not name the newest ${what}: it is not run`)
+  if (version === pinned) {
+    rmSync(join(folder, `${name}${NEWEST}`), { recursive: true, force: true })
+    return console.log(`agents: ${what}@${version} is the newest`)
+  }
+  if (newest(name, folder)?.version === version) return console.log(`agents: ${what}@${version}, the newest, is already installed`)
+  // A version that cannot be installed today is no failure of the tests.
+  if (!installInto(join(folder, `${name}${NEWEST}`), { package: what, version }, true))
+    console.log(`agents: ${what}@${version}, the newest, is not run`)
+}
+
 export interface Package {
   readonly package: string
   readonly version: string
-  /** what goes with it, as `name@version`: all that it asks for, so that npm looks for no more */
+  /** its peer dependencies as `name@version`, all of them: npm then adds none */
   readonly beside?: readonly string[]
 }
 
-/** Installs an exact version into a folder of its own, which takes its place when it is whole: others may install at the same time. */
+/** Installs an exact version into its own folder. The folder is renamed into place when complete: another run may install it meanwhile. */
 export function installInto(own: string, what: Package, runsScripts: boolean): boolean {
   mkdirSync(dirname(own), { recursive: true })
   const fresh = mkdtempSync(`${own}.new-`)
   try {
-    if (!fill(fresh, what, runsScripts)) return false
+    if (!installPackage(fresh, what, runsScripts)) return false
     rmSync(own, { recursive: true, force: true })
     renameSync(fresh, own)
     return true
@@ -63,18 +97,30 @@ export function installInto(own: string, what: Package, runsScripts: boolean): b
   }
 }
 
-/** The note `complete` is written last. */
-function fill(own: string, { package: name, version, beside }: Package, runsScripts: boolean): boolean {
-  const parts = [`${name}@${version}`, ...beside ?? []]
+/** Runs npm in a new folder. The marker file `complete` is written last. */
+function installPackage(own: string, { package: name, version, beside }: Package, runsScripts: boolean): boolean {
+  const parts = [`${name}@${version}`, ...(beside ?? [])]
   writeFileSync(join(own, 'package.json'), `${JSON.stringify({ private: true, allowScripts: { [name]: runsScripts } })}\n`)
-  const args = ['install', '--save-exact', '--no-audit', '--no-fund', '--loglevel', 'error', ...(runsScripts ? [] : ['--ignore-scripts']), ...(beside ? ['--legacy-peer-deps'] : []), ...parts]
+  const args = [
+    'install',
+    '--save-exact',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel',
+    'error',
+    ...(runsScripts ? [] : ['--ignore-scripts']),
+    ...(beside ? ['--legacy-peer-deps'] : []),
+    ...parts,
+  ]
   const began = performance.now()
-  // Its compiled code would stay in the folder for temporary files.
+  // npm's compile cache would stay in the folder for temporary files.
   const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' }
   const { status, error } = spawnSync('npm', args, { cwd: own, env, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS })
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
   if (status !== 0) {
-    console.error(`${name}@${version} could not be installed (${error?.message ?? `npm ended with ${status}`}): it needs an npm registry that has it`)
+    console.error(
+      `${name}@${version} could not be installed (${error?.message ?? `npm ended with ${status}`}): it needs an npm registry that has it`,
+    )
     return false
   }
   writeFileSync(join(own, 'complete'), '')
@@ -83,7 +129,7 @@ function fill(own: string, { package: name, version, beside }: Package, runsScri
 }
 
 function main(): void {
-  const { values, positionals } = parseArgs({ options: { only: { type: 'string' } }, allowPositionals: true })
+  const { values, positionals } = parseArgs({ options: { only: { type: 'string' }, newest: { type: 'boolean' } }, allowPositionals: true })
   const folder = positionals[0] === undefined ? agentsFolder() : resolve(positionals[0])
   const wanted = values.only?.split(',') ?? Object.keys(AGENTS)
   const unknown = wanted.filter((name) => !(name in AGENTS))
@@ -93,9 +139,10 @@ function main(): void {
   }
   console.log(`agents: in ${folder}`)
   for (const name of wanted as AgentName[]) {
-    if (installed(name, folder) !== null) console.log(`agents: ${AGENTS[name].package}@${AGENTS[name].version} is there`)
-    // Their install scripts put the native program in its place.
+    if (installed(name, folder) !== null) console.log(`agents: ${AGENTS[name].package}@${AGENTS[name].version} is already installed`)
+    // The install scripts of these packages put the native program in its place.
     else if (!installInto(join(folder, name), AGENTS[name], true)) process.exitCode = 1
+    if (values.newest) installNewest(name, folder)
   }
 }
 

@@ -1,13 +1,15 @@
-// Builds dist/: the command line, the daemon and the library, each with the types of the latter. `npm run build`.
-// Every entry must be there and every step succeed: nothing is left out in silence. Files are written beside their place and
-// renamed, and files of earlier builds go last, so that a second build at the same time does no harm.
-// Test: test/e2e/bin.test.ts.
+// Builds dist/: the command line, the daemon, and the library with its types. `npm run build`.
+// Every entry must exist and every step succeed: nothing is left out silently. Files are written under another name and
+// renamed, and files of earlier builds go last. So a second build at the same time does no harm.
+// Test: test/e2e/cli/bin.test.ts.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { noticesOf } from './notices.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
@@ -17,8 +19,10 @@ const common = {
   absWorkingDir: root,
   bundle: true,
   platform: 'node',
+  // The paths of packages are part of the output: they must be the same through a linked node_modules.
+  preserveSymlinks: true,
   target: 'node24',
-  // Names stay: shortening them made the daemon 3 MB larger, not smaller.
+  // Names stay, except in the file of `ps`: short names made the daemon 3 MB larger, not smaller.
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'none',
@@ -27,17 +31,18 @@ const common = {
   logLevel: 'warning',
 }
 
-// The command line is CommonJS and one file per start: ESM in chunks took 8 ms more. What needs packages lies beside it, and
-// long texts that few starts show. Only what knows nothing of the rest can lie there: it would have a copy of its own.
+// The command line is CommonJS and one file per start: ESM in chunks took 8 ms more. Code that needs packages, and long texts that
+// few starts show, have files beside it. Only code without imports of the rest may have such a file: it would get a second copy.
 const besideCli = {
   name: 'beside the command line',
   setup(hooks) {
-    const beside = (filter, path) => hooks.onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path, external: true } : null))
-    beside(/config\/(edit|choices)\.ts$/, './config.cjs')
+    const beside = (filter, path) =>
+      hooks.onResolve({ filter }, ({ kind }) => (kind === 'dynamic-import' ? { path, external: true } : null))
+    beside(/config\/(edit|completion-values)\.ts$/, './config.cjs')
     beside(/\/(topics|completion-scripts)\.ts$/, './texts.cjs')
   },
 }
-// `ps` has a file of its own. What it loads on demand, but the hints of errors, is a command that main.cjs does from its beginning.
+// `ps` has its own file. For everything that it loads on demand (except the hints of errors), main.cjs runs the command from its beginning.
 const handOver = {
   name: 'hand over',
   setup(hooks) {
@@ -47,7 +52,7 @@ const handOver = {
 }
 const cli = { format: 'cjs', outExtension: { '.js': '.cjs' }, outdir: 'dist/cli', define: { 'import.meta.dirname': '__dirname' } }
 
-// Packages in CommonJS ask for Node's own modules with `require`, which ESM does not have.
+// Packages in CommonJS load Node's modules with `require`, which ESM does not have.
 const banner = { js: "import{createRequire as reeveRequire}from'node:module';const require=reeveRequire(import.meta.url);" }
 const esm = { format: 'esm', splitting: true, outdir: 'dist' }
 
@@ -56,16 +61,25 @@ function besideBundle(outfile, ...files) {
   return { entry: outfile, options: { ...cli, outdir: undefined, outfile, stdin } }
 }
 
-// Node shows the line that threw: with all in one line an uncaught error of the library is a page of code.
+// Node prints the line that threw: with all code in one line, an uncaught error of the library would be a page of code.
 const legible = { minifyWhitespace: false, minifySyntax: false }
+
+/** The daemon. The code that it loads at first use goes into one file beside it (src/daemon/host/preloaded-code.ts). */
+const DAEMON = 'dist/daemon.js'
 
 const bundles = [
   { entry: 'dist/cli/main.cjs', options: { ...cli, entryPoints: { main: 'src/cli/main.ts' }, plugins: [besideCli] } },
-  { entry: 'dist/cli/ps.cjs', options: { ...cli, entryPoints: { ps: 'src/cli/ps-main.ts' }, plugins: [handOver] } },
-  besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/choices.ts'),
-  besideBundle('dist/cli/texts.cjs', 'src/cli/topics.ts', 'src/cli/completion-scripts.ts'),
-  { entry: 'dist/daemon.js', options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
-  { entry: 'dist/index.js', options: { ...esm, entryPoints: { index: 'src/index.ts' }, chunkNames: 'index-[hash]', packages: 'external', ...legible } },
+  {
+    entry: 'dist/cli/ps.cjs',
+    options: { ...cli, entryPoints: { ps: 'src/cli/ps-main.ts' }, plugins: [handOver], minifyIdentifiers: true },
+  },
+  besideBundle('dist/cli/config.cjs', 'src/config/edit.ts', 'src/config/completion-values.ts'),
+  besideBundle('dist/cli/texts.cjs', 'src/cli/table/topics.ts', 'src/cli/table/completion-scripts.ts'),
+  { entry: DAEMON, options: { ...esm, entryPoints: { daemon: 'src/daemon/main.ts' }, chunkNames: 'daemon-[hash]', banner } },
+  {
+    entry: 'dist/index.js',
+    options: { ...esm, entryPoints: { index: 'src/index.ts' }, chunkNames: 'index-[hash]', packages: 'external', ...legible },
+  },
 ]
 
 /** Bytes that are loaded at the start of an entry: the file and what it imports statically. */
@@ -81,52 +95,101 @@ function startBytes(metafile, entry) {
   return { files: [...seen], bytes: [...seen].reduce((sum, file) => sum + metafile.outputs[file].bytes, 0) }
 }
 
-/** The command line starts at each key press: no package may be among what it loads at once. */
+/** Throws if the command line loads a package at its start: completion starts it at each key press. */
 function checkCli(metafile, files) {
   const inputs = files.flatMap((file) => Object.keys(metafile.outputs[file].inputs))
   const packages = inputs.filter((input) => input.includes('node_modules'))
   if (packages.length > 0) throw new Error(`the command line loads packages at its start: ${packages.slice(0, 3).join(', ')}`)
 }
 
-/** A dynamic import; no method of that name, nor a call of it. */
+/** Matches a dynamic import, but no method named `import` and no call of one. */
 const IMPORT = /(?<![.}])\bimport\(/
 
-/** What `bin/reeve` runs as a vm.Script. */
+/** The files that `bin/reeve` runs as a vm.Script. */
 const STARTED = ['dist/cli/main.cjs', 'dist/cli/ps.cjs']
 
 /**
- * The first line of such a file is a sum of the rest, by which `bin/reeve` keeps what V8 made of it. What is CommonJS is required: a
- * vm.Script can import nothing without a warning. Who hands over to main.cjs goes no further.
+ * Puts a checksum of the file into its first line: `bin/reeve` keeps V8's compiled code by that sum. Imports of CommonJS become
+ * `require`, because a vm.Script imports nothing without a warning. A file that hands over to main.cjs never continues.
  */
-function named(bundled) {
+function startable(bundled) {
   const whole = Buffer.from(bundled).toString('latin1').replaceAll('import("./main.cjs")', 'new Promise(()=>require("./main.cjs"))')
   const contents = Buffer.from(whole.replaceAll(/\bimport\(("(?:\.\/\w+\.cjs|node:[\w/]+)")\)/g, 'Promise.resolve(require($1))'), 'latin1')
-  if (contents.toString('latin1').split(IMPORT).length > 2) throw new Error('the command line may import one file dynamically, the daemon: bin/reeve runs it as a vm.Script')
+  if (contents.toString('latin1').split(IMPORT).length > 2)
+    throw new Error('the command line may import one file dynamically, the daemon: bin/reeve runs it as a vm.Script')
   if (contents.some((byte) => byte > 0x7f)) throw new Error('the command line is not ASCII, and bin/reeve reads it as such')
   const sum = createHash('sha256').update(contents).digest('hex').slice(0, 16)
   return Buffer.concat([Buffer.from(`// ${sum}\n`), contents])
 }
 
-function put(path, contents) {
+function writeAtomically(path, contents) {
   mkdirSync(dirname(path), { recursive: true })
   const beside = `${path}.${process.pid}.tmp`
   writeFileSync(beside, contents)
   renameSync(beside, path)
 }
 
-/** Bundles in memory; nothing is written before all have succeeded. */
-async function bundle({ entry, options }) {
-  const result = await build({ ...common, ...options })
+/** All files that went into a bundle, as paths below the root. */
+const inputs = new Set()
+
+/** The worker of the file tools as one text: the daemon may start it after an upgrade has removed its files. */
+async function fileWorker() {
+  const result = await build({ ...common, entryPoints: ['src/drivers/native/tools/file-worker.ts'], format: 'cjs' })
+  Object.keys(result.metafile.inputs).forEach((input) => inputs.add(input))
+  return result.outputFiles[0].text
+}
+
+/** Bundles one entry in memory; nothing is written before all bundles have succeeded. */
+async function bundle({ entry, options }, worker) {
+  const result = await build({
+    ...common,
+    ...options,
+    define: { REEVE_FILE_WORKER: worker, REEVE_BUILD: JSON.stringify(NO_BUILD), ...options.define },
+  })
   if (result.warnings.length > 0) throw new Error(`${entry}: esbuild warned`)
+  Object.keys(result.metafile.inputs).forEach((input) => inputs.add(input))
   const start = startBytes(result.metafile, entry)
   if (STARTED.includes(entry)) checkCli(result.metafile, start.files)
   const all = result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0)
   console.log(`build: ${entry} ${kib(start.bytes)} at its start, ${kib(all)} in all`)
-  return result.outputFiles
+  return result.outputFiles.map(({ path, contents }) => ({
+    path,
+    contents,
+    isPacked: entry === DAEMON && !start.files.includes(relative(root, path)),
+  }))
 }
 
-/** Declarations name their neighbours by `.ts`, and only `.js` is sure to be understood by all readers of a package. */
-function types() {
+/** The placeholder of the build's checksum, of the same length. */
+const NO_BUILD = '<build of reeve>'
+
+/** Replaces the placeholder in each file by the checksum of all files. */
+function withBuild(files) {
+  const inOrder = files.toSorted((one, other) => (one.path < other.path ? -1 : 1))
+  const sum = createHash('sha256')
+  for (const { path, contents } of inOrder) sum.update(`${relative(root, path)}\0${contents.length}\0`).update(contents)
+  const build = sum.digest('hex').slice(0, NO_BUILD.length)
+  return files.map((file) => ({
+    ...file,
+    contents: Buffer.from(Buffer.from(file.contents).toString('latin1').replaceAll(NO_BUILD, build), 'latin1'),
+  }))
+}
+
+/** Makes daemon.pack: a line of JSON with the position of each file, and then each file, gzipped. */
+function pack(files) {
+  const places = {}
+  const pieces = []
+  let from = 0
+  for (const { path, contents } of files) {
+    const piece = gzipSync(contents, { level: 9 })
+    places[relative(dist, path)] = [from, from + piece.length]
+    pieces.push(piece)
+    from += piece.length
+  }
+  return { path: join(dist, 'daemon.pack'), contents: Buffer.concat([Buffer.from(`${JSON.stringify(places)}\n`), ...pieces]) }
+}
+
+/** Writes the declarations, and returns their paths. Their imports end in `.js`: not all readers of a package understand `.ts`. */
+function writeTypes() {
   const out = join(dist, `types.${process.pid}.tmp`)
   try {
     const args = [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.types.json'), '--outDir', out]
@@ -135,7 +198,7 @@ function types() {
     const files = filesIn(out)
     return files.map((file) => {
       const path = join(dist, 'types', relative(out, file))
-      put(path, readFileSync(file, 'utf8').replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'))
+      writeAtomically(path, readFileSync(file, 'utf8').replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'))
       return path
     })
   } finally {
@@ -144,7 +207,9 @@ function types() {
 }
 
 function filesIn(dir) {
-  return readdirSync(dir, { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => join(one.parentPath, one.name))
 }
 
 function kib(bytes) {
@@ -152,9 +217,12 @@ function kib(bytes) {
 }
 
 try {
-  const outputs = (await Promise.all(bundles.map(bundle))).flat()
-  const kept = new Set([...types(), ...outputs.map((file) => file.path)])
-  for (const file of outputs) put(file.path, STARTED.includes(relative(root, file.path)) ? named(file.contents) : file.contents)
+  const worker = JSON.stringify(await fileWorker())
+  const built = withBuild((await Promise.all(bundles.map((one) => bundle(one, worker)))).flat())
+  const notices = { path: join(dist, 'THIRD_PARTY_NOTICES'), contents: noticesOf(root, inputs) }
+  const outputs = [notices, pack(built.filter((file) => file.isPacked)), ...built.filter((file) => !file.isPacked)]
+  const kept = new Set([...writeTypes(), ...outputs.map((file) => file.path)])
+  for (const { path, contents } of outputs) writeAtomically(path, STARTED.includes(relative(root, path)) ? startable(contents) : contents)
   for (const file of filesIn(dist)) if (!kept.has(file) && !file.includes('.tmp')) rmSync(file, { force: true })
   console.log(`build: done in ${Math.round(performance.now() - started)} ms`)
 } catch (error) {

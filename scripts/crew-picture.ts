@@ -1,10 +1,10 @@
-// Draws docs/crews.svg: the states of a task, and the phases of a worker, from the tables in src/crew. `node scripts/crew-picture.ts`.
-// Where a box stands and how an arrow bends is said here; which arrows there are the tables say, and one without a place is an
-// error. Test: test/tables/crew-picture.test.ts holds the file to the tables.
+// Draws docs/crews.svg: the states of a task, and the phases of a worker, from the tables in src/kernel/crew/state. `node scripts/crew-picture.ts`.
+// This file has the positions of boxes and the bends of arrows. The tables decide which arrows exist; an arrow between boxes
+// without a position is an error. Test: test/tables/docs/crew-picture.test.ts compares the picture with the tables.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { PHASES } from '../src/crew/phases.ts'
-import { TASKS } from '../src/crew/tasks.ts'
+import { PHASE_TABLE } from '../src/kernel/crew/state/phases.ts'
+import { TASK_STATE_TABLE } from '../src/kernel/crew/state/task-states.ts'
 
 type Point = readonly [x: number, y: number]
 
@@ -13,10 +13,10 @@ interface Diagram {
   readonly note: string
   readonly top: number
   readonly boxes: Readonly<Record<string, Point>>
-  /** `from>to` with the point that an arrow bends to; absent: it is straight */
+  /** the control point of an arrow, by `from>to`; an arrow without one is straight */
   readonly bends: Readonly<Record<string, Point>>
   readonly labels: Readonly<Record<string, Point>>
-  /** of an event, or of one from a state, in place of the usual ones */
+  /** labels by event or by `state event`, in place of the general ones */
   readonly words: Readonly<Record<string, string>>
 }
 
@@ -27,13 +27,22 @@ interface Arrow {
 }
 
 const WIDTH = 980
-const HEIGHT = 600
+const HEIGHT = 622
 const BOX = { width: 104, height: 34 }
 
-/** What may happen in nearly every state is said in words. */
-const EVERYWHERE: ReadonlySet<string> = new Set(['requeue', 'fail', 'cancel'])
-const WORDS: Readonly<Record<string, string>> = { assign: 'assigned', report: 'reported', unreview: 'no verdict', deny: 'DENIED', approve: 'APPROVED', ask: 'a person is asked', committed: 'committed' }
-/** A label that is not shown: the same stands beside another arrow, or in the note. */
+/** Events of nearly every state: the note describes them. */
+const EVERYWHERE: ReadonlySet<string> = new Set(['requeue', 'fail', 'cancel', 'retry', 'reopen'])
+const WORDS: Readonly<Record<string, string>> = {
+  assign: 'assigned',
+  report: 'reported',
+  unreview: 'no verdict',
+  red: 'red',
+  deny: 'DENIED',
+  approve: 'APPROVED',
+  ask: 'the user is asked',
+  committed: 'committed',
+}
+/** The position of a hidden label: another arrow, or the note, has the same text. */
 const NONE: Point = [-1, -1]
 
 type Table = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -57,37 +66,116 @@ const column = (index: number): number => 66 + index * 121
 
 const TASK: Diagram = {
   title: 'A task',
-  note: 'Until it is being committed a task can fail, be cancelled, be called done by a person or the coordinator, or go back to the queue: its worker was lost, replaced or stopped, or its turn failed.',
+  note: 'Before its commit a task can fail, be cancelled, be marked as done by the user or the coordinator, or go back to the queue. It goes back when its worker is lost, replaced or stopped, or its turn fails. A retry, or your reopening, puts an ended task back into the queue. Without a verdict another worker reviews. A question to you is withdrawn when a worker can review.',
   top: 30,
   boxes: {
-    queued: [column(0), 150], implementing: [column(1), 150], awaiting_review: [column(2), 150], in_review: [column(3), 150], approved: [column(4), 150], committing: [column(5), 150], merging: [column(6), 150], done: [column(7), 150],
-    addressing_feedback: [column(2.5), 250], waiting: [column(4), 250], failed: [column(6), 250], cancelled: [column(7), 250],
+    queued: [column(0), 180],
+    implementing: [column(1), 180],
+    awaiting_review: [column(2), 180],
+    in_review: [column(3), 180],
+    approved: [column(4), 180],
+    committing: [column(5), 180],
+    merging: [column(6), 180],
+    done: [column(7), 180],
+    addressing_feedback: [column(2.5), 280],
+    waiting: [column(4), 280],
+    failed: [column(6), 280],
+    cancelled: [column(7), 280],
   },
   bends: {
-    'awaiting_review>approved': [column(3), 40], 'in_review>awaiting_review': [column(2.5), 100], 'queued>waiting': [column(1.4), 370], 'waiting>approved': [column(4.35), 200], 'approved>waiting': [column(3.65), 200], 'awaiting_review>waiting': [column(3.1), 190],
+    'awaiting_review>approved': [column(3), 106],
+    'in_review>awaiting_review': [column(2.5), 138],
+    'queued>waiting': [column(1.4), 382],
+    'waiting>approved': [column(4.35), 230],
+    'approved>waiting': [column(3.65), 230],
+    'awaiting_review>waiting': [column(3.1), 230],
+    'committing>awaiting_review': [column(3.5), 30],
   },
   labels: {
-    'queued>implementing': [column(0.5), 126], 'implementing>awaiting_review': [column(1.5), 126], 'awaiting_review>in_review': NONE, 'in_review>approved': [column(3.55), 184], 'approved>committing': [column(4.5), 126], 'committing>merging': [column(5.5), 126],
-    'queued>waiting': [column(1.4), 314], 'waiting>approved': [column(4.85), 214], 'awaiting_review>waiting': NONE, 'approved>waiting': NONE, 'waiting>addressing_feedback': [column(3.25), 244], 'in_review>awaiting_review': [column(2.5), 112],
-    'awaiting_review>approved': [column(3), 80], 'in_review>addressing_feedback': [column(3), 220], 'addressing_feedback>awaiting_review': [column(1.98), 214], 'merging>done': NONE,
+    'queued>implementing': [column(0.5), 156],
+    'implementing>awaiting_review': [column(1.5), 156],
+    'awaiting_review>in_review': NONE,
+    'in_review>approved': [column(3.58), 211],
+    'approved>committing': [column(4.62), 211],
+    'committing>merging': [column(5.5), 156],
+    'queued>waiting': [column(1.4), 332],
+    'waiting>in_review': NONE,
+    'waiting>approved': [column(4.85), 244],
+    'awaiting_review>waiting': NONE,
+    'approved>waiting': NONE,
+    'waiting>addressing_feedback': [column(3.25), 292],
+    'in_review>awaiting_review': NONE,
+    'awaiting_review>approved': [column(3.25), 126],
+    'committing>awaiting_review': [column(3.5), 91],
+    'in_review>addressing_feedback': [column(2.51), 236],
+    'addressing_feedback>awaiting_review': [column(1.98), 244],
+    'awaiting_review>addressing_feedback': [column(2.32), 211],
+    'merging>done': NONE,
   },
-  words: { pass: 'no review is wanted', 'waiting pass': 'a person says yes', 'waiting approve': 'a person says yes', review: 'a reviewer has it', commit: 'nobody else commits' },
+  words: {
+    pass: 'no review needed',
+    'waiting pass': 'the user approves',
+    'waiting approve': 'the user approves',
+    review: 'under review',
+    commit: 'its turn to land',
+    differ: 'differs from the approved state',
+  },
 }
 
 const PHASE: Diagram = {
   title: 'A worker',
-  note: 'One thing at a time. What it did is lost, cancelled, failed or taken over: then it is idle again (the arrows without a word). While it commits, SIGTERM and SIGPAUSE wait.',
-  top: 350,
-  boxes: { reviewing: [column(0), 470], idle: [column(1.5), 470], implementing: [column(3), 470], awaiting_review: [column(4.5), 470], committing: [column(6), 470], addressing_feedback: [column(4.5), 560] },
+  note: 'A worker does one thing at a time. While its own task awaits review, it may review another. When its task is lost, cancelled, failed or taken over, it is idle again (the arrows without a label). While it commits, SIGTERM and SIGPAUSE wait.',
+  top: 376,
+  boxes: {
+    reviewing: [column(0), 496],
+    idle: [column(1.5), 496],
+    implementing: [column(3), 496],
+    awaiting_review: [column(4.5), 496],
+    committing: [column(6), 496],
+    addressing_feedback: [column(4.5), 586],
+  },
   bends: {
-    'idle>reviewing': [column(0.75), 440], 'reviewing>idle': [column(0.75), 500], 'idle>implementing': [column(2.25), 450], 'implementing>idle': [column(2.25), 495], 'awaiting_review>idle': [column(3), 402], 'committing>idle': [column(3.75), 368],
-    'addressing_feedback>idle': [column(2.4), 570], 'awaiting_review>addressing_feedback': [column(4.25), 515], 'addressing_feedback>awaiting_review': [column(4.75), 515],
+    'idle>reviewing': [column(0.75), 470],
+    'reviewing>idle': [column(0.75), 524],
+    'idle>implementing': [column(2.25), 476],
+    'implementing>idle': [column(2.25), 521],
+    'awaiting_review>idle': [column(3), 428],
+    'idle>awaiting_review': [column(3), 454],
+    'awaiting_review>reviewing': [column(2.2), 334],
+    'reviewing>awaiting_review': [column(2.2), 376],
+    'committing>idle': [column(3.75), 394],
+    'committing>awaiting_review': [column(5.25), 522],
+    'addressing_feedback>idle': [column(2.4), 596],
+    'awaiting_review>addressing_feedback': [column(4.25), 541],
+    'addressing_feedback>awaiting_review': [column(4.75), 541],
   },
   labels: {
-    'idle>reviewing': [column(0.75), 440], 'reviewing>idle': [column(0.75), 510], 'implementing>idle': NONE, 'awaiting_review>idle': NONE, 'committing>idle': [column(4.1), 402], 'addressing_feedback>idle': NONE,
-    'awaiting_review>addressing_feedback': [column(4.02), 520], 'addressing_feedback>awaiting_review': [column(5), 520], 'idle>implementing': [column(2.25), 446], 'awaiting_review>committing': [column(5.25), 462],
+    'idle>reviewing': [column(0.75), 494],
+    'reviewing>idle': [column(0.75), 530],
+    'implementing>idle': NONE,
+    'awaiting_review>idle': NONE,
+    'awaiting_review>reviewing': NONE,
+    'idle>awaiting_review': NONE,
+    'reviewing>awaiting_review': [column(2.2), 420],
+    'committing>idle': [column(4.9), 438],
+    'addressing_feedback>idle': NONE,
+    'awaiting_review>addressing_feedback': [column(4.02), 546],
+    'addressing_feedback>awaiting_review': [column(5), 546],
+    'idle>implementing': [column(2.25), 500],
+    'awaiting_review>committing': [column(5.25), 488],
+    'committing>awaiting_review': [column(5.3), 530],
   },
-  words: { release: '', 'committing release': 'committed', 'reviewing release': 'gave its verdict', commit: 'APPROVED', review: 'has a review', assign: 'has a task' },
+  words: {
+    release: '',
+    resume: '',
+    back: 'its task still waits',
+    'committing release': 'committed',
+    'reviewing release': 'gave its verdict',
+    commit: 'APPROVED',
+    review: 'gets a review',
+    assign: 'gets a task',
+    differ: 'reviewed again',
+  },
 }
 
 const box = (name: string, [x, y]: Point, isEnd: boolean): string =>
@@ -98,45 +186,59 @@ function twoLines(name: string, x: number): string {
   return `<tspan x="${x}">${first}</tspan><tspan x="${x}" dy="13">${second}</tspan>`
 }
 
-/** Where a line from a box to a point leaves the box. */
+/** The point where a line from the centre of a box leaves the box. */
 function edge([x, y]: Point, [toX, toY]: Point): Point {
   const [dx, dy] = [toX - x, toY - y]
   const share = Math.min(BOX.width / 2 / Math.max(1, Math.abs(dx)), BOX.height / 2 / Math.max(1, Math.abs(dy)))
   return [Math.round((x + dx * share) * 10) / 10, Math.round((y + dy * share) * 10) / 10]
 }
 
-function drawn({ title, note, top, boxes, bends, labels }: Diagram, arrows: readonly Arrow[]): string {
+function drawDiagram({ title, note, top, boxes, bends, labels }: Diagram, arrows: readonly Arrow[]): string {
   const lines = arrows.map(({ from, to, label }) => {
     const [start, end] = [boxes[from], boxes[to]]
-    if (!start || !end) throw new Error(`${from} > ${to} has no place in the picture of ${title}`)
+    if (!start || !end) throw new Error(`${from} > ${to} has no position in the picture of ${title}`)
     const bend = bends[`${from}>${to}`]
     const [a, b] = [edge(start, bend ?? end), edge(end, bend ?? start)]
     const [x, y] = labels[`${from}>${to}`] ?? [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2 - 6]
-    const text = label === '' || x < 0 ? '' : `<text x="${x}" y="${y}" text-anchor="middle" font-size="10" fill="#57606a">${label}</text>`
-    return `<path data-arrow="${from} ${to}" d="M${a.join(' ')}${bend ? `Q${bend.join(' ')} ` : 'L'}${b.join(' ')}" fill="none" stroke="#57606a" marker-end="url(#tip)"/>${text}`
+    const text =
+      label === '' || x < 0
+        ? ''
+        : `<text x="${x}" y="${y}" text-anchor="middle" font-size="10" fill="#57606a" stroke="#ffffff" stroke-width="3" paint-order="stroke">${label}</text>`
+    return [
+      `<path data-arrow="${from} ${to}" d="M${a.join(' ')}${bend ? `Q${bend.join(' ')} ` : 'L'}${b.join(' ')}" fill="none" stroke="#57606a" marker-end="url(#tip)"/>`,
+      text,
+    ] as const
   })
   const ends = new Set(['done', 'failed', 'cancelled', 'idle'])
-  return [`<text x="14" y="${top}" font-size="16" font-weight="bold">${title}</text><text x="100" y="${top}" font-size="11" fill="#57606a">${wrapped(note)}</text>`, ...lines, ...Object.entries(boxes).map(([name, at]) => box(name, at, ends.has(name)))].join('\n')
+  return [
+    `<text x="14" y="${top}" font-size="16" font-weight="bold">${title}</text><text x="112" y="${top}" font-size="11" fill="#57606a">${wrapNote(note)}</text>`,
+    ...lines.map(([path]) => path),
+    ...lines.flatMap(([, text]) => (text === '' ? [] : text)),
+    ...Object.entries(boxes).map(([name, at]) => box(name, at, ends.has(name))),
+  ].join('\n')
 }
 
-/** SVG breaks no lines. */
-function wrapped(note: string): string {
-  const at = note.length > 150 ? note.indexOf(' ', note.length / 2) : note.length
-  return `<tspan x="100">${note.slice(0, at)}</tspan><tspan x="100" dy="14">${note.slice(at + 1)}</tspan>`
+/** Breaks a note into lines of 150 characters: SVG does not wrap text. */
+function wrapNote(note: string): string {
+  const lines = note.match(/.{1,150}(?= |$)/g) ?? []
+  return lines.map((line, index) => `<tspan x="112"${index === 0 ? '' : ' dy="14"'}>${line.trim()}</tspan>`).join('')
 }
 
-/** That a task is done is told of the way that is meant. */
-function isTold(event: string, from: string): boolean {
+/** Only the usual way to `done`, from `merging`, has an arrow. */
+function isDrawn(event: string, from: string): boolean {
   return !EVERYWHERE.has(event) && (event !== 'done' || from === 'merging')
 }
 
 export function picture(): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="The states of a task and the phases of a worker">
-<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#57606a"/></marker></defs>
+<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#57606a"/></marker></defs>
 <rect width="${WIDTH}" height="${HEIGHT}" rx="8" fill="#ffffff"/>
 <g font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif" font-size="12" fill="#1f2328">
-${drawn(TASK, arrowsOf(TASKS, TASK, isTold))}
-${drawn(PHASE, arrowsOf(PHASES, PHASE, () => true))}
+${drawDiagram(TASK, arrowsOf(TASK_STATE_TABLE, TASK, isDrawn))}
+${drawDiagram(
+  PHASE,
+  arrowsOf(PHASE_TABLE, PHASE, () => true),
+)}
 </g>
 </svg>
 `

@@ -1,5 +1,5 @@
-// The demo: reeve's main job from end to end, offline and without a key, told in plain sentences.
-// Everything happens in a scratch folder, by the same commands that a user types; it ends non-zero if a promise is broken.
+// The demo: reeve's main job from end to end, offline and without a key, with an explanation of each part.
+// Everything happens in a scratch folder, by the same commands that a user types. It ends non-zero if a promise is broken.
 // Run it with `npm run demo`.
 import { spawnSync } from 'node:child_process'
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,15 +17,20 @@ const CREW_REPO = join(CREW, 'shop')
 const LINES = join(SCRATCH, 'lines.txt')
 const LINE_COUNT = 30
 const ENV: NodeJS.ProcessEnv = {
-  ...process.env, REEVE_HOME: HOME,
-  GIT_AUTHOR_NAME: 'demo', GIT_AUTHOR_EMAIL: 'demo@example.invalid', GIT_COMMITTER_NAME: 'demo', GIT_COMMITTER_EMAIL: 'demo@example.invalid',
-  GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null',
+  ...process.env,
+  REEVE_HOME: HOME,
+  GIT_AUTHOR_NAME: 'demo',
+  GIT_AUTHOR_EMAIL: 'demo@example.invalid',
+  GIT_COMMITTER_NAME: 'demo',
+  GIT_COMMITTER_EMAIL: 'demo@example.invalid',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_SYSTEM: '/dev/null',
 }
 const LIMIT_MS = 30_000
 
 class Broken extends Error {}
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`\n${text}\n`)
 }
 
@@ -34,22 +39,25 @@ function check(isSo: boolean, promise: string): void {
   if (!isSo) throw new Broken(promise)
 }
 
-/** Runs reeve as a user would and gives what it says; `show` prints it with the command. */
+/** Runs reeve as a user would and returns its output; `show` prints the command and the output. */
 function reeve(args: readonly string[], options: { readonly show?: boolean; readonly code?: number; readonly cwd?: string } = {}): string {
   const { show = true, code = 0, cwd = REPO } = options
   if (show) process.stdout.write(`\n  $ reeve ${args.map((arg) => (/[\s&]/.test(arg) ? `'${arg}'` : arg)).join(' ')}\n`)
-  const file = join(SCRATCH, 'said.txt')
+  const file = join(SCRATCH, 'output.txt')
   const both = openSync(file, 'w')
   const run = spawnSync(process.execPath, [CLI, ...args], { cwd, env: ENV, stdio: ['ignore', both, both], timeout: LIMIT_MS })
   closeSync(both)
-  const said = readFileSync(file, 'utf8')
-  if (show) process.stdout.write(indent(said))
-  if (run.status !== code) throw new Broken(`reeve ${args[0]} ended with ${run.status}: ${said}`)
-  return said
+  const output = readFileSync(file, 'utf8')
+  if (show) process.stdout.write(indent(output))
+  if (run.status !== code) throw new Broken(`reeve ${args[0]} ended with ${run.status}: ${output}`)
+  return output
 }
 
 function indent(text: string): string {
-  return text.split('\n').map((line) => (line === '' ? line : `    ${line}`)).join('\n')
+  return text
+    .split('\n')
+    .map((line) => (line === '' ? line : `    ${line}`))
+    .join('\n')
 }
 
 function git(...args: string[]): string {
@@ -94,20 +102,25 @@ function isZombie(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.startsWith('Z') ?? true
   } catch {
+    // The process has gone.
     return true
   }
 }
 
-/** PIDs of programs other than the daemon that were started for this home and still live. */
+/** PIDs of living programs of this home, without the daemon. */
 function leftovers(): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      const env = readFileSync(`/proc/${pid}/environ`, 'latin1')
-      return env.includes(`REEVE_HOME=${HOME}`) && env.includes('REEVE_PROC=') && !isZombie(pid)
-    } catch {
-      return false
-    }
-  })
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const env = readFileSync(`/proc/${pid}/environ`, 'latin1')
+        return env.includes(`REEVE_HOME=${HOME}`) && env.includes('REEVE_PROC=') && !isZombie(pid)
+      } catch {
+        // The process has gone, or belongs to another user.
+        return false
+      }
+    })
 }
 
 function lineNumbers(): number[] {
@@ -117,20 +130,23 @@ function lineNumbers(): number[] {
 function makeRepository(): void {
   mkdirSync(REPO)
   writeFileSync(join(REPO, 'price.js'), 'exports.total = (items) => items.reduce((sum, item) => sum + item.price, 1)\n')
-  writeFileSync(join(REPO, 'price.test.js'), [
-    "const { test } = require('node:test')",
-    "const assert = require('node:assert')",
-    "const { total } = require('./price.js')",
-    "test('an empty cart costs nothing', () => assert.equal(total([]), 0))",
-    "test('prices add up', () => assert.equal(total([{ price: 2 }, { price: 3 }]), 5))",
-    '',
-  ].join('\n'))
+  writeFileSync(
+    join(REPO, 'price.test.js'),
+    [
+      "const { test } = require('node:test')",
+      "const assert = require('node:assert')",
+      "const { total } = require('./price.js')",
+      "test('an empty cart costs nothing', () => assert.equal(total([]), 0))",
+      "test('prices add up', () => assert.equal(total([{ price: 2 }, { price: 3 }]), 5))",
+      '',
+    ].join('\n'),
+  )
   git('init', '-q', '-b', 'main')
   git('add', '.')
   git('commit', '-qm', 'A cart with a bug')
 }
 
-/** A model's answers, played from a file: JSON is YAML. */
+/** Writes the answers of a scripted model; JSON is valid YAML. */
 function writeScript(name: string, answers: readonly unknown[]): string {
   const file = join(SCRATCH, name)
   writeFileSync(file, JSON.stringify(answers, null, 2))
@@ -141,10 +157,29 @@ const bash = (command: string): unknown => ({ name: 'bash', input: { command } }
 
 function fixer(): string {
   return writeScript('fixer.yaml', [
-    { text: 'I read the code first.', tools: [{ name: 'read', input: { path: 'price.js' } }, { name: 'read', input: { path: 'price.test.js' } }], usage: { input: 900, output: 40 } },
-    { text: 'The sum begins at 1 and must begin at 0.', tools: [{ name: 'edit', input: { path: 'price.js', old_text: 'item.price, 1)', new_text: 'item.price, 0)' } }], usage: { input: 1200, output: 60 } },
-    { text: 'Now the tests.', tools: [bash('node --test 2>&1 | grep -E "^(# |ℹ )?(pass|fail|# pass|# fail|ℹ pass|ℹ fail)"')], usage: { input: 1300, output: 30 } },
-    { text: 'They pass, so I commit.', tools: [bash("git commit -qam 'Begin the sum at 0' && git log --oneline | head -1")], usage: { input: 1400, output: 30 } },
+    {
+      text: 'I read the code first.',
+      tools: [
+        { name: 'read', input: { path: 'price.js' } },
+        { name: 'read', input: { path: 'price.test.js' } },
+      ],
+      usage: { input: 900, output: 40 },
+    },
+    {
+      text: 'The sum begins at 1 and must begin at 0.',
+      tools: [{ name: 'edit', input: { path: 'price.js', old_text: 'item.price, 1)', new_text: 'item.price, 0)' } }],
+      usage: { input: 1200, output: 60 },
+    },
+    {
+      text: 'Now the tests.',
+      tools: [bash('node --test 2>&1 | grep -E "^(# |ℹ )?(pass|fail|# pass|# fail|ℹ pass|ℹ fail)"')],
+      usage: { input: 1300, output: 30 },
+    },
+    {
+      text: 'They pass, so I commit.',
+      tools: [bash("git commit -qam 'Begin the sum at 0' && git log --oneline | head -1")],
+      usage: { input: 1400, output: 30 },
+    },
     { text: 'Done: {{ lastResult }}', usage: { input: 1500, output: 20 } },
   ])
 }
@@ -155,7 +190,9 @@ function writer(): string {
 }
 
 async function fixTheBug(): Promise<void> {
-  say('1. An agent works on a small git repository: it reads, edits, runs the tests and commits. Its model is a script, so no key is needed.')
+  print(
+    '1. An agent repairs a small git repository: it reads, edits, runs the tests and commits. Its model is a script, so no key is needed.',
+  )
   reeve(['run', '--name', 'fixer', '--model', fixer(), 'Repair the cart'])
   check(git('log', '--oneline').trim().split('\n').length === 2, 'the agent has committed its repair')
   check(git('status', '--porcelain') === '', 'the work tree is clean')
@@ -163,22 +200,25 @@ async function fixTheBug(): Promise<void> {
 }
 
 async function pauseAndResume(): Promise<void> {
-  say(`2. A second agent writes ${LINE_COUNT} numbered lines, one a step, and has a child. Both are paused as one tree, and go on.`)
+  print(`2. A second agent writes ${LINE_COUNT} numbered lines, one per step, and has a child. Both are paused as one tree, and resumed.`)
   reeve(['run', '-d', '--name', 'writer', '--model', writer(), 'Write the lines'])
-  const child = writeScript('child.yaml', [...Array.from({ length: 40 }, (_, i) => ({ delay_ms: 150, tools: [bash(`true ${i}`)] })), { text: 'done' }])
+  const child = writeScript('child.yaml', [
+    ...Array.from({ length: 40 }, (_, i) => ({ delay_ms: 150, tools: [bash(`true ${i}`)] })),
+    { text: 'done' },
+  ])
   reeve(['run', '-d', '--name', 'helper', '--parent', 'writer', '--model', child, 'Help the writer'])
   await until(() => lineNumbers().length >= 3, 'three lines were written')
   reeve(['pause', '--subtree', 'writer'])
   reeve(['wait', '--for', 'suspended', 'writer'], { show: false })
-  await until(() => !isDraining('writer'), 'what was in flight had ended')
+  await until(() => !isDraining('writer'), 'the call in flight had ended')
   reeve(['ps', '--tree'])
   const before = { lines: lineNumbers().length, elapsed: inspect('writer').elapsedMs }
   await delay(700)
-  check(lineNumbers().length === before.lines, 'while it is paused no line is written')
-  check(inspect('writer').elapsedMs === before.elapsed, 'while it is paused its clock stands still')
+  check(lineNumbers().length === before.lines, 'no line is written during the pause')
+  check(inspect('writer').elapsedMs === before.elapsed, 'its clock stands still during the pause')
   reeve(['resume', '--subtree', 'writer'])
   await until(() => lineNumbers().length > before.lines, 'it wrote again')
-  check(true, 'it goes on where it was')
+  check(true, 'it continues where it was')
 }
 
 function isDraining(name: string): boolean {
@@ -186,26 +226,31 @@ function isDraining(name: string): boolean {
 }
 
 async function crashAndResume(): Promise<void> {
-  say('3. The daemon is killed with kill -9 in the middle. The next command starts it again; nothing is lost and nothing is done twice.')
+  print(
+    '3. kill -9 ends the daemon in the middle of the work. The next command starts it again. Nothing is lost, and nothing is done twice.',
+  )
   await until(() => lineNumbers().length >= 10, 'ten lines were written')
   const before = inspect('writer')
   await killDaemon()
   reeve(['ps', '-a'])
   const after = inspect('writer')
-  check(after.status === 'interrupted', 'the table tells the truth: the writer is interrupted')
+  check(after.status === 'interrupted', 'the table shows the truth: the writer is interrupted')
   check(after.step >= before.step, `no step is lost: it was at step ${before.step}, and ${after.step} is on disk`)
   reeve(['resume', 'writer'])
   const code = spawnSync(process.execPath, [CLI, 'wait', 'writer'], { cwd: REPO, env: ENV, encoding: 'utf8', timeout: LIMIT_MS }).status
-  check(code === 0, 'the writer has come to its end')
+  check(code === 0, 'the writer has completed')
   const resumed = inspect('writer')
-  check(resumed.uuid === before.uuid && resumed.pid > before.pid, `it is the same process (…${resumed.uuid.slice(-8)}) with a new PID (${before.pid} → ${resumed.pid})`)
+  check(
+    resumed.uuid === before.uuid && resumed.pid > before.pid,
+    `it is the same process (…${resumed.uuid.slice(-8)}) with a new PID (${before.pid} → ${resumed.pid})`,
+  )
   const lines = lineNumbers()
   check(new Set(lines).size === lines.length, `${lines.length} lines are in the file, and none was written twice`)
-  check(lines.length >= LINE_COUNT - 1, 'none is missing, but at most the one that was cut off, which the journal names')
+  check(lines.length >= LINE_COUNT - 1, 'at most the line of the cut-off call is missing, and the journal names that call')
 }
 
 async function nothingLeft(): Promise<void> {
-  say('4. A command starts children that run away from it. The daemon is killed again, and they are gone.')
+  print('4. A command starts children that leave its session. kill -9 ends the daemon again, and the children are gone.')
   reeve(['run', '-d', '--name', 'runaway', '--', 'sh', '-c', 'setsid sleep 1000 & sleep 1000'])
   await until(() => leftovers().length >= 3, 'the command and its children ran')
   process.stdout.write(`    ${leftovers().length} programs run: PIDs ${leftovers().join(', ')}\n`)
@@ -222,6 +267,8 @@ interface CrewTask {
   readonly reviewer: string | null
   readonly commit: string | null
   readonly denials: number
+  readonly attempts: number
+  readonly check: { readonly ok: boolean } | null
 }
 
 function crewTasks(): readonly CrewTask[] {
@@ -238,8 +285,10 @@ function makeCrewRepository(): void {
 }
 
 async function crew(): Promise<void> {
-  say('5. A crew: two workers and three tasks, each implemented by one, reviewed by the other, committed. One is denied and repaired, and the daemon is killed in the middle.')
-  // A daemon that dies three times within 10 minutes holds what it would bring back: this is a home of its own.
+  print(
+    '5. A crew of two workers does three tasks. One worker implements a task, `node --test` verifies it, the other worker reviews it, and reeve commits it. One task fails its test, one is denied, and both are repaired. The daemon is killed in the middle.',
+  )
+  // A daemon that dies three times within 10 minutes holds all restarts. So the crew has its own home.
   reeve(['daemon', 'stop'])
   ENV['REEVE_HOME'] = join(SCRATCH, 'crew-home')
   makeCrewRepository()
@@ -248,20 +297,42 @@ async function crew(): Promise<void> {
   reeve(['crew', 'ps', 'shop'])
   await killDaemon()
   reeve(['crew', 'tasks', 'shop'])
-  const code = spawnSync(process.execPath, [CLI, 'wait', 'shop'], { cwd: CREW_REPO, env: ENV, encoding: 'utf8', timeout: 2 * LIMIT_MS }).status
-  check(code === 0, 'the crew has come to its end')
+  const code = spawnSync(process.execPath, [CLI, 'wait', 'shop'], {
+    cwd: CREW_REPO,
+    env: ENV,
+    encoding: 'utf8',
+    timeout: 2 * LIMIT_MS,
+  }).status
+  check(code === 0, 'the crew has completed')
   reeve(['crew', 'tasks', 'shop'])
   const tasks = crewTasks()
-  check(tasks.every(({ state, commit }) => state === 'done' && commit !== null), 'all tasks are done and committed')
-  check(tasks.every(({ implementer, reviewer }) => reviewer !== null && reviewer !== implementer), 'each was reviewed by somebody else')
+  check(
+    tasks.every(({ state, commit }) => state === 'done' && commit !== null),
+    'all tasks are done and committed',
+  )
+  check(
+    tasks.every((task) => task.check?.ok === true),
+    'the merged files of each task had passed `node --test`',
+  )
+  check(
+    tasks.some(({ id, attempts, denials }) => id === 'tax' && attempts === 1 && denials === 0),
+    'the task with the failing test went back to its worker before any review',
+  )
+  check(
+    tasks.every(({ implementer, reviewer }) => reviewer !== null && reviewer !== implementer),
+    'another worker reviewed each task',
+  )
   const commits = gitIn(CREW_REPO, 'log', '--no-merges', '--format=%h %s', 'main..reeve/shop').trim().split('\n')
-  check(commits.length === tasks.length, 'each is committed once')
-  // Worktrees go one after the other when their workers have: each is looked through first.
+  check(commits.length === tasks.length, 'each task is committed once')
+  // Worktrees go one after the other, after their workers: reeve checks each of them first.
   await until(() => gitIn(CREW_REPO, 'worktree', 'list').trim().split('\n').length === 1, 'no worktree is left')
   check(gitIn(CREW_REPO, 'status', '--porcelain') === '', 'the work tree is untouched, and no worktree is left')
   gitIn(CREW_REPO, 'merge', '-q', 'reeve/shop')
-  const paid = spawnSync(process.execPath, ['-p', "require('./receipt.js').receipt(200, 10, 0.2)"], { cwd: CREW_REPO, encoding: 'utf8' }).stdout.trim()
-  check(paid === 'to pay: 216.00', `what they wrote together works: ${paid}`)
+  const paid = spawnSync(process.execPath, ['-p', "require('./receipt.js').receipt(200, 10, 0.2)"], {
+    cwd: CREW_REPO,
+    encoding: 'utf8',
+  }).stdout.trim()
+  check(paid === 'to pay: 216.00', `the merged code works: ${paid}`)
 }
 
 async function main(): Promise<void> {
@@ -275,12 +346,13 @@ async function main(): Promise<void> {
     await nothingLeft()
     await crew()
     reeve(['daemon', 'stop'])
-    say(`All of it was so, in ${((performance.now() - began) / 1000).toFixed(0)} s.`)
+    print(`All promises were kept, in ${((performance.now() - began) / 1000).toFixed(0)} s.`)
   } catch (error) {
     process.exitCode = 1
     process.stderr.write(`\nThe demo failed: ${error instanceof Broken ? error.message : String((error as Error).stack)}\n`)
     spawnSync(process.execPath, [CLI, 'daemon', 'stop'], { env: ENV, timeout: LIMIT_MS })
-    if (existsSync(join(HOME, 'daemon.log'))) process.stderr.write(readFileSync(join(HOME, 'daemon.log'), 'utf8').split('\n').slice(-20).join('\n'))
+    if (existsSync(join(HOME, 'daemon.log')))
+      process.stderr.write(readFileSync(join(HOME, 'daemon.log'), 'utf8').split('\n').slice(-20).join('\n'))
   } finally {
     rmSync(SCRATCH, { recursive: true, force: true })
   }

@@ -1,11 +1,12 @@
-// Writes docs/verbs/*.md from the table of verbs. `node scripts/docs-verbs.ts`.
-// Test: test/tables/cli-verbs.test.ts holds the pages to the table.
+// Writes docs/verbs/*.md from the verb table: `node scripts/docs-verbs.ts`.
+// Test: test/tables/cli/table/verbs.test.ts holds the pages to the table.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { COMMON } from '../src/cli/args.ts'
-import { flagRows } from '../src/cli/manual.ts'
-import { everyVerb } from '../src/cli/verb-names.ts'
-import type { Verb } from '../src/cli/verbs.ts'
+import { COMMON } from '../src/cli/input/args.ts'
+import { exitRows, flagRows } from '../src/cli/table/manual.ts'
+import { listVerbs } from '../src/cli/table/verb-names.ts'
+import { VERBS } from '../src/cli/table/verbs.ts'
+import type { Verb } from '../src/cli/table/verb.ts'
 
 const dir = fileURLToPath(new URL('../docs/verbs/', import.meta.url))
 
@@ -39,11 +40,15 @@ ${examples.join('\n')}
 
 ## Exit codes
 
-${verb.exits}.
+| code | meaning |
+| --- | --- |
+${exitRows(verb.exits)
+  .map(([code, meaning]) => `| ${code} | ${meaning} |`)
+  .join('\n')}
 `
 }
 
 if (import.meta.main) {
   mkdirSync(dir, { recursive: true })
-  for (const [name, verb] of everyVerb()) writeFileSync(`${dir}${pageName(name)}`, verbPage(name, verb))
+  for (const [name, verb] of listVerbs(VERBS)) writeFileSync(`${dir}${pageName(name)}`, verbPage(name, verb))
 }

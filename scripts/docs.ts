@@ -1,10 +1,10 @@
-// Writes docs/errors.md and docs/mcp-tools.md from their tables. `npm run docs`; with --check it only says whether they are up to date.
-// Tests: test/ratchet.test.ts, test/tables/mcp-own-tools.test.ts.
+// Writes docs/errors.md and docs/mcp-tools.md from their tables. `npm run docs`; with --check it only checks whether they are up to date.
+// Tests: test/ratchet.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { OWN_TOOLS } from '../src/daemon/mcp/tools.ts'
-import type { OwnDefinition } from '../src/daemon/mcp/tool.ts'
-import { ERRORS } from '../src/kernel/errors.ts'
+import type { OwnToolDefinition } from '../src/daemon/mcp/tool.ts'
+import { ERRORS } from '../src/kernel/model/errors.ts'
 
 const pageOf = (name: string): string => fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 
@@ -15,7 +15,7 @@ export function errorsPage(): string {
 Every error has one of these codes, a message of its own, and a hint. With \`--json\` the command line prints
 \`{"version": 1, "error": {"code", "message", "hint", "details"}}\`; the HTTP API answers with the same body.
 The exit code is the command line's. \`run\` and \`wait\` exit with the process's own code, and use 124 to 127 for failures of their
-own. This page is generated from \`src/kernel/errors.ts\` by \`npm run docs\`.
+own. This page is generated from \`src/kernel/model/errors.ts\` by \`npm run docs\`.
 
 | code | meaning | what to do | exit | HTTP |
 | --- | --- | --- | --- | --- |
@@ -38,10 +38,15 @@ function kindOf({ type, enum: words, items, anyOf }: Property): string {
   return type === 'array' && items ? `list of ${kindOf(items)}` : (type ?? 'one of several')
 }
 
-function toolSection({ name, description, example, schema }: OwnDefinition): string {
-  const { properties = {}, required = [] } = schema() as { readonly properties?: Readonly<Record<string, Property>>; readonly required?: readonly string[] }
+function toolSection({ name, description, example, schema }: OwnToolDefinition): string {
+  const { properties = {}, required = [] } = schema() as {
+    readonly properties?: Readonly<Record<string, Property>>
+    readonly required?: readonly string[]
+  }
   const rows = Object.entries(properties).map(([key, property]) => {
-    const words = [property.description, property.default === undefined ? undefined : `default: \`${JSON.stringify(property.default)}\``].filter(Boolean).join('; ')
+    const words = [property.description, property.default === undefined ? undefined : `default: \`${JSON.stringify(property.default)}\``]
+      .filter(Boolean)
+      .join('; ')
     return `| \`${key}\`${required.includes(key) ? '' : ' (optional)'} | ${kindOf(property)} | ${words} |`
   })
   const table = rows.length === 0 ? [] : ['', '| input | kind | |', '| --- | --- | --- |', ...rows]
@@ -55,18 +60,23 @@ const GROUPS = [
 ] as const
 
 export function toolsPage(): string {
-  const groups = GROUPS.map(([title, who]) => [`## ${title}`, ...OWN_TOOLS.filter((tool) => (who as readonly string[]).includes(tool.who)).map(toolSection)].join('\n\n'))
+  const groups = GROUPS.map(([title, who]) =>
+    [`## ${title}`, ...OWN_TOOLS.filter((tool) => (who as readonly string[]).includes(tool.who)).map(toolSection)].join('\n\n'),
+  )
   return `# The tools, one by one
 
-[Who has them, and how](mcp-server.md). Agents know them as \`mcp__reeve__NAME\` (each client has a way of its own to write that). This page is generated
-from \`src/daemon/mcp/tools.ts\` by \`npm run docs\`.
+[mcp-server](mcp-server.md) explains which agents have these tools. Agents know them as \`mcp__reeve__NAME\`, or in another notation of their client.
+This page is generated from \`src/daemon/mcp/tools.ts\` by \`npm run docs\`.
 
 ${groups.join('\n\n')}
 `
 }
 
 if (import.meta.main) {
-  for (const [name, wanted] of [['errors.md', errorsPage()], ['mcp-tools.md', toolsPage()]] as const) {
+  for (const [name, wanted] of [
+    ['errors.md', errorsPage()],
+    ['mcp-tools.md', toolsPage()],
+  ] as const) {
     if (!process.argv.includes('--check')) writeFileSync(pageOf(name), wanted)
     else if (readFileSync(pageOf(name), 'utf8') !== wanted) {
       console.error(`docs: docs/${name} is not up to date; run: npm run docs`)

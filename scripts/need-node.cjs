@@ -1,7 +1,7 @@
 // Runs a script under Node 24 or newer: `node scripts/need-node.cjs SCRIPT ARG...`. Every npm script begins with it.
-// Under an older Node it starts the one that `npm ci` put into node_modules, or says in one line what to do.
-// Must be readable by any Node that ever was: no syntax newer than ES5, nothing but node's own modules.
-// Test: test/e2e/bin.test.ts.
+// Under an older Node it starts the Node that `npm ci` installed into node_modules, or prints in one line what to do.
+// Every Node must be able to read this file: no syntax newer than ES5, only Node's own modules.
+// Test: test/e2e/cli/bin.test.ts.
 'use strict'
 var fs = require('fs')
 var path = require('path')
@@ -21,19 +21,19 @@ function fail(text) {
 
 function advice() {
   var need = 'Node ' + MIN_MAJOR + ' or newer is needed and this is ' + process.version
-  // A published package has no build script: there the Node is the user's own affair.
+  // A published package has no build script: there the user installs Node.
   if (!fs.existsSync(path.join(__dirname, 'build.mjs'))) return need + '; install it from https://nodejs.org, or run: npx -p node@' + MIN_MAJOR + ' -p reeve reeve'
   return need + '; `npm ci` brings it along, but not with --ignore-scripts, --omit=dev or NODE_ENV=production. Run: npm ci --include=dev --ignore-scripts=false'
 }
 
-// Runs `args` with the bundled Node in place of this one, as far as a parent can be like its child.
-function again(args) {
+// Runs `args` with the bundled Node: passes signals on, and ends with the same code or signal.
+function runBundled(args) {
   if (!fs.existsSync(BUNDLED)) return fail(advice())
   var child = require('child_process').spawn(BUNDLED, args, { stdio: 'inherit' })
   var names = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP']
   names.forEach(function (name) {
     process.on(name, function () {
-      // A terminal has sent these to the child too; twice would be a second Ctrl+C.
+      // A terminal sends these signals to the child, too: a second one would count as a second Ctrl+C.
       if (process.stdin.isTTY && name !== 'SIGTERM') return
       child.kill(name)
     })
@@ -52,13 +52,13 @@ function main() {
   var script = process.argv[2]
   if (!script) return fail('usage: node scripts/need-node.cjs SCRIPT ARG...')
   script = path.resolve(script)
-  if (!fs.existsSync(script)) return fail(script + ' is not there')
-  if (isOld()) return again([script].concat(process.argv.slice(3)))
-  // Goes on in this very process, as if the script had been named on the command line.
+  if (!fs.existsSync(script)) return fail(script + ' does not exist')
+  if (isOld()) return runBundled([script].concat(process.argv.slice(3)))
+  // Runs the script in this process, as if the command line had named it.
   process.argv.splice(1, 2, script)
   require('module').runMain()
 }
 
 exports.isOld = isOld
-exports.again = again
+exports.runBundled = runBundled
 if (require.main === module) main()

@@ -1,8 +1,7 @@
-// Installs what reeve is measured against, each in an exact version and a folder of its own outside this repository, for
-// `npm run bench spawn` and `npm run bench peers`: `node scripts/peers.ts [--postgres] [FOLDER]`; FOLDER is
-// ${XDG_CACHE_HOME:-~/.cache}/reeve-peers by default. It never touches package.json or what is installed globally, and it skips
-// what is there already; `--postgres` alone changes the machine: it runs `apt-get install postgresql` where no server is to be
-// found. The benchmarks do without what is not installed.
+// Installs the peers of `npm run bench spawn` and `npm run bench peers`, each in an exact version and in its own folder outside this
+// repository: `node scripts/peers.ts [--postgres] [FOLDER]`. FOLDER is ${XDG_CACHE_HOME:-~/.cache}/reeve-peers by default.
+// The script never touches package.json or global packages, and skips installed peers. Only `--postgres` changes the machine:
+// it runs `apt-get install postgresql` if no server is found. The benchmarks leave out missing peers.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -13,10 +12,14 @@ import { installInto } from './agents.ts'
 export const PEERS = {
   pm2: { package: 'pm2', version: '7.0.4' },
   langgraph: {
-    package: '@langchain/langgraph', version: '1.4.18',
+    package: '@langchain/langgraph',
+    version: '1.4.18',
     beside: [
-      '@langchain/langgraph-sdk@1.12.0', '@langchain/langgraph-checkpoint@1.1.5', '@langchain/langgraph-checkpoint-sqlite@1.0.4',
-      '@langchain/core@1.2.13', 'zod@4.6.7',
+      '@langchain/langgraph-sdk@1.12.0',
+      '@langchain/langgraph-checkpoint@1.1.5',
+      '@langchain/langgraph-checkpoint-sqlite@1.0.4',
+      '@langchain/core@1.2.13',
+      'zod@4.6.7',
     ],
   },
   dbos: { package: '@dbos-inc/dbos-sdk', version: '5.3.0' },
@@ -48,7 +51,7 @@ export function postgresPrograms(): string | null {
 
 function installPostgres(): boolean {
   if (postgresPrograms() !== null) return true
-  console.log('apt-get install --no-install-recommends postgresql: its own cluster is not used, the benchmark makes one in a folder')
+  console.log('apt-get install --no-install-recommends postgresql: the benchmark makes its own cluster in a folder')
   return spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'postgresql'], { stdio: 'inherit' }).status === 0
 }
 
@@ -56,11 +59,11 @@ function main(): void {
   const { values, positionals } = parseArgs({ options: { postgres: { type: 'boolean' } }, allowPositionals: true })
   const folder = positionals[0] === undefined ? peersFolder() : resolve(positionals[0])
   for (const name of Object.keys(PEERS) as PeerName[]) {
-    if (installedPeer(name, folder) !== null) console.log(`${PEERS[name].package}@${PEERS[name].version} is there`)
+    if (installedPeer(name, folder) !== null) console.log(`${PEERS[name].package}@${PEERS[name].version} is already installed`)
     else if (!installInto(ownFolder(name, folder), PEERS[name], false)) process.exitCode = 1
   }
   if (values.postgres === true && !installPostgres()) process.exitCode = 1
-  if (postgresPrograms() === null) console.log('PostgreSQL is not there: node scripts/peers.ts --postgres installs it; DBOS is left out without it')
+  if (postgresPrograms() === null) console.log('PostgreSQL is missing, so DBOS is left out: node scripts/peers.ts --postgres installs it')
 }
 
 if (import.meta.main) main()

@@ -1,6 +1,6 @@
-// Makes docs/screens/*.svg: the command line as it is, photographed in tmux at 80 and 200 columns, offline.
-// Each screen is a list of lines that are typed and a text that is waited for; colours are kept. Needs tmux and a build.
-// Run it with `node scripts/screens.ts [NAME]...`; look at what it made before it is committed.
+// Makes docs/screens/*.svg: screenshots of the command line in tmux, at 80 and 200 columns, offline.
+// A screen is a list of typed lines, each with the text to wait for. Colours are kept. Needs tmux and a build.
+// Run it with `node scripts/screens.ts [NAME]...`, and check the pictures before you commit them.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ interface Screen {
   readonly name: string
   readonly columns: number
   readonly rows: number
-  /** typed one after another; the next one when `until` of the one before is on the screen */
+  /** the typed lines in order; a line follows when the screen matches `until` of the line before */
   readonly typed: readonly { readonly line: string; readonly until: RegExp }[]
   readonly env?: Readonly<Record<string, string>>
 }
@@ -48,20 +48,46 @@ const SLEEPER = `- tools: [{ name: bash, input: { command: sleep 300 } }]
 
 const START = [
   { line: 'reeve run -d --name writer --model script:sleeper.yaml "write the manual" 2>/dev/null', until: /[0-9a-f-]{36}/ },
-  { line: 'reeve run -d --name helper --parent writer --model script:sleeper.yaml "collect the flags" 2>/dev/null', until: /[0-9a-f-]{36}[^]*[0-9a-f-]{36}/ },
+  {
+    line: 'reeve run -d --name helper --parent writer --model script:sleeper.yaml "collect the flags" 2>/dev/null',
+    until: /[0-9a-f-]{36}[^]*[0-9a-f-]{36}/,
+  },
   { line: 'reeve run -d --name build -- sleep 900 2>/dev/null; clear', until: /\$ $/ },
 ]
 
 const SCREENS: readonly Screen[] = [
-  { name: 'run', columns: 80, rows: 16, typed: [{ line: 'reeve run --model script:fixer.yaml "repair the discount"', until: /sleep 2[^]*\d+s/ }] },
-  { name: 'run-wide', columns: 200, rows: 16, typed: [{ line: 'reeve run --model script:fixer.yaml "repair the discount"', until: /exit 0|completed/ }] },
-  { name: 'ps', columns: 80, rows: 10, typed: [...START, { line: 'clear; reeve pause --subtree writer 2>/dev/null; reeve ps --tree', until: /build[^]*\$ $/ }] },
+  {
+    name: 'run',
+    columns: 80,
+    rows: 16,
+    typed: [{ line: 'reeve run --model script:fixer.yaml "repair the discount"', until: /sleep 2[^]*\d+s/ }],
+  },
+  {
+    name: 'run-wide',
+    columns: 200,
+    rows: 16,
+    typed: [{ line: 'reeve run --model script:fixer.yaml "repair the discount"', until: /exit 0|completed/ }],
+  },
+  {
+    name: 'ps',
+    columns: 80,
+    rows: 10,
+    typed: [...START, { line: 'clear; reeve pause --subtree writer 2>/dev/null; reeve ps --tree', until: /build[^]*\$ $/ }],
+  },
   { name: 'inspect', columns: 80, rows: 30, typed: [{ line: 'clear; reeve inspect writer', until: /\$ $/ }] },
   { name: 'help', columns: 80, rows: 30, typed: [{ line: 'clear; reeve help', until: /\$ $/ }] },
-  { name: 'attach', columns: 80, rows: 14, typed: [
-    { line: 'clear; reeve run -d --interactive --name talker --model script:talker.yaml hello 2>/dev/null; reeve attach talker', until: /ready/ },
-    { line: 'the prices are wrong', until: /step 2 {2}1\.9k/ },
-  ] },
+  {
+    name: 'attach',
+    columns: 80,
+    rows: 14,
+    typed: [
+      {
+        line: 'clear; reeve run -d --interactive --name talker --model script:talker.yaml hello 2>/dev/null; reeve attach talker',
+        until: /ready/,
+      },
+      { line: 'the prices are wrong', until: /step 2 {2}1\.9k/ },
+    ],
+  },
 ]
 
 function sh(command: string, args: readonly string[]): string {
@@ -73,19 +99,28 @@ function sh(command: string, args: readonly string[]): string {
 const tmux = (...args: string[]): string => sh('tmux', ['-S', SOCKET, '-f', '/dev/null', ...args])
 
 async function photograph({ name, columns, rows, typed, env = {} }: Screen): Promise<void> {
-  const vars = { REEVE_HOME: join(SCRATCH, 'home'), PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}`, PS1: '$ ', LANG: 'C.UTF-8', ...env }
+  const vars = {
+    REEVE_HOME: join(SCRATCH, 'home'),
+    PATH: `${join(ROOT, 'bin')}:${process.env['PATH'] ?? ''}`,
+    PS1: '$ ',
+    LANG: 'C.UTF-8',
+    ...env,
+  }
   const assigned = Object.entries(vars).map(([key, value]) => `${key}=${value}`)
   tmux('new-session', '-d', '-s', name, '-x', String(columns), '-y', String(rows), '-c', SHOP, 'env', ...assigned, 'sh')
   for (const { line, until } of typed) {
     tmux('send-keys', '-t', name, line, 'Enter')
-    await shown(name, until)
+    await waitForScreen(name, until)
   }
-  const shot = tmux('capture-pane', '-e', '-p', '-t', name).replace(/\n+$/, '').replaceAll(SCRATCH, '/home/me').replaceAll(hostname(), 'box')
+  const shot = tmux('capture-pane', '-e', '-p', '-t', name)
+    .replace(/\n+$/, '')
+    .replaceAll(SCRATCH, '/home/me')
+    .replaceAll(hostname(), 'box')
   writeFileSync(join(OUT, `${name}.svg`), toSvg(shot, columns, name))
   console.log(`screens: ${name}.svg`)
 }
 
-async function shown(name: string, until: RegExp): Promise<void> {
+async function waitForScreen(name: string, until: RegExp): Promise<void> {
   const deadline = performance.now() + LIMIT_MS
   for (;;) {
     const text = tmux('capture-pane', '-p', '-t', name)
@@ -95,11 +130,23 @@ async function shown(name: string, until: RegExp): Promise<void> {
   }
 }
 
-const COLOURS: Readonly<Record<number, string>> = { 31: '#f85149', 32: '#3fb950', 33: '#d29922', 34: '#58a6ff', 35: '#bc8cff', 36: '#39c5cf', 90: '#8b949e' }
+const COLOURS: Readonly<Record<number, string>> = {
+  31: '#f85149',
+  32: '#3fb950',
+  33: '#d29922',
+  34: '#58a6ff',
+  35: '#bc8cff',
+  36: '#39c5cf',
+  90: '#8b949e',
+}
 const [TEXT, DIM, BACK] = ['#c9d1d9', '#8b949e', '#0d1117']
 const [CHAR_PX, LINE_PX, MARGIN_PX] = [8.4, 19, 16]
 
-interface Style { colour: string; bold: boolean; inverse: boolean }
+interface Style {
+  colour: string
+  bold: boolean
+  inverse: boolean
+}
 
 function toSvg(screen: string, columns: number, label: string): string {
   const lines = screen.split('\n')
@@ -109,17 +156,24 @@ function toSvg(screen: string, columns: number, label: string): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="reeve ${label} in a terminal">`,
     `<rect width="${width}" height="${height}" rx="8" fill="${BACK}"/>`,
-    '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">', ...body, '</g>', '</svg>', '',
+    '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">',
+    ...body,
+    '</g>',
+    '</svg>',
+    '',
   ].join('\n')
 }
 
 function spans(line: string, style: Style): string {
-  return line.split(/(\x1b\[[\d;]*m)/).map((part) => {
-    const codes = /^\x1b\[([\d;]*)m$/.exec(part)?.[1]
-    if (codes === undefined) return part === '' ? '' : span(part, style)
-    for (const code of codes.split(';').map(Number)) apply(code, style)
-    return ''
-  }).join('')
+  return line
+    .split(/(\x1b\[[\d;]*m)/)
+    .map((part) => {
+      const codes = /^\x1b\[([\d;]*)m$/.exec(part)?.[1]
+      if (codes === undefined) return part === '' ? '' : span(part, style)
+      for (const code of codes.split(';').map(Number)) apply(code, style)
+      return ''
+    })
+    .join('')
 }
 
 function span(text: string, { colour, bold, inverse }: Style): string {
@@ -138,14 +192,19 @@ function apply(code: number, style: Style): void {
   else style.colour = COLOURS[code] ?? style.colour
 }
 
-function furnish(): void {
+function writeFixtures(): void {
   mkdirSync(SHOP)
   mkdirSync(OUT, { recursive: true })
-  const files = { 'price.js': 'const [price, off] = [100, 10]\nconsole.log(price - off - off)\n', 'fixer.yaml': FIXER, 'talker.yaml': TALKER, 'sleeper.yaml': SLEEPER }
+  const files = {
+    'price.js': 'const [price, off] = [100, 10]\nconsole.log(price - off - off)\n',
+    'fixer.yaml': FIXER,
+    'talker.yaml': TALKER,
+    'sleeper.yaml': SLEEPER,
+  }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(SHOP, name), text)
 }
 
-furnish()
+writeFixtures()
 try {
   const wanted = process.argv.slice(2)
   for (const screen of SCREENS) if (wanted.length === 0 || wanted.includes(screen.name)) await photograph(screen)

@@ -1,93 +1,117 @@
-// The soak: agents at work and a daemon that is killed with SIGKILL at random moments, 1,000 times or as often as fits; and
-// 1,000 torture trees in each kind of containment, as root and as an ordinary user.
-// `npm run soak [-- --kills N --trees N --minutes M --seed S]`. Prints a line per life and closing tables; ends non-zero at the
-// first broken promise, with the seed. It is what test/processes/crash.test.ts (on the bundle that users run) and
-// torture.test.ts do, often.
+// The soak: `npm run soak [-- --kills N --trees N --rounds N --minutes M --seed S]`. It has three parts:
+// - Agents work while the daemon is killed with SIGKILL at random moments, 1,000 times or as often as the time allows.
+// - 1,000 torture trees run in each kind of containment, as root and as an ordinary user.
+// - Rounds of all kinds of work run at once.
+// The soak prints a line per life and tables at the end. At the first broken promise it ends non-zero, with the seed. It repeats
+// test/processes/crash/crash.test.ts (on the bundle that users run) and torture.test.ts many times.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { besiege, type Phase, type Tally } from '../test/support/crash.ts'
+import { killRepeatedly, type Phase, type Tally } from '../test/support/daemon/crash.ts'
+import { workMixed } from '../test/support/daemon/mixed-work.ts'
 import { seeded } from '../test/support/random.ts'
-import { besiege as torture, canBesiege, ENDINGS, type Siege } from '../test/support/torture.ts'
+import { canRunTortureTrees, endTortureTrees, ENDINGS, type TortureOptions } from '../test/support/daemon/torture.ts'
 
-const KILLS_PER_LIFE = 25
+const KILLS_PER_HOME = 25
 const LINES = 120
-/** how many stand at the same time */
+/** the number of trees at the same time */
 const TREES_AT_ONCE = 20
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '1000' },
-    /** of each kind, as each user */
+    /** trees in each kind of containment, as each user */
     trees: { type: 'string', default: '1000' },
-    /** no new life begins after so long */
+    /** rounds of all kinds of work at once */
+    rounds: { type: 'string', default: '300' },
+    /** the time after which no new life begins */
     minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
   },
 })
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-const sum = (lives: readonly Tally[], of: (tally: Tally) => number): number => lives.reduce((total, tally) => total + of(tally), 0)
+const sum = (tallies: readonly Tally[], of: (tally: Tally) => number): number => tallies.reduce((total, tally) => total + of(tally), 0)
 const killsOf = ({ kills }: Tally): number => kills.boot + kills.resume + kills.work + kills.stop
 
-function table(lives: readonly Tally[], broken: number): readonly (readonly [string, number])[] {
-  const phase = (name: Phase): number => sum(lives, ({ kills }) => kills[name])
+function table(tallies: readonly Tally[], broken: number): readonly (readonly [string, number])[] {
+  const phase = (name: Phase): number => sum(tallies, ({ kills }) => kills[name])
   return [
-    ['daemons killed with SIGKILL', sum(lives, killsOf)],
+    ['daemons killed with SIGKILL', sum(tallies, killsOf)],
     ['  while booting', phase('boot')],
     ['  while resuming', phase('resume')],
     ['  while agents worked', phase('work')],
     ['  while stopping in good order', phase('stop')],
-    ['lives of five agents', lives.length],
-    ['resumes', sum(lives, (tally) => tally.resumes)],
-    ['facts in the journals', sum(lives, (tally) => tally.facts)],
-    ['events acknowledged to a client before a kill', sum(lives, (tally) => tally.acknowledged)],
-    ['lines written', sum(lives, (tally) => tally.lines)],
-    ['calls that were cut off, their line written', sum(lives, ({ cutOff }) => cutOff.written)],
-    ['calls that were cut off, their line absent', sum(lives, ({ cutOff }) => cutOff.absent)],
+    ['times that the daemon was stopped by SIGSTOP', sum(tallies, ({ disturbances }) => disturbances.frozen)],
+    ['times that its wall clock was set', sum(tallies, ({ disturbances }) => disturbances.clock)],
+    ['lives of five agents', tallies.length],
+    ['resumes', sum(tallies, (tally) => tally.resumes)],
+    ['facts in the journals', sum(tallies, (tally) => tally.facts)],
+    ['events acknowledged to a client before a kill', sum(tallies, (tally) => tally.acknowledged)],
+    ['lines written', sum(tallies, (tally) => tally.lines)],
+    ['calls that were cut off, their line written', sum(tallies, ({ cutOff }) => cutOff.written)],
+    ['calls that were cut off, their line absent', sum(tallies, ({ cutOff }) => cutOff.absent)],
     ['broken promises', broken],
   ]
 }
 
-function close(lives: readonly Tally[], broken: number, began: number): void {
-  say(`\nseed ${values.seed}, ${((performance.now() - began) / 60_000).toFixed(1)} min\n`)
-  for (const [what, count] of table(lives, broken)) say(`${what.padEnd(48)}${count.toLocaleString('en').padStart(10)}`)
+function close(tallies: readonly Tally[], broken: number, began: number): void {
+  print(`\nseed ${values.seed}, ${((performance.now() - began) / 60_000).toFixed(1)} min\n`)
+  for (const [what, count] of table(tallies, broken)) print(`${what.padEnd(48)}${count.toLocaleString('en').padStart(10)}`)
 }
 
-/** Errors: somebody was left. */
-async function torturePart({ kind, who }: Pick<Siege, 'kind' | 'who'>, wanted: number): Promise<void> {
-  if (!canBesiege({ kind, who })) return say(`${`torture trees in ${kind} as ${who}`.padEnd(48)}${'cannot be had here'.padStart(10)}`)
+/** Runs the torture trees of one kind as one user. Errors: a program survived. */
+async function torturePart({ kind, who }: Pick<TortureOptions, 'kind' | 'who'>, wanted: number): Promise<void> {
+  if (!canRunTortureTrees({ kind, who }))
+    return print(`${`torture trees in ${kind} as ${who}`.padEnd(48)}${'not possible here'.padStart(10)}`)
   let worstMs = 0
   let done = 0
   for (let round = 0; done < wanted; round++) {
     const [trees, ending] = [Math.min(TREES_AT_ONCE, wanted - done), ENDINGS[round % ENDINGS.length] ?? 'kill']
-    worstMs = Math.max(worstMs, await torture({ kind, who, ending, trees }))
+    worstMs = Math.max(worstMs, await endTortureTrees({ kind, who, ending, trees }))
     done += trees
   }
-  say(`${`torture trees in ${kind} as ${who}`.padEnd(48)}${done.toLocaleString('en').padStart(10)}   nobody left, ${TREES_AT_ONCE} at once gone after ${worstMs.toFixed(0)} ms at the most`)
+  print(
+    `${`torture trees in ${kind} as ${who}`.padEnd(48)}${done.toLocaleString('en').padStart(10)}   none left, ${TREES_AT_ONCE} at once gone after ${worstMs.toFixed(0)} ms at the most`,
+  )
 }
 
 async function tortureAll(wanted: number): Promise<void> {
-  for (const kind of ['cgroup', 'pidns'] as const) for (const who of ['root', 'an ordinary user'] as const) await torturePart({ kind, who }, wanted)
+  for (const kind of ['cgroup', 'pidns'] as const)
+    for (const who of ['root', 'an ordinary user'] as const) await torturePart({ kind, who }, wanted)
+}
+
+async function mixedPart(rounds: number): Promise<void> {
+  if (rounds === 0) return
+  const { processes, crews, before, after, slowestLookMs } = await workMixed(rounds)
+  print(
+    `\n${rounds} rounds of mixed work: ${processes} processes, ${crews} crews; the slowest read of the table took ${slowestLookMs.toFixed(0)} ms`,
+  )
+  print(
+    `descriptors ${before.descriptors} → ${after.descriptors}, threads ${before.threads} → ${after.threads}, resident memory ${before.residentMib.toFixed(0)} → ${after.residentMib.toFixed(0)} MiB`,
+  )
 }
 
 async function main(): Promise<void> {
   const [kills, minutes, random] = [Number(values.kills), Number(values.minutes), seeded(Number(values.seed))]
   const began = performance.now()
-  const lives: Tally[] = []
-  say(`seed ${values.seed}: ${kills} kills, at most ${minutes} min`)
+  const tallies: Tally[] = []
+  print(`seed ${values.seed}: ${kills} kills, at most ${minutes} min`)
   try {
-    while (sum(lives, killsOf) < kills && performance.now() - began < minutes * 60_000) {
-      const left = kills - sum(lives, killsOf)
-      lives.push(await besiege({ form: 'bundle', lines: LINES, kills: Math.min(left, KILLS_PER_LIFE), random }))
-      say(`${sum(lives, killsOf)} kills, ${sum(lives, (tally) => tally.lines)} lines, ${((performance.now() - began) / 1_000).toFixed(0)} s`)
+    while (sum(tallies, killsOf) < kills && performance.now() - began < minutes * 60_000) {
+      const left = kills - sum(tallies, killsOf)
+      tallies.push(await killRepeatedly({ form: 'bundle', lines: LINES, kills: Math.min(left, KILLS_PER_HOME), random }))
+      print(
+        `${sum(tallies, killsOf)} kills, ${sum(tallies, (tally) => tally.lines)} lines, ${((performance.now() - began) / 1_000).toFixed(0)} s`,
+      )
     }
-    if (kills > 0) close(lives, 0, began)
+    if (kills > 0) close(tallies, 0, began)
     await tortureAll(Number(values.trees))
+    await mixedPart(Number(values.rounds))
   } catch (error) {
-    if (kills > 0) close(lives, 1, began)
-    say(`\nbroken: ${(error as Error).message}`)
+    if (kills > 0) close(tallies, 1, began)
+    print(`\nbroken: ${(error as Error).message}`)
     process.exitCode = 1
   }
 }

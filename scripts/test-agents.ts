@@ -1,14 +1,15 @@
-// `npm run test:agents [-- [--only claude,codex] [--long] VITEST ARGUMENTS]`: installs the coding agents of scripts/agents.ts
-// where they are not there, builds, and runs test/agents with them; `--long` pauses them for 330 s instead of 5. Where this
-// machine allows it they run in a network namespace that has a loopback alone, so that nothing they do can reach anything but
-// the local model server. It is no part of `npm test`.
+// `npm run test:agents [-- [--only claude,codex] [--long] [--pinned] VITEST ARGUMENTS]` runs test/agents; `npm test` does not.
+// It installs the missing coding agents of scripts/agents.ts, also in their newest versions (not with `--pinned`), and builds first.
+// An agent that cannot be installed is skipped, with a line of output; if none can, the run fails. `--long` pauses agents for 330 s
+// instead of 5. If possible, the tests run in a network namespace with a loopback only: agents then reach just the local model server.
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import { AGENTS, installed, type AgentName } from './agents.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** "$@" runs with a loopback that works. */
+/** Runs "$@" with a working loopback. */
 const LOOPBACK = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
-/** As root; as an ordinary user, who stays one; and where that does not work. */
+/** Commands that remove the network: as root, as an ordinary user who keeps that user, and as one who becomes root. */
 const ALONE: readonly (readonly string[])[] = [
   ['unshare', '--net', ...LOOPBACK],
   ['unshare', '--user', '--map-current-user', '--keep-caps', '--net', ...LOOPBACK, 'setpriv', '--inh-caps=-all', '--ambient-caps=-all'],
@@ -23,30 +24,67 @@ function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}
   process.exit(status ?? 1)
 }
 
-/** What goes before a command so that it has no network; empty where that does not work. */
+/** The prefix of a command that removes its network; empty if none works here. */
 function withoutNetwork(): readonly string[] {
   return ALONE.find(([program = '', ...args]) => spawnSync(program, [...args, 'true'], { stdio: 'ignore' }).status === 0) ?? []
 }
 
-/** Ours come first; what follows is vitest's. */
-function read(): { readonly only: string | null; readonly isLong: boolean; readonly rest: readonly string[] } {
+/** Installs the agents, prints which of them are still missing, and returns the others. */
+function installAgents(wanted: readonly string[]): readonly string[] {
+  const { status } = spawnSync(process.execPath, ['scripts/agents.ts', '--only', wanted.join(','), ...(isPinned ? [] : ['--newest'])], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  })
+  if (status === 2) process.exit(2)
+  const missing = wanted.filter((name) => installed(name as AgentName) === null)
+  for (const name of missing) console.error(`test:agents: SKIPPED: ${name} cannot be installed here, and nothing of it is tested`)
+  if (missing.length === wanted.length) process.exit(1)
+  return wanted.filter((name) => !missing.includes(name))
+}
+
+/** Parses the arguments: this script's flags come first, vitest's arguments follow. */
+function parseArguments(): {
+  readonly only: string | null
+  readonly isLong: boolean
+  readonly isPinned: boolean
+  readonly rest: readonly string[]
+} {
   const rest = process.argv.slice(2)
   let only: string | null = null
-  let isLong = false
-  for (; rest[0] === '--only' || rest[0] === '--long'; rest.shift()) {
+  let [isLong, isPinned] = [false, false]
+  for (; rest[0] === '--only' || rest[0] === '--long' || rest[0] === '--pinned'; rest.shift()) {
     if (rest[0] === '--long') isLong = true
+    else if (rest[0] === '--pinned') isPinned = true
     else {
       rest.shift()
       only = rest[0] ?? ''
     }
   }
-  return { only, isLong, rest }
+  return { only, isLong, isPinned, rest }
 }
 
-const { only, isLong, rest } = read()
-run([process.execPath, 'scripts/agents.ts', ...(only === null ? [] : ['--only', only])])
+const { only, isLong, isPinned, rest } = parseArguments()
+const kinds = installAgents(only?.split(',') ?? Object.keys(AGENTS))
 run([process.execPath, 'scripts/build.mjs'])
 const alone = withoutNetwork()
-console.log(alone.length > 0 ? `test:agents: with a loopback alone (${alone.slice(0, alone.indexOf('sh')).join(' ')})` : 'test:agents: no network namespace here: with the network of this machine')
-const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--configLoader', 'native', '--config', 'test/agents/vitest.config.ts', '--root', ROOT]
-run([...alone, ...vitest, ...rest], { ...(only === null ? {} : { REEVE_KINDS: only }), ...(isLong ? { REEVE_LONG: '1' } : {}) })
+console.log(
+  alone.length > 0
+    ? `test:agents: with a loopback alone (${alone.slice(0, alone.indexOf('sh')).join(' ')})`
+    : 'test:agents: no network namespace here: with the network of this machine',
+)
+const vitest = [
+  process.execPath,
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  '--configLoader',
+  'native',
+  '--config',
+  'test/agents/vitest.config.ts',
+  '--root',
+  ROOT,
+]
+run([...alone, ...vitest, ...rest], {
+  REEVE_KINDS: kinds.join(','),
+  ...(isLong ? { REEVE_LONG: '1' } : {}),
+  ...(isPinned ? {} : { REEVE_NEWEST: '1' }),
+})

@@ -1,116 +1,194 @@
-// The library: `connect()` gives the daemon's processes the names that the API has. The command line uses it, nothing else.
-// Must stay light to load: no schema library, no server, no store. Test: test/tables/cli-client.test.ts.
+// The library: `connect()` returns a client of the daemon, whose methods have the names of the API. The command line talks to the daemon
+// only through this library. Must stay quick to load, without a schema library, a server or a store. Test:
+// test/tables/api/client/http.test.ts.
+import { knownCostSum } from './api/known-cost.ts'
 import { resolve } from 'node:path'
-import { clientSocket, fromHere, paths } from './config/paths.ts'
-import { ApiError, Client } from './api/client.ts'
-import { Compose } from './api/compose-client.ts'
-import { Crews } from './api/crews-client.ts'
+import { clientSocket, withAbsoluteHome, pathsFrom } from './config/paths.ts'
+import { ApiError, Client } from './api/client/client.ts'
+import { readHolder } from './api/client/daemon-holder.ts'
+import { Compose } from './api/client/compose.ts'
+import { Crews } from './api/client/crews.ts'
+import type { AgentsView } from './api/views/agents.ts'
 import type {
-  AgentsView, AnswerBody, CheckView, DaemonView, DoctorModelsBody, EventView, PauseBody, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SendBody, SignalBody, SignalsBody, SignalsView, SpawnBody, SpawnedView, SteerView, StepView, UsageField,
-} from './api/views.ts'
-import type { HeartbeatView } from './api/heartbeat-views.ts'
-import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/history-views.ts'
-import type { LineageView, ResumablesView } from './api/resume-views.ts'
-import type { LogLine } from './api/log-lines.ts'
-import type { UsageBy, UsageReportView, UsageSum } from './api/usage-views.ts'
-import type { Handler, Signal } from './kernel/types.ts'
+  AnswerBody,
+  LogLine,
+  PauseBody,
+  ProcessView,
+  RemovedView,
+  ResumeBody,
+  SendBody,
+  SignalBody,
+  SignalsBody,
+  SignalsView,
+  SpawnBody,
+  SpawnedView,
+  SteerView,
+  StepView,
+  UsageField,
+} from './api/views/process.ts'
+import type {
+  CheckView,
+  DaemonView,
+  DoctorModelsBody,
+  EventView,
+  ModelsBody,
+  ProviderCheckView,
+  ProviderModelsView,
+} from './api/views/daemon.ts'
+import type { HeartbeatView } from './api/views/heartbeat.ts'
+import type { DirBody, ExportedView, GcView, ImportedView, PinBody } from './api/views/archive.ts'
+import type { LineageView, ResumablesView } from './api/views/resume.ts'
+import type { UsageBy, UsageReportView, UsageSumView } from './api/views/usage.ts'
+import type { Handler, Signal, WaitTarget } from './kernel/model/words.ts'
 
-export { ApiError } from './api/client.ts'
-export type { Compose } from './api/compose-client.ts'
-export type { ComposeBody, NodeProcessView, NodeStateWord, NodeView, OneRunView, PlannedNodeView, PlanView, ResumeNodeBody, RunView } from './api/compose-views.ts'
-export type { Crews } from './api/crews-client.ts'
-export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/history-views.ts'
-export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/heartbeat-views.ts'
-export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/resume-views.ts'
-export type { RoleProblem, RoleView, RolesView } from './api/role-views.ts'
-export type { LogLine } from './api/log-lines.ts'
-export type { UsageBy, UsageReportView, UsageRowView, UsageSum, UsageSumView } from './api/usage-views.ts'
-export type { ErrorCode } from './kernel/errors.ts'
-export type { Activity, ContainmentKind, DriverName, Effort, Handler, HoldReason, Limits, Signal } from './kernel/types.ts'
+export { ApiError } from './api/client/client.ts'
+export type { Compose } from './api/client/compose.ts'
 export type {
-  AgentProblem, AgentsView, AgentView, AnswerBody, AskView, CapabilitiesView, CheckView, DaemonView, EventView, HoldView, LivenessView, PendingSignalView, KeyState, PauseBody, PermitsView, ProcessView, ProviderCheckView, RemovedView, ResumeBody, SentSignalView, SignalsView, SpawnBody, Status, SteerView, StepView, SupervisedView, SupervisorBody, SupervisorView, UsageField, UsageView,
-} from './api/views.ts'
+  ComposeBody,
+  NodeProcessView,
+  NodeStateWord,
+  NodeView,
+  OneRunView,
+  PlannedNodeView,
+  PlanView,
+  ResumeNodeBody,
+  RunView,
+} from './api/views/compose.ts'
+export type { Crews } from './api/client/crews.ts'
+export type { ExportedView, GcEntryView, GcSkippedView, GcView, ImportedView } from './api/views/archive.ts'
+export type { HeartbeatRowView, HeartbeatView, ThresholdsView } from './api/views/heartbeat.ts'
+export type { LineageNodeView, LineageView, ResumableView, ResumablesView, ResumeModesView } from './api/views/resume.ts'
+export type { RoleProblem, RoleView, RolesView } from './api/views/roles.ts'
+export type { UsageBy, UsageReportView, UsageRowView, UsageSumView } from './api/views/usage.ts'
+export type { ErrorCode } from './kernel/model/errors.ts'
+export type { Effort } from './kernel/model/spec-parts.ts'
+export type { AgentProblem, AgentsView, AgentView, KeyState } from './api/views/agents.ts'
+export type {
+  AnswerBody,
+  AskView,
+  CapabilitiesView,
+  HoldView,
+  LivenessView,
+  LogLine,
+  PendingSignalView,
+  PauseBody,
+  PermitsView,
+  ProcessView,
+  RemovedView,
+  ResumeBody,
+  SentSignalView,
+  SignalsView,
+  SpawnBody,
+  SteerView,
+  StepView,
+  SupervisedView,
+  SupervisorBody,
+  SupervisorView,
+  UsageField,
+  UsageView,
+} from './api/views/process.ts'
+export type { CheckView, DaemonView, EventView, ModelView, ProviderCheckView, ProviderModelsView } from './api/views/daemon.ts'
+export type { Status } from './kernel/model/status.ts'
+export type { Activity, ContainmentKind, DriverName, Handler, HoldReason, Limits, Signal } from './kernel/model/words.ts'
 
-/** What a wait waits for. */
-export type WaitFor = 'exited' | 'ready' | 'suspended' | 'waiting'
+/** The total usage of several processes, in tokens and USD. */
+export type UsageSum = Readonly<UsageSumView>
+
+/** A condition of a process for which `wait` can wait. */
+export type WaitFor = WaitTarget
 
 export interface ConnectOptions {
-  /** the directory of configuration and state; default `$REEVE_HOME`, else the XDG directories */
+  /** the directory of configuration and state; default: `$REEVE_HOME`, else the XDG directories */
   readonly home?: string
-  /** the daemon's socket, if it is not the one of `home`; then no daemon is started */
+  /** the socket of the daemon; default: the socket of `home`. With this option no daemon is started */
   readonly socket?: string
-  /** start the daemon when none answers; default true */
+  /** whether to start the daemon when none answers; default: true */
   readonly start?: boolean
-  /** what this program calls itself in the records of what it did to processes; default `library` */
+  /** the name of this program in the records of its actions; default: `library` */
   readonly client?: string
-  /** told when it begins to start the daemon */
+  /** called when the client begins to start the daemon; `started` resolves when the daemon answers, and rejects if the start fails */
   readonly onStart?: (started: Promise<void>) => unknown
+  /** called once, if the daemon runs another build than this program */
+  readonly onOtherBuild?: () => void
+  /** called once for each outdated PID in a call: a resume has given the process a new one, `pid` */
+  readonly onPresentPid?: (retiredPid: number, pid: number) => void
 }
 
 /**
- * Every call takes a `signal`: when it aborts, the call rejects with its reason. A request that changes something may have been
- * done all the same: look before you ask again.
+ * The options of every call. When `signal` aborts, the call rejects with the reason of the signal. A request that changes something may
+ * still have been executed, so check the state before you repeat it.
  */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
 export interface EventsOptions extends CallOptions {
-  /** events of one process: PID, name or UUID (part); absent: of all */
+  /** the PID, the name or a part of the UUID of a process; absent: events of all processes */
   readonly process?: string
-  /** begin after this `seq`; absent: from the beginning, but with `follow` and no `process` from now on */
+  /** start after this `seq`; absent: with the first event, or with `follow` and without `process` with the next event */
   readonly after?: number
-  /** begin with the last so many */
+  /** start with the last `tail` events */
   readonly tail?: number
-  /** begin with what happened since: wall ms, or ISO 8601 */
+  /** start with events since this time: wall ms, or ISO 8601 */
   readonly since?: number | string
-  /** go on when the present is reached, also through broken connections, until `process` has ended or `signal` aborts */
+  /** continue with new events, even after a broken connection, until `process` has ended or `signal` aborts */
   readonly follow?: boolean
-  /** also what is not kept: text while it is written (`live.text`), output of tools */
+  /** include events that are not stored: text while a model writes it (`live.text`), and output of tools */
   readonly live?: boolean
-  /** told `false` when the daemon has not answered for a second, and `true` when it does again */
+  /** called with `false` when the daemon has not answered for a second, and with `true` when it answers again */
   readonly onLink?: (isUp: boolean) => void
 }
 
-/** The longest wait of one request, in ms; `wait` asks again until its own time is over. */
+/** the longest wait of one request, in ms; `wait` sends further requests until its own time limit */
 const POLL_MS = 60_000
 
-/** How long a check of the whole store may take, in ms. */
+/** the time limit for a check of the whole store, in ms */
 const VERIFY_MS = 3_600_000
-/** How long a collection, an export or an import may take, in ms. */
+/** the time limit for a collection, an export or an import, in ms */
 const GC_MS = 3_600_000
-/** How long the first look at what a large store has used may take. */
+/** the time limit for a usage report, in ms; the first one of a large store takes long */
 const USAGE_MS = 600_000
-/** How long the user's command may take to give keys. */
+/** the longest PATH that is sent: the head of a request has 16 KB, and each encoded slash takes three bytes */
+const MAX_PATH_CHARS = 4_000
+/** the time limit for the `keyCommand` of the user, in ms */
 const KEYS_MS = 60_000
 
-/** Makes a client of the daemon of this home. Connects at the first call, and starts the daemon then if none answers. */
+/** Returns a client for the daemon of a home. The client connects at its first call, and starts the daemon if none answers. */
 export function connect(options: ConnectOptions = {}): Reeve {
   const { socket, client: name } = options
   if (socket !== undefined) return new Reeve(new Client({ socketPath: () => socket, name }))
-  const env = fromHere(options.home === undefined ? process.env : { ...process.env, REEVE_HOME: options.home })
-  const where = paths(env)
+  const env = withAbsoluteHome(options.home === undefined ? process.env : { ...process.env, REEVE_HOME: options.home })
+  const where = pathsFrom(env)
   const start = async (): Promise<void> => {
-    const started = import('./cli/start-daemon.ts').then(({ startDaemon }) => startDaemon(env))
+    const started = import('./cli/service/start-daemon.ts').then(({ startDaemon }) => startDaemon(env))
     options.onStart?.(started)
     await started
   }
-  return new Reeve(new Client({ socketPath: () => clientSocket(where), name, start: options.start === false ? undefined : start }))
+  return new Reeve(
+    new Client({
+      socketPath: () => clientSocket(where),
+      holder: () => readHolder(where.holderFile),
+      onOtherBuild: options.onOtherBuild,
+      onPresentPid: options.onPresentPid,
+      name,
+      start: options.start === false ? undefined : start,
+    }),
+  )
 }
 
 /**
- * The processes of one daemon. `ref` is a PID, an exact name, or a part (the first or last 4 digits or more) of a UUID.
- * Every call rejects with `ApiError`, whose `code` is one of the closed table in docs/errors.md: calls with a `ref` with
- * `NOT_FOUND`, `AMBIGUOUS` or `COLLECTED` (it was removed), and every call with `UNAVAILABLE` when no daemon answers.
+ * The client of a daemon. `ref` is a PID, an exact name, or the first or last 4 or more digits of a UUID. Every call rejects with an
+ * `ApiError`, whose `code` is one of those in docs/errors.md. Any call can fail with `UNAVAILABLE` (no daemon answers). A call with a
+ * `ref` can also fail with `NOT_FOUND`, `AMBIGUOUS` and `COLLECTED` (the process was removed).
  */
 export class Reeve implements AsyncDisposable {
   readonly #client: Client
-  /** made with the first call that lasts */
+  /** aborts when this client is disposed; created by the first stream or wait */
   #closing: AbortController | null = null
 
-  /** crews: a coordinator, its workers and their tasks */
+  /** the calls for crews: coordinators with workers and tasks */
   readonly crews: Crews
-  /** runs of compose files: agents that depend on each other */
+  /** the calls for runs of compose files: agents that depend on each other */
   readonly compose: Compose
 
   constructor(client: Client) {
@@ -120,255 +198,352 @@ export class Reeve implements AsyncDisposable {
   }
 
   /**
-   * Starts a process; resolves when that is on disk, and before it has done anything. `intent` is for an agent, `argv` is a plain
-   * command. `onNote` is told what there is to know, as that a file of the directory took a built-in agent's place. `cwd` and `env` are this program's unless given; what looks like a secret in `env` is kept in memory, never written.
-   * Errors: `INVALID`, `AGENT_INVALID`, `CREDENTIALS_MISSING`, `CONFLICT` (the name is taken), `RESOURCE_EXHAUSTED`, `DISK_FULL`.
-   * That a command cannot be found or run is its exit, with the code 127 or 126.
+   * Starts a process: an agent with an `intent`, or a plain command (`argv`). Resolves when the start has been written to disk, before the
+   * process does anything. `cwd` and `env` default to those of this program. Values in `env` that look like secrets are kept in memory, and
+   * never written. `onNote` receives remarks for the user, such as that a file replaces a built-in agent. Errors: `INVALID`,
+   * `AGENT_INVALID`, `CREDENTIALS_MISSING`, `CONFLICT` (the name is taken), `RESOURCE_EXHAUSTED`, `DISK_FULL`. A command that is not found
+   * or cannot run is no error: its process exits with 127 or 126.
    */
-  async spawn(body: Omit<SpawnBody, 'cwd'> & { cwd?: string }, { onNote, ...options }: CallOptions & { readonly onNote?: (note: string) => unknown } = {}): Promise<ProcessView> {
+  async spawn(
+    body: Omit<SpawnBody, 'cwd'> & { cwd?: string },
+    { onNote, ...options }: CallOptions & { readonly onNote?: (note: string) => unknown } = {},
+  ): Promise<ProcessView> {
     const whole: SpawnBody = { cwd: process.cwd(), env: clientEnv(), ...body }
     const { process: spawned, note } = await this.#client.post<SpawnedView>('/v1/processes', whole, options)
     if (note !== undefined) onNote?.(note)
     return spawned
   }
 
-  /** One process, dead or alive. */
-  async get(ref: string, options: CallOptions = {}): Promise<ProcessView> {
-    return (await this.#client.get<{ process: ProcessView }>(at(ref), {}, options)).process
+  /** Returns a living or ended process; with `changes` also the changes in its worktree. */
+  async get(ref: string, { changes, ...options }: CallOptions & { readonly changes?: boolean } = {}): Promise<ProcessView> {
+    return (await this.#client.get<{ process: ProcessView }>(processPath(ref), { changes }, options)).process
   }
 
   /**
-   * The dead (with `all`: the `limit` newest of them, 10,000 at most, oldest first), then the live by PID. `fields` are all, unless
-   * some are named, which is much cheaper; with parts of `usage` it has these alone.
+   * Returns the living processes by PID. With `all`, the ended processes precede them, oldest first: the `limit` newest ones (at most
+   * 10,000). `fields` selects fields, even single parts of `usage`, which is much faster than all fields.
    */
-  async list<K extends keyof ProcessView = keyof ProcessView>(options: CallOptions & { all?: boolean; limit?: number; fields?: readonly (K | UsageField)[] } = {}): Promise<Pick<ProcessView, K>[]> {
+  async list<K extends keyof ProcessView = keyof ProcessView>(
+    options: CallOptions & { all?: boolean; limit?: number; fields?: readonly (K | UsageField)[] } = {},
+  ): Promise<Pick<ProcessView, K>[]> {
     const { fields, signal, ...query } = options
-    const answer = await this.#client.get<{ processes: Pick<ProcessView, K>[] }>('/v1/processes', { ...query, fields: fields?.join(',') }, { signal })
+    const answer = await this.#client.get<{ processes: Pick<ProcessView, K>[] }>(
+      '/v1/processes',
+      { ...query, fields: fields?.join(',') },
+      { signal },
+    )
     return answer.processes
   }
 
-  /** How many processes live (`suspended` of them are paused), and how many may be active at a time. */
+  /** Returns the number of live processes, the number of suspended ones, and the greatest number of live ones. */
   async count(options: CallOptions = {}): Promise<DaemonView['processes']> {
     return (await this.daemon(options)).processes
   }
 
   /**
-   * Waits until the process is as asked (default: has exited), or has ended and cannot be so any more, or `timeoutMs` is over
-   * (default: never; then `timedOut` is true). It waits on through a restart of the daemon.
+   * Waits until the process meets one of the conditions (default: it has exited), or has ended without meeting any. After `timeoutMs`
+   * (default: no limit) it resolves with `timedOut`. The wait survives a restart of the daemon.
    */
-  async wait(ref: string, options: CallOptions & { for?: WaitFor; timeoutMs?: number } = {}): Promise<{ process: ProcessView; timedOut: boolean }> {
+  async wait(
+    ref: string,
+    options: CallOptions & { for?: WaitFor | readonly WaitFor[]; timeoutMs?: number } = {},
+  ): Promise<{ process: ProcessView; timedOut: boolean }> {
     const deadline = performance.now() + (options.timeoutMs ?? Infinity)
     const signal = this.#whileOpen(options.signal)
     for (;;) {
       const left = Math.max(0, deadline - performance.now())
       const timeoutMs = Math.ceil(Math.min(POLL_MS, left))
-      const query = { for: options.for ?? 'exited', timeoutMs }
-      const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${at(ref)}/wait`, query, { signal, extraMs: timeoutMs, again: true })
+      const query = { for: [options.for ?? 'exited'].join(), timeoutMs }
+      const answer = await this.#client.get<{ process: ProcessView; timedOut: boolean }>(`${processPath(ref)}/wait`, query, {
+        signal,
+        extraMs: timeoutMs,
+        isRepeatable: true,
+      })
       if (!answer.timedOut || left <= POLL_MS) return { process: answer.process, timedOut: answer.timedOut }
     }
   }
 
   /**
-   * Sends a signal. `graceMs` is how long SIGTERM leaves it to end by itself before it is killed; without it an agent that was seen to clean up
-   * for longer has that time, and at least `leastGraceMs` (default 300). `affected` says how many it reached.
-   * Errors: `NOT_FOUND` also for what has ended, `PERMISSION`.
+   * Sends a signal. `graceMs`: the time between SIGTERM and SIGKILL. If it is absent, the process gets the time that its agent needs, and at
+   * least `leastGraceMs` (default 300). `affected` of the answer counts the processes that got the signal. Errors: `NOT_FOUND`, even for an
+   * ended process; `PERMISSION`.
    */
   signal(ref: string, signal: Signal, options: CallOptions & Pick<SignalBody, 'graceMs' | 'leastGraceMs'> = {}): Promise<SteerView> {
     const { signal: aborting, ...more } = options
-    return this.#client.post(`${at(ref)}/signal`, { signal, ...more } satisfies SignalBody, { signal: aborting })
+    return this.#client.post(`${processPath(ref)}/signal`, { signal, ...more } satisfies SignalBody, { signal: aborting })
   }
 
-  /** Sends a signal to a process and all its living descendants; none that is being born at that moment escapes it. */
+  /** Sends a signal to a process and all its living descendants, including those that are being started. */
   signalTree(ref: string, signal: Signal, options: CallOptions & Pick<SignalBody, 'graceMs' | 'leastGraceMs'> = {}): Promise<SteerView> {
     const { signal: aborting, ...more } = options
-    return this.#client.post(`${at(ref)}/signal`, { signal, subtree: true, ...more } satisfies SignalBody, { signal: aborting })
+    return this.#client.post(`${processPath(ref)}/signal`, { signal, subtree: true, ...more } satisfies SignalBody, { signal: aborting })
   }
 
-  /** What becomes of its signals: mask, handlers, what waits, and the last that were sent. */
+  /** Returns the signal state of a process: its mask, its handlers, the pending signals, and the latest signals sent to it. */
   signals(ref: string, options: CallOptions = {}): Promise<SignalsView> {
-    return this.#client.get(`${at(ref)}/signals`, {}, options)
-  }
-
-  /** Changes which signals are blocked: those of `set` alone, or these too (`block`) and those no more (`unblock`), which are delivered then. Errors: `INVALID` for SIGKILL. */
-  sigmask(ref: string, options: CallOptions & { set?: readonly Signal[]; block?: readonly Signal[]; unblock?: readonly Signal[] } = {}): Promise<SignalsView> {
-    const { signal, set, block, unblock } = options
-    const body = { ...(set ? { set: [...set] } : {}), ...(block ? { block: [...block] } : {}), ...(unblock ? { unblock: [...unblock] } : {}) }
-    return this.#client.post(`${at(ref)}/signals`, body satisfies SignalsBody, { signal })
-  }
-
-  /** What a signal does: its `default`, nothing (`ignore`), or the agent is told (`message`). Errors: `INVALID` for SIGKILL, and for a `message` to what takes none. */
-  sighandle(ref: string, signal: Signal, handler: Handler, options: CallOptions = {}): Promise<SignalsView> {
-    return this.#client.post(`${at(ref)}/signals`, { handlers: { [signal]: handler } } satisfies SignalsBody, options)
-  }
-
-  /** Adds the hold `user` (`subtree`: to all its living descendants as well): softly at the next boundary, or at once with `now`. */
-  pause(ref: string, options: CallOptions & PauseBody = {}): Promise<SteerView> {
-    const { signal, ...body } = options
-    return this.#client.post(`${at(ref)}/pause`, body satisfies PauseBody, { signal })
+    return this.#client.get(`${processPath(ref)}/signals`, {}, options)
   }
 
   /**
-   * Wakes a suspended process and the chain above it (`only`: just it; `subtree`: also what was paused with it), or begins a new
-   * incarnation of one that has ended, with `message` and overrides. Errors: `NOT_RESUMABLE` (a plain command needs `rerun`),
-   * `INVALID`, `CONFLICT`, `RESOURCE_EXHAUSTED`, `DISK_FULL`.
+   * Changes the blocked signals: replaces all (`set`), adds some (`block`) or removes some (`unblock`). Pending signals that are not blocked
+   * any more are delivered. Errors: `INVALID` for SIGKILL.
+   */
+  sigmask(
+    ref: string,
+    options: CallOptions & { set?: readonly Signal[]; block?: readonly Signal[]; unblock?: readonly Signal[] } = {},
+  ): Promise<SignalsView> {
+    const { signal, set, block, unblock } = options
+    const body = {
+      ...(set ? { set: [...set] } : {}),
+      ...(block ? { block: [...block] } : {}),
+      ...(unblock ? { unblock: [...unblock] } : {}),
+    }
+    return this.#client.post(`${processPath(ref)}/signals`, body satisfies SignalsBody, { signal })
+  }
+
+  /**
+   * Sets the handler of a signal: `default`, `ignore`, or `message` (the agent gets the signal as a message). Errors: `INVALID` for SIGKILL,
+   * and for `message` if the process takes no messages.
+   */
+  sighandle(ref: string, signal: Signal, handler: Handler, options: CallOptions = {}): Promise<SignalsView> {
+    return this.#client.post(`${processPath(ref)}/signals`, { handlers: { [signal]: handler } } satisfies SignalsBody, options)
+  }
+
+  /** Adds the hold `user` at the next boundary, or at once with `now`. `subtree`: also to all living descendants. */
+  pause(ref: string, options: CallOptions & PauseBody = {}): Promise<SteerView> {
+    const { signal, ...body } = options
+    return this.#client.post(`${processPath(ref)}/pause`, body satisfies PauseBody, { signal })
+  }
+
+  /**
+   * Resumes a suspended process and its paused ancestors. `only`: not the ancestors. `subtree`: also the processes that were paused together
+   * with it. An ended process gets a new incarnation, with the `message` and the changed settings of the request. Errors: `NOT_RESUMABLE` (a
+   * plain command needs `rerun`), `INVALID`, `CONFLICT`, `RESOURCE_EXHAUSTED`, `DISK_FULL`.
    */
   resume(ref: string, options: CallOptions & ResumeBody = {}): Promise<SteerView> {
     const { signal, ...body } = options
-    return this.#client.post(`${at(ref)}/resume`, { env: clientEnv(), ...body } satisfies ResumeBody, { signal })
+    return this.#client.post(`${processPath(ref)}/resume`, { env: clientEnv(), ...body } satisfies ResumeBody, { signal })
   }
 
   /**
-   * Makes a new process that goes on from the history of this one: from now, or from the end of any step (`fromStep`, 0 is before the
-   * first). The origin is not touched, and may live. Errors: `NOT_RESUMABLE`, `INVALID` with the steps that there are, `COLLECTED`.
+   * Creates a process that continues from the history of another one: from its current state, or from the end of a step.
+   * `fromStep`: the number of the step; 0 is before the first step. The original is not changed, and may be alive. Errors:
+   * `NOT_RESUMABLE`, `INVALID` with the available steps, `COLLECTED`.
    */
   fork(ref: string, options: CallOptions & Omit<ResumeBody, 'fork' | 'subtree' | 'only' | 'rerun'> = {}): Promise<SteerView> {
     return this.resume(ref, { ...options, fork: true })
   }
 
-  /** What is suspended or has ended, and how each can go on; `after` is the `next` of the page before. */
+  /** Returns a page of suspended and ended processes, with the ways to resume each. `after`: the field `next` of the previous page. */
   resumable(options: CallOptions & { after?: string; limit?: number } = {}): Promise<ResumablesView> {
     const { signal, ...query } = options
     return this.#client.get('/v1/resumable', query, { signal })
   }
 
-  /** The family of forks that a process belongs to, the eldest first. */
+  /** Returns the tree of forks that a process belongs to, oldest first. */
   lineage(ref: string, options: CallOptions = {}): Promise<LineageView> {
-    return this.#client.get(`${at(ref)}/lineage`, {}, options)
-  }
-
-  /** Queues a message for the process; it is delivered as a turn of its own. Errors: `NOT_FOUND` for what has ended, `RESOURCE_EXHAUSTED`. */
-  send(ref: string, text: string, options: CallOptions = {}): Promise<{ id: string; queueCount: number }> {
-    return this.#client.post(`${at(ref)}/send`, { text } satisfies SendBody, options)
+    return this.#client.get(`${processPath(ref)}/lineage`, {}, options)
   }
 
   /**
-   * Answers what a process asks (`asks` of its view): `option` where it gives options, else `text`; `id` where it asks more than one
-   * thing. While it is suspended the answer is kept. Errors: `INVALID` with what is asked in `details`, `NOT_FOUND` for what has ended.
+   * Queues a message for a process, which starts a new turn. `now`: delivers it in the current turn, if the agent can read it there. Errors:
+   * `NOT_FOUND` for an ended process, `RESOURCE_EXHAUSTED`.
+   */
+  send(
+    ref: string,
+    text: string,
+    { now, ...options }: CallOptions & { readonly now?: boolean } = {},
+  ): Promise<{ id: string; queueCount: number; note?: string }> {
+    return this.#client.post(`${processPath(ref)}/send`, { text, ...(now ? { now } : {}) } satisfies SendBody, options)
+  }
+
+  /**
+   * Answers a question of a process, one of `asks` in its view: with an `option` if the question has options, else with a `text`. `id` selects
+   * one of several questions. While the process is suspended, the answer is kept. Errors: `INVALID` with the questions in `details`;
+   * `NOT_FOUND` for an ended process.
    */
   answer(ref: string, options: CallOptions & AnswerBody): Promise<SteerView> {
     const { signal, ...body } = options
-    return this.#client.post(`${at(ref)}/answer`, body satisfies AnswerBody, { signal })
+    return this.#client.post(`${processPath(ref)}/answer`, body satisfies AnswerBody, { signal })
   }
 
-  /** Removes an ended process for good, with its journal and all that it wrote. Errors: `CONFLICT` for one that has not ended, that is being exported, or that is pinned (unless `force`). */
+  /**
+   * Removes an ended process for good, with its journal and files. Errors: `CONFLICT` if it is alive, is being exported, or is pinned. `force`
+   * removes even a pinned process.
+   */
   remove(ref: string, options: CallOptions & { force?: boolean } = {}): Promise<RemovedView> {
-    return this.#client.delete(`${at(ref)}${options.force ? '?force=1' : ''}`, { signal: options.signal })
+    return this.#client.delete(`${processPath(ref)}${options.force ? '?force=1' : ''}`, { signal: options.signal })
   }
 
-  /** A supervisor gives up the child of that id, which is stopped. Errors: `NOT_FOUND` where it has none. */
+  /** Stops a child of a supervisor, and removes it from the children. `id`: the id of the child. Errors: `NOT_FOUND` for an unknown child. */
   removeChild(ref: string, id: string, options: CallOptions = {}): Promise<SteerView> {
-    return this.#client.delete(`${at(ref)}/children?id=${encodeURIComponent(id)}`, { signal: options.signal })
+    return this.#client.delete(`${processPath(ref)}/children?id=${encodeURIComponent(id)}`, { signal: options.signal })
   }
 
-  /** Keeps a process from being collected, dead or alive; `pinned: false` takes that back. `note` says if it was so already. */
+  /** Protects a process from collection; `pinned: false` removes the protection. `note` of the answer: nothing has changed. */
   pin(ref: string, options: CallOptions & Partial<PinBody> = {}): Promise<SteerView> {
-    return this.#client.post(`${at(ref)}/pin`, { pinned: options.pinned ?? true } satisfies PinBody, { signal: options.signal })
+    return this.#client.post(`${processPath(ref)}/pin`, { pinned: options.pinned ?? true } satisfies PinBody, { signal: options.signal })
   }
 
-  /** Writes the whole history of a process to `dir`/steps/UUID, where nothing may be yet. Errors: `CONFLICT`, `INVALID` (it cannot be written), `DISK_FULL`. */
+  /**
+   * Writes the whole history of a process to a new directory `dir`/steps/UUID. Errors: `CONFLICT` (it exists), `INVALID` (it cannot be
+   * written), `DISK_FULL`.
+   */
   export(ref: string, dir: string, options: CallOptions = {}): Promise<ExportedView> {
-    return this.#client.post(`${at(ref)}/export`, { dir: resolve(dir) } satisfies DirBody, { ...options, extraMs: GC_MS })
+    return this.#client.post(`${processPath(ref)}/export`, { dir: resolve(dir) } satisfies DirBody, { ...options, extraMs: GC_MS })
   }
 
-  /** Brings back what `export` wrote: `dir`/steps, or one steps/UUID. Errors: `CONFLICT` (it is here), `INVALID` with the place of what is damaged, `DISK_FULL`. */
+  /**
+   * Restores processes that `export` has written. `dir` contains `steps`, or is the directory steps/UUID of one process. Errors: `CONFLICT`
+   * (a process exists here), `INVALID` with the position of the damage, `DISK_FULL`.
+   */
   import(dir: string, options: CallOptions = {}): Promise<ImportedView> {
     return this.#client.post('/v1/import', { dir: resolve(dir) } satisfies DirBody, { ...options, extraMs: GC_MS })
   }
 
-  /** Collects ended processes by the rules of the configuration, and resolves when the store has room for what they took; with `dryRun` it only says which. */
+  /**
+   * Collects ended processes by the rules of the configuration, and resolves when their space in the store is free. `dryRun`: only lists the
+   * processes.
+   */
   gc(options: CallOptions & { dryRun?: boolean } = {}): Promise<GcView> {
     const { signal, dryRun } = options
     return dryRun ? this.#client.get('/v1/gc', {}, { signal, extraMs: GC_MS }) : this.#client.post('/v1/gc', {}, { signal, extraMs: GC_MS })
   }
 
   /**
-   * Events in order, each once, until the present, or with `follow` until the process has ended or the signal aborts: then the
-   * iteration ends without an error. Broken connections and restarts of the daemon are bridged for 30 s.
+   * Yields the recorded events in order, each once. With `follow` it continues with new events, until the process has ended or the signal
+   * aborts; neither is an error. A broken connection is opened again for 30 s, so that a restart of the daemon loses no event.
    */
   events(options: EventsOptions = {}): AsyncGenerator<EventView, void> {
     const { process: ref, signal, onLink, ...query } = options
     const until = this.#whileOpen(signal)
     if (ref === undefined) return this.#client.events('/v1/events', { query, signal: until, onLink })
-    return this.#client.events(`${at(ref)}/events`, { query, signal: until, onLink, isLast: (event) => event['fact'] === 'process.reaped' })
+    return this.#client.events(`${processPath(ref)}/events`, {
+      query,
+      signal: until,
+      onLink,
+      isLast: (event) => event['fact'] === 'process.reaped',
+    })
   }
 
-  /** A page of the steps (`limit`: 100, at most 1,000), oldest first, after the step `after`. */
+  /** Returns a page of steps, oldest first, after the step number `after`. `limit`: default 100, at most 1,000. */
   async steps(ref: string, options: CallOptions & { after?: number; limit?: number } = {}): Promise<StepView[]> {
     const { signal, ...query } = options
-    return (await this.#client.get<{ steps: StepView[] }>(`${at(ref)}/steps`, query, { signal })).steps
+    return (await this.#client.get<{ steps: StepView[] }>(`${processPath(ref)}/steps`, query, { signal })).steps
   }
 
-  /** The last lines (`tail`: 100, at most 10,000) that it said and printed, since a time (wall ms, or ISO 8601); events after `cursor` are not in them yet. */
+  /**
+   * Returns the last lines of text and output. `tail`: their number (default 100, at most 10,000). `since`: only lines since this time (wall
+   * ms, or ISO 8601). `cursor` of the answer: the events after it are not among the lines.
+   */
   logs(ref: string, options: CallOptions & { tail?: number; since?: number | string } = {}): Promise<{ lines: LogLine[]; cursor: number }> {
     const { signal, ...query } = options
-    return this.#client.get(`${at(ref)}/logs`, query, { signal })
+    return this.#client.get(`${processPath(ref)}/logs`, query, { signal })
   }
 
-  /** What a process and all that descend from it have used, the ended ones too (of these the 10,000 newest); without `ref` all processes, the removed ones too. */
+  /**
+   * Returns the usage of a process and all its descendants, including the 10,000 newest ended processes. Without `ref`, returns the usage of
+   * all processes, including removed ones.
+   */
   async usage(ref?: string, options: CallOptions = {}): Promise<UsageSum> {
     if (ref === undefined) return (await this.usageReport(options)).total
     const root = (await this.get(ref, options)).uuid
     return sumOf(root, await this.list({ all: true, fields: ['uuid', 'parentUuid', 'usage'], ...options }))
   }
 
-  /** What all processes have used, the removed ones too, by `agent` (default), `model`, `day` or `tree`, since a time (wall ms, or ISO 8601; whole hours). */
+  /**
+   * Returns the usage of all processes, including removed ones, by `agent` (default), `model`, `day` or `tree`. `since`: only from this time
+   * on (wall ms, or ISO 8601), in whole hours.
+   */
   usageReport(options: CallOptions & { by?: UsageBy | undefined; since?: number | string | undefined } = {}): Promise<UsageReportView> {
     const { signal, ...query } = options
     return this.#client.get('/v1/usage', query, { signal, extraMs: USAGE_MS })
   }
 
-  /** The agents that there are for a directory (default: this program's), whether each could run with this program's keys, and the files that cannot be used. */
+  /**
+   * Returns the agents available in a directory (default: that of this program), and the invalid files. Each agent shows whether it can
+   * run with the keys of this program.
+   */
   async agents(cwd = process.cwd(), options: CallOptions = {}): Promise<AgentsView> {
-    const answer = await this.#client.get<AgentsView>('/v1/agents', { cwd, model: process.env['REEVE_MODEL'] || undefined }, options)
-    return (await import('./api/own-keys.ts')).withOwnKeys(answer, process.env)
+    const path = process.env['PATH']
+    const answer = await this.#client.get<AgentsView>(
+      '/v1/agents',
+      { cwd, path: path && path.length <= MAX_PATH_CHARS ? path : undefined, model: process.env['REEVE_MODEL'] || undefined },
+      options,
+    )
+    return (await import('./api/client/merge-client-keys.ts')).markClientKeys(answer, process.env)
   }
 
-  /** The daemon itself: its version, its home, its place in the order of all facts. */
+  /** Returns the daemon itself: its version, its home, and its position in the order of all facts (`cursor`). */
   daemon(options: CallOptions = {}): Promise<DaemonView> {
     return this.#client.get('/v1/daemon', {}, options)
   }
 
-  /** What is seen of each living process: whether it is alive, and since when it is not. */
+  /** Returns the liveness of each living process, with the time since its last output and its last progress. */
   heartbeat(options: CallOptions = {}): Promise<HeartbeatView> {
     return this.#client.get('/v1/heartbeat', {}, options)
   }
 
-  /** What the daemon finds about its surroundings; `verify` also checks the whole store, which may take long. */
+  /** Checks the system, and returns the result of each check. `verify`: also checks the whole store, which can take long. */
   async doctor(options: CallOptions & { verify?: boolean } = {}): Promise<CheckView[]> {
     const { signal, verify } = options
-    return (await this.#client.get<{ checks: CheckView[] }>('/v1/doctor', { verify }, { signal, ...(verify ? { extraMs: VERIFY_MS } : {}) })).checks
+    return (
+      await this.#client.get<{ checks: CheckView[] }>('/v1/doctor', { verify }, { signal, ...(verify ? { extraMs: VERIFY_MS } : {}) })
+    ).checks
   }
 
-  /** Whether models can be called: asks the providers, those whose key is there (or in this program's environment) and those that need none, for their models. Errors: `AGENT_INVALID`. */
+  /**
+   * Checks whether models can be called: requests the list of models from each provider that needs no key, or whose key is known. The keys in
+   * the environment of this program are known. Errors: `AGENT_INVALID`.
+   */
   async doctorModels(options: CallOptions = {}): Promise<ProviderCheckView[]> {
-    const answer = await this.#client.post<{ providers: ProviderCheckView[] }>('/v1/doctor/models', { env: clientEnv() } satisfies DoctorModelsBody, { ...options, extraMs: KEYS_MS })
+    const answer = await this.#client.post<{ providers: ProviderCheckView[] }>(
+      '/v1/doctor/models',
+      { env: clientEnv() } satisfies DoctorModelsBody,
+      { ...options, extraMs: KEYS_MS },
+    )
     return answer.providers
   }
 
-  /** Asks the daemon to drain (for `drainMs` at most, default 10 s) and end; it has not ended yet when this resolves. A second time can only shorten the drain. */
+  /**
+   * Requests the models of all providers, or of one, with their windows and prices. A provider is asked if it needs no key, or if its key is
+   * known. The keys in the environment of this program are known. Errors: `INVALID` for an unknown provider, `AGENT_INVALID`.
+   */
+  async models({ provider, ...options }: CallOptions & { provider?: string | undefined } = {}): Promise<ProviderModelsView[]> {
+    const body: ModelsBody = { env: clientEnv(), ...(provider === undefined ? {} : { provider }) }
+    const answer = await this.#client.post<{ providers: ProviderModelsView[] }>('/v1/models', body, { ...options, extraMs: KEYS_MS })
+    return answer.providers
+  }
+
+  /**
+   * Requests that the daemon ends after a drain of at most `drainMs` (default 10 s). Resolves before the daemon has ended. A second call
+   * can only shorten the drain.
+   */
   async stopDaemon(options: CallOptions & { drainMs?: number } = {}): Promise<void> {
     const { signal, ...body } = options
     await this.#client.post('/v1/daemon/stop', body, { signal })
   }
 
-  /** Ends the streams and the waits of this client: iterations end, waits reject with `UNAVAILABLE`. Processes go on, and so does the daemon. */
+  /** Ends the streams and waits of this client: streams end, and waits reject with `UNAVAILABLE`. Processes and the daemon keep running. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= new AbortController()
     this.#closing.abort(new ApiError('UNAVAILABLE', 'this client was closed'))
   }
 
+  /** Returns a signal that aborts with the given one, or when this client is disposed. */
   #whileOpen(signal: AbortSignal | undefined): AbortSignal {
     this.#closing ??= new AbortController()
     return signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal
   }
 }
 
-/** Adds up `root` and what descends from it. */
+/** Adds up the usage of `root` and its descendants. */
 function sumOf(root: string, processes: readonly Pick<ProcessView, 'uuid' | 'parentUuid' | 'usage'>[]): UsageSum {
   const children = Map.groupBy(processes, ({ parentUuid }) => parentUuid)
   const wanted = processes.filter(({ uuid }) => uuid === root)
   for (const { uuid } of wanted) wanted.push(...(children.get(uuid) ?? []))
-  const add = (field: 'steps' | 'costUsd' | `${'input' | 'output' | 'cacheRead' | 'cacheWrite'}Tokens`): number => wanted.reduce((sum, { usage }) => sum + usage[field], 0)
+  const add = (field: 'steps' | `${'input' | 'output' | 'cacheRead' | 'cacheWrite'}Tokens`): number =>
+    wanted.reduce((sum, { usage }) => sum + usage[field], 0)
   return {
     processes: wanted.length,
     steps: add('steps'),
@@ -376,16 +551,15 @@ function sumOf(root: string, processes: readonly Pick<ProcessView, 'uuid' | 'par
     outputTokens: add('outputTokens'),
     cacheReadTokens: add('cacheReadTokens'),
     cacheWriteTokens: add('cacheWriteTokens'),
-    costUsd: add('costUsd'),
-    unpriced: wanted.some(({ usage }) => usage.unpriced),
+    ...knownCostSum(wanted.map(({ usage }) => usage)),
     estimated: wanted.some(({ usage }) => usage.estimated),
   }
 }
 
-function at(ref: string): string {
+function processPath(ref: string): string {
   return `/v1/processes/${encodeURIComponent(ref)}`
 }
 
 function clientEnv(): Record<string, string> {
-  return fromHere(process.env) as Record<string, string>
+  return withAbsoluteHome(process.env) as Record<string, string>
 }

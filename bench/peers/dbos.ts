@@ -1,6 +1,6 @@
-// DBOS in the benchmark of peers: an agent is a workflow, and what a model or a tool answers is a step of it (`DBOS.runStep`), as
-// its documentation has agents; PostgreSQL holds it. A resume is what DBOS does at its start: it runs a workflow that was cut off
-// again, and each step that it knows is answered from its table. Used by bench/peers.ts.
+// DBOS in the benchmark of peers. An agent is a workflow, and each answer of a model or tool is a step (`DBOS.runStep`), as in its
+// documentation. The data is in PostgreSQL. DBOS resumes at its start: it runs an interrupted workflow again and takes the results
+// of known steps from its table. Used by bench/peers.ts.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { installedPeer } from '../../scripts/peers.ts'
@@ -15,8 +15,14 @@ interface Dbos {
   setConfig(config: object): void
   launch(): Promise<void>
   shutdown(): Promise<void>
-  registerWorkflow<A extends readonly unknown[]>(work: (...args: A) => Promise<unknown>, options: { name: string }): (...args: A) => Promise<unknown>
-  startWorkflow<A extends readonly unknown[]>(workflow: (...args: A) => Promise<unknown>, options: { workflowID: string }): (...args: A) => Promise<Handle>
+  registerWorkflow<A extends readonly unknown[]>(
+    work: (...args: A) => Promise<unknown>,
+    options: { name: string },
+  ): (...args: A) => Promise<unknown>
+  startWorkflow<A extends readonly unknown[]>(
+    workflow: (...args: A) => Promise<unknown>,
+    options: { workflowID: string },
+  ): (...args: A) => Promise<Handle>
   runStep<T>(work: () => Promise<T>, options: { name: string }): Promise<T>
   recv(topic: string, timeoutSeconds: number): Promise<unknown>
   send(workflowId: string, message: unknown, topic: string): Promise<void>
@@ -44,49 +50,57 @@ function configure({ DBOS }: Library, { url }: Place): void {
   DBOS.setConfig({ name: 'bench', systemDatabaseUrl: url, logger: QUIET, applicationVersion: 'bench' })
 }
 
-/** A step of the agent: two of DBOS. */
+/** A step of the agent, which is two steps of DBOS. */
 async function step(dbos: Dbos, bytes?: number): Promise<readonly unknown[]> {
-  const said = await dbos.runStep(async () => ({ role: 'assistant', content: text(bytes), calls: [{ id: 'call', name: 'bash', input: {} }] }), { name: 'model' })
+  const answer = await dbos.runStep(
+    async () => ({ role: 'assistant', content: text(bytes), calls: [{ id: 'call', name: 'bash', input: {} }] }),
+    { name: 'model' },
+  )
   const result = await dbos.runStep(async () => ({ role: 'tool', callId: 'call', content: text(bytes) }), { name: 'tool' })
-  return [said, result]
+  return [answer, result]
 }
 
 const never = new Promise<never>(nothing)
 
-interface Told {
+interface AgentTimes {
   readonly times: number[]
   readonly messages: unknown[]
 }
 
-/** The workflow of an agent: so many steps, then `told`, then it waits in the middle of its work for ever. */
-function agentOf(dbos: Dbos, told: (agent: Told) => void): (steps: number) => Promise<unknown> {
-  return dbos.registerWorkflow(async (steps: number) => {
-    const agent: Told = { times: [], messages: [] }
-    for (let number = 0; number < steps; number++) {
-      agent.times.push(await timed(async () => {
-        agent.messages.push(...await step(dbos))
-      }))
-    }
-    told(agent)
-    await never
-  }, { name: 'agent' })
+/** The workflow of an agent: a number of steps, then `onAgent`. Then the agent waits forever in the middle of its work. */
+function agentOf(dbos: Dbos, onAgent: (agent: AgentTimes) => void): (steps: number) => Promise<unknown> {
+  return dbos.registerWorkflow(
+    async (steps: number) => {
+      const agent: AgentTimes = { times: [], messages: [] }
+      for (let number = 0; number < steps; number++) {
+        agent.times.push(
+          await timed(async () => {
+            agent.messages.push(...(await step(dbos)))
+          }),
+        )
+      }
+      onAgent(agent)
+      await never
+    },
+    { name: 'agent' },
+  )
 }
 
-/** The times of its steps, of so many agents at once. The process ends with them in the middle of their work. */
+/** The times of the steps of several agents in parallel. The process ends while they are in the middle of their work. */
 async function run(place: Place, agents: number, steps: number): Promise<{ first: number[]; allMs: number }> {
   const lib = library()
   configure(lib, place)
-  const told: Told[] = []
+  const onAgent: AgentTimes[] = []
   const all = Promise.withResolvers<void>()
   const agent = agentOf(lib.DBOS, (one) => {
-    if (told.push(one) === agents) all.resolve()
+    if (onAgent.push(one) === agents) all.resolve()
   })
   await lib.DBOS.launch()
   const allMs = await timed(async () => {
     await Promise.all(Array.from({ length: agents }, (_, index) => lib.DBOS.startWorkflow(agent, { workflowID: `w${index + 1}` })(steps)))
     await all.promise
   })
-  return { first: told[0]?.times ?? [], allMs }
+  return { first: onAgent[0]?.times ?? [], allMs }
 }
 
 export const dbos: Peer = {
@@ -96,7 +110,7 @@ export const dbos: Peer = {
     const lib = library()
     return timed(async () => {
       configure(lib, place)
-      const ready = Promise.withResolvers<Told>()
+      const ready = Promise.withResolvers<AgentTimes>()
       agentOf(lib.DBOS, ready.resolve)
       await lib.DBOS.launch()
       const { messages } = await ready.promise
@@ -104,7 +118,7 @@ export const dbos: Peer = {
     })
   },
   async fork({ url }, steps, forks) {
-    // A client makes the fork and does not run it.
+    // A client creates the fork without running it.
     const client = await library().DBOSClient.create({ systemDatabaseUrl: url, logger: QUIET })
     const times: number[] = []
     for (let fork = 0; fork < forks; fork++) times.push(await timed(() => client.forkWorkflow('w1', steps)))
@@ -114,13 +128,16 @@ export const dbos: Peer = {
   async session(place, { turns, stepsPerTurn, messageBytes }) {
     const lib = library()
     configure(lib, place)
-    const session = lib.DBOS.registerWorkflow(async () => {
-      for (let turn = 0; turn < turns; turn++) {
-        await lib.DBOS.recv('message', 600)
-        for (let number = 0; number < stepsPerTurn; number++) await step(lib.DBOS, messageBytes)
-        await lib.DBOS.runStep(async () => ({ role: 'assistant', content: text(messageBytes) }), { name: 'model' })
-      }
-    }, { name: 'session' })
+    const session = lib.DBOS.registerWorkflow(
+      async () => {
+        for (let turn = 0; turn < turns; turn++) {
+          await lib.DBOS.recv('message', 600)
+          for (let number = 0; number < stepsPerTurn; number++) await step(lib.DBOS, messageBytes)
+          await lib.DBOS.runStep(async () => ({ role: 'assistant', content: text(messageBytes) }), { name: 'model' })
+        }
+      },
+      { name: 'session' },
+    )
     await lib.DBOS.launch()
     const handle = await lib.DBOS.startWorkflow(session, { workflowID: 's1' })()
     for (let turn = 0; turn < turns; turn++) await lib.DBOS.send('s1', text(messageBytes), 'message')

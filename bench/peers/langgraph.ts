@@ -1,7 +1,7 @@
-// LangGraph in the benchmark of peers: the loop of its documentation (a node for the model, a node for its tools, the messages'
-// own reducer), its SQLite checkpointer, `durability: 'sync'`; once with each checkpoint whole, once with its delta channel.
-// Its checkpointer is given `node:sqlite` in place of better-sqlite3, so that nothing is to be compiled and all share one
-// SQLite; and `synchronous=FULL`, which better-sqlite3 does not have of itself. Used by bench/peers.ts.
+// LangGraph in the benchmark of peers. The agent is the loop of its documentation: a node for the model, a node for its tools, the messages'
+// own reducer. The agent runs with the SQLite checkpointer and `durability: 'sync'`, once with whole checkpoints, once with the delta channel.
+// The checkpointer uses `node:sqlite` instead of better-sqlite3, as that needs no compiler and all peers use the same
+// SQLite. SQLite runs with `synchronous=FULL`, which is not the default of better-sqlite3. Used by bench/peers.ts.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -55,7 +55,7 @@ function library(): Library {
   return { ...graphs, ...messages, ...saver }
 }
 
-/** What the checkpointer uses of better-sqlite3. */
+/** The part of better-sqlite3 that the checkpointer uses. */
 class Database extends DatabaseSync {
   pragma(text: string): void {
     this.exec(`PRAGMA ${text}`)
@@ -72,14 +72,16 @@ class Database extends DatabaseSync {
   override prepare(sql: string): StatementSync {
     const statement = super.prepare(sql)
     const run = statement.run.bind(statement)
-    // Theirs takes undefined for null.
-    return Object.assign(statement, { run: (...values: readonly (SQLInputValue | undefined)[]) => run(...values.map((value) => value ?? null)) })
+    // better-sqlite3 accepts undefined as null.
+    return Object.assign(statement, {
+      run: (...values: readonly (SQLInputValue | undefined)[]) => run(...values.map((value) => value ?? null)),
+    })
   }
 }
 
 interface Opened extends Disposable {
   readonly lib: Library
-  /** a graph whose agent does what `act` says after each whole step: `on` or `end` */
+  /** a graph whose agent calls `act` after each step: `on` continues, `end` ends */
   graph(act: () => 'on' | 'end', bytes?: number): Compiled
 }
 
@@ -96,11 +98,22 @@ function open({ dir }: Place, isDelta: boolean): Opened {
       let next: 'on' | 'end' = 'on'
       const agent: Node = () => {
         next = act()
-        return { messages: [new lib.AIMessage({ content: text(bytes), tool_calls: next === 'end' ? [] : [{ id: `call_${++calls}`, name: 'bash', args: {} }] })] }
+        return {
+          messages: [
+            new lib.AIMessage({
+              content: text(bytes),
+              tool_calls: next === 'end' ? [] : [{ id: `call_${++calls}`, name: 'bash', args: {} }],
+            }),
+          ],
+        }
       }
       const tools: Node = () => ({ messages: [new lib.ToolMessage({ content: text(bytes), tool_call_id: `call_${calls}` })] })
-      return new lib.StateGraph(state).addNode('agent', agent).addNode('tools', tools)
-        .addEdge(lib.START, 'agent').addConditionalEdges('agent', () => (next === 'end' ? lib.END : 'tools')).addEdge('tools', 'agent')
+      return new lib.StateGraph(state)
+        .addNode('agent', agent)
+        .addNode('tools', tools)
+        .addEdge(lib.START, 'agent')
+        .addConditionalEdges('agent', () => (next === 'end' ? lib.END : 'tools'))
+        .addEdge('tools', 'agent')
         .compile({ checkpointer })
     },
     [Symbol.dispose]: () => db.close(),
@@ -109,7 +122,7 @@ function open({ dir }: Place, isDelta: boolean): Opened {
 
 const of = (thread: number): Config => ({ configurable: { thread_id: `t${thread}` }, recursionLimit: 1_000_000, durability: 'sync' })
 
-/** Runs one thread for so many steps; the model's next word ends it, and is not counted. */
+/** Runs one thread for a number of steps; the model's next answer ends it, and is not counted. */
 async function run(opened: Opened, thread: number, steps: number): Promise<number[]> {
   const starts: number[] = []
   const graph = opened.graph(() => (starts.push(performance.now()) > steps ? 'end' : 'on'))
@@ -156,11 +169,13 @@ export function langgraph(isDelta: boolean): Peer {
   }
 }
 
-/** The checkpoint after a step, asked of the file: their history would read every state whole. It is found before the clock runs. */
+/** The checkpoint after a step, read from the file, as LangGraph's history would read every whole state. The search is not measured. */
 async function checkpointAt(opened: Opened, { dir }: Place, step: number): Promise<Config> {
   using db = new DatabaseSync(join(dir, 'langgraph.db'), { readOnly: true })
-  // The first is the input's, the second the start's; then two of each step.
-  const row = db.prepare("SELECT checkpoint_id FROM checkpoints WHERE thread_id = 't1' ORDER BY checkpoint_id LIMIT 1 OFFSET ?").get(1 + 2 * step)
+  // The first checkpoint belongs to the input, the second to the start; then each step has two.
+  const row = db
+    .prepare("SELECT checkpoint_id FROM checkpoints WHERE thread_id = 't1' ORDER BY checkpoint_id LIMIT 1 OFFSET ?")
+    .get(1 + 2 * step)
   const config = { configurable: { thread_id: 't1', checkpoint_ns: '', checkpoint_id: String(row?.['checkpoint_id']) } }
   const { values } = await opened.graph(() => 'end').getState(config)
   if (values.messages.length !== 1 + 2 * step) throw new Error(`the checkpoint has ${values.messages.length} messages`)

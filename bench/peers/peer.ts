@@ -1,18 +1,18 @@
-// What a peer of reeve's benchmark does: the same work for reeve, LangGraph and DBOS, each in a process of its own, so that no
-// heap is the other's. Must never hold what one of them alone needs. Used by bench/peers.ts.
+// The interface of a peer in the benchmark: the same work for reeve, LangGraph and DBOS. Each has its own process and heap.
+// Must never contain code that only one of them needs. Used by bench/peers.ts.
 import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 
-/** 2 KiB that do not compress and are not alike: nobody is to win by packing them. */
+/** 2 KiB of different texts that do not compress, so that compression gives no advantage. */
 export const text = (bytes = 2_048): string => randomBytes((bytes * 3) / 4).toString('base64')
 
-/** A place on the disk, and for who needs it a database. */
+/** A directory on disk, and a database for peers that need one. */
 export interface Place {
   readonly dir: string
   readonly url: string
 }
 
-/** A session's sizes in bytes; every turn is a message, so many steps, and an answer. */
+/** The sizes of a session in bytes; each turn is a message, a number of steps, and an answer. */
 export interface Session {
   readonly turns: number
   readonly stepsPerTurn: number
@@ -20,13 +20,13 @@ export interface Session {
 }
 
 export interface Peer {
-  /** Times of each step of one agent, which is left as it is in the middle of its work. */
+  /** The times of each step of one agent, which is left in the middle of its work. */
   live(place: Place, steps: number): Promise<number[]>
-  /** How long so many agents take for so many steps each, at once, in ms. */
+  /** The time in ms that `agents` need for `steps` each, in parallel. */
   crowd(place: Place, agents: number, steps: number): Promise<number>
-  /** Time until the context of a life of so many steps is ready, the database not yet open. */
+  /** The time until the context of an agent with that number of steps is ready, including opening the database. */
   resume(place: Place, steps: number): Promise<number>
-  /** Times of so many forks of it at its middle. */
+  /** The times of forks at the middle of its steps. */
   fork(place: Place, steps: number, forks: number): Promise<number[]>
   /** A session from its first message to its last answer. */
   session(place: Place, session: Session): Promise<void>
@@ -40,20 +40,28 @@ export type Work =
   | { readonly verb: 'fork'; readonly steps: number; readonly forks: number }
   | { readonly verb: 'session'; readonly session: Session }
 
-/** Does it in this process. */
+/** Runs the peer in this process. */
 export async function perform(peer: Peer, place: Place, work: Work): Promise<number[]> {
   switch (work.verb) {
-    case 'live': return peer.live(place, work.steps)
-    case 'crowd': return [await peer.crowd(place, work.agents, work.steps)]
-    case 'resume': return [await peer.resume(place, work.steps)]
-    case 'fork': return peer.fork(place, work.steps, work.forks)
-    case 'session': return peer.session(place, work.session).then(() => [])
+    case 'live':
+      return peer.live(place, work.steps)
+    case 'crowd':
+      return [await peer.crowd(place, work.agents, work.steps)]
+    case 'resume':
+      return [await peer.resume(place, work.steps)]
+    case 'fork':
+      return peer.fork(place, work.steps, work.forks)
+    case 'session':
+      return peer.session(place, work.session).then(() => [])
   }
 }
 
-/** Does it in a process of its own, with `program`, and gives the times that it prints. */
+/** Runs the peer in a process of its own, with `program`, and returns the times that it prints. */
 export function inProcess(program: string, name: string, place: Place, work: Work): number[] {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'do', name, JSON.stringify(place), JSON.stringify(work)], { encoding: 'utf8', maxBuffer: 1e8 })
+  const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'do', name, JSON.stringify(place), JSON.stringify(work)], {
+    encoding: 'utf8',
+    maxBuffer: 1e8,
+  })
   if (status !== 0) throw new Error(`${name}, ${work.verb}: ${stderr.slice(-2_000)}`)
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as number[]
 }

@@ -1,5 +1,5 @@
-// A PostgreSQL of the benchmark's own, with a fresh cluster as `initdb` makes it (fsync on), in a folder, on a free port of
-// loopback, and gone with it. As root it runs as the user `postgres`, since it refuses root. Used by bench/peers.ts.
+// Starts a PostgreSQL server for the benchmark: a new cluster with the defaults of `initdb` (fsync on). The cluster has a temporary folder and a
+// free loopback port. Under root it runs as the user `postgres`, since PostgreSQL refuses root. Used by bench/peers.ts.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -19,11 +19,11 @@ type NewClient = new (options: { connectionString: string }) => Client
 export interface Postgres extends AsyncDisposable {
   readonly version: string
   url(database: string): string
-  /** bytes of DBOS's tables with their indexes; with none, of nothing */
+  /** bytes of DBOS's tables with their indexes; 0 without tables */
   bytes(database: string): Promise<number>
 }
 
-/** Null where it or DBOS, whose client is used, is not installed. */
+/** Null if PostgreSQL, or DBOS with its client, is not installed. */
 export async function startPostgres(dir: string): Promise<Postgres | null> {
   const [programs, dbos] = [postgresPrograms(), installedPeer('dbos')]
   if (programs === null || dbos === null) return null
@@ -38,9 +38,15 @@ export async function startPostgres(dir: string): Promise<Postgres | null> {
   const options = { cwd: '/', ...user }
   writeFileSync(join(dir, 'password'), 'bench', { mode: 0o644 })
   const data = join(home, 'data')
-  execFileSync(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${join(dir, 'password')}`], { ...options, stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${join(dir, 'password')}`], {
+    ...options,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const port = await freePort()
-  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-k', ''], { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-k', ''], {
+    ...options,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   await ready(server.stderr)
   const url = (database: string): string => `postgresql://postgres:bench@127.0.0.1:${port}/${database}`
   const ask = async (database: string, sql: string): Promise<unknown> => {
@@ -55,7 +61,13 @@ export async function startPostgres(dir: string): Promise<Postgres | null> {
   return {
     version: String(await ask('postgres', 'SHOW server_version')).split(' ')[0] ?? '',
     url,
-    bytes: async (database) => Number(await ask(database, "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'dbos' AND c.relkind = 'r'")),
+    bytes: async (database) =>
+      Number(
+        await ask(
+          database,
+          "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'dbos' AND c.relkind = 'r'",
+        ),
+      ),
     async [Symbol.asyncDispose]() {
       server.kill('SIGINT')
       await once(server, 'exit')
@@ -63,7 +75,7 @@ export async function startPostgres(dir: string): Promise<Postgres | null> {
   }
 }
 
-/** Who runs it if we are root; null: we. */
+/** The user that runs the server under root; null: the current user. */
 function otherUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const of = (flag: string): number => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
@@ -79,14 +91,14 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Waits for its word; then it is read on, so that its pipe never fills. */
+/** Waits for the server's ready message, and keeps reading, so that its pipe never fills. */
 function ready(stderr: NodeJS.ReadableStream): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = ''
+    let output = ''
     stderr.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-2_000)
-      if (said.includes('ready to accept connections')) resolve()
+      output = (output + chunk.toString()).slice(-2_000)
+      if (output.includes('ready to accept connections')) resolve()
     })
-    stderr.on('end', () => reject(new Error(said)))
+    stderr.on('end', () => reject(new Error(output)))
   })
 }

@@ -1,15 +1,15 @@
-// reeve in the benchmark of peers: kernel, pipeline and store as the daemon has them; a step is two reports and their
-// acknowledgements. Used by bench/peers.ts.
-import { systemClock } from '../../src/daemon/clock.ts'
-import { forkPoint } from '../../src/daemon/fork-point.ts'
-import { Pipeline } from '../../src/daemon/pipeline.ts'
-import { Table } from '../../src/daemon/table.ts'
-import { loadContext } from '../../src/drivers/native/load-context.ts'
+// reeve in the benchmark of peers: kernel, pipeline and store as in the daemon; a step is two reports with their acknowledgements.
+// Used by bench/peers.ts.
+import { systemClock } from '../../src/daemon/loop/clock.ts'
+import { findForkPoint } from '../../src/daemon/operations/fork-point.ts'
+import { Pipeline } from '../../src/daemon/loop/pipeline.ts'
+import { Table } from '../../src/daemon/loop/table.ts'
+import { loadContext } from '../../src/drivers/native/context/load-context.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import { specOf, uuidOf } from '../../test/support/store-facts.ts'
+import { specOf, uuidOf } from '../../test/support/store/facts.ts'
 import { timed } from '../support.ts'
 import { text } from './peer.ts'
-import type { Report } from '../../src/kernel/reports.ts'
+import type { Report } from '../../src/kernel/model/reports.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Peer, Place } from './peer.ts'
 
@@ -25,13 +25,16 @@ async function open({ dir }: Place): Promise<Kernel> {
   const { processes, counters } = await store.load()
   table.apply(processes, counters.pid)
   const pipeline: Pipeline = new Pipeline({
-    table, store, clock: systemClock, cursor: counters.cursor,
+    table,
+    store,
+    clock: systemClock,
+    cursor: counters.cursor,
     publish: () => {},
     perform: (effect) => {
       if (effect.type === 'reply' || effect.type === 'refuse') pipeline.answer(effect)
-      else if (effect.type === 'checkpoint') pipeline.join({ type: 'checkpoint', uuid: effect.uuid, pid: effect.pid, error: null })
+      else if (effect.type === 'checkpoint') pipeline.joinNextBatch({ type: 'checkpoint', uuid: effect.uuid, pid: effect.pid, error: null })
     },
-    keep: () => false,
+    defer: () => false,
     log: (message, error) => console.error(message, error),
   })
   return { store, pipeline, table, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
@@ -40,7 +43,7 @@ async function open({ dir }: Place): Promise<Kernel> {
 async function begin({ pipeline, table }: Kernel, uuid: string): Promise<Reporter> {
   await pipeline.request({ type: 'spawn', by: 'user', uuid, spec: specOf({ interactive: true, limits: {} }), parent: null })
   const pid = table.get(uuid)?.pid ?? 0
-  const report = (said: Report): Promise<unknown> => pipeline.request({ type: 'report', uuid, pid, report: said })
+  const report = (body: Report): Promise<unknown> => pipeline.request({ type: 'report', uuid, pid, report: body })
   pipeline.submit({ type: 'start', uuid, pid, containment: { kind: 'group', path: null, marker: 'bench' }, missingKeys: [] })
   await report({ type: 'up' })
   await report({ type: 'model.started', step: 1, attempt: 1, model: 'bench' })
@@ -49,21 +52,28 @@ async function begin({ pipeline, table }: Kernel, uuid: string): Promise<Reporte
 
 const USAGE = { inputTokens: 10, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.001 }
 
-/** Says what a driver says, in its order. */
+/** Sends the reports of a driver, in their order. */
 class Reporter {
-  readonly #report: (said: Report) => Promise<unknown>
+  readonly #report: (body: Report) => Promise<unknown>
   #step = 0
   #turn = 0
 
-  constructor(report: (said: Report) => Promise<unknown>) {
+  constructor(report: (body: Report) => Promise<unknown>) {
     this.#report = report
   }
 
   async step(bytes?: number): Promise<void> {
     const [step, callId] = [++this.#step, `call_${this.#step}`]
     await this.#report({
-      type: 'model.finished', step, finish: 'tool-calls', durationMs: 1, usage: USAGE,
-      message: [{ type: 'text', text: text(bytes) }, { type: 'tool-call', callId, name: 'bash', input: {} }],
+      type: 'model.finished',
+      step,
+      finish: 'tool-calls',
+      durationMs: 1,
+      usage: USAGE,
+      message: [
+        { type: 'text', text: text(bytes) },
+        { type: 'tool-call', callId, name: 'bash', input: {} },
+      ],
       calls: [{ callId, name: 'bash', effect: 'once' }],
     })
     const finished = this.#report({ type: 'tool.finished', callId, outcome: 'ok', content: text(bytes), durationMs: 1 })
@@ -72,7 +82,15 @@ class Reporter {
 
   async answer(bytes: number): Promise<void> {
     const step = ++this.#step
-    await this.#report({ type: 'model.finished', step, finish: 'stop', durationMs: 1, usage: USAGE, message: [{ type: 'text', text: text(bytes) }], calls: [] })
+    await this.#report({
+      type: 'model.finished',
+      step,
+      finish: 'stop',
+      durationMs: 1,
+      usage: USAGE,
+      message: [{ type: 'text', text: text(bytes) }],
+      calls: [],
+    })
     await this.#report({ type: 'turn.ended', turn: ++this.#turn, outcome: 'ok' })
   }
 
@@ -95,15 +113,19 @@ export const reeve: Peer = {
   async crowd(place, agents, steps) {
     await using kernel = await open(place)
     const all = await Promise.all(Array.from({ length: agents }, (_, index) => begin(kernel, uuidOf(index + 1))))
-    return await timed(() => Promise.all(all.map(async (agent) => {
-      for (let step = 0; step < steps; step++) await agent.step()
-    })))
+    return await timed(() =>
+      Promise.all(
+        all.map(async (agent) => {
+          for (let step = 0; step < steps; step++) await agent.step()
+        }),
+      ),
+    )
   },
   async resume({ dir }, steps) {
     return timed(async () => {
       await using store = await openSqliteStore({ dir })
       const process = await store.process(A)
-      const { context } = await loadContext((...page) => store.skim(A, ...page), process?.context?.ranges ?? null)
+      const { context } = await loadContext((...page) => store.filteredFacts(A, ...page), process?.context?.ranges ?? null)
       if (context.messages.length < 2 * steps) throw new Error(`reeve read ${context.messages.length} messages`)
     })
   },
@@ -111,12 +133,22 @@ export const reeve: Peer = {
     await using kernel = await open(place)
     const times: number[] = []
     for (let fork = 0; fork < forks; fork++) {
-      times.push(await timed(async () => {
-        const origin = await kernel.store.process(A)
-        if (origin === undefined) throw new Error('there is no origin')
-        const at = await forkPoint(kernel.store, origin, { fromStep: Math.floor(steps / 2) })
-        await kernel.pipeline.request({ type: 'fork', by: 'user', uuid: uuidOf(1_000 + kernel.table.lastPid), origin, at, spec: null, message: null })
-      }))
+      times.push(
+        await timed(async () => {
+          const origin = await kernel.store.process(A)
+          if (origin === undefined) throw new Error('there is no origin')
+          const at = await findForkPoint(kernel.store, origin, { fromStep: Math.floor(steps / 2) })
+          await kernel.pipeline.request({
+            type: 'fork',
+            by: 'user',
+            uuid: uuidOf(1_000 + kernel.table.lastPid),
+            origin,
+            at,
+            spec: null,
+            message: null,
+          })
+        }),
+      )
     }
     return times
   },

@@ -1,60 +1,90 @@
-// One command: reads the flags of its verb, runs it, and gives the exit code. Errors end here.
-// Shared by the two entries, main.ts and ps-main.ts: it must import nothing that `reeve ps` does not need, unless dynamically.
-// Test: test/e2e/cli.test.ts.
-import { fromHere } from '../config/paths.ts'
+// Runs one command: parses the flags of its verb, runs the verb, prints errors and returns the exit code. Both entries, main.ts and
+// ps-main.ts, use this file. Must import statically only what `reeve ps` needs. Test: test/e2e/cli/cli.test.ts.
+import { withAbsoluteHome } from '../config/paths.ts'
 import { connect } from '../index.ts'
-import { Args, COMMON, parse } from './args.ts'
+import { Args, COMMON, parseCommandLine } from './input/args.ts'
 import { exitCode, UsageError } from './errors.ts'
-import { endWithReader, errorText, Output } from './output.ts'
-import type { Verb } from './verbs.ts'
+import { exitOnBrokenPipe, errorText, Output } from './print/output.ts'
+import type { Verb } from './table/verb.ts'
 
-/** What was typed: the verb, or why there is none, and the words and flags besides. */
-export interface Typed {
+/** A command line, split into its verb and the rest. */
+export interface ParsedLine {
+  /** the name of the verb: one word, or two */
   readonly name: string
+  /** the verb, or the error if no verb has this name */
   readonly verb: Verb | UsageError
+  /** all flags, and the words after the verb */
   readonly rest: readonly string[]
 }
 
-/** Runs it to its end, and gives its exit code. It does not reject. */
-export async function command({ name, verb, rest }: Typed): Promise<number> {
-  const row = verb instanceof UsageError ? undefined : verb
+/** Runs a command to its end, and resolves to its exit code. Never rejects. */
+export async function runCommand({ name, verb, rest }: ParsedLine): Promise<number> {
+  const knownVerb = verb instanceof UsageError ? undefined : verb
   try {
     if (verb instanceof UsageError) throw verb
-    // The daemon, a unit and agents are elsewhere, and have this environment from here.
-    const env = fromHere(process.env)
+    // The daemon, the systemd unit and agents inherit this environment, but run in other directories.
+    const env = withAbsoluteHome(process.env)
     if (env !== process.env) process.env['REEVE_HOME'] = env['REEVE_HOME']
-    return await runVerb(name, verb, parse(rest, { ...COMMON, ...verb.flags }, verb.takesCommand === true))
+    return await runVerb(name, verb, parseCommandLine(rest, { ...COMMON, ...verb.flags }, verb.takesCommand === true))
   } catch (error) {
-    const { told } = await import('./hints.ts')
-    endWithReader(process.stderr).write(`${errorText(told(error, row && name), isJson(rest, row))}\n`)
-    return exitCode(error, row?.givesProcessCode === true)
+    const { toReportedError } = await import('./print/hints.ts')
+    exitOnBrokenPipe(process.stderr).write(`${errorText(toReportedError(error, knownVerb && name), isJson(rest, knownVerb))}\n`)
+    return exitCode(error, knownVerb?.exitsWithProcessCode === true)
   }
 }
 
 async function runVerb(name: string, verb: Verb, args: Args): Promise<number> {
   const out = new Output({ json: args.on('json'), quiet: args.on('quiet'), color: !args.on('no-color') })
-  const call = { out, reeve: connect({ client: 'cli', onStart: (started) => tellOfStart(out, started) }) }
-  if (args.on('help')) return (await import('./verbs/help.ts')).run({ ...call, args: new Args(name.split(' '), null, new Map()) })
-  const [least, most] = verb.words
-  if (args.words.length < least) throw new UsageError(`${name} needs more than that`, `Usage: ${verb.usage.join('\n              ')}`)
-  if (args.words.length > most) throw new UsageError(`${name} does not take "${args.words[most]}"`, `Usage: ${verb.usage.join('\n              ')}`)
+  const call = {
+    out,
+    reeve: connect({
+      client: 'cli',
+      onStart: (started) => reportStart(out, started),
+      onOtherBuild: () => warnOfOtherBuild(out, name),
+      onPresentPid: (retiredPid, pid) => reportNewPid(out, retiredPid, pid),
+    }),
+    loadVerbs: async () => (await import('./table/verbs.ts')).VERBS,
+  }
+  if (args.on('help')) return (await import('./verbs/system/help.ts')).run({ ...call, args: new Args(name.split(' '), null, new Map()) })
+  const [minWords, maxWords] = verb.wordRange
+  if (args.words.length < minWords) throw new UsageError(`${name} needs more arguments`, `Usage: ${verb.usage.join('\n              ')}`)
+  if (args.words.length > maxWords)
+    throw new UsageError(`${name} does not take "${args.words[maxWords]}"`, `Usage: ${verb.usage.join('\n              ')}`)
   return (await verb.load()).run({ ...call, args })
 }
 
-/** How it ended is told where it is waited for. */
-async function tellOfStart(out: Output, started: Promise<void>): Promise<void> {
-  const { patiently } = await import('./patience.ts')
-  await patiently(out, () => 'the daemon is starting', started.catch(() => {}))
+/** Warns that the daemon runs another build. `reeve daemon` needs no warning: it reports the build itself, or replaces the daemon. */
+function warnOfOtherBuild(out: Output, name: string): void {
+  if (name !== 'daemon')
+    // The command must not fail because this line cannot be written.
+    out.message('the daemon runs another build than this command, as after an upgrade: `reeve daemon restart`').catch(() => {})
 }
 
-/** Also for a command line that could not be read. */
+/** Reports the current PID of a process if the user named an outdated PID, which the process had before a resume. */
+function reportNewPid(out: Output, retiredPid: number, pid: number): void {
+  // The command must not fail because this line cannot be written.
+  out.message(out.paintMessage('dim', `${retiredPid} is now ${pid}`)).catch(() => {})
+}
+
+/** Shows that the daemon is starting. The caller that waits for the daemon reports an error of the start. */
+async function reportStart(out: Output, started: Promise<void>): Promise<void> {
+  const { withWaitNotice } = await import('./follow/wait-notice.ts')
+  await withWaitNotice(
+    out,
+    () => 'the daemon is starting',
+    // The same error reaches the caller that waits for the daemon.
+    started.catch(() => {}),
+  )
+}
+
+/** Whether `--json` was given. Reads the unparsed words, because the error to print may be that they cannot be parsed. */
 function isJson(rest: readonly string[], verb: Verb | undefined): boolean {
   const end = verb?.takesCommand ? rest.indexOf('--') : -1
   return rest.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
-/** Ends now when all is written: waiting for the socket's last words would take 1.5 ms more. */
-export function end(code: number): void {
+/** Exits at once if all output is written. A regular exit would first wait 1.5 ms for the socket to close. */
+export function exitWhenWritten(code: number): void {
   process.exitCode = code
   if (process.stdout.writableLength === 0) process.exit()
 }

@@ -1,7 +1,7 @@
-// What went wrong on the command line itself, and the exit code of any error. Test: test/tables/cli-args.test.ts.
-import { ERRORS, type ErrorCode } from '../kernel/errors.ts'
+// The errors of the command line itself, and the exit code of any error. Test: test/tables/cli/input/args.test.ts.
+import { ERRORS, type ErrorCode } from '../kernel/model/errors.ts'
 
-/** Wrong flags or words: exit 64, and nothing was done. */
+/** Wrong flags or words. The command has done nothing, and exits with 64. */
 export class UsageError extends Error {
   readonly hint: string
   constructor(message: string, hint = '') {
@@ -10,7 +10,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A failure that is said as it is, with its own exit code. */
+/** A failure of a command, with its own message and exit code. */
 export class Failure extends Error {
   readonly exit: number
   readonly hint: string
@@ -21,23 +21,24 @@ export class Failure extends Error {
   }
 }
 
-const USAGE = 64
-const KERNEL = 125
-const OWN_OF_RUN: ReadonlySet<number> = new Set([124, 125, 126, 127])
+const USAGE_EXIT = 64
+const INTERNAL_EXIT = 125
+/** the exit codes for failures of verbs that exit with the code of a process */
+const RUN_FAILURES: ReadonlySet<number> = new Set([124, 125, 126, 127])
 
 /**
- * The exit code of an error. `run` and `wait` give the process's own code, so for failures of their own they use only
- * 124 to 127, and a script can tell the two apart.
+ * Returns the exit code for an error. `exitsWithProcessCode`: the verb exits with the code of a process, as `run` and `wait` do. A failure
+ * of such a verb has a code from 124 to 127. Scripts can thus distinguish it from a failure of the process.
  */
-export function exitCode(error: unknown, givesProcessCode: boolean): number {
-  const exit = ownExit(error)
-  return givesProcessCode && !OWN_OF_RUN.has(exit) ? KERNEL : exit
+export function exitCode(error: unknown, exitsWithProcessCode: boolean): number {
+  const exit = errorExit(error)
+  return exitsWithProcessCode && !RUN_FAILURES.has(exit) ? INTERNAL_EXIT : exit
 }
 
-/** By the code, not by the class: what is loaded on demand may have a copy of the class. */
-function ownExit(error: unknown): number {
+/** Errors of the daemon are recognized by their code. Their class may differ, because a module that is loaded on demand has its own copy. */
+function errorExit(error: unknown): number {
   if (error instanceof Failure) return error.exit
-  if (error instanceof UsageError) return USAGE
+  if (error instanceof UsageError) return USAGE_EXIT
   const code = (error as { code?: unknown }).code
-  return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].exit : KERNEL
+  return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].exit : INTERNAL_EXIT
 }

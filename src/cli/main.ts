@@ -1,19 +1,23 @@
-// The command line's entry: finds the verb. What is done with it stands in command.ts.
-// Must load nothing but the verb that was asked for. Test: test/e2e/cli.test.ts.
-import { command, end, type Typed } from './command.ts'
-import { nameIn, noVerb, verbNamed } from './verb-names.ts'
+// The entry of the command line: finds the verb, and passes it to command.ts. Must load no verb but the one that runs. Test:
+// test/e2e/cli/cli.test.ts.
+import { runCommand, exitWhenWritten, type ParsedLine } from './command.ts'
+import { findVerb, findVerbName, unknownVerb } from './table/verb-names.ts'
+import { VERBS } from './table/verbs.ts'
 
-/** The verb is the first word (of a family the first two); common flags may stand before it. */
-function typed(argv: readonly string[]): Typed {
-  const found = nameIn(argv)
-  if (found) return { ...verbOf(found.name), rest: argv.filter((_, index) => !found.at.includes(index)) }
-  const isVersion = argv.includes('--version') || argv.includes('-V')
-  return { ...verbOf(isVersion ? 'version' : 'help'), rest: argv.filter((flag) => !['--version', '-V', '-h', '--help'].includes(flag)) }
+const VERSION_FLAGS = ['--version', '-V', '-v']
+
+/** Splits a command line. The verb is its first word, or its first two (`crew up`). Common flags may precede the verb. */
+function parseLine(argv: readonly string[]): ParsedLine {
+  const found = findVerbName(VERBS, argv)
+  if (found) return { ...lookUpVerb(found.name), rest: argv.filter((_, index) => !found.indexes.includes(index)) }
+  const isVersion = argv.some((flag) => VERSION_FLAGS.includes(flag))
+  return { ...lookUpVerb(isVersion ? 'version' : 'help'), rest: argv.filter((flag) => ![...VERSION_FLAGS, '-h', '--help'].includes(flag)) }
 }
 
-function verbOf(name: string): Omit<Typed, 'rest'> {
-  return { name, verb: verbNamed(name) ?? noVerb(name) }
+function lookUpVerb(name: string): Omit<ParsedLine, 'rest'> {
+  return { name, verb: findVerb(VERBS, name) ?? unknownVerb(VERBS, name) }
 }
 
-// No top-level await: it is built as CommonJS, which starts 8 ms sooner. `command` does not reject.
-command(typed(process.argv.slice(2))).then(end)
+// No top-level await: the build is CommonJS, which starts 8 ms sooner.
+// oxlint-disable-next-line typescript/no-floating-promises -- `runCommand` never rejects
+runCommand(parseLine(process.argv.slice(2))).then(exitWhenWritten)

@@ -1,12 +1,13 @@
-// The entry of `reeve ps` alone: it has nothing else in it, because the time that `ps` takes is a promise.
-// The build makes one file of it. What it would load besides (help, --watch, the start of a daemon) is not in that file: there
-// it starts main.ts, which does the command from its beginning. So nothing may be written, or changed by the daemon, before that.
-// Test: test/e2e/ps-main.test.ts.
-import { command, end } from './command.ts'
-import { PS } from './ps-row.ts'
+// The entry of `reeve ps` alone. This file contains nothing else, because the documentation promises how fast `ps` starts. The build
+// bundles it into one file, without the code that is loaded on demand (help, --watch, the start of a daemon). In that file, each such
+// import starts main.ts, which runs the whole command again. The command must therefore not write or change anything before such an
+// import. Test: test/e2e/cli/ps-main.test.ts.
+import { runCommand, exitWhenWritten } from './command.ts'
+import { PS } from './table/ps.ts'
 import { run } from './verbs/ps.ts'
 
 const verb = { ...PS, load: async () => ({ run }) }
 
-// Its verb comes first: what is typed otherwise is given to main.ts.
-command({ name: 'ps', verb, rest: process.argv.slice(3) }).then(end)
+// bin/reeve runs this entry only if `ps` is the first word; all other command lines go to main.ts.
+// oxlint-disable-next-line typescript/no-floating-promises -- `runCommand` never rejects
+runCommand({ name: 'ps', verb, rest: process.argv.slice(3) }).then(exitWhenWritten)

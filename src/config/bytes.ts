@@ -1,11 +1,20 @@
-// Sizes as people write them: `5GiB`, `500MB`, `1.5 TiB`; a number alone is bytes.
-// Test: test/tables/config-gc.test.ts.
+// Parses sizes such as `5GiB`, `500MB` and `1.5 TiB`; a number without a unit is bytes.
+// Test: test/tables/config/keys/gc.test.ts.
 
 const UNITS: Readonly<Record<string, number>> = {
-  '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40,
+  '': 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
 }
 
-/** Whole bytes, or null if it is no size. */
+/** Returns the size in whole bytes; null for an invalid text. */
 export function parseBytes(text: string): number | null {
   const [, count, unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?)\s?([a-z]{0,3})$/i.exec(text.trim()) ?? []
   const factor = UNITS[unit.toLowerCase()]

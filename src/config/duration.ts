@@ -1,9 +1,9 @@
-// Durations as people write them: `90s`, `10m`, `1h30m`, `250ms`, `2d`. A number alone has no unit and is refused.
-// Test: test/tables/config-agents.test.ts.
+// Parses durations such as `90s`, `10m`, `1h30m`, `250ms` and `2d`. A number without a unit is refused.
+// Test: test/tables/config/agents/find-agents.test.ts.
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds, or null if it is no duration. At most ten digits before each unit. */
+/** Returns the duration in ms; null for an invalid text. A number has at most ten digits. */
 export function parseDuration(text: string): number | null {
   if (!/^(\d{1,10}(\.\d{1,3})?(ms|s|m|h|d))+$/.test(text)) return null
   const parts = [...text.matchAll(/([\d.]+)(ms|s|m|h|d)/g)]

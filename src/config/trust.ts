@@ -1,32 +1,33 @@
-// Whose programs may be started: a file of a repository can name any, so it counts only in a directory that the user trusts.
-// Owns what "in" means: real paths, so that a link out of a trusted directory is not trusted.
-// Test: test/tables/config-mcp.test.ts.
+// Decides which files may name programs to start. A file of a repository can name any program, so its directory must be trusted. Compares
+// real paths: a link from a trusted directory to another place is not trusted.
+// Test: test/tables/config/mcp/servers.test.ts.
 import { realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import type { Paths } from './paths.ts'
 
 const AGENT_FOLDERS = [join('.reeve', 'agents'), join('.claude', 'agents')]
 
-/** The project that a file belongs to: what would have to be trusted. */
-export function projectOf(file: string): string {
+/** Returns the project directory of a file: the directory that the user must trust. */
+export function projectDirectory(file: string): string {
   const dir = dirname(file)
-  const folder = AGENT_FOLDERS.find((one) => dir.endsWith(sep + one))
+  const folder = AGENT_FOLDERS.find((path) => dir.endsWith(sep + path))
   return folder === undefined ? dir : dir.slice(0, -folder.length - 1) || sep
 }
 
-/** The user's own files always are. */
+/** Whether a file is in a trusted directory or in the user's configuration directory. */
 export async function isTrusted(file: string, { config }: Pick<Paths, 'config'>, trusted: readonly string[]): Promise<boolean> {
-  const real = await realOf(dirname(file))
-  if (isIn(real, await realOf(config))) return true
-  for (const dir of trusted) if (isIn(real, await realOf(dir))) return true
+  const real = await resolveLinks(dirname(file))
+  if (isTrustedPath(real, await resolveLinks(config))) return true
+  for (const dir of trusted) if (isTrustedPath(real, await resolveLinks(dir))) return true
   return false
 }
 
-function realOf(path: string): Promise<string> {
+function resolveLinks(path: string): Promise<string> {
+  // A path that does not exist is compared as it is.
   return realpath(path).catch(() => path)
 }
 
-/** `path` is `dir`, or below it; both as they are, whatever links there are. */
-export function isIn(path: string, dir: string): boolean {
+/** Whether `path` is `dir` or below it. Does not resolve links. */
+export function isTrustedPath(path: string, dir: string): boolean {
   return path === dir || !/^\.\.(\/|$)/.test(relative(dir, path))
 }

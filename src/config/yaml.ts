@@ -1,52 +1,58 @@
-// YAML with a schema: gives a value that may be trusted, or the first thing that is wrong with its line.
-// Unknown keys are errors, with the known key that they come closest to.
-// Test: test/tables/config.test.ts.
+// Parses YAML with a schema: returns a valid value, or the first problem with its line. Unknown keys are errors, with the most similar
+// known key as a suggestion.
+// Test: test/tables/config/config.test.ts.
 import { isMap, isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import type { Problem } from './files.ts'
-import { issueWords } from './issues.ts'
-import { nearest } from './nearest.ts'
+import { issueText } from './zod-messages.ts'
+import { closestWord } from './did-you-mean.ts'
+import { MAX_NESTING, findTooDeepLine } from '../kernel/util/nesting-depth.ts'
 
-export interface Format<T> {
+export interface YamlFormat<T> {
   readonly schema: z.ZodType<T>
-  /** the keys that are known in the map at a path, for suggestions */
-  readonly known: (path: readonly PropertyKey[]) => readonly string[]
-  /** values are secret: messages quote nothing of the text */
+  /** returns the known keys of the map at a path, for suggestions */
+  readonly knownKeys: (path: readonly PropertyKey[]) => readonly string[]
+  /** the values are secrets, so that messages must not quote the text */
   readonly secret?: boolean
 }
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem }
 
-/** `firstLine` is the file's line on which `text` begins. An empty text is an empty map. */
-export function parseYaml<T>(text: string, format: Format<T>, file: string, firstLine = 1): Parsed<T> {
+/** Parses a text. `firstLine` is the line of the file where the text starts. An empty text is an empty map. */
+export function parseYaml<T>(text: string, format: YamlFormat<T>, file: string, firstLine = 1): Parsed<T> {
+  const deep = findTooDeepLine(text)
+  if (deep !== null)
+    return { ok: false, problem: { file, line: firstLine - 1 + deep, message: `nested more than ${MAX_NESTING} levels deep` } }
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
-  const wrong = (offset: number, message: string): Parsed<T> => {
+  const fail = (offset: number, message: string): Parsed<T> => {
     return { ok: false, problem: { file, line: firstLine - 1 + Math.max(1, lines.linePos(offset).line), message } }
   }
   const syntax = document.errors[0]
-  if (syntax) return wrong(syntax.pos[0], format.secret ? `not valid YAML (${syntax.code})` : `not valid YAML: ${firstLineOf(syntax.message)}`)
+  if (syntax)
+    return fail(syntax.pos[0], format.secret ? `not valid YAML (${syntax.code})` : `not valid YAML: ${firstLineOf(syntax.message)}`)
   const plain = toPlain(document)
-  if (plain === undefined) return wrong(0, 'not valid YAML: an alias is unknown, or there are too many')
+  if (plain === undefined) return fail(0, 'not valid YAML: an alias is unknown, or there are too many')
   const result = format.schema.safeParse(plain ?? {})
   if (result.success) return { ok: true, value: result.data }
-  // A key that is written wrongly is told before the right one is missed.
-  const issue = result.error.issues.find((one) => one.code === 'unrecognized_keys') ?? result.error.issues[0]
-  return issue ? wrong(offsetOf(document, issue), wording(issue, format)) : wrong(0, 'not valid')
+  // An unknown key is reported first: a missing key may only be the same key, misspelt.
+  const issue = result.error.issues.find(({ code }) => code === 'unrecognized_keys') ?? result.error.issues[0]
+  return issue ? fail(offsetOf(document, issue), issueMessage(issue, format)) : fail(0, 'not valid')
 }
 
-/** The library throws at aliases that multiply (its `maxAliasCount`) or that nothing stands for: then undefined. */
+/** Returns the value of a document; undefined if an alias is unknown, or if there are too many aliases. */
 function toPlain(document: Document): unknown {
   try {
     return document.toJS() ?? null
   } catch {
+    // The caller reports this as a problem of the file.
     return undefined
   }
 }
 
 type Issue = z.core.$ZodIssue
 
-/** Where an issue is: at the key that is unknown or wrong, else at the value, else at the nearest thing around it. */
+/** Returns the offset of an issue: that of the unknown or invalid key, of the value, or of the nearest enclosing node. */
 function offsetOf(document: Document, issue: Issue): number {
   if (issue.code === 'unrecognized_keys') {
     const key = keyAt(document, issue.path, issue.keys[0] ?? '')
@@ -68,14 +74,15 @@ function keyAt(document: Document, path: readonly PropertyKey[], name: string): 
   return isNode(pair?.key) ? (pair.key.range?.[0] ?? 0) : null
 }
 
-function wording<T>(issue: Issue, format: Format<T>): string {
-  const place = issue.path.map(String).join('.')
-  if (issue.code !== 'unrecognized_keys') return place ? `${place}: ${issueWords(issue)}` : issueWords(issue)
+/** Returns the message of an issue, with its path, and with a suggestion for an unknown key. */
+export function issueMessage(issue: Issue, format: Pick<YamlFormat<unknown>, 'knownKeys'>): string {
+  const path = issue.path.map(String).join('.')
+  if (issue.code !== 'unrecognized_keys') return path ? `${path}: ${issueText(issue)}` : issueText(issue)
   const key = issue.keys[0] ?? ''
-  const known = format.known(issue.path)
-  const near = nearest(key, known)
-  const name = place ? `${place}.${key}` : key
-  return `unknown key \`${name}\`${near ? `; did you mean \`${near}\`?` : `; known are ${known.join(', ')}`}`
+  const known = format.knownKeys(issue.path)
+  const near = closestWord(key, known)
+  const name = path ? `${path}.${key}` : key
+  return `unknown key \`${name}\`${near ? `; did you mean \`${near}\`?` : `; known keys are ${known.join(', ')}`}`
 }
 
 function firstLineOf(message: string): string {

@@ -1,78 +1,105 @@
-// The daemon put together: lock, settings, store, containment, engine, API; and taken apart again in the other order.
-// Owns start and stop and nothing between. One daemon per home: a second one gets STORE_LOCKED and touches nothing.
-// Test: test/e2e/restart.test.ts, test/e2e/reach.test.ts, test/e2e/security.test.ts.
+// Starts the daemon's parts in order (lock, settings, store, containment, process loop, API), and stops them in reverse order.
+// Owns only the start and the stop. A home has one daemon: a second daemon gets STORE_LOCKED and changes nothing.
+// Test: test/e2e/lifecycle/restart.test.ts, test/e2e/daemon/reach.test.ts, test/e2e/daemon/security.test.ts.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as uuidv7 } from 'uuid'
 import { prepareState, type Paths } from '../config/paths.ts'
-import { CrewReads } from './crew-reads.ts'
-import { crewReport } from './crew-report.ts'
-import { Crews } from './crews.ts'
-import { rolePrompts } from '../config/roles.ts'
-import { openContainer } from '../drivers/contain/container.ts'
-import { KernelError } from '../kernel/errors.ts'
-import { acquireLock } from '../store/lock.ts'
+import { CrewQueries } from './crew/queries.ts'
+import { CrewDiffs } from './crew/diff.ts'
+import { buildCrewReport } from './crew/report.ts'
+import { CrewCommands } from './crew/commands.ts'
+import { readRolePrompts } from '../config/crew/roles.ts'
+import { openContainmentManager } from '../drivers/contain/manager.ts'
+import { probeAll } from '../drivers/contain/probe.ts'
+import { EventLoopTurns } from '../drivers/common/event-loop-turns.ts'
+import { KernelError } from '../kernel/model/errors.ts'
+import { acquireLock } from '../store/files/lock.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import { Archive } from './archive/archive.ts'
-import { bootAll } from './boot.ts'
-import { systemClock, type Clock } from './clock.ts'
-import { Collector } from './collector.ts'
-import { Composes } from './composes.ts'
-import { agentsView } from './agents-view.ts'
-import { examine } from './doctor.ts'
-import { checkModels } from './models-check.ts'
-import { discard, trashOf } from './discard.ts'
-import { Drain, DRAIN_MS } from './drain.ts'
-import { buildEngine, loadTable, type Engine, type Ground } from './engine.ts'
-import { heartbeat } from './heartbeat.ts'
-import { Needed } from './needed.ts'
+import { bootAll } from './loop/boot.ts'
+import { systemClock, type Clock } from './loop/clock.ts'
+import { GarbageCollector } from './operations/collector.ts'
+import { ComposeRuns } from './compose/runs.ts'
+import { agentsView } from './views/agents.ts'
+import { examineHome, survivorsCheck } from './views/doctor.ts'
+import { discardTmpDir, trashPath } from './host/tmp-trash.ts'
+import { ApiSockets } from './incarnation/api-sockets.ts'
+import { Drain, DRAIN_MS } from './loop/drain.ts'
+import { connectDaemonParts, loadTable, type DaemonParts, type DaemonResources } from './wiring.ts'
+import { heartbeatView } from './views/heartbeat.ts'
+import { EventLoopWatch } from './loop/event-loop-watch.ts'
+import { GcExemptions } from './operations/gc-exemptions.ts'
 import { addRoutes } from './http/routes.ts'
 import { createServer } from './http/server.ts'
-import { Operations } from './operations.ts'
-import { Families } from './families.ts'
-import { Forks } from './forks.ts'
-import { pin } from './pins.ts'
-import { Removals } from './removals.ts'
-import { Reach } from './reach.ts'
-import { beginLife } from './lives.ts'
-import { lineage, resumable } from './resumable.ts'
-import { Reads } from './reads.ts'
-import { Settings } from './settings.ts'
-import { Specs } from './specs.ts'
-import { iso } from './times.ts'
-import { usageReport } from './usage-report.ts'
-import { VERSION } from './version.ts'
-import { Waiter } from './waiter.ts'
-import type { DaemonView } from '../api/views.ts'
-import type { Now } from '../kernel/types.ts'
+import { Operations } from './operations/operations.ts'
+import { SupervisorSpawner } from './operations/spawn-supervisor.ts'
+import { ForkOperations } from './operations/fork.ts'
+import { pinProcess } from './operations/pins.ts'
+import { Removals } from './operations/removals.ts'
+import { SocketWatch } from './host/socket-watch.ts'
+import { detectCrashLoop } from './host/crash-loop.ts'
+import { lineageView, resumableView } from './views/resumable.ts'
+import { ProcessQueries } from './views/process-queries.ts'
+import { Settings } from './host/settings.ts'
+import { SpecBuilder } from './operations/spec-builder.ts'
+import { isoTime } from './loop/times.ts'
+import { usageReport } from './views/usage-report.ts'
+import { VERSION } from '../api/version.ts'
+import { Waiter } from './loop/waiter.ts'
+import { BUILD } from '../api/build.ts'
+import { readHolderRecord } from '../api/client/daemon-holder.ts'
+import type { DaemonView } from '../api/views/daemon.ts'
+import type { Now } from '../kernel/model/ids.ts'
+import type { Limits } from '../kernel/model/words.ts'
 
 export interface DaemonOptions {
   readonly paths: Paths
   readonly log: (message: string, error: unknown) => void
   readonly clock?: Clock
+  /** true: also accepts a store that is empty, older, has a damaged log, or is not the store that the last daemon left */
+  readonly acceptStore?: boolean
+  /** finds the kinds of containment that work on this machine; default: tries each kind */
+  readonly probe?: typeof probeAll
 }
 
 export interface Daemon {
-  /** Drains what runs for `drainMs` at most, under the hold `daemon-shutdown`, releases everything. A second call can only shorten the drain. */
+  /**
+   * Gives the running processes at most `drainMs` to finish, under the hold `daemon-shutdown`. Then it releases all resources.
+   * A second call can only shorten the drain.
+   */
   stop(drainMs?: number): Promise<void>
-  /** resolves when it has stopped, by `stop` or by a client's request */
+  /** resolves when the daemon has stopped, either by `stop` or at a client's request */
   readonly stopped: Promise<void>
 }
 
-/** Errors: STORE_LOCKED for a second daemon, and those of the store and the configuration. Then nothing is left open. */
-export async function startDaemon({ paths, log, clock = systemClock }: DaemonOptions): Promise<Daemon> {
+/**
+ * Starts a daemon, which answers requests when the promise resolves. Errors: STORE_LOCKED for a second daemon, and the errors of the
+ * store and the configuration. After an error all resources are closed.
+ */
+export async function startDaemon({
+  paths,
+  log,
+  clock = systemClock,
+  acceptStore = false,
+  probe = probeAll,
+}: DaemonOptions): Promise<Daemon> {
   await using stack = new AsyncDisposableStack()
   prepareState(paths)
   stack.use(await acquireLock(paths.lockDir))
-  const ground = await openGround({ paths, log, clock }, stack)
-  const engine = buildEngine(ground, await loadTable(ground))
-  stack.defer(() => engine.close())
-  await bootAll({ ...ground, ...engine, crashLoop: await beginLife(ground, stack) })
-  await ground.store.started()
-  // Before anything new can be planned: what is there now and belongs to nobody is of a daemon before this one.
-  const swept = await engine.worktrees.sweep()
+  await recordHolder(paths, stack)
+  const deps = await openResources({ paths, log, clock, acceptStore, probe }, stack)
+  const parts = connectDaemonParts(deps, await loadTable(deps))
+  stack.defer(() => parts.close())
+  await parts.crewCommands.recover()
+  await bootAll({ ...deps, ...parts, isCrashLoop: await detectCrashLoop(deps, stack) })
+  await deps.store.finishStart()
+  parts.notifier.start()
+  // Both sweeps list their files before any new work can be planned. So a file without an owner is a leftover of an earlier daemon.
+  await parts.crewTrials.removeLeftovers()
+  const swept = await parts.worktrees.sweep()
   stack.defer(() => swept.done)
-  const daemon = new RunningDaemon(ground, engine, stack.move())
+  const daemon = new RunningDaemon(deps, parts, stack.move())
   try {
     await daemon.listen()
     return daemon
@@ -82,33 +109,48 @@ export async function startDaemon({ paths, log, clock = systemClock }: DaemonOpt
   }
 }
 
-async function openGround({ paths, log, clock }: Required<DaemonOptions>, stack: AsyncDisposableStack): Promise<Ground> {
+/** Writes the PID of this program to the holder file. A client can then name and end a daemon that does not answer. */
+async function recordHolder({ holderFile }: Paths, stack: AsyncDisposableStack): Promise<void> {
+  const record = readHolderRecord(process.pid)
+  if (record === null) return
+  stack.defer(() => rm(holderFile, { force: true }))
+  await writeFile(holderFile, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+}
+
+async function openResources(
+  { paths, log, clock, acceptStore, probe }: Required<DaemonOptions>,
+  stack: AsyncDisposableStack,
+): Promise<DaemonResources> {
   const settings = await Settings.read(paths)
-  const said = (message: string): void => log(message, null)
-  const store = stack.use(await openSqliteStore({ dir: paths.state, log: said }))
-  const container = stack.use(await openContainer({ stateDir: paths.state, daemonId: uuidv7(), log: said }))
+  const logMessage = (message: string): void => log(message, null)
+  const store = stack.use(await openSqliteStore({ dir: paths.state, accept: acceptStore, log: logMessage }))
+  const turns = new EventLoopTurns()
+  const containments = stack.use(await openContainmentManager({ stateDir: paths.state, daemonId: uuidv7(), log: logMessage, turns, probe }))
   const tmpDir = join(paths.state, 'tmp')
-  const emptied = await discard(tmpDir, { trash: trashOf(paths.state), name: uuidv7(), log })
-  stack.defer(() => emptied.done)
+  const cleanup = await discardTmpDir(tmpDir, { trash: trashPath(paths.state), name: uuidv7(), log })
+  stack.defer(() => cleanup.done)
   await mkdir(tmpDir, { recursive: true, mode: 0o700 })
   stack.defer(() => rm(tmpDir, { recursive: true, force: true }))
-  return { paths, settings, store, container, clock, tmpDir, log }
+  const loopWatch = new EventLoopWatch(clock, log)
+  stack.defer(() => loopWatch.stop())
+  const apiSockets = stack.use(new ApiSockets(paths.socket))
+  return { paths, settings, store, containments, clock, turns, loopWatch, apiSockets, tmpDir, log }
 }
 
 class RunningDaemon implements Daemon {
-  readonly #ground: Ground
-  readonly #engine: Engine
-  /** all that is open, in the order in which it was opened */
+  readonly #deps: DaemonResources
+  readonly #parts: DaemonParts
+  /** closes all open resources, in the reverse order of their opening */
   readonly #resources: AsyncDisposableStack
   readonly #startedAt: Now
   readonly #stopped = Promise.withResolvers<void>()
   #drain: Drain | null = null
 
-  constructor(ground: Ground, engine: Engine, resources: AsyncDisposableStack) {
-    this.#ground = ground
-    this.#engine = engine
+  constructor(deps: DaemonResources, parts: DaemonParts, resources: AsyncDisposableStack) {
+    this.#deps = deps
+    this.#parts = parts
     this.#resources = resources
-    this.#startedAt = ground.clock.now()
+    this.#startedAt = deps.clock.now()
   }
 
   get stopped(): Promise<void> {
@@ -116,107 +158,202 @@ class RunningDaemon implements Daemon {
   }
 
   stop(drainMs: number = DRAIN_MS): Promise<void> {
-    if (this.#drain) this.#drain.within(drainMs)
+    if (this.#drain) this.#drain.shortenTo(drainMs)
     else {
-      this.#engine.holdRestarts()
-      this.#drain = new Drain({ ...this.#engine, clock: this.#ground.clock }, drainMs)
+      this.#drain = new Drain({ ...this.#parts, clock: this.#deps.clock }, drainMs)
+      this.#parts.beginDrain(this.#drain)
       this.#shutdown(this.#drain).then(this.#stopped.resolve, this.#stopped.reject)
     }
     return this.stopped
   }
 
   async listen(): Promise<void> {
-    const { paths, log } = this.#ground
-    const server = createServer(log)
-    addRoutes(server.app, this.#routes())
-    let reach: Reach | null = null
+    const { paths, log, loopWatch, turns } = this.#deps
+    const server = createServer({ log, recordStart: (what) => loopWatch.recordStart(what) })
+    server.app.server.on('connection', () => turns.noteArrival())
+    addRoutes(server.app, this.#createRoutesDeps())
+    let socketWatch: SocketWatch | null = null
     this.#resources.defer(async () => {
-      reach?.close()
-      // Then the files are another daemon's, and closing the server would remove its socket: it ends with this process.
-      if ((await reach?.find()) === 'replaced') return
+      socketWatch?.close()
+      // The socket file belongs to another daemon now, and closing this server would remove it. So the server stays open until exit.
+      if ((await socketWatch?.check()) === 'replaced') return
       await server.close()
       await Promise.all([rm(paths.daemonJson, { force: true }), rm(paths.socket, { force: true })])
     })
     await server.listen(paths.socket)
-    reach = await Reach.of(paths.socket)
-    reach.watch(this.#ground.clock, (how) => {
-      log(`the socket is ${how}: nobody can reach this daemon any more, so it stops`, null)
+    this.#deps.apiSockets.attachApi(server.app.server)
+    socketWatch = await SocketWatch.open(paths.socket)
+    socketWatch.watch(this.#deps.clock, (state) => {
+      log(`the socket is ${state}: clients cannot reach this daemon, so it stops`, null)
       this.stop().catch((error: unknown) => log('stopping failed', error))
     })
     await writeFile(paths.daemonJson, `${JSON.stringify(this.#view())}\n`, { mode: 0o600 })
-    this.#engine.sweeper.sweep()
+    this.#parts.sweeper.sweep()
+    loopWatch.start()
   }
 
-  #routes(): Parameters<typeof addRoutes>[1] {
-    const { paths, container, store, clock, settings, log } = this.#ground
-    const { table, feed, keys, pipeline, sweeper, worktrees, composeNodes } = this.#engine
-    const reads = new Reads(table, store, clock)
+  #createRoutesDeps(): Parameters<typeof addRoutes>[1] {
+    const { paths, containments, store, clock, turns, settings, tmpDir, log } = this.#deps
+    const { table, feed, keys, pipeline, sweeper, worktrees, composeNodes } = this.#parts
+    const { gateways, crewGit, retirements, toolService, monitor, notifier } = this.#parts
+    const slices = turns.newQueue()
+    const reads = new ProcessQueries(table, store, clock, slices)
     const cursor = (): number => pipeline.cursor
     const waiter = new Waiter(feed, reads, cursor)
-    const needed = new Needed(table)
-    const removals = new Removals({ reads, store, clock, sweeper, worktrees, needed, recorded: (uuid) => this.#engine.gateways.remove(uuid), kept: (process) => this.#engine.crewGit.kept(process) })
-    this.#engine.retirements.connect(removals)
-    const specs = new Specs({ reads, container, settings, paths })
-    const forks = new Forks({ pipeline, reads, keys, specs, gateways: this.#engine.gateways, store, worktrees })
-    const collector = new Collector({ store, reads, removals, sweeper, clock, log, needed, config: () => settings.gc() })
+    const exemptions = new GcExemptions(table)
+    const removals = new Removals({
+      reads,
+      store,
+      clock,
+      sweeper,
+      worktrees,
+      exemptions,
+      removeRecordings: (uuid) => gateways.removeRecordings(uuid),
+      findCrewGitState: (process) => crewGit.findKept(process),
+    })
+    retirements.connect(removals)
+    const specs = new SpecBuilder({ reads, containments, settings, paths })
+    const forks = new ForkOperations({ pipeline, reads, keys, specs, gateways, store, worktrees })
+    const collector = new GarbageCollector({ store, reads, removals, sweeper, clock, log, exemptions, readConfig: () => settings.gc() })
     this.#resources.defer(() => collector.stop())
     collector.start()
-    const mayStart = (): void => this.#mayStart()
-    const composes = new Composes({ table, store, pipeline, reads, waiter, forks, keys, gateways: this.#engine.gateways, asked: (body) => operations.asked(body), worktrees, nodes: composeNodes, mayStart })
-    const families = new Families({ pipeline, reads, keys, paths, prepare: (body) => operations.prepare(body) })
-    const operations: Operations = new Operations({ pipeline, reads, waiter, keys, gateways: this.#engine.gateways, specs, worktrees, store, forks, families, mayStart })
-    const crewReads = new CrewReads({ reads, store, clock })
-    const crews = new Crews({ pipeline, reads: crewReads })
-    this.#engine.desk.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
+    const checkMayStart = (): void => this.#checkMayStart()
+    const homeLimits = (): Limits => settings.limits
+    const composeRuns = new ComposeRuns({
+      table,
+      store,
+      slices,
+      pipeline,
+      reads,
+      waiter,
+      forks,
+      keys,
+      gateways,
+      buildSpec: (body) => operations.buildSpec(body),
+      worktrees,
+      nodes: composeNodes,
+      homeLimits,
+      checkMayStart,
+    })
+    const supervisors = new SupervisorSpawner({ pipeline, reads, keys, paths, homeLimits, prepare: (body) => operations.prepare(body) })
+    const operations: Operations = new Operations({
+      pipeline,
+      reads,
+      waiter,
+      keys,
+      gateways,
+      specs,
+      worktrees,
+      store,
+      forks,
+      supervisors,
+      homeLimits,
+      checkMayStart,
+    })
+    const crewDeps = { pipeline, reads, store, keys, specs, settings, paths, containments, tmpDir, checkMayStart }
+    const crewReads = new CrewQueries({ reads, store, clock })
+    const crewDiffs = new CrewDiffs({
+      containments,
+      tmpDir,
+      newUuid: uuidv7,
+      git: crewGit,
+      find: (uuid) => reads.find(uuid),
+    })
+    const crews = new CrewCommands({ pipeline, reads: crewReads, diffs: crewDiffs, specs, paths, keys })
+    toolService.connect({ operations, reads, waiter, pipeline, keys, store, removals, crews }, store)
     return {
-      reads, feed, store, cursor, log, operations, families, composes,
-      waiter, mcpSeat: (place) => this.#engine.desk.seatForPerson(place),
-      past: { resumable: (query) => resumable({ table, store }, query), lineage: (ref) => lineage({ table, store, reads }, ref) },
-      removals, collector,
+      reads,
+      feed,
+      store,
+      cursor,
+      slices,
+      log,
+      operations,
+      supervisors,
+      composeRuns,
+      parentUuid: null,
+      waiter,
+      openMcpAccess: (userContext) => toolService.openUserAccess(userContext),
+      resumeQueries: {
+        resumable: (query) => resumableView({ table, store, slices }, query),
+        lineage: (ref) => lineageView({ table, store, reads }, ref),
+      },
+      removals,
+      collector,
       usage: (query) => usageReport({ store, reads }, query),
-      archive: new Archive({ store, pipeline, clock, sweeper, get: (uuid) => reads.get(uuid), find: (uuid) => reads.find(uuid), gc: () => settings.gc(), reading: (ref, work) => removals.reading(ref, work) }),
-      pin: (uuid, pinned) => pin({ pipeline, reads }, uuid, pinned),
+      archive: new Archive({
+        store,
+        pipeline,
+        clock,
+        sweeper,
+        get: (uuid) => reads.get(uuid),
+        find: (uuid) => reads.find(uuid),
+        readRetentionRules: () => settings.gc(),
+        protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
+      }),
+      findUnsavedChanges: (process) => worktrees.findUnsavedChanges(process),
+      pin: (uuid, pinned) => pinProcess({ pipeline, reads }, uuid, pinned),
       daemon: () => this.#view(),
-      heartbeat: () => heartbeat(table, this.#engine.monitor, clock.now().mono),
+      heartbeat: () => heartbeatView(table, monitor, { mono: clock.now().mono, slices }),
       agents: (query) => agentsView(query, { paths, settings }),
-      crewUp: async (body) => (await import('./crew-up.ts')).crewUp(body, { pipeline, reads, keys, specs, settings, paths, container, tmpDir: this.#ground.tmpDir, mayStart: () => this.#mayStart() }),
-      crewReads, crews, crewReport: (crew) => crewReport(crew, { reads, store, clock, git: this.#engine.crewGit, settled: () => this.#engine.retirements.idle() }),
-      roles: async (cwd) => ({ version: 1, ...(await rolePrompts(cwd, paths)) }),
-      doctor: (verify) => examine({ paths, container, store, more: () => this.#engine.notifier.examine() }, verify),
-      checkModels: (env) => checkModels(env, { paths, keys }),
+      crewUp: async (body, parentUuid) => (await import('./crew/up/crew-up.ts')).startCrew(body, { ...crewDeps, under: parentUuid }),
+      crewPlan: async (body) => (await import('./crew/up/crew-up.ts')).planCrew(body, crewDeps),
+      crewReads,
+      crews,
+      crewDiffs,
+      crewReport: (row) => buildCrewReport(row, { reads, store, clock, git: crewGit, waitForRemovals: () => retirements.waitUntilIdle() }),
+      roles: async (cwd) => ({ version: 1, ...(await readRolePrompts(cwd, paths)) }),
+      doctor: (verify) =>
+        examineHome(
+          {
+            paths,
+            containments,
+            store,
+            tmpDir,
+            agents: () => agentsView({ cwd: paths.state }, { paths, settings }),
+            otherChecks: async () => [...survivorsCheck(reads), ...collector.doctorChecks(), ...(await notifier.doctorChecks())],
+          },
+          verify,
+        ),
+      providers: { paths, keys },
       stop: (drainMs) => {
         this.stop(drainMs).catch((error: unknown) => log('stopping failed', error))
       },
     }
   }
 
-  #mayStart(): void {
+  /** Checks that new work may start. Errors: UNAVAILABLE while the daemon is stopping; the store's error while it cannot be written. */
+  #checkMayStart(): void {
     if (this.#drain) throw new KernelError('UNAVAILABLE', 'the daemon is stopping')
-    const { trouble } = this.#engine.diskFull
-    if (trouble) throw new KernelError(trouble.code, `the store cannot be written, so nothing new starts: ${trouble.message}`)
+    const { currentError } = this.#parts.writeFailures
+    if (currentError)
+      throw new KernelError(currentError.code, `the store cannot be written, so nothing new starts: ${currentError.message}`)
   }
 
-  /** What was opened is released also when the drain fails. */
+  /** Drains, then releases all resources, even if the drain fails. */
   async #shutdown(drain: Drain): Promise<void> {
     await using _resources = this.#resources
     await drain.run()
   }
 
   #view(): DaemonView {
-    const { paths, container, clock } = this.#ground
-    const { table, pipeline } = this.#engine
+    const { paths, containments, clock } = this.#deps
+    const { table, pipeline } = this.#parts
     return {
       version: 1,
       pid: process.pid,
       reeve: VERSION,
+      build: BUILD,
       home: paths.home,
       socket: paths.socket,
-      startedAt: iso(this.#startedAt.wall),
+      startedAt: isoTime(this.#startedAt.wall),
       uptimeMs: Math.round(clock.now().mono - this.#startedAt.mono),
-      containment: container.kind,
-      processes: { live: table.active, suspended: table.suspended, max: table.maxProcesses },
+      containment: containments.kind,
+      processes: { live: table.activeCount, suspended: table.suspended, max: table.maxProcesses },
       cursor: pipeline.cursor,
-      ...(this.#drain ? { stopping: { leftMs: Math.round(this.#drain.leftMs), waitsFor: this.#drain.waitsFor.map(({ pid }) => pid) } } : {}),
+      ...(this.#drain
+        ? { stopping: { leftMs: Math.round(this.#drain.leftMs), waitsFor: this.#drain.waitsFor.map(({ pid }) => pid) } }
+        : {}),
     }
   }
 }

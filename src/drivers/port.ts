@@ -1,51 +1,58 @@
-// The port between the daemon and what runs an agent. A driver runs one incarnation; it says what happens by reports,
-// each acknowledged once it is durable, and is told what to do by the Agent's methods. It never touches a state.
-// Tests: test/processes/command.test.ts, test/e2e/native.test.ts.
-import type { Ack, Asking, Permit, Report } from '../kernel/reports.ts'
-import type { ContainmentIntent, OpenCall, Pid, ProcessSpec, Range, Sender, ToolEffect, Uuid } from '../kernel/types.ts'
-import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
-import type { Containment, Ladder } from './contain/contain.ts'
+// The port between the daemon and the drivers. A driver runs one incarnation. It sends reports, each acknowledged once it is
+// durable, and takes orders through the methods of `Agent`. A driver must never change the state of a process.
+// Tests: test/processes/command/command.test.ts, test/e2e/native/native.test.ts.
+import type { Ack, CallRequest, CallGrant, Report } from '../kernel/model/reports.ts'
+import type { ContainmentIntent, OpenCall } from '../kernel/model/process.ts'
+import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
+import type { Containment, Ladder } from './contain/types.ts'
+import type { Pid, Sender, Uuid } from '../kernel/model/ids.ts'
+import type { DriverName, ToolEffect } from '../kernel/model/words.ts'
+import type { Range } from '../kernel/model/journal-ranges.ts'
+import type { ProcessSpec } from '../kernel/model/process-spec.ts'
 
-/** All that a driver needs to run one incarnation. */
-export interface Launch {
+/** Everything that a driver needs to run one incarnation. */
+export interface Launch<S extends ProcessSpec = ProcessSpec> {
   readonly uuid: Uuid
   readonly pid: Pid
-  readonly spec: ProcessSpec
-  /** owns every program of the operating system that this incarnation starts; made, and recorded as an intent, before `start` */
+  readonly spec: S
+  /** owns every operating-system process of this incarnation. It was created and recorded as an intent before `start` is called */
   readonly containment: Containment
   readonly intent: ContainmentIntent
-  /** a folder of its own for temporary files; removed after the end */
+  /** the incarnation's own directory for temporary files, removed after its end */
   readonly tmpDir: string
-  /** values of `spec.credentials`, by name; never recorded */
+  /** the values of `spec.credentials` by name; they are never recorded */
   readonly credentials: Readonly<Record<string, string>>
-  /** reeve's own tools as it may use them; absent: it has none */
-  readonly own?: OwnTools
-  /** its models are called through the gateway; absent: it calls them itself */
+  /** returns the current credentials, which a resume may have replaced */
+  readonly currentCredentials?: () => Readonly<Record<string, string>>
+  /** the tools of reeve itself that the agent may use; absent if there are none */
+  readonly ownTools?: OwnTools
+  /** access to the gateway; absent if the agent calls its models directly */
   readonly gateway?: LaunchGateway
-  /** where the work stands at the start: the next step, and calls to run again (`read`, `idempotent`) before it */
+  /** the number of the next step */
   readonly step: number
+  /** unfinished tool calls with the effect `read` or `idempotent`, which run again before the next step */
   readonly openCalls: readonly OpenCall[]
-  /** the last turn that was begun; a command that takes no messages begins the next one by itself */
+  /** the last turn that began; a command that takes no messages begins the next turn by itself */
   readonly turn: number
-  /** the agent's own name for what it goes on with; null for an agent that begins anew */
+  /** the agent's own id of the session to continue; null for a new session */
   readonly sessionId: string | null
-  /** of a fork that has no session yet: the one of its origin, which it is to fork */
+  /** for a fork: the session id of its origin, which the agent must fork before it continues */
   readonly forkOf?: string
-  /** it goes on with `sessionId` */
+  /** whether the incarnation continues `sessionId` */
   readonly resumed: boolean
-  /** what an agent that takes no messages is to be told by its command line, in place of what it was started with (`resume --message`); null: nothing new */
-  message(): Promise<string | null>
-  /** pages through the process's facts, oldest first, from `afterSeq` (exclusive); an empty page is the end */
+  /** returns the new intent of `resume --message`, for an agent that reads its intent from the command line; null without one */
+  resumeMessage(): Promise<string | null>
+  /** reads a page of the process's facts, oldest first, after the sequence number `afterSeq`; an empty page means the end */
   history(afterSeq: number, limit: number): Promise<readonly StoredFact[]>
-  /** the same without what `skim` names; the last fact of a page is there at least as a mark */
-  skim(afterSeq: number, limit: number, skim: Skim): Promise<readonly (StoredFact | FactMark)[]>
-  /** the same of another process: for a model that replays it. An unknown one has no facts */
+  /** like `history`, but leaves out the facts that `filter` excludes; the last fact of a page is always there, at least as a mark */
+  filteredHistory(afterSeq: number, limit: number, filter: PageFilter): Promise<readonly (StoredFact | FactMark)[]>
+  /** like `history`, for another process, whose facts a model replays; an unknown process has no facts */
   historyOf(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
-  /** the parts of the history that make the context; the last one is open at its end. Null: all of it */
+  /** the journal ranges from which the context is built, the last one open-ended; null for the whole journal */
   readonly context: readonly Range[] | null
 }
 
-/** A tool of reeve's own as a model is told of it. */
+/** A tool of reeve itself, as it is offered to a model. */
 export interface OwnTool {
   readonly name: string
   readonly description: string
@@ -53,84 +60,103 @@ export interface OwnTool {
   schema(): Readonly<Record<string, unknown>>
 }
 
-export interface OwnToolEnd {
+/** The result of a call of one of reeve's own tools. */
+export interface OwnToolResult {
   readonly text: string
   readonly isError: boolean
 }
 
-/** reeve's own tools: for agents in the daemon by calls, for those of others by MCP. */
+/** The tools of reeve itself: native agents call them directly, external agents through MCP. */
 export interface OwnTools {
-  /** with their prefix */
+  /** the offered tools; their names carry the prefix of reeve's MCP server */
   readonly list: readonly OwnTool[]
-  /** `id` is the same for a call that is repeated. Never rejects. */
-  call(call: { readonly name: string; readonly input: unknown; readonly id: string; readonly signal: AbortSignal; readonly progress: (text: string) => void }): Promise<OwnToolEnd>
-  /** where an agent of others finds them, with a token that is gone with this incarnation */
-  reach(): Promise<OwnReach>
+  /** Runs a tool. A repeated call has the same `id` as the first one. Never rejects. */
+  call(call: {
+    readonly name: string
+    readonly input: unknown
+    readonly id: string
+    readonly signal: AbortSignal
+    readonly progress: (text: string) => void
+  }): Promise<OwnToolResult>
+  /** returns the MCP endpoint for an external agent, with a token that expires with this incarnation */
+  endpoint(): Promise<OwnToolsEndpoint>
+  /** resolves when an external agent has listed the tools */
+  readonly listed: Promise<void>
 }
 
-export interface OwnReach {
+export interface OwnToolsEndpoint {
   readonly url: string
   readonly token: string
-  /** the same by a program that speaks over its input and output */
+  /** the command line and environment of a program that offers the same MCP server over stdio */
   readonly stdio: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> }
 }
 
-/** How an agent of others calls its models through the gateway. */
+/** How an external agent calls its models through the gateway. */
 export interface LaunchGateway {
-  /** the base URL for a client of this provider, in the form that its own clients take; null: it may not call it */
+  /** returns the base URL for this provider, in the form that its own clients expect; null when the agent may not call it */
   url(provider: string): string | null
-  /** in place of a key, for this incarnation alone */
+  /** the key that the agent sends instead of the provider's key; valid for this incarnation only */
   readonly token: string
-  /** names of variables that hold keys of providers: the agent is not to have them */
-  readonly hides: readonly string[]
+  /** environment variables that contain provider keys and must not reach the agent */
+  readonly hiddenVariables: readonly string[]
 }
 
-/** A text for the agent. `turn` is the turn that it begins, or the open one if it is put into a turn that runs. */
+/** A message for the agent. */
 export interface Message {
   readonly id: string
   readonly from: Sender
   readonly text: string
+  /** the turn that the message begins, or the running turn that it joins */
   readonly turn: number
 }
 
-/** Things that are shown while they happen and are not kept: lost if nobody looks. */
-export type Live =
+/** Output that is shown live and never recorded. */
+export type LiveOutput =
   | { readonly type: 'text'; readonly step: number; readonly text: string }
   | { readonly type: 'reasoning'; readonly step: number; readonly text: string }
   | { readonly type: 'tool-output'; readonly callId: string; readonly text: string }
 
-/** The daemon as a driver sees it. */
+/** What the daemon offers to a driver. */
 export interface KernelPort {
-  /** Says what happened. Resolves when it is on disk; reports made in one go share a commit. Rejects if the process is gone. */
+  /**
+   * Sends a report and resolves when it is durable. Reports that are sent in the same task share a commit. Rejects if the process no
+   * longer exists.
+   */
   report(report: Report): Promise<Ack>
-  /** The same for what asks whether a call may begin: says how long its answer may be, or why it may not. */
-  begin(asking: Asking): Promise<Permit>
-  /** Resolves when the process has no hold; says `drained` by itself if it has to wait, and is still. Rejects when the signal aborts. */
-  clear(isStill?: () => boolean): Promise<void>
-  live(event: Live): void
-  /** aborted when the incarnation is to end: by a kill, a stop or its own end */
+  /** Asks whether a model call may begin. The answer contains the maximum length of the model's answer, or the reason for a refusal. */
+  requestCall(request: CallRequest): Promise<CallGrant>
+  /** Waits until the process is not paused. Reports `drained` once `isStill` returns true during the wait. Rejects when `signal` aborts. */
+  waitUntilUnpaused(isStill?: () => boolean): Promise<void>
+  /** Shows output live, without recording it. */
+  showLive(event: LiveOutput): void
+  /** aborted when the incarnation must end: on a kill, a stop or its own end */
   readonly signal: AbortSignal
 }
 
-/** One running incarnation. Methods may be called in any order and more than once. Disposing waits until nothing of it is left. */
+/**
+ * One running incarnation. Its methods may be called in any order and more than once. Disposal waits until no operating-system
+ * process is left.
+ */
 export interface Agent extends AsyncDisposable {
   /** begins a turn with this message */
   deliver(message: Message): Promise<void>
-  /** goes on with the turn that was open when the last incarnation or daemon ended */
+  /** continues the turn that was open when the last incarnation or daemon ended */
   proceed(turn: number): Promise<void>
-  /** ends the turn that is on; the agent then reports `turn.ended` with outcome `interrupted` */
+  /** ends the running turn; the agent then reports `turn.ended` with the outcome `interrupted` */
   interrupt(): Promise<void>
-  /** what a person said to an ask that it reported as `waiting` */
+  /** delivers the user's answer to a question that the agent reported as `waiting` */
   answer?(answer: { readonly id: string; readonly option: string | null; readonly text: string | null }): Promise<void>
-  /** a hold was added. `now`: freeze as a whole. Reports `drained` or `frozen` when it is so */
-  pause(now: boolean): Promise<void>
-  /** the last hold is gone */
+  /** pauses the agent; `freezeNow` freezes its programs at once. The agent reports `drained` or `frozen` when it is paused */
+  pause(freezeNow: boolean): Promise<void>
+  /** continues the agent after its last hold was released */
   unpause(): Promise<void>
-  /** ends it; the agent reports `exited` when its main program or loop has ended */
+  /** ends the agent, which reports `exited` when its main program or loop has ended */
   stop(ladder: Ladder): Promise<void>
 }
 
-/** What each driver can do stands in src/kernel/capabilities.ts, as the kernel decides by it. */
-export interface Driver {
-  start(launch: Launch, kernel: KernelPort): Promise<Agent>
+/** Starts agents. What each driver supports is in src/kernel/model/capabilities.ts, because the kernel decides by it. */
+export interface Driver<S extends ProcessSpec = ProcessSpec> {
+  start(launch: Launch<S>, kernel: KernelPort): Promise<Agent>
 }
+
+export type Drivers = { readonly [D in DriverName]?: Driver<Extract<ProcessSpec, { driver: D }>> }

@@ -1,5 +1,5 @@
-// The driver of supervisors: there is no program, the kernel does their work. Owns that one is ready when it was asked to run,
-// and ends when it is told to. Test: test/processes/supervision.test.ts.
+// The driver of supervisors. A supervisor has no program, because the kernel does its work. This driver reports `up` at the start
+// and `exited` at the stop. Test: test/processes/daemon/supervision.test.ts.
 import type { Agent, Driver, KernelPort, Launch } from './port.ts'
 
 export const supervisorDriver: Driver = {
@@ -21,7 +21,7 @@ class Supervisor implements Agent {
   async interrupt(): Promise<void> {}
   async unpause(): Promise<void> {}
 
-  /** Nothing of it is ever in flight. */
+  /** Reports `drained` at once, because a supervisor never has work in progress. */
   async pause(): Promise<void> {
     await this.#kernel.report({ type: 'drained' })
   }

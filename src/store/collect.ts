@@ -1,45 +1,48 @@
-// What may be collected: the dead that nobody pinned, the oldest first, each with what it takes and with what forbids it.
-// Must remove nothing, and must never fail over one row: a damaged one is told as such. Test: test/tables/store-fork.test.ts.
-import type { Process } from '../kernel/types.ts'
+// Lists the ended processes that garbage collection may remove: unpinned, oldest first, each with its size and any warning.
+// Removes nothing. Must never fail because of one row: a damaged row is listed with a warning. Test: test/tables/store/collect.test.ts.
+import type { Process } from '../kernel/model/process.ts'
 import { storeError } from './errors.ts'
-import { checkLimit } from './journal.ts'
-import { lastEntries } from './places.ts'
-import type { Finder } from './places.ts'
-import { checkRow } from './records.ts'
-import { readProcess, sharing } from './rows.ts'
+import { checkLimit } from './journal/journal.ts'
+import { lastEntries } from './journal/fact-index.ts'
+import type { Finder } from './journal/fact-index.ts'
+import { checkRow } from './rows/row-lookup.ts'
+import { createIntern, readProcess } from './rows/process-row.ts'
 import type { ProcessRow, Statements } from './statements.ts'
 import type { Collectable, CollectableQuery, StoreSize } from './store.ts'
 
-/** Facts at its end that say how large those of a process are. */
-const SAMPLE = 64
+/** The number of last facts from which the size of a process is estimated. */
+const SAMPLE_FACTS = 64
 
-/** What a fact takes beside its body, and a process beside its facts, in bytes. */
+/** Overhead per fact, in addition to its body, in bytes. */
 const FACT_BYTES = 40
+/** Overhead per process, in addition to its facts, in bytes. */
 const ROW_BYTES = 400
 
-/** No time of death comes before all times. */
-const NEVER = -1
+/** Sort key of a process without an exit time: less than every exit time. */
+const NO_EXIT_TIME = -1
 
 export function readCollectable(finder: Finder, { limit, before = Infinity, after }: CollectableQuery): Collectable[] {
   checkLimit(limit)
-  const from = after === undefined ? [NEVER - 1, ''] as const : [after.exitedAt ?? NEVER, after.uuid] as const
+  const from = after === undefined ? ([NO_EXIT_TIME - 1, ''] as const) : ([after.exitedAt ?? NO_EXIT_TIME, after.uuid] as const)
   const rows = finder.sql.collectable.all(before, ...from, limit) as unknown as ProcessRow[]
   return rows.map((row) => {
     const { uuid, pid, name, exited_at: exitedAt } = row
     try {
       checkRow(row)
-      readProcess(finder.sql, row, sharing())
-      return { uuid, pid, name, exitedAt, bytes: sizeOf(finder, row), warning: exitedAt === null ? 'it has no time of death' : null }
+      readProcess(finder.sql, row, createIntern())
+      return { uuid, pid, name, exitedAt, bytes: sizeOf(finder, row), warning: exitedAt === null ? 'it has no exit time' : null }
     } catch (error) {
       return { uuid, pid, name, exitedAt, bytes: null, warning: storeError(error, 'it cannot be read').message }
     }
   })
 }
 
-/** Its own facts, as large as its last ones are. */
-function sizeOf({ sql, lines }: Finder, row: ProcessRow): number {
-  const own = { ...lines.of(row), link: { ...lines.of(row).link, origin: null } }
-  const entries = lastEntries({ sql, lines }, own, { limit: SAMPLE, codes: undefined, beforeSeq: Infinity }).flatMap((part) => part.entries)
+/** Estimates the size of a process's own facts in bytes, from the average size of its last ones. */
+function sizeOf({ sql, lineage }: Finder, row: ProcessRow): number {
+  const ownFacts = { ...lineage.spanOf(row), link: { ...lineage.spanOf(row).link, origin: null } }
+  const entries = lastEntries({ sql, lineage }, ownFacts, { limit: SAMPLE_FACTS, codes: undefined, beforeSeq: Infinity }).flatMap(
+    (part) => part.entries,
+  )
   const bytes = Number(sql.bytesAt.get(JSON.stringify(entries.map(({ cursor }) => cursor)))?.['bytes'])
   const facts = row.seq - row.base
   return Math.round((bytes / Math.max(1, entries.length) + FACT_BYTES) * facts + row.body.length + row.open.length + ROW_BYTES)
@@ -51,8 +54,8 @@ export function readSize(sql: Statements, pageBytes: number): StoreSize {
   return { bytes: pages * pageBytes, freeBytes: free * pageBytes, dead: Number(sql.collectableCount.get()?.['n']) }
 }
 
-/** The forks of a process: rows that are behind come from memory. */
-export function readForks(sql: Statements, uuid: string, limit: number, late: (uuid: string) => Process | undefined): Process[] {
-  const share = sharing()
-  return (sql.forks.all(uuid, limit) as unknown as ProcessRow[]).map((row) => late(row.uuid) ?? readProcess(sql, row, share))
+/** Reads the forks of a process. `pendingProcess` returns the current state of a fork whose row is out of date. */
+export function readForks(sql: Statements, uuid: string, limit: number, pendingProcess: (uuid: string) => Process | undefined): Process[] {
+  const intern = createIntern()
+  return (sql.forks.all(uuid, limit) as unknown as ProcessRow[]).map((row) => pendingProcess(row.uuid) ?? readProcess(sql, row, intern))
 }

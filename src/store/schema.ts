@@ -1,39 +1,55 @@
-// The database file: how it is opened, its tables, and the steps from one version of them to the next.
-// Owns the format on disk. A step that was released is never edited: a change is a new step at the end.
-// The file is never opened through `fs`: closing such a descriptor would drop SQLite's POSIX locks. chmod opens nothing.
-// Test: test/tables/store-open.test.ts.
+// The database file: how it is opened, its tables, and the migrations between their versions. Owns the format on disk. A released
+// migration is never edited: each change is a new migration at the end. No code may open the file through `fs`, because closing
+// such a descriptor drops SQLite's POSIX locks; `chmod` opens no descriptor. Test: test/tables/store/open.test.ts.
+import { randomInt } from 'node:crypto'
 import { chmodSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { KernelError } from '../kernel/errors.ts'
-import { damaged } from './errors.ts'
-
-/** 16 KiB hold seven rows of 2 KiB with little waste (4 KiB hold one), and cost one commit little more than 4 KiB do. */
-export const PAGE_BYTES = 16_384
-
-/** The log is folded into the database at this many pages (1.5 MiB): each fold is then a pause of a few ms at most. */
-const CHECKPOINT_PAGES = 96
-
-/** What the log file may keep after a fold, in bytes. */
-const LOG_BYTES = CHECKPOINT_PAGES * PAGE_BYTES
-
-/** The page cache, in KiB; and while the rows of a start go through it, each once: the system does not get back what it took. */
-const CACHE_KIB = 8_192
-const START_CACHE_KIB = 512
+import { KernelError } from '../kernel/model/errors.ts'
+import { damageError } from './errors.ts'
 
 /**
- * `journal` has no index by process: one costs a page per process in each group commit (measured: half of the throughput of 50
- * agents). `places` is that index in blocks instead, and the block that is not full yet stands in the process's row (`open`).
- * `live` of a process is 0 when it is dead. `sum` is a CRC-32 over the other columns of the row.
- * `tombstones` are the removed processes; `doomed` are the keys of those whose facts are not all gone yet. `shared` says how often
- * a blob is named beyond the first time: most are named once, and have no row there.
- * A fork's own facts have the numbers after `base`; those up to it are facts of the process `origin`, or of what that goes on
- * from. `origin` is the key of who has the fact `base`; `forked_from` is the UUID of who was forked. `kept` are the removed
- * processes whose facts up to `upto` forks go on from: what is left to sweep of a doomed one that is also kept comes after those.
- * `spent` is what each process used in each hour of each model (`marks`: 1 unpriced, 2 estimated), as far as the journal was taken
- * in: up to the cursor `spent` of `meta`, and of a process up to the fact `seq` of its row in `spenders`. `root` is the row of the
- * first of its line of spawns. These rows stay when the process goes.
+ * A page of 16 KiB has room for seven rows of 2 KiB with little waste; a page of 4 KiB for one. A commit costs little more than with
+ * 4 KiB.
  */
-const STEPS: readonly string[] = [
+export const PAGE_BYTES = 16_384
+
+/** The number of log pages (1.5 MiB) at which SQLite checkpoints, so that a checkpoint blocks for a few ms at most. */
+export const CHECKPOINT_PAGES = 96
+
+/** The size to which SQLite shrinks its log file after a checkpoint, in bytes. */
+const LOG_BYTES = CHECKPOINT_PAGES * PAGE_BYTES
+
+/** The size of the page cache in KiB. */
+const CACHE_KIB = 8_192
+/** The size during the start, which reads each row only once. It is small, because SQLite never returns the memory. */
+const START_CACHE_KIB = 512
+
+/** The upper bound of store identities, which is the limit of `randomInt`. */
+const MAX_IDENTITY = 2 ** 48 - 1
+
+/**
+ * The tables, by migration.
+ *
+ * `journal` contains the facts. It has no index by process, because such an index would cost a page per process in each group commit.
+ * With 50 agents that halved the throughput, as measured. `places` is that index in blocks; the open block is in the process's row (`open`).
+ * `processes` has one row per process. `live` is 0 for an ended process. `sum` is a CRC-32 over the other columns of the row.
+ * `tombstones` contains the removed processes. `doomed` contains the keys of removed processes that still have facts to sweep.
+ * `shared` counts the references to a blob beyond the first one. Most blobs have one reference, and therefore no row in `shared`.
+ *
+ * Forks: a fork's own facts have the numbers after `base`. The facts up to `base` belong to the process `origin` or to its origins.
+ * `origin` is the key of the process that has the fact `base`. `forked_from` is the UUID of the process that was forked.
+ * `kept` contains removed processes whose facts up to `upto` are still needed by forks. If such a process is in `doomed` too, only
+ * its facts after `upto` are swept.
+ *
+ * `spent` is the usage ledger by process, hour and model (`marks`: 1 unpriced, 2 estimated). It covers the journal up to the cursor
+ * `spent` in `meta`, and each process up to the fact `seq` of its row in `spenders`. `root` is the row of the topmost ancestor.
+ * These rows stay when the process is removed.
+ *
+ * `journal_reborn` finds the process that had a PID: it indexes only facts that assign one (spawned, resumed, rehydrated, forked).
+ * Its condition is a chain of OR, because for a longer IN list SQLite would build a table at each insert: 0.9 µs a fact, as measured.
+ * `moment` is the state of the process right after the fact; null in facts that are older than the column.
+ */
+const MIGRATIONS: readonly string[] = [
   `CREATE TABLE processes (
      key INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, reversed TEXT NOT NULL, pid INTEGER NOT NULL, name TEXT,
      live INTEGER NOT NULL, exited_at INTEGER, spec_seq INTEGER NOT NULL, spec_cursor INTEGER NOT NULL,
@@ -88,20 +104,26 @@ const STEPS: readonly string[] = [
      cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, usd REAL NOT NULL, marks INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (spender, hour, model)
    ) STRICT, WITHOUT ROWID;
    INSERT INTO meta VALUES ('spent', 0, 0);`,
+  'ALTER TABLE journal ADD COLUMN moment TEXT;',
+  'CREATE INDEX journal_reborn ON journal (pid) WHERE type IN (1, 12, 13, 48);',
+  `DROP INDEX journal_reborn;
+   CREATE INDEX journal_reborn ON journal (pid) WHERE type = 1 OR type = 12 OR type = 13 OR type = 48;`,
 ]
 
-/** The version of the schema that this code writes. */
-export const SCHEMA_VERSION = STEPS.length
+/** The schema version that this code writes. */
+export const SCHEMA_VERSION = MIGRATIONS.length
 
-/** Opens or makes the database, alone in its use, and brings its tables to the present version. */
+/** Opens or creates the database for exclusive use, and migrates its tables to the current version. */
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { enableForeignKeyConstraints: false })
   try {
-    // Exclusive before the first look at the log: no shared-memory file then, and another process that opens the store is refused.
+    // The lock mode is set before the log is read, so that SQLite needs no shared-memory file and refuses other processes.
     db.exec(`PRAGMA locking_mode = exclusive; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = incremental; PRAGMA user_version;`)
     chmodSync(file, 0o600)
     db.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = full; PRAGMA temp_store = memory')
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA cache_size = -${START_CACHE_KIB}`)
+    db.exec(
+      `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA cache_size = -${START_CACHE_KIB}`,
+    )
     migrate(db)
     return db
   } catch (error) {
@@ -110,8 +132,27 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/** For all that comes after a start. */
-export function rememberMore(db: DatabaseSync): void {
+/** Returns the random number that names the store; generates it at the first call. */
+export function identityOf(db: DatabaseSync): number {
+  db.prepare("INSERT OR IGNORE INTO meta VALUES ('identity', ?1, -?1)").run(randomInt(1, MAX_IDENTITY))
+  return metaValue('identity', db.prepare("SELECT value, copy FROM meta WHERE name = 'identity'").get())
+}
+
+/** Raises the counters, so that a PID or cursor that another store of this home has assigned is not assigned again. */
+export function raiseCounters(db: DatabaseSync, counters: Readonly<Record<'pid' | 'cursor', number>>): void {
+  const raise = db.prepare('UPDATE meta SET value = ?1, copy = -?1 WHERE name = ?2 AND value < ?1')
+  inTransaction(db, () => {
+    for (const [name, value] of Object.entries(counters)) raise.run(value, name)
+  })
+}
+
+/** Checkpoints the whole log into the database and truncates the log. */
+export function checkpointLog(db: DatabaseSync): void {
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+}
+
+/** Sets the page cache to its full size, after the start. */
+export function growCache(db: DatabaseSync): void {
   db.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
 }
 
@@ -123,21 +164,25 @@ function migrate(db: DatabaseSync): void {
   })
   const from = metaValue('schema', found)
   if (from > SCHEMA_VERSION) {
-    throw new KernelError('STORE_NEWER', `The store has schema ${from}; this version knows ${SCHEMA_VERSION}.`, { schema: from, known: SCHEMA_VERSION })
+    throw new KernelError('STORE_NEWER', `The store has schema ${from}; this version knows ${SCHEMA_VERSION}.`, {
+      schema: from,
+      known: SCHEMA_VERSION,
+    })
   }
-  for (const [index, sql] of STEPS.entries()) {
-    if (index >= from) inTransaction(db, () => db.exec(`${sql} UPDATE meta SET value = ${index + 1}, copy = ${-index - 1} WHERE name = 'schema'`))
+  for (const [index, sql] of MIGRATIONS.entries()) {
+    if (index >= from)
+      inTransaction(db, () => db.exec(`${sql} UPDATE meta SET value = ${index + 1}, copy = ${-index - 1} WHERE name = 'schema'`))
   }
 }
 
-/** The number in a row of `meta`; `copy` is the same number negated, so that a changed bit shows. */
+/** Returns the number in a row of `meta`. `copy` is the negated number, so that a changed bit is detected. Errors: `STORE_DAMAGED`. */
 export function metaValue(name: string, row: Readonly<Record<string, unknown>> | undefined): number {
   const value = row?.['value']
   if (typeof value === 'number' && value >= 0 && value + Number(row?.['copy']) === 0) return value
-  throw damaged({ table: 'meta' }, `${name} is ${String(value)}, which is not what was written`)
+  throw damageError({ table: 'meta' }, `${name} is ${String(value)}, which is damaged`)
 }
 
-/** All or nothing: what fails leaves no trace and no open transaction. */
+/** Runs `work` in a transaction, and rolls it back if `work` throws. */
 function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {

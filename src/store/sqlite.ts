@@ -1,98 +1,134 @@
-// The store on one SQLite file: opens it, holds its parts together and puts every failure into the words of the table of errors.
-// Its functions are asynchronous for the callers' sake; each does its work in one look at the database, so that no reader ever
-// sees half a commit. Test: test/tables/store.test.ts, test/properties/store.test.ts, test/processes/store-faults.test.ts.
+// The store on one SQLite file: opens it, connects its parts and translates every failure into a code of the error table. Its
+// methods are asynchronous only in their signature. Each method finishes within one turn of the event loop, so that a reader
+// never sees half a commit. Test: test/tables/store/store.test.ts, test/properties/store.test.ts,
+// test/processes/daemon/store-faults.test.ts.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
-import type { Process, Uuid } from '../kernel/types.ts'
+import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
+import type { Process } from '../kernel/model/process.ts'
 import { readCollectable, readForks, readSize } from './collect.ts'
-import { Writer } from './commit.ts'
-import { storeError } from './errors.ts'
-import { beginLife, endLife } from './lives.ts'
-import { readAll, readFacts, readSince, readTail, skimFacts } from './journal.ts'
-import { releaseReserve, restoreReserve } from './reserve.ts'
-import { findRow } from './records.ts'
-import { findUuids, loadLive, readDead, readProcess, sharing } from './rows.ts'
-import type { Finder } from './places.ts'
-import { Remover } from './remove.ts'
-import { Intake, Spent, readSpent } from './spent.ts'
-import { PAGE_BYTES, openDatabase, rememberMore } from './schema.ts'
-import { Stage } from './staging.ts'
+import { Writer } from './write/writer.ts'
+import { explainWrite, storeError } from './errors.ts'
+import { IdentityFile } from './files/identity.ts'
+import { beginRun, endRun, trustTime, trustedTime } from './daemon-runs.ts'
+import { readMeta, writeMeta } from './meta.ts'
+import { readAll, readFacts, readSince, readTail, skimFacts } from './journal/journal.ts'
+import { checkOpening } from './files/check-opening.ts'
+import { tryWrite } from './files/write-probe.ts'
+import { releaseReserve, restoreReserve } from './files/reserve.ts'
+import { findRow } from './rows/row-lookup.ts'
+import { createIntern, loadLive, readDead, readProcess } from './rows/process-row.ts'
+import { findUuids } from './rows/references.ts'
+import type { Finder } from './journal/fact-index.ts'
+import { Remover } from './write/remove.ts'
+import { ImportedUsage, UsageLedger, readSpent } from './rows/usage-ledger.ts'
+import { PAGE_BYTES, checkpointLog, identityOf, openDatabase, raiseCounters, growCache } from './schema.ts'
+import { Stage } from './journal/staging.ts'
+import { DatabaseReader } from './whole-database.ts'
 import { prepareAll } from './statements.ts'
 import type { Statements } from './statements.ts'
-import { findStep } from './steps.ts'
-import type { Collectable, CollectableQuery, Commit, DeadQuery, FactQuery, Loaded, SpentPage, SpentRow, Staging, StepBounds, Store, StoreSize, Tombstone } from './store.ts'
-import { findTombstone, removedForks } from './tombstones.ts'
+import { findStep } from './journal/step-bounds.ts'
+import type {
+  Collectable,
+  CollectableQuery,
+  Commit,
+  DeadQuery,
+  FactQuery,
+  LoadedPage,
+  SpentPage,
+  SpentRow,
+  Staging,
+  StepBounds,
+  Store,
+  StoreSize,
+  Tombstone,
+} from './store.ts'
+import { findTombstone, removedForks } from './rows/tombstones.ts'
 import { verifyStore } from './verify.ts'
+import type { Uuid } from '../kernel/model/ids.ts'
 
-/** Forks of one process that are listed. */
-const FORKS = 1_000
+/** The maximum number of forks of a process that are listed. */
+const MAX_FORKS = 1_000
 
 export interface StoreOptions {
-  /** the state directory; made with mode 0700 if it is not there */
+  /** the state directory; created with mode 0700 if it is missing */
   readonly dir: string
-  /** told in words what happened beside the point, such as a reserve that could not be made */
+  /** whether to accept a store that is empty, older or replaced, or whose log is damaged */
+  readonly accept?: boolean
+  /** writes a message about a minor problem, such as a reserve file that could not be written */
   readonly log?: (message: string) => void
 }
 
-/** Errors: `READ_ONLY`, `DISK_FULL`, `STORE_LOCKED`, `STORE_DAMAGED`, `STORE_NEWER`. */
-export async function openSqliteStore({ dir, log = () => {} }: StoreOptions): Promise<Store> {
-  const store = guard(`The store in ${dir}`, () => {
+/** Opens the store of a state directory. Errors: `READ_ONLY`, `DISK_FULL`, `STORE_LOCKED`, `STORE_DAMAGED`, `STORE_NEWER`. */
+export async function openSqliteStore({ dir, accept = false, log = () => {} }: StoreOptions): Promise<Store> {
+  const store = guardWriting(dir, `The store in ${dir}`, () => {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const { minCounters, hasLeftoverWal } = checkOpening({ dir, accept, log })
     const db = openDatabase(join(dir, 'store.db'))
     try {
+      if (hasLeftoverWal) checkpointLog(db)
+      if (minCounters) raiseCounters(db, minCounters)
       return new SqliteStore(dir, db, log)
     } catch (error) {
       db.close()
       throw error
     }
   })
-  if (!await store.restoreReserve()) log(`There is no room for the reserve file in ${dir}.`)
+  await store.identity.write(false)
+  if (!(await store.restoreReserve())) log(`There is no room for the reserve file in ${dir}.`)
   return store
 }
 
 class SqliteStore implements Store {
+  readonly identity: IdentityFile
   readonly #dir: string
   readonly #log: (message: string) => void
   readonly #db: DatabaseSync
   readonly #sql: Statements
   readonly #writer: Writer
   readonly #finder: Finder
+  readonly #reader: DatabaseReader
   readonly #remover: Remover
-  readonly #spent: Spent
+  readonly #ledger: UsageLedger
 
   constructor(dir: string, db: DatabaseSync, log: (message: string) => void) {
     this.#dir = dir
     this.#log = log
     this.#db = db
     this.#sql = prepareAll(db)
+    this.#reader = new DatabaseReader(db, join(dir, 'store.db'))
     this.#writer = new Writer(db, this.#sql)
-    this.#finder = { sql: this.#sql, lines: this.#writer.lines }
+    this.#finder = { sql: this.#sql, lineage: this.#writer.lineage }
     this.#remover = new Remover(db, this.#sql, this.#writer.heads)
-    this.#spent = new Spent(db, this.#sql)
+    this.#ledger = new UsageLedger(db, this.#sql)
+    this.identity = new IdentityFile({ dir, log, store: identityOf(db), counters: () => this.#writer.counters })
   }
 
   async commit(commit: Commit): Promise<void> {
-    guard('The commit', () => this.#writer.write(commit))
+    this.#write('The commit', () => this.#writer.write(commit))
   }
 
-  async load(from = 0): Promise<Loaded> {
+  async load(from = 0): Promise<LoadedPage> {
     return guard('The live processes', () => {
       const { processes, ...page } = loadLive(this.#sql, from)
-      return { counters: this.#writer.counters, processes: processes.map((process) => this.#writer.heads.late(process.uuid)?.late ?? process), ...page }
+      return {
+        counters: this.#writer.counters,
+        processes: processes.map((process) => this.#writer.heads.pendingHead(process.uuid)?.pending ?? process),
+        ...page,
+      }
     })
   }
 
-  async started(): Promise<void> {
-    guard('The cache', () => rememberMore(this.#db))
+  async finishStart(): Promise<void> {
+    guard('The cache', () => growCache(this.#db))
   }
 
   async process(uuid: Uuid): Promise<Process | undefined> {
     return guard(`Process ${uuid}`, () => {
-      const late = this.#writer.heads.late(uuid)?.late
-      const row = late === undefined ? findRow(this.#sql, uuid) : undefined
-      return row === undefined ? late : readProcess(this.#sql, row, sharing())
+      const pending = this.#writer.heads.pendingHead(uuid)?.pending
+      const row = pending === undefined ? findRow(this.#sql, uuid) : undefined
+      return row === undefined ? pending : readProcess(this.#sql, row, createIntern())
     })
   }
 
@@ -106,129 +142,190 @@ class SqliteStore implements Store {
 
   async facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]> {
     return guard(`The facts of ${uuid}`, () => {
-      const own = this.#finder.lines.find(uuid)
-      return own === undefined ? [] : readFacts(this.#finder, own, afterSeq, limit)
+      const ownFacts = this.#finder.lineage.find(uuid)
+      return ownFacts === undefined ? [] : readFacts(this.#finder, ownFacts, afterSeq, limit)
     })
   }
 
-  async skim(uuid: Uuid, afterSeq: number, limit: number, skim: Skim): Promise<readonly (StoredFact | FactMark)[]> {
+  async filteredFacts(uuid: Uuid, afterSeq: number, limit: number, filter: PageFilter): Promise<readonly (StoredFact | FactMark)[]> {
     return guard(`The facts of ${uuid}`, () => {
-      const own = this.#finder.lines.find(uuid)
-      return own === undefined ? [] : skimFacts(this.#finder, own, { afterSeq, limit }, skim)
+      const ownFacts = this.#finder.lineage.find(uuid)
+      return ownFacts === undefined ? [] : skimFacts(this.#finder, ownFacts, { afterSeq, limit }, filter)
     })
   }
 
   async tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq = Infinity): Promise<readonly StoredFact[]> {
     return guard(`The last facts of ${uuid}`, () => {
-      const own = this.#finder.lines.find(uuid)
-      return own === undefined ? [] : readTail(this.#finder, own, { limit, types, beforeSeq })
+      const ownFacts = this.#finder.lineage.find(uuid)
+      return ownFacts === undefined ? [] : readTail(this.#finder, ownFacts, { limit, types, beforeSeq })
     })
   }
 
   async since({ afterCursor, limit, uuid }: FactQuery): Promise<readonly StoredFact[]> {
     return guard(`The facts after ${afterCursor}`, () => {
       if (uuid === undefined) return readAll(this.#sql, afterCursor, limit)
-      const own = this.#finder.lines.find(uuid)
-      return own === undefined ? [] : readSince(this.#finder, own, afterCursor, limit)
+      const ownFacts = this.#finder.lineage.find(uuid)
+      return ownFacts === undefined ? [] : readSince(this.#finder, ownFacts, afterCursor, limit)
     })
   }
 
   async stepBounds(uuid: Uuid, step: number): Promise<StepBounds | null> {
     return guard(`Step ${step} of ${uuid}`, () => {
-      const own = this.#finder.lines.find(uuid)
-      return own === undefined ? null : findStep(this.#finder, own, step)
+      const ownFacts = this.#finder.lineage.find(uuid)
+      return ownFacts === undefined ? null : findStep(this.#finder, ownFacts, step)
     })
   }
 
   async forks(uuid: Uuid): Promise<readonly Process[]> {
-    return guard(`The forks of ${uuid}`, () => readForks(this.#sql, uuid, FORKS, (fork) => this.#writer.heads.late(fork)?.late))
+    return guard(`The forks of ${uuid}`, () =>
+      readForks(this.#sql, uuid, MAX_FORKS, (fork) => this.#writer.heads.pendingHead(fork)?.pending),
+    )
   }
 
   async removedForks(uuid: Uuid): Promise<readonly Tombstone[]> {
-    return guard(`The removed forks of ${uuid}`, () => removedForks(this.#sql, uuid, FORKS))
+    return guard(`The removed forks of ${uuid}`, () => removedForks(this.#sql, uuid, MAX_FORKS))
   }
 
   async collectable(query: CollectableQuery): Promise<readonly Collectable[]> {
-    return guard('What may be collected', () => readCollectable(this.#finder, query))
+    return guard('The collectable processes', () => readCollectable(this.#finder, query))
   }
 
   async size(): Promise<StoreSize> {
     return guard('The size of the store', () => readSize(this.#sql, PAGE_BYTES))
   }
 
-  async account(): Promise<boolean> {
-    return guard('The table of what was used', () => this.#spent.catchUp(this.#writer.counters.cursor))
+  async updateUsageLedger(): Promise<boolean> {
+    return this.#write('The usage ledger', () => this.#ledger.catchUp(this.#writer.counters.cursor))
   }
 
-  async spent(page: SpentPage): Promise<readonly SpentRow[]> {
-    return guard('The table of what was used', () => readSpent(this.#sql, page))
+  async usageRows(page: SpentPage): Promise<readonly SpentRow[]> {
+    return guard('The usage ledger', () => readSpent(this.#sql, page))
+  }
+
+  async countUnownedUsage(): Promise<number> {
+    return guard('The usage ledger', () => Number(this.#sql.unownedUsage.get()?.['n']))
   }
 
   async remove(uuid: Uuid, at: number): Promise<boolean> {
-    return guard(`The removal of ${uuid}`, () => {
-      while (this.#spent.catchUp(this.#writer.counters.cursor));
+    return this.#write(`The removal of ${uuid}`, () => {
+      while (this.#ledger.catchUp(this.#writer.counters.cursor));
       return this.#remover.remove(uuid, at)
     })
   }
 
   stage(): Staging {
-    const stage = new Stage({ sql: this.#sql, writer: this.#writer, remover: this.#remover, intake: new Intake(this.#spent) })
+    const stage = new Stage({
+      sql: this.#sql,
+      writer: this.#writer,
+      remover: this.#remover,
+      importedUsage: new ImportedUsage(this.#ledger),
+    })
     return {
-      add: async (facts) => guardAsync('A piece of an import', stage.add(facts)),
-      publish: async (process, counters) => guardAsync(`The import of ${process.uuid}`, stage.publish(process, counters)),
+      add: async (facts) => guardAsync('A batch of an import', stage.add(facts)),
+      publish: async (process, counters) => {
+        await guardAsync(`The import of ${process.uuid}`, stage.publish(process, counters))
+        this.identity.scheduleWrite()
+      },
       [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
     }
   }
 
   async sweep(): Promise<boolean> {
-    return guard('What removed processes left', () => this.#remover.sweep())
+    return this.#write('The sweep of removed processes', () => this.#remover.sweep())
   }
 
   async tombstone(ref: string): Promise<Tombstone | undefined> {
     return guard(`The reference ${ref}`, () => findTombstone(this.#sql, ref))
   }
 
-  async beginLife(at: number): Promise<readonly number[]> {
-    return guard('The start of the daemon', () => beginLife(this.#db, at))
+  async beginRun(at: number): Promise<readonly number[]> {
+    return this.#write('The start of the daemon', () => beginRun(this.#db, at))
   }
 
-  async endLife(): Promise<void> {
-    guard('The end of the daemon', () => endLife(this.#db))
+  async trustedTime(): Promise<number | null> {
+    return guard('The last trusted time', () => trustedTime(this.#db))
+  }
+
+  async trustTime(at: number): Promise<void> {
+    this.#write('The trusted time', () => trustTime(this.#db, at))
+  }
+
+  async notifiedUpTo(channel: string): Promise<number | null> {
+    return guard('The position of the notifications', () => readMeta(this.#db, notifiedKey(channel)))
+  }
+
+  async setNotifiedUpTo(channel: string, cursor: number): Promise<void> {
+    this.#write('The position of the notifications', () => writeMeta(this.#db, [[notifiedKey(channel), cursor]]))
+  }
+
+  async endRun(): Promise<void> {
+    this.#write('The end of the daemon', () => endRun(this.#db))
   }
 
   async releaseReserve(): Promise<boolean> {
-    return releaseReserve(this.#dir).catch((error: unknown) => { throw storeError(error, 'The reserve') })
+    return releaseReserve(this.#dir).catch((error: unknown) => {
+      throw storeError(error, 'The reserve')
+    })
   }
 
   async restoreReserve(): Promise<boolean> {
-    return restoreReserve(this.#dir).catch((error: unknown) => { throw storeError(error, 'The reserve') })
+    return restoreReserve(this.#dir).catch((error: unknown) => {
+      throw storeError(error, 'The reserve')
+    })
   }
 
   async verify(): Promise<readonly string[]> {
-    guard('The rows', () => this.#writer.settle())
-    return verifyStore(this.#finder)
+    return verifyStore(this.#finder, this.#reader, () => this.#writer.heads.pendingHeads())
+  }
+
+  /** Runs a write and then schedules the write of the identity file, because the counters may have grown. */
+  #write<T>(operation: string, work: () => T): T {
+    try {
+      return guardWriting(this.#dir, operation, work)
+    } finally {
+      this.identity.scheduleWrite()
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#db.isOpen) return
     try {
-      this.#writer.settle()
+      this.#writer.writePendingRows()
     } catch (error) {
-      this.#log(`Rows that are behind stay so until the next start: ${storeError(error, 'closing').message}`)
+      this.#log(`Some process rows are out of date until the next start: ${storeError(error, 'closing').message}`)
     } finally {
+      this.identity.stop()
       this.#db.close()
     }
+    await this.identity.write(true)
   }
 }
 
-function guardAsync<T>(doing: string, work: Promise<T>): Promise<T> {
-  return work.catch((error: unknown) => { throw storeError(error, doing) })
+function guardAsync<T>(operation: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw storeError(error, operation)
+  })
 }
 
-function guard<T>(doing: string, work: () => T): T {
+/** Like `guard`, but a failed write is reported with the error that the system gives for a test write. */
+function guardWriting<T>(dir: string, operation: string, work: () => T): T {
+  try {
+    return guard(operation, work)
+  } catch (error) {
+    throw explainWrite(error, () => tryWrite(dir))
+  }
+}
+
+/** Runs `work`; any error becomes a `KernelError` that names the operation. */
+function guard<T>(operation: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw storeError(error, doing)
+    throw storeError(error, operation)
   }
+}
+
+/** Returns the name in `meta` of a channel's position. The prefix is part of the format on disk. */
+function notifiedKey(channel: string): string {
+  return ['told', channel].join(' ')
 }

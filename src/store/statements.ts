@@ -1,16 +1,16 @@
-// The statements of the store, prepared once and kept, with the rows that they give.
-// Owns the SQL; who runs it is the rest of this folder. Test: test/tables/store.test.ts.
+// The SQL statements of the store, prepared once, and the types of their rows. Owns the SQL; the other files of this directory
+// run the statements. Test: test/tables/store/store.test.ts.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const PROCESS = 'key, uuid, pid, name, live, exited_at, spec_seq, spec_cursor, seq, open, sum, body, forked_from, origin, base, pinned'
-const FACT = 'j.cursor, j.process, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs'
+const FACT_COLUMNS = 'j.cursor, j.process, j.seq, j.pid, j.at, j.type, j.sum, j.body, j.refs, j.moment'
 const TOMBSTONE = 'uuid, pid, name, removed_at, sum, forked_from'
-const KEPT = 'key, uuid, origin, base, upto, sum'
+const KEPT_COLUMNS = 'key, uuid, origin, base, upto, sum'
 const SPENDER = 'id, uuid, agent, root, seq, state, sum'
-const SPENT = 's.spender, s.hour, s.model, s.steps, s.input, s.output, s.cache_read, s.cache_write, s.usd, s.marks, s.sum'
-const FACTS = `SELECT ${FACT}, p.uuid FROM journal j LEFT JOIN processes p ON p.key = j.process`
+const SPENT_COLUMNS = 's.spender, s.hour, s.model, s.steps, s.input, s.output, s.cache_read, s.cache_write, s.usd, s.marks, s.sum'
+const FACTS = `SELECT ${FACT_COLUMNS}, p.uuid FROM journal j LEFT JOIN processes p ON p.key = j.process`
 
-/** A row of `processes` as the database gives it; its `sum` is checked before any of it is believed. */
+/** A row of `processes` as it was read. Its `sum` must be checked before the row is used. */
 export interface ProcessRow {
   readonly key: number
   readonly uuid: string
@@ -87,16 +87,33 @@ export interface FactRow {
   readonly sum: number
   readonly body: string
   readonly refs: string | null
+  readonly moment: string | null
 }
 
-/** The same in the order of `FACT`: SQLite's binding makes a list in half the time of an object. */
-export type FactColumns = readonly [cursor: number, process: number, seq: number, pid: number, at: number, type: number, sum: number, body: string, refs: string | null]
+/** A row of `journal` as an array in the order of `FACT_COLUMNS`, which SQLite's binding builds in half the time of an object. */
+export type FactColumns = readonly [
+  cursor: number,
+  process: number,
+  seq: number,
+  pid: number,
+  at: number,
+  type: number,
+  sum: number,
+  body: string,
+  refs: string | null,
+  moment: string | null,
+]
 
-/** A row of `journal` with its process; `uuid` is null when that is not there. */
+/** A row of `journal` with the UUID of its process; null if there is no such process. */
 export interface OwnedFactRow extends FactRow {
   readonly uuid: string | null
 }
 
+/** Finds the processes that have had a PID, even before a resume. The condition must match that of the index `journal_reborn`. */
+export const BY_RETIRED_PID = `SELECT DISTINCT p.uuid FROM journal j JOIN processes p ON p.key = j.process
+  WHERE j.pid = ? AND (j.type = 1 OR j.type = 12 OR j.type = 13 OR j.type = 48) ORDER BY p.key DESC LIMIT ?`
+
+/** Prepares all statements. */
 export function prepareAll(db: DatabaseSync) {
   const sql = (text: string) => db.prepare(text)
   return {
@@ -108,15 +125,15 @@ export function prepareAll(db: DatabaseSync) {
     raise: sql('UPDATE meta SET value = ?, copy = ? WHERE name = ? AND value < ?'),
     newest: sql('SELECT cursor FROM journal ORDER BY cursor DESC LIMIT 1'),
     highestPid: sql('SELECT pid FROM processes ORDER BY pid DESC LIMIT 1'),
-    // Facts of a removed process still have its key: nobody else may get it. What is kept is kept for one with a higher key.
+    // No key is assigned twice, because facts of a removed process keep its key. A kept process always has a fork with a higher key.
     lastKey: sql('SELECT max(key) AS key FROM (SELECT max(key) AS key FROM processes UNION ALL SELECT max(key) FROM doomed)'),
 
-    addFact: sql('INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    addFact: sql('INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     addPlaces: sql('INSERT INTO places VALUES (?, ?, ?, ?)'),
     putPlaces: sql('INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)'),
     addBlob: sql('INSERT INTO blobs (hash, bytes) VALUES (?, ?)'),
     addProcess: sql(`INSERT INTO processes (${PROCESS}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    // `seq = ?` is the fence: a row that somebody else moved is not written. The first form touches no index.
+    // `seq = ?` guards the update: a row that has changed since is not written. `setProcess` touches no index.
     setProcess: sql('UPDATE processes SET seq = ?, open = ?, sum = ?, body = ? WHERE key = ? AND seq = ?'),
     resetProcess: sql(`UPDATE processes SET seq = ?, open = ?, sum = ?, body = ?,
       pid = ?, name = ?, live = ?, exited_at = ?, spec_seq = ?, spec_cursor = ?, pinned = ? WHERE key = ? AND seq = ?`),
@@ -124,94 +141,108 @@ export function prepareAll(db: DatabaseSync) {
     process: sql(`SELECT ${PROCESS} FROM processes WHERE uuid = ?`),
     processOf: sql(`SELECT ${PROCESS} FROM processes WHERE key = ?`),
     live: sql(`SELECT ${PROCESS} FROM processes WHERE live = 1 AND key >= ? ORDER BY key LIMIT ?`),
-    each: sql(`SELECT ${PROCESS} FROM processes WHERE key > ? ORDER BY key LIMIT ?`),
+    processAfter: sql(`SELECT ${PROCESS} FROM processes WHERE key > ? ORDER BY key LIMIT ?`),
     dead: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 ORDER BY exited_at DESC, uuid DESC LIMIT ?`),
-    deadBefore: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 AND (exited_at, uuid) < (?, ?) ORDER BY exited_at DESC, uuid DESC LIMIT ?`),
+    deadBefore: sql(
+      `SELECT ${PROCESS} FROM processes WHERE live = 0 AND (exited_at, uuid) < (?, ?) ORDER BY exited_at DESC, uuid DESC LIMIT ?`,
+    ),
 
     byPid: sql('SELECT uuid FROM processes WHERE pid = ? ORDER BY key DESC LIMIT ?'),
+    byRetiredPid: sql(BY_RETIRED_PID),
     byName: sql('SELECT uuid FROM processes WHERE name = ? ORDER BY key DESC LIMIT ?'),
     byPrefix: sql('SELECT uuid FROM processes WHERE uuid >= ? AND uuid < ? ORDER BY uuid LIMIT ?'),
     bySuffix: sql('SELECT uuid FROM processes WHERE reversed >= ? AND reversed < ? ORDER BY reversed LIMIT ?'),
 
     factAt: sql(`${FACTS} WHERE j.cursor = ?`),
-    /** both give `FactColumns` */
-    factsBetween: lists(sql(`SELECT ${FACT} FROM journal j WHERE j.cursor BETWEEN ? AND ? AND j.process = ? AND j.type NOT IN (SELECT value FROM json_each(?)) ORDER BY j.cursor`)),
-    factsAt: lists(sql(`SELECT ${FACT} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`)),
+    // `factsBetween` and `factsAt` return rows as `FactColumns`.
+    factsBetween: returningArrays(
+      sql(
+        `SELECT ${FACT_COLUMNS} FROM journal j WHERE j.cursor BETWEEN ? AND ? AND j.process = ? AND j.type NOT IN (SELECT value FROM json_each(?)) ORDER BY j.cursor`,
+      ),
+    ),
+    factsAt: returningArrays(sql(`SELECT ${FACT_COLUMNS} FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`)),
     factsAfter: sql(`${FACTS} WHERE j.cursor > ? AND (p.key IS NOT NULL OR NOT (EXISTS (SELECT 1 FROM doomed d WHERE d.key = j.process)
       OR EXISTS (SELECT 1 FROM kept k WHERE k.key = j.process))) ORDER BY j.cursor LIMIT ?`),
-    place: sql('SELECT entries FROM places WHERE process = ? AND block = ?'),
-    placeOf: sql('SELECT block FROM places WHERE process = ? AND first <= ? ORDER BY block DESC LIMIT 1'),
+    indexBlock: sql('SELECT entries FROM places WHERE process = ? AND block = ?'),
+    indexBlockBefore: sql('SELECT block FROM places WHERE process = ? AND first <= ? ORDER BY block DESC LIMIT 1'),
 
     blob: sql('SELECT bytes FROM blobs WHERE hash = ?'),
-    blobThere: sql('SELECT key FROM blobs WHERE hash = ?'),
+    findBlob: sql('SELECT key FROM blobs WHERE hash = ?'),
     blobAfter: sql('SELECT key, hash, bytes FROM blobs WHERE key > ? ORDER BY key LIMIT 1'),
 
     addShared: sql('INSERT INTO shared VALUES (?, ?) ON CONFLICT DO UPDATE SET more = more + excluded.more'),
-    lessShared: sql('UPDATE shared SET more = more - 1 WHERE blob = ? AND more > 0'),
+    decrementRefCount: sql('UPDATE shared SET more = more - 1 WHERE blob = ? AND more > 0'),
 
-    miscounted: sql(`SELECT lower(hex(b.hash)) AS hash, coalesce(u.n, 0) AS named, 1 + coalesce(s.more, 0) AS counted
+    wrongRefCounts: sql(`SELECT lower(hex(b.hash)) AS hash, coalesce(u.n, 0) AS named, 1 + coalesce(s.more, 0) AS counted
       FROM blobs b LEFT JOIN shared s ON s.blob = b.key LEFT JOIN (
         SELECT json_extract(r.value, '$[1]') AS hash, count(*) AS n FROM journal j, json_each(j.refs) r WHERE j.refs IS NOT NULL GROUP BY 1
       ) u ON u.hash = lower(hex(b.hash)) WHERE named <> counted LIMIT ?`),
     journalCount: sql('SELECT count(*) AS n FROM journal'),
     ownedCount: sql('SELECT (SELECT coalesce(sum(seq - base), 0) FROM processes) + (SELECT coalesce(sum(upto - base), 0) FROM kept) AS n'),
-    doomedCount: sql('SELECT count(*) AS n FROM journal j JOIN doomed d ON d.key = j.process LEFT JOIN kept k ON k.key = j.process WHERE j.seq > coalesce(k.upto, 0)'),
+    pendingDeletionFacts: sql(
+      'SELECT count(*) AS n FROM journal j JOIN doomed d ON d.key = j.process LEFT JOIN kept k ON k.key = j.process WHERE j.seq > coalesce(k.upto, 0)',
+    ),
     integrity: sql('PRAGMA integrity_check(100)'),
     ...prepareRemoval(sql),
     ...prepareForks(sql),
-    ...prepareSpent(sql),
+    ...prepareUsageLedger(sql),
   }
 }
 
-/** What was used. */
-function prepareSpent(sql: (text: string) => StatementSync) {
+/** Prepares the statements of the usage ledger. */
+function prepareUsageLedger(sql: (text: string) => StatementSync) {
   return {
-    spending: sql(`SELECT ${FACT}, p.uuid FROM journal j JOIN processes p ON p.key = j.process WHERE j.cursor > ? AND j.cursor <= ?
+    spending: sql(`SELECT ${FACT_COLUMNS}, p.uuid FROM journal j JOIN processes p ON p.key = j.process WHERE j.cursor > ? AND j.cursor <= ?
       AND j.type IN (SELECT value FROM json_each(?)) ORDER BY j.cursor`),
     spender: sql(`SELECT ${SPENDER} FROM spenders WHERE uuid = ?`),
     spendersAfter: sql(`SELECT id AS key, ${SPENDER} FROM spenders WHERE id > ? ORDER BY id LIMIT ?`),
     lastSpender: sql('SELECT max(id) AS id FROM spenders'),
     setSpender: sql(`INSERT OR REPLACE INTO spenders (${SPENDER}) VALUES (?, ?, ?, ?, ?, ?, ?)`),
-    spentAt: sql(`SELECT ${SPENT} FROM spent s WHERE s.spender = ? AND s.hour = ? AND s.model = ?`),
-    spentAfter: sql(`SELECT ${SPENT}, o.uuid, o.agent, r.uuid AS root_uuid FROM spent s JOIN spenders o ON o.id = s.spender JOIN spenders r ON r.id = o.root
+    spentAt: sql(`SELECT ${SPENT_COLUMNS} FROM spent s WHERE s.spender = ? AND s.hour = ? AND s.model = ?`),
+    spentAfter:
+      sql(`SELECT ${SPENT_COLUMNS}, o.uuid, o.agent, r.uuid AS root_uuid FROM spent s JOIN spenders o ON o.id = s.spender JOIN spenders r ON r.id = o.root
       WHERE (s.spender, s.hour, s.model) > (?, ?, ?) AND s.hour >= ? ORDER BY s.spender, s.hour, s.model LIMIT ?`),
     setSpent: sql('INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
-    spentOfNobody: sql('SELECT count(*) AS n FROM spent s WHERE NOT EXISTS (SELECT 1 FROM spenders o JOIN spenders r ON r.id = o.root WHERE o.id = s.spender)'),
+    unownedUsage: sql(
+      'SELECT count(*) AS n FROM spent s WHERE NOT EXISTS (SELECT 1 FROM spenders o JOIN spenders r ON r.id = o.root WHERE o.id = s.spender)',
+    ),
   }
 }
 
-/** Forks, what they go on from, and what may be collected. */
+/** Prepares the statements for forks, their kept origins, and collectable processes. */
 function prepareForks(sql: (text: string) => StatementSync) {
   return {
     forks: sql(`SELECT ${PROCESS} FROM processes WHERE forked_from = ? ORDER BY key DESC LIMIT ?`),
-    kept: sql(`SELECT ${KEPT} FROM kept WHERE key = ?`),
-    keptAfter: sql(`SELECT ${KEPT} FROM kept WHERE key > ? ORDER BY key LIMIT ?`),
-    // The last fact of a process that anybody goes on from; 0: nobody does.
-    named: sql(`SELECT max(coalesce((SELECT max(base) FROM processes WHERE origin = ?1), 0),
+    kept: sql(`SELECT ${KEPT_COLUMNS} FROM kept WHERE key = ?`),
+    keptAfter: sql(`SELECT ${KEPT_COLUMNS} FROM kept WHERE key > ? ORDER BY key LIMIT ?`),
+    // Returns the number of the last fact of a process that a fork needs; 0 without forks.
+    neededUpTo: sql(`SELECT max(coalesce((SELECT max(base) FROM processes WHERE origin = ?1), 0),
       coalesce((SELECT max(base) FROM kept WHERE origin = ?1), 0)) AS upto`),
-    setKept: sql(`INSERT OR REPLACE INTO kept (${KEPT}) VALUES (?, ?, ?, ?, ?, ?)`),
+    setKept: sql(`INSERT OR REPLACE INTO kept (${KEPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`),
     dropKept: sql('DELETE FROM kept WHERE key = ?'),
 
     collectable: sql(`SELECT ${PROCESS} FROM processes WHERE live = 0 AND pinned = 0 AND coalesce(exited_at, -1) < ?1
       AND coalesce(exited_at, -1) >= ?2 AND (coalesce(exited_at, -1), uuid) > (?2, ?3) ORDER BY coalesce(exited_at, -1), uuid LIMIT ?4`),
-    // What is kept for nobody, once all that is doomed has gone.
-    keptForNobody: sql(`SELECT k.uuid FROM kept k WHERE NOT EXISTS (SELECT 1 FROM doomed) AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.origin = k.key)
+    // Finds kept processes that no fork needs. The result is meaningful only while `doomed` is empty.
+    unneededKept:
+      sql(`SELECT k.uuid FROM kept k WHERE NOT EXISTS (SELECT 1 FROM doomed) AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.origin = k.key)
       AND NOT EXISTS (SELECT 1 FROM kept f WHERE f.origin = k.key) LIMIT ?`),
     collectableCount: sql('SELECT count(*) AS n FROM processes WHERE live = 0 AND pinned = 0'),
-    bytesAt: sql(`SELECT coalesce(sum(octet_length(j.body) + coalesce((SELECT sum(json_extract(r.value, '$[2]')) FROM json_each(j.refs) r), 0)), 0) AS bytes
+    bytesAt:
+      sql(`SELECT coalesce(sum(octet_length(j.body) + coalesce((SELECT sum(json_extract(r.value, '$[2]')) FROM json_each(j.refs) r), 0)), 0) AS bytes
       FROM json_each(?) e CROSS JOIN journal j ON j.cursor = e.value`),
     pages: sql('PRAGMA page_count'),
   }
 }
 
-/** Removing processes, and what is remembered of them. */
+/** Prepares the statements for removals and tombstones. */
 function prepareRemoval(sql: (text: string) => StatementSync) {
   return {
     dropProcess: sql('DELETE FROM processes WHERE key = ?'),
     addTombstone: sql(`INSERT INTO tombstones (${TOMBSTONE}, reversed) VALUES (?, ?, ?, ?, ?, ?, ?)`),
-    addDoomed: sql('INSERT INTO doomed VALUES (?, ?) ON CONFLICT DO UPDATE SET origin = excluded.origin'),
-    doomed: sql('SELECT key, origin FROM doomed ORDER BY key LIMIT ?'),
-    dropDoomed: sql('DELETE FROM doomed WHERE key = ?'),
+    addPendingDeletion: sql('INSERT INTO doomed VALUES (?, ?) ON CONFLICT DO UPDATE SET origin = excluded.origin'),
+    pendingDeletions: sql('SELECT key, origin FROM doomed ORDER BY key LIMIT ?'),
+    dropPendingDeletion: sql('DELETE FROM doomed WHERE key = ?'),
     lastPlace: sql('SELECT block, entries FROM places WHERE process = ? ORDER BY block DESC LIMIT 1'),
     setPlace: sql('UPDATE places SET entries = ? WHERE process = ? AND block = ?'),
     dropPlace: sql('DELETE FROM places WHERE process = ? AND block = ?'),
@@ -233,7 +264,7 @@ function prepareRemoval(sql: (text: string) => StatementSync) {
 
 export type Statements = ReturnType<typeof prepareAll>
 
-function lists(statement: StatementSync): StatementSync {
+function returningArrays(statement: StatementSync): StatementSync {
   statement.setReturnArrays(true)
   return statement
 }

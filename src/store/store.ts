@@ -1,36 +1,40 @@
-// The store's contract: one store holds everything, and its functions are asynchronous from the first line.
-// Owns what a commit is; sqlite.ts keeps it. Nothing else writes. Tests: test/tables/store.test.ts, test/processes/store-faults.test.ts.
-import type { FactMark, Skim, StoredFact } from '../kernel/facts.ts'
-import type { Process, Uuid } from '../kernel/types.ts'
+// The contract of the store: one store contains all durable state, and all its methods are asynchronous. Owns the definition of a
+// commit; sqlite.ts implements the contract and is the only writer.
+// Tests: test/tables/store/store.test.ts, test/processes/daemon/store-faults.test.ts.
+import type { FactMark, PageFilter, StoredFact } from '../kernel/model/facts.ts'
+import type { Process } from '../kernel/model/process.ts'
+import type { Uuid } from '../kernel/model/ids.ts'
 
-/** Counters that are raised in the transaction that uses them and never lowered. */
+/** Counters that never decrease. They are raised in the transaction that uses them. */
 export interface Counters {
-  /** the last PID that was given out */
+  /** the last PID that was assigned */
   readonly pid: number
-  /** the last cursor that was given out */
+  /** the last cursor that was assigned */
   readonly cursor: number
 }
 
-/** All that one transaction writes: facts in order, the processes as they are after them, the counters. */
+/** The content of one transaction: facts in order, the processes after these facts, and the counters. */
 export interface Commit {
   readonly facts: readonly StoredFact[]
   readonly processes: readonly Process[]
   readonly counters: Counters
 }
 
-/** A page of those that are not dead. */
-export interface Loaded {
+/** A page of the processes that are not dead: live processes, suspended processes and zombies. */
+export interface LoadedPage {
   readonly counters: Counters
-  /** live and suspended processes and zombies; never the dead */
   readonly processes: readonly Process[]
-  /** where the next page begins; absent: this is the last */
+  /** the key at which the next page starts; absent on the last page */
   readonly next?: number
 }
 
-/** What to list of the dead; newest first. */
+/** A page of dead processes, newest first. */
 export interface DeadQuery {
   readonly limit: number
-  /** list those with a smaller (older) `exitedAt`, then `uuid`; from the last row of the page before */
+  /**
+   * the last row of the previous page. Only processes after it are listed: those with an older `exitedAt`, or with an equal one
+   * and a smaller `uuid`.
+   */
   readonly before?: { readonly exitedAt: number; readonly uuid: Uuid }
 }
 
@@ -40,74 +44,80 @@ export interface FactQuery {
   readonly uuid?: Uuid
 }
 
-/** What is remembered of a process that was removed. */
+/** The record of a removed process. */
 export interface Tombstone {
   readonly uuid: Uuid
   readonly pid: number
   readonly name: string | null
-  /** wall time in ms */
+  /** wall time of the removal in ms */
   readonly removedAt: number
-  /** of a fork: what it was forked from */
+  /** the process from which it was forked; null if it is not a fork */
   readonly originUuid: Uuid | null
 }
 
-/** What to list of the dead that may be collected; oldest first. */
+/** A page of collectable processes, oldest first. */
 export interface CollectableQuery {
   readonly limit: number
-  /** list those that ended before this wall time in ms; and those that have none, which come first */
+  /** lists only processes that ended before this wall time in ms or have no exit time; those without an exit time come first */
   readonly before?: number
-  /** from the last row of the page before */
+  /** the last row of the previous page */
   readonly after?: Pick<Collectable, 'exitedAt' | 'uuid'>
 }
 
-/** A dead process that nobody pinned. */
+/** A dead process that is not pinned. */
 export interface Collectable {
   readonly uuid: Uuid
   readonly pid: number
   readonly name: string | null
-  /** wall time in ms */
+  /** wall time of the exit in ms; null if unknown */
   readonly exitedAt: number | null
-  /** what its own facts take, from its last ones; null where they cannot be read */
+  /** the estimated size of its own facts; null if they cannot be read */
   readonly bytes: number | null
-  /** why it must not be collected: it cannot be read, or has no time of death */
+  /** why the process must not be collected: it cannot be read, or has no exit time; null if it may be */
   readonly warning: string | null
 }
 
 export interface StoreSize {
-  /** of the file, with what is free in it */
+  /** size of the file, including its free pages */
   readonly bytes: number
   readonly freeBytes: number
-  /** ended processes that nobody pinned */
+  /** number of dead processes that are not pinned */
   readonly dead: number
 }
 
-/** Where a step begins: the first `model.started` of it, and of the step after it (null: there is none). */
+/** The numbers of the facts at which a step and the step after it begin. */
 export interface StepBounds {
+  /** the first `model.started` of the step */
   readonly first: number
+  /** the first `model.started` of the next step; null if there is none */
   readonly next: number | null
 }
 
-/** A journal from outside on its way in. No reader sees anything of it before `publish`; without that nothing of it stays. */
+/** A journal that is being imported. No reader sees it before `publish`. If `publish` is never called, all of it is removed. */
 export interface Staging extends AsyncDisposable {
-  /** The next facts in order, what a fork goes on from first: one transaction. Their cursors are above all that were given out. */
+  /**
+   * Adds the next facts in order, in one transaction; the facts of a fork's origins come first. Their cursors must be above all
+   * assigned ones.
+   */
   add(facts: readonly StoredFact[]): Promise<void>
   /**
-   * The process is there with all of its facts, which had all been added; it has ended. Tombstones remember what it goes on from, its
-   * own is gone. Raises the PID counter above all of its PIDs. Errors: `CONFLICT` if it is there already.
+   * Makes the process visible. It must have ended, and all its facts must have been added. Its origins get tombstones; its own tombstone
+   * is deleted. The PID counter is raised above all its PIDs. Errors: `CONFLICT` if the process exists.
    */
   publish(process: Process, counters: Counters): Promise<void>
 }
 
-/** What one process used in one hour (counted from 1970) of one model; `costUsd` is less than all if it is `unpriced`. */
+/** The usage of one process in one hour by one model. */
 export interface SpentRow {
-  /** its place in the table */
+  /** the key of the process in the ledger */
   readonly spender: number
   readonly uuid: Uuid
   readonly agent: string
-  /** the first of its line of spawns */
+  /** the topmost ancestor of the process */
   readonly root: Uuid
+  /** hours since 1970 */
   readonly hour: number
-  /** '' where nobody said it */
+  /** the model's name; empty if unknown */
   readonly model: string
   readonly steps: number
   readonly inputTokens: number
@@ -115,78 +125,100 @@ export interface SpentRow {
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
   readonly costUsd: number
+  /** whether some usage has no known price, so that `costUsd` is too low */
   readonly unpriced: boolean
   readonly estimated: boolean
 }
 
 export interface SpentPage {
   readonly limit: number
-  /** the last row of the page before */
+  /** the last row of the previous page */
   readonly after?: Pick<SpentRow, 'spender' | 'hour' | 'model'>
-  /** rows of this hour and later */
+  /** lists only rows of this hour and later */
   readonly sinceHour?: number
 }
 
 export interface Store extends AsyncDisposable {
   /**
-   * One transaction, durable when it resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`, `STORE_DAMAGED`, and `COLLECTED`
-   * for a fork whose origin was removed; then nothing was written.
+   * Writes one transaction, which is durable when the promise resolves. Errors: `DISK_FULL`, `READ_ONLY`, `STORE_LOCKED`,
+   * `STORE_DAMAGED`, and `COLLECTED` for a fork whose origin was removed; then nothing was written.
    */
   commit(commit: Commit): Promise<void>
-  load(from?: number): Promise<Loaded>
-  /** The start is over. What it reads and writes it does once: until now little of that was remembered. */
-  started(): Promise<void>
-  /** a process, dead or alive, as the last commit left it */
+  /** Loads a page of the processes that are not dead. */
+  load(from?: number): Promise<LoadedPage>
+  /** Must be called at the end of the start: gives the page cache, which is small during the start, its full size. */
+  finishStart(): Promise<void>
+  /** Returns a process as of the last commit, whether it has ended or not; undefined if there is none. */
   process(uuid: Uuid): Promise<Process | undefined>
+  /** Returns a page of dead processes. */
   dead(query: DeadQuery): Promise<readonly Process[]>
-  /** UUIDs of processes, dead or alive, for a reference: exact PID, exact name (newest first), UUID prefix or suffix of at least 4 digits. At most 20. */
+  /**
+   * Finds the UUIDs of at most 20 processes by a reference. A reference is an exact PID, also one from before a resume, or an exact name
+   * (newest first). It can also be the first or last digits of a UUID, at least 4.
+   */
   find(ref: string): Promise<readonly Uuid[]>
   /**
-   * A page of one process's facts in order, after `afterSeq`; here as in `tail` and `since` a page shorter than its limit is the last.
-   * The journal of a fork begins with its origin's facts up to the fork: those come with the UUID of the process that has them.
+   * Returns a page of one process's facts in order, after the fact `afterSeq`. A page shorter than its limit is the last one.
+   * The journal of a fork starts with its origin's facts up to the fork; these facts carry the UUID of the origin.
    */
   facts(uuid: Uuid, afterSeq: number, limit: number): Promise<readonly StoredFact[]>
   /**
-   * The same page for who needs less of it. The last fact of a page is there at least as a mark, so that only the end gives an
-   * empty one. What is not read is not held against its sum.
+   * Like `facts`, but leaves out the facts that `filter` excludes, and does not check them. The last fact of a page is always
+   * returned, at least as a mark. Only the end of the journal gives an empty page.
    */
-  skim(uuid: Uuid, afterSeq: number, limit: number, skim: Skim): Promise<readonly (StoredFact | FactMark)[]>
-  /** a page of the last facts of one process (before the fact `beforeSeq`), in order; `types` narrows it */
+  filteredFacts(uuid: Uuid, afterSeq: number, limit: number, filter: PageFilter): Promise<readonly (StoredFact | FactMark)[]>
+  /**
+   * Returns a page of the last facts of one process before the fact `beforeSeq`, in order. `types` are the fact types to return; all
+   * if absent.
+   */
   tail(uuid: Uuid, limit: number, types?: readonly string[], beforeSeq?: number): Promise<readonly StoredFact[]>
-  /** where a step of a process begins, also in what a fork goes on from; null if no model call of it was started */
+  /** Returns where a step of a process begins and ends. The step may be in an origin of a fork. Null if the step has no model call. */
   stepBounds(uuid: Uuid, step: number): Promise<StepBounds | null>
-  /** the forks of a process or of a removed one, newest first; at most 1,000 */
+  /** Returns at most 1,000 forks of a process, newest first. The process may have been removed. */
   forks(uuid: Uuid): Promise<readonly Process[]>
-  /** the forks of a process or of a removed one that were removed too, those that went last first; at most 1,000 */
+  /** Returns at most 1,000 removed forks of a process; the last one removed comes first. The process may have been removed. */
   removedForks(uuid: Uuid): Promise<readonly Tombstone[]>
-  /** a page of what may be collected */
+  /** Returns a page of the processes that garbage collection may remove. */
   collectable(query: CollectableQuery): Promise<readonly Collectable[]>
   size(): Promise<StoreSize>
-  /** Takes one bounded piece of what was used since the last time into the table of it; false when all is in there. */
-  account(): Promise<boolean>
-  /** a page of what all processes have used, the removed ones too, as far as it was taken in */
-  spent(page: SpentPage): Promise<readonly SpentRow[]>
-  /** a page of all facts in the order of the store, with `uuid` of the process's own ones; those of removed processes are passed over, so that cursors have gaps */
+  /** Counts one limited batch of new facts into the usage ledger. Returns false when the ledger is up to date. */
+  updateUsageLedger(): Promise<boolean>
+  /** Returns a page of the usage ledger: the counted usage of all processes, including removed ones. */
+  usageRows(page: SpentPage): Promise<readonly SpentRow[]>
+  /** Returns the number of ledger rows whose process is unknown. No page contains them. */
+  countUnownedUsage(): Promise<number>
+  /**
+   * Returns a page of all facts in the order of the store, or only of those of `uuid`. Facts of removed processes are missing, so
+   * cursors have gaps.
+   */
   since(query: FactQuery): Promise<readonly StoredFact[]>
   /**
-   * Removes a dead process, whose use is accounted first: when it resolves the process is gone for every reader, for good, and its tombstone answers.
-   * Its facts and long texts go later, by `sweep`; those that forks go on from are kept for them until the last fork goes. False if there is no such process. Errors: `CONFLICT` if it is not dead.
+   * Removes a dead process, after its usage was counted. When the promise resolves, no reader sees the process, and its tombstone
+   * is found instead. `sweep` removes its facts and long texts later. Facts that forks need stay until the last of these forks is removed.
+   * Returns false if there is no such process. Errors: `CONFLICT` if it is not dead.
    */
   remove(uuid: Uuid, at: number): Promise<boolean>
-  /** Begins to take in a journal from outside. */
+  /** Starts the import of a journal. */
   stage(): Staging
-  /** Does one bounded piece of what removals have left to do, and gives back room; false when nothing is left. */
+  /** Does one limited batch of the work that removals have left, and shrinks the file. Returns false when nothing is left to do. */
   sweep(): Promise<boolean>
-  /** the removed process that a reference means, in the order of `find`; the newest of several */
+  /** Returns the tombstone for a reference, resolved in the order of `find`; the newest one of several. */
   tombstone(ref: string): Promise<Tombstone | undefined>
-  /** A daemon begins: gives the wall times in ms at which one was found to have died, newest first, three at most. */
-  beginLife(at: number): Promise<readonly number[]>
-  /** The daemon ends in good order. */
-  endLife(): Promise<void>
-  /** Gives up the reserve file so that one more commit fits on a full disk; false if there is none left. */
+  /** Records the start of a daemon. Returns the wall times in ms at which crashes were detected, newest first, at most three. */
+  beginRun(at: number): Promise<readonly number[]>
+  /** Returns the last wall time in ms that `trustTime` recorded; null if there is none. */
+  trustedTime(): Promise<number | null>
+  /** Records a wall time at which the clock was known to be right. */
+  trustTime(at: number): Promise<void>
+  /** Returns the cursor up to which a notification channel has handled all facts; null if the channel was never used. */
+  notifiedUpTo(channel: string): Promise<number | null>
+  setNotifiedUpTo(channel: string, cursor: number): Promise<void>
+  /** Records the orderly end of the daemon. */
+  endRun(): Promise<void>
+  /** Frees a part of the reserve file, so that some more commits fit on a full disk. Returns false if nothing was left to free. */
   releaseReserve(): Promise<boolean>
-  /** Makes the reserve file again; false while there is no room for it. */
+  /** Restores the full reserve file. Returns false while the disk has no room for it. */
   restoreReserve(): Promise<boolean>
-  /** Integrity check for `doctor`: a line per damage with its place; empty when sound. */
+  /** Runs the integrity check of `reeve doctor`. Returns one line per damage, with its location; no line if there is none. */
   verify(): Promise<readonly string[]>
 }

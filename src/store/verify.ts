@@ -1,76 +1,126 @@
-// The integrity check for `doctor`: SQLite's own, then each process, each fact and each long text, read as strictly as ever.
-// It reads in pages and gives the event loop a turn between them; SQLite's own check and the counts are one statement each.
-// Test: test/tables/store-damage.test.ts.
+// The integrity check of `reeve doctor`: SQLite's own check, then each process, fact and long text, with the checks of a usual
+// read. Reads in pages and yields to the event loop between them. SQLite's check and the counts run as single statements in a
+// thread. The store keeps working meanwhile. Compared values are read in the same turn of the event loop. Otherwise a change in
+// between could be reported as damage. Tests: test/tables/store/rows/damage.test.ts, test/tables/store/verify.test.ts.
 import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { KernelError } from '../kernel/errors.ts'
-import { damaged, storeError } from './errors.ts'
-import { readFacts } from './journal.ts'
-import type { Link, Span } from './lines.ts'
-import type { Finder } from './places.ts'
-import { checkKept, checkRow, findKept } from './records.ts'
-import { readProcess, sharing } from './rows.ts'
-import { checkSpender, readSpent } from './spent.ts'
+import type { KernelError } from '../kernel/model/errors.ts'
+import { damageError, storeError } from './errors.ts'
+import { readFacts } from './journal/journal.ts'
+import type { Head } from './write/head-cache.ts'
+import type { LineageLink, FactSpan } from './journal/lineage.ts'
+import type { Finder } from './journal/fact-index.ts'
+import { checkKept, checkRow, findKept } from './rows/row-lookup.ts'
+import { createIntern, readProcess } from './rows/process-row.ts'
+import { checkSpender, readSpent } from './rows/usage-ledger.ts'
 import type { KeptRow, ProcessRow, SpenderRow, Statements, TombstoneRow } from './statements.ts'
+import type { StoreQueryResult, StoreQuery, DatabaseReader } from './whole-database.ts'
 import type { SpentPage, SpentRow } from './store.ts'
-import { checkTombstone } from './tombstones.ts'
+import { checkTombstone } from './rows/tombstones.ts'
 
-/** Rows per page. */
+/** The number of rows or facts per page. */
 const PAGE_ROWS = 100
 
-/** Lines at most; the rest is counted as "more". */
-const LINES = 100
+/** The maximum number of lines of a report; further findings give one last line. */
+const MAX_LINES = 100
 
 interface Findings {
   readonly lines: string[]
-  readonly full: boolean
+  readonly isFull: boolean
   add(line: string): void
 }
 
-function findings(): Findings {
+function createFindings(): Findings {
   const lines: string[] = []
   return {
     lines,
-    get full() { return lines.length > LINES },
+    get isFull() {
+      return lines.length > MAX_LINES
+    },
     add(line) {
-      if (lines.length < LINES) lines.push(line)
-      else if (lines.length === LINES) lines.push('more damage was found than is listed')
+      if (lines.length < MAX_LINES) lines.push(line)
+      else if (lines.length === MAX_LINES) lines.push('more damage was found than is listed')
     },
   }
 }
 
-export async function verifyStore(finder: Finder): Promise<string[]> {
+/**
+ * Verifies the whole store and returns one line per finding. `pendingHeads` returns the heads of the processes whose rows are out of
+ * date.
+ */
+export async function verifyStore(finder: Finder, reader: DatabaseReader, pendingHeads: () => readonly Head[]): Promise<string[]> {
   const { sql } = finder
-  const found = findings()
-  attempt(found, () => {
-    for (const row of sql.integrity.all()) {
-      const line = String(row['integrity_check'])
-      if (line !== 'ok') found.add(`database: ${line}`)
-    }
+  const findings = createFindings()
+  await verifyWhole(sql, reader, { pendingHeads, findings })
+  await verifyEach(
+    findings,
+    (after) => sql.processAfter.get(after, 1) as ProcessRow | undefined,
+    (row) => verifyProcess(finder, row, findings),
+  )
+  await verifyEach(
+    findings,
+    (after) => sql.keptAfter.get(after, 1) as KeptRow | undefined,
+    (row) => verifyKept(finder, row, findings),
+  )
+  await verifyBlobs(sql, findings)
+  await verifyTombstones(sql, findings)
+  await verifyEach(
+    findings,
+    (after) => sql.spendersAfter.get(after, 1) as (SpenderRow & { readonly key: number }) | undefined,
+    async (row) => {
+      attempt(findings, () => checkSpender(row))
+    },
+  )
+  await verifySpent(finder, findings)
+  return findings.lines
+}
+
+interface VerifyContext {
+  readonly pendingHeads: () => readonly Head[]
+  readonly findings: Findings
+}
+
+/**
+ * Runs the checks that read the whole file: SQLite's own check, facts without a process, kept processes without a fork, and wrong
+ * reference counts of long texts.
+ */
+async function verifyWhole(sql: Statements, reader: DatabaseReader, { pendingHeads, findings }: VerifyContext): Promise<void> {
+  let pendingFacts = 0
+  const countPendingFacts = (): void => {
+    pendingFacts = pendingHeads().reduce((sum, { seq, stored }) => sum + seq - (stored?.seq ?? 0), 0)
+  }
+  const queries: StoreQuery[] = [
+    [sql.integrity],
+    [sql.journalCount],
+    [sql.ownedCount],
+    [sql.pendingDeletionFacts],
+    [sql.unneededKept, MAX_LINES],
+    [sql.wrongRefCounts, MAX_LINES],
+    [sql.unownedUsage],
+  ]
+  const [integrity, journal, owned, pendingDeletions, kept, wrongRefCounts, spent] = await reader.query(queries, countPendingFacts)
+  const rows = (answer: StoreQueryResult | undefined): readonly Readonly<Record<string, unknown>>[] => answer?.() ?? []
+  const count = (answer: StoreQueryResult | undefined): number => Number(rows(answer)[0]?.['n'])
+  attempt(findings, () => {
+    for (const { integrity_check: line } of rows(integrity)) if (line !== 'ok') findings.add(`database: ${String(line)}`)
   })
-  await verifyEach(found, (after) => sql.each.all(after, PAGE_ROWS) as unknown as ProcessRow[], (row) => verifyProcess(finder, row, found))
-  await verifyEach(found, (after) => sql.keptAfter.all(after, PAGE_ROWS) as unknown as KeptRow[], (row) => verifyKept(finder, row, found))
-  await verifyBlobs(sql, found)
-  await verifyTombstones(sql, found)
-  await verifyEach(found, (after) => sql.spendersAfter.all(after, PAGE_ROWS) as unknown as (SpenderRow & { readonly key: number })[], async (row) => { attempt(found, () => checkSpender(row)) })
-  await verifySpent(finder, found)
-  attempt(found, () => verifyCounts(sql, found))
-  return found.lines
+  attempt(findings, () => {
+    const strayFacts = count(journal) - count(owned) - pendingFacts - count(pendingDeletions)
+    if (strayFacts > 0) findings.add(`journal: ${strayFacts} facts belong to no process`)
+    for (const { uuid } of rows(kept)) findings.add(`kept process ${String(uuid)}: no fork needs it`)
+    for (const { hash: name, named, counted } of rows(wrongRefCounts))
+      findings.add(`blobs hash ${String(name)}: it has ${String(named)} references, but its count is ${String(counted)}`)
+  })
+  attempt(findings, () => {
+    const unowned = count(spent)
+    if (unowned > 0) findings.add(`spent: ${unowned} rows belong to no process`)
+  })
 }
 
-/** What is too much: facts that belong to nobody, long texts that are kept for nobody or would go too early. */
-function verifyCounts(sql: Statements, found: Findings): void {
-  const count = (statement: 'journalCount' | 'ownedCount' | 'doomedCount'): number => Number(sql[statement].get()?.['n'])
-  const stray = count('journalCount') - count('ownedCount') - count('doomedCount')
-  if (stray > 0) found.add(`journal: ${stray} facts that no process names`)
-  for (const { uuid } of sql.keptForNobody.all(LINES)) found.add(`kept process ${uuid}: no fork goes on from it`)
-  for (const { hash, named, counted } of sql.miscounted.all(LINES)) found.add(`blobs hash ${hash}: it is named ${named} times, and counted as ${counted}`)
-}
-
-async function verifyTombstones(sql: Statements, found: Findings): Promise<void> {
-  for (let after = ''; !found.full;) {
-    const rows = attempt(found, () => sql.tombstonesAfter.all(after, PAGE_ROWS) as unknown as TombstoneRow[]) ?? []
-    for (const row of rows) attempt(found, () => checkTombstone(row))
+async function verifyTombstones(sql: Statements, findings: Findings): Promise<void> {
+  for (let after = ''; !findings.isFull;) {
+    const rows = attempt(findings, () => sql.tombstonesAfter.all(after, PAGE_ROWS) as unknown as TombstoneRow[]) ?? []
+    for (const row of rows) attempt(findings, () => checkTombstone(row))
     const last = rows.at(-1)
     if (last === undefined) return
     after = last.uuid
@@ -78,90 +128,111 @@ async function verifyTombstones(sql: Statements, found: Findings): Promise<void>
   }
 }
 
-async function verifySpent({ sql }: Finder, found: Findings): Promise<void> {
-  for (let after: SpentPage['after']; !found.full;) {
+async function verifySpent({ sql }: Finder, findings: Findings): Promise<void> {
+  for (let after: SpentPage['after']; !findings.isFull;) {
     const page: SpentPage = after === undefined ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after }
-    const rows: readonly SpentRow[] = attempt(found, () => readSpent(sql, page)) ?? []
+    const rows: readonly SpentRow[] = attempt(findings, () => readSpent(sql, page)) ?? []
     after = rows.at(-1)
     if (after === undefined) break
     await setImmediate()
   }
-  const ofNobody = attempt(found, () => Number(sql.spentOfNobody.get()?.['n'])) ?? 0
-  if (ofNobody > 0) found.add(`spent: ${ofNobody} rows that no process names`)
 }
 
-async function verifyEach<T extends { readonly key: number }>(found: Findings, page: (after: number) => T[], verify: (row: T) => Promise<void>): Promise<void> {
-  let after = -1
-  while (!found.full) {
-    const rows = attempt(found, () => page(after)) ?? []
-    for (const row of rows) await verify(row)
-    const last = rows.at(-1)
-    if (last === undefined) return
-    after = last.key
+/** Verifies row after row. The check of a row starts in the turn of the event loop in which the row was read. */
+async function verifyEach<T extends { readonly key: number }>(
+  findings: Findings,
+  next: (after: number) => T | undefined,
+  verify: (row: T) => Promise<void>,
+): Promise<void> {
+  for (let after = -1, rows = 1; !findings.isFull; rows++) {
+    const row = attempt(findings, () => next(after))
+    if (row === undefined) return
+    await verify(row)
+    after = row.key
+    if (rows % PAGE_ROWS === 0) await setImmediate()
   }
 }
 
-async function verifyProcess(finder: Finder, row: ProcessRow, found: Findings): Promise<void> {
-  const own = attempt(found, () => finder.lines.of(checkRow(row)))
-  if (own === undefined) return
-  attempt(found, () => readProcess(finder.sql, row, sharing()))
-  await verifySpan(finder, own, found)
+async function verifyProcess(finder: Finder, row: ProcessRow, findings: Findings): Promise<void> {
+  if (attempt(findings, () => checkRow(row)) === undefined) return
+  attempt(findings, () => readProcess(finder.sql, row, createIntern()))
+  await verifySpan(finder, () => finder.lineage.find(row.uuid), findings)
 }
 
-/** What forks go on from of a removed process. */
-async function verifyKept(finder: Finder, row: KeptRow, found: Findings): Promise<void> {
-  const kept = attempt(found, () => finder.lines.link(checkKept(row).key, { uuid: row.uuid, base: Infinity }))
-  if (kept !== undefined) await verifySpan(finder, { link: kept, upto: row.upto, open: null }, found)
+/** Verifies the facts of a removed process that are kept for forks. */
+async function verifyKept(finder: Finder, { key, uuid }: KeptRow, findings: Findings): Promise<void> {
+  await verifySpan(
+    finder,
+    () => {
+      const row = findKept(finder.sql, key)
+      return row && { link: finder.lineage.linkOf(checkKept(row).key, { uuid, base: Infinity }), upto: row.upto, open: null }
+    },
+    findings,
+  )
 }
 
-/** The own facts of a process; and that those before them are there, which are read where they are own ones. */
-async function verifySpan(finder: Finder, span: Span, found: Findings): Promise<void> {
-  attempt(found, () => checkReach(finder, span.link))
-  let after = span.link.base
-  while (after < span.upto && !found.full) {
-    after = nextAfter(finder, span, after, found)
+/**
+ * Verifies the own facts of a process up to its current end. The facts of its origin are verified with the origin; here only their
+ * number is checked. `find` locates the facts again for each page, and returns undefined once they are removed.
+ */
+async function verifySpan(finder: Finder, find: () => FactSpan | undefined, findings: Findings): Promise<void> {
+  const first = attempt(findings, find)
+  if (first === undefined) return
+  attempt(findings, () => checkOriginEnd(finder, first.link))
+  let after = first.link.base
+  for (
+    let span: FactSpan | undefined = first;
+    span !== undefined && after < Math.min(first.upto, span.upto) && !findings.isFull;
+    span = attempt(findings, find)
+  ) {
+    after = readPage(finder, span, after, findings)
     await setImmediate()
   }
 }
 
-function checkReach({ sql, lines }: Finder, { uuid, base, origin }: Link): void {
+function checkOriginEnd({ sql, lineage }: Finder, { uuid, base, origin }: LineageLink): void {
   if (origin === null) return
-  const last = findKept(sql, origin.key)?.upto ?? lines.owner(origin.uuid)?.seq ?? 0
-  if (last < base) throw damaged({ table: 'processes', uuid }, `its origin ends with fact ${last}, before fact ${base}`)
+  const last = findKept(sql, origin.key)?.upto ?? lineage.positionOf(origin.uuid)?.seq ?? 0
+  if (last < base) throw damageError({ table: 'processes', uuid }, `its origin ends with fact ${last}, before fact ${base}`)
 }
 
-/** Reads one page; damage is noted and the walk goes on behind it. */
-function nextAfter(finder: Finder, span: Span, after: number, found: Findings): number {
-  const { link: { uuid }, upto } = span
+/** Reads one page and returns the number of the fact after which to continue. Damage becomes a finding, and the walk continues after it. */
+function readPage(finder: Finder, span: FactSpan, after: number, findings: Findings): number {
+  const {
+    link: { uuid },
+    upto,
+  } = span
   try {
     return readFacts(finder, span, after, PAGE_ROWS).at(-1)?.seq ?? upto
   } catch (cause) {
     const error = storeError(cause, `journal process ${uuid} after seq ${after}`)
-    found.add(error.message)
+    findings.add(error.message)
     const { seq, table } = error.details ?? {}
     if (typeof seq !== 'number' || table === 'places') return upto
     return Math.max(seq, after + 1)
   }
 }
 
-async function verifyBlobs(sql: Statements, found: Findings): Promise<void> {
+async function verifyBlobs(sql: Statements, findings: Findings): Promise<void> {
   let after = -1
-  while (!found.full) {
-    const row = attempt(found, () => sql.blobAfter.get(after))
+  while (!findings.isFull) {
+    const row = attempt(findings, () => sql.blobAfter.get(after))
     if (row === undefined) return
     const name = Buffer.from(row['hash'] as Uint8Array).toString('hex')
-    if (hash('sha256', row['bytes'] as Uint8Array) !== name) found.add(damaged({ table: 'blobs', hash: name }, 'it is not what was written').message)
+    if (hash('sha256', row['bytes'] as Uint8Array) !== name)
+      findings.add(damageError({ table: 'blobs', hash: name }, 'it is damaged').message)
     after = Number(row['key'])
     await setImmediate()
   }
 }
 
-function attempt<T>(found: Findings, read: () => T): T | undefined {
+/** Runs a read. An error becomes a finding, and the result is then undefined. */
+function attempt<T>(findings: Findings, read: () => T): T | undefined {
   try {
     return read()
   } catch (cause) {
     const error: KernelError = storeError(cause, 'database')
-    found.add(error.message)
+    findings.add(error.message)
     return undefined
   }
 }

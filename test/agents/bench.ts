@@ -1,31 +1,33 @@
-// A real coding agent under a real daemon: a home and a HOME of its own, the local model server, and what is left of it
-// afterwards, seen without reeve's code by a number in the arguments and by reeve's marker in the environment.
-// Nothing of the person's own login, keys or settings reaches the agent. Tests: test/agents/*.test.ts.
+// A real coding agent under a real daemon: its own home and HOME, the local model server, and its remains
+// afterwards. The remains are found without reeve's code, by a token in the arguments and by reeve's marker in the environment.
+// No login, key or setting of the user reaches the agent. Tests: test/agents/*.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AGENTS, installed, type AgentName } from '../../scripts/agents.ts'
-import type { ProcessView, SpawnBody } from '../../src/api/views.ts'
-import { runCli } from '../support/cli.ts'
-import { DaemonHome } from '../support/daemon.ts'
+import type { ProcessView, SpawnBody } from '../../src/api/views/process.ts'
+import { runCli } from '../support/daemon/cli.ts'
+import { DaemonHome } from '../support/daemon/daemon.ts'
 import { testEnv } from '../support/env.ts'
-import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
+import { eventually, killRemaining, findLivingWith, newToken } from '../support/agents/living.ts'
 import { agentModel, type AgentModel, type Hands, type Setting } from './model.ts'
 
 const PATIENCE_MS = 150_000
 const LOOK_MS = 50
 
-/** How one agent is started and what its tools are called. */
+/** How an agent is started, and the names of its tools. */
 export interface Kind {
   readonly name: string
-  /** what must be installed; its programs come first in PATH */
+  /** the required installation; its programs come first in PATH */
   readonly needs: AgentName
+  /** the program of another version than the pinned one; absent: the pinned one */
+  readonly program?: string
   readonly hands: Hands
-  /** what points it at the model server; `home` is its HOME */
+  /** the variables that direct it to the model server; `home` is its HOME */
   env(url: string, home: string): Readonly<Record<string, string>>
-  /** the user's config.yaml; absent: there is none */
+  /** the user's config.yaml; absent: none */
   config?(url: string): string
-  /** of a prompt */
+  /** the spawn body for a prompt */
   body(prompt: string): Partial<SpawnBody>
 }
 
@@ -36,19 +38,19 @@ export interface Bench extends AsyncDisposable {
   readonly env: Record<string, string>
   readonly token: string
   start(prompt: string, more?: Partial<SpawnBody>): Promise<ProcessView>
-  /** by `reeve inspect --json` */
+  /** the view of `reeve inspect --json` */
   inspect(ref: string): Promise<ProcessView>
   cli(...args: string[]): Promise<string>
-  /** waits until it stands still, and gives the names of its facts */
+  /** waits until the process is frozen; returns the names of its facts */
   frozen(uuid: string): Promise<readonly string[]>
   ended(uuid: string): Promise<ProcessView>
-  /** what waits goes on: a paced answer, and a shell tool that waits for its file */
+  /** releases a paced answer, and a shell tool that waits for its file */
   letGo(): void
-  /** no program of the agent or its tools lives */
+  /** waits until no program of the agent or its tools lives */
   nothingLeft(): Promise<void>
 }
 
-/** `served`: what is special about the model. */
+/** `served`: the model's usage and faults. */
 export async function openBench(kind: Kind, served: Pick<Setting, 'usage' | 'fault'> = {}): Promise<Bench> {
   const daemon = await DaemonHome.make('bundle')
   const token = newToken()
@@ -68,7 +70,12 @@ export async function openBench(kind: Kind, served: Pick<Setting, 'usage' | 'fau
     return stdout
   }
   return {
-    daemon, model, token, env, work: daemon.work, cli,
+    daemon,
+    model,
+    token,
+    env,
+    work: daemon.work,
+    cli,
     start: (prompt, more = {}) => daemon.spawn({ env, ...kind.body(prompt), ...more }),
     inspect: async (ref) => JSON.parse(await cli('inspect', '--json', ref)) as ProcessView,
     frozen: (uuid) => frozen(daemon, uuid),
@@ -78,25 +85,26 @@ export async function openBench(kind: Kind, served: Pick<Setting, 'usage' | 'fau
       writeFileSync(join(daemon.work, 'go'), '')
     },
     nothingLeft: async () => {
-      await eventually(() => livingWith(token).length === 0, `nothing with ${token} is left`)
+      await eventually(() => findLivingWith(token).length === 0, `nothing with ${token} is left`)
       await eventually(() => daemon.leftovers().length === 0, 'nothing with the marker is left')
     },
     [Symbol.asyncDispose]: async () => {
       await model[Symbol.asyncDispose]()
       await daemon[Symbol.asyncDispose]()
-      killLeft(token)
+      killRemaining(token)
     },
   }
 }
 
-function pathOf({ needs }: Kind): string {
-  const program = installed(needs)
-  if (program === null) throw new Error(`${AGENTS[needs].package}@${AGENTS[needs].version} is not installed: run \`node scripts/agents.ts --only ${needs}\``)
+function pathOf({ needs, program: other }: Kind): string {
+  const program = other ?? installed(needs)
+  if (program === null)
+    throw new Error(`${AGENTS[needs].package}@${AGENTS[needs].version} is not installed: run \`node scripts/agents.ts --only ${needs}\``)
   return [dirname(program), testEnv('/')['PATH']].join(delimiter)
 }
 
-/** Some take long: OpenCode, 15 s in a new home. */
-export async function patiently<T>(look: () => Promise<T | null> | T | null, words: string, limitMs = PATIENCE_MS): Promise<T> {
+/** Some starts take long: OpenCode needs 15 s in a new home. */
+export async function poll<T>(look: () => Promise<T | null> | T | null, words: string, limitMs = PATIENCE_MS): Promise<T> {
   const deadline = performance.now() + limitMs
   for (;;) {
     const found = await look()
@@ -107,15 +115,15 @@ export async function patiently<T>(look: () => Promise<T | null> | T | null, wor
 }
 
 function frozen(daemon: DaemonHome, uuid: string): Promise<readonly string[]> {
-  return patiently(async () => {
+  return poll(async () => {
     const facts = (await daemon.events()).filter((event) => event.uuid === uuid).map(({ fact }) => String(fact))
     return facts.includes('process.frozen') ? facts : null
   }, 'it is frozen')
 }
 
 async function ended(daemon: DaemonHome, uuid: string): Promise<ProcessView> {
-  return patiently(async () => {
+  return poll(async () => {
     const view = await daemon.view(uuid)
     return view.state === 'dead' ? view : null
-  }, `it has ended; the daemon says: ${daemon.log()}`)
+  }, `it has ended; the daemon's log: ${daemon.log()}`)
 }

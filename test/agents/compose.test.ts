@@ -1,16 +1,16 @@
-// A run of a compose file with real coding agents as nodes: Codex by ACP goes on with what Claude Code by ACP answered, and a command
-// with what Codex did. Their models are played from a script with rules; nothing else knows that.
+// A run of a compose file with real coding agents as nodes: Codex by ACP continues from Claude Code's answer by ACP, and a command
+// from the work of Codex. A script with rules plays their models, which the agents cannot notice.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { installed } from '../../scripts/agents.ts'
-import type { OneRunView, RunView } from '../../src/api/compose-views.ts'
-import { parseScript } from '../../src/drivers/native/script-file.ts'
-import { states } from '../support/compose.ts'
-import { DaemonHome } from '../support/daemon.ts'
+import type { OneRunView, RunView } from '../../src/api/views/compose.ts'
+import { parseScript } from '../../src/drivers/native/scripts/script-file.ts'
+import { states } from '../support/daemon/compose.ts'
+import { DaemonHome } from '../support/daemon/daemon.ts'
 import { testEnv } from '../support/env.ts'
-import { modelServer } from '../support/model-server.ts'
-import { patiently } from './bench.ts'
+import { modelServer } from '../support/models/model-server.ts'
+import { poll } from './bench.ts'
 import { KINDS } from './kinds.ts'
 import { aside, isSuggestion, withId } from './model.ts'
 import { scripted } from './scripted.ts'
@@ -18,16 +18,28 @@ import { scripted } from './scripted.ts'
 const RUN_MS = 120_000
 const [claude, codex] = ['claude by ACP', 'codex by ACP'].map((name) => KINDS.find((kind) => kind.name === name))
 
-const SCRIPT = parseScript(JSON.stringify({
-  rules: [
-    { when: '/^Plan it/', steps: [{ tools: [{ name: 'bash', input: { command: 'echo a plan > plan.txt' } }] }, { text: 'write tokens with a full stop' }] },
-    { when: '/^Build it: (?<plan>.+)/', steps: [{ tools: [{ name: 'bash', input: { command: 'echo "{{ plan }}" > built.txt' } }] }, { text: 'built: {{ plan }}' }] },
-  ],
-}), 'script')
+const SCRIPT = await parseScript(
+  JSON.stringify({
+    rules: [
+      {
+        when: '/^Plan it/',
+        steps: [{ tools: [{ name: 'bash', input: { command: 'echo a plan > plan.txt' } }] }, { text: 'write tokens with a full stop' }],
+      },
+      {
+        when: '/^Build it: (?<plan>.+)/',
+        steps: [{ tools: [{ name: 'bash', input: { command: 'echo "{{ plan }}" > built.txt' } }] }, { text: 'built: {{ plan }}' }],
+      },
+    ],
+  }),
+  'script',
+)
 
 const FILE = {
   agents: {
-    check: { command: ['sh', '-c', '{ cat plan.txt built.txt; echo "$1"; } > all.txt', 'sh', '{{ nodes.build.result }}'], depends_on: ['build'] },
+    check: {
+      command: ['sh', '-c', '{ cat plan.txt built.txt; echo "$1"; } > all.txt', 'sh', '{{ nodes.build.result }}'],
+      depends_on: ['build'],
+    },
     build: { agent: 'codex', permissions: 'allow', intent: 'Build it: {{ nodes.plan.result }}', depends_on: { plan: 'completed' } },
     plan: { agent: 'claude', permissions: 'allow', intent: 'Plan it.' },
   },
@@ -43,13 +55,15 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
     const stack = (open = new AsyncDisposableStack())
     const home = stack.use(await DaemonHome.make('bundle'))
     let count = 0
-    const server = stack.use(await modelServer((request) => {
-      const { path, body } = request
-      const kind = both.find(({ needs }) => needs.startsWith(path.includes('/responses') ? 'codex' : 'claude'))
-      const isWork = Array.isArray(body['tools']) && body['tools'].length > 1 && !isSuggestion(body)
-      const answer = isWork && kind ? scripted(SCRIPT, body, (_, input) => kind.hands.shell(String(input['command']))) : null
-      return answer === null ? aside(request, { input: 1, output: 1 }) : withId(answer, request, (count += 1))
-    }))
+    const server = stack.use(
+      await modelServer((request) => {
+        const { path, body } = request
+        const kind = both.find(({ needs }) => needs.startsWith(path.includes('/responses') ? 'codex' : 'claude'))
+        const isWork = Array.isArray(body['tools']) && body['tools'].length > 1 && !isSuggestion(body)
+        const answer = isWork && kind ? scripted(SCRIPT, body, (_, input) => kind.hands.shell(String(input['command']))) : null
+        return answer === null ? aside(request, { input: 1, output: 1 }) : withId(answer, request, (count += 1))
+      }),
+    )
     const person = join(home.work, 'person')
     const work = join(home.work, 'project')
     for (const dir of [person, work]) mkdirSync(dir)
@@ -60,14 +74,22 @@ describe.skipIf(!claude || !codex)('Claude Code and Codex by ACP', () => {
     delete env['REEVE_HOME']
     delete env['TMPDIR']
     await home.start()
-    const { run: { uuid } } = await home.client.post<OneRunView>('/v1/compose', { cwd: work, env })
-    const view = await patiently(async (): Promise<RunView | null> => {
-      const { run } = await home.client.get<OneRunView>(`/v1/compose/${uuid}`)
-      return run.exitedAt === null ? null : run
-    }, 'the run has ended', RUN_MS)
+    const {
+      run: { uuid },
+    } = await home.client.post<OneRunView>('/v1/compose', { cwd: work, env })
+    const view = await poll(
+      async (): Promise<RunView | null> => {
+        const { run } = await home.client.get<OneRunView>(`/v1/compose/${uuid}`)
+        return run.exitedAt === null ? null : run
+      },
+      'the run has ended',
+      RUN_MS,
+    )
     expect(states(view), JSON.stringify(view.nodes)).toBe('check completed, build completed, plan completed')
     expect(view.nodes.map(({ process }) => process?.agent)).toEqual(['command', 'codex', 'claude'])
-    expect(readFileSync(join(work, 'all.txt'), 'utf8')).toBe('a plan\nwrite tokens with a full stop\nbuilt: write tokens with a full stop\n')
+    expect(readFileSync(join(work, 'all.txt'), 'utf8')).toBe(
+      'a plan\nwrite tokens with a full stop\nbuilt: write tokens with a full stop\n',
+    )
     await home.stop()
     await home.nothingLeft()
   })

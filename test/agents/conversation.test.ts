@@ -1,40 +1,51 @@
-// Coding agents as programs that answer once and end, in a conversation: what was said stays known from turn to turn, each call is charged
-// once, an interrupted turn ends and is gone on from, and the death of the daemon leaves nothing. Gemini CLI and OpenCode through the gateway.
+// Coding agents as programs that answer once and exit, in a conversation: earlier turns stay known, and each call is charged
+// once. An interrupted turn ends, and the next one continues; the daemon's death leaves nothing. Gemini CLI and OpenCode use the gateway.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ProcessView } from '../../src/api/views.ts'
-import { livingWith } from '../support/living.ts'
-import { openBench, patiently, type Bench } from './bench.ts'
+import type { ProcessView } from '../../src/api/views/process.ts'
+import { findLivingWith } from '../support/agents/living.ts'
+import { openBench, poll, type Bench } from './bench.ts'
 import { GATED, KINDS } from './kinds.ts'
 import { RESULT, TASKS, USAGE } from './model.ts'
 
 const PROMPT = 'the prompt'
 
-const once = [...KINDS, ...GATED.filter(({ needs, isUnderstood }) => isUnderstood && (needs === 'gemini' || needs === 'opencode'))].filter(({ isCommand }) => isCommand)
+const once = [...KINDS, ...GATED.filter(({ needs, isUnderstood }) => isUnderstood && (needs === 'gemini' || needs === 'opencode'))].filter(
+  ({ isCommand }) => isCommand,
+)
 
-/** Its command line without what it is asked; Gemini CLI has an option for that. */
+/** The command line without the prompt; Gemini CLI has an option for it. */
 function withoutPrompt(argv: readonly string[], needs: string): readonly string[] {
   return argv.filter((arg, index) => arg !== PROMPT && !(needs === 'gemini' && argv[index + 1] === PROMPT))
 }
 
 describe.each(once)('$name', (kind) => {
   let bench: Bench
-  beforeEach(async () => { bench = await openBench(kind) })
-  afterEach(async () => { await bench[Symbol.asyncDispose]() })
+  beforeEach(async () => {
+    bench = await openBench(kind)
+  })
+  afterEach(async () => {
+    await bench[Symbol.asyncDispose]()
+  })
 
   const begin = async (intent: string): Promise<string> => {
     const { argv = [], ...body } = kind.body(PROMPT)
     mkdirSync(bench.daemon.where.agentsDir, { recursive: true })
-    writeFileSync(join(bench.daemon.where.agentsDir, 'talker.md'), `---\ndriver: command\ncommand: ${JSON.stringify(withoutPrompt(argv, kind.needs))}\n---\n`)
+    writeFileSync(
+      join(bench.daemon.where.agentsDir, 'talker.md'),
+      `---\ndriver: command\ncommand: ${JSON.stringify(withoutPrompt(argv, kind.needs))}\n---\n`,
+    )
     const { uuid } = await bench.daemon.spawn({ env: bench.env, ...body, agent: 'talker', interactive: true, intent })
     return uuid
   }
-  const turn = (uuid: string, count: number): Promise<ProcessView> => patiently(async () => {
-    const view = await bench.daemon.view(uuid)
-    return view.turn === count && view.status === 'ready' ? view : null
-  }, `turn ${count} is over; the daemon says: ${bench.daemon.log()}`)
-  const hangs = (): Promise<unknown> => patiently(() => livingWith(bench.token).some(({ argv }) => argv[0] === 'tail') || null, 'the tool hangs')
+  const turn = (uuid: string, count: number): Promise<ProcessView> =>
+    poll(async () => {
+      const view = await bench.daemon.view(uuid)
+      return view.turn === count && view.status === 'ready' ? view : null
+    }, `turn ${count} is over; the daemon's log: ${bench.daemon.log()}`)
+  const hangs = (): Promise<unknown> =>
+    poll(() => findLivingWith(bench.token).some(({ argv }) => argv[0] === 'tail') || null, 'the tool hangs')
 
   test('turns, with an interrupted one', async () => {
     const uuid = await begin(`${TASKS.work} write a file`)
@@ -42,7 +53,12 @@ describe.each(once)('$name', (kind) => {
     expect(first).toMatchObject({ lastText: RESULT, step: 3 })
     expect(first.sessionId).not.toBeNull()
     await bench.cli('send', uuid, `${TASKS.again} please`)
-    expect(await turn(uuid, 2)).toMatchObject({ lastText: 'asked 2 times', step: 4, sessionId: first.sessionId, usage: { inputTokens: 4 * USAGE.input, outputTokens: 4 * USAGE.output } })
+    expect(await turn(uuid, 2)).toMatchObject({
+      lastText: 'asked 2 times',
+      step: 4,
+      sessionId: first.sessionId,
+      usage: { inputTokens: 4 * USAGE.input, outputTokens: 4 * USAGE.output },
+    })
     await bench.cli('send', uuid, `${TASKS.hang} now`)
     await hangs()
     await bench.cli('kill', '-s', 'INT', uuid)
@@ -56,13 +72,13 @@ describe.each(once)('$name', (kind) => {
     await bench.nothingLeft()
   })
 
-  // OpenCode tells a step when its tools have ended.
+  // OpenCode reports a step when its tools have ended.
   test.skipIf(kind.needs === 'opencode')('kill -9 of the daemon in a turn', async () => {
     const uuid = await begin(`${TASKS.again} please`)
     const { sessionId } = await turn(uuid, 1)
     await bench.cli('send', uuid, `${TASKS.hang} now`)
     await hangs()
-    await patiently(async () => (await bench.daemon.view(uuid)).step === 2 || null, 'its step is recorded')
+    await poll(async () => (await bench.daemon.view(uuid)).step === 2 || null, 'its step is recorded')
     await bench.daemon.kill()
     await bench.daemon.nothingLeft()
     await bench.nothingLeft()

@@ -1,25 +1,26 @@
-// The coding agents that the tests run: how each is started, pointed at the model server, what its tools are called, and
-// what is expected of it. What one cannot do is said here, and stands in docs/external-agents.md.
-// REEVE_KINDS chooses some, by their names in scripts/agents.ts. Tests: test/agents/*.test.ts.
+// The coding agents of the tests: their start, the model server's address, and the names of their tools. The file
+// has their limits as well, which docs/external-agents.md lists.
+// REEVE_KINDS selects some, by their names in scripts/agents.ts. With REEVE_NEWEST, tests that use `andNewest` run the newest versions
+// beside the pinned ones. Tests: test/agents/*.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AgentName } from '../../scripts/agents.ts'
-import type { ServedTool } from '../support/model-server.ts'
+import { newest, type AgentName } from '../../scripts/agents.ts'
+import type { ServedTool } from '../support/models/model-server.ts'
 import type { Kind } from './bench.ts'
 
 export interface Expected {
-  /** names of the two tools as reeve tells them */
+  /** names of the two tools in reeve's reports */
   readonly tools: readonly [RegExp, RegExp]
-  /** it tells the tokens of its last call of the model alone, and the rest is an estimate */
+  /** the agent reports only the tokens of its last model call, and the rest is an estimate */
   readonly isEstimated: boolean
-  /** it tells what its tools gave back */
+  /** the agent reports the results of its tools */
   readonly tellsResults: boolean
 }
 
-/** `isCommand`: frozen at once by a pause; any other is driven by ACP, and drains at the end of its turn. */
+/** `isCommand`: a pause freezes it at once; other agents are driven by ACP, and drain at the end of their turn. */
 export type Known = Kind & { readonly expected: Expected; readonly isCommand: boolean }
 
-/** What no agent that goes through the gateway may see. */
+/** No agent at the gateway may see this key. */
 export const KEY = 'key-of-the-test'
 
 const CLAUDE: Pick<Kind, 'hands' | 'env'> = {
@@ -28,33 +29,70 @@ const CLAUDE: Pick<Kind, 'hands' | 'env'> = {
     shell: (command) => ({ name: 'Bash', input: { command, description: 'runs it' } }),
     own: (name, input) => ({ name: `mcp__reeve__${name}`, input }),
   },
-  env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: KEY, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' }),
+  env: (url) => ({
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: KEY,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+  }),
 }
 
 const codexShell = (cmd: string): ServedTool => ({ name: 'exec_command', input: { cmd } })
 
-/** Its folder, with a settings file: the first of the lines belongs to its top, the others to its end. */
+/** The home of Codex, with a settings file: the first line belongs to its top, the others to its end. */
 const codexHome = (home: string, lines: readonly string[] = []): string => {
   const folder = join(home, 'codex')
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'config.toml'), ['model = "served"', ...lines.slice(0, 1), 'approval_policy = "never"', 'sandbox_mode = "danger-full-access"', '[analytics]', 'enabled = false', ...lines.slice(1), ''].join('\n'))
+  writeFileSync(
+    join(folder, 'config.toml'),
+    [
+      'model = "served"',
+      ...lines.slice(0, 1),
+      'approval_policy = "never"',
+      'sandbox_mode = "danger-full-access"',
+      '[analytics]',
+      'enabled = false',
+      ...lines.slice(1),
+      '',
+    ].join('\n'),
+  )
   return folder
 }
 
-/** Its file edits are calls of its shell that it takes as patches. */
+/** Its file edits are shell calls that Codex reads as patches. */
 const CODEX: Pick<Kind, 'hands' | 'env'> = {
   hands: {
     shell: codexShell,
     own: (name, input) => ({ namespace: 'mcp__reeve', name, input }),
-    write: (file, content) => codexShell(['apply_patch <<\'EOF\'', '*** Begin Patch', `*** Add File: ${file.split('/').at(-1) ?? file}`, `+${content.trimEnd()}`, '*** End Patch', 'EOF'].join('\n')),
+    write: (file, content) =>
+      codexShell(
+        [
+          "apply_patch <<'EOF'",
+          '*** Begin Patch',
+          `*** Add File: ${file.split('/').at(-1) ?? file}`,
+          `+${content.trimEnd()}`,
+          '*** End Patch',
+          'EOF',
+        ].join('\n'),
+      ),
   },
   env: (url, home) => {
-    const provider = ['[model_providers.local]', 'name = "local"', `base_url = "${url}/v1"`, 'env_key = "OPENAI_API_KEY"', 'wire_api = "responses"']
+    const provider = [
+      '[model_providers.local]',
+      'name = "local"',
+      `base_url = "${url}/v1"`,
+      'env_key = "OPENAI_API_KEY"',
+      'wire_api = "responses"',
+    ]
     return { CODEX_HOME: codexHome(home, ['model_provider = "local"', ...provider]), OPENAI_API_KEY: KEY }
   },
 }
 
-const QUIET_GEMINI = { general: { disableAutoUpdate: true, disableUpdateNag: true }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false } }
+const QUIET_GEMINI = {
+  general: { disableAutoUpdate: true, disableUpdateNag: true },
+  privacy: { usageStatisticsEnabled: false },
+  telemetry: { enabled: false },
+}
 
 const GEMINI: Pick<Kind, 'hands' | 'env'> = {
   hands: {
@@ -64,7 +102,10 @@ const GEMINI: Pick<Kind, 'hands' | 'env'> = {
   },
   env: (url, home) => {
     mkdirSync(join(home, '.gemini'))
-    writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ ...QUIET_GEMINI, security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } } }))
+    writeFileSync(
+      join(home, '.gemini/settings.json'),
+      JSON.stringify({ ...QUIET_GEMINI, security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } } }),
+    )
     return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: KEY, GEMINI_CLI_NO_RELAUNCH: 'true' }
   },
 }
@@ -76,40 +117,90 @@ const OPENCODE: Pick<Kind, 'hands' | 'env'> = {
     own: (name, input) => ({ name: `reeve_${name}`, input }),
   },
   env: (url) => {
-    const provider = { npm: '@ai-sdk/openai-compatible', name: 'local', options: { baseURL: `${url}/v1`, apiKey: KEY }, models: { served: { name: 'served' } } }
-    return { OPENCODE_CONFIG_CONTENT: JSON.stringify({ model: 'local/served', small_model: 'local/served', autoupdate: false, provider: { local: provider } }) }
+    const provider = {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'local',
+      options: { baseURL: `${url}/v1`, apiKey: KEY },
+      models: { served: { name: 'served' } },
+    }
+    return {
+      OPENCODE_CONFIG_CONTENT: JSON.stringify({
+        model: 'local/served',
+        small_model: 'local/served',
+        autoupdate: false,
+        provider: { local: provider },
+      }),
+    }
   },
 }
 
-const byAcp = (agent: string): Pick<Known, 'body' | 'isCommand'> => ({ isCommand: false, body: (intent) => ({ agent, intent, permissions: 'allow', gateway: 'off' }) })
+const byAcp = (agent: string): Pick<Known, 'body' | 'isCommand'> => ({
+  isCommand: false,
+  body: (intent) => ({ agent, intent, permissions: 'allow', gateway: 'off' }),
+})
 
 const all = { isEstimated: false, tellsResults: true } as const
 
 const ALL: readonly Known[] = [
   {
-    ...CLAUDE, name: 'claude -p', needs: 'claude', isCommand: true, expected: { ...all, tools: [/^Write$/, /^Bash$/] },
-    body: (prompt) => ({ argv: ['claude', '-p', prompt, '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Write'], gateway: 'off' }),
+    ...CLAUDE,
+    name: 'claude -p',
+    needs: 'claude',
+    isCommand: true,
+    expected: { ...all, tools: [/^Write$/, /^Bash$/] },
+    body: (prompt) => ({
+      argv: ['claude', '-p', prompt, '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Write'],
+      gateway: 'off',
+    }),
   },
   {
-    ...CODEX, name: 'codex exec', needs: 'codex', isCommand: true, expected: { ...all, tools: [/^file_change$/, /^shell$/] },
+    ...CODEX,
+    name: 'codex exec',
+    needs: 'codex',
+    isCommand: true,
+    expected: { ...all, tools: [/^file_change$/, /^shell$/] },
     body: (prompt) => ({ argv: ['codex', 'exec', '--json', '--skip-git-repo-check', prompt] }),
   },
   { ...CLAUDE, ...byAcp('claude'), name: 'claude by ACP', needs: 'claude-acp', expected: { ...all, tools: [/^Write$/, /^Bash$/] } },
   { ...CODEX, ...byAcp('codex'), name: 'codex by ACP', needs: 'codex-acp', expected: { ...all, tools: [/^edit$/, /^exec_command$/] } },
-  { ...GEMINI, ...byAcp('gemini'), name: 'gemini by ACP', needs: 'gemini', expected: { ...all, tools: [/^edit$/, /^execute$/], tellsResults: false } },
-  { ...OPENCODE, ...byAcp('opencode'), name: 'opencode by ACP', needs: 'opencode', expected: { ...all, tools: [/^edit$/, /^execute$/], isEstimated: true } },
+  {
+    ...GEMINI,
+    ...byAcp('gemini'),
+    name: 'gemini by ACP',
+    needs: 'gemini',
+    expected: { ...all, tools: [/^edit$/, /^execute$/], tellsResults: false },
+  },
+  {
+    ...OPENCODE,
+    ...byAcp('opencode'),
+    name: 'opencode by ACP',
+    needs: 'opencode',
+    expected: { ...all, tools: [/^edit$/, /^execute$/], isEstimated: true },
+  },
 ]
 
 const chosen = process.env['REEVE_KINDS']?.split(',') as readonly AgentName[] | undefined
 
 export const KINDS: readonly Known[] = ALL.filter(({ needs }) => chosen?.includes(needs) ?? true)
 
-/** As people have them, with a key and an address in their environment: they go through the gateway. */
+/** The same agents once more in the newest version, where that differs. */
+export function andNewest<K extends Kind>(kinds: readonly K[]): readonly K[] {
+  if (process.env['REEVE_NEWEST'] !== '1') return kinds
+  return [
+    ...kinds,
+    ...kinds.flatMap((kind) => {
+      const found = newest(kind.needs)
+      return found === null ? [] : [{ ...kind, name: `${kind.name} ${found.version}`, program: found.program }]
+    }),
+  ]
+}
+
+/** Agents as users have them, with a key and an address in their environment: they use the gateway. */
 export interface Gated extends Kind {
   readonly isCommand: boolean
-  /** it asks again when a stream is cut */
+  /** the agent repeats a request after a cut stream */
   readonly survivesCut: boolean
-  /** its output is understood, and it goes on with its session */
+  /** reeve reads its output, and it continues its session */
   readonly isUnderstood: boolean
   /** the price of its model is known */
   readonly isPriced: boolean
@@ -122,14 +213,28 @@ const viaGemini: Kind['env'] = (url, home) => {
   return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: KEY, GEMINI_CLI_NO_RELAUNCH: 'true' }
 }
 const viaOpencode: Kind['env'] = (url) => {
-  const provider = { npm: '@ai-sdk/openai-compatible', name: 'local', options: { baseURL: `${url}/v1` }, models: { served: { name: 'served' } } }
-  return { LOCAL_API_KEY: KEY, OPENCODE_CONFIG_CONTENT: JSON.stringify({ model: 'local/served', small_model: 'local/served', autoupdate: false, provider: { local: provider } }) }
+  const provider = {
+    npm: '@ai-sdk/openai-compatible',
+    name: 'local',
+    options: { baseURL: `${url}/v1` },
+    models: { served: { name: 'served' } },
+  }
+  return {
+    LOCAL_API_KEY: KEY,
+    OPENCODE_CONFIG_CONTENT: JSON.stringify({
+      model: 'local/served',
+      small_model: 'local/served',
+      autoupdate: false,
+      provider: { local: provider },
+    }),
+  }
 }
 
-/** Its address is that of the settings of the agent. */
-const localProvider = (): string => 'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n'
+/** The address comes from the agent's settings. */
+const localProvider = (): string =>
+  'providers: [{ name: local, kind: openai-compatible, baseURL: "http://127.0.0.1:9/v1", apiKeyEnv: LOCAL_API_KEY }]\n'
 
-/** Nothing here understands what it writes: all that is known of it comes from the gateway. */
+/** reeve does not read its output: all usage comes from the gateway. */
 const PI: Pick<Kind, 'hands' | 'env' | 'body'> = {
   hands: {
     write: (path, content) => ({ name: 'write', input: { path, content } }),
@@ -140,10 +245,20 @@ const PI: Pick<Kind, 'hands' | 'env' | 'body'> = {
     writeFileSync(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { anthropic: { baseUrl: url } } }))
     return { ANTHROPIC_API_KEY: KEY, PI_OFFLINE: '1' }
   },
-  body: (prompt) => ({ argv: ['pi', '-p', '--mode', 'json', '--provider', 'anthropic', '--model', 'claude-sonnet-4-5', prompt], gateway: 'on' }),
+  body: (prompt) => ({
+    argv: ['pi', '-p', '--mode', 'json', '--provider', 'anthropic', '--model', 'claude-sonnet-4-5', prompt],
+    gateway: 'on',
+  }),
 }
 
-const gated = (kind: Known, env: Kind['env'] = kind.env): Gated => ({ ...kind, env, body: (prompt) => ({ ...kind.body(prompt), gateway: 'auto' }), survivesCut: kind.needs !== 'gemini', isUnderstood: true, isPriced: kind.needs.startsWith('claude') })
+const gated = (kind: Known, env: Kind['env'] = kind.env): Gated => ({
+  ...kind,
+  env,
+  body: (prompt) => ({ ...kind.body(prompt), gateway: 'auto' }),
+  survivesCut: kind.needs !== 'gemini',
+  isUnderstood: true,
+  isPriced: kind.needs.startsWith('claude'),
+})
 
 const GATED_ALL: readonly Gated[] = [
   ...ALL.map((kind) => {
@@ -153,11 +268,25 @@ const GATED_ALL: readonly Gated[] = [
     return { ...gated(kind, viaOpencode), config: localProvider }
   }),
   {
-    ...GEMINI, name: 'gemini -p', needs: 'gemini', isCommand: true, survivesCut: false, isUnderstood: true, isPriced: false,
+    ...GEMINI,
+    name: 'gemini -p',
+    needs: 'gemini',
+    isCommand: true,
+    survivesCut: false,
+    isUnderstood: true,
+    isPriced: false,
     body: (prompt) => ({ argv: ['gemini', '--skip-trust', '-p', prompt, '-o', 'stream-json', '--approval-mode', 'yolo'] }),
   },
   {
-    ...OPENCODE, env: viaOpencode, config: localProvider, name: 'opencode run', needs: 'opencode', isCommand: true, survivesCut: true, isUnderstood: true, isPriced: false,
+    ...OPENCODE,
+    env: viaOpencode,
+    config: localProvider,
+    name: 'opencode run',
+    needs: 'opencode',
+    isCommand: true,
+    survivesCut: true,
+    isUnderstood: true,
+    isPriced: false,
     body: (prompt) => ({ argv: ['opencode', 'run', '--format', 'json', prompt] }),
   },
   { ...PI, name: 'pi -p', needs: 'pi', isCommand: true, survivesCut: true, isUnderstood: false, isPriced: true },

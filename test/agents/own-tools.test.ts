@@ -1,4 +1,4 @@
-// Real coding agents with reeve's own tools: each is handed them in its own way, calls two, and nobody is asked about that.
+// Real coding agents with reeve's own tools. Each agent gets them in its own way, and calls two of them without a question.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -6,12 +6,17 @@ import { openBench, type Bench } from './bench.ts'
 import { GATED, KINDS } from './kinds.ts'
 import { RESULT, TASKS } from './model.ts'
 
-/** By ACP as they are set up there; by their command lines with all that there are. */
-const WITH_TOOLS = [...KINDS, ...GATED.filter(({ isCommand, name, hands }) => isCommand && hands.own && !KINDS.some((kind) => kind.name === name))]
+/** By ACP with the settings there; by their command lines with all tools. */
+const WITH_TOOLS = [
+  ...KINDS,
+  ...GATED.filter(({ isCommand, name, hands }) => isCommand && hands.own && !KINDS.some((kind) => kind.name === name)),
+]
 
 describe.each(WITH_TOOLS)('$name', (kind) => {
   let bench: Bench
-  afterEach(async () => { await bench?.[Symbol.asyncDispose]() })
+  afterEach(async () => {
+    await bench?.[Symbol.asyncDispose]()
+  })
 
   test('starts a process and waits for it', async () => {
     bench = await openBench(kind)

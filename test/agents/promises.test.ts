@@ -1,26 +1,34 @@
-// What reeve promises for every coding agent: a task with a file and programs that stay, a normal end, a kill, the death of
-// the daemon, a kill while it is frozen, the resume of the session. 0 left each time. Pauses that go on: pauses.test.ts.
+// reeve's guarantees for every coding agent: a task with a file and programs that stay, a normal end, a kill. Others are the death of
+// the daemon, a kill while it is frozen, the resume of the session. Each leaves 0 programs. Pauses with a resume: pauses.test.ts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ProcessView } from '../../src/api/views.ts'
-import { livingWith } from '../support/living.ts'
-import { openBench, patiently, type Bench } from './bench.ts'
-import { KINDS } from './kinds.ts'
+import type { ProcessView } from '../../src/api/views/process.ts'
+import { findLivingWith } from '../support/agents/living.ts'
+import { openBench, poll, type Bench } from './bench.ts'
+import { andNewest, KINDS } from './kinds.ts'
 import { conversations, RESULT, TASKS, USAGE, WRITTEN } from './model.ts'
 
 const STEPS = 3
 
-describe.each(KINDS)('$name', (kind) => {
+describe.each(andNewest(KINDS))('$name', (kind) => {
   const { expected } = kind
   let bench: Bench
-  beforeEach(async () => { bench = await openBench(kind) })
-  afterEach(async () => { await bench[Symbol.asyncDispose]() })
+  beforeEach(async () => {
+    bench = await openBench(kind)
+  })
+  afterEach(async () => {
+    await bench[Symbol.asyncDispose]()
+  })
 
-  /** The programs of the tool are there. */
-  const started = (): Promise<unknown> => patiently(() => livingWith(bench.token).filter(({ argv }) => argv[0] === 'sleep').length === 2 || null, 'the tool has started its programs')
+  /** Waits until the programs of the tool run. */
+  const started = (): Promise<unknown> =>
+    poll(
+      () => findLivingWith(bench.token).filter(({ argv }) => argv[0] === 'sleep').length === 2 || null,
+      'the tool has started its programs',
+    )
 
-  /** Resumed with a second prompt, it knows the first one. */
+  /** Resumed with a second prompt, the agent knows the first one. */
   const goesOn = async (uuid: string, sessionId: string | null): Promise<ProcessView> => {
     expect(sessionId).not.toBeNull()
     await bench.daemon.resume(uuid, { message: `${TASKS.again} please`, env: bench.env })
@@ -35,8 +43,15 @@ describe.each(KINDS)('$name', (kind) => {
     await bench.nothingLeft()
     expect(await bench.inspect(uuid)).toMatchObject({ status: 'completed', exit: { code: 0 }, lastText: RESULT, step: STEPS, turn: 1 })
     expect(readFileSync(join(bench.work, 'made.txt'), 'utf8')).toBe(WRITTEN)
-    expect(view.usage).toMatchObject({ toolCalls: 2, inputTokens: STEPS * USAGE.input, outputTokens: STEPS * USAGE.output, estimated: expected.isEstimated })
-    const { steps } = JSON.parse(await bench.cli('steps', '--json', uuid)) as { steps: { tools: { name: string; outcome: string; result: string }[] }[] }
+    expect(view.usage).toMatchObject({
+      toolCalls: 2,
+      inputTokens: STEPS * USAGE.input,
+      outputTokens: STEPS * USAGE.output,
+      estimated: expected.isEstimated,
+    })
+    const { steps } = JSON.parse(await bench.cli('steps', '--json', uuid)) as {
+      steps: { tools: { name: string; outcome: string; result: string }[] }[]
+    }
     const tools = steps.flatMap((step) => step.tools)
     expect(tools.map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
     expect(JSON.stringify(conversations(bench.model).at(-1)?.body)).toMatch(/started(?! > )/)
@@ -52,10 +67,10 @@ describe.each(KINDS)('$name', (kind) => {
     await bench.nothingLeft()
   })
 
-  test('kill -9 of the daemon leaves nothing, and the session goes on', async () => {
+  test('kill -9 of the daemon leaves nothing, and the session continues', async () => {
     const { uuid } = await bench.start(`${TASKS.hang} now`)
     await started()
-    const sessionId = await patiently(async () => (await bench.daemon.view(uuid)).sessionId, 'its session is recorded')
+    const sessionId = await poll(async () => (await bench.daemon.view(uuid)).sessionId, 'its session is recorded')
     await bench.daemon.kill()
     await bench.daemon.nothingLeft()
     await bench.nothingLeft()
@@ -64,17 +79,19 @@ describe.each(KINDS)('$name', (kind) => {
     await bench.nothingLeft()
   })
 
-  test('the session of one that has ended goes on', async () => {
+  test('the session of an ended agent continues', async () => {
     const { uuid } = await bench.start(`${TASKS.work} first`)
     const { sessionId, usage } = await bench.ended(uuid)
     const second = await goesOn(uuid, sessionId)
     expect(second.usage.inputTokens).toBe(usage.inputTokens + USAGE.input)
+    await bench.daemon.resume(uuid, { message: `${TASKS.again} once more`, env: bench.env })
+    expect(await bench.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'asked 3 times', sessionId })
     await bench.nothingLeft()
   })
 
   test('a kill while it is frozen in a stream of the model', async () => {
     const { uuid } = await bench.start(`${TASKS.stall} now`)
-    await patiently(() => conversations(bench.model).length === 2 || null, 'the stream has begun')
+    await poll(() => conversations(bench.model).length === 2 || null, 'the stream has begun')
     await bench.cli('pause', '--now', uuid)
     await bench.frozen(uuid)
     expect(await bench.inspect(uuid)).toMatchObject({ status: 'suspended' })

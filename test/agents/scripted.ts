@@ -1,58 +1,106 @@
-// Plays a script with rules for real coding agents: the conversation is read from what they sent to the model server, and the
-// script's tools become the agent's own. It keeps nothing itself, so that it can be asked twice, and by one that was resumed.
+// Plays a script with rules for real coding agents. The conversation is read from their requests to the model server, and the
+// script's tools become the agent's own. The player has no state, so that requests may be repeated, also by a resumed agent.
 // Test: test/agents/crew.test.ts.
 import { readFileSync } from 'node:fs'
-import type { AssistantPart } from '../../src/kernel/facts.ts'
-import type { ContextMessage } from '../../src/drivers/native/context.ts'
-import { parseScript, type Script } from '../../src/drivers/native/script-file.ts'
-import { cueOf, filled, filledAll } from '../../src/drivers/native/script-rules.ts'
-import type { ServedAnswer, ServedTool } from '../support/model-server.ts'
+import type { AssistantPart } from '../../src/kernel/model/facts.ts'
+import type { ContextMessage } from '../../src/drivers/native/context/context.ts'
+import { parseScript, type Script } from '../../src/drivers/native/scripts/script-file.ts'
+import { chooseItem, fillIn, fillInAll } from '../../src/drivers/native/scripts/script-rules.ts'
+import type { ServedAnswer, ServedTool } from '../support/models/model-server.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A tool of the script as the agent has it. */
+/** A tool of the script in the agent's form. */
 export type ToTool = (name: string, input: Json) => ServedTool
 
-export function readScript(file: string): Script {
+export function readScript(file: string): Promise<Script> {
   return parseScript(readFileSync(file, 'utf8'), file)
 }
 
-/** What the script says next; null: no rule is for anything that a person or reeve said in it. */
+/** The script's next answer; null: no rule matches any message of the user or reeve. */
 export function scripted(script: Script, body: Json, toTool: ToTool): ServedAnswer | null {
-  // What agents say to themselves (reminders, the place they work in) stands in brackets, or meets no rule.
-  const messages = conversationOf(body).filter((message) => message.role !== 'user' || (!message.text.startsWith('<') && script.rules.some(({ when }) => when.test(message.text))))
+  // The agent's own messages (reminders, its environment) are in brackets, or match no rule.
+  const messages = conversationOf(body).filter(
+    (message) => message.role !== 'user' || (!message.text.startsWith('<') && script.rules.some(({ when }) => when.test(message.text))),
+  )
   if (!messages.some(({ role }) => role === 'user')) return null
   const lastResult = messages.findLast((message) => message.role === 'tool')?.results[0]?.content ?? ''
-  const { item, words } = cueOf(script, 0, { messages, lastResult, estimateTokens: () => 0 })
-  const tools = (item?.tools ?? []).map(({ name, input }, index) => ({ ...toTool(name, filledAll(input, words) as Json), id: `call_${messages.length}_${index}` }))
-  return { text: item?.text === undefined ? 'Done.' : filled(item.text, words), usage: { input: 100, output: 7 }, ...(tools.length > 0 ? { tools } : {}) }
+  const { item, values } = chooseItem(script, 0, { messages, lastResult, estimateTokens: () => 0 })
+  const tools = (item?.tools ?? []).map(({ name, input }, index) => ({
+    ...toTool(name, fillInAll(input, values) as Json),
+    id: `call_${messages.length}_${index}`,
+  }))
+  return {
+    text: item?.text === undefined ? 'Done.' : fillIn(item.text, values),
+    usage: { input: 100, output: 7 },
+    ...(tools.length > 0 ? { tools } : {}),
+  }
 }
 
-/** Messages of Anthropic's format, or items of OpenAI's Responses, in order; each text of a user by itself. */
+/** Messages of Anthropic's format, of chat completions and of Gemini's, or items of OpenAI's Responses, in order; each user text separately. */
 function conversationOf(body: Json): ContextMessage[] {
-  const items = ['messages', 'input'].map((key) => body[key]).find(Array.isArray) as readonly Json[] | undefined
-  const said: ContextMessage[] = []
+  const items = ['messages', 'input', 'contents'].map((key) => body[key]).find(Array.isArray) as readonly Json[] | undefined
+  const conversation: ContextMessage[] = []
   for (const message of (items ?? []).flatMap(messagesOf)) {
-    const last = said.at(-1)
+    const last = conversation.at(-1)
     // An answer of Responses is several items.
-    if (message.role === 'assistant' && last?.role === 'assistant') said[said.length - 1] = { role: 'assistant', parts: [...last.parts, ...message.parts] }
-    else said.push(message)
+    if (message.role === 'assistant' && last?.role === 'assistant')
+      conversation[conversation.length - 1] = { role: 'assistant', parts: [...last.parts, ...message.parts] }
+    else conversation.push(message)
   }
-  return said
+  return conversation
 }
 
 function messagesOf(item: Json): ContextMessage[] {
+  if (Array.isArray(item['parts'])) return partsOf(item['role'], item['parts'] as readonly Json[])
+  if (item['role'] === 'tool') return [result(textOf(item['content']))]
   const type = String(item['type'] ?? 'message')
   if (type.endsWith('_call')) return [{ role: 'assistant', parts: [callOf(item)] }]
   if (type.endsWith('_output')) return [result(textOf(item['output']))]
   if (type !== 'message') return []
   const blocks = (Array.isArray(item['content']) ? item['content'] : [{ type: 'text', text: item['content'] }]) as readonly Json[]
   const texts = blocks.flatMap((block) => (String(block['type']).endsWith('text') ? [String(block['text'] ?? '')] : []))
-  if (item['role'] === 'assistant') return [{ role: 'assistant', parts: [{ type: 'text', text: texts.join('\n') }, ...blocks.filter((block) => block['type'] === 'tool_use').map(callOf)] }]
+  if (item['role'] === 'assistant')
+    return [
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'text', text: texts.join('\n') },
+          ...blocks.filter((block) => block['type'] === 'tool_use').map(callOf),
+          ...((item['tool_calls'] ?? []) as readonly Json[]).map(callOf),
+        ],
+      },
+    ]
   const results = blocks.filter((block) => block['type'] === 'tool_result')
   const given = results.length > 0 ? [result(textOf(results.at(-1)?.['content']))] : []
-  // The next prompt may stand beside the last result.
+  // The next prompt may follow the last result in one message.
   return item['role'] === 'user' ? [...given, ...texts.map((text): ContextMessage => ({ role: 'user', text }))] : []
+}
+
+/** Parts of a Gemini message. */
+function partsOf(role: unknown, parts: readonly Json[]): ContextMessage[] {
+  const texts = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
+  if (role === 'model')
+    return [
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'text', text: texts.join('\n') },
+          ...parts.flatMap(({ functionCall }) => (functionCall === undefined ? [] : [callOf(functionCall as Json)])),
+        ],
+      },
+    ]
+  const response = parts.findLast((part) => part['functionResponse'] !== undefined)?.['functionResponse'] as Json | undefined
+  return [
+    ...(response === undefined ? [] : [result(outputOf(response['response']))]),
+    ...texts.map((text): ContextMessage => ({ role: 'user', text })),
+  ]
+}
+
+/** The text without its JSON quotes, where the response is one text. */
+function outputOf(response: unknown): string {
+  const output = (response as Json | undefined)?.['output']
+  return typeof output === 'string' ? output : textOf(response)
 }
 
 function callOf(item: Json): AssistantPart {

@@ -1,4 +1,4 @@
-// How the tests with real coding agents run (`npm run test:agents`): one file at a time, as an agent takes up to 600 MB.
+// The configuration for real coding agents (`npm run test:agents`): one file at a time, as an agent takes up to 600 MB.
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({

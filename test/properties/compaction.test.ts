@@ -1,30 +1,30 @@
-// Compaction over random histories: the whole journal, the parts that are left of it and the context that was worked with
-// give the same messages, at every step, whatever was kept and whatever came in meanwhile.
+// Compaction over random histories: the journal, its remaining parts and the context in use have the same messages at every
+// step. Any part may be kept, and any message may arrive meanwhile.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Context, SUMMARY_HEADING, messageBytes } from '../../src/drivers/native/context.ts'
-import type { ContextMessage } from '../../src/drivers/native/context.ts'
-import { chooseKept } from '../../src/drivers/native/keep.ts'
-import { catchUp, loadContext } from '../../src/drivers/native/load-context.ts'
-import { fold } from '../../src/kernel/fold.ts'
-import { areRanges } from '../../src/kernel/ranges.ts'
-import type { AssistantPart, FactBody, StoredFact } from '../../src/kernel/facts.ts'
-import type { Process } from '../../src/kernel/types.ts'
+import { Context, SUMMARY_HEADING, messageBytes } from '../../src/drivers/native/context/context.ts'
+import type { ContextMessage } from '../../src/drivers/native/context/context.ts'
+import { chooseKeptPart } from '../../src/drivers/native/context/kept-part.ts'
+import { readNewFacts, loadContext } from '../../src/drivers/native/context/load-context.ts'
+import { fold } from '../../src/kernel/state/fold.ts'
+import { areValidRanges } from '../../src/kernel/model/journal-ranges.ts'
+import type { AssistantPart, FactBody, StoredFact } from '../../src/kernel/model/facts.ts'
+import type { Process } from '../../src/kernel/model/process.ts'
 import { kernelSpec } from '../support/kernel/world.ts'
 
 interface PlannedStep {
   readonly text: string
-  /** bytes of the results of its calls */
+  /** the number of bytes of the results of its calls */
   readonly results: readonly number[]
   readonly image: boolean
-  /** attempts that fail before it */
+  /** the number of failed attempts before it */
   readonly failures: number
-  /** a message that comes in while the model call (0), or the n-th tool, is open */
+  /** a message that arrives while the model call (0), or the n-th tool, is open */
   readonly message: number | null
-  /** a message that waits, to come in with a later turn */
+  /** a message that waits for a later turn */
   readonly queued: boolean
-  /** the context is compacted after it: bytes that are kept, and the most of the last step */
-  readonly compact: readonly [keepBytes: number, mostBytes: number] | null
+  /** the context is compacted after it: the number of kept bytes, and the limit for the last step */
+  readonly compact: readonly [keepBytes: number, maxStepBytes: number] | null
 }
 
 const step: fc.Arbitrary<PlannedStep> = fc.record({
@@ -40,7 +40,7 @@ const steps = fc.array(step, { minLength: 1, maxLength: 14 })
 
 const usage = { inputTokens: 50, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
-/** A process whose journal grows; the live context is told what happens as the loop tells it, without the facts. */
+/** A process whose journal grows; the live context follows it as in the loop, without the facts. */
 class Life {
   readonly facts: StoredFact[] = []
   live = new Context()
@@ -56,48 +56,66 @@ class Life {
     this.#say()
   }
 
-  pager = (most: number) => (after: number, limit: number): Promise<readonly StoredFact[]> => Promise.resolve(this.facts.slice(after, after + Math.min(limit, most)))
+  pager =
+    (most: number) =>
+    (after: number, limit: number): Promise<readonly StoredFact[]> =>
+      Promise.resolve(this.facts.slice(after, after + Math.min(limit, most)))
 
-  /** Asks a step's question and gives its answer and results. */
+  /** Makes a step's model request, with its answer and results. */
   take(number: number, planned: PlannedStep): void {
     for (let attempt = 1; attempt <= planned.failures + 1; attempt += 1) {
       this.#emit({ type: 'model.started', step: number, attempt, model: 'm' })
-      this.live.asking()
+      this.live.beginCall()
       if (attempt > planned.failures) break
       this.#emit({ type: 'model.failed', step: number, attempt, error: 'x', status: null, retryInMs: 1 })
-      this.live.unanswered()
+      this.live.failCall()
     }
     if (planned.message === 0) this.#say()
     const calls = planned.results.map((_, call): AssistantPart => ({ type: 'tool-call', callId: `c${call}`, name: 'ls', input: {} }))
     const message = [{ type: 'text' as const, text: planned.text }, ...calls]
     this.#emit({ type: 'model.finished', step: number, message, usage, finish: 'stop', durationMs: 1 })
-    this.live.finished(number, message, usage)
+    this.live.finishCall(number, message, usage)
     for (const [call, bytes] of planned.results.entries()) {
       if (planned.message === call + 1) this.#say()
-      const ended = { callId: `c${call}`, name: 'ls', outcome: 'ok' as const, content: `${number}.${call} ${'x'.repeat(bytes)}`, ...(planned.image ? { images: [{ mediaType: 'image/png', data: 'AAAA' }] } : {}) }
+      const ended = {
+        callId: `c${call}`,
+        name: 'ls',
+        outcome: 'ok' as const,
+        content: `${number}.${call} ${'x'.repeat(bytes)}`,
+        ...(planned.image ? { images: [{ mediaType: 'image/png', data: 'AAAA' }] } : {}),
+      }
       this.#emit({ type: 'tool.finished', step: number, durationMs: 1, ...ended })
-      this.live.result(ended)
+      this.live.addResult(ended)
     }
     if (planned.queued) this.#queue()
     if (calls.length === 0) this.#nextTurn()
   }
 
-  /** As the loop compacts: what it reads must be what it has. */
-  async compact(number: number, [keepBytes, mostBytes]: readonly [number, number]): Promise<void> {
+  /** Compacts as the loop does: the stored context must be the live one. */
+  async compact(number: number, [keepBytes, maxStepBytes]: readonly [number, number]): Promise<void> {
     const loaded = await loadContext(this.pager(500), this.live.ranges)
     expect(shape(loaded.context)).toEqual(shape(this.live))
-    const kept = chooseKept(loaded.context, { keepBytes, mostBytes, seq: loaded.seq })
+    const kept = chooseKeptPart(loaded.context, { keepBytes, maxStepBytes, seq: loaded.seq })
     if (kept === null) return
-    expect(areRanges(kept.ranges, loaded.seq)).toBe(true)
+    expect(areValidRanges(kept.ranges, loaded.seq)).toBe(true)
     this.#emit({ type: 'compaction.started', step: number, attempt: 1, model: 'm' })
     if (this.compactions % 2 === 0) this.#queue()
     const before = this.live.messages
-    this.#emit({ type: 'context.compacted', step: number, summary: `summary ${number}`, ranges: kept.ranges, before: 100, after: 40, usage, durationMs: 1 })
-    await catchUp(loaded, this.pager(3))
+    this.#emit({
+      type: 'context.compacted',
+      step: number,
+      summary: `summary ${number}`,
+      ranges: kept.ranges,
+      before: 100,
+      after: 40,
+      usage,
+      durationMs: 1,
+    })
+    await readNewFacts(loaded, this.pager(3))
     this.live.adopt(loaded.context)
     this.compactions += 1
-    const told = this.live.messages.filter((_, index) => this.live.origins[index]?.facts.length !== 0)
-    expect(told.reduce((sum, message) => sum + messageBytes(message), 0)).toBe(kept.bytes)
+    const sent = this.live.messages.filter((_, index) => this.live.origins[index]?.facts.length !== 0)
+    expect(sent.reduce((sum, message) => sum + messageBytes(message), 0)).toBe(kept.bytes)
     checkKept(before, this.live)
   }
 
@@ -107,7 +125,7 @@ class Life {
     this.#turn += 1
     this.#emit({ type: 'process.incoming', id, from: 'user', turn: this.#turn, queuedAt: 1 })
     this.#emit({ type: 'process.working', turn: this.#turn, message: id })
-    this.live.incoming(id, `text ${id}`)
+    this.live.takeMessage(id, `text ${id}`)
   }
 
   #nextTurn(): void {
@@ -130,13 +148,23 @@ class Life {
   }
 }
 
-/** All of a context that a loop can see. */
+/** The part of a context that a loop can see. */
 function shape(context: Context): object {
-  const { messages, step, bytes, answered, openCalls, compactedStep, lastResult } = context
-  return { messages, step, bytes, answered, openCalls, compactedStep, lastResult, tokens: context.estimateTokens(100), rate: context.tokensPerByte(100) }
+  const { messages, step, bytes, isAnswered: answered, openCalls, compactedStep, lastResult } = context
+  return {
+    messages,
+    step,
+    bytes,
+    answered,
+    openCalls,
+    compactedStep,
+    lastResult,
+    tokens: context.estimateTokens(100),
+    rate: context.tokensPerByte(100),
+  }
 }
 
-/** The first message, one summary after it, and an unbroken end of what there was, to which all belong that nobody has answered. */
+/** The first message, one summary after it, and an unbroken end of the rest, which has all unanswered messages. */
 function checkKept(before: readonly ContextMessage[], { messages }: Context): void {
   expect(messages[0]).toEqual(before[0])
   expect(messages[1]).toMatchObject({ role: 'user', text: expect.stringContaining(SUMMARY_HEADING) })
@@ -147,7 +175,7 @@ function checkKept(before: readonly ContextMessage[], { messages }: Context): vo
   expect(messages.filter((message) => message.role === 'user' && message.text.startsWith(SUMMARY_HEADING))).toHaveLength(1)
 }
 
-async function live(planned: readonly PlannedStep[], each: (life: Life) => Promise<void>): Promise<Life> {
+async function playLife(planned: readonly PlannedStep[], each: (life: Life) => Promise<void>): Promise<Life> {
   const life = new Life()
   for (const [index, one] of planned.entries()) {
     life.take(index + 1, one)
@@ -162,62 +190,84 @@ async function live(planned: readonly PlannedStep[], each: (life: Life) => Promi
 describe('with none to four compactions', () => {
   test('the whole journal, its parts and the live context are the same at every step', async () => {
     let compactions = 0
-    await fc.assert(fc.asyncProperty(steps, fc.integer({ min: 1, max: 7 }), async (planned, most) => {
-      const life = await live(planned, async ({ process, pager, live: context }) => {
-        const ranges = process?.context?.ranges ?? null
-        const [whole, parts] = await Promise.all([loadContext(pager(most), null), loadContext(pager(most), ranges)])
-        expect(shape(whole.context)).toEqual(shape(context))
-        expect(shape(parts.context)).toEqual(shape(context))
-        expect(whole.context.ranges).toEqual(ranges)
-        expect(parts.context.ranges).toEqual(ranges)
-        expect(parts.seq).toBe(whole.seq)
-      })
-      compactions += life.compactions
-    }), { numRuns: 400 })
+    await fc.assert(
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 7 }), async (planned, most) => {
+        const life = await playLife(planned, async ({ process, pager, live: context }) => {
+          const ranges = process?.context?.ranges ?? null
+          const [whole, parts] = await Promise.all([loadContext(pager(most), null), loadContext(pager(most), ranges)])
+          expect(shape(whole.context)).toEqual(shape(context))
+          expect(shape(parts.context)).toEqual(shape(context))
+          expect(whole.context.ranges).toEqual(ranges)
+          expect(parts.context.ranges).toEqual(ranges)
+          expect(parts.seq).toBe(whole.seq)
+        })
+        compactions += life.compactions
+      }),
+      { numRuns: 400 },
+    )
     expect(compactions).toBeGreaterThan(200)
-  }, 60_000)
+  })
 
-  test('messages that wait while it is compacted come in afterwards, in order, and none is lost', async () => {
-    await fc.assert(fc.asyncProperty(steps, async (planned) => {
-      const { facts, live: context, process } = await live(planned, () => Promise.resolve())
-      const at = facts.findLastIndex(({ body }) => body.type === 'context.compacted')
-      const since = facts.slice(at + 1).flatMap(({ body }) => (body.type === 'process.incoming' ? [`text ${body.id}`] : []))
-      context.asking()
-      const told = context.messages.flatMap((message) => (message.role === 'user' ? [message.text] : []))
-      expect(told.slice(told.length - since.length)).toEqual(since)
-      expect(process?.queue.length).toBe(facts.filter(({ body }) => body.type === 'process.queue').length - facts.filter(({ body }) => body.type === 'process.incoming').length)
-    }))
+  test('messages that wait during the compaction come in afterwards, in order, and none is lost', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (planned) => {
+        const { facts, live: context, process } = await playLife(planned, () => Promise.resolve())
+        const at = facts.findLastIndex(({ body }) => body.type === 'context.compacted')
+        const since = facts.slice(at + 1).flatMap(({ body }) => (body.type === 'process.incoming' ? [`text ${body.id}`] : []))
+        context.beginCall()
+        const sent = context.messages.flatMap((message) => (message.role === 'user' ? [message.text] : []))
+        expect(sent.slice(sent.length - since.length)).toEqual(since)
+        expect(process?.queue.length).toBe(
+          facts.filter(({ body }) => body.type === 'process.queue').length -
+            facts.filter(({ body }) => body.type === 'process.incoming').length,
+        )
+      }),
+    )
   })
 })
 
-describe('what is kept', () => {
-  const planned = (changes: Partial<PlannedStep>): PlannedStep => ({ text: 'said', results: [20], image: false, failures: 0, message: null, queued: false, compact: null, ...changes })
+describe('the kept part is', () => {
+  const planned = (changes: Partial<PlannedStep>): PlannedStep => ({
+    text: 'said',
+    results: [20],
+    image: false,
+    failures: 0,
+    message: null,
+    queued: false,
+    compact: null,
+    ...changes,
+  })
   const roles = ({ messages }: Context): string => messages.map(({ role }) => role[0]).join('')
 
-  test('the last step, whatever its size up to the most', async () => {
-    const life = await live([planned({}), planned({}), planned({ results: [500], compact: [40, 1_000] })], () => Promise.resolve())
+  test('the last step, whatever its size up to the limit', async () => {
+    const life = await playLife([planned({}), planned({}), planned({ results: [500], compact: [40, 1_000] })], () => Promise.resolve())
     expect(roles(life.live)).toBe('uuat')
   })
 
-  test('nothing of a last step that is larger than that', async () => {
-    const life = await live([planned({}), planned({ results: [500], compact: [40, 100] })], () => Promise.resolve())
+  test('nothing of a larger last step', async () => {
+    const life = await playLife([planned({}), planned({ results: [500], compact: [40, 100] })], () => Promise.resolve())
     expect(roles(life.live)).toBe('uu')
     expect(life.live.lastResult).toBe('')
   })
 
   test('as many of the newest steps as fit', async () => {
-    const life = await live([...Array.from({ length: 9 }, () => planned({})), planned({ compact: [100, 100] })], () => Promise.resolve())
+    const life = await playLife([...Array.from({ length: 9 }, () => planned({})), planned({ compact: [100, 100] })], () =>
+      Promise.resolve(),
+    )
     expect(roles(life.live)).toBe('uuatatat')
   })
 
-  test('a message that nobody has answered, though nothing of the step before it', async () => {
-    const life = await live([planned({}), planned({ results: [400] }), planned({ results: [], text: 'x'.repeat(300), compact: [10, 50] })], () => Promise.resolve())
+  test('an unanswered message, though nothing of the step before it', async () => {
+    const life = await playLife(
+      [planned({}), planned({ results: [400] }), planned({ results: [], text: 'x'.repeat(300), compact: [10, 50] })],
+      () => Promise.resolve(),
+    )
     expect(roles(life.live)).toBe('uuu')
     expect(life.live.messages[2]).toEqual({ role: 'user', text: 'text m2' })
   })
 
-  test('all of a context in which there is nothing to leave out', async () => {
-    const life = await live([planned({ compact: [10_000, 10_000] })], () => Promise.resolve())
+  test('the whole of a context that cannot be shortened', async () => {
+    const life = await playLife([planned({ compact: [10_000, 10_000] })], () => Promise.resolve())
     expect(life.compactions).toBe(0)
   })
 })

@@ -1,21 +1,21 @@
-// The context of native agents, over random histories that can happen: a prefix of any length gives a valid context, pages
-// make no difference, and a loop that is cut anywhere goes on to the same messages.
+// The context of native agents over random valid histories. A prefix of any length gives a valid context, and the page size makes no
+// difference. A loop that is interrupted anywhere continues to the same messages.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Context, foldFact } from '../../src/drivers/native/context.ts'
-import { loadContext } from '../../src/drivers/native/load-context.ts'
-import type { Pages } from '../../src/drivers/native/load-context.ts'
-import { skimmed } from '../support/skimmed.ts'
-import type { ContextMessage } from '../../src/drivers/native/context.ts'
-import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../src/kernel/facts.ts'
-import { nativeBench } from '../support/native-bench.ts'
+import { Context, foldFact } from '../../src/drivers/native/context/context.ts'
+import { loadContext } from '../../src/drivers/native/context/load-context.ts'
+import type { ReadPage } from '../../src/drivers/native/context/load-context.ts'
+import { skimPage } from '../support/daemon/skimmed.ts'
+import type { ContextMessage } from '../../src/drivers/native/context/context.ts'
+import type { AssistantPart, FactBody, StoredFact, ToolOutcome } from '../../src/kernel/model/facts.ts'
+import { nativeBench } from '../support/models/native-bench.ts'
 
 interface PlannedStep {
   readonly text: string
   readonly outcomes: readonly (ToolOutcome | 'lost')[]
-  /** attempts that fail before it */
+  /** the number of failed attempts before it */
   readonly failures: number
-  /** a message that comes in while the model call (0), or the n-th tool, is open */
+  /** a message that arrives while the model call (0), or the n-th tool, is open */
   readonly message: number | null
 }
 
@@ -34,22 +34,44 @@ function toFacts(steps: readonly PlannedStep[]): readonly StoredFact[] {
   const bodies: FactBody[] = []
   let messages = 0
   const say = (): void => {
-    const id = `m${messages += 1}`
-    bodies.push({ type: 'process.queue', id, from: 'user', text: `text ${id}` }, { type: 'process.incoming', id, from: 'user', turn: messages, queuedAt: 1 })
+    const id = `m${(messages += 1)}`
+    bodies.push(
+      { type: 'process.queue', id, from: 'user', text: `text ${id}` },
+      { type: 'process.incoming', id, from: 'user', turn: messages, queuedAt: 1 },
+    )
   }
   say()
   for (const [index, planned] of steps.entries()) {
     const number = index + 1
     for (let attempt = 1; attempt <= planned.failures; attempt += 1) {
-      bodies.push({ type: 'model.started', step: number, attempt, model: 'm' }, { type: 'model.failed', step: number, attempt, error: 'x', status: null, retryInMs: 1, partial: 'half' })
+      bodies.push(
+        { type: 'model.started', step: number, attempt, model: 'm' },
+        { type: 'model.failed', step: number, attempt, error: 'x', status: null, retryInMs: 1, partial: 'half' },
+      )
     }
     bodies.push({ type: 'model.started', step: number, attempt: planned.failures + 1, model: 'm' })
     if (planned.message === 0) say()
     const calls = planned.outcomes.map((_, call): AssistantPart => ({ type: 'tool-call', callId: `c${call}`, name: 'ls', input: {} }))
-    bodies.push({ type: 'model.finished', step: number, message: [{ type: 'text', text: planned.text }, ...calls], usage, finish: 'stop', durationMs: 1 })
+    bodies.push({
+      type: 'model.finished',
+      step: number,
+      message: [{ type: 'text', text: planned.text }, ...calls],
+      usage,
+      finish: 'stop',
+      durationMs: 1,
+    })
     for (const [call, ended] of planned.outcomes.entries()) {
       if (planned.message === call + 1) say()
-      if (ended !== 'lost') bodies.push({ type: 'tool.finished', step: number, callId: `c${call}`, name: 'ls', outcome: ended, content: `${number}.${call}`, durationMs: 1 })
+      if (ended !== 'lost')
+        bodies.push({
+          type: 'tool.finished',
+          step: number,
+          callId: `c${call}`,
+          name: 'ls',
+          outcome: ended,
+          content: `${number}.${call}`,
+          durationMs: 1,
+        })
     }
     if (calls.length === 0) say()
   }
@@ -62,18 +84,24 @@ function fold(facts: readonly StoredFact[]): Context {
   return context
 }
 
-const pager = (facts: readonly StoredFact[], most: number) => (after: number, limit: number): Promise<readonly StoredFact[]> =>
-  Promise.resolve(facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, most)))
+const pager =
+  (facts: readonly StoredFact[], most: number) =>
+  (after: number, limit: number): Promise<readonly StoredFact[]> =>
+    Promise.resolve(facts.filter(({ seq }) => seq > after).slice(0, Math.min(limit, most)))
 
-/** The same pages as the store gives them to who skims them. */
-const skimmer = (facts: readonly StoredFact[], most: number): Pages => async (after, limit, skim) => skimmed(await pager(facts, most)(after, limit), skim)
+/** The same pages as the store gives them without bodies. */
+const skimmer =
+  (facts: readonly StoredFact[], most: number): ReadPage =>
+  async (after, limit, skim) =>
+    skimPage(await pager(facts, most)(after, limit), skim)
 
-/** What providers demand: each answer with calls is followed by exactly their results, and a result by nothing else's. */
+/** The providers' rules: each answer with calls is followed by exactly their results, and no result stands elsewhere. */
 function isWellFormed(messages: readonly ContextMessage[]): boolean {
   return messages.every((message, index) => {
     const calls = message.role === 'assistant' ? message.parts.filter((part) => part.type === 'tool-call').map((part) => part.callId) : []
     const next = messages[index + 1]
-    if (calls.length > 0) return next?.role === 'tool' && JSON.stringify(next.results.map((result) => result.callId)) === JSON.stringify(calls)
+    if (calls.length > 0)
+      return next?.role === 'tool' && JSON.stringify(next.results.map((result) => result.callId)) === JSON.stringify(calls)
     const before = messages[index - 1]
     if (message.role === 'tool') return before?.role === 'assistant' && before.parts.some((part) => part.type === 'tool-call')
     return message.role === 'user' || message.parts.length > 0
@@ -81,59 +109,70 @@ function isWellFormed(messages: readonly ContextMessage[]): boolean {
 }
 
 describe('the fold', () => {
-  test('any prefix of any history gives a well-formed context, now and when the next question is asked', () => {
-    fc.assert(fc.property(history, fc.nat(), (facts, cut) => {
-      const context = fold(facts.slice(0, cut % (facts.length + 1)))
-      const before = isWellFormed(context.messages)
-      context.asking()
-      return before && isWellFormed(context.messages) && context.openCalls.length === 0 && !context.unread
-    }))
+  test('any prefix of any history gives a well-formed context, now and at the next model request', () => {
+    fc.assert(
+      fc.property(history, fc.nat(), (facts, cut) => {
+        const context = fold(facts.slice(0, cut % (facts.length + 1)))
+        const before = isWellFormed(context.messages)
+        context.beginCall()
+        return before && isWellFormed(context.messages) && context.openCalls.length === 0 && !context.hasUnreadMessages
+      }),
+    )
   })
 
-  test('no message is lost or doubled, and all come in order', () => {
-    fc.assert(fc.property(history, (facts) => {
-      const context = fold(facts)
-      context.asking()
-      const texts = context.messages.filter((message) => message.role === 'user').map((message) => message.text)
-      expect(texts).toEqual(facts.flatMap(({ body }) => (body.type === 'process.incoming' ? [`text ${body.id}`] : [])))
-    }))
+  test('no message is lost or doubled, and all are in order', () => {
+    fc.assert(
+      fc.property(history, (facts) => {
+        const context = fold(facts)
+        context.beginCall()
+        const texts = context.messages.filter((message) => message.role === 'user').map((message) => message.text)
+        expect(texts).toEqual(facts.flatMap(({ body }) => (body.type === 'process.incoming' ? [`text ${body.id}`] : [])))
+      }),
+    )
   })
 
-  test('every result stands with its call; one that is missing says that nobody knows', () => {
-    fc.assert(fc.property(history, (facts) => {
-      const context = fold(facts)
-      context.asking()
-      const said = facts.flatMap(({ body }) => (body.type === 'tool.finished' ? [body] : []))
-      const results = context.messages.flatMap((message) => (message.role === 'tool' ? message.results : []))
-      for (const result of results.filter(({ outcome: ended }) => ended === 'interrupted')) expect(result.content).toMatch(/^interrupted; it may or may not have happened/)
-      const known = results.filter(({ content }) => content !== 'interrupted; it may or may not have happened')
-      expect(known.map(({ content }) => content.split('\n').at(-1))).toEqual(said.map(({ content }) => content))
-    }))
+  test('every result is with its call; a missing one is reported as unknown', () => {
+    fc.assert(
+      fc.property(history, (facts) => {
+        const context = fold(facts)
+        context.beginCall()
+        const finished = facts.flatMap(({ body }) => (body.type === 'tool.finished' ? [body] : []))
+        const results = context.messages.flatMap((message) => (message.role === 'tool' ? message.results : []))
+        for (const result of results.filter(({ outcome: ended }) => ended === 'interrupted'))
+          expect(result.content).toMatch(/^interrupted; it may or may not have happened/)
+        const known = results.filter(({ content }) => content !== 'interrupted; it may or may not have happened')
+        expect(known.map(({ content }) => content.split('\n').at(-1))).toEqual(finished.map(({ content }) => content))
+      }),
+    )
   })
 
   test('pages make no difference', async () => {
-    await fc.assert(fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (facts, most) => {
-      const { context: whole } = await loadContext(pager(facts, Number.MAX_SAFE_INTEGER), null)
-      for (const pages of [pager(facts, most), skimmer(facts, most)]) {
-        const { context: paged } = await loadContext(pages, null)
-        expect(paged.messages).toEqual(whole.messages)
-        expect(paged.origins).toEqual(whole.origins)
-        expect([paged.bytes, paged.step, paged.openCalls]).toEqual([whole.bytes, whole.step, whole.openCalls])
-      }
-    }))
+    await fc.assert(
+      fc.asyncProperty(history, fc.integer({ min: 1, max: 7 }), async (facts, most) => {
+        const { context: whole } = await loadContext(pager(facts, Number.MAX_SAFE_INTEGER), null)
+        for (const pages of [pager(facts, most), skimmer(facts, most)]) {
+          const { context: paged } = await loadContext(pages, null)
+          expect(paged.messages).toEqual(whole.messages)
+          expect(paged.origins).toEqual(whole.origins)
+          expect([paged.bytes, paged.step, paged.openCalls]).toEqual([whole.bytes, whole.step, whole.openCalls])
+        }
+      }),
+    )
   })
 
-  test('the bytes are those of the messages', () => {
-    fc.assert(fc.property(history, (facts) => {
-      const context = fold(facts)
-      context.asking()
-      const sizes = context.messages.flatMap((message) => {
-        if (message.role === 'user') return [message.text]
-        if (message.role === 'tool') return message.results.map(({ content }) => content)
-        return message.parts.map((part) => (part.type === 'tool-call' ? `${part.name}${JSON.stringify(part.input)}` : part.text))
-      })
-      expect(context.bytes).toBe(Buffer.byteLength(sizes.join('')))
-    }))
+  test('the number of bytes is that of the messages', () => {
+    fc.assert(
+      fc.property(history, (facts) => {
+        const context = fold(facts)
+        context.beginCall()
+        const sizes = context.messages.flatMap((message) => {
+          if (message.role === 'user') return [message.text]
+          if (message.role === 'tool') return message.results.map(({ content }) => content)
+          return message.parts.map((part) => (part.type === 'tool-call' ? `${part.name}${JSON.stringify(part.input)}` : part.text))
+        })
+        expect(context.bytes).toBe(Buffer.byteLength(sizes.join('')))
+      }),
+    )
   })
 })
 
@@ -146,7 +185,7 @@ describe('the loop', () => {
 - text: done
 `
 
-  test('cut after any commit and resumed, it comes to the same end', async () => {
+  test('interrupted after any commit and resumed, it comes to the same end', async () => {
     await using bench = await nativeBench()
     const whole = await bench.run({ script })
     await whole.turn('go')
@@ -154,7 +193,7 @@ describe('the loop', () => {
     const end = (of: readonly StoredFact[]): readonly ContextMessage[] => fold(of).messages
     const first = facts.findIndex(({ body }) => body.type === 'process.working') + 1
     for (let cut = first; cut < facts.length; cut += 1) {
-      if (facts[cut]?.body.type === 'tool.started') continue // committed with the answer before it
+      if (facts[cut]?.body.type === 'tool.started') continue // in the same commit as the answer before it
       const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, after: facts.slice(0, cut) })
       await resumed.agent.proceed(resumed.kernel.turn)
       await resumed.kernel.ended()
@@ -166,7 +205,11 @@ describe('the loop', () => {
   })
 })
 
-/** A `once` call that was cut off has no known result; all else is the same. */
+/** An interrupted `once` call has no known result; everything else is the same. */
 function withoutUnknown(messages: readonly ContextMessage[]): readonly unknown[] {
-  return messages.map((message) => (message.role === 'tool' ? message.results.map(({ callId, name, content }) => ({ callId, content: name === 'bash' ? null : content })) : message))
+  return messages.map((message) =>
+    message.role === 'tool'
+      ? message.results.map(({ callId, name, content }) => ({ callId, content: name === 'bash' ? null : content }))
+      : message,
+  )
 }

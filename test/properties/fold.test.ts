@@ -1,23 +1,24 @@
-// The fold: the state is what the journal says, from any place in it, also after it has been written and read as JSON,
-// and a fact that cannot follow is refused, never passed over.
+// The fold: the state follows from the journal, from any position in it, also after a round trip through JSON. A fact that cannot
+// follow is refused, never skipped.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fold } from '../../src/kernel/fold.ts'
-import { KernelError } from '../../src/kernel/errors.ts'
+import { fold } from '../../src/kernel/state/fold.ts'
+import { KernelError } from '../../src/kernel/model/errors.ts'
 import { Episode } from '../support/kernel/episode.ts'
 import { seeded } from '../support/kernel/random.ts'
-import type { Fact, FactBody } from '../../src/kernel/facts.ts'
-import type { Process } from '../../src/kernel/types.ts'
+import type { Fact, FactBody } from '../../src/kernel/model/facts.ts'
+import type { Process } from '../../src/kernel/model/process.ts'
 
-/** Journals of a life by chance, with the rows that they led to. */
-function lived(seed: number, inputs = 150): { readonly facts: readonly Fact[]; readonly row: Process | undefined }[] {
+/** Journals of a random life, with the rows that they led to. */
+function randomJournals(seed: number, inputs = 150): { readonly facts: readonly Fact[]; readonly row: Process | undefined }[] {
   const pick = seeded(seed)
   const episode = new Episode()
   while (episode.inputs < inputs) episode.play(pick)
   return [...episode.world.journal].map(([uuid, facts]) => ({ facts, row: episode.world.row(uuid) }))
 }
 
-const foldAll = (facts: readonly Fact[], from?: Process): Process | undefined => facts.reduce<Process | undefined>((process, fact) => fold(process, fact), from)
+const foldAll = (facts: readonly Fact[], from?: Process): Process | undefined =>
+  facts.reduce<Process | undefined>((process, fact) => fold(process, fact), from)
 const codeOf = (act: () => unknown): string => {
   try {
     act()
@@ -27,10 +28,10 @@ const codeOf = (act: () => unknown): string => {
   }
 }
 
-test('the row is the fold of its journal, read back from JSON, and from any place in it', () => {
+test('the row is the fold of its journal, read back from JSON, and from any position in it', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), fc.nat(), (seed, place) => {
-      for (const { facts, row } of lived(seed)) {
+      for (const { facts, row } of randomJournals(seed)) {
         const read = JSON.parse(JSON.stringify(facts)) as Fact[]
         expect(foldAll(read)).toEqual(row)
         const cut = place % facts.length
@@ -40,12 +41,15 @@ test('the row is the fold of its journal, read back from JSON, and from any plac
     }),
     { numRuns: 25 },
   )
-}, 60_000)
+})
 
-test('a journal with a gap, a repetition or a stranger at its begin is refused', () => {
+test("a journal with a gap, a repetition or another process's fact at its start is refused", () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), fc.nat(), (seed, place) => {
-      const facts = lived(seed).map((one) => one.facts).toSorted((a, b) => b.length - a.length)[0] ?? []
+      const facts =
+        randomJournals(seed)
+          .map((one) => one.facts)
+          .toSorted((a, b) => b.length - a.length)[0] ?? []
       fc.pre(facts.length > 2)
       const at = 1 + (place % (facts.length - 2))
       expect(codeOf(() => foldAll(facts.toSpliced(at, 1)))).toBe('INTERNAL')
@@ -54,7 +58,7 @@ test('a journal with a gap, a repetition or a stranger at its begin is refused',
     }),
     { numRuns: 25 },
   )
-}, 60_000)
+})
 
 describe('facts that cannot follow', () => {
   const pick = seeded(1)
@@ -83,7 +87,7 @@ describe('facts that cannot follow', () => {
   })
 })
 
-test('what the table shows is cut to 500 characters, however long the journal has it', () => {
+test('a text in the table is cut to 500 characters, whatever its length in the journal', () => {
   const episode = new Episode()
   const pick = seeded(1)
   while (!episode.world.journal.has('p1')) episode.play(pick)

@@ -1,17 +1,17 @@
-// What a process was at any fact of its journal, read from any checkpoint before it and the facts after that, is what the
-// fold of all its facts says; also across forks of forks. A checkpoint that does not say enough is refused, not guessed at.
+// The state of a process at any fact of its journal can be read from an earlier checkpoint and later facts. This state equals the fold of all
+// facts, also across forks of forks. An incomplete checkpoint is refused.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fold } from '../../src/kernel/fold.ts'
-import { forkState, processAt } from '../../src/kernel/forking.ts'
-import type { CheckpointFact } from '../../src/kernel/forking.ts'
-import type { Fact, ForkState } from '../../src/kernel/facts.ts'
-import type { Process } from '../../src/kernel/types.ts'
+import { fold } from '../../src/kernel/state/fold.ts'
+import { forkState, processAt } from '../../src/kernel/decide/fork.ts'
+import type { CheckpointFact } from '../../src/kernel/decide/fork.ts'
+import type { Fact, ForkState } from '../../src/kernel/model/facts.ts'
+import type { Process } from '../../src/kernel/model/process.ts'
 import { Episode } from '../support/kernel/episode.ts'
 import { seeded } from '../support/kernel/random.ts'
 
-/** Journals of a life by chance, with all that forks have of their origins. */
-function lived(seed: number, inputs = 250): { readonly row: Process; readonly facts: readonly Fact[] }[] {
+/** Journals of a random life, with all that forks have of their origins. */
+function randomJournals(seed: number, inputs = 250): { readonly row: Process; readonly facts: readonly Fact[] }[] {
   const pick = seeded(seed)
   const episode = new Episode()
   while (episode.inputs < inputs) episode.play(pick)
@@ -22,7 +22,7 @@ function lived(seed: number, inputs = 250): { readonly row: Process; readonly fa
 }
 
 const isCheckpoint = (fact: Fact): fact is CheckpointFact => fact.body.type === 'checkpoint.written'
-/** The last text is for people, and a checkpoint does not have it; who has a session is forked as it is now only. */
+/** The last text is for users, and a checkpoint does not have it. A process with a session can be forked only as it is now. */
 const essence = ({ lastText: _, sessionId: __, ...state }: ForkState): object => state
 
 let compared = 0
@@ -42,11 +42,13 @@ function compare(row: Process, facts: readonly Fact[], start: number): void {
   }
 }
 
-test('the state at any fact, from any checkpoint or beginning of a fork before it, is the fold of the whole', () => {
+test('the state at any fact, from any earlier checkpoint or start of a fork, is the fold of the whole journal', () => {
   fc.assert(
     fc.property(fc.nat(1_000_000), (seed) => {
-      for (const { row, facts } of lived(seed)) {
-        const starts = facts.flatMap(({ body: { type } }, index) => (type === 'checkpoint.written' || type === 'process.forked' ? [index] : []))
+      for (const { row, facts } of randomJournals(seed)) {
+        const starts = facts.flatMap(({ body: { type } }, index) =>
+          type === 'checkpoint.written' || type === 'process.forked' ? [index] : [],
+        )
         for (const start of starts) compare(row, facts, start)
       }
     }),
@@ -55,8 +57,8 @@ test('the state at any fact, from any checkpoint or beginning of a fork before i
   expect(compared).toBeGreaterThan(0)
 }, 120_000)
 
-test('a checkpoint without a state says nothing', () => {
-  const row = lived(7)[0]?.row as Process
+test('a checkpoint without a state is refused', () => {
+  const row = randomJournals(7)[0]?.row as Process
   const body = { type: 'checkpoint.written', step: 1, ranges: [[1, 9]], turn: 1, openCalls: [] } as const
   expect(processAt(row, { uuid: row.uuid, seq: 9, pid: 1, at: 1, body }, [])).toBeNull()
 })

@@ -1,5 +1,5 @@
-// Short lives of a simulated daemon on a real store, drawn so that one that breaks a rule shrinks to the least that does: trees
-// that are paused, resumed, forked, killed, pinned, removed and collected among restarts, faults and deaths of the daemon.
+// Short lives of a simulated daemon on a real store, which shrink to a minimal failing case. Trees are paused, resumed, forked,
+// killed, pinned, removed and collected, with restarts, faults and crashes of the daemon.
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { seeded } from '../support/kernel/random.ts'
@@ -7,8 +7,8 @@ import type { Pick } from '../support/kernel/random.ts'
 import { Simulation } from '../support/kernel/simulation.ts'
 import { memoryDir } from '../support/tmp.ts'
 
-/** What was drawn comes first; then chance on one seed, so that everything comes to its end. */
-function drawn(values: readonly number[]): Pick {
+/** The drawn values come first, then random ones from a seed, so that everything comes to its end. */
+function pickFrom(values: readonly number[]): Pick {
   const rest = seeded(1)
   let index = 0
   return (below) => {
@@ -20,12 +20,16 @@ function drawn(values: readonly number[]): Pick {
 
 test('every short life keeps the rules', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 20, max: 200 }), fc.array(fc.nat(9_999), { maxLength: 1_500, size: 'max' }), async (steps, values) => {
-      await using dir = await memoryDir()
-      const simulation = new Simulation(dir.path, drawn(values))
-      for (let step = 0; step < steps; step += 1) await simulation.step()
-      await simulation.end()
-    }),
+    fc.asyncProperty(
+      fc.integer({ min: 20, max: 200 }),
+      fc.array(fc.nat(9_999), { maxLength: 1_500, size: 'max' }),
+      async (steps, values) => {
+        await using dir = await memoryDir()
+        const simulation = new Simulation(dir.path, pickFrom(values))
+        for (let step = 0; step < steps; step += 1) await simulation.step()
+        await simulation.end()
+      },
+    ),
     { numRuns: 40 },
   )
 }, 400_000)

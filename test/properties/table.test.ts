@@ -1,18 +1,18 @@
-// The live table and the overlay against a dumb list of rows: whatever is laid over, applied and packed, in batches of any size.
+// The live table and its overlay against a plain list of rows: whatever is overlaid, applied and packed, in batches of any size.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Table } from '../../src/daemon/table.ts'
-import { Overlay } from '../../src/kernel/view.ts'
+import { Table } from '../../src/daemon/loop/table.ts'
+import { Overlay } from '../../src/kernel/state/live-table.ts'
 import { Episode } from '../support/kernel/episode.ts'
 import { compareIndexes } from '../support/kernel/compare.ts'
 import { seeded } from '../support/kernel/random.ts'
-import type { Process } from '../../src/kernel/types.ts'
-import type { View } from '../../src/kernel/view.ts'
+import type { Process } from '../../src/kernel/model/process.ts'
+import type { LiveTable } from '../../src/kernel/state/live-table.ts'
 
-const counts = ({ life }: Process): boolean => life.state === 'created' || (life.state === 'running' && life.holds.length === 0)
+const isCounted = ({ life }: Process): boolean => life.state === 'created' || (life.state === 'running' && life.holds.length === 0)
 
-/** Every value that any row had in a life by chance, in order. */
-function values(seed: number): Process[] {
+/** Every value of any row in a random life, in order. */
+function valuesOfLife(seed: number): Process[] {
   const episode = new Episode()
   const pick = seeded(seed)
   const found: Process[] = []
@@ -28,45 +28,54 @@ function values(seed: number): Process[] {
 
 const byUuid = (rows: Iterable<Process>): Process[] => [...rows].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
 
-function expectSame(view: View, rows: ReadonlyMap<string, Process>): void {
+function expectSame(view: LiveTable, rows: ReadonlyMap<string, Process>): void {
   const living = [...rows.values()].filter(({ life }) => life.state !== 'dead')
   expect([...view.all()].toSorted()).toEqual(living.map(({ uuid }) => uuid).toSorted())
   for (const row of rows.values()) expect(view.get(row.uuid)).toEqual(row.life.state === 'dead' ? undefined : row)
-  expect(view.active).toBe(living.filter(counts).length)
+  expect(view.activeCount).toBe(living.filter(isCounted).length)
   expect(compareIndexes(view)).toBeNull()
 }
 
-test('table and overlays show what a list of rows shows', () => {
+test('table and overlays show the same as a list of rows', () => {
   fc.assert(
-    fc.property(fc.nat(1_000_000), fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean(), fc.boolean()), { minLength: 1 }), (seed, batches) => {
-      const all = values(seed)
-      const table = new Table(100)
-      const rows = new Map<string, Process>()
-      for (let batch = 0; all.length > 0; batch += 1) {
-        const [size, nested, packs] = batches[batch % batches.length] ?? [1, false, false]
-        const overlay = new Overlay(table)
-        const inner = nested ? new Overlay(overlay) : overlay
-        const taken = all.splice(0, size)
-        for (const process of taken) {
-          inner.put(process)
-          rows.set(process.uuid, process)
+    fc.property(
+      fc.nat(1_000_000),
+      fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean(), fc.boolean()), { minLength: 1 }),
+      (seed, batches) => {
+        const all = valuesOfLife(seed)
+        const table = new Table(100)
+        const rows = new Map<string, Process>()
+        for (let batch = 0; all.length > 0; batch += 1) {
+          const [size, nested, packs] = batches[batch % batches.length] ?? [1, false, false]
+          const overlay = new Overlay(table)
+          const inner = nested ? new Overlay(overlay) : overlay
+          const taken = all.splice(0, size)
+          for (const process of taken) {
+            inner.put(process)
+            rows.set(process.uuid, process)
+          }
+          expectSame(inner, rows)
+          for (const process of inner.processes.values()) overlay.put(process)
+          table.apply(overlay.processes.values(), Math.max(table.lastPid, ...taken.map(({ pid }) => pid)))
+          if (packs) table.pack()
+          expectSame(table, rows)
+          const living = [...rows.values()].filter(({ life }) => life.state !== 'dead')
+          for (const row of living) {
+            expect(table.byPid(row.pid)).toEqual(row)
+            expect(table.lastSeq(row.uuid)).toBe(row.seq)
+          }
+          expect(byUuid(table.rows())).toEqual(byUuid(living))
+          expect(table.size).toBe(living.length)
+          expect(table.suspended).toBe(living.filter(({ life }) => life.state === 'running' && life.holds.length > 0).length)
+          expect(table.runningUuids().toSorted()).toEqual(
+            living
+              .filter(isCounted)
+              .map(({ uuid }) => uuid)
+              .toSorted(),
+          )
         }
-        expectSame(inner, rows)
-        for (const process of inner.processes.values()) overlay.put(process)
-        table.apply(overlay.processes.values(), Math.max(table.lastPid, ...taken.map(({ pid }) => pid)))
-        if (packs) table.pack()
-        expectSame(table, rows)
-        const living = [...rows.values()].filter(({ life }) => life.state !== 'dead')
-        for (const row of living) {
-          expect(table.byPid(row.pid)).toEqual(row)
-          expect(table.seq(row.uuid)).toBe(row.seq)
-        }
-        expect(byUuid(table.rows())).toEqual(byUuid(living))
-        expect(table.size).toBe(living.length)
-        expect(table.suspended).toBe(living.filter(({ life }) => life.state === 'running' && life.holds.length > 0).length)
-        expect(table.running().toSorted()).toEqual(living.filter(counts).map(({ uuid }) => uuid).toSorted())
-      }
-    }),
+      },
+    ),
     { numRuns: 60 },
   )
-}, 60_000)
+})

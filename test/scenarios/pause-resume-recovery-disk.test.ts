@@ -1,32 +1,32 @@
-// The reference of pause, resume and recovery, third part: what is on the disk. Checkpoints, the exported directory, restarts
-// of the daemon, collection. Each test bears the sentence, bullet or line that it holds reeve to.
+// The reference of pause, resume and recovery, third part: persistence. Checkpoints, the exported directory, restarts
+// of the daemon, collection. Each test is named by the sentence, bullet or line of the reference that it checks.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest'
-import type { GcView } from '../../src/api/history-views.ts'
-import type { ProcessView } from '../../src/api/views.ts'
-import { LOOK_MS } from '../../src/daemon/collector.ts'
+import type { GcView } from '../../src/api/views/archive.ts'
+import type { ProcessView } from '../../src/api/views/process.ts'
+import { CHECK_MS } from '../../src/daemon/operations/collector.ts'
 import type { ProcessRow } from '../../src/store/statements.ts'
-import { processSum } from '../../src/store/sums.ts'
-import { runCli, type CliResult } from '../support/cli.ts'
-import { HandClock } from '../support/clock.ts'
+import { processSum } from '../../src/store/rows/checksums.ts'
+import { runCli, type CliResult } from '../support/daemon/cli.ts'
+import { ManualClock } from '../support/clock.ts'
 import { Player } from '../support/kernel/transcript.ts'
-import { eventually } from '../support/living.ts'
-import { LocalDaemon } from '../support/local-daemon.ts'
-import { writePast } from '../support/past.ts'
-import { changeFile } from '../support/store-open.ts'
-import { HAS_TERMINAL, Terminal } from '../support/terminal.ts'
+import { eventually } from '../support/agents/living.ts'
+import { LocalDaemon } from '../support/daemon/local-daemon.ts'
+import { writeEndedProcesses } from '../support/daemon/past.ts'
+import { changeFile } from '../support/store/open.ts'
+import { HAS_TERMINAL, Terminal } from '../support/daemon/terminal.ts'
 
 const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
 const SIX = [bash('echo 1'), bash('echo 2'), bash('echo 3'), bash('echo 4'), bash('echo 5'), { text: 'six' }]
 const DAY_MS = 86_400_000
 
 describe('checkpoint system', () => {
-  /** So many whole steps; gives what the last one did. */
+  /** Plays the whole steps from `first` to `last`; returns the output of the last one. */
   function steps(player: Player, first: number, last: number): string {
-    let said = ''
-    for (let step = first; step <= last; step++) said = player.play(`.report a model ${step}\nreport a answer ${step}`)
-    return said
+    let output = ''
+    for (let step = first; step <= last; step++) output = player.play(`.report a model ${step}\nreport a answer ${step}`)
+    return output
   }
 
   test('frequency: every 5 reasoning steps', () => {
@@ -63,7 +63,11 @@ describe('the directory of a process', () => {
   let origin: ProcessView
   let dir: string
   const text = (name: string): string => readFileSync(join(dir, name), 'utf8')
-  const lines = (name: string): Record<string, unknown>[] => text(name).trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>)
+  const lines = (name: string): Record<string, unknown>[] =>
+    text(name)
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
   beforeAll(async () => {
     daemon = await LocalDaemon.start()
     origin = await daemon.ended((await daemon.play(SIX, { name: 'docs', intent: 'count to six', limits: { maxSteps: 20 } })).uuid)
@@ -76,11 +80,20 @@ describe('the directory of a process', () => {
 
   test('departure: steps/<uuid>/ is written by `reeve export`, whenever it is wanted', () => {
     expect(dir).toBe(join(daemon.work, 'steps', origin.uuid))
-    expect(readdirSync(dir).toSorted()).toEqual(['checkpoint.json', 'ctx-profile.json', 'events.jsonl', 'proc-info.json', 'process-meta.json', 'steps.jsonl'])
+    expect(readdirSync(dir).toSorted()).toEqual([
+      'checkpoint.json',
+      'ctx-profile.json',
+      'events.jsonl',
+      'proc-info.json',
+      'process-meta.json',
+      'steps.jsonl',
+    ])
   })
 
   test('steps.jsonl: reasoning steps (model requests and responses)', () => {
-    expect(lines('steps.jsonl').map(({ step, request, response }) => [step, typeof request, typeof response])).toEqual([1, 2, 3, 4, 5, 6].map((step) => [step, 'object', 'object']))
+    expect(lines('steps.jsonl').map(({ step, request, response }) => [step, typeof request, typeof response])).toEqual(
+      [1, 2, 3, 4, 5, 6].map((step) => [step, 'object', 'object']),
+    )
     expect(lines('steps.jsonl')[0]).toMatchObject({ request: { messages: [{ role: 'user', text: 'count to six' }] } })
     expect(lines('steps.jsonl')[5]).toMatchObject({ response: { message: [{ type: 'text', text: 'six' }] } })
   })
@@ -104,13 +117,20 @@ describe('the directory of a process', () => {
   })
 
   test('proc-info.json: the metadata of the process', () => {
-    expect(JSON.parse(text('proc-info.json'))).toMatchObject({ uuid: origin.uuid, pid: origin.pid, dead_at: expect.any(String) as string, process: { name: 'docs', status: 'completed', step: 6 } })
+    expect(JSON.parse(text('proc-info.json'))).toMatchObject({
+      uuid: origin.uuid,
+      pid: origin.pid,
+      dead_at: expect.any(String) as string,
+      process: { name: 'docs', status: 'completed', step: 6 },
+    })
   })
 
   test('departure: checkpoint.json has the full context, tool state and progress; in the store it names journal ranges, at most 4 KiB', async () => {
     const checkpoint = JSON.parse(text('checkpoint.json')) as { step: number; ranges: unknown; messages: { role: string }[] }
     expect(checkpoint).toMatchObject({ step: 5, ranges: [[1, expect.any(Number) as number]], turn: 1, openCalls: [] })
-    expect(checkpoint.messages.map(({ role }) => role)).toEqual(['user', ...Array.from({ length: 5 }, () => ['assistant', 'tool']).flat()].slice(0, checkpoint.messages.length))
+    expect(checkpoint.messages.map(({ role }) => role)).toEqual(
+      ['user', ...Array.from({ length: 5 }, () => ['assistant', 'tool']).flat()].slice(0, checkpoint.messages.length),
+    )
     const [written] = (await daemon.history(origin.uuid)).filter(({ fact }) => fact === 'checkpoint.written')
     expect(Buffer.byteLength(JSON.stringify(written))).toBeLessThan(4096)
     expect(JSON.stringify(written)).not.toContain('count to six')
@@ -119,14 +139,19 @@ describe('the directory of a process', () => {
 
 describe('daemon restart persistence', () => {
   let daemon: LocalDaemon
-  beforeEach(async () => { daemon = await LocalDaemon.start() })
+  beforeEach(async () => {
+    daemon = await LocalDaemon.start()
+  })
   afterEach(async () => {
     await daemon[Symbol.asyncDispose]()
     expect(daemon.errors).toEqual([])
   })
   const ps = async (): Promise<string[][]> => {
     const { stdout } = await runCli(daemon.home, ['ps'], { env: { REEVE_ASCII: '1' } })
-    const [head, ...rows] = stdout.trimEnd().split('\n').map((line) => line.trim().split(/ {2,}/))
+    const [head, ...rows] = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trim().split(/ {2,}/))
     const at = (row: string[], title: string): string => row[head?.indexOf(title) ?? -1] ?? ''
     return rows.map((row) => [at(row, 'PID'), at(row, 'NAME'), at(row, 'STATUS')])
   }
@@ -141,7 +166,12 @@ describe('daemon restart persistence', () => {
     await daemon.pause(uuid)
     const before = await daemon.view(uuid)
     await daemon.restart()
-    expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: before.holds, pausedAt: before.pausedAt, elapsedMs: before.elapsedMs })
+    expect(await daemon.view(uuid)).toMatchObject({
+      status: 'suspended',
+      holds: before.holds,
+      pausedAt: before.pausedAt,
+      elapsedMs: before.elapsedMs,
+    })
   })
 
   test('PID seeding: no number is given out again, also when what bore it is gone', async () => {
@@ -159,25 +189,34 @@ describe('daemon restart persistence', () => {
     const placeholder = await daemon.view(uuid)
     expect(placeholder).toMatchObject({ status: 'suspended', queueCount: 1, usage: { rssBytes: null } })
     expect((await runCli(daemon.home, ['resume', uuid])).code).toBe(0)
-    expect(await daemon.untilSo(uuid, ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({ pid: placeholder.pid, lastText: 'heard' })
+    expect(await daemon.untilSo(uuid, ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
+      pid: placeholder.pid,
+      lastText: 'heard',
+    })
   })
 
   test('departure: $ reeve ps after a restart lists the suspended coder under a new PID, and the orchestrator as well', async () => {
     await chat('orchestrator')
     await daemon.pause(await chat('coder'))
-    expect(await ps()).toEqual([['1', 'orchestrator', 'ready'], ['2', 'coder', '[P] suspended']])
+    expect(await ps()).toEqual([
+      ['1', 'orchestrator', 'ready'],
+      ['2', 'coder', '[P] suspended'],
+    ])
     await daemon.restart()
     await daemon.ready('orchestrator')
     const after = await ps()
-    expect(after.map(([pid, ...rest]) => [Number(pid) > 2, ...rest]).toSorted()).toEqual([[true, 'coder', '[P] suspended'], [true, 'orchestrator', 'ready']])
+    expect(after.map(([pid, ...rest]) => [Number(pid) > 2, ...rest]).toSorted()).toEqual([
+      [true, 'coder', '[P] suspended'],
+      [true, 'orchestrator', 'ready'],
+    ])
   })
 })
 
 describe('garbage collection', () => {
   let daemon: LocalDaemon
-  let clock: HandClock
+  let clock: ManualClock
   const began = async (config: string): Promise<void> => {
-    clock = new HandClock()
+    clock = new ManualClock()
     daemon = await LocalDaemon.start({ config, clock })
   }
   afterEach(async () => {
@@ -187,12 +226,14 @@ describe('garbage collection', () => {
   const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args)
   const past = async (count: number): Promise<string[]> => {
     await daemon.stop()
-    const uuids = await writePast(daemon.paths.state, count)
+    const uuids = await writeEndedProcesses(daemon.paths.state, count)
     await daemon.start()
     return uuids
   }
-  const names = async (): Promise<(string | null)[]> => (await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })).processes.map(({ name }) => name)
-  const rules = async (): Promise<string[]> => ((JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout)) as GcView).entries.map(({ name, rule }) => `${name} ${rule}`)
+  const names = async (): Promise<(string | null)[]> =>
+    (await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })).processes.map(({ name }) => name)
+  const rules = async (): Promise<string[]> =>
+    (JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout) as GcView).entries.map(({ name, rule }) => `${name} ${rule}`)
 
   test('retention_days: 30 deletes entries older than 30 days; 0 = disabled', async () => {
     await began('gc: { retention_days: 30, max_entries: 0 }\n')
@@ -215,7 +256,7 @@ describe('garbage collection', () => {
   test('interval_seconds: the background scan; min 60, default 1h', async () => {
     await began('gc: { retention_days: 0, max_entries: 1, interval_seconds: 60 }\n')
     await past(2)
-    clock.wind(LOOK_MS)
+    clock.wind(CHECK_MS)
     await eventually(() => daemon.logged.some((line) => line.startsWith('collected 1 ended process')), 'it collected')
     expect(await names()).toEqual(['old-2'])
     expect((await reeve('config', 'show', 'gc')).stdout).toContain('interval_seconds: 60')
@@ -251,11 +292,11 @@ describe('garbage collection', () => {
     expect((await names()).toSorted()).toEqual(['running', 'suspended'])
   })
 
-  test('a row that cannot be read, or has no time of death, is skipped with a warning', async () => {
+  test('a row that cannot be read, or has no exit time, is skipped with a warning', async () => {
     await began('gc: { retention_days: 0, max_entries: 100 }\n')
     const [first = '', second = ''] = await past(105)
     await daemon.stop()
-    // What was written last is looked at when the store is opened; the rest, when it is read.
+    // The newest facts are checked when the store is opened; the rest, when they are read.
     changeFile(daemon.paths.state, (db) => {
       db.prepare("UPDATE processes SET body = body || ' ' WHERE key = 1").run()
       const row = db.prepare('SELECT * FROM processes WHERE key = 2').get() as unknown as ProcessRow
@@ -264,23 +305,37 @@ describe('garbage collection', () => {
     await daemon.start()
     const { code, stdout, stderr } = await reeve('gc', '--force')
     expect(code).toBe(0)
-    expect(stderr).toMatch(new RegExp(`^${first.slice(-8)} is passed over: .*the row is not what was written`, 'm'))
-    expect(stderr).toMatch(new RegExp(`^${second.slice(-8)} is passed over: it has no time of death$`, 'm'))
-    expect(stdout.trimEnd().split('\n').slice(1).map((line) => line.split(/ {2,}/)[1])).toEqual([3, 4, 5, 6, 7].map((number) => `old-${number}`))
+    expect(stderr).toMatch(new RegExp(`^${first.slice(-8)} is skipped: .*the row is damaged`, 'm'))
+    expect(stderr).toMatch(new RegExp(`^${second.slice(-8)} is skipped: it has no exit time$`, 'm'))
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(/ {2,}/)[1]),
+    ).toEqual([3, 4, 5, 6, 7].map((number) => `old-${number}`))
   })
 
   describe('CLI', () => {
     test('reeve gc --dry-run: preview candidates (table)', async () => {
       await began('gc: { retention_days: 0, max_entries: 1 }\n')
       await past(3)
-      expect(await reeve('gc', '--dry-run')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ID +NAME +AGENT +ENDED +SIZE +RULE\n.*old-1 .*\n.*old-2 .*\n$/) as string })
+      expect(await reeve('gc', '--dry-run')).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^ID +NAME +AGENT +ENDED +SIZE +RULE\n.*old-1 .*\n.*old-2 .*\n$/) as string,
+      })
       expect(await names()).toHaveLength(3)
     })
 
     test('reeve gc --dry-run --json: preview candidates (JSON, script-friendly)', async () => {
       await began('gc: { retention_days: 0, max_entries: 1 }\n')
       await past(3)
-      expect(JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout)).toMatchObject({ version: 1, dryRun: true, count: 2, entries: [{ name: 'old-1' }, { name: 'old-2' }] })
+      expect(JSON.parse((await reeve('gc', '--dry-run', '--json')).stdout)).toMatchObject({
+        version: 1,
+        dryRun: true,
+        count: 2,
+        entries: [{ name: 'old-1' }, { name: 'old-2' }],
+      })
       expect(await names()).toHaveLength(3)
     })
 
@@ -291,7 +346,7 @@ describe('garbage collection', () => {
       expect(await names()).toEqual(['old-3'])
     })
 
-    test.runIf(HAS_TERMINAL)('reeve gc: more than 100 entries prompt [y/N]; reeve gc --force skips the confirmation', { timeout: 60_000 }, async () => {
+    test.runIf(HAS_TERMINAL)('reeve gc: more than 100 entries prompt [y/N]; reeve gc --force skips the confirmation', async () => {
       await began('gc: { retention_days: 0, max_entries: 1 }\n')
       await past(102)
       using terminal = new Terminal(daemon.home, ['gc'])
@@ -303,7 +358,7 @@ describe('garbage collection', () => {
       expect(await names()).toEqual(['old-102'])
     })
 
-    test('reeve gc --json: JSON output (implies --force)', { timeout: 60_000 }, async () => {
+    test('reeve gc --json: JSON output (implies --force)', async () => {
       await began('gc: { retention_days: 0, max_entries: 1 }\n')
       await past(102)
       expect(JSON.parse((await reeve('gc', '--json')).stdout)).toMatchObject({ version: 1, dryRun: false, count: 101 })

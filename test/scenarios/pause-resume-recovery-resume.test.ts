@@ -1,30 +1,44 @@
-// The reference of pause, resume and recovery, second part: the ways to go on. Continue, fork, truncated fork; what each says,
-// from what it goes on, and what it leaves as it was. Each test bears the sentence, row or line that it holds reeve to.
+// The reference of pause, resume and recovery, second part: the ways to continue. Continue, fork, truncated fork: their output,
+// their starting point, and unchanged data. Each test is named by the sentence, row or line of the reference that it checks.
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { EventView, ProcessView } from '../../src/api/views.ts'
-import { runCli, type CliResult } from '../support/cli.ts'
-import { Runs, states } from '../support/compose.ts'
-import { DaemonHome, type Item } from '../support/daemon.ts'
-import { eventually } from '../support/living.ts'
-import { LocalDaemon } from '../support/local-daemon.ts'
-import { modelServer, type ModelServer } from '../support/model-server.ts'
+import type { EventView } from '../../src/api/views/daemon.ts'
+import type { ProcessView } from '../../src/api/views/process.ts'
+import { runCli, type CliResult } from '../support/daemon/cli.ts'
+import { Runs, states } from '../support/daemon/compose.ts'
+import { DaemonHome, type Item } from '../support/daemon/daemon.ts'
+import { eventually } from '../support/agents/living.ts'
+import { LocalDaemon } from '../support/daemon/local-daemon.ts'
+import { modelServer, type ModelServer } from '../support/models/model-server.ts'
 
 let daemon: LocalDaemon
 let server: ModelServer
 let asked: string[][] = []
 beforeAll(async () => {
-  // It asks for a tool until it has done so six times, and says how often that was.
+  // The model calls a tool until it has done so six times, and then reports the number.
   server = await modelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: unknown }[]
     const steps = messages.filter(({ role }) => role === 'assistant').length
     asked.push(messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`))
-    return steps < 6 ? { text: `step ${steps + 1}`, tools: [{ id: `call-${steps + 1}`, name: 'bash', input: { command: steps === 5 ? 'echo 6; while [ -e wait ]; do sleep 0.05; done' : `echo ${steps + 1}` } }] } : { text: `after ${steps} steps` }
+    return steps < 6
+      ? {
+          text: `step ${steps + 1}`,
+          tools: [
+            {
+              id: `call-${steps + 1}`,
+              name: 'bash',
+              input: { command: steps === 5 ? 'echo 6; while [ -e wait ]; do sleep 0.05; done' : `echo ${steps + 1}` },
+            },
+          ],
+        }
+      : { text: `after ${steps} steps` }
   })
   daemon = await LocalDaemon.start({ config: `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1" }]\n` })
 })
-beforeEach(() => { asked = [] })
+beforeEach(() => {
+  asked = []
+})
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
@@ -35,8 +49,8 @@ const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, arg
 const id = (uuid: string): string => uuid.slice(-8)
 const STEPS = 7
 
-/** Seven steps of a served model, the last one with the words of its end. */
-async function ran(): Promise<ProcessView> {
+/** Runs seven steps of a served model, the last one with the final text. */
+async function runToEnd(): Promise<ProcessView> {
   return daemon.ended((await daemon.spawn({ model: 'served/m', intent: 'seven steps', limits: { maxSteps: 20 } })).uuid)
 }
 
@@ -44,7 +58,7 @@ const history = async ({ uuid }: { uuid: string }): Promise<EventView[]> => daem
 
 describe('resume modes', () => {
   test('continue, `reeve resume <uuid>`: the UUID is preserved', async () => {
-    const { uuid, pid } = await ran()
+    const { uuid, pid } = await runToEnd()
     const { code, stderr } = await reeve('resume', '--message', 'and now?', uuid)
     const view = await daemon.ended(uuid)
     expect(view.pid).toBeGreaterThan(pid)
@@ -55,7 +69,7 @@ describe('resume modes', () => {
   })
 
   test('fork, `reeve resume --fork <uuid>`: a new UUID and its origin', async () => {
-    const origin = await ran()
+    const origin = await runToEnd()
     const { code, stdout } = await reeve('resume', '--fork', origin.uuid)
     const uuid = stdout.trim()
     expect([code, uuid]).toEqual([0, expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-7[\da-f-]+$/) as string])
@@ -64,7 +78,7 @@ describe('resume modes', () => {
   })
 
   test('truncated fork, `reeve resume --fork --from-step N <uuid>`: a new UUID, to retry from mid-history', async () => {
-    const origin = await ran()
+    const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '3', '--message', 'another way', origin.uuid)
     expect(await daemon.ended(stdout.trim())).toMatchObject({ originUuid: origin.uuid, originStep: 3, usage: { steps: STEPS - 3 } })
     expect(asked[STEPS]?.filter((line) => line.startsWith('assistant'))).toHaveLength(3)
@@ -75,23 +89,29 @@ describe('resume modes', () => {
     const runs = new Runs(daemon)
     const wait = join(daemon.work, 'wait')
     writeFileSync(wait, '')
-    const { uuid } = await runs.up({
-      seven: { model: 'served/m', intent: 'seven steps' },
-      after: { command: ['sh', '-c', 'echo "$1" >> said', 'sh', '{{ nodes.seven.result }}'], depends_on: { seven: 'completed' } },
-    }, { name: 'dag' })
+    const { uuid } = await runs.up(
+      {
+        seven: { model: 'served/m', intent: 'seven steps' },
+        after: { command: ['sh', '-c', 'echo "$1" >> said', 'sh', '{{ nodes.seven.result }}'], depends_on: { seven: 'completed' } },
+      },
+      { name: 'dag' },
+    )
     await runs.until(uuid, ({ nodes }) => nodes[0]?.process?.step === 6)
     const node = await runs.process(uuid, 'seven')
     await daemon.signal(node, 'SIGKILL')
     expect(states(await runs.ended(uuid))).toBe('seven cancelled, after blocked')
     rmSync(wait)
-    // Continue: the node's UUID is preserved, what depends on it runs.
+    // Continue: the node's UUID is preserved, and its dependents run.
     const { code, stderr } = await reeve('compose', 'resume', 'dag', '--node', 'seven')
-    expect([code, stderr]).toEqual([0, expect.stringMatching(new RegExp(`^node seven of run dag: PID \\d+ spawned \\(served/m\\) \\| resumed from ${id(node)}$`, 'm'))])
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^node seven of run dag: PID \\d+ spawned \\(served/m\\) \\| resumed from ${id(node)}$`, 'm')),
+    ])
     const end = await runs.ended(uuid)
     expect(states(end)).toBe('seven completed, after completed')
     expect(await daemon.view(node)).toMatchObject({ uuid: node, step: STEPS, status: 'completed' })
     expect(end.nodes[0]?.process?.uuid).toBe(node)
-    // Truncated fork: a new UUID in its place, and what had completed runs afresh.
+    // Truncated fork: a new UUID in its place, and the completed dependents run again.
     const forked = await reeve('compose', 'resume', 'dag', '--node', 'seven', '--fork', '--from-step', '3')
     expect(forked.code).toBe(0)
     expect(states(await runs.ended(uuid))).toBe('seven completed, after completed')
@@ -101,29 +121,36 @@ describe('resume modes', () => {
 })
 
 describe('continue mode', () => {
-  test('the daemon crashes at step 12/20, is started again, and the process goes on from its checkpoint (step 10/20)', { timeout: 90_000 }, async () => {
-    await using home = await DaemonHome.make()
-    await home.start()
-    const file = join(home.work, 'effects')
-    const bash = (command: string): Item => ({ tools: [{ name: 'bash', input: { command } }] })
-    const steps = Array.from({ length: 11 }, (_, index) => bash(`echo ${index + 1} >> ${file}`))
-    const twelfth = join(home.work, 'twelfth')
-    const model = home.script([...steps, bash(`touch ${twelfth}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
-    const { uuid, pid } = await home.spawn({ model, limits: { maxSteps: 20 } })
-    await eventually(() => existsSync(twelfth), 'step 12 is at work')
-    await home.kill()
-    const stopped = await runCli(home.path, ['daemon', 'status'])
-    expect(stopped).toMatchObject({ code: 4, stdout: '' })
-    await home.start()
-    expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', checkpointStep: 10 })
-    const { code, stderr } = await runCli(home.path, ['resume', uuid])
-    const after = await home.ended(uuid)
-    expect([code, stderr]).toEqual([0, `resuming ${id(uuid)} from checkpoint (step 10/20)...\nPID ${after.pid} spawned (${model}) | resumed from ${id(uuid)}\n`])
-    expect(after.pid).toBeGreaterThan(pid)
-    // The facts after the checkpoint count as well: steps 11 and 12 are not asked for again, and no tool runs twice.
-    expect(after).toMatchObject({ status: 'completed', step: 13, lastText: 'I read: interrupted; it may or may not have happened' })
-    await eventually(() => home.leftovers().length === 0, 'nothing of it is left')
-  })
+  test(
+    'the daemon crashes at step 12/20, is started again, and the process goes on from its checkpoint (step 10/20)',
+    { timeout: 90_000 },
+    async () => {
+      await using home = await DaemonHome.make()
+      await home.start()
+      const file = join(home.work, 'effects')
+      const bash = (command: string): Item => ({ tools: [{ name: 'bash', input: { command } }] })
+      const steps = Array.from({ length: 11 }, (_, index) => bash(`echo ${index + 1} >> ${file}`))
+      const twelfth = join(home.work, 'twelfth')
+      const model = home.script([...steps, bash(`touch ${twelfth}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+      const { uuid, pid } = await home.spawn({ model, limits: { maxSteps: 20 } })
+      await eventually(() => existsSync(twelfth), 'step 12 is at work')
+      await home.kill()
+      const stopped = await runCli(home.path, ['daemon', 'status'])
+      expect(stopped).toMatchObject({ code: 4, stdout: '' })
+      await home.start()
+      expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', checkpointStep: 10 })
+      const { code, stderr } = await runCli(home.path, ['resume', uuid])
+      const after = await home.ended(uuid)
+      expect([code, stderr]).toEqual([
+        0,
+        `resuming ${id(uuid)} from checkpoint (step 10/20)...\nPID ${after.pid} spawned (${model}) | resumed from ${id(uuid)}\n`,
+      ])
+      expect(after.pid).toBeGreaterThan(pid)
+      // The facts after the checkpoint count as well: steps 11 and 12 are not requested again, and no tool runs twice.
+      expect(after).toMatchObject({ status: 'completed', step: 13, lastText: 'I read: interrupted; it may or may not have happened' })
+      await eventually(() => home.leftovers().length === 0, 'nothing of it is left')
+    },
+  )
 
   test('suspended processes: the full context is restored, and it goes on where it was', async () => {
     const wait = join(daemon.work, 'wait')
@@ -137,7 +164,7 @@ describe('continue mode', () => {
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', checkpointStep: 5, step: 6, lastText: 'step 6' })
     expect((await reeve('resume', uuid)).code).toBe(0)
     expect(await daemon.ended(uuid)).toMatchObject({ step: STEPS, lastText: 'after 6 steps' })
-    // Each request has all that the one before it had: nothing of the context was lost, and no call is made twice.
+    // Each request has all messages of the one before it: the context is complete, and no call is made twice.
     expect(asked).toHaveLength(STEPS)
     for (const [index, lines] of asked.slice(1).entries()) expect(lines.slice(0, asked[index]?.length)).toEqual(asked[index])
   })
@@ -154,7 +181,7 @@ describe('continue mode', () => {
 
 describe('fork mode', () => {
   test('the original process data is never mutated', async () => {
-    const origin = await ran()
+    const origin = await runToEnd()
     const before = await history(origin)
     for (const flags of [['--from-step', '0'], ['--from-step', '4'], [], ['--from-checkpoint'], ['--message', 'more']]) {
       const { code, stdout } = await reeve('resume', '--fork', ...flags, origin.uuid)
@@ -166,50 +193,60 @@ describe('fork mode', () => {
   })
 
   test('$ reeve resume --fork: it says from what, its new UUID, and "PID 6 spawned (provider/model) | forked from abc123"', async () => {
-    const origin = await ran()
+    const origin = await runToEnd()
     const { stdout, stderr } = await reeve('resume', '--fork', origin.uuid)
     const { pid } = await daemon.view(stdout.trim())
-    expect(stderr).toBe(`forking from ${id(origin.uuid)} after step ${STEPS} -> new UUID ${id(stdout.trim())}\nPID ${pid} spawned (served/m) | forked from ${id(origin.uuid)}\n`)
+    expect(stderr).toBe(
+      `forking from ${id(origin.uuid)} after step ${STEPS} -> new UUID ${id(stdout.trim())}\nPID ${pid} spawned (served/m) | forked from ${id(origin.uuid)}\n`,
+    )
   })
 
   test('the lineage is shown: xyz789 (forked from abc123)', async () => {
-    const origin = await ran()
+    const origin = await runToEnd()
     const { uuid } = (await daemon.resume(origin.uuid, { fork: true })).process
     await daemon.ended(uuid)
     const rows = (await reeve('ps', '-a')).stdout.split('\n').filter((line) => line.includes(id(uuid)))
     expect(rows).toEqual([expect.stringContaining(`(forked from ${id(origin.uuid)})`)])
-    const lineage = (await reeve('lineage', uuid)).stdout.split('\n').find((line) => line.includes(id(uuid)) && !line.includes(` ${origin.pid} `))
+    const lineage = (await reeve('lineage', uuid)).stdout
+      .split('\n')
+      .find((line) => line.includes(id(uuid)) && !line.includes(` ${origin.pid} `))
     expect(lineage).toContain(`(forked from ${id(origin.uuid)} after step ${STEPS})`)
   })
 })
 
 describe('truncated fork', () => {
   test('$ reeve resume --fork --from-step 5: replays history up to step 5, then resumes reasoning from step 6', async () => {
-    const origin = await ran()
+    const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '5', origin.uuid)
     const fork = await daemon.ended(stdout.trim())
     const own = (await history(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
     expect(own).toEqual([6, 7])
-    // It is asked what its origin was asked then, word for word.
+    // The request equals the origin's at that step, word for word.
     expect(asked[STEPS]).toEqual(asked[5])
     expect(asked).toHaveLength(STEPS + 2)
     expect((await reeve('steps', fork.uuid)).stdout).toContain('step 1')
   })
 
   test('departure: --from-step works whatever checkpoints exist; only together with --from-checkpoint it is INVALID', async () => {
-    const origin = await ran()
+    const origin = await runToEnd()
     expect(origin.checkpointStep).toBe(5)
     for (const step of [4, 5, 6]) {
       const { code, stdout } = await reeve('resume', '--fork', '--from-step', String(step), origin.uuid)
       expect([step, code]).toEqual([step, 0])
       await daemon.ended(stdout.trim())
     }
-    expect(await reeve('resume', '--fork', '--from-step', '5', '--from-checkpoint', origin.uuid)).toMatchObject({ code: 64, stderr: expect.stringContaining('--from-step and --from-checkpoint do not go together') as string })
+    expect(await reeve('resume', '--fork', '--from-step', '5', '--from-checkpoint', origin.uuid)).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('--from-step and --from-checkpoint exclude each other') as string,
+    })
     await expect(daemon.resume(origin.uuid, { fork: true, fromStep: 5, fromCheckpoint: true })).rejects.toMatchObject({ code: 'INVALID' })
   })
 
   test('a step that is not there is INVALID, with the real range', async () => {
-    const origin = await ran()
-    expect(await reeve('resume', '--fork', '--from-step', '8', origin.uuid)).toMatchObject({ code: 64, stderr: expect.stringMatching(/0 to 7/) as string })
+    const origin = await runToEnd()
+    expect(await reeve('resume', '--fork', '--from-step', '8', origin.uuid)).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/0 to 7/) as string,
+    })
   })
 })

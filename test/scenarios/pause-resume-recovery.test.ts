@@ -1,31 +1,38 @@
-// The reference of pause, resume and recovery, sentence by sentence, with `reeve` for its program: what dead means, the states,
-// the pause of one and of a tree, the commands. Each test bears the sentence, row or line that it holds reeve to.
-// The ways to go on are pause-resume-recovery-resume.test.ts, what is on the disk pause-resume-recovery-disk.test.ts.
+// The reference of pause, resume and recovery, sentence by sentence, with `reeve` as its program. Covers the meaning of dead, the states,
+// the pause of a process and of a tree, the commands. Each test is named by the sentence, row or line of the reference that it checks.
+// The ways to continue are in pause-resume-recovery-resume.test.ts, persistence in pause-resume-recovery-disk.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { HeartbeatView } from '../../src/api/heartbeat-views.ts'
-import type { EventView, ProcessView, Status } from '../../src/api/views.ts'
-import { runCli, type CliResult } from '../support/cli.ts'
-import { DaemonHome } from '../support/daemon.ts'
+import type { HeartbeatView } from '../../src/api/views/heartbeat.ts'
+import type { EventView } from '../../src/api/views/daemon.ts'
+import type { ProcessView } from '../../src/api/views/process.ts'
+import type { Status } from '../../src/kernel/model/status.ts'
+import { runCli, type CliResult } from '../support/daemon/cli.ts'
+import { DaemonHome } from '../support/daemon/daemon.ts'
 import { Player } from '../support/kernel/transcript.ts'
-import { eventually, livingWith, newToken } from '../support/living.ts'
-import { LocalDaemon } from '../support/local-daemon.ts'
-import { pausedBesideStalled } from '../support/watched-agent.ts'
+import { eventually, findLivingWith, newToken } from '../support/agents/living.ts'
+import { LocalDaemon } from '../support/daemon/local-daemon.ts'
+import { startPausedBesideStalled } from '../support/agents/watched-agent.ts'
 
 let daemon: LocalDaemon
-beforeAll(async () => { daemon = await LocalDaemon.start() })
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+})
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
   expect(daemon.errors).toEqual([])
 })
 
-const isFact = (fact: string) => (event: EventView): boolean => event['fact'] === fact
+const isFact =
+  (fact: string) =>
+  (event: EventView): boolean =>
+    event['fact'] === fact
 const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args, { env: { LANG: 'C.UTF-8' } })
 const id = (uuid: string): string => uuid.slice(-8)
 const factsOf = (events: readonly EventView[], fact: string): EventView[] => events.filter(isFact(fact))
 
-/** A player that has played this. */
-function played(script: string): Player {
+/** A player after this script. */
+function playScript(script: string): Player {
   const player = new Player()
   player.play(script)
   return player
@@ -33,12 +40,16 @@ function played(script: string): Player {
 
 /** A process that waits for messages, and answers each. */
 async function chat(name: string, parent?: ProcessView): Promise<ProcessView> {
-  const { uuid } = await daemon.play([{ text: 'one' }, { text: 'two' }, { text: 'three' }], { interactive: true, name, ...(parent ? { parent: parent.uuid } : {}) })
+  const { uuid } = await daemon.play([{ text: 'one' }, { text: 'two' }, { text: 'three' }], {
+    interactive: true,
+    name,
+    ...(parent ? { parent: parent.uuid } : {}),
+  })
   return daemon.ready(uuid)
 }
 
 /** An orchestrator with a coder, a reviewer and a researcher, the last one paused: the tree of the reference. */
-async function crew(prefix: string): Promise<{ all: ProcessView[]; names: string[]; statuses: () => Promise<Status[]> }> {
+async function startFamily(prefix: string): Promise<{ all: ProcessView[]; names: string[]; statuses: () => Promise<Status[]> }> {
   const names = ['orchestrator', 'coder', 'reviewer', 'researcher'].map((name) => `${prefix}-${name}`)
   const root = await chat(names[0] ?? '')
   const all = [root]
@@ -76,17 +87,20 @@ describe('design philosophy', () => {
     const { uuid } = await chat('revived')
     await daemon.pause(uuid)
     expect(await reeve('resume', 'revived')).toMatchObject({ code: 0, stderr: expect.stringContaining('(revived) ready') as string })
-    // In the moment of its end it is a zombie, which is reaped first.
+    // At its end a process is a zombie, which is reaped first.
     for (const isSo of [({ state }: ProcessView) => state !== 'running', ({ state }: ProcessView) => state === 'dead']) {
       await daemon.signal(uuid, 'SIGKILL')
       await daemon.untilSo(uuid, isSo)
-      expect(await reeve('resume', 'revived')).toMatchObject({ code: 0, stderr: expect.stringContaining(`| resumed from ${id(uuid)}`) as string })
+      expect(await reeve('resume', 'revived')).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining(`| resumed from ${id(uuid)}`) as string,
+      })
       await daemon.ready(uuid)
     }
     await daemon.signal(uuid, 'SIGKILL')
   })
 
-  test('daemon crashes, kills and natural completions leave a complete trail, and a way to continue', { timeout: 60_000 }, async () => {
+  test('daemon crashes, kills and natural completions leave a complete trail, and a way to continue', async () => {
     await using home = await DaemonHome.make()
     await home.start()
     const done = await home.spawn({ model: home.script([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }]), name: 'done' })
@@ -98,15 +112,26 @@ describe('design philosophy', () => {
     await home.ended(killed.uuid)
     await home.kill()
     await home.start()
-    expect((await home.list()).map(({ name, status }) => [name, status])).toEqual(expect.arrayContaining([['done', 'completed'], ['killed', 'stopped'], ['crashed', 'interrupted']]))
+    expect((await home.list()).map(({ name, status }) => [name, status])).toEqual(
+      expect.arrayContaining([
+        ['done', 'completed'],
+        ['killed', 'stopped'],
+        ['crashed', 'interrupted'],
+      ]),
+    )
     const rows = (await runCli(home.path, ['list-resumable', '--json'])).stdout
     const modes = (JSON.parse(rows) as { processes: { name: string; modes: { continue: string | null; fork: string | null } }[] }).processes
-    expect(modes.map(({ name, modes: { continue: why, fork } }) => [name, why, fork]).toSorted()).toEqual([['crashed', null, null], ['done', null, null], ['killed', null, null]])
-    for (const name of ['done', 'killed', 'crashed']) expect((await runCli(home.path, ['resume', name])).code).toBe(0)
+    expect(modes.map(({ name, modes: { continue: why, fork } }) => [name, why, fork]).toSorted()).toEqual([
+      ['crashed', null, null],
+      ['done', null, null],
+      ['killed', null, null],
+    ])
+    for (const name of ['done', 'killed', 'crashed'])
+      expect((await runCli(home.path, ['resume', name, ...(name === 'done' ? ['--message', 'go on'] : [])])).code).toBe(0)
   })
 
   test('key principle: resume is no state transition, it builds a new incarnation from history; created → running → zombie → dead stays as it is', () => {
-    const player = played('.live a\nreport a ended 1\nreleased a')
+    const player = playScript('.live a\nreport a ended 1\nreleased a')
     expect(player.world.row('a')?.life.state).toBe('dead')
     const transcript = player.play('resume a message\nstart a\nreport a up\nreport a ended 2\nreleased a')
     expect(transcript).toContain('process.resumed #2 by user')
@@ -116,7 +141,7 @@ describe('design philosophy', () => {
 
 describe('process states', () => {
   test('created: allocated, not yet started; there is nothing to resume', () => {
-    const player = played('.spawn a')
+    const player = playScript('.spawn a')
     expect(player.world.row('a')?.life.state).toBe('created')
     expect(player.play('resume a')).toContain('0 affected: it was not suspended')
   })
@@ -128,17 +153,18 @@ describe('process states', () => {
     await daemon.signal(uuid, 'SIGKILL')
   })
 
-  test.each([['suspended: the loop is blocked', 'signal SIGPAUSE a', 'suspended', 'process.released user/user'],
+  test.each([
+    ['suspended: the loop is blocked', 'signal SIGPAUSE a', 'suspended', 'process.released user/user'],
     ['dead: reaped, removed from the table', 'report a exited 0\nreleased a', 'completed', 'process.resumed #2 by user'],
   ])('%s; `reeve resume`', (_, script, status, outcome) => {
-    const player = played('.live a')
+    const player = playScript('.live a')
     expect(player.play(script)).toContain(`== a ${status}`)
     expect(player.world.table.get('a') === undefined).toBe(status === 'completed')
     expect(player.play('resume a')).toContain(outcome)
   })
 
   test('zombie: reasoning has ended, it awaits the reaper; `reeve resume` comes after that', () => {
-    const player = played('.live a\nreport a exited 0')
+    const player = playScript('.live a\nreport a exited 0')
     expect(player.play('resume a')).toContain('refused CONFLICT: process 1 is still being released')
     expect(player.play('released a\nresume a')).toContain('process.resumed #2 by user')
   })
@@ -183,7 +209,7 @@ describe('SIGPAUSE and SIGRESUME', () => {
     await daemon.pause(uuid)
     await daemon.event(uuid, isFact('process.drained'))
     expect(await daemon.view(uuid)).toMatchObject({ state: 'running', status: 'suspended', pausedAt: expect.any(String) as string })
-    // The call in flight was paid for and is recorded; its tool has not begun to work.
+    // The call in flight was paid for and is recorded; its tool has not begun.
     expect(factsOf(await daemon.history(uuid), 'model.finished')).toHaveLength(1)
     expect(factsOf(await daemon.history(uuid), 'tool.finished')).toHaveLength(0)
     await daemon.resume(uuid)
@@ -199,7 +225,7 @@ describe('SIGPAUSE and SIGRESUME', () => {
   })
 
   test('heartbeat monitoring skips paused processes (they intentionally stop sending heartbeats)', async () => {
-    const { uuid } = await pausedBesideStalled(daemon)
+    const { uuid } = await startPausedBesideStalled(daemon)
     const { stdout } = await reeve('heartbeat', 'status', '--json')
     const { processes } = JSON.parse(stdout) as HeartbeatView
     expect(processes.find((each) => each.uuid === uuid)).toMatchObject({ status: 'suspended', word: null })
@@ -209,34 +235,50 @@ describe('SIGPAUSE and SIGRESUME', () => {
 
 describe('subtree operations', () => {
   test('$ reeve pause --subtree 1: pauses PID 1, 2, 3; PID 4 is suspended already', async () => {
-    const { all: [root], names, statuses } = await crew('a')
+    const {
+      all: [root],
+      names,
+      statuses,
+    } = await startFamily('a')
     expect(await statuses()).toEqual(['ready', 'ready', 'ready', 'suspended'])
     const { stderr } = await reeve('pause', '--subtree', names[0] ?? '')
     expect(stderr).toBe(`PID ${root?.pid} (${names[0]}) ⏸ suspended; 4 processes in all\n`)
     expect(await statuses()).toEqual(Array.from({ length: 4 }, () => 'suspended'))
-    // What was paused on its own is held by both, and stays when the tree goes on.
+    // A process that was paused on its own has both holds, and stays suspended when the tree resumes.
     expect((await reeve('resume', '--subtree', names[0] ?? '')).code).toBe(0)
     expect(await statuses()).toEqual(['ready', 'ready', 'ready', 'suspended'])
   })
 
   test('all members paused, ancestors aware of the reason', async () => {
-    const { all: [root, coder, reviewer, researcher], names } = await crew('b')
+    const {
+      all: [root, coder, reviewer, researcher],
+      names,
+    } = await startFamily('b')
     await daemon.pause(names[1] ?? '')
-    expect(await daemon.event(root?.uuid ?? '', (event) => event.type === 'child.suspended' && event['child'] === coder?.uuid)).toMatchObject({ reason: 'user', by: 'user' })
+    expect(
+      await daemon.event(root?.uuid ?? '', (event) => event.type === 'child.suspended' && event['child'] === coder?.uuid),
+    ).toMatchObject({ reason: 'user', by: 'user' })
     const { stdout } = await reeve('inspect', names[0] ?? '')
-    expect(stdout).toMatch(new RegExp(`^suspended below +PID ${coder?.pid} \\(${names[1]}\\) suspended by user\n +PID ${researcher?.pid} \\(${names[3]}\\) suspended by user$`, 'm'))
+    expect(stdout).toMatch(
+      new RegExp(
+        `^suspended below +PID ${coder?.pid} \\(${names[1]}\\) suspended by user\n +PID ${researcher?.pid} \\(${names[3]}\\) suspended by user$`,
+        'm',
+      ),
+    )
     await daemon.pause(names[0] ?? '', { subtree: true })
     expect((await reeve('inspect', names[0] ?? '')).stdout).toContain(`PID ${reviewer?.pid} (${names[2]}) suspended: subtree by user`)
   })
 
   test('resume propagates upward: resuming a descendant wakes the ancestor chain, so that the orchestrator can go on managing its subtree', async () => {
-    const { all, names, statuses } = await crew('c')
+    const { all, names, statuses } = await startFamily('c')
     await daemon.pause(all[0]?.uuid ?? '', { subtree: true })
     const { code, stderr } = await reeve('resume', names[1] ?? '')
     expect([code, stderr]).toEqual([0, `PID ${all[1]?.pid} (${names[1]}) ready; 2 processes in all\n`])
     expect(await statuses()).toEqual(['ready', 'ready', 'suspended', 'suspended'])
     await daemon.send(names[0] ?? '', 'manage')
-    expect(await daemon.untilSo(all[0]?.uuid ?? '', ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({ lastText: 'one' })
+    expect(await daemon.untilSo(all[0]?.uuid ?? '', ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
+      lastText: 'one',
+    })
   })
 })
 
@@ -244,11 +286,14 @@ describe('IPC commands', () => {
   const help = async (verb: string): Promise<string> => (await reeve('help', verb)).stdout
 
   test.each([
-    ['reeve pause <pid>', 'pause', /^reeve pause .*P\.\.\.$/m], ['reeve pause --subtree <pid>', 'pause', /--subtree/],
-    ['reeve resume <uuid>', 'resume', /^reeve resume .*P$/m], ['reeve resume --fork <uuid>', 'resume', /--fork\b/],
+    ['reeve pause <pid>', 'pause', /^reeve pause .*P\.\.\.$/m],
+    ['reeve pause --subtree <pid>', 'pause', /--subtree/],
+    ['reeve resume <uuid>', 'resume', /^reeve resume .*P$/m],
+    ['reeve resume --fork <uuid>', 'resume', /--fork\b/],
     ['reeve resume --fork --from-step N <uuid>', 'resume', /--fork \[--from-step N\]/],
     ['reeve compose resume --node <name>: resume a compose DAG node', 'compose resume', /^reeve compose resume --node NAME .*\[RUN\]$/m],
-    ['reeve list-resumable', 'list-resumable', /list what can be resumed/], ['reeve gc', 'gc', /collect ended processes/],
+    ['reeve list-resumable', 'list-resumable', /list the processes that can be resumed/],
+    ['reeve gc', 'gc', /collect ended processes/],
   ])('%s', async (_, verb, line) => {
     expect((await help(verb)).replace(/^ +(?=reeve)/gm, '')).toMatch(line)
   })
@@ -256,10 +301,10 @@ describe('IPC commands', () => {
   test('SIGPAUSE freezes a program as a whole, and nothing is left behind when it is killed', async () => {
     const token = newToken()
     const { uuid } = await daemon.sh(`sleep ${token} & sleep ${token}`)
-    await eventually(() => livingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 2, 'both sleep')
+    await eventually(() => findLivingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 2, 'both sleep')
     expect((await reeve('pause', uuid)).code).toBe(0)
     await daemon.signal(uuid, 'SIGKILL')
     await daemon.ended(uuid)
-    expect(livingWith(token)).toEqual([])
+    expect(findLivingWith(token)).toEqual([])
   })
 })

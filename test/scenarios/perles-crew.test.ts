@@ -1,19 +1,21 @@
-// What went wrong in an orchestrator of coordinators and workers, as far as it is about crews: `perles N` says what must not
-// happen here. The rest stands in perles.test.ts. Crews run under a daemon, with models that are played.
+// Defects of an orchestrator of coordinators and workers, as far as they concern crews: `perles N` names a defect that must not
+// happen here. perles.test.ts has the others. Crews run under a daemon, with played models.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/crew-views.ts'
-import { CrewHome, taskOf as fileTask } from '../support/crew-home.ts'
-import { eventually } from '../support/living.ts'
-import { connect, say } from '../support/own-tools.ts'
-import { bash, call, LocalCrew, memberOf, played, taskOf, waitsFor } from '../support/local-crew.ts'
-import { LocalDaemon } from '../support/local-daemon.ts'
-import { Repository } from '../support/repository.ts'
+import type { CrewMemberView, CrewTaskView, CrewView } from '../../src/api/views/crew.ts'
+import { CrewHome, taskOf as fileTask } from '../support/crew/home.ts'
+import { eventually } from '../support/agents/living.ts'
+import { connect, callTool } from '../support/agents/own-tools.ts'
+import { bash, call, LocalCrew, memberOf, writeModelScript, taskOf, callThatWaitsFor } from '../support/crew/local-crew.ts'
+import { LocalDaemon } from '../support/daemon/local-daemon.ts'
+import { Repository } from '../support/crew/repository.ts'
 import { ROOT } from '../support/env.ts'
 
 let daemon: LocalDaemon
-beforeEach(async () => { daemon = await LocalDaemon.start() })
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
 afterEach(async () => {
   await daemon[Symbol.asyncDispose]()
   expect(daemon.errors).toEqual([])
@@ -21,173 +23,297 @@ afterEach(async () => {
 
 const QUIET = [{ steps: [{ text: 'I look on.' }] }]
 const DONE = [call('report_implementation_complete', { summary: 'it is done' }), { text: 'reported' }]
-const go = (): string => join(daemon.work, 'go')
-/** Its coordinator does nothing, so that a person says all. */
-const led = (model: string, tasks: readonly { readonly id: string; readonly text: string }[], workers = 2): Promise<LocalCrew> => LocalCrew.up(daemon, { model, coordinator: { model: played(daemon.work, QUIET) }, workers, reviews: false, tasks: [...tasks] })
+const goFile = (): string => join(daemon.work, 'go')
+/** The coordinator does nothing, so that the user gives all commands. */
+const startLed = (model: string, tasks: readonly { readonly id: string; readonly text: string }[], workers = 2): Promise<LocalCrew> =>
+  LocalCrew.up(daemon, { model, coordinator: { model: writeModelScript(daemon.work, QUIET) }, workers, reviews: false, tasks: [...tasks] })
 
-const ends = async (crew: LocalCrew, id: string): Promise<unknown[]> => (await crew.facts('crew.turn')).filter(({ member }) => member === id).map(({ end }) => end)
+const turnEnds = async (crew: LocalCrew, id: string): Promise<unknown[]> =>
+  (await crew.facts('crew.turn')).filter(({ member }) => member === id).map(({ end }) => end)
 
-test('perles 2: what was denied is repaired, and whoever has committed is idle again', { timeout: 240_000 }, async () => {
+test('perles 2: a denied change is repaired, and the member that has committed it is idle again', { timeout: 240_000 }, async () => {
   const repository = Repository.make(join(daemon.work, 'project'), daemon.work)
   repository.git('config', 'user.name', 'P')
   repository.git('config', 'user.email', 'p@example.org')
   repository.commit({ 'README.md': 'a project' })
-  const tasks = [{ id: 'one', text: 'Write one.txt with one, carelessly.' }, { id: 'two', text: 'Write two.txt with two.', needs: ['one'] }]
+  const tasks = [
+    { id: 'one', text: 'Write one.txt with one, carelessly.' },
+    { id: 'two', text: 'Write two.txt with two.', needs: ['one'] },
+  ]
   const model = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
-  const crew = await LocalCrew.up(daemon, { cwd: repository.dir, worktrees: true, model, workers: { implementer: 1, reviewer: 1 }, stay: true, tasks })
+  const crew = await LocalCrew.up(daemon, {
+    cwd: repository.dir,
+    worktrees: true,
+    model,
+    workers: { implementer: 1, reviewer: 1 },
+    stay: true,
+    tasks,
+  })
   const view = await crew.until((one) => one.tasks.every(({ state }) => state === 'done'))
-  expect(view.tasks.map(({ implementer, reviewer, denials, verdict }) => [implementer, reviewer, denials, verdict])).toEqual([['worker-1', 'worker-2', 1, 'APPROVED'], ['worker-1', 'worker-2', 0, 'APPROVED']])
-  expect(view.members.map(({ phase, task }) => [phase, task])).toEqual([['idle', null], ['idle', null]])
+  expect(view.tasks.map(({ implementer, reviewer, denials, verdict }) => [implementer, reviewer, denials, verdict])).toEqual([
+    ['worker-1', 'worker-2', 1, 'APPROVED'],
+    ['worker-1', 'worker-2', 0, 'APPROVED'],
+  ])
+  expect(view.members.map(({ phase, task }) => [phase, task])).toEqual([
+    ['idle', null],
+    ['idle', null],
+  ])
   expect(repository.git('log', '--format=%s', 'main..reeve/team').split('\n')).toEqual(['two: it is written', 'one: it is written'])
-  await crew.say({ type: 'complete_crew', summary: 'done', outcome: 'completed' })
+  await crew.steer({ type: 'complete_crew', summary: 'done', outcome: 'completed' })
   expect((await crew.ended()).status).toBe('completed')
 })
 
-test('perles 7: a turn that a reminder began must end with a report, too; the first one of a successor need not', async () => {
-  const crew = await led(played(daemon.work, QUIET), [{ id: 'one', text: 'Do one.' }], 1)
+test('perles 7: a turn after a reminder must end with a report, too; the first turn of a successor need not', async () => {
+  const crew = await startLed(writeModelScript(daemon.work, QUIET), [{ id: 'one', text: 'Do one.' }], 1)
   await crew.member('worker-1', ({ state }) => state === 'on')
-  await crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })
+  await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await crew.fact('crew.turn', ({ member, end }) => member === 'worker-1' && end === 'through')
-  expect(await ends(crew, 'worker-1')).toEqual(['exempt', 'reminded', 'reminded', 'through'])
-  await crew.say({ type: 'send_message', to: 'worker-1', text: 'go on' })
+  expect(await turnEnds(crew, 'worker-1')).toEqual(['exempt', 'reminded', 'reminded', 'through'])
+  await crew.steer({ type: 'send_message', to: 'worker-1', text: 'go on' })
   await crew.fact('crew.turn', ({ member, turn }) => member === 'worker-1' && turn === 7)
-  expect(await ends(crew, 'worker-1'), 'the word of a person begins anew').toEqual(['exempt', 'reminded', 'reminded', 'through', 'reminded', 'reminded', 'through'])
-  await crew.say({ type: 'replace_worker', member: 'worker-1', summary: 'half of it is done' })
+  expect(await turnEnds(crew, 'worker-1'), 'a message of the user starts the count again').toEqual([
+    'exempt',
+    'reminded',
+    'reminded',
+    'through',
+    'reminded',
+    'reminded',
+    'through',
+  ])
+  await crew.steer({ type: 'replace_worker', member: 'worker-1', summary: 'half of it is done' })
   await crew.fact('crew.turn', ({ member }) => member === 'worker-2')
-  expect((await ends(crew, 'worker-2'))[0]).toBe('exempt')
-  expect((await crew.heard('worker-2'))[0]).toContain('half of it is done')
+  expect((await turnEnds(crew, 'worker-2'))[0]).toBe('exempt')
+  expect((await crew.messagesTo('worker-2'))[0]).toContain('half of it is done')
 })
 
-test('perles 11: nobody who is gone, replaced or free has a task, and nothing stays blocked', async () => {
-  const model = played(daemon.work, [{ when: 'Do ', steps: [waitsFor(go()), ...DONE] }, ...QUIET])
-  const crew = await led(model, [{ id: 'one', text: 'Do one.' }, { id: 'two', text: 'Do two.' }])
+test('perles 11: no departed, replaced or free member has a task, and nothing stays blocked', async () => {
+  const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...QUIET])
+  const crew = await startLed(model, [
+    { id: 'one', text: 'Do one.' },
+    { id: 'two', text: 'Do two.' },
+  ])
   await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
   const give = async (task: string, member: string): Promise<void> => {
-    await crew.say({ type: 'assign_task', task, member })
+    await crew.steer({ type: 'assign_task', task, member })
     await crew.fact('crew.turn.begun', (event) => event['member'] === member)
   }
   await give('one', 'worker-1')
-  await crew.say({ type: 'stop_worker', member: 'worker-1', reason: 'in circles' })
+  await crew.steer({ type: 'stop_worker', member: 'worker-1', reason: 'in circles' })
   const stopped = await crew.member('worker-1', ({ state }) => state === 'gone')
-  expect([taskOf(stopped, 'one'), memberOf(stopped, 'worker-1')]).toMatchObject([{ state: 'queued', implementer: null, attempts: 0 }, { phase: 'idle', task: null, leave: { how: 'stopped' } }])
+  expect([taskOf(stopped, 'one'), memberOf(stopped, 'worker-1')]).toMatchObject([
+    { state: 'queued', implementer: null, attempts: 0 },
+    { phase: 'idle', task: null, leave: { how: 'stopped' } },
+  ])
   await give('one', 'worker-2')
-  await crew.say({ type: 'mark_task_failed', task: 'one', reason: 'there is no such page' })
+  await crew.steer({ type: 'mark_task_failed', task: 'one', reason: 'there is no such page' })
   expect(await crew.view()).toMatchObject({ tasks: [{ state: 'failed', reason: 'there is no such page' }, { state: 'queued' }] })
   expect(memberOf(await crew.view(), 'worker-2')).toMatchObject({ phase: 'idle', task: null })
-  await crew.say({ type: 'assign_task', task: 'two', member: 'worker-2' })
-  await crew.say({ type: 'replace_worker', member: 'worker-2', summary: 'nothing yet' })
+  await crew.steer({ type: 'assign_task', task: 'two', member: 'worker-2' })
+  await crew.steer({ type: 'replace_worker', member: 'worker-2', summary: 'nothing yet' })
   const replaced = await crew.member('worker-2', ({ state }) => state === 'gone')
-  expect([memberOf(replaced, 'worker-2'), memberOf(replaced, 'worker-3')]).toMatchObject([{ phase: 'idle', task: null, leave: { how: 'replaced' } }, { phase: 'implementing', task: 'two', state: 'on' }])
-  writeFileSync(go(), '')
+  expect([memberOf(replaced, 'worker-2'), memberOf(replaced, 'worker-3')]).toMatchObject([
+    { phase: 'idle', task: null, leave: { how: 'replaced' } },
+    { phase: 'implementing', task: 'two', state: 'on' },
+  ])
+  writeFileSync(goFile(), '')
   const done = await crew.task('two', ({ state }) => state === 'done')
-  expect([taskOf(done, 'two'), memberOf(done, 'worker-3')]).toMatchObject([{ implementer: 'worker-3', implementers: ['worker-2', 'worker-3'] }, { phase: 'idle', task: null }])
-  await expect(crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect([taskOf(done, 'two'), memberOf(done, 'worker-3')]).toMatchObject([
+    { implementer: 'worker-3', implementers: ['worker-2', 'worker-3'] },
+    { phase: 'idle', task: null },
+  ])
+  await expect(crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })).rejects.toMatchObject({ code: 'CONFLICT' })
 })
 
-test('perles 1: what a crew may not do is refused with a reason, and changes nothing', async () => {
-  const model = played(daemon.work, [{ when: 'Do ', steps: [waitsFor(go()), ...DONE] }, ...QUIET])
-  const crew = await led(model, [{ id: 'one', text: 'Do one.' }, { id: 'two', text: 'Do two.' }])
+test('perles 1: forbidden commands of a crew are refused with a reason, and change nothing', async () => {
+  const model = writeModelScript(daemon.work, [{ when: 'Do ', steps: [callThatWaitsFor(goFile()), ...DONE] }, ...QUIET])
+  const crew = await startLed(model, [
+    { id: 'one', text: 'Do one.' },
+    { id: 'two', text: 'Do two.' },
+  ])
   await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
-  await crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })
+  await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await crew.member('worker-1', ({ status }) => status === 'working')
-  const facts = await crew.facts('task.assigned', 'task.review', 'task.approved', 'task.done', 'task.failed', 'task.added', 'crew.leaving', 'crew.member')
+  const facts = await crew.facts(
+    'task.assigned',
+    'task.review',
+    'task.approved',
+    'task.done',
+    'task.failed',
+    'task.added',
+    'crew.leaving',
+    'crew.member',
+  )
   const illegal = [
     [{ type: 'assign_task', task: 'two', member: 'worker-1' }, 'CONFLICT', /implementing/],
     [{ type: 'assign_task', task: 'one', member: 'worker-2' }, 'CONFLICT', /implementing/],
     [{ type: 'assign_task', task: 'three', member: 'worker-2' }, 'NOT_FOUND', /no task/],
     [{ type: 'assign_task', task: 'two', member: 'worker-9' }, 'NOT_FOUND', /no member/],
-    [{ type: 'assign_task', task: 'two', member: 'coordinator' }, 'INVALID', /coordinates/],
+    [{ type: 'assign_task', task: 'two', member: 'coordinator' }, 'INVALID', /is a coordinator/],
     [{ type: 'assign_review', task: 'one', member: 'worker-2' }, 'CONFLICT', /implementing/],
     [{ type: 'approve_commit', task: 'one' }, 'CONFLICT', /implementing/],
     [{ type: 'add_task', id: 'one', text: 'Again.' }, 'CONFLICT', /already/],
-    [{ type: 'add_task', text: 'Later.', needs: ['never'] }, 'NOT_FOUND', /no task/],
+    [{ type: 'add_task', text: 'Later.', needs: ['never'] }, 'NOT_FOUND', /does not exist/],
     [{ type: 'complete_crew', summary: 'done', outcome: 'completed' }, 'CONFLICT', /open/],
   ] as const
-  for (const [command, code, words] of illegal) await expect(crew.say(command as unknown as Parameters<LocalCrew['say']>[0]), command.type).rejects.toMatchObject({ code, message: expect.stringMatching(words), hint: expect.stringMatching(/./) })
-  expect(await crew.facts('task.assigned', 'task.review', 'task.approved', 'task.done', 'task.failed', 'task.added', 'crew.leaving', 'crew.member')).toEqual(facts)
-  writeFileSync(go(), '')
+  for (const [command, code, words] of illegal)
+    await expect(crew.steer(command as unknown as Parameters<LocalCrew['steer']>[0]), command.type).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(words),
+      hint: expect.stringMatching(/./),
+    })
+  expect(
+    await crew.facts(
+      'task.assigned',
+      'task.review',
+      'task.approved',
+      'task.done',
+      'task.failed',
+      'task.added',
+      'crew.leaving',
+      'crew.member',
+    ),
+  ).toEqual(facts)
+  writeFileSync(goFile(), '')
   await crew.task('one', ({ state }) => state === 'done')
 })
 
-test('perles 14: a member says what its role may, and nobody else speaks for it', async () => {
-  const model = played(daemon.work, [{ when: '/^Task/', steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), call('assign_task', { task: 'one', member: 'worker-2' }), call('report_review_verdict', { verdict: 'APPROVED', comments: 'mine' }), ...DONE] }, ...QUIET])
-  const crew = await led(model, [{ id: 'one', text: 'Do one.' }], 1)
+test('perles 14: a member reports only what its role may, and no other process reports for it', async () => {
+  const model = writeModelScript(daemon.work, [
+    {
+      when: '/^Task/',
+      steps: [
+        call('complete_crew', { summary: 'mine', outcome: 'completed' }),
+        call('assign_task', { task: 'one', member: 'worker-2' }),
+        call('report_review_verdict', { verdict: 'APPROVED', comments: 'mine' }),
+        ...DONE,
+      ],
+    },
+    ...QUIET,
+  ])
+  const crew = await startLed(model, [{ id: 'one', text: 'Do one.' }], 1)
   await crew.member('worker-1', ({ state }) => state === 'on')
-  await crew.say({ type: 'assign_task', task: 'one', member: 'worker-1' })
+  await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
   await crew.task('one', ({ state }) => state === 'done')
-  const calls = (await daemon.history(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome)
+  const calls = (await daemon.history(await crew.uuidOf('worker-1')))
+    .filter((event) => event['fact'] === 'tool.finished')
+    .map(({ outcome }) => outcome)
   expect(calls).toEqual(['error', 'error', 'error', 'ok'])
   expect(await crew.facts('crew.ending')).toEqual([])
-  // An agent that is in no crew has no such tool.
-  const stranger = await daemon.spawn({ model: played(daemon.work, [{ steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), { text: '{{ lastResult }}' }] }]) })
+  // An agent outside a crew has no such tool.
+  const stranger = await daemon.spawn({
+    model: writeModelScript(daemon.work, [
+      { steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), { text: '{{ lastResult }}' }] },
+    ]),
+  })
   expect((await daemon.ended(stranger.uuid)).lastText).toMatch(/complete_crew/)
-  expect((await daemon.history(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome)).toEqual(['error'])
+  expect((await daemon.history(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome)).toEqual([
+    'error',
+  ])
   expect((await crew.view()).status).toBe('ready')
 })
 
-test('perles 18: who has used 80 % of its context is told of, and hands over before it is full', async () => {
-  const model = played(daemon.work, [
-    { when: 'context is used', steps: [call('post_message', { to: 'coordinator', text: 'half of it is done' }), { text: 'the other half is left' }] },
-    { when: 'You take over from', steps: DONE },
-    { when: 'Do one', steps: [{ ...bash('true'), usage: { input: 8_500, output: 10 } }, { ...bash('true'), usage: { input: 9_300, output: 10 } }, { text: 'I go on', usage: { input: 9_400, output: 10 } }] },
-    ...QUIET,
-  ], { context_window: 10_000 })
+test('perles 18: a member that has used 80 % of its context is reported, and hands over before it is full', async () => {
+  const model = writeModelScript(
+    daemon.work,
+    [
+      {
+        when: 'context is used',
+        steps: [call('post_message', { to: 'coordinator', text: 'half of it is done' }), { text: 'the other half is left' }],
+      },
+      { when: 'You take over from', steps: DONE },
+      {
+        when: 'Do one',
+        steps: [
+          { ...bash('true'), usage: { input: 8_500, output: 10 } },
+          { ...bash('true'), usage: { input: 9_300, output: 10 } },
+          { text: 'I go on', usage: { input: 9_400, output: 10 } },
+        ],
+      },
+      ...QUIET,
+    ],
+    { context_window: 10_000 },
+  )
   const crew = await LocalCrew.up(daemon, { model, workers: 1, reviews: false, tasks: [{ id: 'one', text: 'Do one.' }] })
   const view = await crew.ended()
-  expect(view).toMatchObject({ status: 'completed', tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }] })
+  expect(view).toMatchObject({
+    status: 'completed',
+    tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }],
+  })
   expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'replaced' } })
   const old = await daemon.history(await crew.uuidOf('worker-1'))
   expect(old.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
-  expect((await crew.heard('worker-2')).join()).toContain('half of it is done')
+  expect((await crew.messagesTo('worker-2')).join()).toContain('half of it is done')
 })
 
-test('perles 17: two agents of one file are told apart, each by a token of its own', async () => {
+test('perles 17: two agents of one file are distinguished by their own tokens', async () => {
   const log = join(daemon.work, 'agents.log')
   const command = [process.execPath, join(ROOT, 'test/support/programs/acp-agent.ts'), `sessions=${daemon.work}`, `log=${log}`, 'http']
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
   writeFileSync(join(daemon.work, '.reeve/agents/coder.md'), `---\ndriver: acp\nreeve: true\ncommand: ${JSON.stringify(command)}\n---\n`)
   const started = await Promise.all([1, 2].map(() => daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })))
-  await eventually(() => existsSync(log) && handedIn(readFileSync(log, 'utf8')).length === 2, 'both have a session')
-  const seen = await Promise.all(handedIn(readFileSync(log, 'utf8')).map(async (reach) => {
-    const client = await connect(reach)
-    const { value } = await say(client, 'inspect', { process: 'self' })
-    await client.close()
-    return (value as { readonly id: string }).id
-  }))
+  await eventually(() => existsSync(log) && serversIn(readFileSync(log, 'utf8')).length === 2, 'both have a session')
+  const seen = await Promise.all(
+    serversIn(readFileSync(log, 'utf8')).map(async (reach) => {
+      const client = await connect(reach)
+      const { value } = await callTool(client, 'inspect', { process: 'self' })
+      await client.close()
+      return (value as { readonly id: string }).id
+    }),
+  )
   expect(seen.toSorted()).toEqual(started.map(({ uuid }) => uuid).toSorted())
   for (const { uuid } of started) await daemon.signal(uuid, 'SIGKILL')
 })
 
-/** The servers that were handed over with each session, by the log of an agent. */
-function handedIn(log: string): { readonly url: string; readonly token: string }[] {
-  return log.split('\n').filter((line) => line.includes('"mcpServers"')).map((line) => {
-    const { mcpServers: [server] } = JSON.parse(line.slice(line.indexOf('{'))) as { mcpServers: { url: string; headers: { name: string; value: string }[] }[] }
-    const value = server?.headers.find(({ name }) => name === 'Authorization')?.value ?? ''
-    return { url: server?.url ?? '', token: value.replace('Bearer ', '') }
-  })
+/** The servers of each session, from an agent's log. */
+function serversIn(log: string): { readonly url: string; readonly token: string }[] {
+  return log
+    .split('\n')
+    .filter((line) => line.includes('"mcpServers"'))
+    .map((line) => {
+      const {
+        mcpServers: [server],
+      } = JSON.parse(line.slice(line.indexOf('{'))) as { mcpServers: { url: string; headers: { name: string; value: string }[] }[] }
+      const value = server?.headers.find(({ name }) => name === 'Authorization')?.value ?? ''
+      return { url: server?.url ?? '', token: value.replace('Bearer ', '') }
+    })
 }
 
-test('perles 12: tasks, phases and queues are there when the daemon was killed, and go on', { timeout: 240_000 }, async () => {
+test('perles 12: tasks, phases and queues outlive a kill of the daemon, and continue', { timeout: 240_000 }, async () => {
   await using crew = await CrewHome.make()
   crew.hold('task', 'one')
   crew.hold('feedback', 'two')
-  await crew.up({ coordinator: 'engine', workers: { implementer: { count: 2, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } }, tasks: [fileTask('one'), fileTask('two', [], true), fileTask('three', ['one'])] })
+  await crew.up({
+    coordinator: 'engine',
+    workers: { implementer: { count: 2, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } },
+    tasks: [fileTask('one'), fileTask('two', [], true), fileTask('three', ['one'])],
+  })
   await crew.held('task', 'one')
   await crew.held('feedback', 'two')
   for (const text of ['first', 'second']) await crew.cli('crew', 'send', 'team', text, '--to', 'worker-1')
-  const before = await state(crew)
+  const before = await readState(crew)
   expect(before.tasks.map(({ state: at }) => at)).toEqual(['implementing', 'addressing_feedback', 'queued'])
   await crew.home.kill()
   await crew.home.start()
-  const after = await state(crew)
-  expect({ ...after, members: after.members.map(({ id, phase, task }) => ({ id, phase, task })) }).toEqual({ ...before, members: before.members.map(({ id, phase, task }) => ({ id, phase, task })) })
+  const after = await readState(crew)
+  expect({ ...after, members: after.members.map(({ id, phase, task }) => ({ id, phase, task })) }).toEqual({
+    ...before,
+    members: before.members.map(({ id, phase, task }) => ({ id, phase, task })),
+  })
   expect((await crew.ended()).status).toBe('completed')
-  const heard = (await crew.home.events()).filter((event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'))
-  const came = (await crew.home.events()).filter((event) => event['fact'] === 'process.incoming' && heard.some(({ id }) => id === event['id']))
-  expect(came.map(({ id }) => id)).toEqual(heard.map(({ id }) => id))
+  const delivered = (await crew.home.events()).filter(
+    (event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'),
+  )
+  const came = (await crew.home.events()).filter(
+    (event) => event['fact'] === 'process.incoming' && delivered.some(({ id }) => id === event['id']),
+  )
+  expect(came.map(({ id }) => id)).toEqual(delivered.map(({ id }) => id))
 })
 
-async function state(crew: CrewHome): Promise<{ readonly tasks: readonly CrewTaskView[]; readonly members: readonly CrewMemberView[] }> {
-  const { crew: { tasks, members } } = await crew.home.client.get<{ crew: CrewView }>(`/v1/crews/${crew.uuid}`)
+async function readState(
+  crew: CrewHome,
+): Promise<{ readonly tasks: readonly CrewTaskView[]; readonly members: readonly CrewMemberView[] }> {
+  const {
+    crew: { tasks, members },
+  } = await crew.home.client.get<{ crew: CrewView }>(`/v1/crews/${crew.uuid}`)
   return { tasks, members }
 }

@@ -1,28 +1,30 @@
-// What went wrong in an orchestrator of coordinators and workers, defect by defect: `perles N` says what must not happen here.
-// These are about processes, their turns, messages, streams and ends, and are asked of daemons. Those about crews stand in
-// perles-crew.test.ts, some beside the machines that they are about; the last test here says that each has one.
+// Defects of an orchestrator of coordinators and workers, one by one: `perles N` names a defect that must not happen here.
+// These concern processes, their turns, messages, streams and ends, and are tested on daemons. The file perles-crew.test.ts has those of
+// crews; some are tests of single state machines. The last test here checks that each defect has a test.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { EventView } from '../../src/api/views.ts'
-import { MAX_LINE_BYTES } from '../../src/drivers/command/lines.ts'
-import * as lines from '../support/agent-lines.ts'
-import { programThatPlays } from '../support/command.ts'
-import { DaemonHome } from '../support/daemon.ts'
+import type { EventView } from '../../src/api/views/daemon.ts'
+import { MAX_LINE_BYTES } from '../../src/drivers/command/line-splitter.ts'
+import * as lines from '../support/agents/agent-lines.ts'
+import { programThatPlays } from '../support/agents/command.ts'
+import { DaemonHome } from '../support/daemon/daemon.ts'
 import { testEnv } from '../support/env.ts'
-import { eventually, killLeft, livingWith, newToken } from '../support/living.ts'
-import { LocalDaemon } from '../support/local-daemon.ts'
-import { modelServer, type ModelServer, type ServedAnswer } from '../support/model-server.ts'
-import { Repository } from '../support/repository.ts'
+import { eventually, killRemaining, findLivingWith, newToken } from '../support/agents/living.ts'
+import { LocalDaemon } from '../support/daemon/local-daemon.ts'
+import { modelServer, type ModelServer, type ServedAnswer } from '../support/models/model-server.ts'
+import { Repository } from '../support/crew/repository.ts'
 import { sources } from '../support/source.ts'
 import type { Played } from '../support/programs/json-agent.ts'
 
-/** With daemons of their own, on a machine that has other things to do. */
-const SLOW = { timeout: 120_000 }
+/** For tests with their own daemons, on a busy machine. */
+const TIMEOUT_MS = { timeout: 120_000 }
 
 let open: AsyncDisposableStack
-beforeEach(() => { open = new AsyncDisposableStack() })
+beforeEach(() => {
+  open = new AsyncDisposableStack()
+})
 afterEach(() => open.disposeAsync())
 
 const start = async (config?: string): Promise<LocalDaemon> => open.use(await LocalDaemon.start(config === undefined ? {} : { config }))
@@ -41,15 +43,16 @@ async function withModel(answer: () => ServedAnswer): Promise<Served> {
   return { server, daemon, env: testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' }) }
 }
 
-const of = (events: readonly EventView[], ...facts: string[]): EventView[] => events.filter((event) => facts.includes(String(event['fact'])))
+const of = (events: readonly EventView[], ...facts: string[]): EventView[] =>
+  events.filter((event) => facts.includes(String(event['fact'])))
 
 function scriptOf(dir: string, script: object): string {
   writeFileSync(join(dir, 'rules.yaml'), JSON.stringify(script))
   return `script:${join(dir, 'rules.yaml')}`
 }
 
-/** The messages that came to it, in the order in which their turns began. */
-async function heard(daemon: LocalDaemon, uuid: string): Promise<unknown[]> {
+/** The messages that the process received, in the order of their turns. */
+async function messagesOf(daemon: LocalDaemon, uuid: string): Promise<unknown[]> {
   const events = await daemon.history(uuid)
   const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
   return of(events, 'process.incoming').map((event) => texts.get(event['id']))
@@ -58,16 +61,32 @@ async function heard(daemon: LocalDaemon, uuid: string): Promise<unknown[]> {
 describe('turns and messages', () => {
   test('perles 3: one failed turn does not make later turns fail', async () => {
     const daemon = await start()
-    const { uuid } = await daemon.play([], { interactive: true, model: scriptOf(daemon.work, { rules: [{ when: 'bad', steps: [{ error: { message: 'no', status: 400 } }] }, { when: 'good', steps: [{ text: '{{ message }}' }] }] }) })
-    for (const [turn, words] of [[1, 'bad'], [2, 'good one'], [3, 'good two']] as const) {
+    const { uuid } = await daemon.play([], {
+      interactive: true,
+      model: scriptOf(daemon.work, {
+        rules: [
+          { when: 'bad', steps: [{ error: { message: 'no', status: 400 } }] },
+          { when: 'good', steps: [{ text: '{{ message }}' }] },
+        ],
+      }),
+    })
+    for (const [turn, words] of [
+      [1, 'bad'],
+      [2, 'good one'],
+      [3, 'good two'],
+    ] as const) {
       await daemon.send(uuid, words)
       await daemon.untilSo(uuid, (view) => view.turn === turn && view.status === 'ready')
     }
     const ends = of(await daemon.history(uuid), 'process.ready').slice(1)
-    expect(ends.map(({ outcome, error, result }) => [outcome, error ?? null, result ?? null])).toEqual([['error', 'no', null], ['ok', null, 'good one'], ['ok', null, 'good two']])
+    expect(ends.map(({ outcome, error, result }) => [outcome, error ?? null, result ?? null])).toEqual([
+      ['error', 'no', null],
+      ['ok', null, 'good one'],
+      ['ok', null, 'good two'],
+    ])
   })
 
-  test('perles 4: a message wakes nobody who is paused or stopped', async () => {
+  test('perles 4: a message does not wake a paused or stopped process', async () => {
     const daemon = await start()
     const paused = await daemon.play([{ text: 'one' }], { interactive: true })
     await daemon.ready(paused.uuid)
@@ -77,7 +96,7 @@ describe('turns and messages', () => {
     await daemon.signal(stopped.uuid, 'SIGTERM')
     await daemon.ended(stopped.uuid)
     await expect(daemon.send(stopped.uuid, 'wake up')).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    // A third one that works from end to end meanwhile: the first had every occasion.
+    // A third process works from start to end meanwhile: the first had every occasion to begin.
     const third = await daemon.play([{ text: 'done' }])
     await daemon.ended(third.uuid)
     expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', turn: 0, queueCount: 1 })
@@ -85,7 +104,7 @@ describe('turns and messages', () => {
     expect(of(await daemon.history(paused.uuid), 'model.started')).toEqual([])
     await daemon.resume(paused.uuid)
     await daemon.untilSo(paused.uuid, (view) => view.turn === 1 && view.status === 'ready')
-    expect(await heard(daemon, paused.uuid)).toEqual(['wake up'])
+    expect(await messagesOf(daemon, paused.uuid)).toEqual(['wake up'])
   })
 
   test('perles 4: a turn that ends late makes neither a paused nor a stopped process ready', async () => {
@@ -103,9 +122,12 @@ describe('turns and messages', () => {
     expect(of(await daemon.history(stopped.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
   })
 
-  test('perles 5: one turn at a time, whatever is sent in the middle of it', async () => {
+  test('perles 5: one turn at a time, whatever arrives during it', async () => {
     const daemon = await start()
-    const { uuid } = await daemon.play(Array.from({ length: 6 }, (_, index) => ({ text: `answer ${index}`, delay_ms: 60 })), { interactive: true })
+    const { uuid } = await daemon.play(
+      Array.from({ length: 6 }, (_, index) => ({ text: `answer ${index}`, delay_ms: 60 })),
+      { interactive: true },
+    )
     await daemon.ready(uuid)
     await daemon.send(uuid, 'first')
     await daemon.event(uuid, (event) => event['fact'] === 'model.started')
@@ -113,14 +135,23 @@ describe('turns and messages', () => {
     await daemon.untilSo(uuid, (view) => view.status === 'ready' && view.queueCount === 0)
     const words = of(await daemon.history(uuid), 'process.working', 'process.ready').map((event) => `${event['fact']} ${event['turn']}`)
     const turns = words.filter((each) => each.startsWith('process.working')).length
-    expect(words.slice(1)).toEqual(Array.from({ length: turns }, (_, index) => [`process.working ${index + 1}`, `process.ready ${index + 1}`]).flat())
-    expect((await heard(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
+    expect(words.slice(1)).toEqual(
+      Array.from({ length: turns }, (_, index) => [`process.working ${index + 1}`, `process.ready ${index + 1}`]).flat(),
+    )
+    expect((await messagesOf(daemon, uuid)).toSorted()).toEqual(['b', 'c', 'd', 'first'])
   })
 
-  test('perles 6: messages whose delivery was cut off keep their places: the daemon dies with a queue', SLOW, async () => {
+  test('perles 6: messages whose delivery was interrupted keep their positions: the daemon dies with a queue', TIMEOUT_MS, async () => {
     const home = open.use(await DaemonHome.make())
     await home.start()
-    const { uuid } = await home.spawn({ model: home.script([{ tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] }, ...Array.from({ length: 9 }, () => ({ text: 'y' }))]), interactive: true, intent: 'first' })
+    const { uuid } = await home.spawn({
+      model: home.script([
+        { tools: [{ name: 'bash', input: { command: 'exec sleep 600' } }] },
+        ...Array.from({ length: 9 }, () => ({ text: 'y' })),
+      ]),
+      interactive: true,
+      intent: 'first',
+    })
     const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
     await home.until(uuid, ({ step }) => step === 1)
     for (const text of ['a', 'b', 'c']) await send(text)
@@ -134,7 +165,7 @@ describe('turns and messages', () => {
     expect(of(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
   })
 
-  test('perles 8: the role prompt is there in every turn, also after a resume', async () => {
+  test('perles 8: the role prompt is in every turn, also after a resume', async () => {
     const { server, daemon, env } = await withModel(() => ({ text: 'yes' }))
     mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
     writeFileSync(join(daemon.work, '.reeve/agents/worker.md'), `---\nmodel: ${MODEL}\n---\nYou are worker 7.\n`)
@@ -153,50 +184,55 @@ describe('turns and messages', () => {
 })
 
 describe('programs and streams', () => {
-  test('perles 9: nothing that it started lives on, and who was stopped in good order is stopped, not failed', SLOW, async () => {
+  test('perles 9: no program outlives its process, and a stopped process counts as stopped, not failed', TIMEOUT_MS, async () => {
     const home = open.use(await DaemonHome.make())
     const token = newToken()
     try {
       await home.start()
       const tree = `setsid sh -c 'sleep 3600.${token} & exec sleep 3601.${token}' & (sleep 3602.${token} &) ; exec sleep 3603.${token}`
       const { uuid } = await home.spawn({ argv: ['sh', '-c', tree] })
-      await eventually(() => livingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
+      await eventually(() => findLivingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
       await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
       expect(await home.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
-      await eventually(() => livingWith(token).length === 0, 'nothing is left')
+      await eventually(() => findLivingWith(token).length === 0, 'nothing is left')
     } finally {
-      killLeft(token)
+      killRemaining(token)
     }
   })
 
-  /** A turn of Claude Code, as it prints it, and whatever comes before. */
+  /** A turn of Claude Code in its own output format, after the given output. */
   const claude = async (daemon: LocalDaemon, before: readonly Played[]): Promise<string> => {
-    const program = await programThatPlays(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [...before, ...lines.CLAUDE_TOOLS.map((line) => ({ line }))])
+    const program = await programThatPlays(await mkdtemp(join(daemon.work, 'claude-')), 'claude', [
+      ...before,
+      ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
+    ])
     return (await daemon.spawn({ argv: [program, '-p', 'say hello', '--output-format', 'stream-json', '--verbose'] })).uuid
   }
 
-  test('perles 10: a line without an end hangs no turn', async () => {
+  test('perles 10: a line without an end does not block a turn', async () => {
     const daemon = await start()
     const uuid = await claude(daemon, [{ raw: 'x'.repeat(4 * MAX_LINE_BYTES) }, { raw: '\n' }])
     expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
   })
 
-  test('perles 10: the result and its cost are never lost, though the program is gone at once', SLOW, async () => {
+  test('perles 10: the result and its cost are never lost, though the program exits at once', TIMEOUT_MS, async () => {
     const daemon = await start()
     const uuids = await Promise.all(Array.from({ length: 20 }, () => claude(daemon, [])))
     const views = await Promise.all(uuids.map((uuid) => daemon.ended(uuid)))
-    expect(views.map(({ status, usage, lastText }) => [status, usage.costUsd.toFixed(5), lastText])).toEqual(uuids.map(() => ['completed', '0.01032', 'It is done.']))
+    expect(views.map(({ status, usage, lastText }) => [status, usage.costUsd?.toFixed(5), lastText])).toEqual(
+      uuids.map(() => ['completed', '0.01032', 'It is done.']),
+    )
   })
 
   test('perles 16: tokens of a message in several blocks, of the cache, and costs count once', async () => {
     const daemon = await start()
     const { usage } = await daemon.ended(await claude(daemon, []))
-    // The last line is the truth: 2,000 in, 600 and 40 of the cache, 100 out, for two messages in four blocks.
+    // The last line has the right totals: 2,000 in, 600 and 40 of the cache, 100 out, for two messages in four blocks.
     expect(usage).toMatchObject({ inputTokens: 2_000, cacheReadTokens: 600, cacheWriteTokens: 40, outputTokens: 100, steps: 2 })
     expect(usage.costUsd).toBeCloseTo(0.01032, 8)
   })
 
-  test('perles 13: whoever does not read loses no fact, and keeps nobody waiting', SLOW, async () => {
+  test('perles 13: a slow reader loses no fact, and delays no other', TIMEOUT_MS, async () => {
     const daemon = await start()
     const slow = await fetchSlowly(daemon)
     const { uuid } = await daemon.sh(`yes ${'x'.repeat(100)} | head -c 20000000`)
@@ -212,7 +248,7 @@ describe('programs and streams', () => {
   })
 })
 
-test('perles 15: a program of ours that hangs stops nobody else, and does not outlive the daemon', SLOW, async () => {
+test('perles 15: a hanging program of ours stops no other process, and does not outlive the daemon', TIMEOUT_MS, async () => {
   const daemon = await start()
   const token = newToken()
   const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
@@ -222,28 +258,38 @@ test('perles 15: a program of ours that hangs stops nobody else, and does not ou
   writeFileSync(join(tools, 'git'), `#!/bin/sh\nexec sleep 3600.${token}\n`, { mode: 0o755 })
   try {
     const env = testEnv(daemon.work)
-    const stuck = daemon.spawn({ model: await daemon.script([{ text: 'x' }]), cwd: repository.dir, worktree: true, env: { ...env, PATH: `${tools}:${env['PATH']}` } }).catch((error: unknown) => error)
-    await eventually(() => livingWith(token).length > 0, 'git hangs')
+    const stuck = daemon
+      .spawn({
+        model: await daemon.script([{ text: 'x' }]),
+        cwd: repository.dir,
+        worktree: true,
+        env: { ...env, PATH: `${tools}:${env['PATH']}` },
+      })
+      .catch((error: unknown) => error)
+    await eventually(() => findLivingWith(token).length > 0, 'git hangs')
     const other = await daemon.play([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { cwd: repository.dir, worktree: true })
     expect(await daemon.ended(other.uuid)).toMatchObject({ status: 'completed' })
     await daemon.stop()
     await stuck
-    await eventually(() => livingWith(token).length === 0, 'nothing is left')
+    await eventually(() => findLivingWith(token).length === 0, 'nothing is left')
   } finally {
-    killLeft(token)
+    killRemaining(token)
   }
 })
 
-/** A follower of all events that has read one, and reads the rest when it is asked for. */
+/** A follower of all events that has read one event, and reads the rest on demand. */
 async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventView>> {
-  const events = daemon.client.events('/v1/events', { query: { after: 0, follow: true } })[Symbol.asyncIterator]() as AsyncGenerator<EventView>
+  const all = daemon.client.events('/v1/events', { query: { after: 0, follow: true } })
+  const events = all[Symbol.asyncIterator]() as AsyncGenerator<EventView>
   const first = await daemon.sh('true')
   await daemon.ended(first.uuid)
   await events.next()
   return events
 }
 
-test('each of the eighteen has a test', () => {
-  const named = sources('test', '.ts').flatMap(({ raw }) => [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]perles (\d+):/gs)].map(([, number]) => Number(number)))
+test('each of the eighteen defects has a test', () => {
+  const named = sources('test', '.ts').flatMap(({ raw }) =>
+    [...raw.matchAll(/(?:test|it|describe)(?:\.each\(.*?\))?\(\s*['`]perles (\d+):/gs)].map(([, number]) => Number(number)),
+  )
   expect(Array.from({ length: 18 }, (_, index) => index + 1).filter((number) => !named.includes(number))).toEqual([])
 })

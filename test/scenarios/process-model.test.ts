@@ -1,27 +1,33 @@
 // The reference of the process model, sentence by sentence: states, transitions, exit statuses, the release order, signals
-// and the pause. Each test bears the sentence that it holds reeve to; where reeve departs from it, the title says so.
-// Most are transcripts of the kernel; what a user sees is asked of a daemon.
+// and the pause. Each test is named by the sentence that it checks; `departure` marks where reeve differs.
+// Most are transcripts of the kernel; tests of visible behaviour use a daemon.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { SIGNALS } from '../../src/kernel/signals.ts'
-import { RELEASE_ORDER } from '../../src/kernel/effects.ts'
-import { KernelError } from '../../src/kernel/errors.ts'
-import { incarnate, transition } from '../../src/kernel/lifecycle.ts'
-import type { EventView } from '../../src/api/views.ts'
-import type { Life, Signal } from '../../src/kernel/types.ts'
+import { SIGNAL_TABLE } from '../../src/kernel/model/signals.ts'
+import { RELEASE_ORDER } from '../../src/kernel/model/effects.ts'
+import { KernelError } from '../../src/kernel/model/errors.ts'
+import { newLife, transition } from '../../src/kernel/state/lifecycle.ts'
+import type { EventView } from '../../src/api/views/daemon.ts'
+import type { Life } from '../../src/kernel/model/process.ts'
 import { Player, play } from '../support/kernel/transcript.ts'
-import { LocalDaemon } from '../support/local-daemon.ts'
-import { pausedBesideStalled } from '../support/watched-agent.ts'
-import { runCli } from '../support/cli.ts'
+import { LocalDaemon } from '../support/daemon/local-daemon.ts'
+import { startPausedBesideStalled } from '../support/agents/watched-agent.ts'
+import { runCli } from '../support/daemon/cli.ts'
+import type { Signal } from '../../src/kernel/model/words.ts'
 
 let daemon: LocalDaemon
-beforeAll(async () => { daemon = await LocalDaemon.start() })
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+})
 afterAll(async () => daemon[Symbol.asyncDispose]())
 
-const isFact = (fact: string) => (event: EventView): boolean => event['fact'] === fact
+const isFact =
+  (fact: string) =>
+  (event: EventView): boolean =>
+    event['fact'] === fact
 const stateOf = (player: Player, uuid: string): string | undefined => player.world.row(uuid)?.life.state
 
-/** A player that has played this. */
-function played(script: string): Player {
+/** A player after this script. */
+function playScript(script: string): Player {
   const player = new Player()
   player.play(script)
   return player
@@ -29,23 +35,23 @@ function played(script: string): Player {
 
 describe('7.1 states', () => {
   test('created: the process is allocated, reasoning has not started', () => {
-    const player = played('.spawn a')
+    const player = playScript('.spawn a')
     expect(stateOf(player, 'a')).toBe('created')
     expect(player.world.row('a')).toMatchObject({ pid: 1, progress: { step: 0 }, clock: { startedAt: null } })
   })
 
   test('running: the reasoning loop executes', () => {
-    const player = played('.live a\nreport a model 1')
+    const player = playScript('.live a\nreport a model 1')
     expect(stateOf(player, 'a')).toBe('running')
     expect(player.world.row('a')).toMatchObject({ progress: { step: 1, modelOpen: true } })
   })
 
   test('zombie: reasoning has finished, its resources wait to be given back', () => {
-    expect(stateOf(played('.live a\nreport a exited 0'), 'a')).toBe('zombie')
+    expect(stateOf(playScript('.live a\nreport a exited 0'), 'a')).toBe('zombie')
   })
 
   test('dead: all resources are released', () => {
-    const player = played('.live a\nreport a exited 0\nreleased a')
+    const player = playScript('.live a\nreport a exited 0\nreleased a')
     expect(stateOf(player, 'a')).toBe('dead')
     expect(player.world.row('a')?.handle).toBeNull()
     expect(player.world.table.get('a')).toBeUndefined()
@@ -64,14 +70,16 @@ describe('7.1 states', () => {
 
 describe('7.2 transitions', () => {
   test('created → running by start', () => {
-    expect(stateOf(played('.spawn a\nstart a'), 'a')).toBe('running')
+    expect(stateOf(playScript('.spawn a\nstart a'), 'a')).toBe('running')
   })
 
   test.each([
-    ['completed', 'report a ended 1', 'completed'], ['an error', 'report a ended 1 error', 'it broke'], ['a timeout', 'wind 600000\nreport a exited SIGTERM', 'timed out'],
+    ['completed', 'report a ended 1', 'completed'],
+    ['an error', 'report a ended 1 error', 'it broke'],
+    ['a timeout', 'wind 600000\nreport a exited SIGTERM', 'timed out'],
     ['a kill', 'signal SIGKILL a\nreport a exited SIGKILL', 'SIGKILL from user'],
   ])('running → zombie by %s', (_, script, reason) => {
-    const player = played(`.live a timeoutMs=600000\n${script}`)
+    const player = playScript(`.live a timeoutMs=600000\n${script}`)
     expect(player.world.row('a')?.life).toMatchObject({ state: 'zombie', exit: { reason } })
   })
 
@@ -81,21 +89,25 @@ describe('7.2 transitions', () => {
 
   test('all other combinations are invalid and answer INTERNAL; dead has no successor', () => {
     const exit = { code: 0, reason: 'completed', cause: 'agent' } as const
-    const running = transition(incarnate(), { type: 'start', attached: true })
+    const running = transition(newLife(), { type: 'start', attached: true })
     const zombie = transition(running, { type: 'terminate', exit })
     const dead = transition(zombie, { type: 'reap' })
-    const lives: readonly Life[] = [incarnate(), running, zombie, dead]
+    const lives: readonly Life[] = [newLife(), running, zombie, dead]
     const events = [{ type: 'start', attached: true }, { type: 'terminate', exit }, { type: 'reap' }] as const
-    const legal = lives.map((life) => events.filter((event) => {
-      try {
-        transition(life, event)
-        return true
-      } catch (error) {
-        expect(error).toBeInstanceOf(KernelError)
-        expect(error).toMatchObject({ code: 'INTERNAL' })
-        return false
-      }
-    }).map(({ type }) => type))
+    const legal = lives.map((life) =>
+      events
+        .filter((event) => {
+          try {
+            transition(life, event)
+            return true
+          } catch (error) {
+            expect(error).toBeInstanceOf(KernelError)
+            expect(error).toMatchObject({ code: 'INTERNAL' })
+            return false
+          }
+        })
+        .map(({ type }) => type),
+    )
     expect(legal).toEqual([['start'], ['terminate'], ['reap'], []])
   })
 })
@@ -118,7 +130,10 @@ describe('7.3 exit status', () => {
   })
 
   test('code 1 "max steps exceeded": the maximum of reasoning steps is exceeded', async () => {
-    const { uuid } = await daemon.play([{ tools: [{ name: 'ls', input: {} }] }, { tools: [{ name: 'ls', input: {} }] }, { text: 'never' }], { limits: { maxSteps: 2 } })
+    const { uuid } = await daemon.play(
+      [{ tools: [{ name: 'ls', input: {} }] }, { tools: [{ name: 'ls', input: {} }] }, { text: 'never' }],
+      { limits: { maxSteps: 2 } },
+    )
     expect((await daemon.ended(uuid)).exit).toMatchObject({ code: 1, reason: 'max steps exceeded' })
   })
 
@@ -128,9 +143,9 @@ describe('7.3 exit status', () => {
   })
 
   test('departure: a used-up token budget suspends the process, so that its work is kept', async () => {
-    const { uuid } = await daemon.play(
-      [{ tools: [{ name: 'ls', input: {} }], usage: { input: 90, output: 20 } }, { text: 'never' }], { limits: { budgetTokens: 100 } },
-    )
+    const { uuid } = await daemon.play([{ tools: [{ name: 'ls', input: {} }], usage: { input: 90, output: 20 } }, { text: 'never' }], {
+      limits: { budgetTokens: 100 },
+    })
     const held = await daemon.until(uuid, 'suspended')
     expect(held.holds).toMatchObject([{ reason: 'budget' }])
     expect(held.exit).toBeNull()
@@ -143,7 +158,14 @@ describe('7.4 release order', () => {
   test('the order is strict: orphans, cancel, wait, channel, context, reap, remove', () => {
     expect(RELEASE_ORDER).toEqual(['orphans', 'cancel', 'await', 'channel', 'context', 'reap', 'remove'])
     const transcript = play(`${FAMILY}\nreport a exited 0\nreleased a`)
-    const steps = [/b\.\d+ process\.reparented to PID 0/, /release cancel a/, /release await a/, /release channel a/, /release context a/, /release remove a/]
+    const steps = [
+      /b\.\d+ process\.reparented to PID 0/,
+      /release cancel a/,
+      /release await a/,
+      /release channel a/,
+      /release context a/,
+      /release remove a/,
+    ]
     const places = steps.map((step) => transcript.search(step))
     expect(places.every((place) => place >= 0)).toBe(true)
     expect(places).toEqual(places.toSorted((x, y) => x - y))
@@ -157,12 +179,12 @@ describe('7.4 release order', () => {
   })
 
   test('0: running children are re-parented to PID 0', () => {
-    const player = played(`${FAMILY}\nreport a exited 0`)
+    const player = playScript(`${FAMILY}\nreport a exited 0`)
     expect(player.world.row('b')).toMatchObject({ parent: null, parentUuid: 'a' })
   })
 
   test('0: zombie children are given to the reaper, and are reaped', () => {
-    const player = played(`${FAMILY}\nreport a exited 0`)
+    const player = playScript(`${FAMILY}\nreport a exited 0`)
     expect(player.world.row('z')).toMatchObject({ parent: null, life: { state: 'zombie' } })
     player.play('released z')
     expect(stateOf(player, 'z')).toBe('dead')
@@ -171,7 +193,11 @@ describe('7.4 release order', () => {
   test('1: the cancel is idempotent', async () => {
     const { uuid } = await daemon.play([{ text: 'never', delay_ms: 60_000 }])
     await daemon.event(uuid, isFact('model.started'))
-    await Promise.all([daemon.signal(uuid, 'SIGKILL'), daemon.signal(uuid, 'SIGKILL').catch(() => null), daemon.signal(uuid, 'SIGTERM').catch(() => null)])
+    await Promise.all([
+      daemon.signal(uuid, 'SIGKILL'),
+      daemon.signal(uuid, 'SIGKILL').catch(() => null),
+      daemon.signal(uuid, 'SIGTERM').catch(() => null),
+    ])
     await daemon.ended(uuid)
     const facts = await daemon.facts(uuid)
     expect(facts.filter((fact) => fact === 'process.exited')).toHaveLength(1)
@@ -189,28 +215,33 @@ describe('7.4 release order', () => {
   test('3: the live event channel is detached and then closed: a follower reads the last event and its end', async () => {
     const { uuid } = await daemon.play([{ text: 'done' }])
     const seen: unknown[] = []
-    for await (const event of daemon.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0, follow: true } })) seen.push(event['fact'])
+    for await (const event of daemon.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0, follow: true } }))
+      seen.push(event['fact'])
     expect(seen.at(-1)).toBe('process.reaped')
   })
 
   test('4 to 6: the context is freed, zombie becomes dead, the row leaves the table of the living', () => {
-    const player = played('.live a\n.report a exited 0\nreleased a')
+    const player = playScript('.live a\n.report a exited 0\nreleased a')
     expect(stateOf(player, 'a')).toBe('dead')
     expect([...player.world.table.all()]).toEqual([])
   })
 })
 
 describe('7.5 signals', () => {
-  test.each<[Signal, number, boolean]>([['SIGTERM', 1, true], ['SIGKILL', 2, false], ['SIGINT', 3, true], ['SIGPAUSE', 4, true], ['SIGRESUME', 5, true]])(
-    '%s is %i, blockable: %s', (signal, number, blockable) => expect(SIGNALS[signal]).toMatchObject({ number, blockable }),
-  )
+  test.each<[Signal, number, boolean]>([
+    ['SIGTERM', 1, true],
+    ['SIGKILL', 2, false],
+    ['SIGINT', 3, true],
+    ['SIGPAUSE', 4, true],
+    ['SIGRESUME', 5, true],
+  ])('%s is %i, blockable: %s', (signal, number, blockable) => expect(SIGNAL_TABLE[signal]).toMatchObject({ number, blockable }))
 
   test('SIGTERM: termination, with grace', () => {
     expect(play('.live a\nsignal SIGTERM a grace=5000')).toContain('-> driver.stop a#1 SIGTERM 5000')
   })
 
   test('SIGKILL: at once, whatever is blocked', () => {
-    const player = played('.live a')
+    const player = playScript('.live a')
     expect(player.play('mask a SIGKILL')).toContain('refused INVALID')
     player.play('mask a SIGTERM SIGINT SIGPAUSE SIGRESUME')
     expect(player.play('signal SIGKILL a')).toContain('-> driver.stop a#1 SIGKILL 0')
@@ -221,7 +252,7 @@ describe('7.5 signals', () => {
   })
 
   test('delivery: one decision, blocked → pending, else the handler, else the default', () => {
-    const player = played('.live a\nhandle a SIGPAUSE ignore\nmask a SIGPAUSE')
+    const player = playScript('.live a\nhandle a SIGPAUSE ignore\nmask a SIGPAUSE')
     expect(player.play('signal SIGPAUSE a by=coordinator')).toContain('SIGPAUSE by coordinator: pending')
     expect(player.play('mask a')).toContain('SIGPAUSE by coordinator: ignored')
     player.play('handle a SIGPAUSE default')
@@ -249,7 +280,9 @@ describe('7.5 signals', () => {
   })
 
   test('signalTree: the target and all living descendants, zombies and dead skipped; returns how many it reached', () => {
-    const player = played('.live a\n.live b under=a\n.live c under=b\n.live z under=a\n.report z exited 0\n.live d under=a\n.report d exited 0\n.released d')
+    const player = playScript(
+      '.live a\n.live b under=a\n.live c under=b\n.live z under=a\n.report z exited 0\n.live d under=a\n.report d exited 0\n.released d',
+    )
     const transcript = player.play('signal SIGPAUSE a subtree')
     expect(transcript).toContain('-> done, 3 affected')
     for (const uuid of ['a', 'b', 'c']) expect(transcript).toMatch(new RegExp(`^${uuid}\\.\\d+ process\\.held`, 'm'))
@@ -259,16 +292,19 @@ describe('7.5 signals', () => {
 
 describe('7.6 the pause', () => {
   test('a process that receives SIGPAUSE is paused and remains running; pausedAt says since when, and is empty when it is not paused', () => {
-    const player = played('.live a')
+    const player = playScript('.live a')
     expect(player.world.row('a')?.clock.pausedAt).toBeNull()
     player.play('signal SIGPAUSE a')
-    expect(player.world.row('a')).toMatchObject({ life: { state: 'running', holds: [{ reason: 'user' }] }, clock: { pausedAt: player.world.wall } })
+    expect(player.world.row('a')).toMatchObject({
+      life: { state: 'running', holds: [{ reason: 'user' }] },
+      clock: { pausedAt: player.world.wall },
+    })
     player.play('resume a')
     expect(player.world.row('a')?.clock.pausedAt).toBeNull()
   })
 
   test('departure: elapsed time stands still at pausedAt − startedAt, less earlier pauses, and not from the creation', () => {
-    const player = played('.spawn a\nwind 5000\nstart a\nreport a up')
+    const player = playScript('.spawn a\nwind 5000\nstart a\nreport a up')
     player.play('wind 1000\nsignal SIGPAUSE a\nwind 7000')
     expect(player.world.row('a')?.clock).toMatchObject({ elapsedMs: 1000, since: null })
     player.play('resume a\nwind 300\nsignal SIGPAUSE a\nwind 9000')
@@ -276,7 +312,7 @@ describe('7.6 the pause', () => {
   })
 
   test('pausing is idempotent, and so is resuming', () => {
-    const player = played('.live a\nsignal SIGPAUSE a')
+    const player = playScript('.live a\nsignal SIGPAUSE a')
     expect(player.play('signal SIGPAUSE a')).not.toContain('process.held')
     player.play('resume a')
     const again = player.play('resume a')
@@ -285,7 +321,7 @@ describe('7.6 the pause', () => {
   })
 
   test('the heartbeat monitor skips paused processes, which stop sending heartbeats, and does not flag them as stalled', async () => {
-    const { uuid, words } = await pausedBesideStalled(daemon)
+    const { uuid, words } = await startPausedBesideStalled(daemon)
     expect(await words()).toEqual([])
     expect((await daemon.view(uuid)).note).not.toContain('stalled')
     await daemon.signal(uuid, 'SIGKILL')

@@ -1,33 +1,49 @@
-// Crews in a world where everything goes wrong: random commands, late, doubled and lost reports, deaths of members and of the daemon,
-// people who interfere. After each command the laws hold; and from wherever that led, when all behave again, the crew comes to its end.
+// Crews in a hostile world: random commands, late, repeated and lost reports, crashes of members and of the daemon.
+// The user interferes, with hostile operations on a model of git, which test/processes/crew/hostile-git.test.ts compares with git.
+// The laws of the crew and of its repository hold after each step. From any state, the crew ends in a world without faults.
 // A failure prints the shrunk numbers; REEVE_SEED repeats a run, REEVE_LIVES makes it longer.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { behave } from '../support/crew-world/life.ts'
-import { Dice, happen, start } from '../support/crew-world/chaos.ts'
-import { need } from '../support/crew-world/laws.ts'
-import { specOf, World } from '../support/crew-world/world.ts'
-import { successorOf } from '../../src/crew/finding.ts'
-import type { CrewSpec } from '../../src/crew/types.ts'
+import { Dice } from '../support/crew-world/chaos.ts'
+import { requireLaw } from '../support/crew-world/laws.ts'
+import { specOf, type World } from '../support/crew-world/world.ts'
+import { deep } from '../support/deep.ts'
+import { lifeOf, live, type Life } from '../support/model-git/life.ts'
+import { SEED } from '../support/seed.ts'
+import { lastSuccessorOf } from '../../src/kernel/crew/state/queries.ts'
+import { MEDDLING } from '../support/model-git/simulated-repository.ts'
+import { MISUSES } from '../support/crew/misused-git.ts'
+import type { CrewSpec } from '../../src/kernel/model/process-spec.ts'
 
-const LIVES = Number(process.env['REEVE_LIVES'] ?? 1_200)
-const SEED = Number(process.env['REEVE_SEED'] ?? Date.now() % 1_000_000_000)
-/** commands in which a crew whose world behaves has come to its end */
-const BOUND = 1_500
+const LIVES = Number(process.env['REEVE_LIVES'] ?? deep(150, 2_000))
+const LIMIT_MS = deep(150_000, 600_000)
+/** minimum number of commands */
+const STEPS = Math.min(deep(5_000, 100_000), LIVES * 50)
 
-const spec = fc.record({
-  coordinator: fc.constantFrom<CrewSpec['coordinator']>('engine', 'engine', 'agent'),
-  gate: fc.constantFrom<CrewSpec['gate']>('auto', 'auto', 'coordinator', 'human'),
-  merge: fc.constantFrom<CrewSpec['merge']>('auto', 'auto', 'leave'),
-  reviews: fc.boolean(),
-  maxAttempts: fc.integer({ min: 1, max: 5 }),
-  maxWorkers: fc.integer({ min: 1, max: 4 }),
-  staff: fc.array(fc.record({ role: fc.constantFrom<CrewSpec['staff'][number]['role']>('generic', 'implementer', 'reviewer', 'researcher'), count: fc.integer({ min: 1, max: 2 }) }), { maxLength: 3 }),
-  git: fc.constantFrom<CrewSpec['git']>(specOf().git, specOf().git, null),
-  stay: fc.boolean(),
-})
+const spec = fc.record(
+  {
+    coordinator: fc.constantFrom<CrewSpec['coordinator']>('engine', 'engine', 'agent'),
+    gate: fc.constantFrom<CrewSpec['gate']>('auto', 'auto', 'coordinator', 'human'),
+    merge: fc.constantFrom<CrewSpec['merge']>('auto', 'auto', 'leave'),
+    reviews: fc.boolean(),
+    maxAttempts: fc.integer({ min: 1, max: 5 }),
+    maxWorkers: fc.integer({ min: 1, max: 4 }),
+    staff: fc.array(
+      fc.record({
+        role: fc.constantFrom<CrewSpec['staff'][number]['role']>('generic', 'implementer', 'reviewer', 'researcher'),
+        count: fc.integer({ min: 1, max: 2 }),
+      }),
+      { maxLength: 3 },
+    ),
+    git: fc.constantFrom<CrewSpec['git']>(specOf().git, specOf().git, null),
+    stay: fc.boolean(),
+    setup: fc.constant<NonNullable<CrewSpec['setup']>>({ command: 'make', timeoutMs: 1_000 }),
+    verify: fc.constantFrom<NonNullable<CrewSpec['verify']>[]>({ command: 'make check', timeoutMs: 1_000 }),
+  },
+  { requiredKeys: ['coordinator', 'gate', 'merge', 'reviews', 'maxAttempts', 'maxWorkers', 'staff', 'git', 'stay'] },
+)
 
-/** Every message was read once, or still waits where it was put; none but those that the world took away is missing. */
+/** Every message was read once or is still queued; only messages that the world removed are missing. */
 function checkMessages(world: World): void {
   const waiting = [...world.procs.values()].flatMap(({ queue }) => queue.map(({ id }) => id)).concat(world.kept.map(({ id }) => id))
   const read = [...world.procs.values()].flatMap((proc) => proc.read)
@@ -35,27 +51,29 @@ function checkMessages(world: World): void {
   expect([...waiting, ...read, ...world.lost].toSorted(byNumber)).toEqual(sent)
 }
 
-/** Nothing waits with one that is gone for one that is there. */
+/** No message of a departed member waits for a running one. */
 function checkHeirs({ crew, procs }: World): void {
   for (const { id, alive, queue } of procs.values()) {
-    const heir = successorOf(crew, id)
-    if (!alive && heir?.state === 'on' && heir.id !== id) need(queue.length === 0, `${id} left ${queue.length} messages, and ${heir.id} came after it`)
+    const heir = lastSuccessorOf(crew, id)
+    if (!alive && heir?.state === 'on' && heir.id !== id)
+      requireLaw(queue.length === 0, `${id} left ${queue.length} messages, and ${heir.id} came after it`)
   }
 }
 
-function live(world: World, dice: Dice): void {
-  start(world, dice)
-  while (dice.left && world.ended === null) happen(world, dice)
-  expect(world.refolded()).toEqual(world.crew)
-  behave(world, BOUND)
-  expect(world.refolded()).toEqual(world.crew)
+function playWhole(life: Life, dice: Dice): void {
+  const { world } = life
+  const isRefolded = (): void => {
+    expect(world.foldJournal()).toEqual(world.crew)
+  }
+  live(life, dice, isRefolded)
+  isRefolded()
   checkMessages(world)
   checkHeirs(world)
-  for (const { id, state } of world.crew.tasks) need(['done', 'failed', 'cancelled'].includes(state), `${id} ends ${state}`)
+  for (const { id, state } of world.crew.tasks) requireLaw(['done', 'failed', 'cancelled'].includes(state), `${id} ends ${state}`)
 }
 
-/** What fails says what went before it. */
-function telling(world: World, act: () => void): void {
+/** A failure prints the preceding events. */
+function withLog(world: World, act: () => void): void {
   try {
     act()
   } catch (error) {
@@ -67,28 +85,63 @@ function byNumber(a: string, b: string): number {
   return Number(a) - Number(b)
 }
 
-describe('a crew, whatever happens', () => {
-  let commands = 0
-  let refused = 0
-  const outcomes = new Map<string, number>()
+/** The situations that a life met, with counts. */
+interface Tally {
+  commands: number
+  refused: number
+  landings: number
+  strokes: Map<string, number>
+  outcomes: Map<string, number>
+  facts: Map<string, number>
+}
 
-  test(`keeps its laws, and comes to its end (${LIVES} lives, seed ${SEED})`, () => {
-    fc.assert(
-      fc.property(spec, fc.array(fc.nat(9_999), { minLength: 60, maxLength: 420, size: 'max' }), (more, numbers) => {
-        const world = new World(specOf(more))
-        const dice = new Dice(numbers)
-        telling(world, () => live(world, dice))
-        commands += world.commands
-        refused += world.refused
-        for (const { state } of world.crew.tasks) outcomes.set(state, (outcomes.get(state) ?? 0) + 1)
-      }),
-      { numRuns: LIVES, seed: SEED, interruptAfterTimeLimit: 150_000, markInterruptAsFailure: true },
-    )
-  }, 180_000)
+/** Throws at the first life that breaks a law. */
+function play(seed: number, lives: number): Tally {
+  const tally: Tally = { commands: 0, refused: 0, landings: 0, strokes: new Map(), outcomes: new Map(), facts: new Map() }
+  fc.assert(
+    fc.property(spec, fc.array(fc.nat(9_999), { minLength: 60, maxLength: 420, size: 'max' }), (more, numbers) => {
+      const life = lifeOf(more)
+      const { world, repository } = life
+      withLog(world, () => playWhole(life, new Dice(numbers)))
+      tally.commands += world.commands
+      tally.refused += world.refused
+      tally.landings += repository?.laws.landings ?? 0
+      for (const [what, times] of repository?.tally ?? []) count(tally.strokes, what, times)
+      for (const { type } of world.journal) count(tally.facts, type)
+      for (const { state } of world.crew.tasks) count(tally.outcomes, state)
+    }),
+    { numRuns: lives, seed, interruptAfterTimeLimit: LIMIT_MS, markInterruptAsFailure: true },
+  )
+  return tally
+}
 
-  test('of which enough were said, refused, done and failed', () => {
-    expect(commands).toBeGreaterThan(Math.min(50_000, LIVES * 30))
-    expect(refused / commands).toBeGreaterThan(0.02)
-    for (const outcome of ['done', 'failed', 'cancelled']) expect(outcomes.get(outcome) ?? 0, outcome).toBeGreaterThan(50)
-  })
+function count(counts: Map<string, number>, what: string, times = 1): void {
+  counts.set(what, (counts.get(what) ?? 0) + times)
+}
+
+describe('a crew under any faults', () => {
+  test(
+    `keeps its laws, and comes to its end (${LIVES} lives, seed ${SEED})`,
+    () => {
+      const { commands, refused, landings } = play(SEED, LIVES)
+      console.info(`${commands} commands (${refused} refused), ${landings} landings`)
+      expect(commands).toBeGreaterThan(STEPS)
+    },
+    LIMIT_MS + 30_000,
+  )
+
+  // The lives are fixed, because a rare event that a random seed misses is no defect of the crew.
+  test(
+    'meets enough that is refused, done and failed, and each stroke on git',
+    () => {
+      const { commands, refused, landings, strokes, outcomes, facts } = play(1, 150)
+      expect(landings).toBeGreaterThan(75)
+      for (const what of [...MISUSES, ...MEDDLING.map((one) => `user: ${one}`)]) expect(strokes.get(what) ?? 0, what).toBeGreaterThan(0)
+      expect(refused / commands).toBeGreaterThan(0.01)
+      for (const outcome of ['done', 'failed', 'cancelled']) expect(outcomes.get(outcome) ?? 0, outcome).toBeGreaterThan(10)
+      for (const type of ['task.retried', 'task.reopened', 'task.edited', 'task.ordered'])
+        expect(facts.get(type) ?? 0, type).toBeGreaterThan(3)
+    },
+    LIMIT_MS + 30_000,
+  )
 })

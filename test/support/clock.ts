@@ -1,13 +1,13 @@
-// A clock that is wound by hand: nothing happens between two turns of it, and timers fire in order of their time.
-import type { Clock } from '../../src/daemon/clock.ts'
-import type { Now } from '../../src/kernel/types.ts'
+// A clock that only the test advances; its timers fire in order of their time.
+import type { Clock } from '../../src/daemon/loop/clock.ts'
+import type { Now } from '../../src/kernel/model/ids.ts'
 
 interface Timer {
   readonly at: number
   readonly fn: () => void
 }
 
-export class HandClock implements Clock {
+export class ManualClock implements Clock {
   #wall = 1_700_000_000_000
   #mono = 1_000
   readonly #timers = new Set<Timer>()
@@ -22,12 +22,12 @@ export class HandClock implements Clock {
     return () => void this.#timers.delete(timer)
   }
 
-  /** how many timers wait */
+  /** the number of armed timers */
   get timers(): number {
     return this.#timers.size
   }
 
-  /** Turns the clock on; each timer fires at its own time. */
+  /** Advances the clock; each timer fires at its own time. */
   wind(ms: number): void {
     const end = this.#mono + ms
     for (let next = this.#next(end); next; next = this.#next(end)) {
@@ -38,7 +38,7 @@ export class HandClock implements Clock {
     this.#set(end)
   }
 
-  /** The wall clock jumps, as by a person's hand; durations do not. */
+  /** Makes the wall clock jump, as when a user sets it; the monotonic clock does not change. */
   jump(ms: number): void {
     this.#wall += ms
   }

@@ -1,4 +1,4 @@
-// Chance that can be had again: numbers from 0 up to 1 that follow from a seed.
+// Reproducible random numbers from 0 up to 1, generated from a seed.
 
 /** Mulberry32. */
 export function seeded(seed: number): () => number {

@@ -1,4 +1,4 @@
-// Equality of values as JSON keeps them: the order of keys says nothing, and `undefined` is not there.
+// Equality of values as JSON: the order of keys is ignored, and `undefined` counts as absent.
 import { isDeepStrictEqual } from 'node:util'
 
 export function same(a: unknown, b: unknown): boolean {

@@ -4,9 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative } from 'node:path'
 import { ROOT } from './env.ts'
 
-
 export interface Import {
-  /** a path below the root for a file of the project, else the specifier */
+  /** a path below the root for a file of the project, otherwise the specifier */
   readonly from: string
   readonly local: boolean
   readonly typeOnly: boolean
@@ -22,7 +21,7 @@ export interface Export {
 }
 
 export interface Source {
-  /** below the root, with slashes */
+  /** a path below the root, with slashes */
   readonly path: string
   readonly raw: string
   /** comments are blanks */
@@ -46,9 +45,31 @@ export function read(path: string): Source {
   return { path, raw, text, code: blank(raw, ['comment', 'string', 'regex']), imports: importsOf(path, text), exports: exportsOf(text) }
 }
 
+export interface WordList {
+  readonly line: number
+  /** in alphabetical order */
+  readonly words: string
+  /** the constant that exports the list */
+  readonly constant: string | null
+}
+
+const WORD = String.raw`'[^'\n]*'`
+const LISTS = new RegExp(
+  String.raw`(?:export const ([A-Z_]+)\b[^=\n]*= )?\[\s*(${WORD}(?:,\s*${WORD}){2,}),?\s*\]|(${WORD}(?:\s*\|\s*${WORD}){2,})`,
+  'g',
+)
+
+/** The arrays and the unions of three or more words, and of nothing else. */
+export function wordLists(text: string): WordList[] {
+  return [...text.matchAll(LISTS)].map(({ index, 1: constant, 2: array, 3: union }) => {
+    const words = [...(array ?? union ?? '').matchAll(/'([^'\n]*)'/g)].map(([, word]) => word)
+    return { line: text.slice(0, index).split('\n').length, words: [...new Set(words)].toSorted().join(' '), constant: constant ?? null }
+  })
+}
+
 type Kind = 'comment' | 'string' | 'regex'
 
-/** The text with blanks in place of all that is of these kinds; lines stay where they are. `${…}` in templates is code. */
+/** The text with blanks in place of these kinds; lines keep their numbers. `${…}` in templates is code. */
 export function blank(raw: string, kinds: readonly Kind[]): string {
   let out = ''
   let at = 0
@@ -69,7 +90,8 @@ export function blank(raw: string, kinds: readonly Kind[]): string {
       const end = templateEnd(raw, at + 1)
       take('string', end)
       if (raw[end - 1] === '{') braces.push(0)
-    } else if (char === '/' && /(^|[(,=:[!&|?{};+>]|\b(return|case|typeof|in|of))\s*$/.test(out.slice(-40))) take('regex', regexEnd(raw, at + 1))
+    } else if (char === '/' && /(^|[(,=:[!&|?{};+>]|\b(return|case|typeof|in|of))\s*$/.test(out.slice(-40)))
+      take('regex', regexEnd(raw, at + 1))
     else {
       if (depth !== undefined && (char === '{' || char === '}')) braces[braces.length - 1] = depth + (char === '{' ? 1 : -1)
       out += char
@@ -92,7 +114,7 @@ function stringEnd(raw: string, from: number, quote: string): number {
   return raw.length
 }
 
-/** After the closing backtick, or after the brace of `${`. */
+/** Returns the position after the closing backtick, or after the brace of `${`. */
 function templateEnd(raw: string, from: number): number {
   for (let at = from; at < raw.length; at++) {
     if (raw[at] === '\\') at++
@@ -116,9 +138,17 @@ function regexEnd(raw: string, from: number): number {
 function importsOf(path: string, text: string): Import[] {
   const make = (specifier: string, clause: string | undefined, how: { typeOnly?: boolean; lazy?: boolean } = {}): Import => {
     const local = specifier.startsWith('.')
-    return { from: local ? posix.join(posix.dirname(path), specifier) : specifier, local, typeOnly: how.typeOnly ?? false, lazy: how.lazy ?? false, names: namesIn(clause) }
+    return {
+      from: local ? posix.join(posix.dirname(path), specifier) : specifier,
+      local,
+      typeOnly: how.typeOnly ?? false,
+      lazy: how.lazy ?? false,
+      names: namesIn(clause),
+    }
   }
-  const statics = [...text.matchAll(/^(?:import|export)\s+(type\s+)?([^'"`;=(]*?)\s*from\s*['"]([^'"]+)['"]/gm)].map((match) => make(match[3] ?? '', match[2], { typeOnly: match[1] !== undefined }))
+  const statics = [...text.matchAll(/^(?:import|export)\s+(type\s+)?([^'"`;=(]*?)\s*from\s*['"]([^'"]+)['"]/gm)].map((match) =>
+    make(match[3] ?? '', match[2], { typeOnly: match[1] !== undefined }),
+  )
   const bare = [...text.matchAll(/^import\s*['"]([^'"]+)['"]/gm)].map((match) => make(match[1] ?? '', ''))
   const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)].map((match) => make(match[1] ?? '', '*', { lazy: true }))
   const urls = [...text.matchAll(/new URL\(\s*['"](\.[^'"]+)['"]\s*,\s*import\.meta\.url\s*\)/g)].map((match) => make(match[1] ?? '', ''))
@@ -128,16 +158,37 @@ function importsOf(path: string, text: string): Import[] {
 function namesIn(clause: string | undefined): string[] {
   if (clause === undefined) return []
   const braces = /\{([^}]*)\}/.exec(clause)?.[1] ?? ''
-  const names = braces.split(',').map((one) => one.trim().replace(/^type\s+/, '').split(/\s+as\s+/)[0] ?? '')
+  const names = braces.split(',').map(
+    (one) =>
+      one
+        .trim()
+        .replace(/^type\s+/, '')
+        .split(/\s+as\s+/)[0] ?? '',
+  )
   return [...names.filter((one) => one !== ''), ...(clause.includes('*') ? ['*'] : [])]
 }
 
 function exportsOf(text: string): Export[] {
-  const declared = [...text.matchAll(/^export\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(function\*?|const|let|class|interface|type)\s+([A-Za-z_$][\w$]*)/gm)]
-  const listed = [...text.matchAll(/^export\s+(type\s+)?\{([^}]*)\}/gm)].flatMap((match) => (match[2] ?? '').split(',').map((one) => ({ one: one.trim(), typeOnly: match[1] !== undefined })))
+  const declared = [
+    ...text.matchAll(
+      /^export\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(function\*?|const|let|class|interface|type)\s+([A-Za-z_$][\w$]*)/gm,
+    ),
+  ]
+  const listed = [...text.matchAll(/^export\s+(type\s+)?\{([^}]*)\}/gm)].flatMap((match) =>
+    (match[2] ?? '').split(',').map((one) => ({ one: one.trim(), typeOnly: match[1] !== undefined })),
+  )
   return [
     ...declared.map((match) => ({ name: match[2] ?? '', typeOnly: match[1] === 'interface' || match[1] === 'type' })),
-    ...listed.filter(({ one }) => one !== '').map(({ one, typeOnly }) => ({ name: one.replace(/^type\s+/, '').split(/\s+as\s+/).at(-1) ?? '', typeOnly: typeOnly || one.startsWith('type ') })),
+    ...listed
+      .filter(({ one }) => one !== '')
+      .map(({ one, typeOnly }) => ({
+        name:
+          one
+            .replace(/^type\s+/, '')
+            .split(/\s+as\s+/)
+            .at(-1) ?? '',
+        typeOnly: typeOnly || one.startsWith('type '),
+      })),
   ]
 }
 
@@ -147,7 +198,7 @@ export interface Block {
   readonly head: string
 }
 
-/** Functions, methods and arrow functions with a body of their own lines: from the line that opens to the one that closes. */
+/** Functions, methods and arrow functions with a body on its own lines: from the opening line to the closing one. */
 export function functions(source: Source): Block[] {
   const lines = source.code.split('\n')
   return lines.flatMap((line, index) => {
@@ -156,4 +207,55 @@ export function functions(source: Source): Block[] {
     const end = lines.findIndex((other, at) => at > index && other.startsWith(`${indent}}`))
     return end < 0 ? [] : [{ line: index + 1, lines: end - index + 1, head: line.trim() }]
   })
+}
+
+/** The files of each cycle of imports, by Tarjan's algorithm, sorted by name. */
+export function importCycles(files: readonly Source[]): string[][] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const numbers = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const stack: string[] = []
+  const found: string[][] = []
+  const visit = (path: string): void => {
+    numbers.set(path, numbers.size)
+    lowest.set(path, numbers.get(path) ?? 0)
+    stack.push(path)
+    for (const { from, local } of byPath.get(path)?.imports ?? []) {
+      if (!local || !byPath.has(from)) continue
+      if (!numbers.has(from)) visit(from)
+      if (stack.includes(from)) lowest.set(path, Math.min(lowest.get(path) ?? 0, lowest.get(from) ?? 0))
+    }
+    if (lowest.get(path) !== numbers.get(path)) return
+    const circle = stack.splice(stack.indexOf(path))
+    if (circle.length > 1) found.push(circle.toSorted())
+  }
+  for (const { path } of files) if (!numbers.has(path)) visit(path)
+  return found
+}
+
+const LAYERS = ['util', 'model', 'supervise', 'compose', 'state', 'text', 'decide']
+
+/** The layer of a kernel file: `kernel/crew/state` is in that of `kernel/state`. Every layer may use `kernel/*.ts`. */
+function kernelLayer(path: string): number {
+  const [, , ...rooms] = path.split('/').slice(0, -1)
+  return Math.max(...rooms.map((room) => LAYERS.indexOf(room)), 0)
+}
+
+/** Imports inside the kernel that lead to a higher layer, as `FILE → FILE`. */
+export function upwardInKernel(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => path.startsWith('src/kernel/'))
+    .flatMap(({ path, imports }) =>
+      imports.filter(({ local, from }) => local && kernelLayer(from) > kernelLayer(path)).map(({ from }) => `${path} → ${from}`),
+    )
+}
+
+/** Type names that several files declare and export, as `NAME: FILE, FILE`. */
+export function typesDeclaredTwice(files: readonly Source[]): string[] {
+  const declared = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:abstract )?(?:interface|type|class) ([A-Z][a-z]\w*)/gm)].map(([, name = '']) => ({ name, path })),
+  )
+  return [...Map.groupBy(declared, ({ name }) => name)]
+    .filter(([, all]) => all.length > 1)
+    .map(([name, all]) => `${name}: ${all.map(({ path }) => path).join(', ')}`)
 }

@@ -1,5 +1,6 @@
-// A folder of its own for a test, removed when the test is over.
-// Folders lie under the system's temporary directory and have short names, so that a socket fits inside.
+// A temporary folder for a test, removed when the test is over.
+// REEVE_TEST_ROOM names its parent, which `npm test` sets to a folder in memory; the default is the system's temporary directory.
+// Names are short, so that the path of a socket fits.
 import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,14 +10,14 @@ export interface TempDir extends AsyncDisposable {
   readonly path: string
 }
 
-/** In memory, where there is such a place: for very many commits, in tests that let programs die and no machine. */
+/** In memory, where possible: for very many commits, in tests that kill programs and not machines. */
 export function memoryDir(): Promise<TempDir> {
   const isThere = ((statSync('/dev/shm', { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0
   return tempDir(isThere ? '/dev/shm' : tmpdir())
 }
 
-/** `await using dir = await tempDir()`; or dispose of it by hand in `afterEach`. Mode 0700. */
-export async function tempDir(root = tmpdir()): Promise<TempDir> {
+/** `await using dir = await tempDir()`, or disposed of by hand in `afterEach`. Mode 0700. */
+export async function tempDir(root = process.env['REEVE_TEST_ROOM'] || tmpdir()): Promise<TempDir> {
   const path = await mkdtemp(join(root, 'reeve-t-'))
   return {
     path,

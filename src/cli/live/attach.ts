@@ -1,45 +1,55 @@
-// A process that runs, on a terminal: what it did last, then what it does, with a line to talk to it. Also what
-// `run --interactive` is on a terminal. Leaves the process as it is. Test: test/e2e/cli-attach.test.ts.
-import type { ProcessView } from '../../api/views.ts'
+// Attaches the terminal to a running process: prints its latest activity, then its events, above a line for messages. `reeve attach` and
+// `reeve run --interactive` use it. A detach does not change the process. Test: test/e2e/cli/attach.test.ts.
+import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
-import { hasEnded, holders } from '../describe.ts'
-import { follow, type View } from '../follow.ts'
-import { Interrupts, type Wish } from '../interrupts.ts'
-import type { Output } from '../output.ts'
-import { past } from '../past.ts'
+import { BlockNotices } from '../follow/block-notices.ts'
+import { hasEnded } from '../print/describe.ts'
+import { followProcess, type FollowPrinter } from '../follow/follow.ts'
+import { Interrupts, type UserAction } from '../input/interrupts.ts'
+import type { Output } from '../print/output.ts'
+import { replayEvents } from '../follow/replay-events.ts'
 import { Console } from './console.ts'
 import { Keyboard } from './keyboard.ts'
 import { LiveRows } from './live-rows.ts'
 
+/** The commands that notices name: they are typed into the message line, not into a shell. */
+const INPUT_COMMANDS = { resume: '/resume', answer: 'ANSWER' }
+
 export interface AttachOptions {
   readonly reeve: Reeve
   readonly out: Output
-  readonly view: View
-  /** which events of its past are shown */
+  readonly printer: FollowPrinter
+  /** the past events to show */
   readonly from: { readonly tail: number } | { readonly after: number }
 }
 
-/** Gives the process's exit code, or 0 when the person has left. */
-export async function attachTerminal(process: ProcessView, { reeve, out, view, from }: AttachOptions): Promise<number> {
-  using interrupts = new Interrupts(out, { leaves: true })
-  const typed = new Console()
-  // Before anything is shown: what is typed on it must not be echoed by the terminal.
-  using _keyboard = new Keyboard(typed.key, typed.gone)
-  using rows = new LiveRows(process, { out, view, typed })
-  typed.attach({ reeve, out, uuid: process.uuid, process: () => rows.process, redraw: rows.redraw })
-  const after = await past(reeve, process.uuid, from, rows)
-  const now = await reeve.get(process.uuid)
-  if (hasEnded(now)) {
-    await past(reeve, process.uuid, { after }, rows)
-    await rows.end(now)
-    return now.exit?.code ?? 0
+/** Resolves to the exit code of the process, or to 0 after a detach. */
+export async function attachTerminal(process: ProcessView, { reeve, out, printer, from }: AttachOptions): Promise<number> {
+  using interrupts = new Interrupts(out, { detachOnly: true })
+  const consoleInput = new Console()
+  // Before anything else, because the terminal must not echo what the user types.
+  using _keyboard = new Keyboard(consoleInput.onKey, consoleInput.onInputClosed)
+  using rows = new LiveRows(process, { out, printer, input: consoleInput })
+  consoleInput.attach({ reeve, out, uuid: process.uuid, process: () => rows.process, redraw: rows.redraw })
+  const after = await replayEvents(reeve, process.uuid, from, rows)
+  const current = await reeve.get(process.uuid)
+  if (hasEnded(current)) {
+    await replayEvents(reeve, process.uuid, { after }, rows)
+    await rows.printEnd(current)
+    return current.exit?.code ?? 0
   }
-  if (now.status === 'suspended') await out.words(out.paintWords('yellow', `  ${out.pauseMark} ${holders(now)}; /resume lets it go on`))
-  const pass = (handler: (wish: Wish) => void): void => {
-    typed.pass(handler)
-    interrupts.pass(handler)
+  const onAction = (handler: (action: UserAction) => void): void => {
+    consoleInput.onAction(handler)
+    interrupts.onAction(handler)
   }
-  const code = await follow(process, { reeve, out, view: rows, after, interrupts: { pass } })
-  await typed.settled
+  const code = await followProcess(current, {
+    reeve,
+    out,
+    printer: rows,
+    after,
+    interrupts: { onAction },
+    notices: new BlockNotices(out, INPUT_COMMANDS),
+  })
+  await consoleInput.settled
   return code
 }

@@ -1,157 +1,164 @@
-// What a person types to a process that is attached: messages, commands that begin with a slash, and Ctrl+C and Ctrl+D.
-// Sends in the order of typing; what went wrong is told, and the typing goes on. Test: test/e2e/cli-attach.test.ts.
-import { ApiError } from '../../api/client.ts'
-import type { ProcessView } from '../../api/views.ts'
+// Handles the input of the user for an attached process: messages, commands that begin with a slash, Ctrl+C and Ctrl+D. Executes them in
+// the order of typing. An error is printed, and does not end the input. Test: test/e2e/cli/attach.test.ts.
+import { ApiError } from '../../api/client/client.ts'
+import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
-import { nearest } from '../../config/nearest.ts'
-import { answerTo } from '../asks.ts'
-import { plural } from '../format.ts'
-import { BY_KEY, QUESTION, QUESTION_READY, type Wish } from '../interrupts.ts'
-import type { Output } from '../output.ts'
-import { safe } from '../text.ts'
-import type { Drawing } from './bottom.ts'
+import { closestWord } from '../../config/did-you-mean.ts'
+import { parseAnswer } from '../input/prompts.ts'
+import { countOf } from '../print/format.ts'
+import { ACTION_BY_KEY, QUESTION, QUESTION_READY, type UserAction } from '../input/interrupts.ts'
+import type { Output } from '../print/output.ts'
+import { stripControls } from '../print/text.ts'
+import type { Drawing } from './sticky-footer.ts'
 import { LineEditor, type Key } from './line-editor.ts'
-import type { Typed } from './footer.ts'
+import type { FooterInput } from './footer.ts'
 
-/** No line is longer than a narrow terminal. */
+/** The text of `/help`. Every line fits a terminal of 80 columns. */
 const HELP = [
-  'Enter              sends a message, or the number of an option while it asks',
+  'Enter              sends a message, or an option by number',
   '\\ or Alt+Enter     another line of the same message',
   '//                 begins a message with a slash',
-  'Ctrl+C             interrupts the turn, or asks what is meant',
-  'Ctrl+D, /detach    leaves it running',
-  '/pause, /resume    hold it, let it go on',
-  '/stop              ends it, with 10s to clean up',
-].map((line) => `  ${line}`).join('\n')
+  'Ctrl+C             interrupts the turn, or asks what to do',
+  'Ctrl+D, /detach    detach; it keeps running',
+  '/pause, /resume    pause it, resume it',
+  '/stop              stops it, with 10s to clean up',
+]
+  .map((line) => `  ${line}`)
+  .join('\n')
 
 export interface Attached {
   readonly reeve: Reeve
   readonly out: Output
   readonly uuid: string
-  /** as it was last seen */
+  /** the latest view of the process */
   readonly process: () => ProcessView
   readonly redraw: () => void
 }
 
-export class Console implements Typed {
+export class Console implements FooterInput {
   readonly #editor = new LineEditor()
   #attached: Attached | undefined
-  #handler: ((wish: Wish) => void) | undefined
-  /** what was wished for before anybody could be told */
-  #early: Wish | undefined
+  #handler: ((action: UserAction) => void) | undefined
+  /** an action that was requested before the handler was set */
+  #pendingAction: UserAction | undefined
   #isAsking = false
-  /** the turn that was interrupted: it is not asked to end twice without a question */
-  #interrupted = -1
-  #sending: Promise<void> = Promise.resolve()
+  /** the turn that Ctrl+C has interrupted: another Ctrl+C in that turn asks what to do */
+  #interruptedTurn = -1
+  #pendingLines: Promise<void> = Promise.resolve()
 
   attach(attached: Attached): void {
     this.#attached = attached
   }
 
-  pass(handler: (wish: Wish) => void): void {
+  onAction(handler: (action: UserAction) => void): void {
     this.#handler = handler
-    if (this.#early) handler(this.#early)
+    if (this.#pendingAction) handler(this.#pendingAction)
   }
 
-  /** The terminal has no more keys to give. */
-  gone = (): void => this.#wish('detach')
+  /** Called when the terminal has no more input. */
+  onInputClosed = (): void => this.#requestAction('detach')
 
-  #wish = (wish: Wish): void => {
-    if (this.#handler) this.#handler(wish)
-    else this.#early = wish
+  #requestAction = (action: UserAction): void => {
+    if (this.#handler) this.#handler(action)
+    else this.#pendingAction = action
   }
 
-  /** Resolves when all that was typed has been dealt with. */
+  /** Resolves when all typed lines have been processed. */
   get settled(): Promise<void> {
-    return this.#sending
+    return this.#pendingLines
   }
 
   draw(columns: number, maxLines: number): Drawing {
     return this.#editor.draw(columns, maxLines)
   }
 
-  key = (key: Key): void => {
-    if (this.#isAsking) this.#answer(key)
-    else if (key.ctrl && key.name === 'c') this.#interrupt()
-    else if (key.ctrl && key.name === 'd' && this.#editor.text === '') this.#wish('detach')
+  onKey = (key: Key): void => {
+    if (this.#isAsking) this.#onAnswerKey(key)
+    else if (key.ctrl && key.name === 'c') this.#onInterrupt()
+    else if (key.ctrl && key.name === 'd' && this.#editor.text === '') this.#requestAction('detach')
     else if (key.ctrl && key.name === 'l') this.#attached?.redraw()
     else {
-      const line = this.#editor.key(key)
-      if (line) this.#sending = this.#sending.then(() => this.#sent(line))
+      const line = this.#editor.onKey(key)
+      if (line) this.#pendingLines = this.#pendingLines.then(() => this.#submit(line))
     }
     if (!this.#isAsking) this.#attached?.redraw()
   }
 
-  /** Ends the turn that is on; what else it might mean is asked. */
-  #interrupt(): void {
+  /** Interrupts the current turn. If none can be interrupted, clears the typed text or asks what to do. */
+  #onInterrupt(): void {
     const process = this.#attached?.process()
     const isBusy = process?.status === 'working' || process?.status === 'waiting'
     if (!isBusy && this.#editor.text !== '') return this.#editor.clear()
-    if (!process || !isBusy || !process.interactive || this.#interrupted === process.turn) return this.#ask()
-    this.#interrupted = process.turn
-    this.#wish('interrupt')
+    if (!process || !isBusy || !process.interactive || this.#interruptedTurn === process.turn) return this.#askWhatToDo()
+    this.#interruptedTurn = process.turn
+    this.#requestAction('interrupt')
   }
 
-  #ask(): void {
+  #askWhatToDo(): void {
     this.#isAsking = true
-    this.#attached?.out.ask(this.#attached.process().status === 'ready' ? QUESTION_READY : QUESTION)
+    this.#attached?.out.showQuestion(this.#attached.process().status === 'ready' ? QUESTION_READY : QUESTION)
   }
 
-  #answer(key: Key): void {
+  #onAnswerKey(key: Key): void {
     this.#isAsking = false
-    this.#attached?.out.answered()
-    const wish = BY_KEY[(key.sequence ?? '')[0] ?? '']
-    if (wish) this.#wish(wish)
+    this.#attached?.out.hideQuestion()
+    const action = ACTION_BY_KEY[(key.sequence ?? '')[0] ?? '']
+    if (action) this.#requestAction(action)
   }
 
-  async #sent(line: string): Promise<void> {
+  async #submit(line: string): Promise<void> {
     const attached = this.#attached
     if (!attached) return
     try {
-      if (line.startsWith('/') && !line.startsWith('//')) await this.#command(line, attached)
-      else if (!(await answered(line, attached))) await send(line.startsWith('//') ? line.slice(1) : line, attached)
+      if (line.startsWith('/') && !line.startsWith('//')) await this.#runCommand(line, attached)
+      else if (!(await answerQuestion(line, attached))) await sendMessage(line.startsWith('//') ? line.slice(1) : line, attached)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      await attached.out.words(attached.out.paintWords('red', safe(`  ${error.message}`)))
+      await attached.out.message(attached.out.paintMessage('red', stripControls(`  ${error.message}`)))
     }
   }
 
-  async #command(line: string, attached: Attached): Promise<void> {
+  async #runCommand(line: string, attached: Attached): Promise<void> {
     const command = Object.hasOwn(COMMANDS, line) ? COMMANDS[line] : undefined
-    if (command) return command(attached, this.#wish)
-    const near = nearest(line, Object.keys(COMMANDS))
-    await attached.out.words(safe(`no command ${line}; ${near ? `did you mean ${near}?` : '/help lists them'}`))
+    if (command) return command(attached, this.#requestAction)
+    const near = closestWord(line, Object.keys(COMMANDS))
+    await attached.out.message(stripControls(`no command ${line}; ${near ? `did you mean ${near}?` : 'see /help'}`))
   }
 }
 
-/** The line as an answer to what it asks first; false if it asks nothing, or the line is none of the options. */
-async function answered(line: string, { reeve, out, uuid }: Attached): Promise<boolean> {
-  const { asks: [ask] } = await reeve.get(uuid)
-  const answer = ask && !line.startsWith('//') ? answerTo(ask, line) : null
+/** Sends the line as the answer to the first question. Returns false if there is no question, or no option matches the line. */
+async function answerQuestion(line: string, { reeve, out, uuid }: Attached): Promise<boolean> {
+  const {
+    asks: [ask],
+  } = await reeve.get(uuid)
+  const answer = ask && !line.startsWith('//') ? parseAnswer(ask, line) : null
   if (!answer) {
-    if (ask) await out.words(out.paintWords('yellow', '  that answers nothing, so it is a message: it still asks'))
+    if (ask) await out.message(out.paintMessage('yellow', '  sent as a message, not an answer: the question is still open'))
     return false
   }
   const { note } = await reeve.answer(uuid, answer)
-  if (note) await out.words(out.paintWords('dim', `  ${safe(note)}`))
+  if (note) await out.message(out.paintMessage('dim', `  ${stripControls(note)}`))
   return true
 }
 
-/** Its text is shown when the journal has it, to all that look. */
-async function send(text: string, { reeve, out, uuid }: Attached): Promise<void> {
+/** Sends a message. The message is printed when its event arrives. */
+async function sendMessage(text: string, { reeve, out, uuid }: Attached): Promise<void> {
   const { queueCount } = await reeve.send(uuid, text)
   const { status } = await reeve.get(uuid)
-  if (queueCount > 0 && status === 'suspended') await out.words(out.paintWords('dim', '  queued; it is suspended, /resume lets it go on'))
-  else if (queueCount > 0) await out.words(out.paintWords('dim', `  queued (${plural(queueCount, 'message')}): it is read when the turn has ended`))
+  if (queueCount > 0 && status === 'suspended')
+    await out.message(out.paintMessage('dim', '  queued; it is suspended, /resume continues it'))
+  else if (queueCount > 0) await out.message(out.paintMessage('dim', `  queued (${countOf(queueCount, 'message')}): read after this turn`))
 }
 
-const COMMANDS: Readonly<Record<string, (attached: Attached, wish: (wish: Wish) => void) => void | Promise<void>>> = {
-  '/detach': (_, wish) => wish('detach'),
-  '/stop': (_, wish) => wish('stop'),
-  '/pause': async ({ reeve, uuid }) => { await reeve.pause(uuid) },
+const COMMANDS: Readonly<Record<string, (attached: Attached, action: (action: UserAction) => void) => void | Promise<void>>> = {
+  '/detach': (_, action) => action('detach'),
+  '/stop': (_, action) => action('stop'),
+  '/pause': async ({ reeve, uuid }) => {
+    await reeve.pause(uuid)
+  },
   '/resume': async ({ reeve, out, uuid }) => {
     const { note } = await reeve.resume(uuid)
-    if (note) await out.words(safe(note))
+    if (note) await out.message(stripControls(note))
   },
-  '/help': async ({ out }) => out.words(HELP),
+  '/help': async ({ out }) => out.message(HELP),
 }

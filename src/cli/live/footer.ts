@@ -1,107 +1,125 @@
-// Lines that are kept below all that a command writes on a terminal: redrawn when something has changed and by the clock, and
-// below them a question, or the line that is typed. Takes them away when it is disposed of. What the lines say is another's.
-// Must never be more than the terminal is high. Tests: test/tables/cli-live.test.ts, test/e2e/cli-live.test.ts.
+// Keeps lines below the output of a command on a terminal, with a question or the input line as the last one. The caller provides the
+// lines. Redraws them after changes and every second, and removes them when disposed. Must never be higher than the terminal. Tests:
+// test/tables/cli/live/live.test.ts, test/e2e/cli/live.test.ts.
 import { readFileSync } from 'node:fs'
-import type { Below, Output } from '../output.ts'
-import { Bottom, type Drawing } from './bottom.ts'
-import type { Look } from './rows.ts'
+import type { BottomLines, Output } from '../print/output.ts'
+import { StickyFooter, type Drawing } from './sticky-footer.ts'
+import type { RowStyle } from './rows.ts'
 import { Throttle } from './throttle.ts'
 
-/** At most ten times a second. */
+/** the shortest time between two redraws */
 const REDRAW_MS = 100
+/** the time between two redraws without a change, for elapsed times */
 const CLOCK_MS = 1000
-/** Rows of the terminal that are left to the output. */
+/** the rows of the terminal that stay free for output */
 const OUTPUT_ROWS = 4
 
-/** What stands below the rows, as wide as it is told. */
-export interface Typed {
+/** The input line below the rows; it has the cursor. */
+export interface FooterInput {
   draw(columns: number, maxLines: number): Drawing
 }
 
-export interface FooterParts {
+export interface FooterDeps {
   readonly out: Output
   readonly stream: NodeJS.WriteStream
-  readonly typed: Typed | null
-  /** the lines as they are now, the most important first */
-  readonly rows: (look: Look, now: number) => readonly string[]
-  /** a second has gone by */
-  readonly tick: () => void
+  /** null: no input line */
+  readonly input: FooterInput | null
+  /** returns the current lines, most important first; `now`: monotonic ms */
+  readonly rows: (style: RowStyle, now: number) => readonly string[]
+  /** called once a second */
+  readonly onTick: () => void
 }
 
-export class Footer implements Below, Disposable {
-  readonly #parts: FooterParts
-  readonly #bottom: Bottom
-  readonly #redrawing = new Throttle(REDRAW_MS, () => this.redraw())
+export class Footer implements BottomLines, Disposable {
+  readonly #deps: FooterDeps
+  readonly #sticky: StickyFooter
+  readonly #throttle = new Throttle(REDRAW_MS, () => this.redraw())
   readonly #clock: NodeJS.Timeout
   #question = ''
-  #isOver = false
+  #isDisposed = false
 
-  constructor(parts: FooterParts) {
-    const { out, stream, tick } = parts
-    this.#parts = parts
-    this.#bottom = new Bottom({ get columns() { return columnsOf(stream) }, write: (text) => { stream.write(text) } })
+  constructor(deps: FooterDeps) {
+    const { out, stream, onTick } = deps
+    this.#deps = deps
+    this.#sticky = new StickyFooter({
+      get columns() {
+        return columnsOf(stream)
+      },
+      write: (text) => {
+        stream.write(text)
+      },
+    })
     this.#clock = setInterval(() => {
-      tick()
-      this.#redrawing.ask()
+      onTick()
+      this.#throttle.request()
     }, CLOCK_MS)
     stream.on('resize', this.redraw)
-    process.on('SIGCONT', this.#continued).on('exit', this.#end)
-    out.below = this
+    process.on('SIGCONT', this.#onContinued).on('exit', this.#dispose)
+    out.bottomLines = this
   }
 
-  /** Something has changed. */
-  changed(): void {
-    this.#redrawing.ask()
+  /** Requests a redraw. */
+  requestRedraw(): void {
+    this.#throttle.request()
   }
 
-  around(text: string): string {
-    return this.#bottom.around(text)
+  renderAbove(text: string): string {
+    return this.#sticky.renderAbove(text)
   }
 
-  /** A question at the very bottom, until it is answered. */
-  ask(question: string): void {
+  /** Shows a question in the last row until it is answered. */
+  showQuestion(question: string): void {
     this.#question = question
     this.redraw()
   }
 
-  answered(): void {
-    this.ask('')
+  hideQuestion(): void {
+    this.showQuestion('')
   }
 
   redraw = (): void => {
-    if (!this.#isOver && isForeground()) this.#bottom.show(this.#drawing())
+    if (!this.#isDisposed && isForeground()) this.#sticky.show(this.#drawing())
   };
 
   [Symbol.dispose](): void {
-    this.#end()
+    this.#dispose()
   }
 
   #drawing(): Drawing {
-    const { out, stream, typed: line, rows: drawn } = this.#parts
+    const { out, stream, input, rows: rowsFor } = this.#deps
     const columns = columnsOf(stream)
-    const look: Look = { columns, ascii: out.ascii, ellipsis: out.ellipsis, pauseMark: out.pauseMark, paintWords: (style, text) => out.paintWords(style, text) }
+    const style: RowStyle = {
+      columns,
+      ascii: out.ascii,
+      ellipsis: out.ellipsis,
+      pauseMark: out.pauseMark,
+      paintMessage: (style, text) => out.paintMessage(style, text),
+    }
     const room = Math.max(1, (stream.rows || 24) - OUTPUT_ROWS)
-    const typed: Drawing = this.#question === '' ? (line?.draw(columns, room) ?? { lines: [] }) : asked(out.paintWords('bold', this.#question), this.#question.length)
-    const rows = drawn(look, performance.now()).slice(0, Math.max(1, room - typed.lines.length))
-    const { cursor } = typed
-    return { lines: [...rows, ...typed.lines], ...(cursor ? { cursor: { ...cursor, line: cursor.line + rows.length } } : {}) }
+    const last: Drawing =
+      this.#question === ''
+        ? (input?.draw(columns, room) ?? { lines: [] })
+        : questionDrawing(out.paintMessage('bold', this.#question), this.#question.length)
+    const rows = rowsFor(style, performance.now()).slice(0, Math.max(1, room - last.lines.length))
+    const { cursor } = last
+    return { lines: [...rows, ...last.lines], ...(cursor ? { cursor: { ...cursor, line: cursor.line + rows.length } } : {}) }
   }
 
-  /** It was stopped, and the shell has written since. */
-  #continued = (): void => {
-    this.#bottom.forget()
-    this.#bottom.show(isForeground() ? this.#drawing() : { lines: [] })
+  /** Draws again after the program was stopped and continued: meanwhile the shell has written to the terminal. */
+  #onContinued = (): void => {
+    this.#sticky.discardDrawing()
+    this.#sticky.show(isForeground() ? this.#drawing() : { lines: [] })
   }
 
-  #end = (): void => {
-    if (this.#isOver) return
-    this.#isOver = true
+  #dispose = (): void => {
+    if (this.#isDisposed) return
+    this.#isDisposed = true
     clearInterval(this.#clock)
-    this.#redrawing[Symbol.dispose]()
-    this.#parts.stream.off('resize', this.redraw)
-    process.off('SIGCONT', this.#continued).off('exit', this.#end)
-    this.#bottom[Symbol.dispose]()
-    this.#parts.out.below = null
+    this.#throttle[Symbol.dispose]()
+    this.#deps.stream.off('resize', this.redraw)
+    process.off('SIGCONT', this.#onContinued).off('exit', this.#dispose)
+    this.#sticky[Symbol.dispose]()
+    this.#deps.out.bottomLines = null
   }
 }
 
@@ -109,16 +127,20 @@ function columnsOf(stream: NodeJS.WriteStream): number {
   return stream.columns > 0 ? stream.columns : 80
 }
 
-function asked(line: string, columns: number): Drawing {
+function questionDrawing(line: string, columns: number): Drawing {
   return { lines: [line], cursor: { line: 0, column: columns } }
 }
 
-/** A job in the background must leave the terminal to the shell: `PID (NAME) STATE PPID PGRP SESSION TTY TPGID`. */
+/**
+ * Whether this program is in the foreground job of its terminal: a background job must not write to the terminal. Format of the file:
+ * `PID (NAME) STATE PPID PGRP SESSION TTY TPGID`.
+ */
 function isForeground(): boolean {
   try {
     const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ') ?? []
     return fields[2] === fields[5]
   } catch {
+    // Only Linux has this file. Elsewhere the job counts as the foreground job.
     return true
   }
 }

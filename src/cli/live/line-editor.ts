@@ -1,10 +1,10 @@
-// The line that a person types a message on: keys change it, Enter gives it away. Several lines by a backslash at the end of
-// one, by Alt+Enter or by pasting. Knows no terminal: keys are node:readline's, and it is drawn as lines.
-// Test: test/tables/cli-editor.test.ts.
-import { safe, width } from '../text.ts'
-import type { Drawing } from './bottom.ts'
+// The input line for messages: keys edit the message, and Enter sends it. A backslash at the end of a line, Alt+Enter or a paste gives the
+// message several lines. Independent of the terminal: takes keys in the format of node:readline, and returns lines to draw. Test:
+// test/tables/cli/live/editor.test.ts.
+import { stripControls, displayWidth } from '../print/text.ts'
+import type { Drawing } from './sticky-footer.ts'
 
-/** A key as node:readline tells it. */
+/** A key in the format of node:readline. */
 export interface Key {
   readonly sequence?: string | undefined
   readonly name?: string | undefined
@@ -12,9 +12,9 @@ export interface Key {
   readonly meta?: boolean | undefined
 }
 
-/** Messages that can be called back. */
+/** the greatest number of messages in the history */
 const MAX_HISTORY = 100
-/** Rows of a long message that are shown. */
+/** the greatest number of rows for a long message */
 const MAX_ROWS = 8
 const PROMPT = '> '
 
@@ -22,25 +22,25 @@ type Edit = (editor: LineEditor) => void
 
 export class LineEditor {
   text = ''
-  /** in UTF-16 units */
+  /** the position of the cursor, in UTF-16 units */
   cursor = 0
   #isPasting = false
   readonly #history: string[] = []
-  /** which of the history is shown; its length is the line that is new */
-  #shown = 0
+  /** the index of the shown message in the history; the length of the history for a new message */
+  #historyIndex = 0
 
-  /** The message when this key has sent it. */
-  key(key: Key): string | undefined {
+  /** Handles a key. Returns the message if the key sends it. */
+  onKey(key: Key): string | undefined {
     if (key.name === 'paste-start' || key.name === 'paste-end') this.#isPasting = key.name === 'paste-start'
     else if (this.#isPasting) this.insert(key.sequence ?? '')
-    else if ((key.name === 'return' || key.name === 'enter') && !key.meta) return this.#entered()
+    else if ((key.name === 'return' || key.name === 'enter') && !key.meta) return this.#submit()
     else if (key.name === 'return') this.insert('\n')
     else this.#edit(key)
     return undefined
   }
 
   insert(text: string): void {
-    const added = safe(text)
+    const added = stripControls(text)
     this.text = this.text.slice(0, this.cursor) + added + this.text.slice(this.cursor)
     this.cursor += added.length
   }
@@ -50,31 +50,31 @@ export class LineEditor {
     this.cursor = 0
   }
 
-  /** Takes away what lies between the cursor and there. */
+  /** Deletes the text between the cursor and `to`. */
   cut(to: number): void {
     const [from, end] = to < this.cursor ? [to, this.cursor] : [this.cursor, to]
     this.text = this.text.slice(0, from) + this.text.slice(end)
     this.cursor = from
   }
 
-  /** Shows an older message (-1) or a newer one (1); what is not sent yet is not kept. */
-  recall(by: -1 | 1): void {
-    const at = this.#shown + by
+  /** Shows an older message (-1) or a newer one (1) of the history. Discards an unsent message. */
+  recall(step: -1 | 1): void {
+    const at = this.#historyIndex + step
     if (at < 0 || at > this.#history.length) return
-    this.#shown = at
+    this.#historyIndex = at
     this.text = this.#history[at] ?? ''
     this.cursor = this.text.length
   }
 
   draw(columns: number, maxLines: number): Drawing {
-    const { rows, line, column } = laidOut(this.text, this.cursor, Math.max(1, columns - 1 - PROMPT.length))
-    const most = Math.max(1, Math.min(MAX_ROWS, maxLines))
-    const first = Math.min(Math.max(0, rows.length - most), Math.max(0, line - most + 1))
-    const lines = rows.slice(first, first + most).map((row, at) => (first + at === 0 ? PROMPT : ' '.repeat(PROMPT.length)) + row)
+    const { rows, line, column } = layoutRows(this.text, this.cursor, Math.max(1, columns - 1 - PROMPT.length))
+    const maxRows = Math.max(1, Math.min(MAX_ROWS, maxLines))
+    const first = Math.min(Math.max(0, rows.length - maxRows), Math.max(0, line - maxRows + 1))
+    const lines = rows.slice(first, first + maxRows).map((row, at) => (first + at === 0 ? PROMPT : ' '.repeat(PROMPT.length)) + row)
     return { lines, cursor: { line: line - first, column: column + PROMPT.length } }
   }
 
-  #entered(): string | undefined {
+  #submit(): string | undefined {
     if (this.text.endsWith('\\')) {
       this.text = `${this.text.slice(0, -1)}\n`
       this.cursor = this.text.length
@@ -84,7 +84,7 @@ export class LineEditor {
     this.clear()
     if (message !== '' && this.#history.at(-1) !== message) this.#history.push(message)
     if (this.#history.length > MAX_HISTORY) this.#history.shift()
-    this.#shown = this.#history.length
+    this.#historyIndex = this.#history.length
     return message
   }
 
@@ -97,44 +97,74 @@ export class LineEditor {
 }
 
 const EDITS: Readonly<Record<string, Edit>> = {
-  'left': (e) => { e.cursor = before(e.text, e.cursor) },
-  'C-b': (e) => { e.cursor = before(e.text, e.cursor) },
-  'right': (e) => { e.cursor = behind(e.text, e.cursor) },
-  'C-f': (e) => { e.cursor = behind(e.text, e.cursor) },
-  'home': (e) => { e.cursor = lineStart(e) },
-  'C-a': (e) => { e.cursor = lineStart(e) },
-  'end': (e) => { e.cursor = lineEnd(e) },
-  'C-e': (e) => { e.cursor = lineEnd(e) },
-  'C-left': (e) => { e.cursor = wordStart(e) },
-  'M-b': (e) => { e.cursor = wordStart(e) },
-  'C-right': (e) => { e.cursor = wordEnd(e) },
-  'M-f': (e) => { e.cursor = wordEnd(e) },
-  'backspace': (e) => e.cut(before(e.text, e.cursor)),
-  'C-h': (e) => e.cut(before(e.text, e.cursor)),
-  'delete': (e) => e.cut(behind(e.text, e.cursor)),
-  'C-d': (e) => e.cut(behind(e.text, e.cursor)),
+  left: (e) => {
+    e.cursor = positionBefore(e.text, e.cursor)
+  },
+  'C-b': (e) => {
+    e.cursor = positionBefore(e.text, e.cursor)
+  },
+  right: (e) => {
+    e.cursor = positionAfter(e.text, e.cursor)
+  },
+  'C-f': (e) => {
+    e.cursor = positionAfter(e.text, e.cursor)
+  },
+  home: (e) => {
+    e.cursor = lineStart(e)
+  },
+  'C-a': (e) => {
+    e.cursor = lineStart(e)
+  },
+  end: (e) => {
+    e.cursor = lineEnd(e)
+  },
+  'C-e': (e) => {
+    e.cursor = lineEnd(e)
+  },
+  'C-left': (e) => {
+    e.cursor = wordStart(e)
+  },
+  'M-b': (e) => {
+    e.cursor = wordStart(e)
+  },
+  'C-right': (e) => {
+    e.cursor = wordEnd(e)
+  },
+  'M-f': (e) => {
+    e.cursor = wordEnd(e)
+  },
+  backspace: (e) => e.cut(positionBefore(e.text, e.cursor)),
+  'C-h': (e) => e.cut(positionBefore(e.text, e.cursor)),
+  delete: (e) => e.cut(positionAfter(e.text, e.cursor)),
+  'C-d': (e) => e.cut(positionAfter(e.text, e.cursor)),
   'C-w': (e) => e.cut(wordStart(e)),
   'M-backspace': (e) => e.cut(wordStart(e)),
   'M-d': (e) => e.cut(wordEnd(e)),
   'C-u': (e) => e.cut(lineStart(e)),
   'C-k': (e) => e.cut(lineEnd(e)),
-  'up': (e) => e.recall(-1),
+  up: (e) => e.recall(-1),
   'C-p': (e) => e.recall(-1),
-  'down': (e) => e.recall(1),
+  down: (e) => e.recall(1),
   'C-n': (e) => e.recall(1),
-  // Keys that must not be typed as text.
-  'escape': () => {}, 'tab': () => {}, 'undefined': () => {}, 'pageup': () => {}, 'pagedown': () => {}, 'insert': () => {}, 'clear': () => {},
+  // These keys do nothing. Without an entry they would be inserted as text.
+  escape: () => {},
+  tab: () => {},
+  undefined: () => {},
+  pageup: () => {},
+  pagedown: () => {},
+  insert: () => {},
+  clear: () => {},
   ...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`f${i + 1}`, (): void => {}])),
 }
 
-/** Whole characters as people see them: an accent or an emoji in parts is one. */
+/** Splits text into graphemes: a letter with an accent, or a composed emoji, counts as one character. */
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-function before(text: string, cursor: number): number {
+function positionBefore(text: string, cursor: number): number {
   return graphemes.segment(text).containing(cursor - 1)?.index ?? 0
 }
 
-function behind(text: string, cursor: number): number {
+function positionAfter(text: string, cursor: number): number {
   const at = graphemes.segment(text).containing(cursor)
   return at ? at.index + at.segment.length : text.length
 }
@@ -156,10 +186,10 @@ function wordEnd({ text, cursor }: LineEditor): number {
   return cursor + (/^\s*\S*/.exec(text.slice(cursor))?.[0].length ?? 0)
 }
 
-/** The text in rows of at most so many columns, and where the cursor is in them. A tab is drawn as one space. */
-function laidOut(text: string, cursor: number, room: number): { rows: string[]; line: number; column: number } {
+/** Returns the rows of the text for a width, and the row and column of the cursor. A tab is drawn as one space. */
+function layoutRows(text: string, cursor: number, room: number): { rows: string[]; line: number; column: number } {
   const rows = ['']
-  let place = { line: 0, column: 0 }
+  let position = { line: 0, column: 0 }
   let used = 0
   let at = 0
   const wrap = (): void => {
@@ -167,9 +197,9 @@ function laidOut(text: string, cursor: number, room: number): { rows: string[]; 
     used = 0
   }
   for (const { segment } of graphemes.segment(text)) {
-    const columns = segment === '\t' ? 1 : width(segment)
+    const columns = segment === '\t' ? 1 : displayWidth(segment)
     if (segment !== '\n' && used + columns > room) wrap()
-    if (at === cursor) place = { line: rows.length - 1, column: used }
+    if (at === cursor) position = { line: rows.length - 1, column: used }
     at += segment.length
     if (segment === '\n') {
       wrap()
@@ -178,6 +208,6 @@ function laidOut(text: string, cursor: number, room: number): { rows: string[]; 
     rows[rows.length - 1] += segment === '\t' ? ' ' : segment
     used += columns
   }
-  if (at === cursor) place = { line: rows.length - 1, column: used }
-  return { rows, ...place }
+  if (at === cursor) position = { line: rows.length - 1, column: used }
+  return { rows, ...position }
 }

@@ -1,76 +1,88 @@
-// The rows below a process that is followed on a terminal: what it and its children do, kept up to date by its events and
-// the clock. Test: test/tables/cli-live.test.ts, test/e2e/cli-live.test.ts.
-import type { EventView, ProcessView } from '../../api/views.ts'
-import type { FactBody } from '../../kernel/facts.ts'
-import type { View } from '../follow.ts'
-import type { Below, Output } from '../output.ts'
-import { fit, oneLine } from '../text.ts'
-import { Doing } from './doing.ts'
-import { Footer, type Typed } from './footer.ts'
+// Draws the rows below a followed process on a terminal: the activity of the process and its children. Redraws after events and every
+// second.
+// Test: test/tables/cli/live/live.test.ts, test/e2e/cli/live.test.ts.
+import type { EventView } from '../../api/views/daemon.ts'
+import type { ProcessView } from '../../api/views/process.ts'
+import type { FactBody } from '../../kernel/model/facts.ts'
+import type { FollowPrinter } from '../follow/follow.ts'
+import type { BottomLines, Output } from '../print/output.ts'
+import { fitWidth, oneLine } from '../print/text.ts'
+import { ActivityTracker } from './activity.ts'
+import { Footer, type FooterInput } from './footer.ts'
 import { childRows, stateRow } from './rows.ts'
-import { Watched } from './watched.ts'
+import { ProcessPoller } from './process-poller.ts'
 
-export class LiveRows implements View, Below, Disposable {
-  readonly live = true
-  readonly #view: View
+export class LiveRows implements FollowPrinter, BottomLines, Disposable {
+  readonly receivesLiveEvents = true
+  readonly #printer: FollowPrinter
   readonly #footer: Footer
-  readonly #watched: Watched
-  readonly #doing = new Doing()
+  readonly #poller: ProcessPoller
+  readonly #activity = new ActivityTracker()
 
-  constructor(process_: ProcessView, { out, view, typed = null, stream = process.stderr }: { out: Output; view: View; typed?: Typed | null; stream?: NodeJS.WriteStream }) {
-    this.#view = view
-    this.#watched = new Watched(process_, () => this.#footer.changed())
+  constructor(
+    started: ProcessView,
+    {
+      out,
+      printer,
+      input = null,
+      stream = process.stderr,
+    }: { out: Output; printer: FollowPrinter; input?: FooterInput | null; stream?: NodeJS.WriteStream },
+  ) {
+    this.#printer = printer
+    this.#poller = new ProcessPoller(started, () => this.#footer.requestRedraw())
     this.#footer = new Footer({
-      out, stream, typed,
-      tick: () => this.#watched.tick(),
-      rows: (look, now) => [
-        stateRow(this.#watched.process, (room) => this.#does(now, room, look.ellipsis), now, look),
-        ...childRows(this.#watched.children, this.#watched.childCount, now, look),
+      out,
+      stream,
+      input,
+      onTick: () => this.#poller.tick(),
+      rows: (style, now) => [
+        stateRow(this.#poller.process, (room) => this.#activityText(now, room, style.ellipsis), now, style),
+        ...childRows(this.#poller.children, this.#poller.childCount, now, style),
       ],
     })
     this.redraw()
   }
 
-  /** The process as it was last seen. */
+  /** The latest view of the process. */
   get process(): ProcessView {
-    return this.#watched.process.view
+    return this.#poller.process.view
   }
 
-  async event(event: EventView, fact: FactBody | undefined): Promise<void> {
-    // What was begun before we looked has its own time.
-    this.#doing.event(event, fact, performance.now() - Math.max(0, Date.now() - Date.parse(event.at)))
-    await this.#view.event(event, fact)
-    if (fact) this.#watched.ask()
-    this.#footer.changed()
+  async printEvent(event: EventView, fact: FactBody | undefined): Promise<void> {
+    // An activity may have begun before this program: its duration counts from the time of its event.
+    this.#activity.onEvent(event, fact, performance.now() - Math.max(0, Date.now() - Date.parse(event.at)))
+    await this.#printer.printEvent(event, fact)
+    if (fact) this.#poller.requestPoll()
+    this.#footer.requestRedraw()
   }
 
-  async end(process: ProcessView): Promise<void> {
+  async printEnd(process: ProcessView): Promise<void> {
     this[Symbol.dispose]()
-    await this.#view.end(process)
+    await this.#printer.printEnd(process)
   }
 
-  around(text: string): string {
-    return this.#footer.around(text)
+  renderAbove(text: string): string {
+    return this.#footer.renderAbove(text)
   }
 
-  ask(question: string): void {
-    this.#footer.ask(question)
+  showQuestion(question: string): void {
+    this.#footer.showQuestion(question)
   }
 
-  answered(): void {
-    this.#footer.answered()
+  hideQuestion(): void {
+    this.#footer.hideQuestion()
   }
 
   redraw = (): void => this.#footer.redraw();
 
   [Symbol.dispose](): void {
-    this.#watched[Symbol.dispose]()
+    this.#poller[Symbol.dispose]()
     this.#footer[Symbol.dispose]()
   }
 
-  /** What it asks keeps it from all else. */
-  #does(now: number, columns: number, ellipsis: string): string {
+  /** Returns the activity of the process, or its open question if it has one. */
+  #activityText(now: number, columns: number, ellipsis: string): string {
     const [ask] = this.process.asks
-    return ask ? fit(`asks: ${oneLine(ask.text)}`, columns, ellipsis) : this.#doing.text(now, columns, ellipsis)
+    return ask ? fitWidth(`asks: ${oneLine(ask.text)}`, columns, ellipsis) : this.#activity.activityText(now, columns, ellipsis)
   }
 }

@@ -1,108 +1,117 @@
-// The rows that say what a process and its children do: one line each, cut to the terminal, the parts that matter least left
-// out first. Pure. Test: test/tables/cli-live.test.ts.
-import type { ProcessView } from '../../api/views.ts'
-import { table } from '../columns.ts'
-import { allowance, cost, elapsed, tokens } from '../format.ts'
-import { STATUS_COLOURS, type Colour } from '../status-colours.ts'
-import { fit, oneLine, width } from '../text.ts'
+// Formats the activity of a process and its children: one line each. A line that is too long loses its least important parts first. Pure.
+// Test: test/tables/cli/live/live.test.ts.
+import type { ProcessView } from '../../api/views/process.ts'
+import { formatTable } from '../print/columns.ts'
+import { formatLimitUsd, formatCost, formatElapsed, formatTokens } from '../print/format.ts'
+import { STATUS_COLOURS, type Colour } from '../print/status-colours.ts'
+import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
 
-/** How rows may look. */
-export interface Look {
+/** The width and the style of rows. */
+export interface RowStyle {
   readonly columns: number
   readonly ascii: boolean
   readonly ellipsis: string
   readonly pauseMark: string
-  paintWords(style: Colour, text: string): string
+  paintMessage(style: Colour, text: string): string
 }
 
-/** A process as it was at a time of our own monotonic clock. */
-export interface Seen {
+/** The view of a process, and when it was received. */
+export interface SampledProcess {
   readonly view: ProcessView
-  readonly at: number
+  /** monotonic ms */
+  readonly receivedAt: number
 }
 
-/** Its own clock, which stands still while it is suspended or has ended. */
-export function elapsedNow({ view, at }: Seen, now: number): number {
-  return view.elapsedMs + (view.state === 'running' && view.status !== 'suspended' ? Math.max(0, now - at) : 0)
+/** Returns the elapsed time of a process in ms. The time continues after the sample, unless the process is suspended or ended. */
+export function elapsedNow({ view, receivedAt }: SampledProcess, now: number): number {
+  return view.elapsedMs + (view.state === 'running' && view.status !== 'suspended' ? Math.max(0, now - receivedAt) : 0)
 }
 
-/** Columns that what it does should have, before other parts are left out for it. */
-const DOING_COLUMNS = 28
+/** the columns that are kept for the activity: other parts are omitted first */
+const ACTIVITY_COLUMNS = 28
 const GAP = '  '
 
 /** `● working  4m 10s  step 3  12.4k in (61% cached), 1.2k out  context 34%  $0.04  bash npm test 12s`. */
-export function stateRow(seen: Seen, doing: (columns: number) => string, now: number, look: Look): string {
-  const { view } = seen
-  const room = look.columns - 1
-  const head = `${mark(view, look)} ${view.status}`
-  const parts = [...partsOf(view), { text: elapsed(elapsedNow(seen, now)), keep: 9, at: 0 }].filter(({ text }) => text !== '').sort((a, b) => a.at - b.at)
-  const least = width(doing(Math.min(DOING_COLUMNS, Math.floor(room / 2))))
-  const wanted = least === 0 ? 0 : least + GAP.length
-  const taken = (): number => width(head) + parts.reduce((sum, { text }) => sum + GAP.length + width(text), 0)
-  while (parts.length > 0 && taken() + wanted > room) parts.splice(parts.indexOf(parts.reduce((least, part) => (part.keep < least.keep ? part : least))), 1)
+export function stateRow(sample: SampledProcess, activityText: (columns: number) => string, now: number, style: RowStyle): string {
+  const { view } = sample
+  const room = style.columns - 1
+  const head = `${statusMark(view, style)} ${view.status}`
+  const parts = [...rowParts(view), { text: formatElapsed(elapsedNow(sample, now)), importance: 9, position: 0 }]
+    .filter(({ text }) => text !== '')
+    .sort((a, b) => a.position - b.position)
+  const activityWidth = displayWidth(activityText(Math.min(ACTIVITY_COLUMNS, Math.floor(room / 2))))
+  const activityColumns = activityWidth === 0 ? 0 : activityWidth + GAP.length
+  const takenColumns = (): number => displayWidth(head) + parts.reduce((sum, { text }) => sum + GAP.length + displayWidth(text), 0)
+  while (parts.length > 0 && takenColumns() + activityColumns > room)
+    parts.splice(parts.indexOf(parts.reduce((lowest, part) => (part.importance < lowest.importance ? part : lowest))), 1)
   const rest = parts.map(({ text }) => GAP + text).join('')
-  const left = room - width(head) - width(rest) - GAP.length
-  const tail = wanted > 0 && left > 0 ? GAP + doing(left) : ''
-  return painted(fit(head, room, look.ellipsis), seen, look) + look.paintWords('dim', rest) + tail
+  const left = room - displayWidth(head) - displayWidth(rest) - GAP.length
+  const tail = activityColumns > 0 && left > 0 ? GAP + activityText(left) : ''
+  return paintByStatus(fitWidth(head, room, style.ellipsis), sample, style) + style.paintMessage('dim', rest) + tail
 }
 
 interface Part {
   readonly text: string
-  /** the least is left out first */
-  readonly keep: number
-  /** its place */
-  readonly at: number
+  /** the importance of the part: the part with the lowest value is omitted first */
+  readonly importance: number
+  /** the position of the part in the row */
+  readonly position: number
 }
 
-function partsOf({ usage, step, status, queueCount, limits }: ProcessView): Part[] {
+function rowParts({ usage, step, status, queueCount, limits }: ProcessView): Part[] {
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
   const cached = input > 0 && usage.cacheReadTokens > 0 ? ` (${Math.round((usage.cacheReadTokens / input) * 100)}% cached)` : ''
-  const context = usage.contextWindow && usage.contextTokens > 0 ? `context ${Math.round((usage.contextTokens / usage.contextWindow) * 100)}%` : ''
-  const budget = limits.budgetUsd === undefined ? '' : ` of ${allowance(limits.budgetUsd)}`
-  const hasCost = usage.costUsd > 0 || limits.budgetUsd !== undefined
+  const context =
+    usage.contextWindow && usage.contextTokens > 0 ? `context ${Math.round((usage.contextTokens / usage.contextWindow) * 100)}%` : ''
+  const budget = limits.budgetUsd === undefined ? '' : ` of ${formatLimitUsd(limits.budgetUsd)}`
+  const hasCost = usage.costUsd !== 0 || limits.budgetUsd !== undefined
   return [
-    { text: step > 0 ? `step ${step}` : '', keep: 8, at: 1 },
-    { text: input > 0 ? `${tokens(input)} in${cached}` : '', keep: 4, at: 2 },
-    { text: usage.outputTokens > 0 ? `${tokens(usage.outputTokens)} out` : '', keep: 3, at: 3 },
-    { text: context, keep: 5, at: 4 },
-    { text: hasCost ? cost(usage.costUsd, usage.unpriced) + budget : '', keep: 6, at: 5 },
-    { text: queueCount > 0 && status !== 'pending' && status !== 'starting' ? `${queueCount} queued` : '', keep: 7, at: 6 },
+    { text: step > 0 ? `step ${step}` : '', importance: 8, position: 1 },
+    { text: input > 0 ? `${formatTokens(input)} in${cached}` : '', importance: 4, position: 2 },
+    { text: usage.outputTokens > 0 ? `${formatTokens(usage.outputTokens)} out` : '', importance: 3, position: 3 },
+    { text: context, importance: 5, position: 4 },
+    { text: hasCost ? formatCost(usage.costUsd, usage.unpriced) + budget : '', importance: 6, position: 5 },
+    { text: queueCount > 0 && status !== 'pending' && status !== 'starting' ? `${queueCount} queued` : '', importance: 7, position: 6 },
   ]
 }
 
-function mark(view: ProcessView, look: Look): string {
-  if (view.status === 'suspended') return look.pauseMark
-  return look.ascii ? '*' : '●'
+function statusMark(view: ProcessView, style: RowStyle): string {
+  if (view.status === 'suspended') return style.pauseMark
+  return style.ascii ? '*' : '●'
 }
 
-function painted(cell: string, seen: Seen | undefined, look: Look): string {
-  const colour = seen && STATUS_COLOURS[seen.view.status]
-  return colour ? look.paintWords(colour, cell) : cell
+function paintByStatus(cell: string, sample: SampledProcess | undefined, style: RowStyle): string {
+  const colour = sample && STATUS_COLOURS[sample.view.status]
+  return colour ? style.paintMessage(colour, cell) : cell
 }
 
-/** More rows than these would crowd out what is above. */
+/** the greatest number of rows for children: the output needs room, too */
 const MAX_CHILDREN = 8
 
-/** A row for each of the first children, and one that says how many more there are. */
-export function childRows(children: readonly Seen[], total: number, now: number, look: Look): string[] {
+/** Returns a row per child, and a row with the number of further children. */
+export function childRows(children: readonly SampledProcess[], total: number, now: number, style: RowStyle): string[] {
   const shown = children.slice(0, MAX_CHILDREN)
   const columns = [
     { title: '' },
-    { title: '', paint: (cell: string, row: number): string => painted(cell, shown[row], look) },
+    { title: '', paint: (cell: string, row: number): string => paintByStatus(cell, shown[row], style) },
     { title: '', side: 'right' as const },
     { title: '', side: 'right' as const },
     { title: '', side: 'right' as const },
     { title: '', min: 4 },
   ]
-  const rows = shown.map((seen) => {
-    const { view } = seen
+  const rows = shown.map((sample) => {
+    const { view } = sample
     const name = view.name === null ? oneLine(view.agent) : oneLine(view.name)
-    const says = view.note ?? view.lastText ?? ''
+    const detail = view.note ?? view.lastText ?? ''
     return [
-      `  PID ${view.pid} ${fit(name, 20, look.ellipsis)}`, view.status === 'suspended' ? `${look.pauseMark} suspended` : view.status,
-      elapsed(elapsedNow(seen, now)), view.step > 0 ? `step ${view.step}` : '', view.usage.costUsd > 0 ? cost(view.usage.costUsd, view.usage.unpriced) : '', oneLine(says),
+      `  PID ${view.pid} ${fitWidth(name, 20, style.ellipsis)}`,
+      view.status === 'suspended' ? `${style.pauseMark} suspended` : view.status,
+      formatElapsed(elapsedNow(sample, now)),
+      view.step > 0 ? `step ${view.step}` : '',
+      view.usage.costUsd !== 0 ? formatCost(view.usage.costUsd, view.usage.unpriced) : '',
+      oneLine(detail),
     ]
   })
-  const lines = rows.length === 0 ? [] : table(columns, rows, look.columns - 1, look.ellipsis).slice(1)
-  return total > shown.length ? [...lines, look.paintWords('dim', `  +${total - shown.length} more`)] : lines
+  const lines = rows.length === 0 ? [] : formatTable(columns, rows, style.columns - 1, style.ellipsis).slice(1)
+  return total > shown.length ? [...lines, style.paintMessage('dim', `  +${total - shown.length} more`)] : lines
 }

@@ -1,32 +1,33 @@
-// Does something soon after it was asked for, and never more often than once in a while: for redraws and questions.
-// The last request is never lost. Test: test/tables/cli-live.test.ts.
+// Runs an action, such as a redraw or a poll, at most once per interval. An action always follows the last request. Test:
+// test/tables/cli/live/live.test.ts.
 
 export class Throttle implements Disposable {
-  readonly #act: () => void
-  readonly #everyMs: number
+  readonly #action: () => void
+  readonly #intervalMs: number
   #timer: NodeJS.Timeout | undefined
   #lastAt = -Infinity
-  #isOver = false
+  #isDisposed = false
 
-  constructor(everyMs: number, act: () => void) {
-    this.#everyMs = everyMs
-    this.#act = act
+  constructor(intervalMs: number, action: () => void) {
+    this.#intervalMs = intervalMs
+    this.#action = action
   }
 
-  ask(): void {
-    if (this.#timer || this.#isOver) return
-    const left = this.#lastAt + this.#everyMs - performance.now()
-    this.#timer = setTimeout(this.#now, Math.max(0, left))
+  /** Runs the action soon; does nothing if a run is already scheduled. */
+  request(): void {
+    if (this.#timer || this.#isDisposed) return
+    const waitMs = this.#lastAt + this.#intervalMs - performance.now()
+    this.#timer = setTimeout(this.#run, Math.max(0, waitMs))
   }
 
   [Symbol.dispose](): void {
-    this.#isOver = true
+    this.#isDisposed = true
     clearTimeout(this.#timer)
   }
 
-  #now = (): void => {
+  #run = (): void => {
     this.#timer = undefined
     this.#lastAt = performance.now()
-    this.#act()
+    this.#action()
   }
 }

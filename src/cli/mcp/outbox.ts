@@ -1,30 +1,31 @@
-// Reports that are on their way: each stands on disk before it is told, and is gone when it is answered. What is left when the
-// daemon dies it delivers at its next start (src/daemon/mcp/outbox.ts). Test: test/e2e/mcp-bridge.test.ts.
+// Stores reports that are being delivered: a report is on disk before it is sent, and removed when the daemon has confirmed it. If the
+// daemon dies, its next start delivers the stored reports (src/daemon/mcp/outbox.ts). Test: test/e2e/mcp/bridge.test.ts.
 import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { OutboxRecord } from '../../api/mcp-views.ts'
+import type { OutboxRecord } from '../../api/views/mcp.ts'
+import { REPORT_TOOLS } from '../../kernel/model/crew/words.ts'
 
-/** What workers of a crew report; all else is only asked, or can be asked again. */
-const REPORTS: ReadonlySet<string> = new Set(['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready'])
+/** the tools by which crew workers report; a worker can repeat all other calls */
+const REPORTS: ReadonlySet<string> = new Set(REPORT_TOOLS)
 
-export class Outbox {
+export class ReportOutbox {
   readonly #dir: string
-  readonly #by: Pick<OutboxRecord, 'uuid' | 'pid'>
+  readonly #sender: Pick<OutboxRecord, 'uuid' | 'pid'>
 
-  constructor(dir: string, by: Pick<OutboxRecord, 'uuid' | 'pid'>) {
+  constructor(dir: string, sender: Pick<OutboxRecord, 'uuid' | 'pid'>) {
     this.#dir = dir
-    this.#by = by
+    this.#sender = sender
   }
 
-  /** Its id, once it is on disk; null: it is no report. */
-  keep(name: string, input: unknown): string | null {
+  /** Stores a report and returns its id. Returns null for a call that is no report. */
+  store(name: string, input: unknown): string | null {
     if (!REPORTS.has(name)) return null
     const id = randomUUID()
-    const record: OutboxRecord = { version: 1, id, ...this.#by, name, input, at: Date.now() }
+    const record: OutboxRecord = { version: 1, id, ...this.#sender, name, input, at: Date.now() }
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     const path = join(this.#dir, `${id}.json`)
-    // Whole or not at all: who reads it finds no half.
+    // The complete file is renamed, so that a reader never sees a partial one.
     const file = openSync(`${path}.new`, 'wx', 0o600)
     writeSync(file, JSON.stringify(record))
     fsyncSync(file)
@@ -33,7 +34,8 @@ export class Outbox {
     return id
   }
 
-  done(id: string): void {
+  /** Removes a delivered report. */
+  remove(id: string): void {
     rmSync(join(this.#dir, `${id}.json`), { force: true })
   }
 }

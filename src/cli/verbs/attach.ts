@@ -1,58 +1,77 @@
-// `reeve attach`: watch a process that runs and talk to it. Test: test/e2e/cli-attach.test.ts.
+// `reeve attach`: watches a running process and sends it messages. Test: test/e2e/cli/attach.test.ts.
 import { createInterface } from 'node:readline'
-import type { ProcessView } from '../../api/views.ts'
+import type { ProcessView } from '../../api/views/process.ts'
 import type { Reeve } from '../../index.ts'
-import { called, hasEnded, holders, isPlain } from '../describe.ts'
+import { processTitle, hasEnded, isPlainCommandView } from '../print/describe.ts'
 import { UsageError } from '../errors.ts'
-import { follow, type View } from '../follow.ts'
-import { Interrupts, type Wish } from '../interrupts.ts'
-import { errorText, type Output } from '../output.ts'
-import { past } from '../past.ts'
-import { fit, oneLine } from '../text.ts'
-import type { Call } from '../verbs.ts'
+import { followProcess, type FollowPrinter } from '../follow/follow.ts'
+import { Interrupts, type UserAction } from '../input/interrupts.ts'
+import { errorText, type Output } from '../print/output.ts'
+import { replayEvents } from '../follow/replay-events.ts'
+import { fitWidth, oneLine } from '../print/text.ts'
+import { resolveForRead } from '../input/which-process.ts'
+import type { VerbCall } from '../table/verb.ts'
 
-/** Events of its past that are shown first. */
+/** the number of past events that are printed first */
 const PAST_EVENTS = 40
+/** the exit code if that of the process is unknown */
 const NO_CODE = 125
 
-export async function run({ args, out, reeve }: Call): Promise<number> {
-  const view = await reeve.get(args.words[0] ?? '')
-  if (view.driver === 'crew') throw new UsageError(`${called(view)} is a crew, and takes no messages`, `\`reeve crew follow ${view.pid}\` shows what it does; its members can be attached to.`)
-  const shown = await viewFor(view, out)
-  if (hasEnded(view)) return await ended(view, reeve, out, shown)
-  if (!out.isLively || !process.stdin.isTTY) return await attachLines(view, { reeve, out, view: shown, after: await past(reeve, view.uuid, { tail: 1 }, null) })
+export async function run({ args, out, reeve }: VerbCall): Promise<number> {
+  const view = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
+  if (view.driver === 'crew')
+    throw new UsageError(
+      `${processTitle(view)} is a crew, and takes no messages`,
+      `\`reeve crew follow ${view.pid}\` follows it; attach to its members instead.`,
+    )
+  const printer = await createPrinter(view, out)
+  if (hasEnded(view)) return await printEnded(view, reeve, out, printer)
+  if (!out.isLively || !process.stdin.isTTY)
+    return await attachLines(view, { reeve, out, printer, after: await replayEvents(reeve, view.uuid, { tail: 1 }, null) })
   const model = view.model === null ? '' : `, ${oneLine(view.model)}`
-  await out.words(out.paintWords('dim', fit(`${called(view)}${model} | Ctrl+D leaves it running, /help tells more`, out.wordColumns, out.ellipsis)))
+  await out.message(
+    out.paintMessage(
+      'dim',
+      fitWidth(`${processTitle(view)}${model} | Ctrl+D detaches, /help lists commands`, out.messageColumns, out.ellipsis),
+    ),
+  )
   const { attachTerminal } = await import('../live/attach.ts')
-  return await attachTerminal(view, { reeve, out, view: shown, from: { tail: PAST_EVENTS } })
+  return await attachTerminal(view, { reeve, out, printer, from: { tail: PAST_EVENTS } })
 }
 
-async function viewFor(view: ProcessView, out: Output): Promise<View> {
-  if (!out.json && !isPlain(view)) return new (await import('../live-view.ts')).LiveView(out, { intent: true })
-  const { CommandView, JsonView } = await import('../plain-views.ts')
-  return out.json ? new JsonView(out) : new CommandView(out)
+async function createPrinter(view: ProcessView, out: Output): Promise<FollowPrinter> {
+  if (!out.json && !isPlainCommandView(view)) return new (await import('../follow/live-printer.ts')).LivePrinter(out, { intent: true })
+  const { CommandPrinter, JsonPrinter } = await import('../follow/plain-printers.ts')
+  return out.json ? new JsonPrinter(out) : new CommandPrinter(out)
 }
 
-/** Its last words, on a terminal, and how it ended. */
-async function ended(process: ProcessView, reeve: Reeve, out: Output, view: View): Promise<number> {
-  if (out.isLively) await past(reeve, process.uuid, { tail: PAST_EVENTS }, view)
-  await view.end(process)
-  const next = isPlain(process) ? `\`reeve resume --rerun ${process.pid}\` runs it again` : `\`reeve resume ${process.pid}\` goes on with it`
-  await out.words(`it has ended; ${next}`)
+/** Prints the outcome of an ended process, on a terminal after its latest activity. */
+async function printEnded(process: ProcessView, reeve: Reeve, out: Output, printer: FollowPrinter): Promise<number> {
+  if (out.isLively) await replayEvents(reeve, process.uuid, { tail: PAST_EVENTS }, printer)
+  await printer.printEnd(process)
+  const advice = isPlainCommandView(process)
+    ? `\`reeve resume --rerun ${process.pid}\` runs it again`
+    : `\`reeve resume ${process.pid}\` continues it`
+  await out.message(`it has ended; ${advice}`)
   return process.exit?.code ?? NO_CODE
 }
 
-/** Without a terminal: each line of stdin is a message, and its end detaches. */
-async function attachLines(view: ProcessView, { reeve, out, view: shown, after }: { reeve: Reeve; out: Output; view: View; after: number }): Promise<number> {
-  using interrupts = new Interrupts(out, { leaves: true })
-  if (view.status === 'suspended') await out.words(`${out.pauseMark} ${holders(view)}; \`reeve resume ${view.pid}\` lets it go on`)
+/** Attaches without a terminal: each line of stdin is a message, and the end of stdin detaches. */
+async function attachLines(
+  view: ProcessView,
+  { reeve, out, printer, after }: { reeve: Reeve; out: Output; printer: FollowPrinter; after: number },
+): Promise<number> {
+  using interrupts = new Interrupts(out, { detachOnly: true })
   const lines = createInterface({ input: process.stdin, crlfDelay: Infinity })
-  const pass = (handler: (wish: Wish) => void): void => {
-    interrupts.pass(handler)
-    sendLines(lines, view, reeve, out).then(() => handler('detach'), () => handler('detach'))
+  const onAction = (handler: (action: UserAction) => void): void => {
+    interrupts.onAction(handler)
+    sendLines(lines, view, reeve, out).then(
+      () => handler('detach'),
+      () => handler('detach'),
+    )
   }
   try {
-    return await follow(view, { reeve, out, view: shown, after, interrupts: { pass } })
+    return await followProcess(view, { reeve, out, printer, after, interrupts: { onAction } })
   } finally {
     lines.close()
   }
@@ -64,7 +83,7 @@ async function sendLines(lines: AsyncIterable<string>, process: ProcessView, ree
     try {
       await reeve.send(process.uuid, line)
     } catch (error) {
-      await out.raw('stderr', `${called(process)} did not take a message: ${errorText(error, out.json)}\n`)
+      await out.raw('stderr', `${processTitle(process)} did not take a message: ${errorText(error, out.json)}\n`)
     }
   }
 }

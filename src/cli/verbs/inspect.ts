@@ -1,39 +1,55 @@
-// `reeve inspect`: one process, all of it. Test: test/e2e/cli.test.ts.
-import { limitRows } from '../limit-words.ts'
-import type { HoldView, ProcessView, SupervisedView } from '../../api/views.ts'
-import { askLines } from '../asks.ts'
-import { called, ending, holders, spent } from '../describe.ts'
-import { cost, elapsed, plural, shortId, size, took, when } from '../format.ts'
-import type { Output } from '../output.ts'
-import { pad, safe } from '../text.ts'
-import { descendants } from '../tree.ts'
-import type { Call } from '../verbs.ts'
+// `reeve inspect`: prints everything about one process. Test: test/e2e/cli/cli.test.ts.
+import { limitRows } from '../print/limits.ts'
+import type { HoldView, ProcessView, SupervisedView } from '../../api/views/process.ts'
+import { questionLines } from '../input/prompts.ts'
+import { processTitle, endingText, holdsText, tokensText } from '../print/describe.ts'
+import { formatCost, formatElapsed, countOf, shortId, formatBytes, formatDuration, formatMoment } from '../print/format.ts'
+import type { Output } from '../print/output.ts'
+import { padWidth, stripControls } from '../print/text.ts'
+import { descendantsOf } from '../print/tree.ts'
+import { resolveForRead } from '../input/which-process.ts'
 import { sentText } from './signals.ts'
+import type { VerbCall } from '../table/verb.ts'
 
-export async function run(call: Call): Promise<number> {
+export async function run(call: VerbCall): Promise<number> {
   const { args, out, reeve } = call
-  const view = await reeve.get(args.words[0] ?? '')
+  const view = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
   if (out.json) {
     await out.value(view)
     return 0
   }
-  const below = view.children.length === 0 ? [] : descendants(view.pid, await reeve.list({ fields: ['pid', 'ppid', 'name', 'status', 'holds'] }))
-  const rows = [...fields(view, out), ...await nodesOf(call, view), ...suspendedBelow(below), ['last text', view.lastText] as const].filter(([, value]) => value !== null && value !== '')
+  const descendants =
+    view.children.length === 0 ? [] : descendantsOf(view.pid, await reeve.list({ fields: ['pid', 'ppid', 'name', 'status', 'holds'] }))
+  const rows = [
+    ...allRows(view, out),
+    ...(await nodeRows(call, view)),
+    ...suspendedDescendantRows(descendants),
+    ['last text', view.lastText] as const,
+  ].filter(([, value]) => value !== null && value !== '')
   const longest = Math.max(...rows.map(([label]) => label.length))
   for (const [label, value] of rows) {
-    const indented = safe(value ?? '').trimEnd().replaceAll('\n', `\n${' '.repeat(longest + 2)}`)
-    await out.line(`${out.paint('dim', pad(label, longest))}  ${indented}`)
+    const indented = stripControls(value ?? '')
+      .trimEnd()
+      .replaceAll('\n', `\n${' '.repeat(longest + 2)}`)
+    await out.line(`${out.paint('dim', padWidth(label, longest))}  ${indented}`)
   }
   return 0
 }
 
 type Row = readonly [label: string, value: string | null]
 
-function fields(view: ProcessView, out: Output): Row[] {
-  return [...identity(view), ...state(view, out), ...spending(view), ...rules(view), ...restarts(view), ...family(view)]
+function allRows(view: ProcessView, out: Output): Row[] {
+  return [
+    ...identityRows(view),
+    ...stateRows(view, out),
+    ...usageRows(view),
+    ...limitAndToolRows(view),
+    ...restartRows(view),
+    ...familyRows(view),
+  ]
 }
 
-function identity(view: ProcessView): Row[] {
+function identityRows(view: ProcessView): Row[] {
   return [
     ['PID', String(view.pid)],
     ['UUID', `${view.uuid} (${shortId(view.uuid)})`],
@@ -44,7 +60,11 @@ function identity(view: ProcessView): Row[] {
     ['model', view.model],
     ['intent', view.intent],
     ['directory', view.cwd],
-    ['worktree', view.worktree && `branch ${view.worktree.branch} of ${view.worktree.base.slice(0, 12)}${view.worktree.recordedStep === null ? '' : `, files of step ${view.worktree.recordedStep} recorded`}`],
+    [
+      'worktree',
+      view.worktree &&
+        `branch ${view.worktree.branch} of ${view.worktree.base.slice(0, 12)}${view.worktree.recordedStep === null ? '' : `, files of step ${view.worktree.recordedStep} recorded`}`,
+    ],
     ['host', view.host],
     ['containment', view.containment],
     ['gateway', view.gateway && (view.gateway.on ? 'on' : `off (${view.gateway.why})`)],
@@ -52,102 +72,135 @@ function identity(view: ProcessView): Row[] {
   ]
 }
 
-function state(view: ProcessView, out: Output): Row[] {
+function stateRows(view: ProcessView, out: Output): Row[] {
   const now = Date.now()
   const mark = view.status === 'suspended' ? `${out.pauseMark} ` : ''
   return [
-    ['status', mark + ending(view)],
+    ['status', mark + endingText(view)],
     ['holds', view.holds.map((hold) => holdText(hold, now)).join('\n')],
-    ['asks', view.asks.flatMap(askLines).join('\n')],
-    ['resumes at', view.resumeAt && when(view.resumeAt, now)],
-    ['stopping', view.stopping && `${view.stopping.signal} by ${view.stopping.by}, ${when(view.stopping.at, now)}${view.stopping.wrapsUp ? ': it wraps up' : ''}`],
-    ['liveness', view.liveness && `${view.liveness.word} since ${when(view.liveness.since, now)}${view.liveness.evidence === '' ? '' : `: ${view.liveness.evidence}`}`],
+    ['asks', view.asks.flatMap(questionLines).join('\n')],
+    ['resumes at', view.resumeAt && formatMoment(view.resumeAt, now)],
+    [
+      'stopping',
+      view.stopping &&
+        `${view.stopping.signal} by ${view.stopping.by}, ${formatMoment(view.stopping.at, now)}${view.stopping.wrapsUp ? ': wrapping up' : ''}`,
+    ],
+    [
+      'liveness',
+      view.liveness &&
+        `${view.liveness.word} since ${formatMoment(view.liveness.since, now)}${view.liveness.evidence === '' ? '' : `: ${view.liveness.evidence}`}`,
+    ],
     ['note', view.note],
     ['blocked', view.signals.mask.join(', ')],
     ['pending', view.signals.pending.join(', ')],
-    ['handlers', Object.entries(view.signals.handlers).map(([name, handler]) => `${name}=${handler}`).join(', ')],
+    [
+      'handlers',
+      Object.entries(view.signals.handlers)
+        .map(([name, handler]) => `${name}=${handler}`)
+        .join(', '),
+    ],
     ['signals', view.signals.recent.map((sent) => sentText(sent, now)).join('\n')],
     ['step', `${view.step} (turn ${view.turn}${view.queueCount > 0 ? `, ${view.queueCount} queued` : ''})`],
-    ['created', when(view.createdAt, now)],
-    ['started', view.startedAt && when(view.startedAt, now)],
-    ['paused', view.pausedAt && when(view.pausedAt, now)],
-    ['exited', view.exitedAt && when(view.exitedAt, now)],
-    ['elapsed', elapsed(view.elapsedMs)],
+    ['created', formatMoment(view.createdAt, now)],
+    ['started', view.startedAt && formatMoment(view.startedAt, now)],
+    ['paused', view.pausedAt && formatMoment(view.pausedAt, now)],
+    ['exited', view.exitedAt && formatMoment(view.exitedAt, now)],
+    ['elapsed', formatElapsed(view.elapsedMs)],
   ]
 }
 
 function holdText({ reason, root, by, at }: HoldView, now: number): string {
-  return `${reason}${root ? `(${shortId(root)})` : ''} by ${by} since ${when(at, now)}`
+  return `${reason}${root ? `(${shortId(root)})` : ''} by ${by} since ${formatMoment(at, now)}`
 }
 
-function spending({ usage, subtreeUsage }: ProcessView): Row[] {
-  const withKids = subtreeUsage.costUsd > usage.costUsd ? `, ${cost(subtreeUsage.costUsd)} with its descendants` : ''
+function usageRows({ usage, subtreeUsage }: ProcessView): Row[] {
+  const subtreeText =
+    (subtreeUsage.costUsd ?? 0) > (usage.costUsd ?? 0)
+      ? `, ${formatCost(subtreeUsage.costUsd, subtreeUsage.unpriced)} with its descendants`
+      : ''
   return [
-    ['usage', [plural(usage.steps, 'step'), plural(usage.turns, 'turn'), plural(usage.toolCalls, 'tool call')].join(', ')],
-    ['tokens', spent(usage)],
+    ['usage', [countOf(usage.steps, 'step'), countOf(usage.turns, 'turn'), countOf(usage.toolCalls, 'tool call')].join(', ')],
+    ['tokens', tokensText(usage)],
     ['context', contextText(usage)],
-    ['cost', `${cost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}${withKids}`],
-    ['CPU time', usage.cpuTimeMs === null ? null : took(usage.cpuTimeMs)],
+    ['cost', `${formatCost(usage.costUsd, usage.unpriced)}${usage.estimated ? ' (in part estimated)' : ''}${subtreeText}`],
+    ['CPU time', usage.cpuTimeMs === null ? null : formatDuration(usage.cpuTimeMs)],
     ['memory', memoryText(usage)],
-    ['output', usage.outputBytes === null ? null : size(usage.outputBytes)],
+    ['output', usage.outputBytes === null ? null : formatBytes(usage.outputBytes)],
   ]
 }
 
-/** `212 MiB, 310 MiB at most`; of one that does not run the most alone. */
+/** Formats the memory: `212 MiB, 310 MiB at most`. While the process does not run, only the maximum is shown. */
 function memoryText({ rssBytes, peakRssBytes }: ProcessView['usage']): string | null {
   if (peakRssBytes === null) return null
-  return rssBytes === null || rssBytes === 0 ? `${size(peakRssBytes)} at most` : `${size(rssBytes)}, ${size(peakRssBytes)} at most`
+  return rssBytes === null || rssBytes === 0
+    ? `${formatBytes(peakRssBytes)} at most`
+    : `${formatBytes(rssBytes)}, ${formatBytes(peakRssBytes)} at most`
 }
 
-/** `81,204 of 200,000 tokens (41 %)`: exact, as it is what the model may still take in. */
+/** Formats the used context exactly: `81,204 of 200,000 tokens (41 %)`. */
 function contextText({ contextTokens, contextWindow }: ProcessView['usage']): string | null {
   if (contextTokens === 0) return null
   const used = contextTokens.toLocaleString('en')
-  return contextWindow === null ? `${used} tokens` : `${used} of ${contextWindow.toLocaleString('en')} tokens (${Math.round((100 * contextTokens) / contextWindow)} %)`
+  return contextWindow === null
+    ? `${used} tokens`
+    : `${used} of ${contextWindow.toLocaleString('en')} tokens (${Math.round((100 * contextTokens) / contextWindow)} %)`
 }
 
-function rules(view: ProcessView): Row[] {
+function limitAndToolRows(view: ProcessView): Row[] {
   const { limits, capabilities, pinned } = view
   return [
     ...limitRows(view),
     ['unknown price', limits.unknownPrice === 'refuse' ? 'refused' : null],
     ['tools', capabilities.tools && (capabilities.tools.join(', ') || 'none')],
     ['denied', capabilities.deny.join(', ')],
-    ...permits(capabilities),
+    ...permissionRows(capabilities),
     ['pinned', pinned ? 'yes' : null],
   ]
 }
 
-function restarts({ restart, pendingRestart, childId, supervisor }: ProcessView): Row[] {
+function restartRows({ restart, pendingRestart, childId, supervisor }: ProcessView): Row[] {
   const now = Date.now()
   return [
     ['child id', childId],
-    ['restart', restart && `${restart.type}${restart.onComplete ? `, ${restart.onComplete} on completion` : ''}${restart.maxRestarts === undefined || restart.windowMs === undefined ? '' : `, ${restart.maxRestarts} in ${elapsed(restart.windowMs)}`}`],
-    ['comes back', pendingRestart && `${pendingRestart.at === null ? 'when its supervisor says so' : when(pendingRestart.at, now)}: ${pendingRestart.cause}`],
-    ['strategy', supervisor && `${supervisor.strategy}, ${supervisor.maxRestarts} restarts in ${elapsed(supervisor.windowMs)}`],
-    ['supervises', supervisor && supervisor.children.map((child) => supervised(child, now)).join('\n')],
+    [
+      'restart',
+      restart &&
+        `${restart.type}${restart.onComplete ? `, ${restart.onComplete} on completion` : ''}${restart.maxRestarts === undefined || restart.windowMs === undefined ? '' : `, ${restart.maxRestarts} in ${formatElapsed(restart.windowMs)}`}`,
+    ],
+    [
+      'comes back',
+      pendingRestart &&
+        `${pendingRestart.at === null ? 'when its supervisor starts it' : formatMoment(pendingRestart.at, now)}: ${pendingRestart.cause}`,
+    ],
+    ['strategy', supervisor && `${supervisor.strategy}, ${supervisor.maxRestarts} restarts in ${formatElapsed(supervisor.windowMs)}`],
+    ['supervises', supervisor && supervisor.children.map((child) => supervisedText(child, now)).join('\n')],
   ]
 }
 
-function supervised({ id, uuid, restart, onComplete, restarts: times, nextStart, status, pid }: SupervisedView, now: number): string {
-  const words = [restart, onComplete && `${onComplete} on completion`, `${plural(times, 'restart')}`, nextStart && `next start ${when(nextStart, now)}`]
+function supervisedText({ id, uuid, restart, onComplete, restarts: times, nextStart, status, pid }: SupervisedView, now: number): string {
+  const words = [
+    restart,
+    onComplete && `${onComplete} on completion`,
+    countOf(times, 'restart'),
+    nextStart && `next start ${formatMoment(nextStart, now)}`,
+  ]
   return `${id}  ${status === null ? 'ended' : `${status} (PID ${pid})`}  ${words.filter((word) => word !== null).join(', ')}  ${shortId(uuid)}`
 }
 
-/** What it may do beside its tools, as far as that is limited, and what of all that does not hold. */
-function permits({ paths, network, signals, spawns, notes }: ProcessView['capabilities']): Row[] {
-  const places = (roots: readonly string[] | null): string | null => roots && (roots.length === 0 ? 'nowhere' : roots.join('\n'))
+/** Returns the restricted permissions other than tools, and the restrictions that are not enforced. */
+function permissionRows({ paths, network, signals, spawns, notes }: ProcessView['capabilities']): Row[] {
+  const pathsText = (roots: readonly string[] | null): string | null => roots && (roots.length === 0 ? 'nowhere' : roots.join('\n'))
   return [
-    ['reads', places(paths.read)],
-    ['writes', places(paths.write)],
+    ['reads', pathsText(paths.read)],
+    ['writes', pathsText(paths.write)],
     ['network', network === 'off' ? 'off' : null],
-    ['signals to', signals === 'subtree' ? null : signals === 'none' ? 'nobody but itself' : 'its children'],
+    ['signals to', signals === 'subtree' ? null : signals === 'none' ? 'only itself' : 'its children'],
     ['starts', spawns && (spawns.join(', ') || 'nobody')],
     ['not held', notes.join('\n')],
   ]
 }
 
-function family(view: ProcessView): Row[] {
+function familyRows(view: ProcessView): Row[] {
   return [
     ['parent', view.ppid === 0 ? '0 (the kernel)' : String(view.ppid)],
     ['children', view.children.map(shortId).join(', ')],
@@ -156,17 +209,20 @@ function family(view: ProcessView): Row[] {
   ]
 }
 
-/** Of a run of a compose file. */
-async function nodesOf({ reeve }: Call, { driver, uuid }: ProcessView): Promise<Row[]> {
+/** Returns the file and the nodes of a compose run. */
+async function nodeRows({ reeve }: VerbCall, { driver, uuid }: ProcessView): Promise<Row[]> {
   if (driver !== 'compose') return []
   const { file, nodes } = await reeve.compose.get(uuid)
-  const { nodeLine } = await import('../compose-table.ts')
+  const { nodeLine } = await import('../print/compose-table.ts')
   const width = Math.max(...nodes.map(({ name }) => name.length))
-  return [['file', file], ['nodes', nodes.map((node) => nodeLine(node, width)).join('\n')]]
+  return [
+    ['file', file],
+    ['nodes', nodes.map((node) => nodeLine(node, width)).join('\n')],
+  ]
 }
 
-/** What stands still in its subtree, and why: it may be what it waits for. */
-function suspendedBelow(below: readonly Pick<ProcessView, 'pid' | 'name' | 'status' | 'holds'>[]): Row[] {
-  const still = below.filter(({ status }) => status === 'suspended').map((view) => `${called(view)} ${holders(view)}`)
+/** Returns the suspended descendants with their holds: the process may be waiting for them. */
+function suspendedDescendantRows(descendants: readonly Pick<ProcessView, 'pid' | 'name' | 'status' | 'holds'>[]): Row[] {
+  const still = descendants.filter(({ status }) => status === 'suspended').map((view) => `${processTitle(view)} ${holdsText(view)}`)
   return [['suspended below', still.join('\n')]]
 }

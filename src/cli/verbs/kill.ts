@@ -1,23 +1,25 @@
-// `reeve kill`: any signal; SIGTERM with a short grace. Test: test/e2e/cli.test.ts.
-import { called } from '../describe.ts'
-import { forEach } from '../each.ts'
-import { also, end, putOff, rest } from '../end.ts'
+// `reeve kill`: sends any signal; SIGTERM with a short grace. Test: test/e2e/cli/cli.test.ts.
+import { processTitle } from '../print/describe.ts'
+import { forEachProcess } from '../actions/for-each-process.ts'
+import { outcomeSuffix, stopAndWait, deferralNote, optionalFields } from '../actions/stop-and-wait.ts'
 import { UsageError } from '../errors.ts'
-import { safe } from '../text.ts'
-import { signalOf } from '../signals.ts'
-import type { Call } from '../verbs.ts'
+import { stripControls } from '../print/text.ts'
+import { parseSignal } from '../input/signals.ts'
+import type { VerbCall } from '../table/verb.ts'
 
-export async function run(call: Call): Promise<number> {
+export async function run(call: VerbCall): Promise<number> {
   const { args, reeve } = call
-  const signal = signalOf(args.text('signal') ?? 'SIGTERM')
+  const signal = parseSignal(args.text('signal') ?? 'SIGTERM')
   const grace = args.duration('grace')
-  if (grace !== undefined && signal !== 'SIGTERM') throw new UsageError(`${signal} has no grace`)
+  if (grace !== undefined && signal !== 'SIGTERM') throw new UsageError(`${signal} takes no grace`)
   const subtree = args.on('subtree')
-  return forEach(call, async (ref) => {
-    if (signal === 'SIGTERM') return end(reeve, ref, { signal, graceMs: grace, subtree })
-    if (signal === 'SIGKILL') return end(reeve, ref, { signal, subtree })
+  return forEachProcess(call, async (ref) => {
+    if (signal === 'SIGTERM') return stopAndWait(reeve, ref, { signal, graceMs: grace, subtree })
+    if (signal === 'SIGKILL') return stopAndWait(reeve, ref, { signal, subtree })
     const answer = await (subtree ? reeve.signalTree(ref, signal) : reeve.signal(ref, signal))
-    const words = safe(`${called(answer.process)} got ${signal} (${answer.process.status})${also(answer)}${putOff(answer.process, signal)}`)
-    return { words, fields: { affected: answer.affected, process: answer.process, ...rest(answer) } }
+    const message = stripControls(
+      `${processTitle(answer.process)} got ${signal} (${answer.process.status})${outcomeSuffix(answer)}${deferralNote(answer.process, signal)}`,
+    )
+    return { message, fields: { affected: answer.affected, process: answer.process, ...optionalFields(answer) } }
   })
 }

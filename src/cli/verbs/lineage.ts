@@ -1,35 +1,56 @@
-// `reeve lineage`: a family of forks as a tree. Test: test/e2e/cli-resume.test.ts.
-import type { LineageNodeView } from '../../api/resume-views.ts'
-import { table } from '../columns.ts'
-import { shortId } from '../format.ts'
-import { oneLine } from '../text.ts'
-import { branches } from '../tree.ts'
-import type { Call } from '../verbs.ts'
+// `reeve lineage`: shows related forks as a tree. Test: test/e2e/cli/resume.test.ts.
+import type { LineageNodeView } from '../../api/views/resume.ts'
+import { formatTable } from '../print/columns.ts'
+import { shortId } from '../print/format.ts'
+import { oneLine } from '../print/text.ts'
+import { treeBranches } from '../print/tree.ts'
+import { resolveForRead } from '../input/which-process.ts'
+import type { VerbCall } from '../table/verb.ts'
 
-export async function run({ args, out, reeve }: Call): Promise<number> {
-  const family = await reeve.lineage(args.words[0] ?? '')
+export async function run({ args, out, reeve }: VerbCall): Promise<number> {
+  const tree = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.lineage(ref))
   if (out.json) {
-    const { version: _, ...rest } = family
+    const { version: _, ...rest } = tree
     await out.value(rest)
     return 0
   }
-  const rows = branches(inTree(family.processes), out.ascii)
+  const rows = treeBranches(toTreeRows(tree.processes), out.ascii)
   const cells = rows.map(({ view: { node }, branch }) => [
-    branch + shortId(node.uuid), String(node.pid), node.name === null ? '-' : oneLine(node.name), node.status, node.step === null ? '-' : String(node.step),
-    origin(node), node.uuid === family.uuid ? '<' : '',
+    branch + shortId(node.uuid),
+    String(node.pid),
+    node.name === null ? '-' : oneLine(node.name),
+    node.status,
+    node.step === null ? '-' : String(node.step),
+    originText(node),
+    node.uuid === tree.uuid ? '<' : '',
   ])
-  await out.line(table([{ title: 'ID' }, { title: 'PID', side: 'right' }, { title: 'NAME', min: 8 }, { title: 'STATUS' }, { title: 'STEP', side: 'right' }, { title: 'ORIGIN' }, { title: '' }], cells, out.columns, out.ellipsis).join('\n'))
-  if (family.truncated) await out.words('the family is larger than what is shown')
+  await out.line(
+    formatTable(
+      [
+        { title: 'ID' },
+        { title: 'PID', side: 'right' },
+        { title: 'NAME', min: 8 },
+        { title: 'STATUS' },
+        { title: 'STEP', side: 'right' },
+        { title: 'ORIGIN' },
+        { title: '' },
+      ],
+      cells,
+      out.columns,
+      out.ellipsis,
+    ).join('\n'),
+  )
+  if (tree.truncated) await out.message('the tree is truncated')
   return 0
 }
 
-function origin({ originUuid, originStep }: LineageNodeView): string {
+function originText({ originUuid, originStep }: LineageNodeView): string {
   if (originUuid === null) return ''
   return `(forked from ${shortId(originUuid)}${originStep === null ? '' : ` after step ${originStep}`})`
 }
 
-/** The tree is drawn of numbers: each has its own, and that of what it was forked from. */
-function inTree(nodes: readonly LineageNodeView[]): { readonly pid: number; readonly ppid: number; readonly node: LineageNodeView }[] {
+/** Numbers the processes, because the tree is built from numbers: each process gets its own number and that of its origin. */
+function toTreeRows(nodes: readonly LineageNodeView[]): { readonly pid: number; readonly ppid: number; readonly node: LineageNodeView }[] {
   const numbers = new Map(nodes.map(({ uuid }, index) => [uuid, index + 1]))
   return nodes.map((node, index) => ({ pid: index + 1, ppid: numbers.get(node.originUuid ?? '') ?? 0, node }))
 }

@@ -1,50 +1,85 @@
-// `reeve steps`: each model call with its tool calls. Test: test/e2e/cli.test.ts.
-import type { StepView } from '../../api/views.ts'
-import { INPUT_COLUMNS, shortInput, spent } from '../describe.ts'
-import { cost, plural, took } from '../format.ts'
-import type { Output } from '../output.ts'
-import { fit, oneLine, safe, width } from '../text.ts'
-import type { Call } from '../verbs.ts'
+// `reeve steps`: prints each model call with its tool calls. Test: test/e2e/cli/cli.test.ts.
+import type { ProcessView, StepView } from '../../api/views/process.ts'
+import { hasEnded, INPUT_COLUMNS, shortInput, tokensText } from '../print/describe.ts'
+import { formatCost, countOf, formatDuration } from '../print/format.ts'
+import type { Output } from '../print/output.ts'
+import { wrapText } from '../print/prose.ts'
+import { oneLine, stripControls, displayWidth } from '../print/text.ts'
+import { failureLines, isFailedCall, outcomeText } from '../print/tool-outcome.ts'
+import { resolveForRead } from '../input/which-process.ts'
+import type { VerbCall } from '../table/verb.ts'
 
-const PAGE = 200
-/** Around a tool's name, its input and its outcome. */
+/** the number of steps per request */
+const PAGE_STEPS = 200
+/** the columns of spaces in the line of a tool call */
 const SPACES = 5
-const INPUT_LEAST = 10
-const MAX_WHY_CHARS = 1000
+const MIN_INPUT_COLUMNS = 10
 
-export async function run({ args, out, reeve }: Call): Promise<number> {
-  const { uuid } = await reeve.get(args.words[0] ?? '')
+type Tool = StepView['tools'][number]
+
+export async function run({ args, out, reeve }: VerbCall): Promise<number> {
+  const process = await resolveForRead(args.words[0] ?? '', out, (ref) => reeve.get(ref))
+  const { uuid } = process
+  const unfinishedWord = unfinishedCallWord(process)
   const all: StepView[] = []
   for (let after = 0; ;) {
-    const page = await reeve.steps(uuid, { after, limit: PAGE })
+    const page = await reeve.steps(uuid, { after, limit: PAGE_STEPS })
     if (out.json) all.push(...page)
-    else for (const step of page) for (const line of lines(step, out)) await out.line(line)
+    else for (const step of page) for (const line of lines(step, out, unfinishedWord)) await out.line(line)
     after = page.at(-1)?.step ?? after
-    if (page.length < PAGE) break
+    if (page.length < PAGE_STEPS) break
   }
   if (out.json) await out.value({ steps: all })
   return 0
 }
 
-function lines(step: StepView, out: Output): string[] {
-  const parts = [`step ${step.step}`, oneLine(step.model), step.finishedAt === null ? 'not finished' : spent(step)]
-  if (step.costUsd !== null) parts.push(cost(step.costUsd))
-  if (step.finishedAt !== null) parts.push(took(Date.parse(step.finishedAt) - Date.parse(step.startedAt)))
-  if (step.attempts > 1) parts.push(plural(step.attempts, 'attempt'))
-  const text = step.text ? safe(step.text).trimEnd().split('\n').map((line) => `  ${line}`) : []
-  return [out.paint('bold', parts.join(' | ')), ...text, ...step.tools.flatMap((tool) => [toolLine(tool, out), ...whyLines(tool, out)]), ...step.notes.map((note) => out.paint('dim', `  ${oneLine(note)}`))]
+/** Returns the word that is shown for a call without an outcome. */
+function unfinishedCallWord(process: ProcessView): string {
+  if (hasEnded(process)) return 'interrupted'
+  // A draining process may still be working on a call.
+  return process.status === 'suspended' && !process.note?.endsWith('(draining)') ? 'held' : 'running'
 }
 
-/** Why a call failed, in its first words. */
-function whyLines({ outcome, result }: StepView['tools'][number], out: Output): string[] {
-  const words = outcome === null || outcome === 'ok' ? '' : oneLine((result ?? '').slice(0, MAX_WHY_CHARS))
-  return words === '' ? [] : [out.paint('dim', `    ${fit(words, out.columns === Infinity ? INPUT_COLUMNS : Math.max(INPUT_LEAST, out.columns - SPACES), out.ellipsis)}`)]
+function lines(step: StepView, out: Output, unfinishedWord: string): string[] {
+  const parts = [
+    `step ${step.step}`,
+    oneLine(step.model),
+    step.finishedAt === null ? 'not finished' : isCounted(step) ? tokensText(step) : '-',
+  ]
+  if (step.costUsd !== null) parts.push(formatCost(step.costUsd))
+  if (step.finishedAt !== null) parts.push(formatDuration(Date.parse(step.finishedAt) - Date.parse(step.startedAt)))
+  if (step.attempts > 1) parts.push(countOf(step.attempts, 'attempt'))
+  const text = step.text ? [`  ${wrapText(stripControls(step.text).trimEnd(), out.proseColumns('stdout'), '  ')}`] : []
+  return [
+    out.paint('bold', parts.join(' | ')),
+    ...text,
+    ...step.tools.flatMap((tool) => [toolLine(tool, out, unfinishedWord), ...errorLines(tool, out)]),
+    ...step.notes.map((note) => out.paint('dim', `  ${oneLine(note)}`)),
+  ]
 }
 
-function toolLine(tool: StepView['tools'][number], out: Output): string {
-  const outcome = tool.outcome ?? 'running'
-  const time = tool.durationMs === null ? '' : ` ${took(tool.durationMs)}`
+/** Whether the step has usage of its own. Some agents report usage only per turn. */
+function isCounted({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd }: StepView): boolean {
+  return costUsd !== null || inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens > 0
+}
+
+function errorLines({ outcome, exitCode, result }: Tool, out: Output): string[] {
+  if (outcome === null) return []
+  const columns = out.columns === Infinity ? INPUT_COLUMNS : Math.max(MIN_INPUT_COLUMNS, out.columns - SPACES)
+  return failureLines({ outcome, exitCode }, result ?? '', { columns, ellipsis: out.ellipsis }).map((line) =>
+    out.paint('dim', `    ${line}`),
+  )
+}
+
+/** Returns the line of a tool call. `unfinishedWord`: the word for a call without an outcome. */
+function toolLine(tool: Tool, out: Output, unfinishedWord: string): string {
+  const { outcome: recordedOutcome, exitCode } = tool
+  const outcome = recordedOutcome === null ? unfinishedWord : outcomeText({ outcome: recordedOutcome, exitCode })
+  const time = tool.durationMs === null ? '' : ` ${formatDuration(tool.durationMs)}`
   const name = oneLine(tool.name)
-  const room = out.columns === Infinity ? INPUT_COLUMNS : Math.max(INPUT_LEAST, out.columns - width(name) - outcome.length - time.length - SPACES)
-  return `  ${out.paint('cyan', name)} ${shortInput(tool.input, room, out.ellipsis)}  ${out.paint(outcome === 'ok' ? 'green' : 'red', outcome)}${time}`
+  const room =
+    out.columns === Infinity
+      ? INPUT_COLUMNS
+      : Math.max(MIN_INPUT_COLUMNS, out.columns - displayWidth(name) - outcome.length - time.length - SPACES)
+  return `  ${out.paint('cyan', name)} ${shortInput(tool.input, room, out.ellipsis)}  ${out.paint(recordedOutcome === null ? 'yellow' : isFailedCall({ outcome: recordedOutcome, exitCode }) ? 'red' : 'green', outcome)}${time}`
 }

@@ -1,10 +1,10 @@
-// `reeve stop`: SIGTERM with time to clean up. Test: test/e2e/cli.test.ts.
-import { forEach } from '../each.ts'
-import { end } from '../end.ts'
-import type { Call } from '../verbs.ts'
+// `reeve stop`: ends processes by SIGTERM, with time for cleanup. Test: test/e2e/cli/cli.test.ts.
+import { forEachProcess } from '../actions/for-each-process.ts'
+import { stopAndWait } from '../actions/stop-and-wait.ts'
+import type { VerbCall } from '../table/verb.ts'
 
 const GRACE_MS = 10_000
 
-export async function run(call: Call): Promise<number> {
-  return forEach(call, (ref) => end(call.reeve, ref, { signal: 'SIGTERM', leastGraceMs: GRACE_MS, subtree: false }))
+export async function run(call: VerbCall): Promise<number> {
+  return forEachProcess(call, (ref) => stopAndWait(call.reeve, ref, { signal: 'SIGTERM', minGraceMs: GRACE_MS, subtree: false }))
 }

@@ -1,31 +1,31 @@
-// What carries histories out of this store and into it, behind one name for the routes. What it needs is loaded when it is used.
-// Test: test/e2e/archive.test.ts.
-import type { ExportedView, ImportedView } from '../../api/history-views.ts'
-import type { Uuid } from '../../kernel/types.ts'
-import type { ExportParts } from './export.ts'
-import type { Importer, ImportParts } from './import.ts'
+// Exports and imports processes for the API routes. Loads the code of both only when it is first used.
+// Test: test/e2e/daemon/archive.test.ts.
+import type { ExportedView, ImportedView } from '../../api/views/archive.ts'
+import type { ExportDeps } from './export.ts'
+import type { Importer, ImportDeps } from './import.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
 
-interface ArchiveParts extends ExportParts, ImportParts {
-  readonly store: ExportParts['store'] & ImportParts['store']
-  /** keeps it from being removed meanwhile */
-  readonly reading: <T>(ref: string, work: (uuid: Uuid) => Promise<T>) => Promise<T>
+interface ArchiveDeps extends ExportDeps, ImportDeps {
+  readonly store: ExportDeps['store'] & ImportDeps['store']
+  /** runs `work`, and prevents the removal of the process until it ends */
+  readonly protectFromRemoval: <T>(ref: string, work: (uuid: Uuid) => Promise<T>) => Promise<T>
 }
 
 export class Archive {
-  readonly #parts: ArchiveParts
+  readonly #deps: ArchiveDeps
   #importer: Promise<Importer> | null = null
 
-  constructor(parts: ArchiveParts) {
-    this.#parts = parts
+  constructor(deps: ArchiveDeps) {
+    this.#deps = deps
   }
 
   async export(ref: string, dir: string, signal: AbortSignal): Promise<ExportedView> {
     const { exportProcess } = await import('./export.ts')
-    return this.#parts.reading(ref, (uuid) => exportProcess(this.#parts, uuid, dir, signal))
+    return this.#deps.protectFromRemoval(ref, (uuid) => exportProcess(this.#deps, uuid, dir, signal))
   }
 
   async import(dir: string, signal: AbortSignal): Promise<ImportedView> {
-    this.#importer ??= import('./import.ts').then(({ Importer }) => new Importer(this.#parts))
+    this.#importer ??= import('./import.ts').then(({ Importer }) => new Importer(this.#deps))
     return (await this.#importer).import(dir, signal)
   }
 }

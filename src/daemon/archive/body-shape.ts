@@ -1,65 +1,143 @@
-// Is that a fact of its kind? What is imported may have been made by hand; the fold reads little of it, and who shows it, counts
-// it or goes on with it trusts the rest. Owns the kinds of values; must never refuse what a daemon has written, so that what is
-// inside of a value is checked only as far as somebody reads it. What a spec is stands in spec-shape.ts.
-// Tests: test/properties/archive-shape.test.ts, test/e2e/archive-damage.test.ts.
+// Checks that an imported fact has the fields of its type. Someone may have written the fact by hand, and the daemon trusts the fields of
+// stored facts. Owns the types of the fields. Must never refuse a fact that a daemon has written. So nested values are checked only
+// as far as the daemon reads them. For specs see spec-shape.ts.
+// Tests: test/properties/archive-shape.test.ts, test/e2e/daemon/archive-damage.test.ts.
 import * as z from 'zod'
-import { issueWords } from '../../config/issues.ts'
-import { SIGNALS } from '../../kernel/signals.ts'
-import type { FactBody, FactType } from '../../kernel/facts.ts'
+import { issueText } from '../../config/zod-messages.ts'
+import type { FactBody, FactType } from '../../kernel/model/facts.ts'
+import { SIGNALS } from '../../kernel/model/words.ts'
 
 const [text, flag] = [z.string(), z.boolean()]
-/** A time and a duration must still make a date. */
+/** Any number, time or duration. The bounds are those of valid dates. */
 const number = z.number().min(-1e15).max(1e15)
-const signal = z.enum(Object.keys(SIGNALS))
+const signal = z.enum(SIGNALS)
 const range = z.tuple([number, number])
-const usage = z.looseObject({ inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number, costUsd: number.nullable(), estimated: flag.optional() })
-const reserve = z.looseObject({ inputTokens: number, maxOutputTokens: number.nullable(), usd: z.looseObject({ perInputToken: number, perOutputToken: number }).nullable() })
-const exit = z.looseObject({ code: number, reason: text, signal: signal.optional(), error: text.optional(), cause: text, resumeAt: number.optional() })
+const usage = z.looseObject({
+  inputTokens: number,
+  outputTokens: number,
+  cacheReadTokens: number,
+  cacheWriteTokens: number,
+  costUsd: number.nullable(),
+  estimated: flag.optional(),
+})
+const reserve = z.looseObject({
+  inputTokens: number,
+  maxOutputTokens: number.nullable(),
+  usd: z.looseObject({ perInputToken: number, perOutputToken: number }).nullable(),
+})
+const agentChoice = z.looseObject({ agent: text.optional(), model: text.optional() })
+const command = z.looseObject({ command: z.union([text, z.array(text)]), timeoutMs: number })
+const commandResult = z.looseObject({ end: text, code: number.nullable(), signal: text.nullable(), ms: number, output: text, left: number })
+const exit = z.looseObject({
+  code: number,
+  reason: text,
+  signal: signal.optional(),
+  error: text.optional(),
+  cause: text,
+  resumeAt: number.optional(),
+  account: z.literal(true).optional(),
+})
 const hold = z.looseObject({ reason: text, by: text, at: number, until: number.optional(), wake: flag.optional() })
-const ask = z.looseObject({ id: text, kind: text, text, options: z.array(z.looseObject({ id: text, name: text, kind: text })), callId: text.nullable(), at: number })
+const ask = z.looseObject({
+  id: text,
+  kind: text,
+  text,
+  options: z.array(z.looseObject({ id: text, name: text, kind: text })),
+  callId: text.nullable(),
+  at: number,
+})
 const queue = z.array(z.looseObject({ id: text, from: text, seq: number }))
 const containment = z.looseObject({ kind: text, path: text.nullable(), marker: text }).nullable()
-const context = z.looseObject({ window: number.nullable(), ranges: z.array(range).nullable(), compactedStep: number.nullable(), compacting: flag }).nullable()
+const context = z
+  .looseObject({ window: number.nullable(), ranges: z.array(range).nullable(), compactedStep: number.nullable(), compacting: flag })
+  .nullable()
 const part = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['text', 'reasoning']), text }),
   z.looseObject({ type: z.literal('tool-call'), callId: text, name: text }),
 ])
-const born = { pid: number, spec: z.looseObject({}), parentUuid: text.nullable(), depth: number, by: text }
-const call = { step: number, callId: text, name: text }
+const spawnFields = { pid: number, spec: z.looseObject({}), parentUuid: text.nullable(), depth: number, by: text }
+const toolCallFields = { step: number, callId: text, name: text }
 
+/** The fields of the body of each type of fact. */
 const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
-  'process.spawned': born,
+  'process.spawned': spawnFields,
   'process.forked': {
-    ...born, origin: z.looseObject({ uuid: text, step: number, seq: number }),
-    state: z.looseObject({ turn: number, turnOpen: flag, lastText: text.nullable(), queue, context, contextTokens: number, sessionId: text.nullable() }),
+    ...spawnFields,
+    origin: z.looseObject({ uuid: text, step: number, seq: number }),
+    state: z.looseObject({
+      turn: number,
+      turnOpen: flag,
+      lastText: text.nullable(),
+      queue,
+      context,
+      contextTokens: number,
+      sessionId: text.nullable(),
+    }),
   },
   'process.retired': { by: text, reason: text },
   'crew.begun': {},
-  'crew.member': { member: text, role: text },
+  'crew.member': { member: text, role: text, who: agentChoice.optional() },
   'crew.joined': { member: text, process: text, inherits: flag.optional() },
   'crew.inherited': { member: text },
   'crew.leaving': { member: text, how: text, reason: text },
   'crew.left': { member: text, how: text, reason: text, by: text.optional() },
   'crew.replaced': { member: text, heir: text, summary: text },
-  'crew.held': { member: text, held: flag, reason: text.optional() },
+  'crew.held': { member: text, held: flag, reason: text.optional(), wakes: flag.optional() },
   'crew.kept': { member: text },
   'crew.full': { member: text, share: number },
   'crew.turn.begun': { member: text, turn: number, resets: flag },
-  'crew.turn': { member: text, turn: number, outcome: text, end: text, queued: number, task: text.optional(), spent: z.looseObject({}).optional(), error: text.optional() },
+  'crew.turn': {
+    member: text,
+    turn: number,
+    outcome: text,
+    end: text,
+    queued: number,
+    task: text.optional(),
+    spent: z.looseObject({}).optional(),
+    error: text.optional(),
+  },
   'crew.heard': { member: text, call: text.nullable(), tool: text, note: text },
   'crew.job': { job: z.looseObject({ job: number, type: text, member: text }) },
   'crew.job.done': { job: number, result: z.looseObject({ type: text }) },
   'crew.sent': { message: number, to: text, from: text, task: text.optional() },
   'crew.notified': { text },
   'crew.stalled': {},
+  'crew.halted': { reason: text.nullable() },
   'crew.ending': { outcome: text, summary: text },
   'crew.ended': {},
-  'task.added': { task: text, kind: text, title: text, text, acceptance: text.optional(), needs: z.array(text), role: text.nullable(), reviews: flag, by: text },
+  'task.added': {
+    task: text,
+    kind: text,
+    title: text,
+    text,
+    acceptance: text.optional(),
+    needs: z.array(text),
+    role: text.nullable(),
+    reviews: flag,
+    by: text,
+    priority: number.optional(),
+    limits: z.looseObject({}).optional(),
+    verify: z.union([z.literal(false), command]).optional(),
+    who: agentChoice.optional(),
+  },
+  'task.ordered': { task: text, priority: number, before: text.optional(), by: text },
   'task.assigned': { task: text, member: text },
   'task.prepared': { task: text, base: text.nullable(), salvaged: text.optional() },
   'task.reported': { task: text, member: text, summary: text },
   'task.review': { task: text, member: text, earlier: flag.optional() },
-  'task.briefed': { task: text },
+  'crew.setup': { member: text, ok: flag, command: text.nullable(), ran: commandResult.nullable(), copied: number, skipped: z.array(text) },
+  'task.verify': {
+    task: text,
+    member: text,
+    stage: text,
+    ok: flag,
+    command: text,
+    ran: commandResult,
+    commit: text.nullable(),
+    tree: text.nullable(),
+    changed: z.array(text),
+  },
+  'task.briefed': { task: text, head: text.optional() },
   'task.unreviewed': { task: text, member: text, reason: text, by: text.optional() },
   'task.verdict': { task: text, member: text.nullable(), verdict: text, comments: text },
   'task.asked': { task: text, id: text, for: text, question: text, options: z.array(text) },
@@ -67,12 +145,41 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'task.approved': { task: text, by: text.nullable() },
   'task.committing': { task: text },
   'task.uncommitted': { task: text, reason: text },
-  'task.committed': { task: text, commit: text },
+  'task.committed': { task: text, commit: text, note: text.optional() },
   'task.merged': { task: text, merged: text },
   'task.conflict': { task: text, conflict: text, files: z.array(text) },
-  'task.requeued': { task: text, reason: text, counts: flag },
-  'task.done': { task: text, reason: text.nullable() },
-  'task.failed': { task: text, reason: text },
+  'task.resolving': { task: text, files: z.array(text), tasks: z.array(text) },
+  'task.differs': { task: text, commit: text, from: text, files: z.array(text) },
+  'task.resolved': { task: text, conflict: text, unmerged: flag.optional() },
+  'task.parked': { task: text },
+  'task.resumed': { task: text, member: text },
+  'task.blocked': { task: text, reason: text },
+  'task.requeued': { task: text, reason: text, counts: flag, lost: flag.optional(), keeps: text.optional() },
+  'task.done': { task: text, reason: text.nullable(), by: text.optional() },
+  'task.failed': { task: text, reason: text, need: text.optional() },
+  'task.taken': {
+    task: text,
+    crew: text,
+    name: text,
+    commit: text.nullable(),
+    merged: text.nullable(),
+    report: text.optional(),
+    byWord: text.optional(),
+  },
+  'task.retried': { task: text, by: text },
+  'task.reopened': { task: text, comments: text, by: text },
+  'task.edited': {
+    task: text,
+    title: text.optional(),
+    text: text.optional(),
+    acceptance: text.optional(),
+    needs: z.array(text).optional(),
+    role: text.optional(),
+    reviews: flag.optional(),
+    by: text,
+    limits: z.looseObject({}).optional(),
+    who: agentChoice.optional(),
+  },
   'task.cancelled': { task: text, reason: text },
   'task.message': { task: text.nullable(), from: text, to: text, text },
   'process.pinned': { pinned: flag, by: text },
@@ -88,7 +195,15 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'process.exited': { exit, mono: number, elapsedMs: number.optional(), holds: z.array(hold).optional(), settled: flag.optional() },
   'process.reaped': { settled: flag.optional() },
   'process.reparented': { parent: text.nullable(), payer: text.optional(), settled: flag.optional() },
-  'process.resumed': { pid: number, by: text, spec: z.looseObject({}).optional(), fromStep: number, rerun: flag.optional(), restart: z.looseObject({ attempt: number, cause: text, at: number.nullable(), dueMono: number.nullable(), after: text }).optional() },
+  'process.resumed': {
+    pid: number,
+    by: text,
+    spec: z.looseObject({}).optional(),
+    fromStep: number,
+    rerun: flag.optional(),
+    restart: z.looseObject({ attempt: number, cause: text, at: number.nullable(), dueMono: number.nullable(), after: text }).optional(),
+    endsTurn: flag.optional(),
+  },
   'process.rehydrated': { pid: number },
   'process.held': { hold, mono: number },
   'process.released': { holds: z.array(hold), by: text, mono: number },
@@ -99,11 +214,20 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'restart.due': { startAt: number.nullable(), dueMono: number.nullable() },
   'supervisor.added': { id: text, child: text, restart: text, onComplete: text.optional() },
   'supervisor.removed': { id: text, child: text },
-  'supervisor.restarting': { id: text, child: text, cause: text, restarts: z.looseObject({ times: z.array(number), cause: text.nullable(), inARow: number }), delayMs: number, group: z.array(text).optional() },
+  'supervisor.restarting': {
+    id: text,
+    child: text,
+    cause: text,
+    restarts: z.looseObject({ times: z.array(number), cause: text.nullable(), inARow: number }),
+    delayMs: number,
+    group: z.array(text).optional(),
+  },
   'supervisor.restarted': { startAt: number },
   'supervisor.held': { id: text, child: text, cause: text },
   'supervisor.escalated': { id: text, child: text, times: number, windowMs: number },
-  'signal.pended': { pending: z.looseObject({ signal, by: text, root: text.nullable(), graceMs: number.nullable(), dueMono: number.nullable() }) },
+  'signal.pended': {
+    pending: z.looseObject({ signal, by: text, root: text.nullable(), graceMs: number.nullable(), dueMono: number.nullable() }),
+  },
   'signal.unpended': { signal },
   'signal.masked': { mask: z.array(signal) },
   'signal.handled': { signal, handler: text },
@@ -114,14 +238,36 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'process.note': { text },
   'model.started': { step: number, attempt: number, model: text, reserve: reserve.optional() },
   'model.finished': { step: number, message: z.array(part), usage, finish: text, durationMs: number },
-  'model.failed': { step: number, attempt: number, error: text, status: number.nullable(), retryInMs: number.nullable(), partial: text.optional(), usage: usage.optional() },
-  'tool.started': { ...call, effect: text },
-  'tool.finished': { ...call, outcome: text, content: text, durationMs: number, images: z.array(z.looseObject({ mediaType: text, data: text })).optional() },
+  'model.failed': {
+    step: number,
+    attempt: number,
+    error: text,
+    status: number.nullable(),
+    retryInMs: number.nullable(),
+    partial: text.optional(),
+    usage: usage.optional(),
+  },
+  'tool.started': { ...toolCallFields, effect: text },
+  'tool.finished': {
+    ...toolCallFields,
+    outcome: text,
+    content: text,
+    durationMs: number,
+    images: z.array(z.looseObject({ mediaType: text, data: text })).optional(),
+    exitCode: number.optional(),
+  },
   'usage.reported': { usage, contextTokens: number.optional(), window: number.optional() },
   'usage.measured': { measured: z.looseObject({ cpuTimeMs: number, outputBytes: number, rssBytes: number, peakRssBytes: number }) },
-  'context.window': { tokens: number.nullable() },
+  'context.window': { tokens: number.nullable(), answer: number.optional() },
   'compaction.started': { step: number, attempt: number, model: text, reserve: reserve.optional() },
-  'compaction.failed': { step: number, attempt: number, error: text, status: number.nullable(), retryInMs: number.nullable(), usage: usage.optional() },
+  'compaction.failed': {
+    step: number,
+    attempt: number,
+    error: text,
+    status: number.nullable(),
+    retryInMs: number.nullable(),
+    usage: usage.optional(),
+  },
   'context.compacted': { step: number, summary: text, ranges: z.array(range), before: number, after: number, usage, durationMs: number },
   'limit.warned': { limit: text, used: number, of: number, scope: text.optional() },
   'limit.reached': { limit: text, used: number, of: number, action: text, scope: text, ask: reserve.optional() },
@@ -132,14 +278,37 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'message.sent': { to: text, id: text },
   'message.taken': { id: text, turn: number },
   'capability.refused': { what: text, detail: text, callId: text.optional() },
-  'mcp.servers': { servers: z.array(z.looseObject({ name: text, state: text, detail: text, tools: z.array(z.looseObject({ name: text, description: text })) })) },
+  'mcp.servers': {
+    servers: z.array(
+      z.looseObject({ name: text, state: text, detail: text, tools: z.array(z.looseObject({ name: text, description: text })) }),
+    ),
+  },
   'checkpoint.written': {
-    step: number, ranges: z.array(range), turn: number, openCalls: z.array(z.looseObject({ callId: text, name: text, effect: text })),
-    state: z.looseObject({ modelOpen: flag, turnOpen: flag, queue, compactedStep: number.nullable(), window: number.nullable(), contextTokens: number }).optional(),
+    step: number,
+    ranges: z.array(range),
+    turn: number,
+    openCalls: z.array(z.looseObject({ callId: text, name: text, effect: text })),
+    state: z
+      .looseObject({
+        modelOpen: flag,
+        turnOpen: flag,
+        queue,
+        compactedStep: number.nullable(),
+        window: number.nullable(),
+        contextTokens: number,
+      })
+      .optional(),
   },
   'checkpoint.failed': { step: number, error: text },
   'worktree.made': { dir: text, branch: text, base: text },
-  'files.recorded': { step: number, commit: text, head: text, left: z.array(z.looseObject({ path: text, why: text })), more: number.optional() },
+  'files.recorded': {
+    step: number,
+    commit: text,
+    head: text,
+    left: z.array(z.looseObject({ path: text, why: text })),
+    more: number.optional(),
+  },
+  'process.raw': { raw: text, left: number.optional() },
   'files.failed': { step: number, error: text },
   'compose.starting': { node: text, ask: number },
   'compose.started': { node: text, child: text },
@@ -150,26 +319,35 @@ const SHAPES: Readonly<Record<FactType, z.ZodRawShape>> = {
   'compose.cancelled': { node: text, reason: text },
   'compose.again': { node: text, by: text },
   'compose.resumed': { node: text, child: text, by: text },
-  'compose.finished': { outcome: z.looseObject({ completed: z.array(text), failed: z.array(text), blocked: z.array(text), cancelled: z.array(text) }) },
+  'compose.finished': {
+    outcome: z.looseObject({ completed: z.array(text), failed: z.array(text), blocked: z.array(text), cancelled: z.array(text) }),
+  },
   'child.spawned': { child: text, childPid: number },
   'child.exited': { child: text, childPid: number, code: number, reason: text },
   'child.suspended': { child: text, reason: text, by: text },
   'child.resumed': { child: text, by: text },
   'liveness.changed': { word: text, since: number, evidence: text },
-  'liveness.looping': { times: number, calls: z.array(z.looseObject({ name: text, input: text, result: text })) },
-  'liveness.breaker': { errors: number, of: number, tools: z.array(z.looseObject({ name: text, errors: number })), last: text },
+  'liveness.looping': { times: number, calls: z.array(z.looseObject({ name: text, input: text, result: text })), told: number.optional() },
+  'liveness.breaker': {
+    errors: number,
+    of: number,
+    tools: z.array(z.looseObject({ name: text, errors: number })),
+    last: text,
+    told: number.optional(),
+  },
 }
 
-const made = new Map<FactType, z.ZodType>()
+/** the schemas that were used so far */
+const schemas = new Map<FactType, z.ZodType>()
 
-function shapeOf(type: FactType): z.ZodType {
-  const shape = made.get(type) ?? z.looseObject(SHAPES[type])
-  made.set(type, shape)
-  return shape
+function schemaOf(type: FactType): z.ZodType {
+  const schema = schemas.get(type) ?? z.looseObject(SHAPES[type])
+  schemas.set(type, schema)
+  return schema
 }
 
-/** What is wrong with it, as text; null if nothing is. */
+/** Returns a text about the first error of a body; null if it is valid. */
 export function bodyProblem(body: FactBody): string | null {
-  const issue = shapeOf(body.type).safeParse(body).error?.issues[0]
-  return issue ? `it is no ${body.type}: ${issue.path.map(String).join('.')} ${issueWords(issue)}` : null
+  const issue = schemaOf(body.type).safeParse(body).error?.issues[0]
+  return issue ? `it is no ${body.type}: ${issue.path.map(String).join('.')} ${issueText(issue)}` : null
 }

@@ -1,167 +1,193 @@
-// Export: a process's whole history as a portable directory steps/UUID. events.jsonl is the truth, and enough to bring the
-// process back; the other files say the same for people and programs. Read in pages, so that no journal is too long.
-// Must never change the process, and never write over anything. The caller keeps it from being removed meanwhile.
-// Tests: test/e2e/archive.test.ts, test/processes/archive-killed.test.ts.
+// Exports the whole history of a process to a directory steps/UUID. The file events.jsonl is enough to import the process again; the
+// other files have the same data in a form for users and programs. Reads the journal in pages, so that its length does not matter.
+// Must never change the process or overwrite a file. The caller must prevent the removal of the process during the export.
+// Tests: test/e2e/daemon/archive.test.ts, test/processes/daemon/archive-killed.test.ts.
 import { join } from 'node:path'
-import { KernelError } from '../../kernel/errors.ts'
-import { ALONE, processView } from '../views.ts'
-import { VERSION } from '../version.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
+import { NO_CONTEXT, processView } from '../views/process-view.ts'
+import { VERSION } from '../../api/version.ts'
 import { lineOf } from './event-lines.ts'
-import { makeFolder, type Writing } from './folder.ts'
+import { createDirectory, type FileWriter } from './atomic-directory.ts'
 import { metaOf } from './meta.ts'
-import { Profile, StepLines, tellingOf, Waiting } from './tellings.ts'
-import type { ExportedView } from '../../api/history-views.ts'
-import type { McpState, Fact, FactBody } from '../../kernel/facts.ts'
-import type { Process, Range, Uuid } from '../../kernel/types.ts'
+import { ContextProfile, StepLines, messageSourceOf, QueuedMessages } from './messages.ts'
+import type { ExportedView } from '../../api/views/archive.ts'
+import type { McpState, Fact, FactBody } from '../../kernel/model/facts.ts'
+import type { Process } from '../../kernel/model/process.ts'
 import type { Store } from '../../store/store.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+import type { Range } from '../../kernel/model/journal-ranges.ts'
 
-/** Facts per page: one may have long texts and pictures. */
+/** Facts per page; pages are small, because a fact may contain long texts and images. */
 const PAGE_FACTS = 32
 
-export interface ExportParts {
+export interface ExportDeps {
   readonly store: Pick<Store, 'facts' | 'tail' | 'process'>
-  /** the process as it is now */
+  /** returns the current state of a process */
   readonly get: (uuid: Uuid) => Promise<Process>
 }
 
-/** Errors: `CONFLICT` if DIR/steps/UUID is there, `INVALID` for a directory that cannot be written, `DISK_FULL`. Then nothing is left of it. */
-export async function exportProcess(parts: ExportParts, uuid: Uuid, dir: string, signal: AbortSignal): Promise<ExportedView> {
-  const process = await parts.get(uuid)
+/**
+ * Exports a process to `dir`/steps/UUID. Errors: `CONFLICT` if that exists, `INVALID` for a directory that cannot be written, `DISK_FULL`.
+ * After an error no files are left.
+ */
+export async function exportProcess(deps: ExportDeps, uuid: Uuid, dir: string, signal: AbortSignal): Promise<ExportedView> {
+  const process = await deps.get(uuid)
   const target = join(dir, 'steps', uuid)
-  const history = new History(parts, process, signal)
+  const history = new History(deps, process, signal)
   let steps = 0
-  const bytes = await makeFolder(target, async (file) => {
+  const bytes = await createDirectory(target, async (file) => {
     steps = await writeHistory(history, file)
     await writeCheckpoint(history, file)
     await writeJson(file, 'process-meta.json', await metaOf(process, history.mcp))
-    // The last one: it says how much there must be of the others.
-    await writeJson(file, 'proc-info.json', infoOf(history))
+    // Written last, because it has the number of facts in the other files.
+    await writeJson(file, 'proc-info.json', exportInfoOf(history))
   })
   return { version: 1, uuid, pid: process.pid, name: process.spec.name, dir: target, facts: process.seq, steps, bytes }
 }
 
 type CheckpointBody = Extract<FactBody, { type: 'checkpoint.written' }>
 
-/** The facts of a process up to where it was when it was asked for. */
+/** Reads the facts of a process until its state at the request. Later facts are not exported. */
 class History {
   readonly process: Process
-  /** the MCP servers as they were told of last */
+  /** the MCP servers in the last fact about them that was read */
   mcp: readonly McpState[] = []
+  /** the last checkpoint that was read */
   checkpoint: { readonly seq: number; readonly at: number; readonly body: CheckpointBody } | null = null
-  readonly #parts: ExportParts
+  readonly #deps: ExportDeps
   readonly #signal: AbortSignal
 
-  constructor(parts: ExportParts, process: Process, signal: AbortSignal) {
-    this.#parts = parts
+  constructor(deps: ExportDeps, process: Process, signal: AbortSignal) {
+    this.#deps = deps
     this.process = process
     this.#signal = signal
   }
 
-  /** Errors: `STORE_DAMAGED` where one is missing. */
+  /** Yields the facts of a range; default: all. Errors: `STORE_DAMAGED` if a fact is missing. */
   async *facts([first, last]: Range = [1, this.process.seq]): AsyncGenerator<Fact> {
     for (let after = first - 1; after < last;) {
-      if (this.#signal.aborted) throw new KernelError('UNAVAILABLE', 'whoever asked for it is gone')
-      const page = await this.#parts.store.facts(this.process.uuid, after, Math.min(PAGE_FACTS, last - after))
+      if (this.#signal.aborted) throw new KernelError('UNAVAILABLE', 'the client has gone')
+      const page = await this.#deps.store.facts(this.process.uuid, after, Math.min(PAGE_FACTS, last - after))
       if (page.length === 0) throw new KernelError('STORE_DAMAGED', `fact ${after + 1} of ${this.process.uuid} is missing`)
       yield* page
       after += page.length
     }
   }
 
+  /** Reads the text of a queued message. */
   async textAt(seq: number): Promise<string> {
-    const [fact] = await this.#parts.store.facts(this.process.uuid, seq - 1, 1)
+    const [fact] = await this.#deps.store.facts(this.process.uuid, seq - 1, 1)
     return fact?.body.type === 'process.queue' ? fact.body.text : ''
   }
 
-  see({ seq, at, body }: Fact): void {
+  /** Must be called with each fact, in order. */
+  onFact({ seq, at, body }: Fact): void {
     if (body.type === 'mcp.servers') this.mcp = body.servers
     if (body.type === 'checkpoint.written') this.checkpoint = { seq, at, body }
   }
 }
 
-type File = (name: string) => Promise<Writing>
+/** Creates a file of the export. */
+type CreateFile = (name: string) => Promise<FileWriter>
 
-/** One pass over all facts for three files. Gives the number of steps. */
-async function writeHistory(history: History, file: File): Promise<number> {
-  const [events, steps, heat] = [await file('events.jsonl'), await file('steps.jsonl'), await file('ctx-profile.json')]
-  const [waiting, lines, profile] = [new Waiting(), new StepLines(), new Profile()]
+/** Writes events.jsonl, steps.jsonl and ctx-profile.json in one pass over all facts. Returns the number of steps. */
+async function writeHistory(history: History, createFile: CreateFile): Promise<number> {
+  const [events, steps, profileFile] = [
+    await createFile('events.jsonl'),
+    await createFile('steps.jsonl'),
+    await createFile('ctx-profile.json'),
+  ]
+  const [queuedMessages, stepLines, profile] = [new QueuedMessages(), new StepLines(), new ContextProfile()]
   const { context, usage } = history.process
   let count = 0
-  const tell = async (step: object | null, profiled: object | null): Promise<void> => {
-    if (step) await steps.line(JSON.stringify(step))
-    if (profiled) await heat.text(`${count++ === 0 ? '' : ','}\n  ${JSON.stringify(profiled)}`)
+  const writeStep = async (step: object | null, profiledStep: object | null): Promise<void> => {
+    if (step) await steps.writeLine(JSON.stringify(step))
+    if (profiledStep) await profileFile.write(`${count++ === 0 ? '' : ','}\n  ${JSON.stringify(profiledStep)}`)
   }
   try {
-    await heat.text(`{ "version": 1, "contextWindow": ${context?.window ?? null}, "contextTokens": ${usage.contextTokens}, "steps": [`)
+    await profileFile.write(
+      `{ "version": 1, "contextWindow": ${context?.window ?? null}, "contextTokens": ${usage.contextTokens}, "steps": [`,
+    )
     for await (const fact of history.facts()) {
-      history.see(fact)
-      await events.line(lineOf(fact))
-      const telling = await tellingOf(fact, waiting, (seq) => history.textAt(seq))
-      await tell(lines.see(fact, telling), profile.see(fact, telling))
+      history.onFact(fact)
+      await events.writeLine(lineOf(fact))
+      const message = await messageSourceOf(fact, queuedMessages, (seq) => history.textAt(seq))
+      await writeStep(stepLines.onFact(fact, message), profile.onFact(fact, message))
     }
-    await tell(lines.end(), profile.end())
-    await heat.text(`\n], "estimated": ${JSON.stringify(profile.total)} }\n`)
+    await writeStep(stepLines.end(), profile.end())
+    await profileFile.write(`\n], "estimated": ${JSON.stringify(profile.total)} }\n`)
   } finally {
-    await closeAll([events, steps, heat])
+    await closeAll([events, steps, profileFile])
   }
   return count
 }
 
-/** The newest checkpoint with the bodies that it only names, message by message. */
-async function writeCheckpoint(history: History, file: File): Promise<void> {
+/** Writes checkpoint.json: the newest checkpoint with the messages in its ranges. Writes nothing if there is no checkpoint. */
+async function writeCheckpoint(history: History, createFile: CreateFile): Promise<void> {
   if (history.checkpoint === null) return
-  const { seq, at, body: { type: _, ...body } } = history.checkpoint
-  const out = await file('checkpoint.json')
+  const {
+    seq,
+    at,
+    body: { type: _, ...body },
+  } = history.checkpoint
+  const out = await createFile('checkpoint.json')
   try {
     const head = JSON.stringify({ version: 1, uuid: history.process.uuid, seq, at: new Date(at).toISOString(), ...body }).slice(0, -1)
-    await out.text(`${head}, "messages": [`)
-    const waiting = new Waiting()
+    await out.write(`${head}, "messages": [`)
+    const queuedMessages = new QueuedMessages()
     let isFirst = true
     for (const [first, last] of body.ranges) {
       for await (const fact of history.facts([first, Math.min(last, seq)])) {
-        const telling = await tellingOf(fact, waiting, (queued) => history.textAt(queued))
-        if (telling === null) continue
-        await out.text(`${isFirst ? '' : ','}\n  ${JSON.stringify(telling)}`)
+        const message = await messageSourceOf(fact, queuedMessages, (queuedSeq) => history.textAt(queuedSeq))
+        if (message === null) continue
+        await out.write(`${isFirst ? '' : ','}\n  ${JSON.stringify(message)}`)
         isFirst = false
       }
     }
-    await out.text('\n] }\n')
+    await out.write('\n] }\n')
   } finally {
     await out.close()
   }
 }
 
-async function writeJson(file: File, name: string, value: object): Promise<void> {
-  const out = await file(name)
+async function writeJson(createFile: CreateFile, name: string, value: object): Promise<void> {
+  const out = await createFile(name)
   try {
-    await out.text(`${JSON.stringify(value, null, 2)}\n`)
+    await out.write(`${JSON.stringify(value, null, 2)}\n`)
   } finally {
     await out.close()
   }
 }
 
-async function closeAll(files: readonly Writing[]): Promise<void> {
+/** Closes all files, then throws the first error. */
+async function closeAll(files: readonly FileWriter[]): Promise<void> {
   const ends = await Promise.allSettled(files.map((file) => file.close()))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-/** Who it is. Its place in a tree is not told: that is the daemon's, and not its own. */
-function infoOf({ process, checkpoint }: History): object {
+/** The content of proc-info.json: the process without its parent and children, which exist only in this daemon. */
+function exportInfoOf({ process, checkpoint }: History): object {
   const { uuid, pid, seq, originUuid, originStep, originSeq, clock, life } = process
   return {
-    version: 1, reeve: VERSION, uuid, pid, facts: seq,
+    version: 1,
+    reeve: VERSION,
+    uuid,
+    pid,
+    facts: seq,
     origin: originUuid === null ? null : { uuid: originUuid, step: originStep, seq: originSeq },
     dead_at: life.state === 'dead' && clock.exitedAt !== null ? new Date(clock.exitedAt).toISOString() : null,
     checkpoint: checkpoint && { seq: checkpoint.seq, step: checkpoint.body.step },
-    process: inUtc(processView(process, ALONE, clock.since ?? 0)),
+    process: inUtc(processView(process, NO_CONTEXT, clock.since ?? 0)),
   }
 }
 
-/** Times without the offset of the place where it was written. */
+/** Returns the value with all times in UTC, instead of with the local offset. */
 function inUtc(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inUtc)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, isTime(key, item) ? new Date(item).toISOString() : inUtc(item)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, isTime(key, item) ? new Date(item).toISOString() : inUtc(item)]),
+  )
 }
 
 function isTime(key: string, value: unknown): value is string {

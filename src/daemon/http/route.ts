@@ -1,67 +1,86 @@
-// What a route is: one row with its words, its schemas and its handler. Registration, the API's document and the test of
-// docs/api.md all read the same rows. Owns the shape and no route. Test: test/e2e/openapi.test.ts.
+// Defines what an API route consists of: its description, its schemas and its handler. The server, the API document and the test of
+// docs/api.md all read the same routes. Must contain no route. Test: test/e2e/daemon/openapi.test.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import type { AgentsView, DaemonView, ProviderCheckView, SteerView } from '../../api/views.ts'
-import type { HeartbeatView } from '../../api/heartbeat-views.ts'
-import type { LineageView, ResumablesView } from '../../api/resume-views.ts'
-import type { CrewUpBody, CrewUpView } from '../../api/crew-up-views.ts'
-import type { Crews } from '../crews.ts'
-import type { CrewReportView } from '../../api/crew-report-views.ts'
-import type { CrewReads } from '../crew-reads.ts'
-import type { RolesView } from '../../api/role-views.ts'
-import type { UsageReportView } from '../../api/usage-views.ts'
-import type { ErrorCode } from '../../kernel/errors.ts'
+import type { AgentsView } from '../../api/views/agents.ts'
+import type { DaemonView } from '../../api/views/daemon.ts'
+import type { SteerView, WorktreeView } from '../../api/views/process.ts'
+import type { HeartbeatView } from '../../api/views/heartbeat.ts'
+import type { LineageView, ResumablesView } from '../../api/views/resume.ts'
+import type { CrewPlanView, CrewUpBody, CrewUpView } from '../../api/views/crew-up.ts'
+import type { CrewCommands } from '../crew/commands.ts'
+import type { CrewReportView } from '../../api/views/crew-report.ts'
+import type { CrewDiffs } from '../crew/diff.ts'
+import type { CrewQueries } from '../crew/queries.ts'
+import type { RolesView } from '../../api/views/roles.ts'
+import type { UsageReportView } from '../../api/views/usage.ts'
+import type { ErrorCode } from '../../kernel/model/errors.ts'
 import type { Store } from '../../store/store.ts'
-import type { Process, Uuid } from '../../kernel/types.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { SliceQueue } from '../../drivers/common/event-loop-turns.ts'
 import type { Archive } from '../archive/archive.ts'
-import type { AgentsQuery } from '../agents-view.ts'
-import type { Composes } from '../composes.ts'
-import type { Collector } from '../collector.ts'
-import type { Check } from '../doctor.ts'
-import type { Families } from '../families.ts'
-import type { Feed } from '../feed.ts'
-import type { Operations } from '../operations.ts'
-import type { Reads } from '../reads.ts'
-import type { Removals } from '../removals.ts'
-import type { UsageQuery } from '../usage-report.ts'
-import type { Place } from '../mcp/tool.ts'
-import type { Waiter } from '../waiter.ts'
-import type { Answers } from './answers.ts'
+import type { AgentsQuery } from '../views/agents.ts'
+import type { ModelsCheckDeps } from '../views/models-check.ts'
+import type { ComposeRuns } from '../compose/runs.ts'
+import type { GarbageCollector } from '../operations/collector.ts'
+import type { Check } from '../views/doctor.ts'
+import type { SupervisorSpawner } from '../operations/spawn-supervisor.ts'
+import type { Feed } from '../loop/feed.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { ProcessQueries } from '../views/process-queries.ts'
+import type { Removals } from '../operations/removals.ts'
+import type { UsageQuery } from '../views/usage-report.ts'
+import type { CallerContext } from '../mcp/tool.ts'
+import type { Waiter } from '../loop/waiter.ts'
+import type { ResponseSchemas } from './responses.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+import type { WireRequest } from '../../api/client/http.ts'
 
-/** What handlers work with. */
-export interface RoutesParts {
+/** The services that handlers use. */
+export interface RoutesDeps {
   readonly operations: Operations
-  readonly families: Pick<Families, 'removeChild'>
-  readonly composes: Composes
+  readonly supervisors: Pick<SupervisorSpawner, 'removeChild'>
+  readonly composeRuns: ComposeRuns
+  /** the parent of a new crew or compose run: the process whose program sends the request; null for the user */
+  readonly parentUuid: Uuid | null
   readonly removals: Removals
-  readonly collector: Collector
+  readonly collector: GarbageCollector
   readonly archive: Archive
   readonly pin: (uuid: Uuid, pinned: boolean) => Promise<SteerView>
-  readonly reads: Reads
-  readonly mcpSeat: (place: Place) => Promise<{ readonly socket: string; readonly token: string }>
-  readonly past: { resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>; lineage(ref: string): Promise<LineageView> }
+  readonly reads: ProcessQueries
+  /** finds the unsaved changes in the worktree of an ended process; null if they are unknown */
+  readonly findUnsavedChanges: (process: Process) => Promise<NonNullable<WorktreeView['changes']> | null>
+  readonly openMcpAccess: (userContext: CallerContext) => Promise<{ readonly socket: string; readonly token: string }>
+  readonly resumeQueries: {
+    resumable(query: { readonly after?: string | undefined; readonly limit: number }): Promise<ResumablesView>
+    lineage(ref: string): Promise<LineageView>
+  }
   readonly usage: (query: UsageQuery) => Promise<UsageReportView>
   readonly feed: Feed
   readonly store: Store
   readonly waiter: Waiter
   readonly agents: (query: AgentsQuery) => Promise<AgentsView>
   readonly roles: (cwd: string) => Promise<RolesView>
-  readonly crewUp: (body: CrewUpBody) => Promise<CrewUpView>
-  readonly crewReads: CrewReads
+  readonly crewUp: (body: CrewUpBody, parentUuid: Uuid | null) => Promise<CrewUpView>
+  readonly crewPlan: (body: CrewUpBody) => Promise<CrewPlanView>
+  readonly crewReads: CrewQueries
   readonly crewReport: (process: Process) => Promise<CrewReportView>
-  readonly crews: Pick<Crews, 'steer'>
+  readonly crewDiffs: Pick<CrewDiffs, 'view'>
+  readonly crews: Pick<CrewCommands, 'runUserCommand'>
+  /** returns the cursor of the newest fact */
   readonly cursor: () => number
+  /** time slices of the event loop for long responses */
+  readonly slices: SliceQueue
   readonly daemon: () => DaemonView
-  readonly heartbeat: () => HeartbeatView
+  readonly heartbeat: () => Promise<HeartbeatView>
   readonly doctor: (verify: boolean) => Promise<readonly Check[]>
-  readonly checkModels: (env: Readonly<Record<string, string>>) => Promise<ProviderCheckView[]>
+  readonly providers: ModelsCheckDeps
   readonly stop: (drainMs: number | undefined) => void
   readonly log: (message: string, error: unknown) => void
 }
 
-export interface Asked<Q, B> {
-  /** what stands for `:ref` in the path; empty where there is none */
+export interface RouteCall<Q, B> {
+  /** the value of `:ref` in the path; empty if there is none */
   readonly ref: string
   readonly query: Q
   readonly body: B
@@ -69,44 +88,47 @@ export interface Asked<Q, B> {
   readonly reply: FastifyReply
 }
 
-interface Words {
-  /** the operation's name in the document */
+/** The description of a route. */
+interface RouteHead {
+  /** the id of the operation in the API document */
   readonly id: string
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: WireRequest['method']
   readonly path: string
   readonly summary: string
-  /** errors beyond those that every route has, and those of `:ref` */
+  /** its errors, without those of every route and of every route with `:ref` */
   readonly errors: readonly ErrorCode[]
   readonly status?: 201 | 202
-  /** a body, for the document */
+  /** an example of a body, for the API document */
   readonly example?: object
 }
 
-export interface Route extends Words {
+export interface ApiRoute extends RouteHead {
   readonly query?: z.ZodType
   readonly body?: z.ZodType
-  /** the name of the answer's schema; `events` is a stream */
-  readonly answer: keyof Answers | 'events'
-  readonly handle: (parts: RoutesParts, asked: Asked<never, never>) => Promise<unknown>
+  /** the name of the response's schema in responses.ts; `events` is a stream of events */
+  readonly answer: keyof ResponseSchemas | 'events'
+  readonly handle: (deps: RoutesDeps, call: RouteCall<never, never>) => Promise<unknown>
 }
 
-type Answer<A> = A extends keyof Answers ? z.output<Answers[A]> : void
+type Answer<A> = A extends keyof ResponseSchemas ? z.output<ResponseSchemas[A]> : void
 
-/** Ties the handler to the schemas of what it takes and gives. */
-export function route<Q extends z.ZodType, B extends z.ZodType, A extends keyof Answers | 'events'>(one: Words & {
-  readonly query?: Q
-  readonly body?: B
-  readonly answer: A
-  readonly handle: (parts: RoutesParts, asked: Asked<z.output<Q>, z.output<B>>) => Promise<Answer<A>>
-}): Route {
-  return one
+/** Returns the route unchanged; its types make the handler match the schemas. */
+export function defineRoute<Q extends z.ZodType, B extends z.ZodType, A extends keyof ResponseSchemas | 'events'>(
+  route: RouteHead & {
+    readonly query?: Q
+    readonly body?: B
+    readonly answer: A
+    readonly handle: (deps: RoutesDeps, call: RouteCall<z.output<Q>, z.output<B>>) => Promise<Answer<A>>
+  },
+): ApiRoute {
+  return route
 }
 
-/** Printable, and not long. */
-const CLIENT = /^[\x20-\x7e]{1,100}$/
+/** A valid client name: at most 100 printable characters. */
+const CLIENT_NAME = /^[\x20-\x7e]{1,100}$/
 
-/** What the client calls itself: for people to read, and never a reason to trust it. */
-export function clientOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+/** Returns the name that the client gave itself, to show it to users. It must not be trusted. Default: `api`. */
+export function clientNameOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   const name = headers['x-reeve-client']
-  return typeof name === 'string' && CLIENT.test(name) ? name : 'api'
+  return typeof name === 'string' && CLIENT_NAME.test(name) ? name : 'api'
 }

@@ -1,157 +1,350 @@
-// The API's routes, one row each: what it takes, one operation or read, what it gives. docs/api.md describes them for people,
-// openapi.ts for programs; both are held to these rows. Test: test/e2e/api.test.ts, test/e2e/events.test.ts, test/e2e/openapi.test.ts.
-import { clientOf, route, type Route, type RoutesParts } from './route.ts'
-import { CREW_COMMANDS } from './crew-command-routes.ts'
-import { CREW_REPORT } from './crew-report-routes.ts'
-import { CREW_UP } from './crew-up-routes.ts'
-import { COMPOSE } from './compose-routes.ts'
-import { HISTORY } from './history-routes.ts'
-import { RESUMES } from './resume-routes.ts'
-import { MCP } from './mcp-routes.ts'
-import { USAGE } from './usage-routes.ts'
-import { goneSignal, stream } from './stream.ts'
+// The routes of the API. A route validates its input by schemas and calls one operation or query. For users docs/api.md
+// describes the routes, for programs openapi.ts. Tests compare both with this table.
+// Test: test/e2e/daemon/api.test.ts, test/e2e/daemon/events.test.ts, test/e2e/daemon/openapi.test.ts.
+import { checkModels, listProviderModels } from '../views/models-check.ts'
+import { CURRENT_PID_HEADER } from '../../api/client/current-pid-header.ts'
+import { callerOf, restrictTo } from './caller.ts'
+import { clientNameOf, defineRoute, type ApiRoute, type RoutesDeps } from './route.ts'
+import { CREW_COMMAND_ROUTES } from './crew/command-routes.ts'
+import { CREW_DIFF_ROUTES } from './crew/diff-route.ts'
+import { CREW_REPORT_ROUTES } from './crew/report-route.ts'
+import { CREW_ROUTES } from './crew/routes.ts'
+import { COMPOSE_ROUTES } from './compose/routes.ts'
+import { ARCHIVE_ROUTES } from './archive-routes.ts'
+import { RESUME_ROUTES } from './resume-routes.ts'
+import { MCP_ROUTES } from './mcp-route.ts'
+import { USAGE_ROUTES } from './usage-route.ts'
+import { hasLongList, jsonInSlices } from './sliced-json.ts'
+import { clientGoneSignal, streamEvents } from './stream.ts'
 import * as schemas from './schemas.ts'
 import type { FastifyInstance } from 'fastify'
 
-const READS: readonly Route[] = [
-  route({
-    id: 'listProcesses', method: 'GET', path: '/v1/processes', summary: 'Lists the living by PID; with `all` the dead before them, the newest last.',
-    query: schemas.listQuery, answer: 'processes', errors: [],
-    handle: async ({ reads }, { query }) => ({ version: 1, processes: await reads.list({ all: query.all ?? false, limit: query.limit, fields: query.fields }) }),
+const QUERY_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'listProcesses',
+    method: 'GET',
+    path: '/v1/processes',
+    summary: 'Lists the living processes by PID; with `all` also the dead ones before them, the newest last.',
+    query: schemas.listQuery,
+    answer: 'processes',
+    errors: [],
+    handle: async ({ reads }, { query }) => ({
+      version: 1,
+      processes: await reads.list({ all: query.all ?? false, limit: query.limit, fields: query.fields }),
+    }),
   }),
-  route({
-    id: 'getProcess', method: 'GET', path: '/v1/processes/:ref', summary: 'One process, dead or alive.', answer: 'process', errors: [],
-    handle: async ({ reads }, { ref }) => ({ version: 1, process: reads.view(await reads.resolve(ref)) }),
+  defineRoute({
+    id: 'getProcess',
+    method: 'GET',
+    path: '/v1/processes/:ref',
+    summary: 'Returns a process, dead or alive; with `changes` also the changes in its worktree.',
+    query: schemas.processQuery,
+    answer: 'process',
+    errors: [],
+    handle: async ({ reads, findUnsavedChanges }, { ref, query }) => {
+      const process = await reads.resolve(ref)
+      const view = reads.view(process)
+      return {
+        version: 1,
+        process:
+          query.changes && view.worktree ? { ...view, worktree: { ...view.worktree, changes: await findUnsavedChanges(process) } } : view,
+      }
+    },
   }),
-  route({
-    id: 'getSignals', method: 'GET', path: '/v1/processes/:ref/signals', summary: 'What becomes of its signals: mask, handlers, what waits, and the last that were sent.', answer: 'signals', errors: [],
+  defineRoute({
+    id: 'getSignals',
+    method: 'GET',
+    path: '/v1/processes/:ref/signals',
+    summary: 'Returns the signal mask and handlers of a process, its pending signals, and the last signals sent to it.',
+    answer: 'signals',
+    errors: [],
     handle: ({ operations }, { ref }) => operations.signals(ref),
   }),
-  route({
-    id: 'getSteps', method: 'GET', path: '/v1/processes/:ref/steps', summary: 'A page of its steps, oldest first.', query: schemas.stepsQuery, answer: 'steps', errors: [],
-    handle: async ({ reads }, { ref, query }) => ({ version: 1, steps: await reads.steps(await reads.resolve(ref), query.after, query.limit) }),
+  defineRoute({
+    id: 'getSteps',
+    method: 'GET',
+    path: '/v1/processes/:ref/steps',
+    summary: 'Returns a page of the steps of a process, oldest first.',
+    query: schemas.stepsQuery,
+    answer: 'steps',
+    errors: [],
+    handle: async ({ reads }, { ref, query }) => ({
+      version: 1,
+      steps: await reads.steps(await reads.resolve(ref), query.after, query.limit),
+    }),
   }),
-  route({
-    id: 'getLogs', method: 'GET', path: '/v1/processes/:ref/logs', summary: 'The last lines of what it was told, said, called and printed.', query: schemas.logsQuery, answer: 'logs', errors: [],
+  defineRoute({
+    id: 'getLogs',
+    method: 'GET',
+    path: '/v1/processes/:ref/logs',
+    summary: 'Returns the last log lines of a process: messages to it, its texts, its tool calls and its output.',
+    query: schemas.logsQuery,
+    answer: 'logs',
+    errors: [],
     handle: async ({ reads }, { ref, query }) => ({ version: 1, ...(await reads.logs(await reads.resolve(ref), query.tail, query.since)) }),
   }),
-  route({
-    id: 'waitForProcess', method: 'GET', path: '/v1/processes/:ref/wait', summary: 'Answers as soon as the process is as asked, has ended, or the time is over.', query: schemas.waitQuery, answer: 'waited', errors: [],
+  defineRoute({
+    id: 'waitForProcess',
+    method: 'GET',
+    path: '/v1/processes/:ref/wait',
+    summary: 'Answers when the process meets the condition, when it has ended, or when the time is over.',
+    query: schemas.waitQuery,
+    answer: 'waited',
+    errors: [],
     handle: async ({ reads, waiter }, { ref, query, reply }) => {
       const { uuid } = await reads.resolve(ref)
-      const { process, timedOut } = await waiter.wait(uuid, query.for, query.timeoutMs, goneSignal(reply))
+      const { process, timedOut } = await waiter.wait(uuid, query.for, query.timeoutMs, clientGoneSignal(reply))
       return { version: 1, process: reads.view(process), timedOut }
     },
   }),
 ]
 
-const OPERATIONS: readonly Route[] = [
-  route({
-    id: 'spawnProcess', method: 'POST', path: '/v1/processes', summary: 'Starts a process; answers once that is on disk.', body: schemas.spawnBody, answer: 'spawned', status: 201,
+const OPERATION_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'spawnProcess',
+    method: 'POST',
+    path: '/v1/processes',
+    summary: 'Starts a process; answers when the start has been written to disk.',
+    body: schemas.spawnBody,
+    answer: 'spawned',
+    status: 201,
     errors: ['NOT_FOUND', 'CONFLICT', 'RESOURCE_EXHAUSTED', 'AGENT_INVALID', 'CREDENTIALS_MISSING', 'DISK_FULL', 'READ_ONLY'],
     example: { intent: 'Find out why the tests fail.', cwd: '/src/app', agent: 'coder', limits: { budgetUsd: 2 } },
     handle: ({ operations }, { body }) => operations.spawn(body),
   }),
-  route({
-    id: 'signalProcess', method: 'POST', path: '/v1/processes/:ref/signal', summary: 'Sends a signal, by its name or the kernel\'s number.', body: schemas.signalBody, answer: 'steered',
-    errors: ['DISK_FULL', 'READ_ONLY'], example: { signal: 'SIGTERM', graceMs: 10_000 },
-    handle: ({ operations }, { ref, body, request }) => operations.signal(ref, body, clientOf(request)),
+  defineRoute({
+    id: 'signalProcess',
+    method: 'POST',
+    path: '/v1/processes/:ref/signal',
+    summary: 'Sends a signal to a process. The signal is given by its name or number.',
+    body: schemas.signalBody,
+    answer: 'steered',
+    errors: ['DISK_FULL', 'READ_ONLY'],
+    example: { signal: 'SIGTERM', graceMs: 10_000 },
+    handle: ({ operations }, { ref, body, request }) => operations.signal(ref, body, clientNameOf(request)),
   }),
-  route({
-    id: 'setSignals', method: 'POST', path: '/v1/processes/:ref/signals', summary: 'Sets its handlers, then changes its mask; what is unblocked is delivered.', body: schemas.signalsBody, answer: 'signals',
-    errors: ['DISK_FULL', 'READ_ONLY'], example: { handlers: { SIGTERM: 'message' }, block: ['SIGPAUSE'] },
+  defineRoute({
+    id: 'setSignals',
+    method: 'POST',
+    path: '/v1/processes/:ref/signals',
+    summary: 'Sets the signal handlers of a process, then changes its mask; unblocked signals are delivered.',
+    body: schemas.signalsBody,
+    answer: 'signals',
+    errors: ['DISK_FULL', 'READ_ONLY'],
+    example: { handlers: { SIGTERM: 'message' }, block: ['SIGPAUSE'] },
     handle: ({ operations }, { ref, body }) => operations.setSignals(ref, body),
   }),
-  route({
-    id: 'pauseProcess', method: 'POST', path: '/v1/processes/:ref/pause', summary: 'Pauses it at its next boundary, or at once.', body: schemas.pauseBody, answer: 'steered',
-    errors: ['DISK_FULL', 'READ_ONLY'], example: { subtree: true },
-    handle: ({ operations }, { ref, body, request }) => operations.pause(ref, body, clientOf(request)),
+  defineRoute({
+    id: 'pauseProcess',
+    method: 'POST',
+    path: '/v1/processes/:ref/pause',
+    summary: 'Pauses a process at its next boundary, or at once.',
+    body: schemas.pauseBody,
+    answer: 'steered',
+    errors: ['DISK_FULL', 'READ_ONLY'],
+    example: { subtree: true },
+    handle: ({ operations }, { ref, body, request }) => operations.pause(ref, body, clientNameOf(request)),
   }),
-  route({
-    id: 'resumeProcess', method: 'POST', path: '/v1/processes/:ref/resume', summary: 'Wakes a suspended process, begins a new incarnation of one that has ended, or forks one.', body: schemas.resumeBody, answer: 'steered',
-    errors: ['CONFLICT', 'NOT_RESUMABLE', 'RESOURCE_EXHAUSTED', 'DISK_FULL', 'READ_ONLY'], example: { message: 'Go on with the second half.' },
-    handle: ({ operations, removals }, { ref, body }) => removals.alone(ref, (uuid) => operations.resume(uuid, body)),
+  defineRoute({
+    id: 'resumeProcess',
+    method: 'POST',
+    path: '/v1/processes/:ref/resume',
+    summary: 'Continues a suspended process, starts a new incarnation of an ended one, or forks a process.',
+    body: schemas.resumeBody,
+    answer: 'steered',
+    errors: ['CONFLICT', 'NOT_RESUMABLE', 'RESOURCE_EXHAUSTED', 'DISK_FULL', 'READ_ONLY'],
+    example: { message: 'Go on with the second half.' },
+    handle: ({ operations, removals }, { ref, body }) => removals.runExclusively(ref, (uuid) => operations.resume(uuid, body)),
   }),
-  route({
-    id: 'sendMessage', method: 'POST', path: '/v1/processes/:ref/send', summary: 'Queues a message, which begins a turn of its own.', body: schemas.sendBody, answer: 'sent',
-    errors: ['RESOURCE_EXHAUSTED', 'DISK_FULL', 'READ_ONLY'], example: { text: 'And the documentation?' },
-    handle: async ({ operations }, { ref, body }) => ({ version: 1, ...(await operations.send(ref, body.text)) }),
+  defineRoute({
+    id: 'sendMessage',
+    method: 'POST',
+    path: '/v1/processes/:ref/send',
+    summary: 'Queues a message, which begins a turn of its own; with `now` a native agent reads it before its next model call.',
+    body: schemas.sendBody,
+    answer: 'sent',
+    errors: ['RESOURCE_EXHAUSTED', 'DISK_FULL', 'READ_ONLY'],
+    example: { text: 'And the documentation?' },
+    handle: async ({ operations }, { ref, body }) => ({ version: 1, ...(await operations.send(ref, body)) }),
   }),
-  route({
-    id: 'answerProcess', method: 'POST', path: '/v1/processes/:ref/answer', summary: 'Answers what it asks: with an option, or with a text where there is none.', body: schemas.answerBody, answer: 'steered',
-    errors: ['PERMISSION', 'DISK_FULL', 'READ_ONLY'], example: { option: 'allow' },
+  defineRoute({
+    id: 'answerProcess',
+    method: 'POST',
+    path: '/v1/processes/:ref/answer',
+    summary: 'Answers a question of a process with an option, or with a text if there are no options.',
+    body: schemas.answerBody,
+    answer: 'steered',
+    errors: ['PERMISSION', 'DISK_FULL', 'READ_ONLY'],
+    example: { option: 'allow' },
     handle: ({ operations }, { ref, body }) => operations.answer(ref, body),
   }),
-  route({
-    id: 'removeChild', method: 'DELETE', path: '/v1/processes/:ref/children', summary: 'A supervisor gives up a child, by its id; the child is stopped.', query: schemas.childQuery, answer: 'steered',
+  defineRoute({
+    id: 'removeChild',
+    method: 'DELETE',
+    path: '/v1/processes/:ref/children',
+    summary: 'Removes the child with this id from a supervisor, and stops it.',
+    query: schemas.childQuery,
+    answer: 'steered',
     errors: ['DISK_FULL', 'READ_ONLY'],
-    handle: ({ families }, { ref, query }) => families.removeChild(ref, query.id),
+    handle: ({ supervisors }, { ref, query }) => supervisors.removeChild(ref, query.id),
   }),
-  route({
-    id: 'removeProcess', method: 'DELETE', path: '/v1/processes/:ref', summary: 'Removes an ended process for good, with all that it wrote; a pinned one with `force` alone.', query: schemas.removeQuery, answer: 'removed',
+  defineRoute({
+    id: 'removeProcess',
+    method: 'DELETE',
+    path: '/v1/processes/:ref',
+    summary: 'Removes an ended process for good, with its history; a pinned one only with `force`.',
+    query: schemas.removeQuery,
+    answer: 'removed',
     errors: ['CONFLICT', 'DISK_FULL', 'READ_ONLY'],
     handle: ({ removals }, { ref, query }) => removals.remove(ref, query.force ?? false),
   }),
 ]
 
-const STREAMS: readonly Route[] = [
-  route({
-    id: 'followEvents', method: 'GET', path: '/v1/events', summary: 'Events of all processes, as they happen or as they were.', query: schemas.eventsQuery, answer: 'events', errors: [],
-    handle: (parts, asked) => stream(parts, asked, null),
+const STREAM_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'followEvents',
+    method: 'GET',
+    path: '/v1/events',
+    summary: 'Streams the events of all processes, live or past.',
+    query: schemas.eventsQuery,
+    answer: 'events',
+    errors: [],
+    handle: (deps, call) => streamEvents(deps, call, null),
   }),
-  route({
-    id: 'followProcess', method: 'GET', path: '/v1/processes/:ref/events', summary: 'Events of one process; the stream ends with it.', query: schemas.eventsQuery, answer: 'events', errors: [],
-    handle: async (parts, asked) => stream(parts, asked, await parts.reads.resolve(asked.ref)),
+  defineRoute({
+    id: 'followProcess',
+    method: 'GET',
+    path: '/v1/processes/:ref/events',
+    summary: 'Streams the events of one process; the stream ends with the process.',
+    query: schemas.eventsQuery,
+    answer: 'events',
+    errors: [],
+    handle: async (deps, call) => streamEvents(deps, call, await deps.reads.resolve(call.ref)),
   }),
 ]
 
-const DAEMON: readonly Route[] = [
-  route({
-    id: 'getDaemon', method: 'GET', path: '/v1/daemon', summary: 'The daemon itself, and how many processes it has.', answer: 'daemon', errors: [],
+const DAEMON_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'getDaemon',
+    method: 'GET',
+    path: '/v1/daemon',
+    summary: 'Describes the daemon, with the number of its processes.',
+    answer: 'daemon',
+    errors: [],
     handle: async ({ daemon }) => daemon(),
   }),
-  route({
-    id: 'getHeartbeat', method: 'GET', path: '/v1/heartbeat', summary: 'What is seen of each living process: alive, silent, stalled, stopped, or waiting for a person.', answer: 'heartbeat', errors: [],
-    handle: async ({ heartbeat }) => heartbeat(),
+  defineRoute({
+    id: 'getHeartbeat',
+    method: 'GET',
+    path: '/v1/heartbeat',
+    summary: 'Returns the liveness of each living process: alive, silent, stalled, stopped, or waiting for the user.',
+    answer: 'heartbeat',
+    errors: [],
+    handle: ({ heartbeat }) => heartbeat(),
   }),
-  route({
-    id: 'examine', method: 'GET', path: '/v1/doctor', summary: 'What works here and what does not; with `verify` also the whole store.', query: schemas.doctorQuery, answer: 'checks', errors: [],
+  defineRoute({
+    id: 'examine',
+    method: 'GET',
+    path: '/v1/doctor',
+    summary: 'Checks the installation; with `verify` also the whole store.',
+    query: schemas.doctorQuery,
+    answer: 'checks',
+    errors: [],
     handle: async ({ doctor }, { query }) => ({ version: 1, checks: [...(await doctor(query.verify ?? false))] }),
   }),
-  route({
-    id: 'listAgents', method: 'GET', path: '/v1/agents', summary: 'The agents that there are for a directory, whether each could run, and the files that cannot be used.', query: schemas.agentsQuery, answer: 'agents', errors: [],
+  defineRoute({
+    id: 'listAgents',
+    method: 'GET',
+    path: '/v1/agents',
+    summary: 'Lists the agents available in a directory, whether each can run, and the invalid files.',
+    query: schemas.agentsQuery,
+    answer: 'agents',
+    errors: [],
     handle: ({ agents }, { query }) => agents(query),
   }),
-  route({
-    id: 'checkModels', method: 'POST', path: '/v1/doctor/models', summary: 'Asks the providers of models, those whose key is there and those without one, for their models.', body: schemas.doctorModelsBody, answer: 'providers',
-    errors: ['AGENT_INVALID'], example: { env: { ANTHROPIC_API_KEY: 'sk-…' } },
-    handle: async ({ checkModels }, { body }) => ({ version: 1, providers: await checkModels(body.env ?? {}) }),
+  defineRoute({
+    id: 'listModels',
+    method: 'POST',
+    path: '/v1/models',
+    summary: 'Requests the models of each provider whose key is known or that needs none, with their prices.',
+    body: schemas.modelsBody,
+    answer: 'models',
+    errors: ['AGENT_INVALID'],
+    handle: async ({ providers }, { body }) => ({ version: 1, providers: await listProviderModels(body, providers) }),
   }),
-  route({
-    id: 'stopDaemon', method: 'POST', path: '/v1/daemon/stop', summary: 'Asks the daemon to drain and end; it answers before it does.', body: schemas.stopBody, answer: 'stopping', status: 202, errors: [],
+  defineRoute({
+    id: 'checkModels',
+    method: 'POST',
+    path: '/v1/doctor/models',
+    summary: 'Requests the list of models from each provider whose key is known or that needs none.',
+    body: schemas.doctorModelsBody,
+    answer: 'providers',
+    errors: ['AGENT_INVALID'],
+    example: { env: { ANTHROPIC_API_KEY: 'sk-…' } },
+    handle: async ({ providers }, { body }) => ({ version: 1, providers: await checkModels(body.env ?? {}, providers) }),
+  }),
+  defineRoute({
+    id: 'stopDaemon',
+    method: 'POST',
+    path: '/v1/daemon/stop',
+    summary: 'Requests that the daemon drains and stops; answers before the daemon stops.',
+    body: schemas.stopBody,
+    answer: 'stopping',
+    status: 202,
+    errors: [],
     handle: async ({ stop }, { body, reply }) => {
       reply.raw.once('close', () => stop(body.drainMs))
       return { version: 1, stopping: true }
     },
   }),
-  route({
-    id: 'getDocument', method: 'GET', path: '/v1/openapi.json', summary: 'This document: OpenAPI 3.1.', answer: 'document', errors: [],
+  defineRoute({
+    id: 'getDocument',
+    method: 'GET',
+    path: '/v1/openapi.json',
+    summary: 'Returns this document: OpenAPI 3.1.',
+    answer: 'document',
+    errors: [],
     handle: async () => (await import('./openapi.ts')).documentOf(ROUTES),
   }),
 ]
 
-export const ROUTES: readonly Route[] = [...READS, ...OPERATIONS, ...HISTORY, ...COMPOSE, ...RESUMES, ...USAGE, ...CREW_UP, ...CREW_REPORT, ...CREW_COMMANDS, ...MCP, ...STREAMS, ...DAEMON]
+export const ROUTES: readonly ApiRoute[] = [
+  ...QUERY_ROUTES,
+  ...OPERATION_ROUTES,
+  ...ARCHIVE_ROUTES,
+  ...COMPOSE_ROUTES,
+  ...RESUME_ROUTES,
+  ...USAGE_ROUTES,
+  ...CREW_ROUTES,
+  ...CREW_REPORT_ROUTES,
+  ...CREW_DIFF_ROUTES,
+  ...CREW_COMMAND_ROUTES,
+  ...MCP_ROUTES,
+  ...STREAM_ROUTES,
+  ...DAEMON_ROUTES,
+]
 
-export function addRoutes(app: FastifyInstance, parts: RoutesParts): void {
-  for (const { method, path, query, body, status, handle } of ROUTES) {
+/** Registers all routes. A request of a process's program is restricted to what that process may do (caller.ts). */
+export function addRoutes(app: FastifyInstance, deps: RoutesDeps): void {
+  for (const { id, method, path, query, body, status, handle } of ROUTES) {
     const params = path.includes('/:ref') ? { params: schemas.refParams } : {}
     app.route({
-      method, url: path, schema: { ...params, ...(query ? { querystring: query } : {}), ...(body ? { body } : {}) },
+      method,
+      url: path,
+      schema: { ...params, ...(query ? { querystring: query } : {}), ...(body ? { body } : {}) },
       handler: async (request, reply) => {
         const { ref = '' } = request.params as { ref?: string }
-        const answer = await handle(parts, { ref, query: request.query as never, body: request.body as never, request, reply })
+        const caller = await callerOf(deps.reads, request)
+        const unrestricted = { deps, body: request.body as Readonly<Record<string, unknown>> }
+        const context = caller === null ? unrestricted : await restrictTo(caller, { id, method }, unrestricted)
+        const currentPid = await deps.reads.currentPid(ref)
+        // Set on the raw response, because streams do not use fastify's reply.
+        if (currentPid !== null) reply.raw.setHeader(CURRENT_PID_HEADER, `${Number(ref)}=${currentPid}`)
+        const answer = await handle(context.deps, { ref, query: request.query as never, body: context.body as never, request, reply })
         if (status) reply.status(status)
-        return answer
+        if (!hasLongList(answer)) return answer
+        reply.type('application/json; charset=utf-8')
+        return jsonInSlices(answer, deps.slices)
       },
     })
   }

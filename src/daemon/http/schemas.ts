@@ -1,141 +1,229 @@
-// What the API accepts: one zod schema per body and query. Unknown fields are refused, every text and list has a limit.
-// Owns the edge: what passes here is trusted inside. Test: test/e2e/api.test.ts.
+// Schemas of API requests: one zod schema for each body and each query. Unknown fields are refused, and every text and list has a
+// limit. The rest of the daemon trusts validated values. Test: test/e2e/daemon/api.test.ts.
 import { z } from 'zod'
 import { effortRule, fallbackRule } from '../../config/config.ts'
-import { gatewayMode } from '../../config/gateway.ts'
+import { gatewayMode } from '../../config/keys/gateway.ts'
 import { limitsRule, raiseRule } from '../../config/limit-rules.ts'
 import { childIdRule, intensityRules, restartRule, strategyRule } from '../../config/restart.ts'
-import { of } from './exact.ts'
-import { isField } from '../views.ts'
-import type { McpSeatBody } from '../../api/mcp-views.ts'
-import type { DirBody, PinBody } from '../../api/history-views.ts'
-import type { AnswerBody, ChildBody, DoctorModelsBody, PauseBody, ResumeBody, SendBody, SignalBody, SignalsBody, SpawnBody, SupervisorBody } from '../../api/views.ts'
+import { isField } from '../views/process-view.ts'
+import {
+  CONTAINMENT_KINDS,
+  HANDLERS,
+  PERMISSION_POLICIES,
+  SIGNALS,
+  USAGE_GROUPS,
+  type Handler,
+  type Signal,
+  WAIT_TARGETS,
+  type WaitTarget,
+} from '../../kernel/model/words.ts'
 
-/** characters of an intent or a message */
+/** The largest number of characters of an intent or a message. */
 const MAX_TEXT = 1_000_000
-const MAX_WORDS = 1_000
+/** The largest number of entries in a list of permissions. */
+const MAX_LIST_ENTRIES = 1_000
 const DAY_MS = 86_400_000
 
-const ms = z.number().min(0).max(366 * DAY_MS)
-/** What is given to the operating system cannot hold a NUL. */
-const plain = z.string().regex(/^[^\0]*$/, 'must not contain NUL')
-export const dir = plain.min(1).max(4_096).startsWith('/', 'must be an absolute path')
-export const env = z.record(plain.max(1_000), plain.max(512 * 1024))
-const words = z.array(z.string().max(1_000)).max(MAX_WORDS)
+const ms = z
+  .number()
+  .min(0)
+  .max(366 * DAY_MS)
+/** Text for the operating system, which cannot contain NUL. */
+const textWithoutNul = z.string().regex(/^[^\0]*$/, 'must not contain NUL')
+export const dir = textWithoutNul.min(1).max(4_096).startsWith('/', 'must be an absolute path')
+export const env = z.record(textWithoutNul.max(1_000), textWithoutNul.max(512 * 1024))
+const nameList = z.array(z.string().max(1_000)).max(MAX_LIST_ENTRIES)
 export const flag = z.enum(['0', '1']).transform((value) => value === '1')
 const count = (most: number) => z.coerce.number().int().min(0).max(most)
 
-/** Wall ms, or ISO 8601. */
-const instant = z.string().max(40).transform((text, context) => {
-  const at = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text)
-  if (Number.isNaN(at)) context.addIssue({ code: 'custom', message: `"${text}" is no time` })
-  return at
-})
+/** The end of the year 9999: later times have no date of ISO 8601 with four digits. */
+const MAX_TIME_MS = 253_402_300_799_999
+/** `Date.parse` alone would also accept text such as `a-10000`. */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
+/** A time in a query: ms since the epoch, or ISO 8601. An earlier time counts as the epoch. */
+const instant = z
+  .string()
+  .max(40)
+  .transform((text, context) => {
+    const at = /^\d{1,15}$/.test(text) ? Number(text) : ISO_TIME.test(text) ? Date.parse(text) : Number.NaN
+    if (Number.isNaN(at) || at > MAX_TIME_MS) context.addIssue({ code: 'custom', message: `"${text}" is not a time` })
+    return Math.max(0, at)
+  })
 
-const fields = z.string().max(1_000).transform((names, context) => {
-  const all = names.split(',')
-  const unknown = all.filter((name) => !isField(name))
-  for (const name of unknown) context.addIssue({ code: 'custom', message: `a process has no field "${name}"` })
-  return all.filter(isField)
-})
+const fields = z
+  .string()
+  .max(1_000)
+  .transform((names, context) => {
+    const all = names.split(',')
+    const unknown = all.filter((name) => !isField(name))
+    for (const name of unknown) context.addIssue({ code: 'custom', message: `a process has no field "${name}"` })
+    return all.filter(isField)
+  })
 
-/** What one process is to be, wherever it stands. */
-const ownFields = {
+/** The fields that describe a process, as a request of its own or as a child of a supervisor. */
+const processFields = {
   intent: z.string().max(MAX_TEXT).exactOptional(),
-  argv: z.array(plain.max(MAX_TEXT)).min(1).max(10_000).exactOptional(),
-  agent: z.string().min(1).max(200).exactOptional(),
+  argv: z.array(textWithoutNul.max(MAX_TEXT)).min(1).max(10_000).exactOptional(),
+  agent: z.string().min(1).max(200).exactOptional().describe('the name of an agent; default `default`, the built-in one'),
   model: z.string().min(1).max(1_000).exactOptional(),
   name: z.string().min(1).max(200).exactOptional(),
-  worktree: z.boolean().exactOptional(),
+  worktree: z
+    .boolean()
+    .exactOptional()
+    .describe('true: it works in a git worktree of its own, on a branch of its own, and its files are recorded'),
   interactive: z.boolean().exactOptional(),
-  allow: words.exactOptional(),
-  deny: words.exactOptional(),
-  containment: z.enum(['auto', 'cgroup', 'pidns', 'group']).exactOptional(),
-  wake: z.boolean().exactOptional(),
-  reeve: z.boolean().exactOptional(),
+  allow: nameList
+    .exactOptional()
+    .describe(
+      'the permissions, which replace those of the agent file: names of tools, `read:PATH`, `write:PATH`, `network`, `spawn`, `spawn:AGENT`, `signal`',
+    ),
+  deny: nameList.exactOptional().describe('forbidden: names of tools, `network`, `spawn`, `signal`'),
+  containment: z.enum(['auto', ...CONTAINMENT_KINDS]).exactOptional(),
+  wake: z
+    .boolean()
+    .exactOptional()
+    .describe('true: it continues automatically when a rate limit is over; default: as in the agent file, else it waits for the user'),
+  reeve: z
+    .boolean()
+    .exactOptional()
+    .describe("true: it gets reeve's own tools, to start and control other processes; default: as in the agent file"),
   limits: limitsRule.exactOptional(),
-  effort: effortRule.exactOptional(),
-  fallback: fallbackRule.exactOptional(),
-  mcp: words.exactOptional(),
-  permissions: z.enum(['ask', 'allow', 'deny']).exactOptional(),
-  gateway: gatewayMode.exactOptional(),
-  restart: restartRule.exactOptional(),
+  effort: effortRule.exactOptional().describe('the reasoning effort of the model'),
+  fallback: fallbackRule.exactOptional().describe('models that are tried, in order, if the first one cannot answer'),
+  mcp: nameList.exactOptional().describe('the MCP servers that it may use, by name; default: all configured ones, []: none'),
+  permissions: z
+    .enum(PERMISSION_POLICIES)
+    .exactOptional()
+    .describe('the answer to permission requests of an agent; rules for single tools in its file take precedence'),
+  gateway: gatewayMode
+    .exactOptional()
+    .describe('external agents and commands: whether model calls go through the gateway; default: as configured'),
+  restart: restartRule.exactOptional().describe('when it is restarted: `no`, `on-failure`, `always`, or a policy with its intensity'),
 }
+const childId = childIdRule.describe('its id among the children of its supervisor')
 
-const supervisorBody = of<SupervisorBody>()(z.strictObject({
-  strategy: strategyRule.exactOptional(), ...intensityRules,
-  children: z.array(of<ChildBody>()(z.strictObject({ ...ownFields, childId: childIdRule, cwd: dir.exactOptional() }))).max(1_000).exactOptional(),
-}))
+const childBody = z.strictObject({ ...processFields, childId, cwd: dir.exactOptional() }).describe('A child of a supervisor.')
+const supervisorBody = z
+  .strictObject({ strategy: strategyRule.exactOptional(), ...intensityRules, children: z.array(childBody).max(1_000).exactOptional() })
+  .describe('A supervisor with its children, in start order.')
 
-export const spawnBody = of<SpawnBody>()(z.strictObject({
-  ...ownFields,
-  cwd: dir,
-  parent: z.string().min(1).max(200).exactOptional(),
-  childId: childIdRule.exactOptional(),
-  supervisor: z.union([z.string().min(1).max(200), supervisorBody]).exactOptional(),
-  env: env.exactOptional(),
-}))
+export const spawnBody = z
+  .strictObject({
+    ...processFields,
+    cwd: dir,
+    parent: z.string().min(1).max(200).exactOptional(),
+    childId: childId.exactOptional().describe('its id among the children of its supervisor, which is its `parent`'),
+    supervisor: z
+      .union([z.string().min(1).max(200), supervisorBody])
+      .exactOptional()
+      .describe('makes it a supervisor: a name in reeve.yaml, or the supervisor itself with its children'),
+    env: env.exactOptional().describe('the environment of the client; secret values are kept in memory only, all others are recorded'),
+  })
+  .describe('POST /v1/processes. `cwd` and `env` are those of the client.')
 
-export const seatBody = of<McpSeatBody>()(z.strictObject({ cwd: dir, env: env.exactOptional() }))
+export const mcpClientBody = z
+  .strictObject({ cwd: dir, env: env.exactOptional() })
+  .describe('The directory and environment of an MCP client of the user.')
 
-export const signalBody = of<SignalBody>()(z.strictObject({
-  signal: z.union([z.string().max(20), z.int().min(1).max(5)]),
+/** The name of a signal, or its number: reeve numbers the signals from 1, in the order of `SIGNALS`. */
+const signal = z.union([z.string().max(20), z.int().min(1).max(SIGNALS.length)])
+
+export const signalBody = z.strictObject({
+  signal,
   subtree: z.boolean().exactOptional(),
   graceMs: ms.exactOptional(),
-  leastGraceMs: ms.exactOptional(),
-}))
+  leastGraceMs: ms
+    .exactOptional()
+    .describe('the shortest grace period if `graceMs` is absent; an agent that is known to need longer gets more'),
+})
 
-const signals = z.array(z.union([z.string().max(20), z.int().min(1).max(5)])).max(5)
-const signalName = z.enum(['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'])
-export const signalsBody = of<SignalsBody>()(z.strictObject({
-  handlers: (z.partialRecord(signalName, z.enum(['default', 'ignore', 'message'])) as z.ZodType<NonNullable<SignalsBody['handlers']>>).exactOptional(),
-  set: signals.exactOptional(),
-  block: signals.exactOptional(),
-  unblock: signals.exactOptional(),
-}))
+const signals = z.array(signal).max(SIGNALS.length)
+const signalName = z.enum(SIGNALS)
+export const signalsBody = z
+  .strictObject({
+    handlers: (z.partialRecord(signalName, z.enum(HANDLERS)) as z.ZodType<{ [S in Signal]?: Handler }>).exactOptional(),
+    set: signals.exactOptional(),
+    block: signals.exactOptional(),
+    unblock: signals.exactOptional(),
+  })
+  .describe(
+    'POST /v1/processes/:ref/signals. The handlers are set first. Then `set` replaces the mask, or `block` and `unblock` change it. A signal is a name, or its number in reeve.',
+  )
 
-export const pauseBody = of<PauseBody>()(z.strictObject({ subtree: z.boolean().exactOptional(), now: z.boolean().exactOptional() }))
+export const pauseBody = z.strictObject({ subtree: z.boolean().exactOptional(), now: z.boolean().exactOptional() })
 
-export const resumeBody = of<ResumeBody>()(z.strictObject({
+export const resumeBody = z.strictObject({
   subtree: z.boolean().exactOptional(),
   only: z.boolean().exactOptional(),
   message: z.string().min(1).max(MAX_TEXT).exactOptional(),
-  model: z.string().min(1).max(1_000).exactOptional(),
-  effort: effortRule.exactOptional(),
-  limits: limitsRule.exactOptional(),
-  raise: raiseRule.exactOptional(),
-  gateway: gatewayMode.exactOptional(),
-  allow: words.exactOptional(),
-  deny: words.exactOptional(),
+  model: z.string().min(1).max(1_000).exactOptional().describe('overrides the model of an ended process'),
+  effort: effortRule.exactOptional().describe('overrides the effort of an ended process'),
+  limits: limitsRule.exactOptional().describe('new values of limits, also of a suspended process; other limits stay the same'),
+  raise: raiseRule.exactOptional().describe('amounts that are added to its limits'),
+  gateway: gatewayMode.exactOptional().describe('external agents and commands: whether model calls go through the gateway from now on'),
+  allow: nameList.exactOptional().describe('additional permissions, written as in a spawn; never more than a living parent has'),
+  deny: nameList.exactOptional(),
   rerun: z.boolean().exactOptional(),
-  fork: z.boolean().exactOptional(),
-  fromStep: z.int().min(0).max(1e9).exactOptional(),
-  fromCheckpoint: z.boolean().exactOptional(),
-  withFiles: z.boolean().exactOptional(),
+  fork: z
+    .boolean()
+    .exactOptional()
+    .describe('true: starts a new process that continues from the history of this one, which stays unchanged'),
+  fromStep: z.int().min(0).max(1e9).exactOptional().describe('the step after which a fork continues: from 0 to the last complete step'),
+  fromCheckpoint: z
+    .boolean()
+    .exactOptional()
+    .describe('true: continues from the newest checkpoint, or fails if there is none; a fork begins at its step'),
+  withFiles: z.boolean().exactOptional().describe('true: the fork works in a new worktree with the files of its step'),
   name: z.string().min(1).max(200).exactOptional(),
   cwd: dir.exactOptional(),
   env: env.exactOptional(),
-}))
+})
 
-export const sendBody = of<SendBody>()(z.strictObject({ text: z.string().min(1).max(MAX_TEXT) }))
-export const answerBody = of<AnswerBody>()(z.strictObject({
-  id: z.string().min(1).max(1_000).exactOptional(),
-  option: z.string().min(1).max(1_000).exactOptional(),
-  text: z.string().min(1).max(MAX_TEXT).exactOptional(),
-}))
-export const doctorModelsBody = of<DoctorModelsBody>()(z.strictObject({ env: env.exactOptional() }))
+export const sendBody = z.strictObject({ text: z.string().min(1).max(MAX_TEXT), now: z.boolean().exactOptional() })
+export const answerBody = z
+  .strictObject({
+    id: z.string().min(1).max(1_000).exactOptional().describe('the id of the question; needed only if several are open'),
+    option: z.string().min(1).max(1_000).exactOptional(),
+    text: z.string().min(1).max(MAX_TEXT).exactOptional(),
+  })
+  .describe('A question with options is answered by `option`, any other by `text`.')
+export const doctorModelsBody = z
+  .strictObject({
+    env: env.exactOptional().describe('the environment of the client; its keys are used only for this request'),
+  })
+  .describe('POST /v1/doctor/models.')
+export const modelsBody = z
+  .strictObject({
+    env: env.exactOptional().describe('the environment of the client; its keys are used only for this request'),
+    provider: z.string().min(1).max(100).exactOptional().describe('only this provider'),
+  })
+  .describe('POST /v1/models.')
 export const stopBody = z.strictObject({ drainMs: z.int().min(0).max(DAY_MS).exactOptional() })
 
-export const dirBody = of<DirBody>()(z.strictObject({ dir }))
-export const pinBody = of<PinBody>()(z.strictObject({ pinned: z.boolean() }))
+export const dirBody = z.strictObject({ dir }).describe('A directory of the client: an absolute path.')
+export const pinBody = z.strictObject({ pinned: z.boolean() }).describe('`pinned: false` removes the pin.')
+
+/** Bodies by the names of their types in src/api/views. */
+export const PROCESS_BODIES = {
+  SpawnBody: spawnBody,
+  SupervisorBody: supervisorBody,
+  ChildBody: childBody,
+  SignalBody: signalBody,
+  SignalsBody: signalsBody,
+  PauseBody: pauseBody,
+  ResumeBody: resumeBody,
+  SendBody: sendBody,
+  AnswerBody: answerBody,
+}
 
 export const resumableQuery = z.strictObject({ after: z.string().max(100).optional(), limit: count(1_000).default(100) })
 export const refParams = z.object({ ref: z.string().min(1).max(200) })
 export const childQuery = z.strictObject({ id: childIdRule })
 export const removeQuery = z.strictObject({ force: flag.optional() })
 export const listQuery = z.strictObject({ all: flag.optional(), limit: count(10_000).optional(), fields: fields.optional() })
+export const processQuery = z.strictObject({ changes: flag.optional() })
 export const stepsQuery = z.strictObject({ after: count(1e9).default(0), limit: count(1_000).default(100) })
-export const usageQuery = z.strictObject({ by: z.enum(['agent', 'model', 'day', 'tree']).default('agent'), since: instant.optional() })
+export const usageQuery = z.strictObject({ by: z.enum(USAGE_GROUPS).default('agent'), since: instant.optional() })
 export const logsQuery = z.strictObject({ tail: count(10_000).default(100), since: instant.optional() })
 export const eventsQuery = z.strictObject({
   after: count(Number.MAX_SAFE_INTEGER).optional(),
@@ -144,9 +232,19 @@ export const eventsQuery = z.strictObject({
   live: flag.optional(),
   tail: count(10_000).optional(),
 })
+/** States, separated by commas; the request is answered when one of them is reached. */
+const waitFor = z
+  .string()
+  .max(100)
+  .regex(new RegExp(`^(${WAIT_TARGETS.join('|')})(,(${WAIT_TARGETS.join('|')}))*$`))
+  .transform((states) => states.split(',') as WaitTarget[])
 export const waitQuery = z.strictObject({
-  for: z.enum(['exited', 'ready', 'suspended', 'waiting']).default('exited'),
+  for: waitFor.default(['exited']),
   timeoutMs: count(60_000).default(60_000),
 })
-export const agentsQuery = z.strictObject({ cwd: dir, model: z.string().min(1).max(1_000).optional() })
+export const agentsQuery = z.strictObject({
+  cwd: dir,
+  path: z.string().max(8_000).optional().describe('the PATH of the client; default: the PATH of the daemon'),
+  model: z.string().min(1).max(1_000).optional(),
+})
 export const doctorQuery = z.strictObject({ verify: flag.optional() })

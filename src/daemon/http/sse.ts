@@ -1,16 +1,18 @@
-// Server-sent events: writes a subscription to a response, no faster than its reader takes it.
-// Owns the wire format and the heartbeat; what is sent and where it resumes is the feed's. Test: test/e2e/events.test.ts.
+// Writes events as server-sent events to a response, no faster than the client reads them.
+// Owns the format on the wire and the heartbeat. The feed decides which events are sent. Test: test/e2e/daemon/events.test.ts.
 import type { ServerResponse } from 'node:http'
-import type { EventView } from '../../api/views.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
+import { errorBody } from './error-body.ts'
+import type { EventView } from '../../api/views/daemon.ts'
 
-/** a comment goes out after so many ms of silence, so that a dead link is noticed */
+/** Interval in ms of comments, by which both sides notice a dead connection. */
 const HEARTBEAT_MS = 15_000
 
-/** characters that are put together to one write */
+/** The largest number of characters in one write. */
 const MAX_BATCH = 64 * 1024
 
-/** Writes all events; ends the response at their end, and stops when the reader has gone. */
-export async function writeEvents(response: ServerResponse, events: AsyncIterable<EventView>, gone: AbortSignal): Promise<void> {
+/** Writes all events, then ends the response. Stops when `clientGone` aborts. Errors: those of the events. */
+export async function writeEvents(response: ServerResponse, events: AsyncIterable<EventView>, clientGone: AbortSignal): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   response.flushHeaders()
   const batch = new Batch(response)
@@ -20,19 +22,25 @@ export async function writeEvents(response: ServerResponse, events: AsyncIterabl
   try {
     for await (const event of events) {
       batch.add(frameOf(event))
-      if (response.writableNeedDrain && !gone.aborted) await drained(response, gone)
-      if (gone.aborted) return
+      if (response.writableNeedDrain && !clientGone.aborted) await waitForDrain(response, clientGone)
+      if (clientGone.aborted) return
     }
     batch.flush()
     response.end()
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error
+    // The client must learn why the stream ends: without the error it would reconnect.
+    batch.flush()
+    response.end(`event: error\ndata: ${JSON.stringify(errorBody(error))}\n\n`)
+    throw error
   } finally {
     clearInterval(heartbeat)
-    // Without its end a stream is broken off: its reader knows that there is more, and comes back.
+    // Without a proper end the client knows that the stream was cut off, and reconnects.
     if (!response.writableEnded) response.destroy()
   }
 }
 
-/** What is there at one time goes out as one write: it costs a tenth of a write for each. */
+/** Combines events that are available at the same time into one write, which costs a tenth of the separate writes. */
 class Batch {
   readonly #response: ServerResponse
   #text = ''
@@ -42,7 +50,7 @@ class Batch {
   }
 
   add(frame: string): void {
-    // A tick comes after all that can be had without waiting.
+    // The tick runs after all events that are available now have been added.
     if (this.#text === '') process.nextTick(() => this.flush())
     this.#text += frame
     if (this.#text.length > MAX_BATCH) this.flush()
@@ -54,31 +62,32 @@ class Batch {
   }
 }
 
-/** One event goes to many viewers: it is written out once. */
+/** Serialized events, because the same event is sent to many viewers. */
 const frames = new WeakMap<EventView, string>()
 
 function frameOf(event: EventView): string {
   const known = frames.get(event)
   if (known !== undefined) return known
-  const made = frame(event)
-  frames.set(event, made)
-  return made
+  const frame = serialize(event)
+  frames.set(event, frame)
+  return frame
 }
 
-/** Live events have no id: a reader that comes back goes on after the last one that is kept. */
-function frame(event: EventView): string {
+/** Formats an event. Live events get no id, so that a client that reconnects continues after the last durable event. */
+function serialize(event: EventView): string {
   const id = event.seq > 0 ? `id: ${event.seq}\n` : ''
   return `${id}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
+/** Resolves when the response accepts more data, or the client has gone. */
+function waitForDrain(response: ServerResponse, clientGone: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const done = (): void => {
     response.off('drain', done)
-    gone.removeEventListener('abort', done)
+    clientGone.removeEventListener('abort', done)
     resolve()
   }
   response.on('drain', done)
-  gone.addEventListener('abort', done)
+  clientGone.addEventListener('abort', done)
   return promise
 }

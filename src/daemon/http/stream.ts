@@ -1,31 +1,45 @@
-// Streams of events: where one begins, and where it ends. What goes over the wire is sse.ts's.
-// Owns the meaning of `after`, `since`, `tail`, `follow` and `live`. Test: test/e2e/events.test.ts.
+// Decides where a stream of events starts and ends; sse.ts writes it to the client.
+// Owns the meaning of the parameters `after`, `since`, `tail`, `follow` and `live`. Test: test/e2e/daemon/events.test.ts.
 import type { FastifyReply } from 'fastify'
 import type { z } from 'zod'
-import { KernelError } from '../../kernel/errors.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
 import { writeEvents } from './sse.ts'
-import type { EventView } from '../../api/views.ts'
-import type { Process, Uuid } from '../../kernel/types.ts'
-import type { Asked, RoutesParts } from './route.ts'
+import type { EventView } from '../../api/views/daemon.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { RouteCall, RoutesDeps } from './route.ts'
 import type { eventsQuery } from './schemas.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
 
 type EventsQuery = z.output<typeof eventsQuery>
 
-/** Of all processes, or of one. There is nothing to follow of one that has ended. */
-export async function stream(parts: RoutesParts, { query, request, reply }: Asked<EventsQuery, unknown>, process: Process | null): Promise<void> {
+/** Streams the events of one process, or of all processes if `process` is null. The stream of a dead process never follows new events. */
+export async function streamEvents(
+  deps: RoutesDeps,
+  { query, request, reply }: RouteCall<EventsQuery, unknown>,
+  process: Process | null,
+): Promise<void> {
   const uuid = process?.uuid ?? null
-  const after = await startOf(parts, query, request.headers['last-event-id'], uuid)
-  if (after > parts.cursor()) throw new KernelError('INVALID', `there is no cursor ${after} yet; the last is ${parts.cursor()}`, { last: parts.cursor() })
-  await parts.store.since({ afterCursor: after, limit: 1 })
+  const after = await startCursor(deps, query, request.headers['last-event-id'], uuid)
+  if (after > deps.cursor())
+    throw new KernelError('INVALID', `there is no cursor ${after} yet; the last is ${deps.cursor()}`, { last: deps.cursor() })
+  // Reads once before the response starts: a damaged store is then reported as an error response.
+  await deps.store.since({ afterCursor: after, limit: 1 })
   reply.hijack()
-  const gone = goneSignal(reply)
+  const clientGone = clientGoneSignal(reply)
   const follow = query.follow === true && process?.life.state !== 'dead'
-  const events = parts.feed.subscribe({ uuid, after, live: query.live ?? false, follow, signal: gone })
-  await writeEvents(reply.raw, untilDead(parts, events, uuid), gone).catch((error: unknown) => parts.log('a stream of events broke off', error))
+  const events = deps.feed.subscribe({ uuid, after, live: query.live ?? false, follow, signal: clientGone })
+  await writeEvents(reply.raw, untilDead(deps, events, uuid), clientGone).catch((error: unknown) =>
+    deps.log('a stream of events was cut off', error),
+  )
 }
 
-/** After which cursor to begin: what the reader had last, what it asks for, the last N or what came since a time, or the present. */
-async function startOf({ reads, store, cursor }: RoutesParts, query: EventsQuery, lastId: string | string[] | undefined, uuid: Uuid | null): Promise<number> {
+/** Finds the cursor at which a stream starts: the last one that the client has read, or that of `after`, `tail` or `since`. */
+async function startCursor(
+  { reads, store, cursor }: RoutesDeps,
+  query: EventsQuery,
+  lastId: string | string[] | undefined,
+  uuid: Uuid | null,
+): Promise<number> {
   if (typeof lastId === 'string' && /^\d{1,15}$/.test(lastId)) return Number(lastId)
   if (query.after !== undefined) return query.after
   const since = query.since === undefined ? 0 : await reads.cursorAt(query.since, cursor())
@@ -35,8 +49,8 @@ async function startOf({ reads, store, cursor }: RoutesParts, query: EventsQuery
   return Math.max(since, first ? first.cursor - 1 : cursor())
 }
 
-/** One process's stream ends with it: there is nothing more to come until somebody resumes it. */
-async function* untilDead({ reads }: RoutesParts, events: AsyncIterable<EventView>, uuid: Uuid | null): AsyncGenerator<EventView> {
+/** Yields the events up to the one after which the process `uuid` is dead. If `uuid` is null, yields all events. */
+async function* untilDead({ reads }: RoutesDeps, events: AsyncIterable<EventView>, uuid: Uuid | null): AsyncGenerator<EventView> {
   for await (const event of events) {
     yield event
     if (uuid === null || event['fact'] !== 'process.reaped') continue
@@ -45,8 +59,8 @@ async function* untilDead({ reads }: RoutesParts, events: AsyncIterable<EventVie
   }
 }
 
-/** Aborted when the client has gone. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
+/** Returns a signal that aborts when the client has gone. */
+export function clientGoneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
   if (reply.raw.destroyed) gone.abort()
   reply.raw.once('close', () => gone.abort())

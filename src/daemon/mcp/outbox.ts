@@ -1,89 +1,116 @@
-// Reports that `reeve mcp` had on disk when the daemon before this one died: told now, once, in the turn in which they were made.
-// What cannot be told is logged and put away; nothing of it is told again. Test: test/e2e/mcp-bridge.test.ts.
+// Delivers the reports that `reeve mcp` wrote to disk because the previous daemon had died. Each is delivered once, for the turn in which
+// it was made. A report that the crew refuses is logged and removed. Test: test/e2e/mcp/bridge.test.ts.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { callFor } from './own-tools.ts'
-import type { OutboxRecord } from '../../api/mcp-views.ts'
-import type { Process } from '../../kernel/types.ts'
-import type { OwnToolEnd } from '../../drivers/port.ts'
+import { callForProcess } from './own-tools.ts'
+import type { OutboxRecord } from '../../api/views/mcp.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { OwnToolResult } from '../../drivers/port.ts'
 import type { Store } from '../../store/store.ts'
-import type { Host } from './tool.ts'
+import type { ToolHost } from './tool.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
+import { ifMissing } from '../../kernel/util/missing-file.ts'
 
 const MAX_RECORD_BYTES = 4 * 1024 * 1024
 const MAX_RECORDS = 10_000
-/** Facts that say in which turn a process is. */
-const TURNS = ['process.working', 'process.exited']
+/** The facts by which the turn at a time is found. */
+const TURN_FACTS = ['process.working', 'process.exited']
 const PAGE = 32
-const AGAIN_MS = 500
+const RETRY_MS = 500
 const MAX_TRIES = 120
 
-const record: z.ZodType<OutboxRecord> = z.object({
-  version: z.literal(1), id: z.string().regex(/^[\w-]{8,64}$/), uuid: z.string().max(64), pid: z.int().min(1), name: z.string().max(64), input: z.unknown(), at: z.number(),
-})
+export const outboxRecord = z
+  .object({
+    version: z.literal(1),
+    id: z
+      .string()
+      .regex(/^[\w-]{8,64}$/)
+      .describe('the id of the call, which is the same for each delivery attempt'),
+    uuid: z.string().max(64).describe('the UUID of its sender'),
+    pid: z.int().min(1),
+    name: z.string().max(64),
+    input: z.unknown(),
+    at: z.number().describe('the time of the report in wall ms, which identifies its turn'),
+  })
+  .describe('An unacknowledged report, as a JSON file in the outbox.')
 
-interface OutboxParts {
+interface OutboxDeps {
   readonly dir: string
-  readonly host: Host
+  readonly host: ToolHost
   readonly store: Pick<Store, 'tail'>
   readonly log: (message: string, error: unknown) => void
   /** aborted when the daemon ends */
   readonly signal: AbortSignal
 }
 
-/** In the order in which they were made. Never rejects. */
-export async function deliverOutbox(parts: OutboxParts): Promise<void> {
+/** Delivers all reports, in the order in which they were made. Never rejects. */
+export async function deliverOutbox(deps: OutboxDeps): Promise<void> {
   try {
-    const records = await recordsIn(parts)
-    for (const one of records.toSorted((a, b) => a.at - b.at)) await deliver(parts, one)
+    const records = await readRecords(deps)
+    for (const record of records.toSorted((a, b) => a.at - b.at)) await deliver(deps, record)
   } catch (error) {
-    parts.log('reports that were left cannot be read', error)
+    deps.log('undelivered reports cannot be read', error)
   }
 }
 
-async function recordsIn({ dir, log }: OutboxParts): Promise<OutboxRecord[]> {
-  const names = await readdir(dir).catch(() => [])
-  // What was never whole was never promised either.
+/** Reads the valid reports of the outbox; removes the others. */
+async function readRecords({ dir, log }: OutboxDeps): Promise<OutboxRecord[]> {
+  const names = await readdir(dir).catch(ifMissing<string[]>([]))
+  // An incomplete file was never acknowledged.
   await Promise.all(names.filter((name) => name.endsWith('.new')).map((name) => rm(join(dir, name), { force: true })))
-  const found = await Promise.all(names.filter((name) => name.endsWith('.json')).slice(0, MAX_RECORDS).map(async (name) => {
-    const path = join(dir, name)
-    try {
-      if ((await stat(path)).size > MAX_RECORD_BYTES) throw new Error('it is too large')
-      const read = record.parse(JSON.parse(await readFile(path, 'utf8')))
-      if (`${read.id}.json` !== name) throw new Error('it has the name of another one')
-      return read
-    } catch (error) {
-      log(`${path} is no report: ${error instanceof Error ? error.message : String(error)}`, null)
-      await rm(path, { force: true })
-      return null
-    }
-  }))
-  return found.filter((one) => one !== null)
+  const found = await Promise.all(
+    names
+      .filter((name) => name.endsWith('.json'))
+      .slice(0, MAX_RECORDS)
+      .map(async (name) => {
+        const path = join(dir, name)
+        try {
+          if ((await stat(path)).size > MAX_RECORD_BYTES) throw new Error('it is too large')
+          const record = outboxRecord.parse(JSON.parse(await readFile(path, 'utf8')))
+          if (`${record.id}.json` !== name) throw new Error('its file name does not match its id')
+          return record
+        } catch (error) {
+          log(`${path} is not a valid report: ${errorText(error)}`, null)
+          await rm(path, { force: true })
+          return null
+        }
+      }),
+  )
+  return found.filter((record) => record !== null)
 }
 
-async function deliver({ dir, host, store, log, signal }: OutboxParts, { id, uuid, pid, name, input, at }: OutboxRecord): Promise<void> {
+/** Delivers one report, and removes its file. A report of an unavailable crew stays for the next start. */
+async function deliver({ dir, host, store, log, signal }: OutboxDeps, { id, uuid, pid, name, input, at }: OutboxRecord): Promise<void> {
   const caller = await host.reads.find(uuid)
   const turn = caller ? await turnAt(store, caller, pid, at) : null
-  const tell = (): Promise<OwnToolEnd> => (caller && turn !== null ? callFor(host, caller, { name, input, id, turn, signal, progress: () => undefined }) : Promise.resolve({ isError: true, text: `no process ${uuid} has a turn of that time` }))
-  let said = await tell()
-  // Its crew is not up yet; what is not told in this time waits for the next start.
-  for (let tries = 0; said.text.startsWith('UNAVAILABLE:') && tries < MAX_TRIES && !signal.aborted; tries += 1) {
-    await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
-    said = await tell()
+  const attempt = (): Promise<OwnToolResult> =>
+    caller && turn !== null
+      ? callForProcess(host, caller, { name, input, id, turn, signal, progress: () => undefined })
+      : Promise.resolve({ isError: true, text: `no process ${uuid} has a turn of that time` })
+  let result = await attempt()
+  // The crew may still be starting.
+  for (let tries = 0; result.text.startsWith('UNAVAILABLE:') && tries < MAX_TRIES && !signal.aborted; tries += 1) {
+    // An abort rejects the sleep; the loop then ends by its condition.
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    result = await attempt()
   }
-  if (said.text.startsWith('UNAVAILABLE:')) return
-  log(`a report of ${uuid} from before the last end of the daemon, ${name}: ${said.text}`, null)
+  if (result.text.startsWith('UNAVAILABLE:')) return
+  log(`the report ${name} of ${uuid}, from before the last daemon ended: ${result.text}`, null)
   await rm(join(dir, `${id}.json`), { force: true })
 }
 
-/** The last one that had begun by then, of that incarnation; null also where that did not end with its daemon: such a one was answered. */
+/**
+ * Finds the turn of an incarnation at a time (wall ms): the last turn that had started by then. Null if there is none. Null also if
+ * the incarnation did not end with its daemon, because that daemon has answered its calls.
+ */
 async function turnAt(store: Pick<Store, 'tail'>, { uuid }: Process, pid: number, at: number): Promise<number | null> {
   for (let before = Number.MAX_SAFE_INTEGER; before > 1;) {
-    const page = await store.tail(uuid, PAGE, TURNS, before)
-    const its = page.filter((fact) => fact.pid === pid)
-    if (its.some(({ body }) => body.type === 'process.exited' && body.exit.cause !== 'daemon')) return null
-    const found = its.findLast(({ at: when, body }) => when <= at && body.type === 'process.working')
+    const page = await store.tail(uuid, PAGE, TURN_FACTS, before)
+    const facts = page.filter((fact) => fact.pid === pid)
+    if (facts.some(({ body }) => body.type === 'process.exited' && body.exit.cause !== 'daemon')) return null
+    const found = facts.findLast(({ at: when, body }) => when <= at && body.type === 'process.working')
     if (found?.body.type === 'process.working') return found.body.turn
     if (page.length < PAGE) return null
     before = page[0]?.seq ?? 0

@@ -1,105 +1,123 @@
-// What a tool of reeve's own is: one row with its words, the schema of what it takes, and what it does by the daemon's operations.
-// The MCP server, native agents and docs/mcp-server.md all read the same rows. Must never decide what a process may do: the
-// kernel does, and says so. Tests: test/e2e/mcp-server.test.ts, test/tables/mcp-own-tools.test.ts.
+// Defines what a tool of reeve's own consists of: its description, its input schema, and a function that calls the daemon's operations.
+// The MCP server, native agents and docs/mcp-tools.md all read the same definitions. Must never decide what a process may do:
+// the kernel decides. Tests: test/e2e/mcp/server.test.ts, test/tables/daemon/mcp/own-tools.test.ts.
 import { z } from 'zod'
-import { KernelError } from '../../kernel/errors.ts'
-import type { LeadCommand, WorkerCommand } from '../../crew/commands.ts'
-import type { Pid, Process, Sender, ToolEffect, Uuid } from '../../kernel/types.ts'
-import type { Keys } from '../keys.ts'
-import type { Operations } from '../operations.ts'
-import type { Pipeline } from '../pipeline.ts'
-import type { Reads } from '../reads.ts'
-import type { Removals } from '../removals.ts'
-import type { Waiter } from '../waiter.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
+import type { CrewMemberView, CrewTaskView } from '../../api/views/crew.ts'
+import type { LeadCommand, WorkerCommand } from '../../kernel/model/crew/commands.ts'
+import type { LineComment } from '../../kernel/crew/text/line-comments.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { Credentials } from '../incarnation/credentials.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { Pipeline } from '../loop/pipeline.ts'
+import type { ProcessQueries } from '../views/process-queries.ts'
+import type { Removals } from '../operations/removals.ts'
+import type { Waiter } from '../loop/waiter.ts'
 import type { Store } from '../../store/store.ts'
+import type { Pid, Sender, Uuid } from '../../kernel/model/ids.ts'
+import type { ToolEffect } from '../../kernel/model/words.ts'
 
-/** What the tools work with. */
-export interface Host {
+/** The services that the tools use. */
+export interface ToolHost {
   readonly operations: Operations
-  readonly reads: Reads
+  readonly reads: ProcessQueries
   readonly waiter: Waiter
   readonly pipeline: Pick<Pipeline, 'request'>
-  readonly keys: Pick<Keys, 'known'>
+  readonly keys: Pick<Credentials, 'storedKeys'>
   readonly store: Pick<Store, 'facts'>
-  readonly removals: Pick<Removals, 'alone'>
-  readonly crews: CrewDesk
+  readonly removals: Pick<Removals, 'runExclusively'>
+  readonly crews: CrewToolPort
 }
 
-/** What the tools of members need of the crews (src/daemon/crews.ts). */
-export interface CrewDesk {
-  /** Errors: those of the command, with a hint; LATE for a turn or an incarnation that is over. */
-  command(crew: string, by: CrewCaller, command: LeadCommand | WorkerCommand): Promise<{ readonly note: string | null }>
-  /** as people see it, with texts and threads of one task where that is named */
-  view(crew: string, task?: string): Promise<{ readonly members: readonly CrewItem[]; readonly tasks: readonly CrewItem[] }>
+/** What the tools of crew members need; src/daemon/crew/commands.ts implements it. */
+export interface CrewToolPort {
+  /** runs a command of a member. Errors: those of the command, with a hint; LATE for a turn or an incarnation that is over */
+  runMemberCommand(crew: string, by: CrewCaller, command: LeadCommand | WorkerCommand): Promise<{ readonly note: string | null }>
+  /** returns a reviewer's comments, with the lines of the reviewed change quoted. Errors: INVALID for a line that does not exist */
+  quoteLines(crew: string, by: Uuid, comments: string, lines: readonly LineComment[]): Promise<string>
+  /** returns the members and tasks of a crew as users see them; for `task` also its texts and messages */
+  view(crew: string, task?: string): Promise<{ readonly members: readonly CrewMemberView[]; readonly tasks: readonly CrewTaskView[] }>
 }
 
-type CrewItem = { readonly id: string } & Readonly<Record<string, unknown>>
-
+/** The member that calls a tool. */
 export interface CrewCaller {
   readonly uuid: Uuid
   readonly pid: Pid
   readonly turn: number
+  /** the id of the call */
   readonly call: string
 }
 
-/** One call on its way. */
-export interface Called {
-  readonly host: Host
-  /** who calls; null: a person, by `reeve mcp` without a token */
+/** A call in progress. */
+export interface ToolCallContext {
+  readonly host: ToolHost
+  /** the calling process; null if the user calls, with an MCP client */
   readonly caller: Process | null
   readonly by: Sender
-  /** of a person: where it works, and with which environment */
-  readonly place: Place | null
-  /** the same for a call that is repeated */
+  /** the working directory and environment of the user's client; null if a process calls */
+  readonly userContext: CallerContext | null
+  /** the id of the call; a repeated call has the same id */
   readonly id: string
-  /** the turn in which the call was made, where that is not the one that is on */
+  /** the turn in which the call was made; absent: the current one */
   readonly turn?: number
   readonly signal: AbortSignal
-  /** says that it still waits */
+  /** sends a progress message to the caller, so that its client does not time out */
   readonly progress: (text: string) => void
 }
 
-export interface Place {
+export interface CallerContext {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
 }
 
-/** `any`: whoever has reeve's tools, and people; `process`: about the caller itself; the others: members of crews by their role. */
-export type Who = 'any' | 'process' | 'worker' | 'coordinator'
+/**
+ * The callers that may use a tool. `any`: all processes with reeve's tools, and users. `process`: only processes, as the tool is about the
+ * caller itself. `worker` and `coordinator`: crew members with that role.
+ */
+export type ToolAudience = 'any' | 'process' | 'worker' | 'coordinator'
 
-export interface OwnDefinition {
+export interface OwnToolDefinition {
   readonly name: string
-  readonly who: Who
+  readonly who: ToolAudience
   readonly effect: ToolEffect
   readonly description: string
   readonly example: object
-  /** it tells of work that is done: it is not to be lost while the daemon is away */
+  /** true for a report of finished work, which must not be lost while no daemon runs */
   readonly report?: true
+  /** returns the JSON schema of the input */
   schema(): Readonly<Record<string, unknown>>
-  /** Errors: KernelError; INVALID for an input that does not fit. What it gives is JSON. */
-  run(input: unknown, called: Called): Promise<object>
+  /** runs a call; the result is sent as JSON. Errors: KernelError, such as INVALID for an input that does not match the schema */
+  run(input: unknown, context: ToolCallContext): Promise<object>
 }
 
-interface Row<Input extends z.ZodObject> extends Omit<OwnDefinition, 'schema' | 'run' | 'example'> {
+/** A tool as its file defines it: with a zod schema. */
+interface TypedDefinition<Input extends z.ZodObject> extends Omit<OwnToolDefinition, 'schema' | 'run' | 'example'> {
   readonly input: Input
   readonly example: z.input<Input>
-  run(input: z.output<Input>, called: Called): Promise<object>
+  run(input: z.output<Input>, context: ToolCallContext): Promise<object>
 }
 
-export function define<Input extends z.ZodObject>({ input, run, ...row }: Row<Input>): OwnDefinition {
+/** Returns a tool whose inputs are validated before it runs. */
+export function defineOwnTool<Input extends z.ZodObject>({ input, run, ...definition }: TypedDefinition<Input>): OwnToolDefinition {
   let schema: Record<string, unknown> | undefined
   return {
-    ...row,
+    ...definition,
     schema: () => (schema ??= schemaOf(input)),
-    run: (given, called) => {
-      const checked = input.safeParse(given ?? {})
-      if (!checked.success) throw new KernelError('INVALID', `the input of ${row.name} does not fit: ${z.prettifyError(checked.error)}`, undefined, `For example: ${JSON.stringify(row.example)}`)
-      return run(checked.data, called)
+    run: (rawInput, context) => {
+      const parsed = input.safeParse(rawInput ?? {})
+      if (!parsed.success)
+        throw new KernelError(
+          'INVALID',
+          `the input of ${definition.name} is not valid: ${z.prettifyError(parsed.error)}`,
+          undefined,
+          `For example: ${JSON.stringify(definition.example)}`,
+        )
+      return run(parsed.data, context)
     },
   }
 }
 
-/** As a model writes it: defaults may be left out. */
+/** Returns the JSON schema of an input, in which fields with a default are optional. */
 function schemaOf(input: z.ZodObject): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
   return schema

@@ -1,18 +1,22 @@
-// What a person wants to be told of: from facts, after they are durable, to a line of text each. Pure; sends nothing.
-// Owns which facts are worth it: what a person did himself is none, and of a tree only the root tells that it has ended.
-// Test: test/tables/notices.test.ts.
+// Decides which durable facts the user is notified of, and makes the text of each notice. Has no side effects.
+// The user's own actions cause no notice, and only the root of a tree of processes reports its end.
+// Test: test/tables/daemon/notify/notices.test.ts.
 import { stripVTControlCharacters } from 'node:util'
-import type { NoticeKind } from '../../config/notifications.ts'
-import { figures } from '../../kernel/limits.ts'
-import type { FactBody, StoredFact } from '../../kernel/facts.ts'
-import type { HoldReason, Process, Uuid } from '../../kernel/types.ts'
+import { answerCommands, crewCommandName, taskOfQuestion } from '../../api/text/answer-command.ts'
+import type { NoticeKind } from '../../config/keys/notifications.ts'
+import { amountsText } from '../../kernel/state/limits.ts'
+import { isLiving } from '../../kernel/model/status.ts'
+import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+import type { HoldReason } from '../../kernel/model/words.ts'
 
-/** Longest text of a notice, in characters. */
+/** The largest length of a notice's text, in characters. */
 const MAX_TEXT = 400
 
 export interface Notice {
   readonly kind: NoticeKind
-  /** of the same process with the same key it is the same again */
+  /** a notice with the same key as an earlier one is a repetition of it */
   readonly key: string
   readonly uuid: Uuid
   readonly pid: number
@@ -21,71 +25,202 @@ export interface Notice {
   readonly intent: string
   /** wall ms */
   readonly at: number
+  /** the cursor of the reported fact */
+  readonly cursor: number
   readonly text: string
-  /** how long it worked, where it has ended; in ms */
+  /** the active time of an exited process, in ms */
   readonly elapsedMs?: number
+  /** the command that shows the question */
+  readonly command?: string
+  /** the number of the fact with the whole question; `text` has only its title */
+  readonly questionSeq?: number
 }
 
-/** Holds that the kernel adds, and that somebody should see to; a budget has facts of its own. */
-const SUSPENDED: Readonly<Partial<Record<HoldReason, NoticeKind>>> = {
-  loop: 'stalled', breaker: 'stalled', 'context-full': 'stalled', 'rate-limit': 'stalled', credentials: 'stalled', supervisor: 'failed', 'daemon-crash': 'stalled',
+/** For each reason of a hold by the kernel, the kind of its notice; null: no notice. */
+const HOLD_NOTICES: Readonly<Record<HoldReason, NoticeKind | null>> = {
+  loop: 'stalled',
+  breaker: 'stalled',
+  'context-full': 'stalled',
+  'rate-limit': 'stalled',
+  credentials: 'stalled',
+  supervisor: 'failed',
+  'daemon-crash': 'stalled',
+  // the facts of a limit cause the notices about a budget
+  budget: null,
+  user: null,
+  subtree: null,
+  'disk-full': null,
+  'daemon-shutdown': null,
 }
 
-type Said = readonly [kind: NoticeKind, words: string]
+/** The facts that may cause a notice, or release one that was withheld. */
+const NOTIFYING_FACTS: ReadonlySet<FactBody['type']> = new Set<FactBody['type']>([
+  'process.waiting',
+  'crew.notified',
+  'process.exited',
+  'process.reaped',
+  'process.held',
+  'liveness.changed',
+  'limit.warned',
+  'limit.reached',
+])
 
-/** The notice of a fact; null for most. `process` is as it is after it; undefined when it has left the table. */
-export function noticeOf({ uuid, pid, at, body }: StoredFact, process: Process | undefined): Notice | null {
+/** Optional parts of a notice. */
+interface NoticeExtras {
+  /** the end of the key, which distinguishes notices of the same kind */
+  readonly key?: string
+  /** the commands at the end of the text, which are never shortened; default: `command` */
+  readonly commands?: string
+  readonly command?: string
+  readonly questionSeq?: number
+}
+
+type NoticeContent = readonly [kind: NoticeKind, text: string, extras?: NoticeExtras]
+
+/** True if a fact may cause a notice, or release one that was withheld. */
+export function mayNotify({ type }: FactBody): boolean {
+  return NOTIFYING_FACTS.has(type)
+}
+
+/** Returns the notice of a fact, or null. `process` is its process after the fact; undefined if it has left the table. */
+export function noticeOf({ uuid, pid, at, cursor, body }: StoredFact, process: Process | undefined): Notice | null {
   if (!process) return null
-  const said = wordsOf(body, process)
-  if (said === null) return null
-  const [kind, words] = said
+  const content = contentOf(body, process)
+  if (content === null) return null
+  const [kind, event, { key = '', commands, ...extras } = {}] = content
   const { name, agent, intent } = process.spec
-  const text = plain(`${name ?? agent} (PID ${pid}) ${words}`, MAX_TEXT)
-  // That a limit is reached is no repetition of the warning before it.
-  const key = `${uuid} ${kind}${body.type === 'limit.reached' ? ' reached' : ''}`
-  return { kind, key, uuid, pid, name, agent, intent: plain(intent, MAX_TEXT), at, text, ...(body.type === 'process.exited' ? { elapsedMs: Math.round(process.clock.elapsedMs) } : {}) }
-}
-
-function wordsOf(body: FactBody, process: Process): Said | null {
-  switch (body.type) {
-    case 'process.waiting': return ['waiting', `waits for an answer: ${body.question}`]
-    case 'crew.notified': return ['waiting', `tells you: ${body.text}`]
-    case 'process.exited': return ended(body.exit, process)
-    case 'process.held': return suspended(body, process)
-    case 'liveness.changed': return body.word === 'alive' ? null : [body.word === 'waiting' ? 'waiting' : 'stalled', livenessWords(body)]
-    case 'limit.warned': return body.limit === 'context' ? null : ['budget', `has used ${Math.floor((100 * body.used) / body.of)} % of a limit: ${figures(body.limit, body.used, body.of)}`]
-    case 'limit.reached': return reached(body, process)
-    default: return null
+  const text = textWithCommands(`${name ?? agent} (PID ${pid}) ${event}`, commands ?? extras.command)
+  const exited = body.type === 'process.exited' ? { elapsedMs: Math.round(process.clock.elapsedMs) } : {}
+  return {
+    kind,
+    key: `${uuid} ${kind}${key}`,
+    uuid,
+    pid,
+    name,
+    agent,
+    intent: toPlainLine(intent, MAX_TEXT),
+    at,
+    cursor,
+    text,
+    ...exited,
+    ...extras,
   }
 }
 
-function livenessWords({ word, evidence }: Extract<FactBody, { type: 'liveness.changed' }>): string {
+/** True if a fact of an earlier daemon is still true, so that its notice is not out of date. */
+export function isStillTrue({ body }: StoredFact, process: Process): boolean {
+  const { life } = process
+  switch (body.type) {
+    case 'process.waiting':
+      return life.state === 'running' && life.activity === 'waiting'
+    case 'process.held':
+      return life.state === 'running' && life.holds.some(({ reason }) => reason === body.hold.reason)
+    case 'process.exited':
+      return !isLiving(process)
+    case 'liveness.changed':
+      return isLiving(process)
+    default:
+      return true
+  }
+}
+
+/** Returns the notice with the whole question of a task for the user, which is stored in another fact. */
+export function withQuestion(notice: Notice, question: string): Notice {
+  const { name, agent, pid, command } = notice
+  return { ...notice, text: textWithCommands(`${name ?? agent} (PID ${pid}) asks: ${question}`, command) }
+}
+
+/** Appends commands to a text, and shortens only the text to the largest length. */
+function textWithCommands(text: string, commands: string | undefined): string {
+  const suffix = commands === undefined ? '' : ` (${commands})`
+  return `${toPlainLine(text, MAX_TEXT - suffix.length)}${suffix}`
+}
+
+/** Returns kind and text of the notice of a fact; null if the fact needs none. */
+function contentOf(body: FactBody, process: Process): NoticeContent | null {
+  switch (body.type) {
+    case 'process.waiting':
+      return process.crew && body.ask
+        ? questionContent(body.question, body.ask.id, process)
+        : ['waiting', `waits for an answer: ${body.question}`]
+    case 'crew.notified':
+      return ['waiting', `reports: ${body.text}`, { key: ' told' }]
+    case 'task.blocked':
+      return ['waiting', `cannot merge ${body.task}: ${body.reason}`, { key: ` ${body.task} blocked` }]
+    case 'process.exited':
+      return exitContent(body.exit, process)
+    case 'process.held':
+      return holdContent(body, process)
+    case 'liveness.changed':
+      return body.word === 'alive' ? null : [body.word === 'waiting' ? 'waiting' : 'stalled', livenessText(body)]
+    case 'limit.warned':
+      return body.limit === 'context'
+        ? null
+        : ['budget', `has used ${Math.floor((100 * body.used) / body.of)} % of a limit: ${amountsText(body.limit, body.used, body.of)}`]
+    // The key differs from that of the warning: otherwise this notice would count as a repetition of the warning.
+    case 'limit.reached':
+      return limitContent(body, process)
+    default:
+      return null
+  }
+}
+
+function livenessText({ word, evidence }: Extract<FactBody, { type: 'liveness.changed' }>): string {
   const where = evidence === '' ? '' : ` (${evidence})`
   if (word === 'waiting') return 'still waits for an answer'
   return word === 'stopped' ? `was stopped by a signal${where}` : `is ${word}${where}`
 }
 
-/** Whom a person or a parent stopped needs no word; a part of a tree tells its parent. */
-function ended(exit: Extract<FactBody, { type: 'process.exited' }>['exit'], { parentUuid }: Process): Said | null {
+/** The notice about an exit; null if the user or a parent stopped the process, and for a child, because its parent is notified. */
+function exitContent(exit: Extract<FactBody, { type: 'process.exited' }>['exit'], { parentUuid }: Process): NoticeContent | null {
   if (parentUuid !== null || exit.cause === 'person' || exit.cause === 'parent') return null
   return exit.cause === 'agent' && exit.code === 0 ? ['finished', 'has finished'] : ['failed', `has failed: ${exit.reason}`]
 }
 
-function suspended({ hold }: Extract<FactBody, { type: 'process.held' }>, { note }: Process): Said | null {
-  const kind = hold.by === 'system' ? SUSPENDED[hold.reason] : undefined
-  if (kind === undefined || hold.wake === true) return null
-  const why = note === null ? '' : ` (${note})`
+function holdContent({ hold }: Extract<FactBody, { type: 'process.held' }>, { note, crew }: Process): NoticeContent | null {
+  const kind = hold.by === 'system' ? HOLD_NOTICES[hold.reason] : null
+  if (kind === null || hold.wake === true) return null
+  const reason = crew?.halted ?? note
+  const why = reason === null ? '' : ` (${reason})`
   return [kind, `is suspended: ${hold.reason.replace('-', ' ')}${why}`]
 }
 
-/** Told of whose limit it is, once; who only waits for calls that are open goes on by itself. */
-function reached({ limit, used, of, action, scope }: Extract<FactBody, { type: 'limit.reached' }>, { uuid }: Process): Said | null {
+/** The notice about a reached limit, for the process that the limit belongs to. Null if the process only waits for open calls: it continues by itself. */
+function limitContent(
+  { limit, used, of, action, scope }: Extract<FactBody, { type: 'limit.reached' }>,
+  { uuid }: Process,
+): NoticeContent | null {
   if (action === 'wait' || scope !== uuid) return null
-  return ['budget', `${action === 'suspend' ? 'is suspended' : 'has come to its limit'}: ${figures(limit, used, of)}`]
+  return [
+    'budget',
+    `${action === 'suspend' ? 'is suspended' : 'has come to its limit'}: ${amountsText(limit, used, of)}`,
+    { key: ' reached' },
+  ]
 }
 
-/** What models and programs wrote goes to a desktop and to other people's machines: one line, and no control characters. */
-function plain(text: string, chars: number): string {
-  const line = stripVTControlCharacters(text.slice(0, 4 * chars).toWellFormed()).replaceAll(/[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g, ' ').replaceAll(/ {2,}/g, ' ').trim()
+/** The notice about a question of a crew. Each question has a notice of its own. */
+function questionContent(question: string, id: string, { pid, spec: { name }, crew }: Process): NoticeContent {
+  const task = crew?.tasks.find(({ ask }) => ask?.id === id)
+  const asker = { pid, name, isCrew: true, asks: [] }
+  if (task?.kind === 'human')
+    return [
+      'waiting',
+      `asks: ${question}`,
+      { key: ` ${id}`, command: `reeve answer --ask ${task.id} ${crewCommandName(asker)}`, questionSeq: task.seqs.text },
+    ]
+  const diffCommand = `reeve crew diff ${crewCommandName(asker)} ${taskOfQuestion(id)}`
+  return [
+    'waiting',
+    `asks: ${question}`,
+    { key: ` ${id}`, command: diffCommand, commands: [diffCommand, ...answerCommands(asker, { id, options: [true] })].join(', ') },
+  ]
+}
+
+/** Turns a text of a model or program into one line without control characters: it is sent to desktops and other machines. */
+function toPlainLine(text: string, chars: number): string {
+  const line = stripVTControlCharacters(text.slice(0, 4 * chars).toWellFormed())
+    .replaceAll(/[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g, ' ')
+    .replaceAll(/ {2,}/g, ' ')
+    .trim()
   return line.length > chars ? `${line.slice(0, chars - 1).toWellFormed()}…` : line
 }

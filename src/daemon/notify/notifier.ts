@@ -1,122 +1,231 @@
-// Notifications: what of the facts a person is told, over the channels that the user configured. Fed after the commit, and
-// never waited for: a channel that is down costs memory within its bounds, and nothing else.
-// Owns the channels; the configuration is read again for each, so that a change counts at once.
-// Test: test/e2e/notifications.test.ts.
-import { NOTICES, originOf, type NoticeKind, type NotificationsConfig } from '../../config/notifications.ts'
-import type { Check } from '../doctor.ts'
-import type { RunProgram } from '../run-program.ts'
-import { desktopObstacle, show } from './desktop.ts'
-import { noticeOf, type Notice } from './notices.ts'
-import { Outbox } from './outbox.ts'
-import { post, unreachable, type Lookup } from './webhook.ts'
-import { isLiving } from '../../kernel/status.ts'
-import { mayComeBack } from '../../kernel/children.ts'
-import { iso } from '../times.ts'
-import type { StoredFact } from '../../kernel/facts.ts'
-import type { Process, Uuid } from '../../kernel/types.ts'
-import type { Clock } from '../clock.ts'
+// Notifies the user of committed facts over the configured channels. Must never delay a commit: a channel that does not work only costs
+// a limited amount of memory. Notices that were not sent before the daemon ended are made again from their facts at the next start.
+// Owns the channels. Reads the configuration for each notice, so that a change takes effect at once.
+// Test: test/e2e/daemon/notifications.test.ts.
+import { NOTICES, originOf, type NoticeKind, type NotificationsConfig } from '../../config/keys/notifications.ts'
+import type { Check } from '../views/doctor.ts'
+import type { RunProgram } from '../incarnation/run-program.ts'
+import { desktopObstacle, showOnDesktop } from './desktop.ts'
+import { NotifiedMark, missedFacts, type MissedDeps, type FactWithProcess } from './missed.ts'
+import { noticeOf, mayNotify, withQuestion, type Notice } from './notices.ts'
+import { NotificationOutbox, type DeliveryResult } from './outbox.ts'
+import { postNotice, unreachableReason, type SecretLookup } from './webhook.ts'
+import { isLiving } from '../../kernel/model/status.ts'
+import { mayRestart } from '../../kernel/decide/children.ts'
+import { isProviderLimited } from '../../kernel/model/exit.ts'
+import { isoTime } from '../loop/times.ts'
+import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { Clock } from '../loop/clock.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** Who worked for less was watched to its end: the desktop says nothing. In ms. */
+/** A process that finishes within this time causes no desktop notice: the user probably still watches it. */
 const BRIEF_MS = 10_000
 
-export interface NotifierParts {
+export interface NotifierDeps {
   readonly clock: Clock
+  readonly store: MissedDeps['store']
+  /** the cursor of the newest fact */
+  readonly cursor: number
   readonly get: (uuid: Uuid) => Process | undefined
-  /** as it is in the file now */
-  readonly config: () => Promise<NotificationsConfig>
-  readonly lookup: Lookup
-  readonly run: RunProgram
+  /** reads a fact of a process by its number */
+  readonly readFact: (uuid: Uuid, seq: number) => Promise<FactBody | undefined>
+  /** reads the current configuration */
+  readonly readConfig: () => Promise<NotificationsConfig>
+  readonly lookUpSecret: SecretLookup
+  readonly runProgram: RunProgram
   readonly log: (message: string, error: unknown) => void
 }
 
+interface Channel {
+  readonly outbox: NotificationOutbox
+  readonly mark: NotifiedMark
+}
+
 export class Notifier {
-  readonly #parts: NotifierParts
-  readonly #webhook: Outbox
-  readonly #desktop: Outbox
-  /** ended, and may come back by themselves: told of when they are gone */
-  readonly #ended = new Map<Uuid, Notice>()
-  #order: Promise<void> = Promise.resolve()
+  readonly #deps: NotifierDeps
+  readonly #webhook: Channel
+  readonly #desktop: Channel
+  /** notices of exited processes that may be restarted; sent if the process is reaped */
+  readonly #withheld = new Map<Uuid, Notice>()
+  /** the first cursor of each batch of facts that is being processed */
+  readonly #pendingBatches = new Set<number>()
+  /** the cursor of the newest fact */
+  #newestCursor: number
+  #isStarted = false
+  /** resolves when all batches so far are processed */
+  #lastBatch: Promise<void> = Promise.resolve()
 
-  constructor(parts: NotifierParts) {
-    this.#parts = parts
-    const { clock, log, lookup, run } = parts
-    const common = { clock, log, isCurrent: (notice: Notice) => notice.kind !== 'waiting' || this.#waits(notice.uuid) }
-    this.#webhook = new Outbox({ ...common, name: 'webhook', send: async (notice, repeated) => {
-      const { webhook } = await parts.config()
-      return webhook ? post(webhook, notice, repeated, lookup) : { ok: true }
-    } })
-    this.#desktop = new Outbox({ ...common, name: 'desktop', send: (notice) => show(notice, run) })
+  constructor(deps: NotifierDeps) {
+    this.#deps = deps
+    this.#newestCursor = deps.cursor
+    const { lookUpSecret, runProgram } = deps
+    this.#webhook = this.#createChannel('webhook', async (notice, repeated) => {
+      const { webhook } = await deps.readConfig()
+      return webhook ? postNotice(webhook, notice, repeated, lookUpSecret) : { ok: true }
+    })
+    this.#desktop = this.#createChannel('desktop', (notice) => showOnDesktop(notice, runProgram))
   }
 
-  /** Facts after their commit, applied. */
-  see(facts: readonly StoredFact[]): void {
-    const notices = new Map<string, Notice>()
-    for (const fact of facts) {
-      const notice = this.#unlessItComesBack(fact, noticeOf(fact, this.#parts.get(fact.uuid)))
-      // Of what happened in one moment the last word is enough.
-      if (notice) notices.set(notice.key, notice)
-    }
-    if (notices.size === 0) return
-    this.#order = this.#order.then(() => this.#pass([...notices.values()])).catch((error: unknown) => this.#parts.log('notifications: the configuration cannot be read', error))
+  /** Starts the notifications, after the boot. Facts that the last daemon did not report are reported first. */
+  start(): void {
+    this.#isStarted = true
+    const upTo = this.#newestCursor
+    this.#enqueueBatch(0, () => this.#reportMissed(upTo))
   }
 
+  /** Must be called with the facts of each commit, after they were applied. */
+  onFacts(facts: readonly StoredFact[]): void {
+    this.#newestCursor = facts.at(-1)?.cursor ?? this.#newestCursor
+    if (!this.#isStarted) return
+    const relevant = facts.flatMap((fact) => (mayNotify(fact.body) ? [{ fact, process: this.#deps.get(fact.uuid) }] : []))
+    const [first] = relevant
+    if (first) this.#enqueueBatch(first.fact.cursor, () => this.#report(relevant))
+    else for (const channel of [this.#webhook, this.#desktop]) if (channel.mark.isFarBehind(this.#newestCursor)) this.#advanceMark(channel)
+  }
+
+  /** Sends the pending notices once more, and records the marks. */
   async stop(): Promise<void> {
-    await this.#order
-    await Promise.all([this.#webhook.stop(), this.#desktop.stop()])
+    await this.#lastBatch
+    const channels = [this.#webhook, this.#desktop]
+    await Promise.all(channels.map(({ outbox }) => outbox.stop()))
+    if (!this.#isStarted) return
+    for (const channel of channels) this.#advanceMark(channel)
+    await this.#lastBatch
   }
 
-  /** For `doctor`: each channel that is configured, and whether it works. */
-  async examine(): Promise<Check[]> {
-    const { desktop, webhook } = await this.#parts.config()
+  /** The checks of `reeve doctor`: whether each configured channel works. */
+  async doctorChecks(): Promise<Check[]> {
+    const { desktop, webhook } = await this.#deps.readConfig()
     if (!desktop && !webhook) return [{ name: 'notifications', ok: true, detail: 'none are configured' }]
     return [...(desktop ? [this.#desktopCheck()] : []), ...(webhook ? [await this.#webhookCheck(webhook)] : [])]
   }
 
-  /** What its restart policy or its supervisor begins again, or waits in its session for a limit to be over, has not ended for a person. */
-  #unlessItComesBack({ uuid, body }: StoredFact, notice: Notice | null): Notice | null {
-    const process = this.#parts.get(uuid)
-    if (body.type === 'process.exited' && notice && process && (body.exit.resumeAt !== undefined || mayComeBack(process))) {
-      this.#ended.set(uuid, notice)
+  #createChannel(name: string, send: (notice: Notice, repeated: number) => Promise<DeliveryResult>): Channel {
+    const { clock, log, store } = this.#deps
+    const outbox = new NotificationOutbox({
+      clock,
+      log,
+      name,
+      send,
+      isCurrent: (notice) => notice.kind !== 'waiting' || this.#isWaiting(notice.uuid),
+      onSettled: () => this.#advanceMark(channel),
+    })
+    const channel = { outbox, mark: new NotifiedMark(store, name) }
+    return channel
+  }
+
+  /** Runs `work` after all earlier batches. `first` is the cursor of its first fact. */
+  #enqueueBatch(first: number, work: () => Promise<void>): void {
+    this.#pendingBatches.add(first)
+    this.#lastBatch = this.#lastBatch
+      .then(work)
+      .catch((error: unknown) => this.#deps.log('notifications: some cannot be made', error))
+      .finally(() => this.#pendingBatches.delete(first))
+  }
+
+  /** Moves the mark of a channel to the last fact before all that are not reported yet. */
+  #advanceMark({ outbox, mark }: Channel): void {
+    const openCursors = [
+      ...this.#pendingBatches,
+      ...[...this.#withheld.values()].map(({ cursor }) => cursor),
+      ...(outbox.oldestCursor === null ? [] : [outbox.oldestCursor]),
+    ]
+    mark
+      .advance(this.#newestCursor, openCursors.length === 0 ? null : Math.min(...openCursors))
+      .catch((error: unknown) => this.#deps.log('notifications: the last sent one cannot be recorded', error))
+  }
+
+  /** Reports the facts that the last daemon did not report. */
+  async #reportMissed(upTo: number): Promise<void> {
+    const { store, get, clock } = this.#deps
+    const marks = { webhook: await this.#webhook.mark.read(upTo), desktop: await this.#desktop.mark.read(upTo) }
+    const { desktop = false, webhook } = await this.#deps.readConfig()
+    const after = Math.min(webhook ? marks.webhook : upTo, desktop ? marks.desktop : upTo)
+    for await (const page of missedFacts({ store, get, now: () => clock.now().wall }, after, upTo)) await this.#report(page, marks)
+  }
+
+  /**
+   * Withholds the notice of an exit if the process may be restarted by its policy or supervisor, or after a limit of its provider.
+   * Returns the notice to send now. If the process is reaped without a restart, that is the withheld notice.
+   */
+  #withholdExit({ fact: { uuid, body }, process }: FactWithProcess, notice: Notice | null): Notice | null {
+    if (body.type === 'process.exited' && notice && process && (isProviderLimited(body.exit) || mayRestart(process))) {
+      this.#withheld.set(uuid, notice)
       return null
     }
-    const ended = this.#ended.get(uuid)
-    if (body.type !== 'process.reaped' || !ended) return notice
-    this.#ended.delete(uuid)
-    return process && isLiving(process) ? null : ended
+    const withheld = this.#withheld.get(uuid)
+    if (body.type !== 'process.reaped' || !withheld) return notice
+    this.#withheld.delete(uuid)
+    return process && isLiving(process) ? null : withheld
   }
 
-  async #pass(notices: readonly Notice[]): Promise<void> {
-    const { desktop = false, events, webhook } = await this.#parts.config()
-    for (const notice of notices) {
-      if (webhook && wants(webhook.events ?? events, notice.kind)) this.#webhook.push(notice)
-      if (desktop && wants(events, notice.kind) && !isBrief(notice)) this.#desktop.push(notice)
+  /** Sends the notices of some facts to the channels. `after`: the cursor up to which a channel has reported all facts. */
+  async #report(facts: readonly FactWithProcess[], after = { webhook: 0, desktop: 0 }): Promise<void> {
+    const notices = new Map<string, Notice>()
+    for (const fact of facts) {
+      const notice = this.#withholdExit(fact, noticeOf(fact.fact, fact.process))
+      // Only the last notice of each key in a batch is sent.
+      if (notice) notices.set(notice.key, notice)
+    }
+    if (notices.size === 0) return
+    const { desktop = false, events, webhook } = await this.#deps.readConfig()
+    if (!desktop && !webhook) return
+    for (const shortNotice of notices.values()) {
+      const notice = await this.#withQuestion(shortNotice)
+      if (webhook && isRequested(webhook.events ?? events, notice.kind) && notice.cursor > after.webhook) this.#webhook.outbox.push(notice)
+      if (desktop && isRequested(events, notice.kind) && !isBrief(notice) && notice.cursor > after.desktop)
+        this.#desktop.outbox.push(notice)
     }
   }
 
-  #waits(uuid: Uuid): boolean {
-    const life = this.#parts.get(uuid)?.life
+  /** Returns the notice with the whole question of a task for the user. */
+  async #withQuestion(notice: Notice): Promise<Notice> {
+    const { uuid, questionSeq } = notice
+    // If the fact cannot be read, the notice is sent with the title alone.
+    const fact = questionSeq === undefined ? undefined : await this.#deps.readFact(uuid, questionSeq).catch(() => undefined)
+    return fact?.type === 'task.added' ? withQuestion(notice, `${fact.task}: ${fact.text}`) : notice
+  }
+
+  #isWaiting(uuid: Uuid): boolean {
+    const life = this.#deps.get(uuid)?.life
     return life?.state === 'running' && life.activity === 'waiting'
   }
 
   #desktopCheck(): Check {
-    const obstacle = desktopObstacle() ?? failureOf(this.#desktop)
+    const obstacle = desktopObstacle() ?? failureOf(this.#desktop.outbox)
     const name = 'notifications desktop'
-    return obstacle === null ? { name, ok: true, detail: 'they can be shown' } : { name, ok: false, detail: obstacle, hint: 'notify-send is in the package libnotify-bin; or take `notifications.desktop` out of config.yaml' }
+    return obstacle === null
+      ? { name, ok: true, detail: 'notices can be shown' }
+      : {
+          name,
+          ok: false,
+          detail: obstacle,
+          hint: 'install the package libnotify-bin, which has notify-send; or remove `notifications.desktop` from config.yaml',
+        }
   }
 
   async #webhookCheck(webhook: NonNullable<NotificationsConfig['webhook']>): Promise<Check> {
-    const obstacle = failureOf(this.#webhook) ?? (await unreachable(webhook, this.#parts.lookup))
-    const { state, waiting, lost } = this.#webhook
-    const detail = `${originOf(webhook.url)}: ${obstacle ?? (state === null ? 'it answers; nothing was sent so far' : `sent at ${iso(state.at)}`)}; ${waiting} waiting, ${lost} lost`
-    return { name: 'notifications webhook', ok: obstacle === null, detail, ...(obstacle === null ? {} : { hint: 'look at `notifications.webhook` in config.yaml; its secrets are looked up in credentials.yaml and by keyCommand' }) }
+    const obstacle = failureOf(this.#webhook.outbox) ?? (await unreachableReason(webhook, this.#deps.lookUpSecret))
+    const { lastAttempt, waitingCount, lostCount } = this.#webhook.outbox
+    const detail = `${originOf(webhook.url)}: ${obstacle ?? (lastAttempt === null ? 'the server answers; nothing was sent so far' : `sent at ${isoTime(lastAttempt.at)}`)}; ${waitingCount} waiting, ${lostCount} lost`
+    return {
+      name: 'notifications webhook',
+      ok: obstacle === null,
+      detail,
+      ...(obstacle === null
+        ? {}
+        : { hint: 'check `notifications.webhook` in config.yaml; its secrets are looked up in credentials.yaml and with keyCommand' }),
+    }
   }
 }
 
-function failureOf({ state }: Outbox): string | null {
-  return state === null || state.sent.ok ? null : state.sent.why
+/** Why the last attempt to send failed; null if it did not. */
+function failureOf({ lastAttempt }: NotificationOutbox): string | null {
+  return lastAttempt === null || lastAttempt.result.ok ? null : lastAttempt.result.why
 }
 
-function wants(events: readonly NoticeKind[] = NOTICES, kind: NoticeKind): boolean {
+function isRequested(events: readonly NoticeKind[] = NOTICES, kind: NoticeKind): boolean {
   return events.includes(kind)
 }
 

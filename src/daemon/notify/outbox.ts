@@ -1,143 +1,184 @@
-// What waits to be sent over one channel: a bounded queue, in order; what fails is tried again later, and what is lost is said.
-// A notice of the same kind about the same process within half a minute is not sent at once: the last of them follows.
-// Owns no thread of the daemon: sending is asynchronous, and nobody waits for it. Not kept over a restart.
-// Test: test/tables/outbox.test.ts.
-import type { Clock } from '../clock.ts'
+// The outbox of one channel: a bounded queue of notices, which are sent in order. A failed delivery is retried, and a lost notice is
+// logged. Repetitions of a notice within half a minute are delayed, and only the last one is sent. Sending never blocks the caller.
+// `oldestCursor` is that of the first notice that is not sent yet: the next start makes all notices from there on again (notifier.ts).
+// Test: test/tables/daemon/notify/outbox.test.ts.
+import type { Clock } from '../loop/clock.ts'
 import type { Notice } from './notices.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
 
-/** notices that may wait; the oldest goes first */
+/** The largest number of notices in the queue. If it is full, the oldest notice is dropped. */
 const MAX_WAITING = 100
-/** processes and kinds whose last notice is remembered */
+/** The largest number of keys whose last notice is remembered. */
 const MAX_RECENT = 10_000
+/** A notice with the same key within this time is a repetition. */
 const DEBOUNCE_MS = 30_000
 const RETRY = { baseMs: 1_000, capMs: 60_000, attempts: 12 } as const
-/** What is in flight when the daemon ends has so long. */
-const LAST_MS = 2_000
+/** The longest time that the end of the daemon waits for deliveries. */
+const STOP_TIMEOUT_MS = 2_000
 
-/** How it went: `refused` is not tried again, `later` is. */
-export type Sent = { readonly ok: true } | { readonly ok: false; readonly why: string; readonly retry: boolean; readonly afterMs?: number }
+/** The result of a delivery. `retry`: it should be tried again, after at least `afterMs`. */
+export type DeliveryResult =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly why: string; readonly retry: boolean; readonly afterMs?: number }
 
-export interface OutboxParts {
-  /** what it is called in the log */
+export interface NotificationOutboxDeps {
+  /** the channel's name in the log */
   readonly name: string
   readonly clock: Clock
-  readonly send: (notice: Notice, repeated: number) => Promise<Sent>
-  /** whether a notice that was put off is still worth sending */
+  /** sends a notice; `repeated` is the number of equal notices before it that were not sent */
+  readonly send: (notice: Notice, repeated: number) => Promise<DeliveryResult>
+  /** true if the reason for a delayed notice still exists */
   readonly isCurrent: (notice: Notice) => boolean
+  /** called when a notice was sent or lost */
+  readonly onSettled?: () => void
   readonly log: (message: string, error: unknown) => void
 }
 
+/** A key whose notice was sent a short time ago. */
 interface Recent {
+  /** the end of the time in which notices count as repetitions, in monotonic ms */
   readonly until: number
-  /** the last of those that came meanwhile */
-  late: { readonly notice: Notice; readonly count: number } | null
+  /** the last repetition, and the number of repetitions; null if there was none */
+  delayed: { readonly notice: Notice; readonly count: number } | null
 }
 
-export class Outbox {
-  readonly #parts: OutboxParts
+export class NotificationOutbox {
+  readonly #deps: NotificationOutboxDeps
   readonly #queue: { readonly notice: Notice; readonly repeated: number }[] = []
   readonly #recent = new Map<string, Recent>()
-  readonly #cancels = new Set<() => void>()
+  readonly #timerCancels = new Set<() => void>()
   #running: Promise<void> | null = null
-  #stopping = false
-  #unsent = 0
+  #isStopping = false
+  /** notices that are neither sent nor lost */
+  readonly #pendingNotices = new Set<Notice>()
+  /** ends the pause before a retry */
   #wake: (() => void) | null = null
-  /** how the last try went, for `doctor` */
-  state: { readonly at: number; readonly sent: Sent } | null = null
-  lost = 0
+  /** the time (wall ms) and the result of the last attempt to send, for `doctor` */
+  lastAttempt: { readonly at: number; readonly result: DeliveryResult } | null = null
+  lostCount = 0
 
-  constructor(parts: OutboxParts) {
-    this.#parts = parts
+  constructor(deps: NotificationOutboxDeps) {
+    this.#deps = deps
   }
 
-  get waiting(): number {
+  get waitingCount(): number {
     return this.#queue.length
   }
 
+  /** The cursor of the first fact that is not reported yet, or null. */
+  get oldestCursor(): number | null {
+    let oldest: number | null = null
+    for (const { cursor } of this.#pendingNotices) oldest = Math.min(oldest ?? cursor, cursor)
+    return oldest
+  }
+
+  /** Adds a notice. A repetition is delayed. */
   push(notice: Notice): void {
-    if (this.#stopping) return
+    this.#pendingNotices.add(notice)
+    // It stays pending, so that the next daemon sends it.
+    if (this.#isStopping) return
     const { key } = notice
-    const { mono } = this.#parts.clock.now()
+    const { mono } = this.#deps.clock.now()
     const recent = this.#recent.get(key)
     if (recent && mono < recent.until) {
-      recent.late = { notice, count: (recent.late?.count ?? 0) + 1 }
+      if (recent.delayed) this.#markSettled(recent.delayed.notice)
+      recent.delayed = { notice, count: (recent.delayed?.count ?? 0) + 1 }
       return
     }
     if (this.#recent.size >= MAX_RECENT) this.#recent.clear()
-    this.#recent.set(key, { until: mono + DEBOUNCE_MS, late: null })
-    this.#later(DEBOUNCE_MS, () => this.#sendLate(key))
+    this.#recent.set(key, { until: mono + DEBOUNCE_MS, delayed: null })
+    this.#schedule(DEBOUNCE_MS, () => this.#sendDelayed(key))
     this.#enqueue(notice, 0)
   }
 
-  /** Sends what waits without patience, and says how much is lost. */
+  /** Sends the waiting notices once, without retries, and logs how many were not sent. */
   async stop(): Promise<void> {
-    for (const [key] of this.#recent) this.#sendLate(key)
-    this.#stopping = true
-    for (const cancel of this.#cancels) cancel()
-    this.#cancels.clear()
+    for (const [key] of this.#recent) this.#sendDelayed(key)
+    this.#isStopping = true
+    for (const cancel of this.#timerCancels) cancel()
+    this.#timerCancels.clear()
     this.#wake?.()
-    const late = Promise.withResolvers<void>()
-    const timer = setTimeout(late.resolve, LAST_MS)
-    await Promise.race([this.#running ?? Promise.resolve(), late.promise])
+    const timeout = Promise.withResolvers<void>()
+    const timer = setTimeout(timeout.resolve, STOP_TIMEOUT_MS)
+    await Promise.race([this.#running ?? Promise.resolve(), timeout.promise])
     clearTimeout(timer)
-    const left = this.#unsent + this.#queue.length
-    if (left > 0) this.#parts.log(`${this.#parts.name}: ${left} ${left === 1 ? 'notice was' : 'notices were'} not sent before the daemon ended`, null)
+    const left = this.#pendingNotices.size
+    if (left > 0)
+      this.#deps.log(
+        `${this.#deps.name}: ${left} ${left === 1 ? 'notice was' : 'notices were'} not sent before the daemon ended; the next one sends ${left === 1 ? 'it' : 'them'}`,
+        null,
+      )
   }
 
-  #sendLate(key: string): void {
-    const late = this.#recent.get(key)?.late ?? null
+  /** Ends the delay of repetitions of a key, and sends the last one, if its reason still exists. */
+  #sendDelayed(key: string): void {
+    const delayed = this.#recent.get(key)?.delayed ?? null
     this.#recent.delete(key)
-    if (late !== null && this.#parts.isCurrent(late.notice)) this.#enqueue(late.notice, late.count - 1)
+    if (delayed === null) return
+    if (this.#deps.isCurrent(delayed.notice)) this.#enqueue(delayed.notice, delayed.count - 1)
+    else this.#markSettled(delayed.notice)
   }
 
   #enqueue(notice: Notice, repeated: number): void {
     if (this.#queue.length >= MAX_WAITING) {
-      this.#queue.shift()
-      this.#lose('too many wait')
+      const first = this.#queue.shift()
+      if (first) this.#giveUp(first.notice, 'too many notices wait')
     }
     this.#queue.push({ notice, repeated })
-    this.#running ??= this.#drain().finally(() => (this.#running = null))
+    this.#running ??= this.#sendQueue().finally(() => (this.#running = null))
   }
 
-  async #drain(): Promise<void> {
+  async #sendQueue(): Promise<void> {
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       await this.#deliver(next.notice, next.repeated)
-      // It may have been given up for a newer one meanwhile.
+      // A full queue may have dropped this notice meanwhile.
       if (this.#queue[0] === next) this.#queue.shift()
     }
   }
 
+  /** Sends a notice, with retries. */
   async #deliver(notice: Notice, repeated: number): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      const sent = await this.#try(notice, repeated)
-      if (sent.ok) return
-      if (!sent.retry || attempt >= RETRY.attempts) return this.#lose(sent.why)
-      if (!this.#stopping) await this.#rest(Math.max(sent.afterMs ?? 0, Math.min(RETRY.capMs, RETRY.baseMs * 2 ** (attempt - 1))))
-      if (this.#stopping) {
-        this.#unsent += 1
-        return
-      }
+      const result = await this.#try(notice, repeated)
+      if (result.ok) return void this.#markSettled(notice)
+      if (!result.retry || attempt >= RETRY.attempts) return this.#giveUp(notice, result.why)
+      if (!this.#isStopping) await this.#pause(Math.max(result.afterMs ?? 0, Math.min(RETRY.capMs, RETRY.baseMs * 2 ** (attempt - 1))))
+      if (this.#isStopping) return
     }
   }
 
-  async #try(notice: Notice, repeated: number): Promise<Sent> {
-    const before = this.state?.sent.ok ?? true
-    const sent = await this.#parts.send(notice, repeated).catch((error: unknown): Sent => ({ ok: false, why: error instanceof Error ? error.message : String(error), retry: true }))
-    this.state = { at: this.#parts.clock.now().wall, sent }
-    if (before && !sent.ok) this.#parts.log(`${this.#parts.name}: a notice cannot be sent: ${sent.why}${sent.retry ? '; it is tried again' : ''}`, null)
-    if (!before && sent.ok) this.#parts.log(`${this.#parts.name}: notices are sent again`, null)
-    return sent
+  /** Tries to send a notice once. Logs when sending begins to fail, and when it works again. */
+  async #try(notice: Notice, repeated: number): Promise<DeliveryResult> {
+    const wasOk = this.lastAttempt?.result.ok ?? true
+    const result = await this.#deps
+      .send(notice, repeated)
+      .catch((error: unknown): DeliveryResult => ({ ok: false, why: errorText(error), retry: true }))
+    this.lastAttempt = { at: this.#deps.clock.now().wall, result }
+    if (wasOk && !result.ok)
+      this.#deps.log(`${this.#deps.name}: a notice cannot be sent: ${result.why}${result.retry ? '; it is tried again' : ''}`, null)
+    if (!wasOk && result.ok) this.#deps.log(`${this.#deps.name}: notices are sent again`, null)
+    return result
   }
 
-  /** Said with the first and with every hundredth: a log is no place for all of them. */
-  #lose(why: string): void {
-    this.lost += 1
-    if (this.lost % MAX_WAITING === 1) this.#parts.log(`${this.#parts.name}: a notice is lost (${why}), ${this.lost} so far`, null)
+  /** Gives up a notice. Logs the first loss and every hundredth one, to keep the log short. */
+  #giveUp(notice: Notice, why: string): void {
+    // A notice that a full queue dropped during its delivery was counted then.
+    if (!this.#markSettled(notice)) return
+    this.lostCount += 1
+    if (this.lostCount % MAX_WAITING === 1) this.#deps.log(`${this.#deps.name}: a notice is lost (${why}), ${this.lostCount} so far`, null)
   }
 
-  #rest(ms: number): Promise<void> {
+  /** Marks a notice as sent or lost. Returns false if it was marked before. */
+  #markSettled(notice: Notice): boolean {
+    const wasPending = this.#pendingNotices.delete(notice)
+    if (wasPending) this.#deps.onSettled?.()
+    return wasPending
+  }
+
+  /** Waits for `ms`, or until `#wake` is called. */
+  #pause(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#later(ms, resolve)
+    const cancel = this.#schedule(ms, resolve)
     this.#wake = () => {
       cancel()
       resolve()
@@ -145,12 +186,12 @@ export class Outbox {
     return promise
   }
 
-  #later(ms: number, fn: () => void): () => void {
-    const cancel = this.#parts.clock.after(ms, () => {
-      this.#cancels.delete(cancel)
+  #schedule(ms: number, fn: () => void): () => void {
+    const cancel = this.#deps.clock.after(ms, () => {
+      this.#timerCancels.delete(cancel)
       fn()
     })
-    this.#cancels.add(cancel)
+    this.#timerCancels.add(cancel)
     return cancel
   }
 }

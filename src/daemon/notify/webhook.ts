@@ -1,52 +1,69 @@
-// A notice as one POST of JSON. Owns the form of its body and what an answer means. Secrets are looked up for each one and
-// kept nowhere; no answer is followed elsewhere, as the headers would go along. Test: test/e2e/notifications.test.ts.
-import { originOf, type NotificationsConfig } from '../../config/notifications.ts'
-import { MissingVariable, expand, variablesIn } from '../../config/template.ts'
-import { iso } from '../times.ts'
+// Sends a notice to the user's webhook, as a POST of JSON. Owns the format of the body and the meaning of a response. Secrets are looked
+// up for each request, and not kept. Must not follow redirects, because the headers with secrets would be sent along. Test: test/e2e/daemon/notifications.test.ts.
+import { originOf, type NotificationsConfig } from '../../config/keys/notifications.ts'
+import { MissingVariable, expandTemplate, variablesIn } from '../../config/template.ts'
+import { isoTime } from '../loop/times.ts'
 import type { Notice } from './notices.ts'
-import type { Sent } from './outbox.ts'
+import type { DeliveryResult } from './outbox.ts'
 
 const TIMEOUT_MS = 10_000
-/** A server that asks for more is not waited for longer, in ms. */
-const MAX_AFTER_MS = 300_000
+/** The longest delay of a `retry-after` header that is respected. */
+const MAX_RETRY_AFTER_MS = 300_000
 
 type Webhook = NonNullable<NotificationsConfig['webhook']>
-/** The value of a variable; undefined: nobody has it. */
-export type Lookup = (name: string) => Promise<string | undefined>
+/** Looks up the value of a variable; undefined if there is none. */
+export type SecretLookup = (name: string) => Promise<string | undefined>
 
-function bodyOf({ kind, uuid, pid, name, agent, intent, at, text, elapsedMs }: Notice, repeated: number): object {
-  return { version: 1, event: kind, at: iso(at), text, process: { uuid, pid, name, agent, intent, ...(elapsedMs === undefined ? {} : { elapsedMs }) }, ...(repeated > 0 ? { repeated } : {}) }
+function bodyOf({ kind, uuid, pid, name, agent, intent, at, text, elapsedMs, command }: Notice, repeated: number): object {
+  return {
+    version: 1,
+    event: kind,
+    at: isoTime(at),
+    text,
+    ...(command === undefined ? {} : { command }),
+    process: { uuid, pid, name, agent, intent, ...(elapsedMs === undefined ? {} : { elapsedMs }) },
+    ...(repeated > 0 ? { repeated } : {}),
+  }
 }
 
-export async function post(hook: Webhook, notice: Notice, repeated: number, lookup: Lookup): Promise<Sent> {
-  const filled = await fillIn(hook, lookup)
-  if ('why' in filled) return { ok: false, why: filled.why, retry: false }
-  const { url, headers } = filled
+/** Sends a notice. Never rejects. */
+export async function postNotice(hook: Webhook, notice: Notice, repeated: number, lookup: SecretLookup): Promise<DeliveryResult> {
+  const expanded = await expandVariables(hook, lookup)
+  if ('why' in expanded) return { ok: false, why: expanded.why, retry: false }
+  const { url, headers } = expanded
   try {
     const response = await fetch(url, {
-      method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS),
-      headers: { 'user-agent': 'reeve', ...headers, 'content-type': 'application/json' }, body: JSON.stringify(bodyOf(notice, repeated)),
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: { 'user-agent': 'reeve', ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(bodyOf(notice, repeated)),
     })
     await response.body?.cancel()
-    return judged(response)
+    return resultOf(response)
   } catch (error) {
     return { ok: false, why: `${originOf(hook.url)}: ${reasonOf(error)}`, retry: true }
   }
 }
 
-function judged({ ok, status, headers }: Response): Sent {
+function resultOf({ ok, status, headers }: Response): DeliveryResult {
   if (ok) return { ok: true }
   const seconds = Number(headers.get('retry-after'))
   const retry = status === 408 || status === 425 || status === 429 || status >= 500
-  return { ok: false, why: `it answered ${status}`, retry, ...(seconds > 0 ? { afterMs: Math.min(MAX_AFTER_MS, seconds * 1_000) } : {}) }
+  return {
+    ok: false,
+    why: `it answered ${status}`,
+    retry,
+    ...(seconds > 0 ? { afterMs: Math.min(MAX_RETRY_AFTER_MS, seconds * 1_000) } : {}),
+  }
 }
 
-/** Whether anybody answers there: nothing is sent. Null: yes. */
-export async function unreachable(hook: Webhook, lookup: Lookup): Promise<string | null> {
-  const filled = await fillIn(hook, lookup)
-  if ('why' in filled) return filled.why
+/** Checks that the server responds, without a notice. Returns why it cannot be reached; null if it can. */
+export async function unreachableReason(hook: Webhook, lookup: SecretLookup): Promise<string | null> {
+  const expanded = await expandVariables(hook, lookup)
+  if ('why' in expanded) return expanded.why
   try {
-    const response = await fetch(filled.url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const response = await fetch(expanded.url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
     await response.body?.cancel()
     return null
   } catch (error) {
@@ -54,20 +71,26 @@ export async function unreachable(hook: Webhook, lookup: Lookup): Promise<string
   }
 }
 
-async function fillIn({ url, headers = {} }: Webhook, lookup: Lookup): Promise<{ readonly url: string; readonly headers: Record<string, string> } | { readonly why: string }> {
+/** Replaces the variables in the URL and the headers by their values. `why` has the error, which names no value. */
+async function expandVariables(
+  { url, headers = {} }: Webhook,
+  lookup: SecretLookup,
+): Promise<{ readonly url: string; readonly headers: Record<string, string> } | { readonly why: string }> {
   const names = [...new Set([url, ...Object.values(headers)].flatMap(variablesIn))]
   const values = new Map(await Promise.all(names.map(async (name) => [name, await lookup(name)] as const)))
   try {
-    const value = (text: string): string => expand(text, (name) => values.get(name))
-    const filled = { url: value(url), headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, value(text)])) }
-    return URL.canParse(filled.url) && /^https?:$/.test(new URL(filled.url).protocol) ? filled : { why: 'its URL is none when it is filled in' }
+    const value = (text: string): string => expandTemplate(text, (name) => values.get(name))
+    const expanded = { url: value(url), headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, value(text)])) }
+    return URL.canParse(expanded.url) && /^https?:$/.test(new URL(expanded.url).protocol)
+      ? expanded
+      : { why: 'its URL is not valid after its variables were replaced' }
   } catch (error) {
     if (error instanceof MissingVariable) return { why: error.message }
     throw error
   }
 }
 
-/** `fetch` hides the cause. Must not repeat the URL, which may be a secret. */
+/** Describes an error of `fetch`, whose cause is nested. The text must not contain the URL, which may be a secret. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it cannot be reached'
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1_000} s`

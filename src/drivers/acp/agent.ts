@@ -1,253 +1,408 @@
-// One incarnation of an agent of the protocol: its program from the handshake to its end, and what the daemon asks of it.
-// Owns when it is paused, frozen and stopped; its turns are turns.ts's. Must never say `exited` before all that it said is
-// on its way to the disk. Tests: test/processes/acp*.test.ts.
+// One incarnation of an ACP agent: runs its program from the handshake to the exit, and handles the daemon's requests to it. Owns
+// pausing, freezing and stopping; turns.ts owns the turns. Must never report `exited` before all earlier reports were sent.
+// Tests: test/processes/acp.
 import { methods } from '@agentclientprotocol/sdk'
 import type { ClientConnection } from '@agentclientprotocol/sdk'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { McpStart } from '../../kernel/mcp.ts'
-import type { Ladder, Program } from '../contain/contain.ts'
+import type { McpStart } from '../../kernel/model/mcp.ts'
+import { RawLines } from '../common/raw-lines.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import type { Ladder, Program } from '../contain/types.ts'
 import { Freezer } from '../native/tools/freezer.ts'
 import type { Agent, KernelPort, Launch, Message } from '../port.ts'
-import { Asks } from './asks.ts'
-import type { Answer } from './asks.ts'
-import { capabilitiesOf, connect } from './connect.ts'
-import type { WallClock } from './driver.ts'
-import { Files } from './files.ts'
-import { Gate } from './gate.ts'
-import { Hearing } from './hearing.ts'
-import { Link, describeExit } from './link.ts'
-import type { Past } from './past.ts'
-import { refusalsTo } from './refusals.ts'
-import { Saying } from './saying.ts'
-import { ownServer, serversFor } from './servers.ts'
-import { openSession } from './session.ts'
+import type { AskingMode } from './asking-mode.ts'
+import { PermissionRequests } from './permission-requests.ts'
+import type { PermissionAnswer } from './permission-requests.ts'
+import { capabilitiesOf, connectAgent } from './connect.ts'
+import { ClientFiles } from './files.ts'
+import { PauseGate } from './pause-gate.ts'
+import { keepWholeSession } from './gemini-sessions.ts'
+import { SessionUpdates } from './session-updates.ts'
+import { describeExit } from '../common/json-rpc-pipe.ts'
+import { JsonRpcLink } from './json-rpc-link.ts'
+import { ModeWatch } from './mode-watch.ts'
+import type { SessionHistory } from './session-history.ts'
+import { refusalReporter } from './refusals.ts'
+import { ReportQueue } from './report-queue.ts'
+import { ownServer, serversFor } from './mcp-servers.ts'
+import { LoginError, NO_OWN_TOOLS, closeFailure, openSession } from './session.ts'
 import type { Session } from './session.ts'
 import { Terminals } from './terminals.ts'
-import { Turns, wordsOf } from './turns.ts'
+import { AcpTurns, describeAgentError } from './turns.ts'
+import type { WallClock } from '../common/wall-clock.ts'
+import type { AcpSpec } from '../../kernel/model/process-spec.ts'
 
-export interface AgentParts {
-  readonly launch: Launch
+export interface AcpAgentDeps {
+  readonly launch: Launch<AcpSpec>
   readonly kernel: KernelPort
   readonly program: Program
-  readonly past: Past
+  /** the state of the process before this incarnation */
+  readonly history: SessionHistory
+  readonly asking: AskingMode
+  /** resolves the MCP servers of the process */
   readonly servers: () => Promise<readonly McpStart[]>
+  /** the time limit from the start to an open session */
   readonly handshakeMs: number
+  /** the time limit from the open session to the first request for reeve's own tools */
+  readonly toolsMs: number
   readonly clock: WallClock
+  /** the time limit for the agent to end an interrupted turn */
   readonly cancelMs: number
 }
 
-/** At its end an agent has so long to close its session, and then to end with its input. */
+/** Time limit for the answer to `session/close`. */
 const CLOSE_MS = 1_000
+/** Time limit for the exit after stdin was closed. */
 const STDIN_MS = 2_000
 
 export class AcpAgent implements Agent {
-  readonly #parts: AgentParts
-  readonly #saying: Saying
-  readonly #link: Link
+  readonly #deps: AcpAgentDeps
+  readonly #reports: ReportQueue
+  readonly #raw: RawLines
+  readonly #link: JsonRpcLink
   readonly #connection: ClientConnection
-  readonly #hearing: Hearing
-  readonly #asks: Asks
+  readonly #updates: SessionUpdates
+  readonly #permissionRequests: PermissionRequests
   readonly #terminals: Terminals
-  readonly #turns: Turns
-  readonly #gate = new Gate()
+  readonly #turns: AcpTurns
+  readonly #gate = new PauseGate()
   readonly #freezer = new Freezer()
-  readonly #life: Promise<void>
+  readonly #finished: Promise<void>
   #session: Session | null = null
-  #unsaidSystem: string | null = null
-  #ending = false
-  #frozen = false
+  #pendingSystem: string | null = null
+  /** whether the agent has requested reeve's own tools */
+  #hasRequestedTools = false
+  #isEnding = false
+  /** why the agent must not continue; null while it may continue */
+  #giveUpReason: string | null = null
+  #isFrozen = false
 
-  constructor(parts: AgentParts) {
-    const { launch, kernel, program, past, cancelMs } = parts
+  constructor(deps: AcpAgentDeps) {
+    const { launch, kernel, program, history, cancelMs } = deps
     const { spec, containment } = launch
-    this.#parts = parts
-    this.#saying = new Saying(kernel)
+    this.#deps = deps
+    this.#reports = new ReportQueue(kernel)
     this.#terminals = new Terminals({ containment, cwd: spec.cwd, env: spec.env })
-    this.#hearing = new Hearing({ past, saying: this.#saying, live: (event) => kernel.live(event), terminal: (id) => this.#terminals.text(id) })
-    const { steps } = this.#hearing
-    const refused = refusalsTo(this.#saying)
-    this.#asks = new Asks({
-      refused, spec, own: (launch.own?.list ?? []).map(({ name }) => name.replace(/^mcp__reeve__/, '')), prefix: `${launch.pid}-`, saying: this.#saying,
-      gate: () => this.#gate.clear(),
-      asked: (call) => { steps.call(call); steps.flush() },
-      denied: (callId) => steps.denied(callId),
-      changed: () => this.#settled(),
+    const modes = new ModeWatch({
+      connection: () => this.#connection,
+      session: () => this.#session,
+      asking: deps.asking,
+      note: (text) => this.#reports.note(text),
+      giveUp: (why) => this.#giveUp(why),
     })
-    this.#link = new Link({ program, room: () => this.#saying.room() })
-    this.#connection = connect(this.#link.stream, { asks: this.#asks, files: new Files(spec.cwd, spec, refused), terminals: this.#terminals, rules: spec, heard: this.#hearing.hear, refused })
-    this.#turns = new Turns({
-      connection: this.#connection, sessionId: () => this.#session?.id ?? '', hearing: this.#hearing, asks: this.#asks, saying: this.#saying,
-      gate: this.#gate, freezer: this.#freezer, cancelMs, settled: () => this.#settled(),
+    this.#updates = new SessionUpdates({
+      onMode: (mode) => modes.handleMode(mode),
+      history,
+      reports: this.#reports,
+      showLive: (event) => kernel.showLive(event),
+      terminalText: (id) => this.#terminals.text(id),
     })
-    kernel.signal.addEventListener('abort', () => { this.#ending = true }, { once: true })
-    this.#life = this.#live()
+    const { steps } = this.#updates
+    const reportRefusal = refusalReporter(this.#reports)
+    this.#permissionRequests = new PermissionRequests({
+      reportRefusal,
+      spec,
+      ownTools: (launch.ownTools?.list ?? []).map(({ name }) => name.replace(/^mcp__reeve__/, '')),
+      prefix: `${launch.pid}-`,
+      reports: this.#reports,
+      waitUntilUnpaused: () => this.#gate.waitUntilOpen(),
+      onRequest: (call) => {
+        steps.handleCall(call)
+        steps.flush()
+      },
+      onDenied: (callId) => steps.markDenied(callId),
+      onChange: () => this.#reportIfDrained(),
+    })
+    this.#raw = new RawLines(spec.keepRaw)
+    this.#link = new JsonRpcLink({
+      program,
+      waitForRoom: () => this.#reports.waitForRoom(),
+      onMessage: (line) => this.#postAll(this.#raw.add(line)),
+    })
+    this.#connection = connectAgent(this.#link.stream, {
+      permissionRequests: this.#permissionRequests,
+      files: new ClientFiles(spec.cwd, spec, reportRefusal),
+      terminals: this.#terminals,
+      rules: spec,
+      onUpdate: this.#updates.handleUpdate,
+      reportRefusal,
+    })
+    this.#turns = new AcpTurns({
+      connection: this.#connection,
+      sessionId: () => this.#session?.id ?? '',
+      argv: spec.argv,
+      updates: this.#updates,
+      permissionRequests: this.#permissionRequests,
+      reports: this.#reports,
+      gate: this.#gate,
+      freezer: this.#freezer,
+      cancelMs,
+      missingToolsError: () => this.#missingToolsError(),
+      onTurnEnd: () => this.#postAll(this.#raw.drain()),
+      onStateChange: () => this.#reportIfDrained(),
+    })
+    this.#watchLaunch()
+    this.#finished = this.#run()
+  }
+
+  /** Records when the agent lists reeve's own tools, and when the kernel ends the agent. */
+  #watchLaunch(): void {
+    const { launch, kernel } = this.#deps
+    launch.ownTools?.listed.then(
+      () => {
+        this.#hasRequestedTools = true
+      },
+      () => undefined,
+    )
+    kernel.signal.addEventListener(
+      'abort',
+      () => {
+        this.#isEnding = true
+      },
+      { once: true },
+    )
   }
 
   deliver(message: Message): Promise<void> {
-    const { launch, past } = this.#parts
-    // Put into the turn that was cut off: it hears of that first.
-    this.#prompt(message.turn, message.turn <= launch.turn ? `${past.goOn}\n\n${message.text}` : message.text)
+    const { launch, history } = this.#deps
+    // If the message joins a turn that was cut off, the agent first gets the notice about the cut-off.
+    const notice = this.#turns.takeUndelivered(message.turn) ?? (message.turn <= launch.turn ? history.resumePrompt : null)
+    this.#prompt(message.turn, notice === null ? message.text : `${notice}\n\n${message.text}`)
     return Promise.resolve()
   }
 
   proceed(turn: number): Promise<void> {
-    this.#prompt(turn, this.#parts.past.goOn)
+    this.#prompt(turn, this.#turns.takeUndelivered(turn) ?? this.#deps.history.resumePrompt)
     return Promise.resolve()
   }
 
-  answer(answer: Answer): Promise<void> {
-    this.#asks.answer(answer)
+  answer(answer: PermissionAnswer): Promise<void> {
+    this.#permissionRequests.answer(answer)
     return Promise.resolve()
   }
 
-  /** While it is frozen it hears of it later; the time that it has for it stands still, too. */
+  /** Asks the agent to end its turn. A frozen agent gets the request after the thaw, and its time limit stops until then. */
   interrupt(): Promise<void> {
     return this.#turns.interrupt()
   }
 
-  async pause(now: boolean): Promise<void> {
-    this.#gate.hold()
-    if (!now) return this.#settled()
-    this.#frozen = true
-    this.#freezer.set(true)
-    await this.#parts.launch.containment.freeze()
-    if (this.#frozen && !this.#ending) await this.#saying.say({ type: 'frozen', inFlight: this.#inFlight() })
+  async pause(freezeNow: boolean): Promise<void> {
+    this.#gate.close()
+    if (!freezeNow) return this.#reportIfDrained()
+    this.#isFrozen = true
+    this.#freezer.setFrozen(true)
+    await this.#deps.launch.containment.freeze()
+    if (this.#isFrozen && !this.#isEnding) await this.#reports.send({ type: 'frozen', inFlight: this.#inFlight() })
   }
 
   async unpause(): Promise<void> {
     await this.#thaw()
-    this.#gate.release()
+    this.#gate.open()
   }
 
   async stop(ladder: Ladder): Promise<void> {
-    this.#ending = true
+    this.#isEnding = true
     const since = performance.now()
-    if (ladder.signal !== 'SIGKILL' && this.#mayWake()) {
+    if (ladder.signal !== 'SIGKILL' && this.#mayThaw()) {
       const stepMs = ladder.graceMs / 4
       await this.interrupt()
-      await Promise.race([this.#turns.idle(), sleep(stepMs, undefined, { ref: false })])
+      await Promise.race([this.#turns.waitUntilIdle(), sleep(stepMs, undefined, { ref: false })])
       await this.#close(stepMs)
     }
-    const left = Math.max(0, ladder.graceMs - (performance.now() - since))
-    const { outcome, survivors } = await this.#parts.launch.containment.stop({ ...ladder, graceMs: left })
-    if (outcome === 'survived') this.#saying.note(`survived the kill: PID ${survivors.join(', ')}`)
+    const remainingMs = Math.max(0, ladder.graceMs - (performance.now() - since))
+    const { outcome, survivors } = await this.#deps.launch.containment.stop({ ...ladder, graceMs: remainingMs })
+    if (outcome === 'survived') this.#reports.note(`survived the kill: PID ${survivors.join(', ')}`)
   }
 
-  /** Tries once: what survives is found by the daemon, which says so and tries again. */
+  /** Kills the agent once; if programs survive, the daemon reports them and tries again. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ending = true
-    this.#asks.cancel()
-    if (this.#mayWake()) await this.#close(STDIN_MS)
-    const { outcome } = await this.#parts.launch.containment.dispose()
+    this.#isEnding = true
+    this.#permissionRequests.cancel()
+    if (this.#mayThaw()) await this.#close(STDIN_MS)
+    const { outcome } = await this.#deps.launch.containment.dispose()
     this.#connection.close()
-    if (outcome !== 'survived') await this.#life
+    if (outcome !== 'survived') await this.#finished
   }
 
-  /** Closes its session and ends its input, patiently for `ms` each; what is left then is the containment's. */
+  /** Closes the session and then stdin, waiting up to `ms` for each. The containment ends the programs that remain. */
   async #close(ms: number): Promise<void> {
     await this.#thaw()
     const session = this.#session
     if (session?.canClose === true && !this.#connection.signal.aborted) {
-      const closed = this.#connection.agent.request(methods.agent.session.close, { sessionId: session.id }).catch(() => undefined)
+      const noteFailure = (error: unknown): void => this.#reports.note(closeFailure(error))
+      const closed = this.#connection.agent.request(methods.agent.session.close, { sessionId: session.id }).catch(noteFailure)
       await Promise.race([closed, sleep(Math.min(ms, CLOSE_MS), undefined, { ref: false })])
     }
     this.#link.close()
-    await this.#link.endsWithin(Math.min(ms, STDIN_MS))
+    await this.#link.exitsWithin(Math.min(ms, STDIN_MS))
   }
 
   #prompt(turn: number, text: string): void {
-    const system = this.#unsaidSystem
-    this.#unsaidSystem = null
+    const system = this.#pendingSystem
+    this.#pendingSystem = null
     this.#turns.prompt(turn, system === null ? text : `${system}\n\n${text}`)
   }
 
-  /** Never rejects. */
-  async #live(): Promise<void> {
-    const failed = await this.#open().then(() => null, wordsOf)
-    // It ends with its input, and what does not is ended with all that it started.
-    if (failed !== null && !this.#ending) await this.#parts.launch.containment.stop({ signal: 'SIGKILL', graceMs: 0 })
-    const exit = await this.#link.ended
+  /** Runs the agent from the handshake to its exit. Never rejects. */
+  async #run(): Promise<void> {
+    let needsLogin = false
+    const openError = await this.#open().then(
+      () => null,
+      (error: unknown) => {
+        needsLogin = error instanceof LoginError
+        return describeAgentError(error)
+      },
+    )
+    // After a failed handshake the program and all its descendants are killed.
+    if (openError !== null && !this.#isEnding) await this.#deps.launch.containment.stop({ signal: 'SIGKILL', graceMs: 0 })
+    const exit = await this.#link.exited
     this.#connection.close()
-    await this.#turns.idle()
-    this.#hearing.close()
-    const error = this.#ending ? null : this.#whyEnded(failed, describeExit(exit))
-    if (error !== null && this.#link.tail !== '') this.#saying.tell({ type: 'output', stream: 'stderr', text: this.#link.tail })
-    await this.#saying.say({ type: 'exited', code: exit.code, osSignal: exit.signal, ...(error === null ? {} : { error }) })
+    await this.#turns.waitUntilIdle()
+    if (this.#session !== null) await keepWholeSession(this.#session.id, this.#deps.launch.spec)
+    this.#updates.close()
+    this.#postAll(this.#raw.drain())
+    const error = this.#isEnding ? null : needsLogin ? openError : this.#endReason(openError, describeExit(exit))
+    if (error !== null && this.#link.tail !== '') this.#reports.post({ type: 'output', stream: 'stderr', text: this.#link.tail })
+    await this.#reports.send({
+      type: 'exited',
+      code: exit.code,
+      osSignal: exit.signal,
+      ...(error === null ? {} : { error }),
+      ...(needsLogin && error !== null ? { account: true } : {}),
+    })
   }
 
-  #whyEnded(failed: string | null, how: string): string {
+  #postAll(reports: readonly Report[]): void {
+    for (const report of reports) this.#reports.post(report)
+  }
+
+  /** Kills the agent and all its programs; `why` becomes the error of the process. */
+  #giveUp(why: string): void {
+    this.#giveUpReason ??= why
+    // The disposal of the agent kills again, and reports the programs that survive.
+    this.#deps.launch.containment.stop({ signal: 'SIGKILL', graceMs: 0 }).catch(() => undefined)
+  }
+
+  #endReason(openError: string | null, exitText: string): string {
+    if (this.#giveUpReason !== null) return this.#giveUpReason
     const { reason, lastLine } = this.#link
-    const said = lastLine === '' ? '' : `: ${lastLine}`
-    if (failed !== null) return `the agent cannot be used: ${failed}${failed.includes(lastLine) ? '' : said}`
-    return `the agent ended ${this.#turns.isBroken ? 'in its turn' : 'by itself'}: ${reason ?? how}${said}`
+    const output = lastLine === '' ? '' : `: ${lastLine}`
+    if (openError !== null) return `the agent cannot be used: ${openError}${openError.includes(lastLine) ? '' : output}`
+    return `the agent ended ${this.#turns.isBroken ? 'in its turn' : 'by itself'}: ${reason ?? exitText}${output}`
   }
 
-  /** Errors: in words. */
+  /** Opens the session. Errors: an `Error` with a message for the user. */
   async #open(): Promise<void> {
-    const { launch, kernel, handshakeMs, program, servers, past, clock } = this.#parts
+    const { launch, kernel, handshakeMs, program, servers, history, clock, asking } = this.#deps
     const { spec } = launch
-    const note = (text: string): void => this.#saying.note(text)
-    const late = Promise.withResolvers<never>()
-    const arm = (): (() => void) => this.#freezer.deadline(handshakeMs, () => late.reject(new Error(`it was not ready within ${handshakeMs / 1_000} s`)))
-    let disarm = arm()
-    const rest = async (ms: number): Promise<void> => {
-      disarm()
-      await clock.rest(ms, kernel.signal)
-      disarm = arm()
+    const note = (text: string): void => this.#reports.note(text)
+    const timeout = Promise.withResolvers<never>()
+    const startTimer = (): (() => void) =>
+      this.#freezer.deadline(handshakeMs, () => timeout.reject(new Error(`it was not ready within ${handshakeMs / 1_000} s`)))
+    let stopTimer = startTimer()
+    const sleepUntimed = async (ms: number): Promise<void> => {
+      stopTimer()
+      await clock.sleep(ms, kernel.signal)
+      stopTimer = startTimer()
     }
     const opening = openSession({
-      connection: this.#connection, spec, sessionId: launch.sessionId, forkOf: launch.forkOf ?? null, begunAt: past.sessionAt, now: clock.now, capabilities: capabilitiesOf(spec), note, rest,
-      servers: async ({ http }) => [...serversFor(await servers(), spec, http, note), ...(await ownServer(launch.own, http))],
+      connection: this.#connection,
+      spec,
+      asking,
+      sessionId: launch.sessionId,
+      forkOf: launch.forkOf ?? null,
+      startedAt: history.sessionAt,
+      now: clock.now,
+      capabilities: capabilitiesOf(spec),
+      note,
+      sleepUntimed,
+      hasTools: async () => {
+        const hasTools = await this.#hasTools()
+        if (hasTools) return true
+        stopTimer()
+        stopTimer = startTimer()
+        return false
+      },
+      servers: async ({ http }) => [
+        ...serversFor(await servers(), launch, http, note),
+        ...(await ownServer(launch, http && launch.spec.capabilities?.network !== 'off')),
+      ],
     })
     try {
-      this.#session = await Promise.race([opening, late.promise, this.#gone()])
+      this.#session = await Promise.race([opening, timeout.promise, this.#rejectOnExit()])
     } catch (error) {
-      throw this.#connection.signal.aborted ? await this.#gone().catch((how: unknown) => how) : error
+      throw this.#connection.signal.aborted ? await this.#rejectOnExit().catch((exitError: unknown) => exitError) : error
     } finally {
-      disarm()
+      stopTimer()
     }
-    this.#unsaidSystem = this.#session.unsaidSystem
-    this.#hearing.opened(this.#session)
-    if (this.#session.isLoaded) await this.#hearing.replayed()
-    if (!kernel.signal.aborted) await this.#saying.say({ type: 'up', handle: program.handle, sessionId: this.#session.id })
+    this.#pendingSystem = this.#session.pendingSystem
+    this.#updates.startSession(this.#session)
+    if (this.#session.isLoaded) await this.#updates.waitForReplay()
+    if (!kernel.signal.aborted) await this.#reports.send({ type: 'up', handle: program.handle, sessionId: this.#session.id })
   }
 
-  /** Rejects when its output has ended: with how it ended itself, which is known a moment later. */
-  async #gone(): Promise<never> {
-    await this.#link.silent
-    const exit = await this.#link.ended
+  /** Whether the agent has requested reeve's own tools in time. Also true if there are none, or if the process is ending. */
+  async #hasTools(): Promise<boolean> {
+    const {
+      launch: { ownTools: own, sessionId, spec },
+      toolsMs,
+      kernel,
+    } = this.#deps
+    if (!own) return true
+    const timeout = Promise.withResolvers<boolean>()
+    const stopTimer = this.#freezer.deadline(toolsMs, () => timeout.resolve(false))
+    const hasTools = await Promise.race([own.listed.then(() => true), timeout.promise, this.#link.outputEnded.then(() => true)]).finally(
+      stopTimer,
+    )
+    if (!hasTools && sessionId !== null) await keepWholeSession(sessionId, spec)
+    return hasTools || kernel.signal.aborted
+  }
+
+  /** Returns why the turn counts as failed: a crew member without reeve's tools cannot report its work. Null if it does not. */
+  #missingToolsError(): string | null {
+    const { ownTools: own, spec } = this.#deps.launch
+    return own && spec.member && !this.#hasRequestedTools ? `${NO_OWN_TOOLS}: a member of a crew can report nothing without them` : null
+  }
+
+  /** Waits for the end of the output and for the exit of the program, then rejects with the exit status. */
+  async #rejectOnExit(): Promise<never> {
+    await this.#link.outputEnded
+    const exit = await this.#link.exited
     throw new Error(`it has ended: ${this.#link.reason ?? describeExit(exit)}`)
   }
 
-  /** While paused: does anything of it still go on? Called whenever that may have changed; at the end of a turn the kernel knows by itself. */
-  #settled(): void {
-    if (!this.#gate.isHeld || this.#frozen || this.#ending || this.#turns.state === 'idle' || !this.#isStill()) return
-    this.#saying.tell({ type: 'drained' })
+  /**
+   * Reports `drained` once a paused agent waits for input. Called on each possible change. At the end of a turn the kernel needs no
+   * such report.
+   */
+  #reportIfDrained(): void {
+    if (!this.#gate.isClosed || this.#isFrozen || this.#isEnding || this.#turns.state === 'idle' || !this.#isStill()) return
+    this.#reports.post({ type: 'drained' })
   }
 
-  /** It waits for a message or an answer, and nothing of it runs. */
+  /** Whether the agent waits for a message or an answer while none of its tool calls runs. */
   #isStill(): boolean {
     const { state } = this.#turns
     if (state === 'idle' || state === 'held') return true
-    const { steps } = this.#hearing
-    const waiting = this.#asks.waiting
+    const { steps } = this.#updates
+    const waiting = this.#permissionRequests.waitingCalls
     return state === 'requires_action' && !steps.isOpen && steps.running.every((callId) => waiting.includes(callId))
   }
 
-  /** What was frozen in the middle of something must not go on with it at its end. */
-  #mayWake(): boolean {
-    return !this.#frozen || this.#turns.state === 'idle'
+  /** Whether the agent may be thawed for an orderly end. If it was frozen in the middle of a turn, a thaw would continue that turn. */
+  #mayThaw(): boolean {
+    return !this.#isFrozen || this.#turns.state === 'idle'
   }
 
   async #thaw(): Promise<void> {
-    if (!this.#frozen) return
-    this.#frozen = false
-    await this.#parts.launch.containment.thaw()
-    this.#freezer.set(false)
+    if (!this.#isFrozen) return
+    this.#isFrozen = false
+    await this.#deps.launch.containment.thaw()
+    this.#freezer.setFrozen(false)
   }
 
   #inFlight(): string | null {
-    const { steps } = this.#hearing
+    const { steps } = this.#updates
     if (this.#isStill()) return null
     const calls = steps.running
     return calls.length > 0 ? `tool calls: ${calls.join(', ')}` : 'a turn of the agent'

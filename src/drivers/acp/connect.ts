@@ -1,57 +1,65 @@
-// The client's side of the protocol: which of an agent's requests are heard, and what is told to it that reeve can do.
-// Only what the process may do is offered, and refused all the same where it is not.
-// Tests: test/processes/acp-client.test.ts, test/processes/acp-asks.test.ts.
+// The client side of ACP: handles the agent's requests and declares reeve's client capabilities. Offers only what the process may
+// do, and refuses any other request. Tests: test/processes/acp/client.test.ts, test/processes/acp/asks.test.ts.
 import { RequestError, client, methods } from '@agentclientprotocol/sdk'
 import type { ClientCapabilities, ClientConnection, Stream } from '@agentclientprotocol/sdk'
 import path from 'node:path'
-import type { ProcessSpec } from '../../kernel/types.ts'
-import type { Asks } from './asks.ts'
-import type { Files } from './files.ts'
+import type { PermissionRequests } from './permission-requests.ts'
+import type { ClientFiles } from './files.ts'
 import { isDenied } from './policy.ts'
 import type { Rules } from './policy.ts'
-import type { Refused } from './refusals.ts'
+import type { ReportRefusal } from './refusals.ts'
 import type { Terminals } from './terminals.ts'
+import type { AcpSpec } from '../../kernel/model/process-spec.ts'
 
-export interface Served {
-  readonly asks: Asks
-  readonly files: Files
+export interface ClientHandlers {
+  readonly permissionRequests: PermissionRequests
+  readonly files: ClientFiles
   readonly terminals: Terminals
-  readonly rules: Rules & Pick<ProcessSpec, 'argv'>
-  /** told each update as it comes */
-  readonly heard: (params: unknown) => void
-  readonly refused: Refused
+  readonly rules: Rules & Pick<AcpSpec, 'argv'>
+  /** called with each update as it arrives */
+  readonly onUpdate: (params: unknown) => void
+  readonly reportRefusal: ReportRefusal
 }
 
-/** Gemini CLI (0.61) takes it for a failure when a file that it is to make is not there yet: it has to look for itself. */
-const READ_THEMSELVES = ['gemini']
+/** Programs that must read and write files themselves. Gemini CLI (0.61) fails if a file that it wants to create does not exist yet. */
+const PROGRAMS_WITH_OWN_FILE_ACCESS = ['gemini']
 
-export function capabilitiesOf(rules: Rules & Pick<ProcessSpec, 'argv'>): ClientCapabilities {
-  const isOffered = !(rules.argv ?? []).some((word) => READ_THEMSELVES.includes(path.basename(word)))
+/** Returns the client capabilities that reeve declares to the agent. */
+export function capabilitiesOf(rules: Rules & Pick<AcpSpec, 'argv'>): ClientCapabilities {
+  const offersFiles = !rules.argv.some((arg) => PROGRAMS_WITH_OWN_FILE_ACCESS.includes(path.basename(arg)))
   return {
-    fs: { readTextFile: isOffered && !isDenied('read', rules), writeTextFile: isOffered && !isDenied('edit', rules) },
+    fs: { readTextFile: offersFiles && !isDenied('read', rules), writeTextFile: offersFiles && !isDenied('edit', rules) },
     terminal: !isDenied('execute', rules),
     elicitation: { form: {} },
     session: { notices: {}, compaction: {} },
   }
 }
 
-export function connect(stream: Stream, { asks, files, terminals, rules, heard, refused }: Served): ClientConnection {
+/** Connects to the agent and handles its requests. */
+export function connectAgent(
+  stream: Stream,
+  { permissionRequests, files, terminals, rules, onUpdate, reportRefusal }: ClientHandlers,
+): ClientConnection {
   const { session, fs, terminal, elicitation } = methods.client
   const can = capabilitiesOf(rules)
-  const mayRun = (): void => {
+  const requireTerminals = (): void => {
     if (can.terminal === true) return
-    refused('tools', 'a terminal')
+    reportRefusal('tools', 'a terminal')
     throw RequestError.methodNotFound(terminal.create)
   }
   const app = client({ name: 'reeve' })
-  // The first handler is called in the turn in which the message comes, so that no answer to a prompt overtakes its updates.
-  app.onNotification(session.update, (params: unknown) => params, ({ params }) => heard(params))
-  app.onRequest(session.requestPermission, ({ params, signal }) => asks.permission(params, signal))
-  app.onRequest(elicitation.create, ({ params, signal }) => asks.elicit(params, signal))
+  // The first handler runs in the event-loop turn in which a message arrives, so that no prompt result overtakes earlier updates.
+  app.onNotification(
+    session.update,
+    (params: unknown) => params,
+    ({ params }) => onUpdate(params),
+  )
+  app.onRequest(session.requestPermission, ({ params, signal }) => permissionRequests.permission(params, signal))
+  app.onRequest(elicitation.create, ({ params, signal }) => permissionRequests.elicit(params, signal))
   app.onRequest(fs.readTextFile, ({ params }) => files.read(params))
   app.onRequest(fs.writeTextFile, ({ params }) => files.write(params))
   app.onRequest(terminal.create, ({ params }) => {
-    mayRun()
+    requireTerminals()
     return terminals.create(params)
   })
   app.onRequest(terminal.output, ({ params }) => terminals.output(params.terminalId))

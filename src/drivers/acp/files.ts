@@ -1,77 +1,90 @@
-// Files that an agent reads and writes through its client: in the working directory, or where its places say, and elsewhere
-// only where the rules allow it. Owns that no link leads out. Tests: test/processes/acp-client.test.ts.
+// Reads and writes files for an agent: in the working directory or the allowed paths, and elsewhere only if the rules allow it.
+// Guarantees that no symbolic link leads out of these directories. Tests: test/processes/acp/client.test.ts.
 import { RequestError } from '@agentclientprotocol/sdk'
 import type { ReadTextFileRequest, ReadTextFileResponse, WriteTextFileRequest } from '@agentclientprotocol/sdk'
 import { realpath } from 'node:fs/promises'
 import path from 'node:path'
-import type { CapabilityName } from '../../kernel/facts.ts'
-import type { Places } from '../../kernel/permits.ts'
-import { readText, writeText } from '../native/tools/files.ts'
-import { RefusedError } from '../native/tools/reach.ts'
-import { verdictOn } from './policy.ts'
+import type { CapabilityName } from '../../kernel/model/facts.ts'
+import { readText, writeText } from '../native/tools/text-files.ts'
+import { OutsidePathsError, RefusedError } from '../native/tools/path-guard.ts'
+import { decideAction } from './policy.ts'
 import type { Rules } from './policy.ts'
-import type { Refused } from './refusals.ts'
+import type { ReportRefusal } from './refusals.ts'
+import type { PathAccess } from '../../kernel/model/spec-parts.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
 
 const MIB = 1024 * 1024
 const MAX_FILE_BYTES = 16 * MIB
 
-export class Files {
+export class ClientFiles {
   readonly #cwd: string
   readonly #rules: Rules
-  readonly #refused: Refused
+  readonly #reportRefusal: ReportRefusal
 
-  constructor(cwd: string, rules: Rules, refused: Refused) {
+  constructor(cwd: string, rules: Rules, reportRefusal: ReportRefusal) {
     this.#cwd = cwd
     this.#rules = rules
-    this.#refused = refused
+    this.#reportRefusal = reportRefusal
   }
 
-  /** Errors: `RequestError`, in words for the agent. */
+  /** Reads a text file. Errors: `RequestError` with a message for the agent. */
   async read({ path: file, line, limit }: ReadTextFileRequest): Promise<ReadTextFileResponse> {
-    const text = await this.#reach(file, 'read', (places) => readText(file, MAX_FILE_BYTES, places))
+    const text = await this.#access(file, 'read', (allowedPaths) => readText(file, MAX_FILE_BYTES, allowedPaths))
     const [from, count] = [Math.max(0, (line ?? 1) - 1), limit ?? Infinity]
-    return { content: text.split('\n').slice(from, from + count).join('\n') }
-  }
-
-  async write({ path: file, content }: WriteTextFileRequest): Promise<Record<string, never>> {
-    await this.#reach(file, 'edit', (places) => writeText(file, content, places))
-    return {}
-  }
-
-  async #reach<T>(file: string, kind: 'read' | 'edit', work: (places: Places | undefined) => Promise<T>): Promise<T> {
-    if (!path.isAbsolute(file)) throw RequestError.invalidParams(undefined, `${file} is not an absolute path`)
-    const verdict = verdictOn({ title: null, name: null, kind }, this.#rules)
-    const word = kind === 'read' ? 'read' : 'written'
-    if (verdict === 'deny') throw this.#refusal('tools', `files may not be ${word} here`)
-    const { capabilities: { paths } = {} } = this.#rules
-    const limited = verdict === 'allow' ? paths : await this.#orHere(paths)
-    try {
-      return await inWords(work(limited))
-    } catch (error) {
-      if (!(error instanceof RefusedError)) throw error
-      const isOwn = (kind === 'read' ? paths?.read : paths?.write) === undefined
-      throw this.#refusal('paths', isOwn && error.message.includes('only what is below') ? `${file} is outside of the working directory and may not be ${word}` : error.message)
+    return {
+      content: text
+        .split('\n')
+        .slice(from, from + count)
+        .join('\n'),
     }
   }
 
-  /** Its working directory, for what has no places of its own. */
-  async #orHere(paths: Places | undefined): Promise<Places> {
-    const here = [await realpath(this.#cwd)]
-    return { read: paths?.read ?? here, write: paths?.write ?? here }
+  /** Writes a text file. Errors: `RequestError` with a message for the agent. */
+  async write({ path: file, content }: WriteTextFileRequest): Promise<Record<string, never>> {
+    await this.#access(file, 'edit', (allowedPaths) => writeText(file, content, allowedPaths))
+    return {}
+  }
+
+  async #access<T>(file: string, kind: 'read' | 'edit', work: (allowedPaths: PathAccess | undefined) => Promise<T>): Promise<T> {
+    if (!path.isAbsolute(file)) throw RequestError.invalidParams(undefined, `${file} is not an absolute path`)
+    const decision = decideAction({ title: null, name: null, kind }, this.#rules)
+    const participle = kind === 'read' ? 'read' : 'written'
+    if (decision === 'deny') throw this.#refusal('tools', `files may not be ${participle} here`)
+    const { capabilities: { paths } = {} } = this.#rules
+    const allowedPaths = decision === 'allow' ? paths : await this.#pathsOrCwd(paths)
+    try {
+      return await withRequestErrors(work(allowedPaths))
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error
+      const hasDefaultPaths = (kind === 'read' ? paths?.read : paths?.write) === undefined
+      throw this.#refusal(
+        'paths',
+        hasDefaultPaths && error instanceof OutsidePathsError
+          ? `${file} is outside of the working directory and may not be ${participle}`
+          : error.message,
+      )
+    }
+  }
+
+  /** Returns the allowed paths. Where none are set, only the working directory is allowed. */
+  async #pathsOrCwd(paths: PathAccess | undefined): Promise<PathAccess> {
+    const cwd = [await realpath(this.#cwd)]
+    return { read: paths?.read ?? cwd, write: paths?.write ?? cwd }
   }
 
   #refusal(what: CapabilityName, detail: string): RequestError {
-    this.#refused(what, detail)
+    this.#reportRefusal(what, detail)
     return RequestError.invalidParams(undefined, detail)
   }
 }
 
-async function inWords<T>(work: Promise<T>): Promise<T> {
+async function withRequestErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
     if (error instanceof RefusedError) throw error
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw RequestError.resourceNotFound((error as { path?: string }).path)
-    throw RequestError.internalError(undefined, error instanceof Error ? error.message : String(error))
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      throw RequestError.resourceNotFound((error as { path?: string }).path)
+    throw RequestError.internalError(undefined, errorText(error))
   }
 }

@@ -1,28 +1,31 @@
-// What single agents do that the protocol does not say, by the name that they give themselves; each was seen with the agent
-// itself (test/agents) and stands in docs/external-agents.md. Pure. Test: test/tables/acp-quirks.test.ts.
+// Deviations of single agents from the protocol, by the name that the agent reports. Each was verified with the real agent
+// (test/agents) and is documented in docs/external-agents.md. Pure. Test: test/tables/drivers/acp/quirks.test.ts.
+import { lookUp } from '../../kernel/util/lookup.ts'
 
 export interface Quirks {
-  /** it empties a session that is opened again within the minute of the clock in which it began */
+  /** loses a session that is reopened within the same minute of the clock in which it began */
   readonly losesYoungSessions?: true
-  /** the tokens that it tells of a turn are those of its last call of the model */
-  readonly tellsLastCallOnly?: true
+  /** reports, for a turn, only the tokens of its last model call */
+  readonly reportsLastCallOnly?: true
+  /** reports a change of its mode as a text message */
+  readonly reportsModeAsText?: true
 }
 
 const QUIRKS: Readonly<Partial<Record<string, Quirks>>> = {
-  'gemini-cli': { losesYoungSessions: true },
-  'OpenCode': { tellsLastCallOnly: true },
+  'gemini-cli': { losesYoungSessions: true, reportsModeAsText: true },
+  OpenCode: { reportsLastCallOnly: true },
 }
 
 const MINUTE_MS = 60_000
-/** Its clock and ours are one, and it takes a moment until it looks. */
+/** Extra wait after the end of the minute. The agent and reeve use the same clock. */
 const MARGIN_MS = 100
 
 export function quirksOf(name: string | undefined): Quirks {
-  return (name === undefined ? undefined : QUIRKS[name]) ?? {}
+  return (name === undefined ? undefined : lookUp(QUIRKS, name)) ?? {}
 }
 
-/** How long to wait before a session that began at `begunAt` may be opened again; wall times in ms. */
-export function youngMs({ losesYoungSessions }: Quirks, begunAt: number | null, now: number): number {
-  const isYoung = losesYoungSessions === true && begunAt !== null && Math.floor(begunAt / MINUTE_MS) === Math.floor(now / MINUTE_MS)
+/** Returns how many ms to wait before a session that began at `startedAt` may be reopened; wall times in ms. */
+export function reopenDelayMs({ losesYoungSessions }: Quirks, startedAt: number | null, now: number): number {
+  const isYoung = losesYoungSessions === true && startedAt !== null && Math.floor(startedAt / MINUTE_MS) === Math.floor(now / MINUTE_MS)
   return isYoung ? MINUTE_MS - (now % MINUTE_MS) + MARGIN_MS : 0
 }

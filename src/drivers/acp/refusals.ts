@@ -1,19 +1,21 @@
-// What an agent of the protocol is refused, as the kernel hears of it: each is a fact, so their length and their number have a
-// limit, as an agent may ask without end. Owns those limits; refuses nothing by itself. Test: test/tables/acp-refusals.test.ts.
-import type { CapabilityName } from '../../kernel/facts.ts'
-import type { Saying } from './saying.ts'
+// Reports to the kernel what an ACP agent was refused. Each report is a fact, and an agent may ask without end, so the length and
+// number of these reports are limited. Owns these limits; refuses nothing itself. Test: test/tables/drivers/acp/refusals.test.ts.
+import type { CapabilityName } from '../../kernel/model/facts.ts'
+import type { ReportQueue } from './report-queue.ts'
+import { truncate } from '../../kernel/util/truncate.ts'
 
-export type Refused = (what: CapabilityName, detail: string, callId?: string) => void
+export type ReportRefusal = (what: CapabilityName, detail: string, callId?: string) => void
 
-/** told in one incarnation */
+/** limit of reported refusals per incarnation */
 const MAX_REFUSALS = 1_000
 const MAX_DETAIL_CHARS = 1_000
 
-export function refusalsTo(saying: Pick<Saying, 'tell' | 'note'>): Refused {
-  let told = 0
+export function refusalReporter(reports: Pick<ReportQueue, 'post' | 'note'>): ReportRefusal {
+  let count = 0
   return (what, detail, callId) => {
-    told += 1
-    if (told <= MAX_REFUSALS) saying.tell({ type: 'refused', what, detail: detail.slice(0, MAX_DETAIL_CHARS), ...(callId === undefined ? {} : { callId }) })
-    if (told === MAX_REFUSALS) saying.note(`it was refused ${MAX_REFUSALS} things: what comes is refused, and not told any more`)
+    count += 1
+    if (count <= MAX_REFUSALS)
+      reports.post({ type: 'refused', what, detail: truncate(detail, MAX_DETAIL_CHARS), ...(callId === undefined ? {} : { callId }) })
+    if (count === MAX_REFUSALS) reports.note(`it was refused ${MAX_REFUSALS} things: further refusals are not reported`)
   }
 }

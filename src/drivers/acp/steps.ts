@@ -1,121 +1,129 @@
-// Steps out of an agent's updates: which chunks and tool calls make one model call. A step begins with the first sign of
-// the model and is finished when its calls begin, or with the turn; what comes while its calls run (of an agent below it,
-// say) is the next step's, which begins when they are over: a step is whole before the next one.
-// Owns the open step and its calls; sends nothing itself. Test: test/processes/acp.test.ts.
-import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/facts.ts'
-import { textOf } from '../../kernel/message.ts'
-import type { Report } from '../../kernel/reports.ts'
-import type { Live } from '../port.ts'
-import { Clip } from '../native/tools/clip.ts'
-import { callInput, callText, resultText, toolName } from './content.ts'
+// Groups an agent's updates into steps: the chunks and tool calls of one model call. A step begins with the model's first chunk
+// or call, and ends when its calls begin or the turn ends. Updates while the calls run, of a subagent for example, belong to the
+// next step, which begins after the calls. Each step is complete before the next one begins. Owns the open step and its calls;
+// sends nothing itself. Test: test/processes/acp/acp.test.ts.
+import type { AssistantPart, FinishReason, ToolOutcome } from '../../kernel/model/facts.ts'
+import { assistantText } from '../../kernel/state/assistant-text.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import type { LiveOutput } from '../port.ts'
+import { TruncatingBuffer } from '../native/tools/truncate.ts'
+import { callInput, callText, resultText, toolName } from './tool-content.ts'
 import { NO_USAGE } from './usage.ts'
-import type { SeenCall } from './wire.ts'
+import type { ReportedCall } from './message-schemas.ts'
 
-/** Calls that come together are one step: so long is waited for the next, or for the rest of a call's input. */
-const SETTLE_MS = 300
-/** The same when one of them runs already. */
-const BEGUN_MS = 20
-/** Most text of one step that is kept, in characters. */
+/** Calls in quick succession form one step. This is the time to wait for another call, or for the remaining input of a call. */
+const NEXT_CALL_MS = 300
+/** The time to wait for another call once one of the calls is running. */
+const NEXT_CALL_WHILE_RUNNING_MS = 20
+/** Limit of text per step, in characters. */
 const MAX_STEP_CHARS = 1024 * 1024
-/** Calls of one turn that are kept apart, and news that wait for the next step. */
+/** Limit of tracked calls per turn, and of updates that wait for the next step. */
 const MAX_CALLS = 10_000
-const CUT = '\n[… the rest of this step is left out: it is too long …]'
+/** Names of tools that run a subagent. Claude Code and OpenCode report only the main agent's tokens. */
+const SUBAGENT_TOOLS = /^(task|agent)$/i
+const CUT_NOTICE = '\n[… the rest of this step is left out: it is too long …]'
 
 interface Call {
   readonly callId: string
-  seen: SeenCall
-  /** its step is recorded, so it has begun */
-  began: boolean
-  sinceMs: number
-  shown: string
-  /** what its own terminal printed; null if it told nothing of one */
-  printed: Clip | null
-  denied: boolean
-  over: boolean
+  details: ReportedCall
+  /** whether the call has begun, because its step is recorded */
+  hasBegun: boolean
+  startedMs: number
+  /** the part of its output that was shown live */
+  shownText: string
+  /** the output of the agent's own terminal for this call; null without one */
+  terminalOutput: TruncatingBuffer | null
+  isDenied: boolean
+  hasEnded: boolean
 }
 
-/** `messageId` is the agent's own name for the message of its model, where it has one. */
-interface Said {
+/** A chunk of text or reasoning. */
+interface TextChunk {
   readonly type: 'text' | 'reasoning'
   readonly text: string
+  /** the agent's id of the model's message; null if the agent sends none */
   readonly messageId: string | null
 }
 
-type Part = Said | Call
+type Part = TextChunk | Call
 
-export interface StepsParts {
-  /** the last step before */
+export interface StepsDeps {
+  /** the number of the last step before this incarnation */
   readonly step: number
-  /** what the model is called now */
+  /** the current name of the model */
   readonly model: () => string
-  readonly tell: (report: Report) => void
-  readonly live: (event: Live) => void
-  /** the rest of a message whose step is recorded */
-  readonly late: (text: string) => void
-  /** what a terminal has printed so far */
-  readonly terminal: (id: string) => string
+  readonly report: (report: Report) => void
+  /** shows output live, without recording it */
+  readonly showLive: (event: LiveOutput) => void
+  /** called with text of a message whose step is already recorded */
+  readonly onLateText: (text: string) => void
+  /** returns the output of a terminal so far */
+  readonly terminalText: (id: string) => string
 }
 
 export class Steps {
-  readonly #parts: StepsParts
+  readonly #deps: StepsDeps
   #step: number
-  /** of the open model call; null if none is open */
-  #message: Part[] | null = null
+  /** the parts of the open step; null if no step is open */
+  #parts: Part[] | null = null
   #chars = 0
-  #sinceMs = 0
+  #startedMs = 0
   readonly #calls = new Map<string, Call>()
-  readonly #running = new Set<string>()
-  /** messages of the step whose calls run */
-  #recorded = new Set<string>()
-  /** what is the next step's */
-  #later: (() => void)[] = []
+  readonly #runningCalls = new Set<string>()
+  /** message ids of the step whose calls are running */
+  #recordedMessages = new Set<string>()
+  /** updates that wait for the next step */
+  #postponed: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
   /** the last text of this turn */
   lastText = ''
+  /** whether a subagent was called in this turn */
+  hasDelegated = false
 
-  constructor(parts: StepsParts) {
-    this.#parts = parts
-    this.#step = parts.step
+  constructor(deps: StepsDeps) {
+    this.#deps = deps
+    this.#step = deps.step
   }
 
-  /** the last step that was begun */
+  /** the number of the last step that was begun */
   get step(): number {
     return this.#step
   }
 
   /** ids of the calls that have begun and have no result */
   get running(): readonly string[] {
-    return [...this.#running]
+    return [...this.#runningCalls]
   }
 
-  /** something of the model itself is on its way, or calls that are not recorded yet */
+  /** whether a step is open, so that some of its text or calls are not recorded yet */
   get isOpen(): boolean {
-    return this.#message !== null
+    return this.#parts !== null
   }
 
-  begin(): void {
+  beginTurn(): void {
     this.#calls.clear()
     this.lastText = ''
+    this.hasDelegated = false
   }
 
-  text(said: Said): void {
-    const { type, text, messageId } = said
+  addText(chunk: TextChunk): void {
+    const { type, text, messageId } = chunk
     if (text === '') return
-    const isLate = this.#running.size > 0 && messageId !== null && this.#recorded.has(messageId)
-    this.#parts.live({ type, step: isLate || this.#message !== null ? this.#step : this.#step + 1, text })
-    if (isLate) this.#parts.late(text)
-    else if (this.#running.size > 0) this.#postpone(() => this.#add(said))
-    else this.#add(said)
+    const isLate = this.#runningCalls.size > 0 && messageId !== null && this.#recordedMessages.has(messageId)
+    this.#deps.showLive({ type, step: isLate || this.#parts !== null ? this.#step : this.#step + 1, text })
+    if (isLate) this.#deps.onLateText(text)
+    else if (this.#runningCalls.size > 0) this.#postpone(() => this.#append(chunk))
+    else this.#append(chunk)
   }
 
-  /** To what it goes on with: the last part, or that of the same message before the calls. */
-  #add(said: Said): void {
-    if (this.#isNext(said)) this.#close(this.#message?.some((part) => 'callId' in part) === true ? 'tool-calls' : 'stop')
-    if (this.#running.size > 0) return this.#postpone(() => this.#add(said))
-    const { type, text, messageId } = said
+  /** Appends text to the part of the same message before the calls, or to the last part. */
+  #append(chunk: TextChunk): void {
+    if (this.#startsNewMessage(chunk)) this.#close(this.#parts?.some((part) => 'callId' in part) === true ? 'tool-calls' : 'stop')
+    if (this.#runningCalls.size > 0) return this.#postpone(() => this.#append(chunk))
+    const { type, text, messageId } = chunk
     const message = this.#open()
-    const kept = this.#fit(text)
-    const isSame = (part: Part): part is Said => 'type' in part && part.type === type
+    const kept = this.#clipToLimit(text)
+    const isSame = (part: Part): part is TextChunk => 'type' in part && part.type === type
     const at = messageId === null ? -1 : message.findLastIndex((part) => isSame(part) && part.messageId === messageId)
     const index = at >= 0 ? at : message.length - 1
     const part = message[index]
@@ -123,82 +131,91 @@ export class Steps {
     else if (kept !== '') message.push({ type, text: kept, messageId })
   }
 
-  /** Another message of the model than the one that is open: an agent that is told something meanwhile answers twice in a turn. */
-  #isNext({ type, messageId }: Said): boolean {
-    if (type !== 'text' || messageId === null || this.#message === null) return false
-    const texts = this.#message.flatMap((part) => ('type' in part && part.type === 'text' && part.messageId !== null ? [part.messageId] : []))
+  /** Whether the text belongs to a new model message. A message to a busy agent makes it answer twice in a turn. */
+  #startsNewMessage({ type, messageId }: TextChunk): boolean {
+    if (type !== 'text' || messageId === null || this.#parts === null) return false
+    const texts = this.#parts.flatMap((part) => ('type' in part && part.type === 'text' && part.messageId !== null ? [part.messageId] : []))
     return texts.length > 0 && !texts.includes(messageId)
   }
 
-  /** A call, or news of one. `isNew`: one that is over and has the same id is another. */
-  call(seen: SeenCall, isNew = false): void {
-    if (isNew && this.#calls.get(seen.toolCallId)?.over === true) this.#calls.delete(seen.toolCallId)
-    if (this.#running.size > 0 && !this.#calls.has(seen.toolCallId)) return this.#postpone(() => this.call(seen, isNew))
-    const call = this.#known(seen)
-    if (call === null || call.over) return
-    this.#print(call, seen)
+  /** Handles a call or its update. `isNew` marks a new call, which may reuse the id of an ended one. */
+  handleCall(seen: ReportedCall, isNew = false): void {
+    if (isNew && this.#calls.get(seen.toolCallId)?.hasEnded === true) this.#calls.delete(seen.toolCallId)
+    if (this.#runningCalls.size > 0 && !this.#calls.has(seen.toolCallId)) return this.#postpone(() => this.handleCall(seen, isNew))
+    const call = this.#findOrAddCall(seen)
+    if (call === null || call.hasEnded) return
+    this.#addTerminalOutput(call, seen)
     if (seen.status === 'completed' || seen.status === 'failed') return this.#finish(call, seen.status)
-    if (call.began) this.#show(call)
-    else this.#flushIn(seen.status === 'in_progress' ? BEGUN_MS : SETTLE_MS)
+    if (call.hasBegun) this.#show(call)
+    else this.#flushIn(seen.status === 'in_progress' ? NEXT_CALL_WHILE_RUNNING_MS : NEXT_CALL_MS)
   }
 
-  /** The call waits for a permission, or uses the client: what came so far is recorded now. */
+  /** Records the open step, because a call waits for a permission or uses the client. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#message?.some((part) => 'callId' in part) === true) this.#close('tool-calls')
+    if (this.#parts?.some((part) => 'callId' in part) === true) this.#close('tool-calls')
   }
 
-  denied(callId: string): void {
+  markDenied(callId: string): void {
     const call = this.#calls.get(callId)
-    if (call) call.denied = true
+    if (call) call.isDenied = true
   }
 
-  /** The turn is over: nothing stays open, also of what was postponed until then. */
-  end(finish: FinishReason): void {
+  /** Ends the turn: closes the open step and all calls, including postponed updates. */
+  endTurn(finish: FinishReason): void {
     do {
       this.flush()
-      if (this.#message !== null) this.#close(finish)
-      for (const callId of this.running) this.#say(this.#calls.get(callId), 'interrupted')
-    } while (this.#message !== null || this.#running.size > 0)
+      if (this.#parts !== null) this.#close(finish)
+      for (const callId of this.running) this.#reportResult(this.#calls.get(callId), 'interrupted')
+    } while (this.#parts !== null || this.#runningCalls.size > 0)
   }
 
-  #postpone(news: () => void): void {
-    if (this.#later.length < MAX_CALLS) this.#later.push(news)
+  #postpone(update: () => void): void {
+    if (this.#postponed.length < MAX_CALLS) this.#postponed.push(update)
   }
 
-  /** The step is whole: what came meanwhile is the next one's. */
-  #goOn(): void {
-    if (this.#running.size > 0 || this.#later.length === 0) return
-    const later = this.#later
-    this.#later = []
-    for (const news of later) news()
+  /** Applies the postponed updates once the step is complete. */
+  #applyPostponed(): void {
+    if (this.#runningCalls.size > 0 || this.#postponed.length === 0) return
+    const postponed = this.#postponed
+    this.#postponed = []
+    for (const update of postponed) update()
   }
 
   #open(): Part[] {
-    if (this.#message !== null) return this.#message
+    if (this.#parts !== null) return this.#parts
     this.#step += 1
-    this.#sinceMs = performance.now()
+    this.#startedMs = performance.now()
     this.#chars = 0
-    this.#parts.tell({ type: 'model.started', step: this.#step, attempt: 1, model: this.#parts.model() })
-    return (this.#message = [])
+    this.#deps.report({ type: 'model.started', step: this.#step, attempt: 1, model: this.#deps.model() })
+    return (this.#parts = [])
   }
 
-  #fit(text: string): string {
+  #clipToLimit(text: string): string {
     const left = MAX_STEP_CHARS - this.#chars
     if (left <= 0) return ''
     this.#chars += text.length
-    return text.length <= left ? text : `${text.slice(0, left)}${CUT}`
+    return text.length <= left ? text : `${text.slice(0, left)}${CUT_NOTICE}`
   }
 
-  #known(seen: SeenCall): Call | null {
+  #findOrAddCall(seen: ReportedCall): Call | null {
     const known = this.#calls.get(seen.toolCallId)
     if (known) {
-      known.seen = merged(known.seen, seen)
+      known.details = mergeCall(known.details, seen)
       return known
     }
     if (this.#calls.size >= MAX_CALLS) return null
-    const call: Call = { callId: seen.toolCallId, seen, began: false, sinceMs: 0, shown: '', printed: null, denied: false, over: false }
+    const call: Call = {
+      callId: seen.toolCallId,
+      details: seen,
+      hasBegun: false,
+      startedMs: 0,
+      shownText: '',
+      terminalOutput: null,
+      isDenied: false,
+      hasEnded: false,
+    }
     this.#calls.set(call.callId, call)
     this.#open().push(call)
     return call
@@ -210,73 +227,91 @@ export class Steps {
   }
 
   #close(finish: FinishReason): void {
-    const parts = this.#message ?? []
-    this.#message = null
+    const parts = this.#parts ?? []
+    this.#parts = null
     const calls = parts.filter((part) => 'callId' in part)
-    const message = parts.map((part): AssistantPart => ('callId' in part ? { type: 'tool-call', callId: part.callId, name: toolName(part.seen), input: callInput(part.seen) } : { type: part.type, text: part.text }))
-    this.#recorded = new Set(parts.flatMap((part) => ('callId' in part || part.messageId === null ? [] : [part.messageId])))
-    const text = textOf(message)
+    const message = parts.map((part): AssistantPart =>
+      'callId' in part
+        ? { type: 'tool-call', callId: part.callId, name: toolName(part.details), input: callInput(part.details) }
+        : { type: part.type, text: part.text },
+    )
+    this.#recordedMessages = new Set(parts.flatMap((part) => ('callId' in part || part.messageId === null ? [] : [part.messageId])))
+    const text = assistantText(message)
     if (text.trim() !== '') this.lastText = text
     for (const call of calls) {
-      call.began = true
-      this.#running.add(call.callId)
-      call.sinceMs = performance.now()
+      call.hasBegun = true
+      this.hasDelegated ||= SUBAGENT_TOOLS.test(toolName(call.details)) || SUBAGENT_TOOLS.test(call.details.title ?? '')
+      this.#runningCalls.add(call.callId)
+      call.startedMs = performance.now()
     }
-    this.#parts.tell({
-      type: 'model.finished', step: this.#step, message, usage: NO_USAGE, finish, durationMs: Math.round(performance.now() - this.#sinceMs),
-      // Its agent alone can run it again.
-      calls: calls.map(({ callId, seen }) => ({ callId, name: toolName(seen), effect: 'once' })),
+    this.#deps.report({
+      type: 'model.finished',
+      step: this.#step,
+      message,
+      usage: NO_USAGE,
+      finish,
+      durationMs: Math.round(performance.now() - this.#startedMs),
+      // The effect is `once`, because reeve cannot repeat an agent's call.
+      calls: calls.map(({ callId, details }) => ({ callId, name: toolName(details), effect: 'once' })),
     })
     for (const call of calls) this.#show(call)
   }
 
-  /** What is new of what it shows; an agent sends all of it each time. */
+  /** Shows the new part of a call's output live. Agents repeat the whole output each time. */
   #show(call: Call): void {
-    const all = callText(call.seen.content ?? [], this.#parts.terminal)
-    if (all === call.shown) return
-    const text = all.startsWith(call.shown) ? all.slice(call.shown.length) : all
-    call.shown = all
-    this.#parts.live({ type: 'tool-output', callId: call.callId, text })
+    const output = callText(call.details.content ?? [], this.#deps.terminalText)
+    if (output === call.shownText) return
+    const text = output.startsWith(call.shownText) ? output.slice(call.shownText.length) : output
+    call.shownText = output
+    this.#deps.showLive({ type: 'tool-output', callId: call.callId, text })
   }
 
-  #print(call: Call, { _meta: meta }: SeenCall): void {
+  #addTerminalOutput(call: Call, { _meta: meta }: ReportedCall): void {
     const text = `${meta?.terminal_output?.data ?? ''}${meta?.terminal_output_delta?.data ?? ''}`
     if (text === '') return
-    call.printed ??= new Clip()
-    call.printed.push(text)
-    this.#parts.live({ type: 'tool-output', callId: call.callId, text })
+    call.terminalOutput ??= new TruncatingBuffer()
+    call.terminalOutput.push(text)
+    this.#deps.showLive({ type: 'tool-output', callId: call.callId, text })
   }
 
   #finish(call: Call, status: 'completed' | 'failed'): void {
-    if (!call.began) this.flush()
-    this.#say(call, status === 'completed' ? 'ok' : call.denied ? 'denied' : 'error')
+    if (!call.hasBegun) this.flush()
+    this.#reportResult(call, status === 'completed' ? 'ok' : call.isDenied ? 'denied' : 'error')
   }
 
-  #say(call: Call | undefined, outcome: ToolOutcome): void {
+  #reportResult(call: Call | undefined, outcome: ToolOutcome): void {
     if (call === undefined) return
-    call.over = true
-    this.#running.delete(call.callId)
-    const content = [resultText(call.seen, this.#parts.terminal), call.printed?.text() ?? ''].filter((text) => text !== '').join('\n')
-    this.#parts.tell({ type: 'tool.finished', callId: call.callId, outcome, content, durationMs: Math.round(performance.now() - call.sinceMs) })
-    // What it showed is recorded, and a long turn has many.
-    call.seen = { ...call.seen, content: null, rawInput: undefined, rawOutput: undefined }
-    call.shown = ''
-    call.printed = null
-    this.#goOn()
+    call.hasEnded = true
+    this.#runningCalls.delete(call.callId)
+    const content = [resultText(call.details, this.#deps.terminalText), call.terminalOutput?.text() ?? '']
+      .filter((text) => text !== '')
+      .join('\n')
+    this.#deps.report({
+      type: 'tool.finished',
+      callId: call.callId,
+      outcome,
+      content,
+      durationMs: Math.round(performance.now() - call.startedMs),
+    })
+    // The output is recorded: drop it here, to save memory in long turns.
+    call.details = { ...call.details, content: null, rawInput: undefined, rawOutput: undefined }
+    call.shownText = ''
+    call.terminalOutput = null
+    this.#applyPostponed()
   }
 }
 
-/** News say only what has changed. */
-function merged(old: SeenCall, news: SeenCall): SeenCall {
+/** Merges a call with an update, which contains only the changed fields. */
+function mergeCall(old: ReportedCall, update: ReportedCall): ReportedCall {
   return {
     toolCallId: old.toolCallId,
-    title: news.title ?? old.title,
-    name: news.name ?? old.name,
-    kind: news.kind ?? old.kind,
-    status: news.status ?? old.status,
-    content: news.content ?? old.content,
-    rawInput: news.rawInput ?? old.rawInput,
-    rawOutput: news.rawOutput ?? old.rawOutput,
-    _meta: news._meta ?? old._meta,
+    title: update.title ?? old.title,
+    name: update.name ?? old.name,
+    kind: update.kind ?? old.kind,
+    status: update.status ?? old.status,
+    content: update.content ?? old.content,
+    rawInput: update.rawInput ?? old.rawInput,
+    rawOutput: update.rawOutput ?? old.rawOutput,
+    _meta: update._meta ?? old._meta,
   }
 }

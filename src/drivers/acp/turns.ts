@@ -1,33 +1,40 @@
-// Turns of an agent: its prompts, one after the other, each until the agent is idle again; and how a turn is interrupted.
-// Shaped like the coming version of the protocol: what is asked of the agent is a queue, its state is another thing.
-// Tests: test/processes/acp.test.ts, test/processes/acp-asks.test.ts.
+// Runs an agent's turns: sends prompts one after the other, waits after each until the agent is idle again, and interrupts turns.
+// Follows the next version of the protocol, in which prompts are a queue, separate from the agent's state.
+// Tests: test/processes/acp/acp.test.ts, test/processes/acp/asks.test.ts.
 import { RequestError, methods } from '@agentclientprotocol/sdk'
 import type { ClientConnection } from '@agentclientprotocol/sdk'
-import type { FinishReason } from '../../kernel/facts.ts'
-import type { Report } from '../../kernel/reports.ts'
-import { resetInWords } from '../limit-reset.ts'
+import type { FinishReason } from '../../kernel/model/facts.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import { findResetTimeMs } from '../common/rate-limit-reset.ts'
 import type { Freezer } from '../native/tools/freezer.ts'
-import type { Asks } from './asks.ts'
-import type { Gate } from './gate.ts'
-import type { Hearing } from './hearing.ts'
-import type { Saying } from './saying.ts'
-import { readPrompted } from './wire.ts'
-import type { Prompted } from './wire.ts'
+import type { PermissionRequests } from './permission-requests.ts'
+import type { PauseGate } from './pause-gate.ts'
+import type { SessionUpdates } from './session-updates.ts'
+import type { ReportQueue } from './report-queue.ts'
+import { loginError } from './session.ts'
+import { readPromptResult } from './message-schemas.ts'
+import type { PromptResult } from './message-schemas.ts'
+import { truncate } from '../../kernel/util/truncate.ts'
 
 const MAX_ERROR_CHARS = 2_000
 
-export interface TurnsParts {
+export interface AcpTurnsDeps {
   readonly connection: ClientConnection
   readonly sessionId: () => string
-  readonly hearing: Hearing
-  readonly asks: Asks
-  readonly saying: Saying
-  readonly gate: Gate
+  readonly argv: readonly string[]
+  readonly updates: SessionUpdates
+  readonly permissionRequests: PermissionRequests
+  readonly reports: ReportQueue
+  readonly gate: PauseGate
   readonly freezer: Freezer
-  /** how long an agent may take to end its turn when it is told to */
+  /** how long an agent may take to end an interrupted turn, in ms */
   readonly cancelMs: number
-  /** the agent is idle again, or waits at the gate */
-  readonly settled: () => void
+  /** returns the error of a turn that succeeded without the required tools; null if none are missing */
+  readonly missingToolsError: () => string | null
+  /** called before the end of a turn is reported */
+  readonly onTurnEnd: () => void
+  /** called when the agent is idle again, or waits while the process is paused */
+  readonly onStateChange: () => void
 }
 
 interface Turn {
@@ -35,150 +42,189 @@ interface Turn {
   readonly prompts: string[]
   readonly cancelled: PromiseWithResolvers<void>
   isCancelled: boolean
-  /** a prompt is with the agent */
+  /** whether the agent is working on a prompt */
   isRunning: boolean
-  /** resolved when the agent has had enough time to end it */
-  readonly late: PromiseWithResolvers<null>
+  /** resolves when the time limit for the end of the turn has passed */
+  readonly timedOut: PromiseWithResolvers<null>
 }
 
 interface End {
   readonly outcome: 'ok' | 'error' | 'interrupted'
   readonly finish: FinishReason
   readonly error?: string
+  /** set if the turn failed because the agent is not logged in */
+  readonly account?: true
   readonly note?: string
 }
 
-const ENDS: Readonly<Record<Prompted['stopReason'], End>> = {
+const END_BY_STOP_REASON: Readonly<Record<PromptResult['stopReason'], End>> = {
   end_turn: { outcome: 'ok', finish: 'stop' },
   max_tokens: { outcome: 'ok', finish: 'length', note: 'the answer was cut at the limit of output tokens' },
-  max_turn_requests: { outcome: 'error', finish: 'other', error: 'the agent came to its own limit of model calls in a turn' },
-  refusal: { outcome: 'error', finish: 'content-filter', error: 'the model refused to go on' },
+  max_turn_requests: { outcome: 'error', finish: 'other', error: 'the agent reached its own limit of model calls in a turn' },
+  refusal: { outcome: 'error', finish: 'content-filter', error: 'the model refused to continue' },
   cancelled: { outcome: 'interrupted', finish: 'other' },
 }
 
-export class Turns {
-  readonly #parts: TurnsParts
+export class AcpTurns {
+  readonly #deps: AcpTurnsDeps
   #turn: Turn | null = null
-  #tail: Promise<void> = Promise.resolve()
-  /** the line broke while a turn was on */
+  #queue: Promise<void> = Promise.resolve()
+  /** the prompt of a failed turn in which no step began, to be repeated */
+  #undelivered: { readonly turn: number; readonly text: string } | null = null
+  /** whether the connection broke during a turn */
   isBroken = false
 
-  constructor(parts: TurnsParts) {
-    this.#parts = parts
+  constructor(deps: AcpTurnsDeps) {
+    this.#deps = deps
   }
 
-  /** `running` while a prompt is with the agent, `requires_action` when it waits for a person. */
+  /** `held`: a prompt waits for the end of a pause. `running`: the agent works on a prompt. `requires_action`: it waits for the user. */
   get state(): 'idle' | 'held' | 'running' | 'requires_action' {
     if (this.#turn === null) return 'idle'
     if (!this.#turn.isRunning) return 'held'
-    return this.#parts.asks.waiting.length > 0 ? 'requires_action' : 'running'
+    return this.#deps.permissionRequests.waitingCalls.length > 0 ? 'requires_action' : 'running'
   }
 
-  /** Begins a turn, or adds to the one that is on. */
+  /** Begins a turn, or adds a prompt to the current one. */
   prompt(id: number, text: string): void {
     if (this.#turn?.id === id) {
       this.#turn.prompts.push(text)
       return
     }
-    const turn: Turn = { id, prompts: [text], cancelled: Promise.withResolvers(), late: Promise.withResolvers(), isCancelled: false, isRunning: false }
-    this.#tail = this.#tail.then(() => this.#run(turn)).catch((defect: unknown) => this.#parts.saying.note(`a turn broke: ${wordsOf(defect)}`))
+    const turn: Turn = {
+      id,
+      prompts: [text],
+      cancelled: Promise.withResolvers(),
+      timedOut: Promise.withResolvers(),
+      isCancelled: false,
+      isRunning: false,
+    }
+    this.#queue = this.#queue
+      .then(() => this.#run(turn))
+      .catch((defect: unknown) => this.#deps.reports.note(`a turn failed unexpectedly: ${describeAgentError(defect)}`))
   }
 
-  /** Tells the agent to end its turn, and lets go of the turn if it does not. */
+  /** Returns the prompt to repeat in this turn, and forgets it; null if a step had begun. */
+  takeUndelivered(turn: number): string | null {
+    const undelivered = this.#undelivered
+    this.#undelivered = null
+    return undelivered?.turn === turn ? undelivered.text : null
+  }
+
+  /** Asks the agent to end its turn. If the agent does not do so in time, the turn counts as ended anyway. */
   async interrupt(): Promise<void> {
     const turn = this.#turn
     if (turn === null || turn.isCancelled) return
     turn.isCancelled = true
     turn.cancelled.resolve()
-    this.#parts.asks.cancel()
+    this.#deps.permissionRequests.cancel()
     if (!turn.isRunning) return
-    const { freezer, cancelMs, connection, sessionId } = this.#parts
-    const disarm = freezer.deadline(cancelMs, () => turn.late.resolve(null))
-    turn.late.promise.then(disarm, disarm)
-    // A line that is broken ends the turn by itself.
+    const { freezer, cancelMs, connection, sessionId } = this.#deps
+    const stopTimer = freezer.deadline(cancelMs, () => turn.timedOut.resolve(null))
+    turn.timedOut.promise.then(stopTimer, stopTimer)
+    // A failed notification is ignored: if the connection is broken, the turn has ended.
     await connection.agent.notify(methods.agent.session.cancel, { sessionId: sessionId() }).catch(() => undefined)
   }
 
-  /** Resolves when no turn is on. */
-  idle(): Promise<void> {
-    return this.#tail
+  /** Resolves when no turn is running. */
+  waitUntilIdle(): Promise<void> {
+    return this.#queue
   }
 
   async #run(turn: Turn): Promise<void> {
-    const { hearing, asks, settled } = this.#parts
+    const { updates, permissionRequests, onStateChange } = this.#deps
     this.#turn = turn
-    hearing.beginTurn()
-    asks.begin()
-    const end = await this.#promptAll(turn)
-    asks.cancel()
-    hearing.steps.end(end?.finish ?? 'other')
-    hearing.endTurn()
+    updates.beginTurn()
+    permissionRequests.acceptRequests()
+    const end = this.#failWithoutTools(await this.#promptAll(turn))
+    permissionRequests.cancel()
+    updates.steps.endTurn(end?.finish ?? 'other')
+    updates.endTurn()
     this.#turn = null
-    turn.late.resolve(null)
+    turn.timedOut.resolve(null)
+    this.#deps.onTurnEnd()
     if (end === null) this.isBroken = true
-    else await this.#sayEnd(turn, end)
-    settled()
+    else await this.#reportEnd(turn, end)
+    onStateChange()
   }
 
-  /** Null: the line is broken, and the agent's end says why. */
+  #failWithoutTools(end: End | null): End | null {
+    const error = end?.outcome === 'ok' ? this.#deps.missingToolsError() : null
+    return error === null ? end : { outcome: 'error', finish: 'other', error }
+  }
+
+  /** Sends all prompts of a turn. Null if the connection broke, which the exit of the program explains. */
   async #promptAll(turn: Turn): Promise<End | null> {
-    let end: End = ENDS.cancelled
+    let end: End = END_BY_STOP_REASON.cancelled
     for (let text = turn.prompts.shift(); text !== undefined; text = turn.prompts.shift()) {
-      if (this.#parts.gate.isHeld) this.#parts.settled()
-      await Promise.race([this.#parts.gate.clear(), turn.cancelled.promise])
-      if (turn.isCancelled) return ENDS.cancelled
-      const next = await this.#prompt(turn, text)
-      if (next === null || next.outcome !== 'ok') return next
-      end = next
+      if (this.#deps.gate.isClosed) this.#deps.onStateChange()
+      await Promise.race([this.#deps.gate.waitUntilOpen(), turn.cancelled.promise])
+      if (turn.isCancelled) return END_BY_STOP_REASON.cancelled
+      const { step } = this.#deps.updates.steps
+      const result = await this.#prompt(turn, text)
+      if (result?.outcome === 'error' && this.#deps.updates.steps.step === step)
+        this.#undelivered = { turn: turn.id, text: [text, ...turn.prompts].join('\n\n') }
+      if (result === null || result.outcome !== 'ok') return result
+      end = result
     }
     return end
   }
 
   async #prompt(turn: Turn, text: string): Promise<End | null> {
-    const { connection, sessionId, hearing } = this.#parts
+    const { connection, sessionId, updates } = this.#deps
     turn.isRunning = true
     try {
       const answer = await Promise.race([
         connection.agent.request(methods.agent.session.prompt, { sessionId: sessionId(), prompt: [{ type: 'text', text }] }),
-        turn.late.promise,
+        turn.timedOut.promise,
       ])
-      if (answer === null) return { ...ENDS.cancelled, note: 'the agent did not end its turn in time: it may still work on it' }
-      const { stopReason, usage } = readPrompted(answer)
-      const end = turn.isCancelled ? ENDS.cancelled : ENDS[stopReason]
-      hearing.steps.end(end.finish)
-      hearing.tokens(usage)
+      if (answer === null)
+        return { ...END_BY_STOP_REASON.cancelled, note: 'the agent did not end its turn in time: it may still work on it' }
+      const { stopReason, usage } = readPromptResult(answer)
+      const end = turn.isCancelled ? END_BY_STOP_REASON.cancelled : END_BY_STOP_REASON[stopReason]
+      updates.steps.endTurn(end.finish)
+      updates.reportTurnTokens(usage)
       return end
     } catch (error) {
       if (connection.signal.aborted) return null
-      return turn.isCancelled ? ENDS.cancelled : { outcome: 'error', finish: 'error', error: wordsOf(error) }
+      const login = loginError(error, this.#deps.argv)
+      return turn.isCancelled
+        ? END_BY_STOP_REASON.cancelled
+        : { outcome: 'error', finish: 'error', error: describeAgentError(login ?? error), ...(login ? { account: true } : {}) }
     } finally {
       turn.isRunning = false
     }
   }
 
-  async #sayEnd(turn: Turn, { outcome, error, note }: End): Promise<void> {
-    const { saying, hearing } = this.#parts
-    if (note !== undefined) saying.note(note)
+  async #reportEnd(turn: Turn, { outcome, error, account, note }: End): Promise<void> {
+    const { reports, updates } = this.#deps
+    if (note !== undefined) reports.note(note)
     const ended: Report = {
-      type: 'turn.ended', turn: turn.id, outcome,
-      ...(outcome === 'ok' ? { result: hearing.steps.lastText } : {}), ...(error === undefined ? {} : { error, ...limited(error) }),
+      type: 'turn.ended',
+      turn: turn.id,
+      outcome,
+      ...(outcome === 'ok' ? { result: updates.steps.lastText } : {}),
+      ...(error === undefined ? {} : { error, ...resumeAtOf(error) }),
+      ...(account ? { account } : {}),
     }
-    await saying.say(ended)
+    await reports.send(ended)
   }
 }
 
-/** Its limit was reached, and it says when that is over. */
-function limited(error: string): { readonly resumeAt?: number } {
-  const resumeAt = resetInWords(error, Date.now())
+/** Returns the field `resumeAt` if the error contains the time at which a rate limit is reset. */
+function resumeAtOf(error: string): { readonly resumeAt?: number } {
+  const resumeAt = findResetTimeMs(error, Date.now())
   return resumeAt === null ? {} : { resumeAt }
 }
 
-/** What an agent answers instead of an answer: its message, and what it adds. */
-export function wordsOf(error: unknown): string {
+/** Formats an agent's error: its message, and its details unless the message contains them. */
+export function describeAgentError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const data = error instanceof RequestError ? error.data : undefined
   const details = typeof data === 'object' && data !== null && 'details' in data ? data.details : data
-  const more = details === undefined || details === null ? '' : typeof details === 'string' ? details : JSON.stringify(details)
+  const detailsText = details === undefined || details === null ? '' : typeof details === 'string' ? details : JSON.stringify(details)
+  // Details without a letter or a digit explain nothing.
+  const more = /[\p{L}\p{N}]/u.test(detailsText) ? detailsText : ''
   const text = more === '' || error.message.includes(more) ? error.message : `${error.message}: ${more}`
-  return text.slice(0, MAX_ERROR_CHARS)
+  return truncate(text, MAX_ERROR_CHARS)
 }

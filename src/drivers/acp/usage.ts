@@ -1,50 +1,53 @@
-// What an agent's work costs. Agents tell the session's total, also after a resume; the kernel is told what came on top,
-// so that nothing is added twice. Tokens come with the end of a turn, for that turn. Pure. Test: test/processes/acp.test.ts.
-import type { CallUsage } from '../../kernel/types.ts'
-import type { Prompted } from './wire.ts'
+// Converts an agent's costs to increases. Agents report the total of the session, also after a resume; the kernel needs the
+// increase, so that nothing is counted twice. Tokens are reported per turn, at its end. Pure. Test: test/processes/acp/acp.test.ts.
+import type { PromptResult } from './message-schemas.ts'
+import type { CallUsage } from '../../kernel/model/usage.ts'
 
 export const NO_USAGE: CallUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
 export class Costs {
   #total: number
-  #isTold = false
+  #isReported = false
   #isMetered: boolean
 
-  /** `charged`: what this session has cost before, as it was recorded; `wasMetered`: a part of that by another's count than its own */
-  constructor(charged: number, wasMetered = false) {
-    this.#total = charged
+  /** `chargedUsd` is the recorded cost of the session so far; `wasMetered` means that the gateway counted a part of that cost. */
+  constructor(chargedUsd: number, wasMetered = false) {
+    this.#total = chargedUsd
     this.#isMetered = wasMetered
   }
 
-  /** The total of a session that was only just opened again: nothing of it is new. */
-  opened(total: number): void {
-    this.#isTold = true
+  /** Sets the total of a reopened session, which contains no new cost. */
+  setTotal(total: number): void {
+    this.#isReported = true
     this.#isMetered = false
     this.#total = total
-  }
-
-  /** What is new in a total. One that fell was counted anew from nothing, unless it is compared with another's count. */
-  delta(total: number): number {
-    this.#isTold = true
-    const fell = this.#isMetered ? 0 : total
-    const delta = total >= this.#total ? total - this.#total : fell
-    this.#total = total
-    this.#isMetered = false
-    return delta
   }
 
   /**
-   * The tokens of a turn; with `calls`, what was told is one of so many calls of the model, and the turn is an estimate.
-   * Their price is unknown, unless the agent tells it by itself.
+   * Returns the increase to a new total. A lower total means that the agent has started to count again from 0, unless the old total
+   * was the gateway's.
    */
-  tokens(told: NonNullable<Prompted['usage']>, calls = 1): CallUsage {
+  increaseTo(total: number): number {
+    this.#isReported = true
+    const increaseIfLower = this.#isMetered ? 0 : total
+    const increase = total >= this.#total ? total - this.#total : increaseIfLower
+    this.#total = total
+    this.#isMetered = false
+    return increase
+  }
+
+  /**
+   * Returns the tokens of a turn. If `calls` is more than 1, `usage` is that of one model call, so the result is an estimate.
+   * The cost is null (unknown) unless the agent reports costs.
+   */
+  turnUsage(usage: NonNullable<PromptResult['usage']>, calls = 1): CallUsage {
     return {
-      inputTokens: told.inputTokens * calls,
-      outputTokens: told.outputTokens * calls,
-      cacheReadTokens: told.cachedReadTokens * calls,
-      cacheWriteTokens: told.cachedWriteTokens * calls,
+      inputTokens: usage.inputTokens * calls,
+      outputTokens: usage.outputTokens * calls,
+      cacheReadTokens: usage.cachedReadTokens * calls,
+      cacheWriteTokens: usage.cachedWriteTokens * calls,
       ...(calls > 1 ? { estimated: true } : {}),
-      costUsd: this.#isTold ? 0 : null,
+      costUsd: this.#isReported ? 0 : null,
     }
   }
 }

@@ -1,150 +1,200 @@
-// The stdout of an agent whose JSON lines are known: what is understood becomes reports, anything else stays output.
-// Owns the order of what is said. Must never lose a line: one that is no JSON, or says nothing known, is output.
-// Test: test/processes/command-agents.test.ts.
-import { Meter, chargedBefore, type Charge } from './meter.ts'
-import { Narrator } from './narrator.ts'
-import { fields } from './formats/format.ts'
-import { costUsd } from '../native/prices.ts'
-import type { OwnPrices } from '../native/prices.ts'
-import type { Report } from '../../kernel/reports.ts'
-import type { ProgramExit } from '../contain/contain.ts'
+// Reads the stdout of an agent with a known JSON-lines format: known lines become reports, all other lines stay output. Owns the
+// order of reports. Must never lose a line: a line that is not JSON, or unknown, is reported as output.
+// Test: test/processes/command/agents.test.ts.
+import type { KeepRaw } from '../../kernel/model/spec-parts.ts'
+import { UsageDeltas, chargedBefore, type Charge } from './usage-deltas.ts'
+import { ObservationMapper } from './observation-mapper.ts'
+import { fieldsOf } from './formats/format.ts'
+import { costUsd } from '../native/models/prices.ts'
+import type { UserPrices } from '../native/models/prices.ts'
+import { RawLines } from '../common/raw-lines.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import type { ProgramExit } from '../contain/types.ts'
 import type { Launch } from '../port.ts'
-import type { Ended } from './ending.ts'
-import type { Format, Observed } from './formats/format.ts'
-import type { Spoken } from './formats/formats.ts'
+import type { EndedProgram } from './exit-cause.ts'
+import type { AgentFormat, Observation } from './formats/format.ts'
+import type { KnownCommand } from './formats/formats.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
 
-/** After so long without a line the agent is doing what it asked for last. */
+/** After this time without a line, the agent counts as running its last tool calls. */
 const QUIET_MS = 250
 const BRACE = 0x7b
-/** The last words on stderr are kept, to say why it ended. */
-const LAST_WORDS_CHARS = 300
+/** The number of characters kept of the last stderr line, which may explain the exit. */
+const MAX_LAST_LINE_CHARS = 300
 
-export interface AgentOutputParts {
-  readonly spoken: Spoken
-  /** of a fork that has no session yet: the one that it begins as a copy of */
+export interface AgentOutputDeps {
+  readonly known: KnownCommand
+  /** the session that the fork copies, if the process has no session of its own yet */
   readonly forkOf: string | undefined
-  readonly prices?: OwnPrices | undefined
-  /** what its program does is of this turn */
+  readonly keepRaw: KeepRaw | undefined
+  readonly prices?: UserPrices | undefined
+  /** the turn on which the program works */
   readonly turn: number
-  /** what is said of its end */
-  readonly last: (format: Format, ended: Ended) => readonly Report[]
-  readonly say: (reports: readonly Report[]) => Promise<void>
+  /** makes the reports about the end of the program */
+  readonly endReports: (format: AgentFormat, ended: EndedProgram) => readonly Report[]
+  readonly send: (reports: readonly Report[]) => Promise<void>
 }
 
-/** What a program goes on from, and what it leaves to the next one. */
-export interface Standing {
+/** The state that one program of a conversation leaves to the next one. */
+export interface ResumePoint {
   readonly step: number
   readonly sessionId: string | null
-  /** what was charged already, by session */
+  /** usage charged so far, by session id */
   readonly charged: ReadonlyMap<string, Charge>
 }
 
-export async function standingOf(launch: Launch): Promise<Standing> {
+export async function resumePointOf(launch: Launch): Promise<ResumePoint> {
   const { step, sessionId, forkOf } = launch
-  // An agent that begins has been charged for nothing.
+  // A new agent has no recorded usage.
   return { step, sessionId, charged: sessionId === null && forkOf === undefined ? new Map() : await chargedBefore(launch) }
 }
 
-export function openAgentOutput(parts: AgentOutputParts, { step, sessionId, charged }: Standing): AgentOutput {
-  const { forkOf, prices: own, spoken: { format, command } } = parts
-  const meter = new Meter({ charged, ...(forkOf === undefined ? {} : { forkOf }), foreign: format.continues(command), price: (priced, tokens) => costUsd({ ...priced, own }, tokens) })
+export function openAgentOutput(deps: AgentOutputDeps, { step, sessionId, charged }: ResumePoint): AgentOutput {
+  const {
+    forkOf,
+    prices: userPrices,
+    known: { format, command },
+  } = deps
+  const meter = new UsageDeltas({
+    charged,
+    ...(forkOf === undefined ? {} : { forkOf }),
+    mayBeOlder: format.continuesSession(command),
+    price: (priced, tokens) => costUsd({ ...priced, userPrices }, tokens),
+  })
   const now = () => performance.now()
-  const narrator = new Narrator({ step, sessionId, meter, marksSteps: format.marksSteps, model: format.model(command) ?? format.title, forgets: format.forgets(command), now })
-  return new AgentOutput(parts, narrator, meter)
+  const mapper = new ObservationMapper({
+    step,
+    sessionId,
+    meter,
+    marksSteps: format.marksSteps,
+    model: format.model(command) ?? format.title,
+    keepsNoSession: format.keepsNoSession(command),
+    now,
+  })
+  return new AgentOutput(deps, mapper, meter)
 }
 
 export class AgentOutput {
-  readonly #parts: AgentOutputParts
-  readonly #narrator: Narrator
-  readonly #meter: Meter
-  #order: Promise<void> = Promise.resolve()
-  #quiet: NodeJS.Timeout | null = null
-  #lastWords = ''
+  readonly #deps: AgentOutputDeps
+  readonly #mapper: ObservationMapper
+  readonly #meter: UsageDeltas
+  readonly #raw: RawLines
+  #queue: Promise<void> = Promise.resolve()
+  #quietTimer: NodeJS.Timeout | null = null
+  #lastErrorLine = ''
 
-  constructor(parts: AgentOutputParts, narrator: Narrator, meter: Meter) {
-    this.#parts = parts
-    this.#narrator = narrator
+  constructor(deps: AgentOutputDeps, mapper: ObservationMapper, meter: UsageDeltas) {
+    this.#deps = deps
+    this.#mapper = mapper
     this.#meter = meter
+    this.#raw = new RawLines(deps.keepRaw)
   }
 
-  get standing(): Standing {
-    const { step, sessionId } = this.#narrator
+  get resumePoint(): ResumePoint {
+    const { step, sessionId } = this.#mapper
     return { step, sessionId, charged: this.#meter.charged }
   }
 
-  /** Whole lines, each with its LF, and pieces of such as are too long. Resolves when all is acknowledged. */
+  /** Whether the agent has reported the end of its task. */
+  get isOver(): boolean {
+    return this.#mapper.ending !== null
+  }
+
+  /** Reads whole lines, each with its LF, and pieces of overlong lines. Resolves when all reports are acknowledged. */
   take(text: string): Promise<void> {
-    return this.#next(async () => {
+    return this.#enqueue(async () => {
       const reports: Report[] = []
       let unknown = ''
       for (const line of text.split(/(?<=\n)/)) {
-        const seen = this.#read(line)
-        if (seen === null) {
+        const observed = this.#read(line)
+        if (observed === null) {
           unknown += line
           continue
         }
-        if (unknown !== '') reports.push(output(unknown))
+        if (unknown !== '') reports.push(outputReport(unknown))
         unknown = ''
-        reports.push(...await this.#narrator.see(seen))
+        reports.push(...this.#raw.add(line), ...(await this.#mapper.observe(observed)))
       }
-      if (unknown !== '') reports.push(output(unknown))
+      if (unknown !== '') reports.push(outputReport(unknown))
       return reports
     })
   }
 
-  /** What it writes to stderr is output as ever; its last line may be all that it says of a failure. */
-  complain(text: string): void {
-    this.#lastWords = text.trim().split('\n').at(-1)?.slice(0, LAST_WORDS_CHARS) || this.#lastWords
+  /** Remembers the last stderr line, which may be the only explanation of a failure. */
+  noteErrorLine(text: string): void {
+    this.#lastErrorLine = text.trim().split('\n').at(-1)?.slice(0, MAX_LAST_LINE_CHARS) || this.#lastErrorLine
   }
 
-  /** The program has ended, and all that it wrote was taken. */
+  /** Reports the end of the program. Must be called after all of its output was read. */
   end(exit: ProgramExit): Promise<void> {
-    const { spoken: { format }, turn, last } = this.#parts
-    return this.#next(async () => {
-      const reports = this.#narrator.end()
-      const complaint = this.#narrator.lastNote || (exit.code === 0 ? '' : this.#lastWords)
-      return [...reports, ...last(format, { exit, ending: this.#narrator.ending, complaint, turn, limitedUntil: this.#narrator.limitedUntil, nowMs: Date.now() })]
-    }).finally(() => this.#stopWaiting())
+    const {
+      known: { format },
+      turn,
+      endReports,
+    } = this.#deps
+    return this.#enqueue(async () => {
+      const reports = this.#mapper.end()
+      const errorLine = this.#mapper.lastNote || (exit.code === 0 ? '' : this.#lastErrorLine)
+      return [
+        ...reports,
+        ...this.#raw.drain(),
+        ...endReports(format, {
+          exit,
+          ending: this.#mapper.ending,
+          errorLine,
+          turn,
+          limitedUntil: this.#mapper.limitedUntil,
+          nowMs: Date.now(),
+        }),
+      ]
+    }).finally(() => this.#stopQuietTimer())
   }
 
-  #next(make: () => Promise<readonly Report[]>): Promise<void> {
-    this.#stopWaiting()
-    const done = this.#order.then(make).then((reports) => this.#say(reports))
-    this.#order = done.catch(() => undefined)
-    // Where the loop stood still for that long it may have written: what waits to be read is read first.
-    const timer = setTimeout(() => setImmediate(() => {
-      if (this.#quiet === timer) this.#order = this.#order.then(() => this.#say(this.#narrator.quiet())).catch(() => undefined)
-    }), QUIET_MS)
-    this.#quiet = timer
+  #enqueue(make: () => Promise<readonly Report[]>): Promise<void> {
+    this.#stopQuietTimer()
+    const done = this.#queue.then(make).then((reports) => this.#send(reports))
+    // The caller gets the error. Later lines are read anyway.
+    this.#queue = done.catch(() => undefined)
+    // `setImmediate`: if the event loop was blocked during the wait, pending output is read first.
+    const timer = setTimeout(
+      () =>
+        setImmediate(() => {
+          // A report is rejected only if the process no longer exists.
+          if (this.#quietTimer === timer) this.#queue = this.#queue.then(() => this.#send(this.#mapper.onQuiet())).catch(() => undefined)
+        }),
+      QUIET_MS,
+    )
+    this.#quietTimer = timer
     return done
   }
 
-  /** One report that is refused must not silence those that follow. Rejects if the process is gone. */
-  async #say(reports: readonly Report[]): Promise<void> {
+  /** Sends reports. A refused report does not stop later ones. Rejects if the process no longer exists. */
+  async #send(reports: readonly Report[]): Promise<void> {
     if (reports.length === 0) return
     try {
-      await this.#parts.say(reports)
+      await this.#deps.send(reports)
     } catch (error) {
-      await this.#parts.say([{ type: 'note', text: `not recorded: ${error instanceof Error ? error.message : String(error)}` }])
+      await this.#deps.send([{ type: 'note', text: `not recorded: ${errorText(error)}` }])
     }
   }
 
-  #stopWaiting(): void {
-    if (this.#quiet !== null) clearTimeout(this.#quiet)
-    this.#quiet = null
+  #stopQuietTimer(): void {
+    if (this.#quietTimer !== null) clearTimeout(this.#quietTimer)
+    this.#quietTimer = null
   }
 
-  #read(line: string): readonly Observed[] | null {
+  #read(line: string): readonly Observation[] | null {
     if (line.charCodeAt(0) !== BRACE) return null
-    const { format, command } = this.#parts.spoken
+    const { format, command } = this.#deps.known
     try {
-      return format.read(fields(JSON.parse(line)), command)
+      return format.read(fieldsOf(JSON.parse(line)), command)
     } catch {
+      // A line that is not JSON is plain output.
       return null
     }
   }
 }
 
-function output(text: string): Report {
+function outputReport(text: string): Report {
   return { type: 'output', stream: 'stdout', text }
 }

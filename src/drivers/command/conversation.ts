@@ -1,37 +1,45 @@
-// An agent with a conversation whose program answers once and ends: each turn is one program, the first of a session is asked and
-// each later one goes on with that session. Owns its turns, one after the other, and that none begins while it is paused; what
-// a program left running in the background stays, and goes at the end. Must never say `exited` before it was told to end.
-// Tests: test/processes/conversation.test.ts, test/e2e/conversation.test.ts.
-import { KernelError } from '../../kernel/errors.ts'
-import type { Report } from '../../kernel/reports.ts'
-import type { OwnPrices } from '../native/prices.ts'
-import { CUT_OFF, type Past } from '../acp/past.ts'
-import { Gate } from '../acp/gate.ts'
+// A conversation with an agent whose program answers one prompt and exits. Each turn runs one program: the first begins a
+// session, and each later one resumes it. Owns the sequence of turns; guarantees that no turn begins during a pause. Background
+// processes of a program stay until the conversation ends. Must never report `exited` before it was asked to end.
+// Tests: test/processes/command/conversation.test.ts, test/e2e/external/conversation.test.ts.
+import { KernelError } from '../../kernel/model/errors.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import type { UserPrices } from '../native/models/prices.ts'
+import { CUT_OFF_PROMPT, type SessionHistory } from '../acp/session-history.ts'
+import { PauseGate } from '../acp/pause-gate.ts'
 import { Freezer } from '../native/tools/freezer.ts'
-import type { Ladder, Program } from '../contain/contain.ts'
+import type { Ladder, Program } from '../contain/types.ts'
 import type { Agent, KernelPort, Launch, Message } from '../port.ts'
 import { openAgentOutput } from './agent-output.ts'
-import type { AgentOutput, Standing } from './agent-output.ts'
-import { turnReports } from './ending.ts'
-import { agentStart, follow, type Say } from './following.ts'
-import type { Spoken } from './formats/formats.ts'
+import type { AgentOutput, ResumePoint } from './agent-output.ts'
+import { turnReports } from './exit-cause.ts'
+import { prepareAgentStart, followProgram, type SendReports } from './run-program.ts'
+import type { KnownCommand } from './formats/formats.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
+import type { CommandSpec } from '../../kernel/model/process-spec.ts'
 
-/** It may have read it, and worked on it, without a word that is on disk: a step is told when it is whole. */
-const MAYBE_BEGUN = 'Your last turn was cut off. You may have begun with what follows: look before you do anything again.'
+/**
+ * Precedes the message of a cut-off turn without a recorded step. The agent may still have worked on it, because only whole steps
+ * are recorded.
+ */
+const MAYBE_BEGUN_PROMPT = 'Your last turn was cut off. You may have begun the following message: check before you repeat anything.'
 
-/** The longest argument that Linux takes, with its NUL. */
+/** The maximum length of one argument on Linux, including its NUL byte. */
 const ARGUMENT_BYTES = 128 * 1024
 
-export interface ConversationParts {
-  readonly launch: Launch
+export interface ConversationDeps {
+  readonly launch: Launch<CommandSpec>
   readonly kernel: KernelPort
-  readonly spoken: Spoken
-  readonly standing: Standing
-  readonly past: Pick<Past, 'goOn'>
-  readonly say: Say
-  readonly prices: OwnPrices | undefined
-  /** how long a program may take to end when its turn is interrupted */
+  readonly known: KnownCommand
+  /** the state from which the first program continues */
+  readonly resumePoint: ResumePoint
+  readonly history: Pick<SessionHistory, 'resumePrompt'>
+  readonly send: SendReports
+  readonly prices: UserPrices | undefined
+  /** how long a program may take to end after its turn was interrupted, in ms */
   readonly cancelMs: number
+  /** how long a program may be silent after its result before it is ended, in ms */
+  readonly silentMs: number | undefined
 }
 
 interface Turn {
@@ -39,46 +47,46 @@ interface Turn {
   readonly text: string
   readonly cancelled: PromiseWithResolvers<void>
   isCancelled: boolean
-  /** its program wrote what is a step */
+  /** whether the turn's program has reported a step */
   hasBegun: boolean
   program: Program | null
 }
 
 export class Conversation implements Agent {
-  readonly #parts: ConversationParts
-  readonly #gate = new Gate()
+  readonly #deps: ConversationDeps
+  readonly #gate = new PauseGate()
   readonly #freezer = new Freezer()
-  readonly #up: Promise<void>
-  #standing: Standing
+  readonly #upReported: Promise<void>
+  #resumePoint: ResumePoint
   #turn: Turn | null = null
-  /** the last one, also when it is over */
-  #last: Turn | null = null
-  #tail: Promise<void>
-  #ending = false
-  #frozen = false
-  #left: Promise<void> | null = null
+  /** the last turn; kept after its end */
+  #lastTurn: Turn | null = null
+  #queue: Promise<void>
+  #isEnding = false
+  #isFrozen = false
+  #exitReport: Promise<void> | null = null
 
-  constructor(parts: ConversationParts) {
-    this.#parts = parts
-    this.#standing = parts.standing
-    parts.kernel.signal.addEventListener('abort', () => this.#end(), { once: true })
-    this.#up = this.#begin()
-    this.#tail = this.#up
+  constructor(deps: ConversationDeps) {
+    this.#deps = deps
+    this.#resumePoint = deps.resumePoint
+    deps.kernel.signal.addEventListener('abort', () => this.#markEnding(), { once: true })
+    this.#upReported = this.#reportUp()
+    this.#queue = this.#upReported
   }
 
   deliver({ turn, text }: Message): Promise<void> {
-    // Put into a turn that was cut off: it hears of that first.
-    const before = this.#goOn(turn)
-    this.#take(turn, before === null ? text : `${before}\n\n${text}`)
+    // If the message joins a turn that was cut off, the agent first gets the notice about the cut-off.
+    const notice = this.#continuationOf(turn)
+    this.#queueTurn(turn, notice === null ? text : `${notice}\n\n${text}`)
     return Promise.resolve()
   }
 
   proceed(turn: number): Promise<void> {
-    this.#take(turn, this.#goOn(turn) ?? CUT_OFF)
+    this.#queueTurn(turn, this.#continuationOf(turn) ?? CUT_OFF_PROMPT)
     return Promise.resolve()
   }
 
-  /** While it is frozen its program hears of it later; the time that it has for it stands still, too. */
+  /** Ends the running turn. A frozen program gets the signal after the thaw, and its time limit stops until then. */
   async interrupt(): Promise<void> {
     const turn = this.#turn
     if (turn === null || turn.isCancelled) return
@@ -87,113 +95,128 @@ export class Conversation implements Agent {
     if (turn.program !== null) this.#cancel(turn.program)
   }
 
-  /** Its programs have no boundary to stop at, so each pause freezes them. */
+  /** Freezes the programs, because they have no safe point at which to pause. */
   async pause(): Promise<void> {
-    this.#frozen = true
-    this.#gate.hold()
-    this.#freezer.set(true)
-    await this.#parts.launch.containment.freeze()
-    if (this.#frozen && !this.#ending) await this.#parts.kernel.report({ type: 'frozen', inFlight: this.#turn?.program ? 'a turn of the agent' : null })
+    this.#isFrozen = true
+    this.#gate.close()
+    this.#freezer.setFrozen(true)
+    await this.#deps.launch.containment.freeze()
+    if (this.#isFrozen && !this.#isEnding)
+      await this.#deps.kernel.report({ type: 'frozen', inFlight: this.#turn?.program ? 'a turn of the agent' : null })
   }
 
   async unpause(): Promise<void> {
-    if (!this.#frozen) return
-    this.#frozen = false
-    await this.#parts.launch.containment.thaw()
-    this.#freezer.set(false)
-    this.#gate.release()
+    if (!this.#isFrozen) return
+    this.#isFrozen = false
+    await this.#deps.launch.containment.thaw()
+    this.#freezer.setFrozen(false)
+    this.#gate.open()
   }
 
   async stop(ladder: Ladder): Promise<void> {
-    this.#end()
-    const { outcome, survivors } = await this.#parts.launch.containment.stop(ladder)
-    if (outcome === 'survived') await this.#tell({ type: 'note', text: `survived the kill: PID ${survivors.join(', ')}` })
-    this.#left ??= this.#leave(null)
-    await this.#left
+    this.#markEnding()
+    const { outcome, survivors } = await this.#deps.launch.containment.stop(ladder)
+    if (outcome === 'survived') await this.#report({ type: 'note', text: `survived the kill: PID ${survivors.join(', ')}` })
+    this.#exitReport ??= this.#reportExit(null)
+    await this.#exitReport
   }
 
-  /** Tries once: what survives is found by the daemon, which says so and tries again. */
+  /** Kills the programs once; if some survive, the daemon reports them and tries again. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#end()
-    const { outcome } = await this.#parts.launch.containment.dispose()
-    if (outcome !== 'survived') await this.#tail
+    this.#markEnding()
+    const { outcome } = await this.#deps.launch.containment.dispose()
+    if (outcome !== 'survived') await this.#queue
   }
 
-  /** What a turn is told that was on before: its own text again if nothing came of that. Null: this turn begins. */
-  #goOn(turn: number): string | null {
-    const { launch, past } = this.#parts
-    const last = this.#last
-    if (last?.id === turn) return last.hasBegun && this.#standing.sessionId !== null ? CUT_OFF : last.text
+  /** Returns the prompt that continues an earlier turn, or its own message again if that had no effect. Null for a new turn. */
+  #continuationOf(turn: number): string | null {
+    const { launch, history } = this.#deps
+    const last = this.#lastTurn
+    if (last?.id === turn) return last.hasBegun && this.#resumePoint.sessionId !== null ? CUT_OFF_PROMPT : last.text
     if (turn > launch.turn) return null
-    return past.goOn === CUT_OFF ? CUT_OFF : `${MAYBE_BEGUN}\n\n${past.goOn}`
+    return history.resumePrompt === CUT_OFF_PROMPT ? CUT_OFF_PROMPT : `${MAYBE_BEGUN_PROMPT}\n\n${history.resumePrompt}`
   }
 
-  #take(id: number, text: string): void {
+  #queueTurn(id: number, text: string): void {
     const turn: Turn = { id, text, cancelled: Promise.withResolvers(), isCancelled: false, hasBegun: false, program: null }
-    this.#turn = this.#last = turn
-    this.#tail = this.#tail.then(() => this.#run(turn))
+    this.#turn = this.#lastTurn = turn
+    this.#queue = this.#queue.then(() => this.#run(turn))
   }
 
-  /** That it runs cannot be recorded, so it shall not. */
-  async #begin(): Promise<void> {
+  /** Reports `up`. If the start cannot be recorded, the conversation ends: an unrecorded process must not run. */
+  async #reportUp(): Promise<void> {
     try {
-      await this.#parts.kernel.report({ type: 'up' })
+      await this.#deps.kernel.report({ type: 'up' })
     } catch (error) {
-      this.#end()
-      this.#left ??= this.#leave(wordsOf(error))
+      this.#markEnding()
+      this.#exitReport ??= this.#reportExit(describeError(error))
     }
   }
 
-  /** Never rejects. */
+  /** Runs a turn and reports why it could not start. Never rejects. */
   async #run(turn: Turn): Promise<void> {
-    if (this.#ending) return
-    const failed = await this.#work(turn).then(() => null, wordsOf)
+    if (this.#isEnding) return
+    const startError = await this.#runProgram(turn).then(() => null, describeError)
     if (this.#turn === turn) this.#turn = null
-    if (failed === null || this.#ending) return
-    await this.#tell(turn.isCancelled ? interrupted(turn) : { type: 'turn.ended', turn: turn.id, outcome: 'error', error: failed })
+    if (startError === null || this.#isEnding) return
+    await this.#report(
+      turn.isCancelled ? interruptedReport(turn) : { type: 'turn.ended', turn: turn.id, outcome: 'error', error: startError },
+    )
   }
 
-  /** Its program to the end, and what is to be said of that. Errors: in words, of one that could not be started. */
-  async #work(turn: Turn): Promise<void> {
-    const { launch, spoken, say } = this.#parts
-    const started = await agentStart(launch, spoken, this.#argv(turn.text))
-    while (this.#gate.isHeld && !turn.isCancelled && !this.#ending) await Promise.race([this.#gate.clear(), turn.cancelled.promise])
-    if (this.#ending) return
-    if (turn.isCancelled) return this.#tell(interrupted(turn))
+  /** Runs the turn's program to its exit, and reports the end of the turn. Errors: those of a failed start. */
+  async #runProgram(turn: Turn): Promise<void> {
+    const { launch, known, send } = this.#deps
+    const started = await prepareAgentStart(launch, known, this.#argv(turn.text))
+    while (this.#gate.isClosed && !turn.isCancelled && !this.#isEnding)
+      await Promise.race([this.#gate.waitUntilOpen(), turn.cancelled.promise])
+    if (this.#isEnding) return
+    if (turn.isCancelled) return this.#report(interruptedReport(turn))
     const output = this.#output(turn)
     turn.program = await launch.containment.spawn({ ...started, cwd: launch.spec.cwd, stdin: 'null' })
-    // It may have been told to end, or interrupted, while its program began.
-    if (this.#ending) turn.program.signal('SIGKILL')
+    // The end or an interruption may have been requested while the program started.
+    if (this.#isEnding) turn.program.signal('SIGKILL')
     else if (turn.isCancelled) this.#cancel(turn.program)
-    const exit = await follow(turn.program, output, say)
+    const exit = await followProgram({ program: turn.program, output, send, freezer: this.#freezer, silentMs: this.#deps.silentMs })
+    // A report is rejected only if the process no longer exists.
     await output.end(exit).catch(() => 'late')
-    this.#standing = output.standing
+    this.#resumePoint = output.resumePoint
   }
 
   #output(turn: Turn): AgentOutput {
-    const { launch, spoken, prices, say } = this.#parts
-    return openAgentOutput({
-      spoken, prices, turn: turn.id,
-      forkOf: this.#standing.sessionId === null ? launch.forkOf : undefined,
-      last: (format, ended) => {
-        if (this.#ending) return []
-        return turn.isCancelled ? [interrupted(turn)] : turnReports(format, ended)
+    const { launch, known, prices, send } = this.#deps
+    return openAgentOutput(
+      {
+        known,
+        prices,
+        turn: turn.id,
+        keepRaw: launch.spec.keepRaw,
+        forkOf: this.#resumePoint.sessionId === null ? launch.forkOf : undefined,
+        endReports: (format, ended) => {
+          if (this.#isEnding) return []
+          return turn.isCancelled ? [interruptedReport(turn)] : turnReports(format, ended)
+        },
+        send: (reports) => {
+          turn.hasBegun ||= reports.some(({ type }) => type === 'model.started')
+          return send(reports)
+        },
       },
-      say: (reports) => {
-        turn.hasBegun ||= reports.some(({ type }) => type === 'model.started')
-        return say(reports)
-      },
-    }, this.#standing)
+      this.#resumePoint,
+    )
   }
 
-  /** Errors: INVALID, NOT_RESUMABLE. */
+  /** Returns the command line for a prompt. Errors: INVALID, NOT_RESUMABLE. */
   #argv(text: string): readonly string[] {
-    const { spoken: { format, command }, launch: { spec, forkOf } } = this.#parts
-    const { sessionId } = this.#standing
-    // A role prompt is said before the first prompt of a session that begins.
+    const {
+      known: { format, command },
+      launch: { spec, forkOf },
+    } = this.#deps
+    const { sessionId } = this.#resumePoint
+    // The role prompt precedes the first prompt of a new session.
     const isNew = sessionId === null && forkOf === undefined
     const prompt = isNew && spec.system !== null ? `${spec.system}\n\n${text}` : text
-    if (Buffer.byteLength(prompt) >= ARGUMENT_BYTES - 1024) throw new KernelError('INVALID', `what it is told is longer than a command line takes (${ARGUMENT_BYTES / 1024} KiB)`)
+    if (Buffer.byteLength(prompt) >= ARGUMENT_BYTES - 1024)
+      throw new KernelError('INVALID', `the prompt is longer than a command line allows (${ARGUMENT_BYTES / 1024} KiB)`)
     if (sessionId !== null) return [...command.program, ...format.resume(command, sessionId, prompt)]
     if (forkOf === undefined) return [...command.program, ...format.ask(command, prompt)]
     if (format.fork === null) throw new KernelError('NOT_RESUMABLE', `${format.title} cannot fork its sessions`)
@@ -202,32 +225,33 @@ export class Conversation implements Agent {
 
   #cancel(program: Program): void {
     program.signal('SIGINT')
-    const disarm = this.#freezer.deadline(this.#parts.cancelMs, () => program.signal('SIGKILL'))
-    program.exited.then(disarm, disarm)
+    const stopTimer = this.#freezer.deadline(this.#deps.cancelMs, () => program.signal('SIGKILL'))
+    program.exited.then(stopTimer, stopTimer)
   }
 
-  #end(): void {
-    this.#ending = true
+  #markEnding(): void {
+    this.#isEnding = true
     this.#turn?.cancelled.resolve()
   }
 
-  /** Waits for what its last program wrote. */
-  async #leave(error: string | null): Promise<void> {
-    if (error === null) await this.#tail
-    await this.#tell({ type: 'exited', code: error === null ? 0 : 1, osSignal: null, ...(error === null ? {} : { error }) })
+  /** Reports the exit, after all reports of the last program. */
+  async #reportExit(error: string | null): Promise<void> {
+    if (error === null) await this.#queue
+    await this.#report({ type: 'exited', code: error === null ? 0 : 1, osSignal: null, ...(error === null ? {} : { error }) })
   }
 
-  /** If the kernel no longer listens there is nobody to tell. */
-  async #tell(report: Report): Promise<void> {
-    await this.#parts.kernel.report(report).catch(() => 'late')
+  /** Sends a report. Does nothing if the kernel accepts no more reports. */
+  async #report(report: Report): Promise<void> {
+    // A report is rejected only if the process no longer exists.
+    await this.#deps.kernel.report(report).catch(() => 'late')
   }
 }
 
-function interrupted({ id }: Turn): Report {
+function interruptedReport({ id }: Turn): Report {
   return { type: 'turn.ended', turn: id, outcome: 'interrupted' }
 }
 
-function wordsOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof KernelError && error.code === 'COMMAND_NOT_FOUND') return `${error.message}. ${error.hint}`
-  return error instanceof Error ? error.message : String(error)
+  return errorText(error)
 }

@@ -1,26 +1,29 @@
-// What to do so that a kind of containment works here: from the words in which its probe failed, and the system's settings.
-// Pure but for the reader that it is given. The page docs/containment.md says the same at length.
-// Tests: test/tables/containment-advice.test.ts.
-import type { Probe } from './contain.ts'
+// Suggests how to make a kind of containment work on this machine, based on the probe's error text and the system's settings.
+// Pure, except for the injected reader of settings. docs/containment.md explains the same in detail.
+// Tests: test/tables/drivers/contain/advice.test.ts.
+import type { Probe } from './types.ts'
 
-/** The value of a kernel setting, like `user/max_user_namespaces`; null where there is no such setting. */
+/** Reads a kernel setting such as `user/max_user_namespaces`; null if the kernel has no such setting. */
 export type ReadSetting = (name: string) => string | null
 
-/** One line for a kind that does not work. */
-export function adviceOn({ kind, detail }: Probe, read: ReadSetting): string {
+/** Returns one line of advice for a kind of containment that does not work. */
+export function containmentAdvice({ kind, detail }: Probe, read: ReadSetting): string {
   if (kind === 'cgroup') return adviceOnCgroup(detail)
   if (kind === 'pidns') return adviceOnPidns(detail, read)
   return 'this should always work: please report it'
 }
 
 function adviceOnCgroup(detail: string): string {
-  if (detail.includes('no cgroup v2')) return 'the system must mount cgroup v2 (kernel option `systemd.unified_cgroup_hierarchy=1`); macOS has none'
-  if (detail.includes('EROFS')) return 'the cgroups of this container are read-only: give it writable ones (`docker run --privileged`, `podman run --systemd=always`)'
-  if (/EACCES|EPERM/.test(detail)) return 'have a cgroup delegated: `reeve daemon install --now` makes the daemon a unit of your systemd; once: `systemd-run --user --scope -p Delegate=yes reeve daemon run`'
+  if (detail.includes('no cgroup v2'))
+    return 'the system must mount cgroup v2 (kernel option `systemd.unified_cgroup_hierarchy=1`); macOS has none'
+  if (detail.includes('EROFS'))
+    return 'the cgroups of this container are read-only: give it writable ones (`docker run --privileged`, `podman run --systemd=always`)'
+  if (/EACCES|EPERM/.test(detail))
+    return 'have a cgroup delegated: `reeve daemon install --now` makes the daemon a unit of your systemd; once: `systemd-run --user --scope -p Delegate=yes reeve daemon run`'
   return 'Linux 5.14 or newer and a writable cgroup v2 are needed'
 }
 
-const SETTINGS = [
+const BLOCKING_SETTINGS = [
   ['user/max_user_namespaces', '0', 'sysctl -w user.max_user_namespaces=10000'],
   ['kernel/unprivileged_userns_clone', '0', 'sysctl -w kernel.unprivileged_userns_clone=1'],
   ['kernel/apparmor_restrict_unprivileged_userns', '1', 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'],
@@ -28,9 +31,11 @@ const SETTINGS = [
 
 function adviceOnPidns(detail: string, read: ReadSetting): string {
   if (detail.includes('on this system')) return 'Linux alone has them'
-  const setting = SETTINGS.find(([name, bad]) => read(name)?.trim() === bad)
-  if (setting !== undefined && !detail.includes('util-linux')) return `user namespaces are switched off here; root can allow them: \`${setting[2]}\``
+  const setting = BLOCKING_SETTINGS.find(([name, bad]) => read(name)?.trim() === bad)
+  if (setting !== undefined && !detail.includes('util-linux'))
+    return `user namespaces are switched off here; root can allow them: \`${setting[2]}\``
   if (/util-linux|option/.test(detail)) return 'install util-linux 2.38 or newer (Debian 12, Ubuntu 24.04, Fedora 37)'
-  if (detail.includes('mount')) return 'a fresh /proc may not be mounted here, mostly because a container masks its own: `docker run --security-opt systempaths=unconfined`'
+  if (detail.includes('mount'))
+    return 'a fresh /proc may not be mounted here, mostly because a container masks its own: `docker run --security-opt systempaths=unconfined`'
   return 'namespaces may not be made here: in a container try `--security-opt seccomp=unconfined`, or `--cap-add SYS_ADMIN`'
 }

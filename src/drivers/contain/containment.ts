@@ -1,111 +1,126 @@
-// One incarnation's containment, whatever its kind: starts programs inside, stops, freezes and thaws them all, and at the
-// end leaves nothing. Owns the programs and their cage. Must never start anything once it is being disposed.
-// Tests: test/processes/contain.test.ts, contain-freeze.test.ts.
-import { KernelError } from '../../kernel/errors.ts'
-import type { ContainmentIntent } from '../../kernel/types.ts'
-import type { Cage } from './cage.ts'
-import type { Containment, Ladder, Metered, Program, SpawnRequest, StopResult } from './contain.ts'
-import { climb, until } from './ladder.ts'
-import type { Rungs } from './ladder.ts'
-import { environmentOf } from './marker.ts'
-import type { FifoPool } from './pipes.ts'
+// The containment of one incarnation, for every kind: starts programs inside, freezes, thaws and stops all of them, and finally
+// leaves nothing behind. Owns the programs and their backend. Must never start a program once disposal has begun.
+// Tests: test/processes/contain/contain.test.ts, test/processes/contain/freeze.test.ts.
+import { KernelError } from '../../kernel/model/errors.ts'
+import type { ContainmentIntent } from '../../kernel/model/process.ts'
+import type { ContainmentBackend } from './backends/backend.ts'
+import type { Containment, Ladder, ContainmentUsage, Program, SpawnRequest, StopResult } from './types.ts'
+import { runStopLadder, waitUntil } from './stop-ladder.ts'
+import type { LadderActions } from './stop-ladder.ts'
+import { markerEnvironment } from './marker.ts'
+import type { FifoPool } from './proc/pipes.ts'
 import { startProgram } from './program.ts'
 import type { OwnedProgram } from './program.ts'
-import { resolveProgram } from './resolve.ts'
+import { resolveProgram } from './find-program.ts'
+import type { SliceQueue } from '../common/event-loop-turns.ts'
 
 const FREEZE_MS = 5_000
-/** How long an empty cgroup may refuse to be removed while its last members are being torn down. */
+/** How long an empty cgroup may refuse its removal while the kernel tears down the last members. */
 const REMOVE_MS = 1_000
 
-export interface ContainmentParts {
+export interface ContainmentDeps {
   readonly intent: ContainmentIntent
-  /** TMPDIR of each program */
+  /** the value of TMPDIR for each program */
   readonly tmpDir: string
-  /** what starts each program; nothing: it is started as it is */
-  readonly prefix: readonly string[]
-  readonly cage: Cage
+  /** the command line put before each program's own; empty to start programs directly; an error refuses every start */
+  readonly prefix: readonly string[] | KernelError
+  readonly backend: ContainmentBackend
   readonly pool: FifoPool
-  /** told once, when nothing is left */
-  readonly disposed: (containment: OwnedContainment) => void
+  /** spreads program starts over turns of the event loop */
+  readonly starts: SliceQueue
+  /** the same for stops, separately, so that a stop never waits for a start */
+  readonly stops: SliceQueue
+  /** called once, when nothing is left of the containment */
+  readonly onDisposed: (containment: OwnedContainment) => void
 }
 
 export class OwnedContainment implements Containment {
   readonly intent: ContainmentIntent
-  readonly #tmpDir: string
-  readonly #prefix: readonly string[]
-  readonly #cage: Cage
+  readonly tmpDir: string
+  readonly #prefix: readonly string[] | KernelError
+  readonly #backend: ContainmentBackend
   readonly #pool: FifoPool
-  readonly #disposed: (containment: OwnedContainment) => void
+  readonly #starts: SliceQueue
+  readonly #stops: SliceQueue
+  readonly #onDisposed: (containment: OwnedContainment) => void
   readonly #programs = new Set<OwnedProgram>()
   readonly #firstStart = Promise.withResolvers<void>()
-  /** written by programs that are let go of */
+  /** the number of output bytes of programs that are no longer tracked */
   #outputBytes = 0
-  /** at the end */
-  #last: Metered | null = null
-  #used = false
-  #closed = false
-  #frozen = false
-  /** how often it was asked to end */
-  #stops = 0
-  /** resolved when it is thawed, asked to end or closed */
+  /** the final usage, measured at disposal */
+  #finalUsage: ContainmentUsage | null = null
+  #hasStarted = false
+  #isClosed = false
+  #isFrozen = false
+  /** the number of stop requests so far */
+  #stopCount = 0
+  /** resolves at a thaw, a stop or the disposal */
   #thawed = Promise.withResolvers<void>()
 
-  constructor({ intent, tmpDir, prefix, cage, pool, disposed }: ContainmentParts) {
+  constructor({ intent, tmpDir, prefix, backend, pool, starts, stops: ends, onDisposed }: ContainmentDeps) {
     this.intent = intent
-    this.#tmpDir = tmpDir
+    this.tmpDir = tmpDir
     this.#prefix = prefix
-    this.#cage = cage
+    this.#backend = backend
     this.#pool = pool
-    this.#disposed = disposed
+    this.#starts = starts
+    this.#stops = ends
+    this.#onDisposed = onDisposed
   }
 
   async spawn(request: SpawnRequest): Promise<Program> {
     this.#assertOpen()
-    const stops = this.#stops
+    const prefix = this.#prefix
+    if (prefix instanceof KernelError) throw prefix
+    const stopCount = this.#stopCount
     const program = resolveProgram(request)
     const [stdout, stderr, stdin = null] = await this.#pool.take(request.stdin === 'pipe' ? 3 : 2)
     if (stdout === undefined || stderr === undefined) throw new KernelError('INTERNAL', 'The pool gave too few pipes')
-    // What enters a frozen cgroup stands still by itself, but the first program makes the cgroup, and a group has no such thing.
-    await this.#cage.prepare()
-    while (this.#frozen && !this.#closed && stops === this.#stops) {
+    await this.#backend.prepare()
+    // A start blocks the event loop until the program runs, so starts take turns.
+    await this.#starts.next()
+    await this.#backend.prepare()
+    // A program that enters a frozen cgroup freezes at once. The first program must wait here anyway, because it creates
+    // the cgroup. Any program in a process group must wait too, because a process group cannot freeze.
+    while (this.#isFrozen && !this.#isClosed && stopCount === this.#stopCount) {
       await this.#thawed.promise
-      await this.#cage.prepare()
+      await this.#backend.prepare()
     }
-    this.#assertOpen(stops)
-    this.#used = true
+    this.#assertOpen(stopCount)
+    this.#hasStarted = true
     this.#firstStart.resolve()
-    const argv = this.#cage.enter(startedBy(this.#prefix, [program, ...request.argv.slice(1)]), request.cwd)
-    const env = { ...request.env, ...environmentOf(this.intent.marker), TMPDIR: this.#tmpDir }
-    const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, this.#cage)
-    return this.#own(started)
+    const argv = this.#backend.enter(withPrefix(prefix, [program, ...request.argv.slice(1)]), request.cwd)
+    const env = { ...request.env, ...markerEnvironment(this.intent.marker), TMPDIR: this.tmpDir }
+    const started = await startProgram({ argv, cwd: request.cwd, env, fifos: { stdout, stderr, stdin } }, this.#backend)
+    return this.#track(started)
   }
 
   members(): Promise<readonly number[]> {
-    return Promise.resolve(this.#used ? this.#cage.members() : [])
+    return Promise.resolve(this.#hasStarted ? this.#backend.members() : [])
   }
 
-  get used(): Promise<void> {
+  get firstStart(): Promise<void> {
     return this.#firstStart.promise
   }
 
-  measure(how: 'look' | 'known' | 'none' = 'look'): Metered | null {
-    if (this.#last !== null || !this.#used) return this.#last
-    const use = this.#cage.measure(how)
-    if (use === null) return null
+  measure(how: 'all' | 'known' | 'none' = 'all'): ContainmentUsage | null {
+    if (this.#finalUsage !== null || !this.#hasStarted) return this.#finalUsage
+    const usage = this.#backend.measure(how)
+    if (usage === null) return null
     const outputBytes = [...this.#programs].reduce((sum, program) => sum + program.outputBytes, this.#outputBytes)
-    return { ...use, outputBytes }
+    return { ...usage, outputBytes }
   }
 
   limitMemory(bytes: number | null): void {
-    this.#cage.limitMemory(bytes)
+    this.#backend.limitMemory(bytes)
   }
 
   async freeze(): Promise<void> {
-    this.#frozen = true
-    if (!this.#used) return
-    this.#cage.freeze()
-    const settled = await until(() => !this.#frozen || this.#cage.isFrozen(), FREEZE_MS, this.#cage.waiting)
-    if (!settled) throw new KernelError('TIMED_OUT', `Not all programs could be frozen within ${FREEZE_MS} ms`)
+    this.#isFrozen = true
+    if (!this.#hasStarted) return
+    this.#backend.freeze()
+    const isDone = await waitUntil(() => !this.#isFrozen || this.#backend.isFrozen(), FREEZE_MS, this.#backend.waiting)
+    if (!isDone) throw new KernelError('TIMED_OUT', `Not all programs could be frozen within ${FREEZE_MS} ms`)
   }
 
   thaw(): Promise<void> {
@@ -113,106 +128,112 @@ export class OwnedContainment implements Containment {
     return Promise.resolve()
   }
 
-  /** What was asked for before it, and has not begun, does not begin any more. */
-  stop(ladder: Ladder): Promise<StopResult> {
-    this.#stops += 1
-    this.#wakeWaiting()
-    return climb(this.#rungs(), ladder)
+  /** Runs the stop ladder. Also cancels starts that were requested before and have not begun. */
+  async stop(ladder: Ladder): Promise<StopResult> {
+    this.#stopCount += 1
+    this.#wakeWaitingStarts()
+    await this.#stops.next()
+    return runStopLadder(this.#ladderActions(), ladder)
   }
 
   async dispose(): Promise<StopResult> {
-    this.#closed = true
-    this.#wakeWaiting()
-    const result = await climb(this.#rungs(), { signal: 'SIGKILL', graceMs: 0 })
+    this.#isClosed = true
+    this.#wakeWaitingStarts()
+    await this.#stops.next()
+    const result = await runStopLadder(this.#ladderActions(), { signal: 'SIGKILL', graceMs: 0 })
     if (result.outcome === 'survived') return result
     for (const program of this.#programs) program.release()
-    this.#last = this.measure('none')
+    this.#finalUsage = this.measure('none')
     this.#programs.clear()
-    const removed = await until(() => this.#cage.remove(), REMOVE_MS, { ...this.#cage.waiting, watch: () => () => {} })
-    if (!removed) return { outcome: 'survived', survivors: this.#cage.members() }
-    this.#disposed(this)
+    await this.#stops.next()
+    const removed = await waitUntil(() => this.#backend.remove(), REMOVE_MS, { ...this.#backend.waiting, watch: () => () => {} })
+    if (!removed) return { outcome: 'survived', survivors: this.#backend.members() }
+    this.#onDisposed(this)
     return result
   }
 
-  // A long life has many programs: those that are over are let go of at the next start.
-  #own(program: OwnedProgram): Program {
+  // A long-lived incarnation runs many programs, so each start forgets the programs that have released their descriptors.
+  #track(program: OwnedProgram): Program {
     for (const earlier of this.#programs) {
-      if (!earlier.released) continue
+      if (!earlier.isReleased) continue
       this.#outputBytes += earlier.outputBytes
       this.#programs.delete(earlier)
     }
     this.#programs.add(program)
-    this.#cage.hears(program.handle, [program.stdout, program.stderr])
-    program.onEnd(() => this.#cage.ended(program.handle))
+    this.#backend.trackOutputs(program.handle, [program.stdout, program.stderr])
+    program.onEnd(() => this.#backend.programEnded(program.handle))
     return program
   }
 
   #unfreeze(): void {
-    if (!this.#frozen) return
-    this.#frozen = false
-    if (this.#used) this.#cage.thaw()
-    this.#wakeWaiting()
+    if (!this.#isFrozen) return
+    this.#isFrozen = false
+    if (this.#hasStarted) this.#backend.thaw()
+    this.#wakeWaitingStarts()
   }
 
-  #wakeWaiting(): void {
+  #wakeWaitingStarts(): void {
     this.#thawed.resolve()
     this.#thawed = Promise.withResolvers()
   }
 
-  #assertOpen(stops = this.#stops): void {
-    if (this.#closed || stops !== this.#stops) throw new KernelError('NOT_FOUND', 'The process has ended: nothing more is started for it')
+  #assertOpen(stopCount = this.#stopCount): void {
+    if (this.#isClosed || stopCount !== this.#stopCount)
+      throw new KernelError('NOT_FOUND', 'The process has ended: it starts no more programs')
   }
 
   #programsEnded(): boolean {
-    return [...this.#programs].every((program) => program.ended)
+    return [...this.#programs].every((program) => program.hasEnded)
   }
 
-  // A program may have been spawned and not have entered the cage yet: it counts, and is signalled, by its own handle.
-  #rungs(): Rungs {
-    const cage = this.#cage
+  // Programs are counted and signalled by their own handles too, because a program that was just spawned may not have entered yet.
+  #ladderActions(): LadderActions {
+    const backend = this.#backend
     return {
-      isEmpty: () => !this.#used || (this.#programsEnded() && cage.isEmpty()),
+      isEmpty: () => !this.#hasStarted || (this.#programsEnded() && backend.isEmpty()),
       programsEnded: () => this.#programsEnded(),
       askPrograms: (signal) => {
         for (const program of this.#programs) program.signal(signal)
         this.#unfreeze()
         for (const program of this.#programs) program.signal('SIGCONT')
       },
-      askMembers: (signal) => cage.signalMembers(signal),
+      askMembers: (signal) => backend.signalMembers(signal),
       kill: () => {
-        cage.kill()
+        backend.kill()
         for (const program of this.#programs) program.signal('SIGKILL')
       },
-      members: () => cage.members(),
-      waiting: this.#waiting(),
+      members: () => backend.members(),
+      waiting: this.#waitOptions(),
     }
   }
 
-  // The ends of our own programs wake us. Only if others live on is there anything else to watch.
-  #waiting(): Rungs['waiting'] {
-    const cage = this.#cage
+  // The wait is woken by exits of our own programs. Only when these have ended and other members live, the backend is watched.
+  #waitOptions(): LadderActions['waiting'] {
+    const backend = this.#backend
     return {
-      pollMs: cage.waiting.pollMs,
+      pollMs: backend.waiting.pollMs,
       watch: (wake) => {
-        const stops = new Set<() => void>()
+        const unwatchers = new Set<() => void>()
         let isOver = false
-        const look = () => {
+        const checkMembers = () => {
           if (isOver) return
-          if (!cage.isEmpty()) stops.add(cage.waiting.watch(wake))
+          if (!backend.isEmpty()) unwatchers.add(backend.waiting.watch(wake))
           wake()
         }
-        const lookAtEnd = () => { if (this.#programsEnded()) cage.look(look) }
-        for (const program of this.#programs) if (!program.ended) stops.add(program.onEnd(lookAtEnd))
-        lookAtEnd()
+        const checkWhenEnded = () => {
+          if (this.#programsEnded()) backend.scheduleCheck(checkMembers)
+        }
+        for (const program of this.#programs) if (!program.hasEnded) unwatchers.add(program.onEnd(checkWhenEnded))
+        checkWhenEnded()
         return () => {
           isOver = true
-          for (const stop of stops) stop()
+          for (const unwatch of unwatchers) unwatch()
         }
       },
     }
   }
 }
 
-function startedBy([first, ...more]: readonly string[], argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
+function withPrefix([first, ...more]: readonly string[], argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
   return first === undefined ? argv : [first, ...more, ...argv]
 }

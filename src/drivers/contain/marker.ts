@@ -1,17 +1,17 @@
-// The names of things that belong to one incarnation: its marker, its cgroup's directory, its environment.
-// Pure. A marker is `<uuid>.<pid>.<daemon>.<boot>`; daemon is a hash of the home and the daemon's id.
-// Tests: test/processes/contain.test.ts, test/tables/recovery.test.ts.
+// Builds and parses markers, which name what belongs to one incarnation, and the environment variables that carry them. Pure. A
+// marker is `<uuid>.<pid>.<daemon>.<boot>`; `daemon` is a hash of the home and the daemon's id.
+// Tests: test/processes/contain/contain.test.ts, test/tables/drivers/contain/recovery-table.test.ts.
 import { createHash } from 'node:crypto'
-import { MARKER } from './proc.ts'
+import { MARKER_VARIABLE } from './proc/process-table.ts'
 
 const HASH_DIGITS = 12
 
-/** Names a home: the same for each of its daemons. */
+/** Returns a tag of the home, which is the same for all its daemons. */
 export function homeTag(stateDir: string): string {
   return hash(stateDir)
 }
 
-/** Names one run of one home's daemon. */
+/** Returns a tag of one run of the home's daemon. */
 export function daemonTag(stateDir: string, daemonId: string): string {
   return hash(`${stateDir}\0${daemonId}`)
 }
@@ -27,16 +27,16 @@ export function markerOf(parts: MarkerParts): string {
   return [parts.uuid, parts.pid, parts.daemon, parts.boot].join('.')
 }
 
-export function partsOf(marker: string): MarkerParts | null {
+export function parseMarker(marker: string): MarkerParts | null {
   const [uuid, pid, daemon, boot, ...more] = marker.split('.')
   if (uuid === undefined || pid === undefined || daemon === undefined || boot === undefined || more.length > 0) return null
   return { uuid, pid, daemon, boot }
 }
 
-/** What each program of the incarnation finds in its environment. */
-export function environmentOf(marker: string): Record<string, string> {
-  const parts = partsOf(marker)
-  return { [MARKER]: marker, REEVE_UUID: parts?.uuid ?? '', REEVE_PID: parts?.pid ?? '' }
+/** Returns the environment variables for each program of the incarnation. */
+export function markerEnvironment(marker: string): Record<string, string> {
+  const parts = parseMarker(marker)
+  return { [MARKER_VARIABLE]: marker, REEVE_UUID: parts?.uuid ?? '', REEVE_PID: parts?.pid ?? '' }
 }
 
 function hash(text: string): string {

@@ -1,74 +1,82 @@
-// Finds out what containment works here by doing it: a cage is made, a program put in, frozen, seen frozen, killed, seen gone
-// and the cage removed, for all kinds side by side and within a time. What fails says so in words that `doctor` shows.
-// Leaves nothing, whatever fails. Tests: test/processes/contain-guardian.test.ts, test/processes/contain-scope.test.ts.
+// Finds out which kinds of containment work on this machine, by using them. For each kind it creates a containment, starts a
+// program in it, freezes it, kills it and removes the containment. All kinds are probed in parallel under a time limit. `reeve
+// doctor` shows the error texts. Leaves nothing behind, whatever fails.
+// Tests: test/processes/contain/guardian.test.ts, test/processes/contain/scope.test.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { ContainmentKind, OsHandle } from '../../kernel/types.ts'
-import type { Cage } from './cage.ts'
-import { CgroupCage, ownCgroup, removeCgroup } from './cgroup.ts'
-import type { Probe } from './contain.ts'
-import { GroupCage } from './group.ts'
-import { handleOf } from './handle.ts'
-import { until } from './ladder.ts'
-import { MARKER } from './proc.ts'
-import { findTools } from './namespace.ts'
-import type { Tools } from './namespace.ts'
-import { Namespaces } from './namespaces.ts'
-import { PidnsCage } from './pidns.ts'
+import type { OsHandle } from '../../kernel/model/process.ts'
+import type { ContainmentBackend } from './backends/backend.ts'
+import { CgroupBackend, parseOwnCgroup, removeCgroup } from './backends/cgroup.ts'
+import type { Probe } from './types.ts'
+import { GroupBackend } from './backends/group.ts'
+import { handleOf } from './proc/handle.ts'
+import { waitUntil } from './stop-ladder.ts'
+import { MARKER_VARIABLE } from './proc/process-table.ts'
+import { findTools } from './backends/pid-namespace.ts'
+import type { Tools } from './backends/pid-namespace.ts'
+import { Namespaces } from './backends/pid-namespaces.ts'
+import { PidnsBackend } from './backends/pidns.ts'
+import { EventLoopTurns } from '../common/event-loop-turns.ts'
+import type { ContainmentKind } from '../../kernel/model/words.ts'
 
-/** For all the steps of one kind. Who is slower than this at the start of a daemon is not to be relied on. */
+/** Time limit for all steps of one kind. A kind that is slower at the start of the daemon is not reliable. */
 const PROBE_MS = 5_000
 
 const PROBE_POLL_MS = 5
-/** After a failure. */
+/** How long the removal is retried after a failure. */
 const REMOVE_MS = 500
 
-/** What is tried: it ends by itself when its stdin does, so also if we die in between. */
-const TRIAL = ['/bin/sh', '-c', 'echo up; read -r line'] as const
+/** The trial program. It ends when its stdin is closed, so also if the daemon dies. */
+const TRIAL_PROGRAM = ['/bin/sh', '-c', 'echo up; read -r line'] as const
 
-export interface ProbeParts {
-  /** the directory of this daemon's cgroups, which is made; null without cgroup v2 */
+export interface ProbeDeps {
+  /** the directory for this daemon's cgroups, created by the probe; null without cgroup v2 */
   readonly cgroupDir: string | null
   readonly markerFor: (uuid: string) => string
 }
 
-export interface Probed {
-  /** the strongest first */
+export interface ProbeResults {
+  /** the results, the strongest kind first */
   readonly probes: readonly Probe[]
-  /** what namespaces are made with; null if they do not work */
+  /** the programs that create namespaces; null if namespaces do not work */
   readonly tools: Tools | null
 }
 
-/** Our own cgroup's directory; null if cgroup v2 is not mounted. */
+/** Returns the directory of the daemon's own cgroup; null if cgroup v2 is not mounted. */
 export function findOwnCgroup(): string | null {
   try {
-    return ownCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
+    return parseOwnCgroup(readFileSync('/proc/self/mountinfo', 'latin1'), readFileSync('/proc/self/cgroup', 'latin1'))
   } catch {
+    // There is no /proc, or no cgroup v2.
     return null
   }
 }
 
-export async function probeAll({ cgroupDir, markerFor }: ProbeParts): Promise<Probed> {
-  const tools = toolsOrComplaint()
+export async function probeAll({ cgroupDir, markerFor }: ProbeDeps): Promise<ProbeResults> {
+  const tools = findToolsOrError()
   const [cgroup, pidns, group] = await Promise.all([
-    cgroupDir === null ? 'no cgroup v2 is mounted' : complaintOfCgroup(cgroupDir, markerFor('probe-cgroup')),
-    typeof tools === 'string' ? tools : complaintOfPidns(tools, markerFor('probe-pidns')),
-    complaintOf(new GroupCage(markerFor('probe-group'), { tell: () => {}, forget: () => {} }), markerFor('probe-group')),
+    cgroupDir === null ? 'no cgroup v2 is mounted' : probeCgroup(cgroupDir, markerFor('probe-cgroup')),
+    typeof tools === 'string' ? tools : probePidns(tools, markerFor('probe-pidns')),
+    probeBackend(new GroupBackend(markerFor('probe-group'), { register: () => {}, unregister: () => {} }), markerFor('probe-group')),
   ])
   return {
-    probes: [row('cgroup', cgroup, dirname(cgroupDir ?? '')), row('pidns', pidns, 'namespaces can be made'), row('group', group, 'needs nothing')],
+    probes: [
+      toProbe('cgroup', cgroup, dirname(cgroupDir ?? '')),
+      toProbe('pidns', pidns, 'namespaces can be made'),
+      toProbe('group', group, 'needs nothing'),
+    ],
     tools: pidns === null && typeof tools !== 'string' ? tools : null,
   }
 }
 
-function row(kind: ContainmentKind, complaint: string | null, detail: string): Probe {
-  return { kind, ok: complaint === null, detail: complaint ?? detail }
+function toProbe(kind: ContainmentKind, problem: string | null, detail: string): Probe {
+  return { kind, ok: problem === null, detail: problem ?? detail }
 }
 
-function toolsOrComplaint(): Tools | string {
+function findToolsOrError(): Tools | string {
   if (process.platform !== 'linux') return 'there are no PID namespaces on this system'
   try {
     return findTools()
@@ -77,88 +85,98 @@ function toolsOrComplaint(): Tools | string {
   }
 }
 
-async function complaintOfCgroup(dir: string, marker: string): Promise<string | null> {
+async function probeCgroup(dir: string, marker: string): Promise<string | null> {
   const trial = join(dir, 'probe')
   try {
-    return await complaintOf(new CgroupCage(trial), marker)
+    return await probeBackend(new CgroupBackend(trial), marker)
   } finally {
     removeCgroup(trial)
   }
 }
 
-async function complaintOfPidns(tools: Tools, marker: string): Promise<string | null> {
-  await using namespaces = new Namespaces(tools, marker, PROBE_MS)
-  return await complaintOf(new PidnsCage(namespaces), marker)
+async function probePidns(tools: Tools, marker: string): Promise<string | null> {
+  await using namespaces = new Namespaces(tools, marker, new EventLoopTurns().newQueue(), PROBE_MS)
+  return await probeBackend(new PidnsBackend(namespaces), marker)
 }
 
-/** Null if the kind works; else why not. */
-async function complaintOf(cage: Cage, marker: string): Promise<string | null> {
+/** Returns null if the kind works, otherwise the reason why it does not. */
+async function probeBackend(backend: ContainmentBackend, marker: string): Promise<string | null> {
   try {
-    await tryOut(cage, marker)
+    await useBackend(backend, marker)
     return null
   } catch (error) {
-    // Whoever was killed may still be on the way out, and a cgroup in use cannot be removed.
-    await until(() => cage.remove(), REMOVE_MS, { ...cage.waiting, pollMs: PROBE_POLL_MS })
+    // The removal is retried, because a killed program may still be exiting, and a cgroup with members cannot be removed.
+    await waitUntil(() => backend.remove(), REMOVE_MS, { ...backend.waiting, pollMs: PROBE_POLL_MS })
     return (error as Error).message
   }
 }
 
-async function tryOut(cage: Cage, marker: string): Promise<void> {
+async function useBackend(backend: ContainmentBackend, marker: string): Promise<void> {
   const deadline = performance.now() + PROBE_MS
-  const expect = async (done: () => boolean, complaint: string): Promise<void> => {
-    if (!(await until(done, Math.max(1, deadline - performance.now()), { ...cage.waiting, pollMs: PROBE_POLL_MS }))) throw new Error(complaint)
+  const waitFor = async (done: () => boolean, problem: string): Promise<void> => {
+    if (!(await waitUntil(done, Math.max(1, deadline - performance.now()), { ...backend.waiting, pollMs: PROBE_POLL_MS })))
+      throw new Error(problem)
   }
-  await cage.prepare()
-  const trial = startTrial(cage, marker, Math.max(1, Math.ceil(deadline - performance.now())))
+  await backend.prepare()
+  const trial = startTrial(backend, marker, Math.max(1, Math.ceil(deadline - performance.now())))
   try {
-    if (!(await trial.up)) throw new Error(trial.words() || 'a program could not be put into it')
-    cage.freeze()
-    await expect(() => cage.isFrozen(), 'what is in it could not be frozen')
-    await expect(() => isKilled(cage, trial), 'what is in it could not be killed')
+    if (!(await trial.up)) throw new Error(trial.stderr() || 'a program could not be put into it')
+    backend.freeze()
+    await waitFor(() => backend.isFrozen(), 'its program could not be frozen')
+    await waitFor(() => isKilled(backend, trial), 'its program could not be killed')
   } catch (error) {
-    cage.kill()
+    backend.kill()
     throw error
   } finally {
-    trial.letGo()
-    cage.thaw()
+    trial.release()
+    backend.thaw()
   }
-  await expect(() => cage.remove(), 'it could not be removed')
+  await waitFor(() => backend.remove(), 'it could not be removed')
 }
 
-// As the stop ladder does it: again and again, until nobody is left.
-function isKilled(cage: Cage, trial: Trial): boolean {
-  if (trial.hasEnded()) cage.ended(trial.handle)
-  if (trial.hasEnded() && cage.isEmpty()) return true
-  cage.kill()
+// Repeats the kill until no member is left, as the stop ladder does.
+function isKilled(backend: ContainmentBackend, trial: Trial): boolean {
+  if (trial.hasEnded()) backend.programEnded(trial.handle)
+  if (trial.hasEnded() && backend.isEmpty()) return true
+  backend.kill()
   return false
 }
 
 interface Trial {
   readonly handle: OsHandle
-  /** true when it runs; false if it ended, or time is up, before */
+  /** resolves to true once the program runs; to false if it ended first or the time ran out */
   readonly up: Promise<boolean>
   hasEnded(): boolean
-  /** what it complained of */
-  words(): string
-  letGo(): void
+  /** what the program has written to stderr so far */
+  stderr(): string
+  release(): void
 }
 
-function startTrial(cage: Cage, marker: string, upMs: number): Trial {
-  const [program, ...args] = cage.enter(TRIAL, '/')
-  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', [MARKER]: marker }
+function startTrial(backend: ContainmentBackend, marker: string, upMs: number): Trial {
+  const [program, ...args] = backend.enter(TRIAL_PROGRAM, '/')
+  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', [MARKER_VARIABLE]: marker }
   const child = spawn(program, args, { cwd: '/', detached: true, env, stdio: ['pipe', 'pipe', 'pipe'] })
   const signal = AbortSignal.timeout(upMs)
-  const happens = (emitter: EventEmitter, event: string) => once(emitter, event, { signal }).then(() => true, () => false)
-  const up = Promise.race([happens(child.stdout, 'data'), happens(child, 'close').then(() => false)])
-  const words: string[] = []
-  child.stderr.on('data', (chunk: Buffer) => { words.push(chunk.toString()) })
+  const occurs = (emitter: EventEmitter, event: string) =>
+    once(emitter, event, { signal }).then(
+      () => true,
+      () => false,
+    )
+  const up = Promise.race([occurs(child.stdout, 'data'), occurs(child, 'close').then(() => false)])
+  const stderr: string[] = []
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr.push(chunk.toString())
+  })
   const handle = handleOf(child.pid ?? 0)
   if (handle === null) throw new Error(`${program} cannot be started`)
-  cage.admit(handle)
+  backend.admit(handle)
   return {
-    handle, up,
+    handle,
+    up,
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
-    words: () => words.join('').trim(),
-    letGo: () => { for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy() },
+    stderr: () => stderr.join('').trim(),
+    release: () => {
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
+    },
   }
 }

@@ -1,29 +1,30 @@
-// Starts one program with its own session and real pipes, and owns its handle, its streams and its end.
-// Its handle is read in the same turn as the spawn: until we have reaped it, its PID cannot be anybody else's.
-// Must never be called but by a containment. Tests: test/processes/contain.test.ts, contain-pipes.test.ts.
+// Starts one program with its own session and real pipes, and owns its handle, its streams and its exit. The handle is read in
+// the same turn as the spawn, because a PID cannot be reused before the daemon has reaped the program. Only a containment may
+// call this. Tests: test/processes/contain/contain.test.ts, test/processes/contain/pipes.test.ts.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { KernelError } from '../../kernel/errors.ts'
-import type { OsHandle } from '../../kernel/types.ts'
-import type { Cage } from './cage.ts'
-import type { Program, ProgramExit } from './contain.ts'
-import { handleOf } from './handle.ts'
-import type { OsSignal } from './handle.ts'
-import { openInward, openOutward, readerOf, writerOf } from './pipes.ts'
-import type { PipeEnds } from './pipes.ts'
-import type { FifoReader } from './reader.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
+import type { OsHandle } from '../../kernel/model/process.ts'
+import type { ContainmentBackend } from './backends/backend.ts'
+import type { Program, ProgramExit } from './types.ts'
+import { handleOf } from './proc/handle.ts'
+import type { OsSignal } from './proc/handle.ts'
+import { openInward, openOutward, readerOf, writerOf } from './proc/pipes.ts'
+import type { PipeEnds } from './proc/pipes.ts'
+import type { FifoReader } from './proc/pipe-reader.ts'
 
-/** What is to be run, resolved and wrapped; `fifos` are fresh paths, and without one for stdin it is /dev/null. */
-export interface StartOrder {
+/** A program to start, with its command resolved and wrapped. */
+export interface StartRequest {
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
+  /** paths of unused FIFOs; a null stdin means /dev/null */
   readonly fifos: { readonly stdout: string; readonly stderr: string; readonly stdin: string | null }
 }
 
-type Keeper = Pick<Cage, 'admit' | 'signalProgram'>
+type ProgramKeeper = Pick<ContainmentBackend, 'admit' | 'signalProgram'>
 
 export class OwnedProgram implements Program {
   readonly handle: OsHandle
@@ -32,52 +33,54 @@ export class OwnedProgram implements Program {
   readonly stdin: Writable | null
   readonly exited: Promise<ProgramExit>
   readonly #onEnd = new Set<() => void>()
-  readonly #cage: Keeper
-  #ended = false
+  readonly #backend: ProgramKeeper
+  #hasEnded = false
 
-  constructor(child: ChildProcess, handle: OsHandle, pipes: Pipes, cage: Keeper) {
+  constructor(child: ChildProcess, handle: OsHandle, pipes: Pipes, backend: ProgramKeeper) {
     this.handle = handle
-    this.#cage = cage
+    this.#backend = backend
     this.stdout = readerOf(pipes.stdout)
     this.stderr = readerOf(pipes.stderr)
     this.stdin = pipes.stdin === null ? null : writerOf(pipes.stdin)
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        this.#ended = true
+        this.#hasEnded = true
         this.stdin?.destroy()
-        this.stdout.settle()
-        this.stderr.settle()
-        for (const hear of this.#onEnd) hear()
+        this.stdout.onProgramExit()
+        this.stderr.onProgramExit()
+        for (const callback of this.#onEnd) callback()
         resolve({ code, signal })
       })
     })
   }
 
-  get ended(): boolean {
-    return this.#ended
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   get outputBytes(): number {
     return this.stdout.bytes + this.stderr.bytes
   }
 
-  /** it has ended and holds no descriptor of ours */
-  get released(): boolean {
-    return this.#ended && this.stdout.closedPipe && this.stderr.closedPipe
+  /** whether the program has ended and the daemon holds none of its descriptors */
+  get isReleased(): boolean {
+    return this.#hasEnded && this.stdout.closedPipe && this.stderr.closedPipe
   }
 
-  /** Calls back in the turn in which the program is reaped; at once if it was before. Returns how to stop listening. */
-  onEnd(hear: () => void): () => void {
-    if (this.#ended) hear()
-    else this.#onEnd.add(hear)
-    return () => { this.#onEnd.delete(hear) }
+  /** Calls back in the turn in which the program is reaped, or at once if it has ended. Returns a function that removes the callback. */
+  onEnd(callback: () => void): () => void {
+    if (this.#hasEnded) callback()
+    else this.#onEnd.add(callback)
+    return () => {
+      this.#onEnd.delete(callback)
+    }
   }
 
   signal(signal: OsSignal): boolean {
-    return !this.#ended && this.#cage.signalProgram(this.handle, signal)
+    return !this.#hasEnded && this.#backend.signalProgram(this.handle, signal)
   }
 
-  /** Gives back the descriptors; what was written so far can still be read. */
+  /** Closes the descriptors. Output that was written before can still be read. */
   release(): void {
     this.stdin?.destroy()
     this.stdout.finish()
@@ -91,34 +94,44 @@ interface Pipes {
   readonly stderr: PipeEnds
 }
 
-/** Spawns without waiting for anything: the cage hears of the handle in the same turn. */
-export async function startProgram(order: StartOrder, cage: Keeper): Promise<OwnedProgram> {
-  const pipes = openPipes(order.fifos)
-  const child = spawnOn(order, pipes)
+/**
+ * Spawns the program and admits its handle to the backend in the same turn of the event loop. Errors: `INVALID`, `NOT_RUNNABLE`,
+ * `RESOURCE_EXHAUSTED`.
+ */
+export async function startProgram(request: StartRequest, backend: ProgramKeeper): Promise<OwnedProgram> {
+  const pipes = openPipes(request.fifos)
+  const child = spawnWithPipes(request, pipes)
   const handle = child.pid === undefined ? null : handleOf(child.pid)
   if (handle === null) {
     closeEnds(pipes, 'ours')
-    throw await spawnError(child, order.argv[0])
+    throw await spawnError(child, request.argv[0])
   }
-  cage.admit(handle)
-  return new OwnedProgram(child, handle, pipes, cage)
+  backend.admit(handle)
+  return new OwnedProgram(child, handle, pipes, backend)
 }
 
-function openPipes({ stdout, stderr, stdin }: StartOrder['fifos']): Pipes {
+function openPipes({ stdout, stderr, stdin }: StartRequest['fifos']): Pipes {
   const opened: PipeEnds[] = []
-  const keep = (ends: PipeEnds) => { opened.push(ends); return ends }
+  const trackEnds = (ends: PipeEnds) => {
+    opened.push(ends)
+    return ends
+  }
   try {
-    return { stdout: keep(openInward(stdout)), stderr: keep(openInward(stderr)), stdin: stdin === null ? null : keep(openOutward(stdin)) }
+    return {
+      stdout: trackEnds(openInward(stdout)),
+      stderr: trackEnds(openInward(stderr)),
+      stdin: stdin === null ? null : trackEnds(openOutward(stdin)),
+    }
   } catch (error) {
     for (const ends of opened) for (const fd of [ends.ours, ends.theirs]) closeSync(fd)
     throw new KernelError('RESOURCE_EXHAUSTED', `No more pipes can be opened: ${(error as Error).message}`)
   }
 }
 
-function spawnOn({ argv, cwd, env }: StartOrder, pipes: Pipes): ChildProcess {
+function spawnWithPipes({ argv, cwd, env }: StartRequest, pipes: Pipes): ChildProcess {
   const stdin = pipes.stdin?.theirs ?? openSync('/dev/null', 'r')
   try {
-    // `detached` makes a session of its own: the group's number is the program's PID.
+    // `detached` creates a session for the program, so that the number of its group is its PID.
     return spawn(argv[0], argv.slice(1), { cwd, env, detached: true, stdio: [stdin, pipes.stdout.theirs, pipes.stderr.theirs] })
   } catch (error) {
     closeEnds(pipes, 'ours')

@@ -1,133 +1,239 @@
-// Runs git: one short-lived program after another, owned by a containment, each with a time limit and a clean environment.
-// Owns what every call has in common: no hook, no daemon of git's own, no prompt, no pager, no signature. What git is asked to do
-// stands in worktree.ts, records.ts and crew-*.ts. Must never run git with a variable of the caller's own GIT_*, but who they are.
-// Tests: test/processes/files.test.ts, test/processes/worktree.test.ts, test/processes/crew-git.test.ts.
+// Runs git: one short-lived program after another, owned by a containment, each with a time limit and a clean environment. Owns
+// the common part of every call: the git directory is named explicitly, and no hook, background process, prompt, pager or signing
+// program runs. The other files of this directory have the commands. Must never search for a repository from a directory that an
+// agent can write to. Must never pass on the caller's GIT_* variables, except the user's identity.
+// Tests: test/processes/files/git-hostile.test.ts, test/processes/files/files.test.ts, test/processes/files/worktree.test.ts.
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { ownLockIn, unlock } from './locks.ts'
-import type { Containment } from '../contain/contain.ts'
+import { mayRunPrograms } from '../../kernel/state/permissions.ts'
+import { isDiskFullError } from '../../kernel/util/disk-full-error.ts'
+import { ownLockIn, clearStaleLocks } from './stale-locks.ts'
+import type { Containment } from '../contain/types.ts'
+import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
+import { truncate } from '../../kernel/util/truncate.ts'
 
-/** What one call of git may say, in bytes. */
+/** The maximum size of the output of one call. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
-/** How much of its complaints is kept, in characters. */
-const MAX_COMPLAINT_CHARS = 2_000
+/** Matches git's message about a file that it could not write completely. The message states no reason. */
+const WRITE_ERROR = /unable to write (new )?[\w ]*file [^:\n]*$/m
+/** If less than this is free, a full disk counts as the reason. */
+const DISK_FULL_BYTES = 64 * 1_048_576
+/** The maximum length of an error message of git. */
+const MAX_MESSAGE_CHARS = 2_000
 const CALL_MS = 30_000
-/** While one git makes a worktree, every other one that looks at worktrees dies of what it reads there, before it has done anything. */
-const HALF_MADE = /failed to read .*\/commondir/
-const [MAX_TRIES, AGAIN_MS] = [50, 20]
+/**
+ * Matches git's message about an unfinished worktree. While one git creates a worktree, other calls that list worktrees fail with
+ * it, before they have any effect.
+ */
+const INCOMPLETE_WORKTREE = /failed to read .*\/commondir/
+const [MAX_TRIES, RETRY_MS] = [50, 20]
 
 type Env = Readonly<Record<string, string>>
+
+/** The process for which git works: its environment, and its rights, which apply to the programs that git starts. */
+export interface GitUser {
+  readonly env: Env
+  /** whether the process may run programs; only then the repository's filters, hooks and merge drivers run */
+  readonly programs?: boolean
+  /** the network of the process, and of all programs that git starts for it */
+  readonly network?: 'off'
+}
+
+/** Returns the environment and the rights of a process. Programs that git starts for it get no more rights than the process itself. */
+export function gitUser(spec: ProcessSpec): GitUser {
+  const { env, capabilities: { network } = {} } = spec
+  return { env, programs: mayRunPrograms(spec), ...(network === undefined ? {} : { network }) }
+}
+
+/** All paths of a repository, so that git searches for none of them. */
+export interface RepositoryPaths {
+  /** the git directory; for a worktree, the worktree's own */
+  readonly gitDir: string
+  /** the git directory that all worktrees share, if it differs from `gitDir` */
+  readonly commonDir?: string
+  readonly workTree?: string
+  readonly index?: string
+  readonly objects?: string
+}
 
 export interface GitCall {
   readonly cwd: string
   readonly env: Env
-  /** written to its stdin */
+  /** the repository; null lets git search for the repository that contains `cwd` */
+  readonly at: RepositoryPaths | null
+  readonly network?: 'off'
+  /** configuration settings, each as `name=value` */
+  readonly settings?: readonly string[]
+  /** data for git's stdin */
   readonly input?: Buffer
   readonly limitMs?: number
-  /** how long a lock on one of our own refs is waited for, before it counts as left by a git that was killed */
+  /** how long to wait for a lock on one of reeve's refs. After that time the lock counts as left behind by a killed git. */
   readonly lockMs?: number
-  /** the repository's hooks run, as for a person */
+  /** runs the repository's hooks, as git does for the user */
   readonly hooks?: true
 }
 
-/** What a call came to, whatever its code. */
+/** The result of a call, whatever its exit code is. */
 export interface GitAnswer {
   readonly code: number | null
   readonly stdout: Buffer
   readonly stderr: Buffer
 }
 
-/** Git said no, or did not come to an end; the message is its own first line. */
+/** Git has failed or was stopped. The message is git's own error line. */
 export class GitError extends Error {}
 
-/** It did not come to an end in its time. */
-export class GitLate extends GitError {}
+/** Git has exceeded its time limit. */
+export class GitTimeout extends GitError {}
 
-/** What holds for every repository: nothing that the user configured to run beside git runs. */
-const QUIET = [
-  'core.fsmonitor=false', 'gc.auto=0', 'maintenance.auto=false', 'submodule.recurse=false',
-  'commit.gpgSign=false', 'core.quotePath=false', 'advice.addEmbeddedRepo=false',
+/** Settings for every call: they turn off the programs that git would run in the background. */
+const WITHOUT_PROGRAMS = [
+  'core.fsmonitor=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'submodule.recurse=false',
+  'commit.gpgSign=false',
+  'core.quotePath=false',
+  'advice.addEmbeddedRepo=false',
 ].flatMap((setting) => ['-c', setting])
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null']
+/** Makes git ignore files that look like a bare repository, when git searches for a repository. */
+const SEARCH_SETTINGS = ['-c', 'safe.bareRepository=explicit']
 
-export const IDENTITY: Env = { GIT_AUTHOR_NAME: 'reeve', GIT_AUTHOR_EMAIL: 'reeve@localhost', GIT_COMMITTER_NAME: 'reeve', GIT_COMMITTER_EMAIL: 'reeve@localhost' }
-const UNASKED: Env = { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' }
-const ALWAYS: Env = { ...IDENTITY, ...UNASKED, LC_ALL: 'C' }
-const OF_A_PERSON = /^GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)$/
+export const IDENTITY: Env = {
+  GIT_AUTHOR_NAME: 'reeve',
+  GIT_AUTHOR_EMAIL: 'reeve@localhost',
+  GIT_COMMITTER_NAME: 'reeve',
+  GIT_COMMITTER_EMAIL: 'reeve@localhost',
+}
+const NO_PROMPT: Env = { GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' }
+const COMMON_ENV: Env = { ...IDENTITY, ...NO_PROMPT, LC_ALL: 'C' }
+const IDENTITY_NAMES = /^GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)$/
+/** Variables with the path of the user's configuration, which applies to every call. */
+const CONFIG_NAMES = /^GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)$/
+/** Variables with directories of the user's own files. */
+const HOMES: ReadonlySet<string> = new Set(['HOME', 'XDG_CONFIG_HOME'])
+/** Variables that exclude the system's configuration. They forbid fetches too, because a remote's configuration can start programs. */
+const ISOLATED_ENV: Env = { GIT_CONFIG_NOSYSTEM: '1', GIT_ATTR_NOSYSTEM: '1', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' }
 
-/** For what is done in a person's name: who they are as they have told git, in their own language. */
-export function personEnv(env: Env): Env {
-  return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || OF_A_PERSON.test(name))), ...UNASKED, GIT_EDITOR: 'true' }
+/** Returns the environment for calls in the user's name, with the identity and language that the user has set. */
+export function userGitEnv(env: Env): Env {
+  return { ...dropGitVariables(env, (name) => IDENTITY_NAMES.test(name) || CONFIG_NAMES.test(name)), ...NO_PROMPT, GIT_EDITOR: 'true' }
 }
 
-/** For the user's repository: as the user has configured it, whatever a caller of git told git alone. */
-export function userEnv(env: Env): Env {
-  return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))), ...ALWAYS }
+/** Returns the environment for the user's repository, with the user's configuration. Other GIT_* variables of the caller are dropped. */
+function userEnv(env: Env): Env {
+  return { ...dropGitVariables(env, (name) => CONFIG_NAMES.test(name)), ...COMMON_ENV }
 }
 
-/** For repositories of our own: nobody's configuration. Without a home there is none of the user. */
-export function ownEnv(env: Env): Env {
-  const { PATH } = env
-  return { ...(PATH === undefined ? {} : { PATH }), ...ALWAYS, GIT_CONFIG_NOSYSTEM: '1', GIT_ATTR_NOSYSTEM: '1', GIT_NO_LAZY_FETCH: '1' }
+/** Returns the environment without the user's configuration, for calls in which no program but git may run. */
+export function ownGitEnv(env: Env): Env {
+  const dirs = (env['PATH'] ?? '').split(':').filter((dir) => dir.startsWith('/'))
+  return { ...(dirs.length === 0 ? {} : { PATH: dirs.join(':') }), ...COMMON_ENV, ...ISOLATED_ENV }
+}
+
+/** Returns the environment to read the user's configuration and to find repositories, which runs no program. */
+export function readEnv(env: Env): Env {
+  const { GIT_CONFIG_NOSYSTEM: _, ...isolatedEnv } = ownGitEnv(env)
+  return { ...isolatedEnv, ...Object.fromEntries(Object.entries(env).filter(([name]) => HOMES.has(name) || CONFIG_NAMES.test(name))) }
+}
+
+/** Returns the environment for a call in the user's repository. */
+export function envOf({ env, programs }: GitUser): Env {
+  return programs === true ? userEnv(env) : ownGitEnv(env)
+}
+
+/** Drops the variables of git, except those for which `isKept` returns true. */
+function dropGitVariables(env: Env, isKept: (name: string) => boolean): Env {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || isKept(name)))
 }
 
 export class Git implements AsyncDisposable {
-  readonly #open: () => Promise<Containment>
+  readonly #openContainment: (network?: 'off') => Promise<Containment>
   readonly #signal: AbortSignal
-  #containment: Promise<Containment> | null = null
+  /** one containment with network and one without */
+  readonly #containments = new Map<'off' | undefined, Promise<Containment>>()
+  readonly #scratchDirs: string[] = []
 
-  /** Programs run in a containment that is opened with the first of them; `signal` ends them all. */
-  constructor(open: () => Promise<Containment>, signal: AbortSignal = new AbortController().signal) {
-    this.#open = open
+  /** `open` is called at the first program; `signal` ends all programs. */
+  constructor(open: (network?: 'off') => Promise<Containment>, signal: AbortSignal = new AbortController().signal) {
+    this.#openContainment = open
     this.#signal = signal
   }
 
-  /** What it wrote. Errors: `GitError`, and those of a containment. */
+  /** Creates a directory that is removed at the disposal of this object. */
+  async scratch(): Promise<string> {
+    const { tmpDir } = await this.#containment()
+    const dir = await mkdtemp(join(tmpDir, 'git-'))
+    this.#scratchDirs.push(dir)
+    return dir
+  }
+
+  /** Runs git and returns its output. Errors: `GitError` for any exit code except 0, and those of a containment. */
   async run(args: readonly string[], call: GitCall): Promise<Buffer> {
     const { code, stdout, stderr } = await this.ask(args, call)
-    if (code !== 0) throw new GitError(complaint(stderr.toString()) || `git ${args.find(isVerb) ?? ''} failed (${code ?? 'killed'})`)
+    if (code !== 0)
+      throw new GitError(
+        `${errorLine(stderr.toString()) || `git ${args.find(isCommand) ?? ''} failed (${code ?? 'killed'})`}${await diskFullNote(stderr.toString(), args, call)}`,
+      )
     return stdout
   }
 
-  /** What it answered, where a no is an answer, too. Errors: `GitError` if it did not come to an end, and those of a containment. */
+  /** Runs git and returns its result, whatever the exit code is. Errors: `GitError` if git did not finish, and those of a containment. */
   async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     for (let tries = 1; ; tries += 1) {
-      const answer = await this.#once(args, call)
+      const answer = await this.#runOnce(args, call)
       if (answer.code === 0 || tries === MAX_TRIES) return answer
-      const complaint = answer.stderr.toString()
-      const lock = ownLockIn(complaint)
-      if (lock !== null) await unlock([lock], call.lockMs)
-      else if (HALF_MADE.test(complaint)) await setTimeout(AGAIN_MS)
+      const message = answer.stderr.toString()
+      const lock = ownLockIn(message)
+      if (lock !== null) await clearStaleLocks([lock], call.lockMs)
+      else if (INCOMPLETE_WORKTREE.test(message)) await setTimeout(RETRY_MS)
       else return answer
     }
   }
 
-  async #once(args: readonly string[], call: GitCall): Promise<GitAnswer> {
+  async #runOnce(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     this.#signal.throwIfAborted()
-    const { cwd, env, input, hooks, limitMs = CALL_MS } = call
-    const containment = await (this.#containment ??= this.#open())
-    const program = await containment.spawn({ argv: ['git', ...QUIET, ...(hooks ? [] : NO_HOOKS), ...args], cwd, env, stdin: input === undefined ? 'null' : 'pipe' })
+    const { cwd, at, input, hooks, network, settings = [], limitMs = CALL_MS } = call
+    const containment = await this.#containment(network)
+    const argv = [
+      'git',
+      ...WITHOUT_PROGRAMS,
+      ...(at === null ? SEARCH_SETTINGS : []),
+      ...settings.flatMap((setting) => ['-c', setting]),
+      ...(hooks ? [] : NO_HOOKS),
+      ...args,
+    ]
+    const env = { ...call.env, ...(at === null ? {} : repositoryEnv(at)) }
+    const program = await containment.spawn({ argv, cwd, env, stdin: input === undefined ? 'null' : 'pipe' })
     const limit = AbortSignal.any([AbortSignal.timeout(limitMs), this.#signal])
-    const kill = (): void => { program.signal('SIGKILL') }
+    const kill = (): void => {
+      program.signal('SIGKILL')
+    }
     limit.addEventListener('abort', kill)
     if (limit.aborted) kill()
     try {
       program.stdin?.end(input)
-      const [stdout, stderr] = await Promise.all([taken(program.stdout, MAX_OUTPUT_BYTES, kill), taken(program.stderr, MAX_OUTPUT_BYTES, kill)])
+      const [stdout, stderr] = await Promise.all([
+        readAll(program.stdout, MAX_OUTPUT_BYTES, kill),
+        readAll(program.stderr, MAX_OUTPUT_BYTES, kill),
+      ])
       const { code } = await program.exited
-      if (this.#signal.aborted) throw new GitError('it was broken off')
-      if (limit.aborted) throw new GitLate(`git ${args.find(isVerb) ?? ''} took more than ${limitMs / 1_000} s`)
+      if (this.#signal.aborted) throw new GitError('git was cancelled')
+      if (limit.aborted) throw new GitTimeout(`git ${args.find(isCommand) ?? ''} took more than ${limitMs / 1_000} s`)
       return { code, stdout, stderr }
     } finally {
       limit.removeEventListener('abort', kill)
     }
   }
 
-  /** The same as a text of one line. */
+  /** Like `run`, but returns text without the newline at its end. */
   async line(args: readonly string[], call: GitCall): Promise<string> {
     return (await this.run(args, call)).toString().trimEnd()
   }
 
-  /** The same; null where git says no. */
+  /** Like `line`, but returns null if git fails. */
   async maybe(args: readonly string[], call: GitCall): Promise<string | null> {
     return this.line(args, call).catch((error: unknown) => {
       if (error instanceof GitError && !this.#signal.aborted) return null
@@ -135,13 +241,31 @@ export class Git implements AsyncDisposable {
     })
   }
 
+  #containment(network?: 'off'): Promise<Containment> {
+    const opened = this.#containments.get(network) ?? this.#openContainment(network)
+    this.#containments.set(network, opened)
+    return opened
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await (await this.#containment?.catch(() => null))?.dispose()
+    // A containment that could not be opened needs no disposal. Its caller has got the error.
+    await Promise.all([...this.#containments.values()].map(async (opened) => (await opened.catch(() => null))?.dispose()))
+    await Promise.all(this.#scratchDirs.map((dir) => rm(dir, { recursive: true, force: true })))
   }
 }
 
-/** Names of git's lists end with NUL; they are bytes, and need not be text. */
-export function names(list: Buffer): Buffer[] {
+function repositoryEnv({ gitDir, commonDir, workTree, index, objects }: RepositoryPaths): Env {
+  return {
+    GIT_DIR: gitDir,
+    ...(commonDir === undefined ? {} : { GIT_COMMON_DIR: commonDir }),
+    ...(workTree === undefined ? {} : { GIT_WORK_TREE: workTree }),
+    ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+    ...(objects === undefined ? {} : { GIT_OBJECT_DIRECTORY: objects }),
+  }
+}
+
+/** Splits a list of names that git ended with NUL. The names are bytes, and need not be valid text. */
+export function splitNames(list: Buffer): Buffer[] {
   const found: Buffer[] = []
   for (let start = 0; start < list.length;) {
     const end = list.indexOf(0, start)
@@ -151,30 +275,49 @@ export function names(list: Buffer): Buffer[] {
   return found
 }
 
-export function joined(all: readonly Buffer[]): Buffer {
+export function joinNames(all: readonly Buffer[]): Buffer {
   const nul = Buffer.from([0])
   return Buffer.concat(all.flatMap((name) => [name, nul]))
 }
 
-async function taken(stream: AsyncIterable<unknown>, most: number, tooMuch: () => void): Promise<Buffer> {
+async function readAll(stream: AsyncIterable<unknown>, maxBytes: number, onTooMuch: () => void): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of stream) {
     bytes += (chunk as Buffer).length
-    if (bytes > most) tooMuch()
+    if (bytes > maxBytes) onTooMuch()
     else chunks.push(chunk as Buffer)
   }
-  if (bytes > most) throw new GitError(`git said more than ${most} bytes`)
+  if (bytes > maxBytes) throw new GitError(`git wrote more than ${maxBytes} bytes`)
   return Buffer.concat(chunks)
 }
 
-/** Its last words: warnings come before them. */
-function complaint(stderr: string): string {
-  const lines = stderr.split('\n').map((line) => line.trim()).filter((line) => line !== '')
-  const fatal = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.at(-1) ?? ''
-  return fatal.replace(/^(fatal|error): /, '').slice(0, MAX_COMPLAINT_CHARS)
+/**
+ * Returns git's last error line, because warnings come first. A full disk comes before all others, because git reports its
+ * consequences last.
+ */
+function errorLine(stderr: string): string {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const fatal = lines.find(isDiskFullError) ?? lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.at(-1) ?? ''
+  return truncate(fatal.replace(/^(fatal|error): /, ''), MAX_MESSAGE_CHARS)
 }
 
-function isVerb(word: string): boolean {
+/** Returns a note about a full disk if git could not write a file and gave no reason; otherwise an empty text. */
+async function diskFullNote(stderr: string, args: readonly string[], { at, cwd }: GitCall): Promise<string> {
+  if (isDiskFullError(stderr) || !WRITE_ERROR.test(stderr)) return ''
+  // A worktree that could not be created does not exist, so its parent directory is checked.
+  for (const dir of [at?.workTree, at?.gitDir, at?.commonDir, cwd, ...args.filter(isAbsolute).map(dirname)]) {
+    // If a directory cannot be checked, the next one may be on the same disk.
+    const disk = dir === undefined ? null : await statfs(dir).catch(() => null)
+    if (disk && disk.bavail * disk.bsize < DISK_FULL_BYTES) return ' (No space left on device)'
+  }
+  return ''
+}
+
+/** Whether an argument is a command of git. */
+function isCommand(word: string): boolean {
   return /^[a-z]+(-[a-z]+)*$/.test(word)
 }

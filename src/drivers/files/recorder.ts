@@ -1,96 +1,106 @@
-// When the files of a worktree are recorded: after each step in which a tool could have written, beside the next model call, and
-// before the next tool of ours runs. All that a driver reports goes through here, as that is what says where its steps end.
-// What is reported later never overtakes what waits. A record that fails is a fact, and holds up nothing.
-// Tests: test/tables/recorder.test.ts, test/processes/files.test.ts.
-import type { Ack, Report } from '../../kernel/reports.ts'
+// Decides when the files of a worktree are recorded: after each step whose tools may have written, while the next model call
+// runs. The next tool of a native agent waits for the record. All reports of a driver pass through here, because they show when
+// steps end. A later report never overtakes a waiting one. A failed record is reported, and delays nothing.
+// Tests: test/tables/drivers/files/recorder.test.ts, test/processes/files/files.test.ts.
+import type { Ack, Report } from '../../kernel/model/reports.ts'
 import type { FileRecord } from './records.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
 
-type Say = (report: Report) => Promise<Ack>
+type SendReport = (report: Report) => Promise<Ack>
 
-export interface RecorderParts {
-  readonly say: Say
-  /** null: it is not to be recorded */
+export interface FileRecorderDeps {
+  readonly send: SendReport
+  /** records the files; null if the step must not be recorded */
   readonly record: (step: number) => Promise<FileRecord | null>
-  /** its tools run when it likes: nobody can keep them waiting */
+  /** whether the agent is an external one, whose tools reeve cannot delay */
   readonly external: boolean
-  /** what it is broken off by */
+  /** cancels the recording */
   readonly signal: AbortSignal
 }
 
-export class Recorder {
-  readonly #parts: RecorderParts
-  /** the step that is to be recorded */
-  #due: number | null = null
+export class FileRecorder {
+  readonly #deps: FileRecorderDeps
+  /** the step that must be recorded next */
+  #stepToRecord: number | null = null
   #running: Promise<void> | null = null
-  /** reports that wait, the first of them for a record */
-  #line: Promise<unknown> | null = null
+  /** resolves when the last waiting report may be sent; null if none waits */
+  #queue: Promise<unknown> | null = null
 
-  constructor(parts: RecorderParts) {
-    this.#parts = parts
+  constructor(deps: FileRecorderDeps) {
+    this.#deps = deps
   }
 
-  /** Records a step, behind the record that is on. Never rejects. */
+  /** Records a step, after the running record. Never rejects. */
   begin(step: number): Promise<void> {
     const before = this.#running ?? Promise.resolve()
-    const running = before.then(() => this.#record(step)).finally(() => {
-      if (this.#running === running) this.#running = null
-    })
+    const running = before
+      .then(() => this.#record(step))
+      .finally(() => {
+        if (this.#running === running) this.#running = null
+      })
     return (this.#running = running)
   }
 
-  /** Passes a report on: at once, or when the record is done that it waits for. */
-  pass(report: Report): Promise<Ack> {
-    return this.inOrder(report, () => this.#parts.say(report))
+  /** Passes a report on, at once or after the record for which it must wait. */
+  send(report: Report): Promise<Ack> {
+    return this.sendInOrder(report, () => this.#deps.send(report))
   }
 
-  /** The same, for who says it in another way. */
-  inOrder<T>(report: Report, say: () => Promise<T>): Promise<T> {
-    this.#look(report)
-    const wait = this.#isLate(report) ? this.#running : null
-    if (wait === null && this.#line === null) return say()
-    const turn: Promise<unknown> = Promise.all([this.#line, wait])
-    const said = turn.then(() => say())
-    this.#line = turn
-    // Behind the report's own turn, so that what comes next cannot be earlier.
-    turn.finally(() => { if (this.#line === turn) this.#line = null })
-    return said
+  /** Like `pass`, for a report that the caller sends in another way. */
+  sendInOrder<T>(report: Report, send: () => Promise<T>): Promise<T> {
+    this.#noteStep(report)
+    const wait = this.#mustWait(report) ? this.#running : null
+    if (wait === null && this.#queue === null) return send()
+    const turn: Promise<unknown> = Promise.all([this.#queue, wait])
+    const sent = turn.then(() => send())
+    this.#queue = turn
+    // The queue is cleared after this report.
+    // oxlint-disable-next-line typescript/no-floating-promises -- the caller that waits for the turn handles a rejection
+    turn.finally(() => {
+      if (this.#queue === turn) this.#queue = null
+    })
+    return sent
   }
 
   /** Resolves when nothing is being recorded. */
-  async settled(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     while (this.#running) await this.#running
   }
 
-  #look(report: Report): void {
-    if (report.type === 'model.finished' && report.calls.some(({ effect }) => effect !== 'read')) this.#due = report.step
-    else if (this.#due !== null && ENDS.has(report.type)) {
-      this.begin(this.#due)
-      this.#due = null
+  #noteStep(report: Report): void {
+    if (report.type === 'model.finished' && report.calls.some(({ effect }) => effect !== 'read')) this.#stepToRecord = report.step
+    else if (this.#stepToRecord !== null && STEP_ENDS.has(report.type)) {
+      // oxlint-disable-next-line typescript/no-floating-promises -- it never rejects
+      this.begin(this.#stepToRecord)
+      this.#stepToRecord = null
     }
   }
 
-  /** The answer of a step of ours is what its tools wait for. After its end nothing of a process can be said. */
-  #isLate({ type }: Report): boolean {
-    if (this.#parts.signal.aborted) return false
-    return type === 'turn.ended' || type === 'exited' || (type === 'model.finished' && !this.#parts.external)
+  /**
+   * Whether a report must wait for the running record. A native agent's tools start after the model's answer. After its end a
+   * process can report nothing.
+   */
+  #mustWait({ type }: Report): boolean {
+    if (this.#deps.signal.aborted) return false
+    return type === 'turn.ended' || type === 'exited' || (type === 'model.finished' && !this.#deps.external)
   }
 
   async #record(step: number): Promise<void> {
-    const { say, record, signal } = this.#parts
+    const { send, record, signal } = this.#deps
     if (signal.aborted) return
     const report = await record(step).then(
-      (found): Report | null => found && recorded(step, found),
-      (error: unknown): Report => ({ type: 'files.failed', step, error: error instanceof Error ? error.message : String(error) }),
+      (recorded): Report | null => recorded && recordedReport(step, recorded),
+      (error: unknown): Report => ({ type: 'files.failed', step, error: errorText(error) }),
     )
     if (report === null || signal.aborted) return
-    // It may have ended in this moment, and then nobody asks for its files.
-    await say(report).catch(() => 'late')
+    // If the process has ended at this moment, the record is no longer needed.
+    await send(report).catch(() => 'late')
   }
 }
 
-function recorded(step: number, { commit, head, left, more }: FileRecord): Report {
+function recordedReport(step: number, { commit, head, omitted: left, omittedMore: more }: FileRecord): Report {
   return { type: 'files.recorded', step, commit, head, left, ...(more > 0 ? { more } : {}) }
 }
 
-/** What shows that the tools of the step before have ended. */
-const ENDS: ReadonlySet<Report['type']> = new Set<Report['type']>(['model.started', 'turn.ended', 'exited'])
+/** Reports that prove that the tools of the previous step have ended. */
+const STEP_ENDS: ReadonlySet<Report['type']> = new Set<Report['type']>(['model.started', 'turn.ended', 'exited'])

@@ -1,135 +1,165 @@
-// The repository of records of one process: a bare git repository of our own in which the files of its worktree are kept, step by
-// step. It borrows the objects of the user's repository and writes none there. Files are kept byte for byte: no filter, no change
-// of line ends. Its index stands for the worktree as it was recorded last, so that what has not changed is not read again.
-// Must never write to the user's repository. Tests: test/processes/files.test.ts.
-import { access, constants, lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+// The repository of records of one process: a bare git repository of reeve that keeps the files of the process's worktree, step
+// by step. It borrows the objects of the user's repository and writes none there. Files are kept byte for byte: no filter runs
+// and no line end changes. Its index matches the worktree at the last record, so unchanged files are not read again. Must never
+// write to the user's repository. Tests: test/processes/files/files.test.ts.
+import { access, constants, lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { LeftOut } from '../../kernel/facts.ts'
-import { GitError, joined, names, ownEnv, userEnv } from './git.ts'
-import type { Git } from './git.ts'
+import type { OmittedPath } from '../../kernel/model/facts.ts'
+import { GitError, joinNames, splitNames, ownGitEnv, readEnv } from './git.ts'
+import { gitDirOf, userExcludes } from './worktree-state.ts'
+import { pathExists } from '../common/path-exists.ts'
+import type { Git, GitCall, GitUser } from './git.ts'
+import { isMissing } from '../../kernel/util/missing-file.ts'
 
-/** Larger files are left out. */
+/** Larger files are not recorded. */
 const MAX_FILE_BYTES = 10_000_000
-/** What is left out is named in the fact, so many at most. */
+/** The maximum number of omitted files that a fact names. */
 const MAX_NAMED = 100
-/** The first record reads every file. */
+/** Time limit of the first record, which reads every file. */
 const FIRST_MS = 120_000
-/** Files that are looked at in one go. */
-const AT_ONCE = 64
+/** The number of files that are checked at the same time. */
+const CONCURRENT_CHECKS = 64
 const SLASH = 0x2f
 
-/** Bytes as they are: attributes of ours come before those of the worktree. (`-working-tree-encoding` would be refused.) */
+/** Attributes that keep bytes unchanged; they override those of the worktree. (Git would refuse `-working-tree-encoding`.) */
 const ATTRIBUTES = '* -text -eol -ident -filter !working-tree-encoding\n'
 
-/** What a fact names is to be there after a loss of power, too. */
-const DURABLE = ['-c', 'core.fsync=committed', '-c', 'core.fsyncMethod=batch']
+/** Settings for durable writes: recorded commits must survive a loss of power. */
+const DURABLE_OPTIONS = ['-c', 'core.fsync=committed', '-c', 'core.fsyncMethod=batch']
 
-export interface RecordsPlace {
-  /** the repository of records */
+export interface RecordsLocation extends GitUser {
+  /** the path of the repository of records */
   readonly dir: string
-  /** the git directory that the worktrees of the user's repository share */
+  /** the git directory that all worktrees of the user's repository share */
   readonly repository: string
   readonly worktree: string
-  /** of the process */
-  readonly env: Readonly<Record<string, string>>
-  /** names the index of one writer: what an earlier one is still about to write cannot get in its way */
+  /** a number that names the index of one writer, so that a late write of an earlier writer cannot damage it */
   readonly writer: number
 }
 
 export interface FileRecord {
   readonly commit: string
-  /** what was checked out */
+  /** the commit that was checked out */
   readonly head: string
-  readonly left: readonly LeftOut[]
-  readonly more: number
+  /** files that are not recorded, up to a limit */
+  readonly omitted: readonly OmittedPath[]
+  /** the number of further files that are not recorded */
+  readonly omittedMore: number
 }
 
-interface Seen {
+interface FileChanges {
   readonly add: readonly Buffer[]
   readonly drop: readonly Buffer[]
-  readonly left: readonly LeftOut[]
+  readonly left: readonly OmittedPath[]
 }
 
 export class Records {
   readonly #git: Git
-  readonly #place: RecordsPlace
+  readonly #location: RecordsLocation
   readonly #index: string
+  /** the base of calls in the user's repository, for the worktree */
+  readonly #user: GitCall
   #last: { readonly tree: string; readonly commit: string } | null = null
+  /** the tree of the current index; null if it must be written again */
+  #tree: string | null = null
 
-  private constructor(git: Git, place: RecordsPlace) {
+  private constructor(git: Git, place: RecordsLocation, user: GitCall) {
     this.#git = git
-    this.#place = place
+    this.#location = place
+    this.#user = user
     this.#index = join(place.dir, `index-${place.writer}`)
   }
 
-  /** Opens it, and makes it first where there is none. */
-  static async open(git: Git, place: RecordsPlace): Promise<Records> {
-    if (!(await isThere(join(place.dir, 'HEAD')))) await makeRepository(git, place)
-    const records = new Records(git, place)
+  /** Opens the repository of records, and creates it if it is missing. */
+  static async open(git: Git, place: RecordsLocation): Promise<Records> {
+    if (!(await pathExists(join(place.dir, 'HEAD')))) await createRepository(git, place)
+    const { repository, worktree, env, network } = place
+    const at = { gitDir: await gitDirOf({ dir: worktree, repository }), commonDir: repository, workTree: worktree }
+    const user: GitCall = { cwd: worktree, env: readEnv(env), at, ...(network && { network }) }
+    const records = new Records(git, place, user)
     await records.#takeIndex()
-    await writeFile(join(place.dir, 'info', 'exclude'), await userExcludes(git, place))
+    await writeFile(join(place.dir, 'info', 'exclude'), await userExcludes(git, repository, user))
     return records
   }
 
-  /** Records the files as they are now. Errors: `GitError`, those of the file system. */
+  /** Records the current files. Errors: `GitError`, and those of the file system. */
   async record(step: number): Promise<FileRecord> {
     const { tree, left, more, head } = await this.#snapshot()
-    if (this.#last?.tree !== tree) this.#last = { tree, commit: await this.#own(['commit-tree', tree, '-m', `step ${step}`]) }
+    if (this.#last?.tree !== tree) this.#last = { tree, commit: await this.#runLine(['commit-tree', tree, '-m', `step ${step}`]) }
     const { commit } = this.#last
-    await this.#own(['update-ref', `refs/records/${step}`, commit])
-    return { commit, head, left, more }
+    await this.#runLine(['update-ref', `refs/records/${step}`, commit])
+    return { commit, head, omitted: left, omittedMore: more }
   }
 
-  /** Makes the worktree's files those of a record. What the record does not have (ignored or large files) stays as it is. */
+  /** Restores the worktree's files from a record. Files that records omit, such as ignored or large ones, stay unchanged. */
   async restore(commit: string): Promise<void> {
     await this.#snapshot()
-    await this.#own(['read-tree', '--reset', '-u', commit])
+    this.#tree = null
+    await this.#runLine(['read-tree', '--reset', '-u', commit])
   }
 
-  async #snapshot(): Promise<{ readonly tree: string; readonly head: string; readonly left: readonly LeftOut[]; readonly more: number }> {
+  async #snapshot(): Promise<{
+    readonly tree: string
+    readonly head: string
+    readonly left: readonly OmittedPath[]
+    readonly more: number
+  }> {
     const [changed, tracked, ignored, head] = await Promise.all([
-      this.#list(['ls-files', '-z', '-m', '-d', '-o', '--exclude-standard']),
-      this.#user(['ls-files', '-z', '-c', '-i', '--exclude-standard']),
-      this.#list(['ls-files', '-z', '-o', '-i', '--directory', '--exclude-standard']),
-      this.#user(['rev-parse', '--verify', '-q', 'HEAD']),
+      this.#run(['ls-files', '-z', '-m', '-d', '-o', '--exclude-standard']),
+      this.#git.run(['ls-files', '-z', '-c', '-i', '--exclude-standard'], this.#user),
+      this.#run(['ls-files', '-z', '-o', '-i', '--directory', '--exclude-standard']),
+      this.#git.run(['rev-parse', '--verify', '-q', 'HEAD'], this.#user),
     ])
-    // What the user tracks is no less tracked where a rule would ignore it.
-    const kept = names(tracked)
-    const seen = await this.#look(unique([...names(changed), ...kept]))
-    if (seen.drop.length > 0) await this.#own(['update-index', '-z', '--force-remove', '--stdin'], joined(seen.drop))
-    if (seen.add.length > 0) await this.#own(['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], joined(seen.add))
-    const isKept = new Set(kept.map((name) => name.toString('latin1')))
-    const left = [...seen.left, ...names(ignored).filter((name) => !isKept.has(name.toString('latin1'))).map((name) => leftOut(name, 'ignored'))]
-    const tree = await this.#own(['write-tree'])
-    return { tree, head: head.toString().trim(), left: left.slice(0, MAX_NAMED), more: Math.max(0, left.length - MAX_NAMED) }
+    // Files that the user tracks are recorded even if a rule would ignore them.
+    const kept = splitNames(tracked)
+    const changes = await this.#classify(uniquePaths([...splitNames(changed), ...kept]))
+    // The tree is reset before the updates, because an update may fail after a part of the files.
+    if (changes.drop.length + changes.add.length > 0) this.#tree = null
+    if (changes.drop.length > 0) await this.#runLine(['update-index', '-z', '--force-remove', '--stdin'], joinNames(changes.drop))
+    if (changes.add.length > 0)
+      await this.#runLine(['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], joinNames(changes.add))
+    const isTracked = new Set(kept.map((name) => name.toString('latin1')))
+    const left = [
+      ...changes.left,
+      ...splitNames(ignored)
+        .filter((name) => !isTracked.has(name.toString('latin1')))
+        .map((name) => omittedPath(name, 'ignored')),
+    ]
+    this.#tree ??= await this.#runLine(['write-tree'])
+    return { tree: this.#tree, head: head.toString().trim(), left: left.slice(0, MAX_NAMED), more: Math.max(0, left.length - MAX_NAMED) }
   }
 
-  /** Each name as it is on disk now: what is to be taken in, what goes, what is left out. */
-  async #look(all: readonly Buffer[]): Promise<Seen> {
-    const found: { readonly name: Buffer; readonly look: Look }[] = []
-    for (let i = 0; i < all.length; i += AT_ONCE) {
-      found.push(...(await Promise.all(all.slice(i, i + AT_ONCE).map(async (name) => ({ name, look: await this.#lookAt(name) })))))
+  /** Compares each name with the disk: returns the files to add, the files to drop, and the omitted files. */
+  async #classify(all: readonly Buffer[]): Promise<FileChanges> {
+    const found: { readonly name: Buffer; readonly kind: FileKind }[] = []
+    for (let i = 0; i < all.length; i += CONCURRENT_CHECKS) {
+      found.push(
+        ...(await Promise.all(all.slice(i, i + CONCURRENT_CHECKS).map(async (name) => ({ name, kind: await this.#kindOf(name) })))),
+      )
     }
-    // What lies beyond a link belongs to the link.
-    const links = new Set(found.filter(({ look }) => look === 'link').map(({ name }) => name.toString('latin1')))
-    const beyond = (name: Buffer): boolean => links.size > 0 && parents(name.toString('latin1')).some((parent) => links.has(parent))
-    const of = (...looks: readonly Look[]): Buffer[] => found.filter(({ name, look }) => looks.includes(beyond(name) ? 'gone' : look)).map(({ name }) => name)
+    // Files behind a symbolic link are not in the worktree, so they count as gone.
+    const links = new Set(found.filter(({ kind }) => kind === 'link').map(({ name }) => name.toString('latin1')))
+    const isBehindLink = (name: Buffer): boolean =>
+      links.size > 0 && parentPaths(name.toString('latin1')).some((parent) => links.has(parent))
+    const namesOf = (...kinds: readonly FileKind[]): Buffer[] =>
+      found.filter(({ name, kind }) => kinds.includes(isBehindLink(name) ? 'gone' : kind)).map(({ name }) => name)
     return {
-      add: of('file', 'link'),
-      drop: of('gone', 'large', 'unreadable').filter((name) => name.at(-1) !== SLASH),
+      add: namesOf('file', 'link'),
+      drop: namesOf('gone', 'large', 'unreadable').filter((name) => name.at(-1) !== SLASH),
       left: [
-        ...of('large').map((name) => leftOut(name, 'large')), ...of('unreadable').map((name) => leftOut(name, 'unreadable')),
-        ...of('repository').map((name) => leftOut(name, 'repository')),
+        ...namesOf('large').map((name) => omittedPath(name, 'large')),
+        ...namesOf('unreadable').map((name) => omittedPath(name, 'unreadable')),
+        ...namesOf('repository').map((name) => omittedPath(name, 'repository')),
       ],
     }
   }
 
-  async #lookAt(name: Buffer): Promise<Look> {
-    // git lists a directory of its own only where that is another repository.
+  async #kindOf(name: Buffer): Promise<FileKind> {
+    // Git lists a directory only if that is another repository.
     if (name.at(-1) === SLASH) return 'repository'
-    const path = Buffer.concat([Buffer.from(`${this.#place.worktree}/`), name])
+    const path = Buffer.concat([Buffer.from(`${this.#location.worktree}/`), name])
     const stat = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+      if (isMissing(error)) return null
       if (error.code === 'EACCES') return 'unreadable' as const
       throw error
     })
@@ -137,12 +167,15 @@ export class Records {
     if (stat?.isSymbolicLink() === true) return 'link'
     if (stat?.isFile() !== true) return 'gone'
     if (stat.size > MAX_FILE_BYTES) return 'large'
-    return access(path, constants.R_OK).then(() => 'file' as const, () => 'unreadable' as const)
+    return access(path, constants.R_OK).then(
+      () => 'file' as const,
+      () => 'unreadable' as const,
+    )
   }
 
-  /** The index of the last writer becomes ours. */
+  /** Takes over the index of the previous writer. */
   async #takeIndex(): Promise<void> {
-    const { dir, writer } = this.#place
+    const { dir, writer } = this.#location
     const found = (await readdir(dir)).filter((name) => /^index-\d+(\.lock)?$/.test(name))
     const writers = found.flatMap((name) => (name.endsWith('.lock') ? [] : [Number(name.slice('index-'.length))]))
     const newest = Math.max(-1, ...writers)
@@ -151,48 +184,68 @@ export class Records {
     await Promise.all(old.map((name) => rm(join(dir, name), { force: true })))
   }
 
-  async #own(args: readonly string[], input?: Buffer): Promise<string> {
-    return (await this.#list(args, input)).toString().trimEnd()
+  async #runLine(args: readonly string[], input?: Buffer): Promise<string> {
+    return (await this.#run(args, input)).toString().trimEnd()
   }
 
-  #list(args: readonly string[], input?: Buffer): Promise<Buffer> {
+  #run(args: readonly string[], input?: Buffer): Promise<Buffer> {
     const limit = this.#last === null ? { limitMs: FIRST_MS } : {}
-    const { dir, worktree, env } = this.#place
-    const where = [`--git-dir=${dir}`, `--work-tree=${worktree}`]
-    return this.#git.run([...DURABLE, ...where, ...args], { cwd: worktree, env: { ...ownEnv(env), GIT_INDEX_FILE: this.#index }, ...limit, ...(input ? { input } : {}) })
-  }
-
-  #user(args: readonly string[]): Promise<Buffer> {
-    const { worktree, env } = this.#place
-    return this.#git.run(args, { cwd: worktree, env: userEnv(env) })
+    const { dir, worktree } = this.#location
+    const call = inRecords(this.#location, dir)
+    return this.#git.run([...DURABLE_OPTIONS, ...args], {
+      ...call,
+      cwd: worktree,
+      at: { gitDir: dir, workTree: worktree, index: this.#index },
+      ...limit,
+      ...(input ? { input } : {}),
+    })
   }
 }
 
-type Look = 'file' | 'link' | 'gone' | 'large' | 'unreadable' | 'repository'
+type FileKind = 'file' | 'link' | 'gone' | 'large' | 'unreadable' | 'repository'
 
-/** Makes a repository of records that has one record of another process: from then on it needs nothing of that one. */
-export async function copyRecord(git: Git, from: string, place: Omit<RecordsPlace, 'worktree' | 'writer'>, commit: string): Promise<void> {
-  const { dir, env } = place
-  await makeRepository(git, place)
-  const call = { cwd: dir, env: ownEnv(env) }
-  if ((await git.maybe([`--git-dir=${from}`, 'cat-file', '-e', `${commit}^{tree}`], call)) === null) throw new GitError('the record is damaged, or gone')
-  // Objects of its own alone: what is the user's is the user's for both.
-  await git.run([`--git-dir=${from}`, 'pack-objects', '--revs', '--local', '-q', join(dir, 'objects', 'pack', 'pack')], { ...call, input: Buffer.from(`${commit}\n`) })
-  await git.run([`--git-dir=${dir}`, 'update-ref', 'refs/records/origin', commit], call)
+/** Creates a repository of records with one record of another process. It does not depend on that process afterwards. */
+export async function copyRecord(
+  git: Git,
+  from: string,
+  place: Omit<RecordsLocation, 'worktree' | 'writer'>,
+  commit: string,
+): Promise<void> {
+  const { dir } = place
+  await createRepository(git, place)
+  const origin = inRecords(place, from)
+  if ((await git.maybe(['cat-file', '-e', `${commit}^{tree}`], origin)) === null) throw new GitError('the record is damaged or gone')
+  // Only objects of the records are packed, because both repositories borrow those of the user's repository.
+  await git.run(['pack-objects', '--revs', '--local', '-q', join(dir, 'objects', 'pack', 'pack')], {
+    ...origin,
+    input: Buffer.from(`${commit}\n`),
+  })
+  await git.run(['update-ref', 'refs/records/origin', commit], inRecords(place, dir))
 }
 
-/** Under this name a repository of records is made. */
-export function draftOf(dir: string): string {
+/**
+ * Returns a call in a repository of records. It runs without the user's configuration. It has the network right of the process,
+ * which might write to that repository.
+ */
+function inRecords({ env, network }: GitUser, gitDir: string): GitCall {
+  return { cwd: '/', env: ownGitEnv(env), at: { gitDir }, ...(network && { network }) }
+}
+
+/** Returns the path at which a repository of records is created. */
+export function draftPath(dir: string): string {
   return `${dir}.new`
 }
 
-/** Whole or not there: it is made under another name. */
-async function makeRepository(git: Git, { dir, repository, env }: Omit<RecordsPlace, 'worktree' | 'writer'>): Promise<void> {
-  const draft = draftOf(dir)
+/** Creates a repository of records under another name and then renames it, so that it is never incomplete. */
+async function createRepository(git: Git, place: Omit<RecordsLocation, 'worktree' | 'writer'>): Promise<void> {
+  const { dir, repository, env } = place
+  const draft = draftPath(dir)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
-  const format = (await git.maybe([`--git-dir=${repository}`, 'rev-parse', '--show-object-format'], { cwd: draft, env: userEnv(env) })) ?? 'sha1'
-  await git.run(['-c', 'init.defaultBranch=records', 'init', '-q', '--bare', '--template=', `--object-format=${format}`, draft], { cwd: draft, env: ownEnv(env) })
+  const call = inRecords(place, draft)
+  const format =
+    (await git.maybe(['rev-parse', '--show-object-format'], { ...call, env: readEnv(env), at: { gitDir: repository } })) ?? 'sha1'
+  await git.run(['-c', 'init.defaultBranch=records', 'init', '-q', '--bare', '--template=', `--object-format=${format}`, draft], call)
   await mkdir(join(draft, 'info'), { recursive: true })
   await writeFile(join(draft, 'info', 'attributes'), ATTRIBUTES)
   await writeFile(join(draft, 'objects', 'info', 'alternates'), `${join(repository, 'objects')}\n`)
@@ -200,28 +253,15 @@ async function makeRepository(git: Git, { dir, repository, env }: Omit<RecordsPl
   await rename(draft, dir)
 }
 
-/** What the user ignores besides the rules in the worktree: in this clone, and everywhere. */
-async function userExcludes(git: Git, { repository, worktree, env }: RecordsPlace): Promise<string> {
-  const said = await git.maybe(['config', '--path', '--get', 'core.excludesFile'], { cwd: worktree, env: userEnv(env) })
-  const config = env['XDG_CONFIG_HOME'] || (env['HOME'] === undefined ? null : join(env['HOME'], '.config'))
-  const file = said ?? (config === null ? null : join(config, 'git', 'ignore'))
-  const texts = await Promise.all([file, join(repository, 'info', 'exclude')].map((path) => (path === null ? '' : readFile(path, 'utf8').catch(() => ''))))
-  return texts.map((text) => (text === '' || text.endsWith('\n') ? text : `${text}\n`)).join('')
-}
-
-function leftOut(name: Buffer, why: LeftOut['why']): LeftOut {
+function omittedPath(name: Buffer, why: OmittedPath['why']): OmittedPath {
   return { path: name.toString(), why }
 }
 
-function unique(all: readonly Buffer[]): Buffer[] {
+function uniquePaths(all: readonly Buffer[]): Buffer[] {
   return [...new Map(all.map((name) => [name.toString('latin1'), name])).values()]
 }
 
-function parents(name: string): string[] {
-  const words = name.split('/')
-  return words.slice(1).map((_, index) => words.slice(0, index + 1).join('/'))
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(() => true, () => false)
+function parentPaths(name: string): string[] {
+  const parts = name.split('/')
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))
 }

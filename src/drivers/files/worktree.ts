@@ -1,163 +1,216 @@
-// Worktrees of the user's repository, one per process: where one would be, how it is made, and how it goes.
-// Owns that nothing is lost with one: what is not committed is salvaged to a ref first, a branch that has commits of its own stays,
-// and what cannot be salvaged keeps the worktree. Must never be asked to remove one in which something still runs.
-// Tests: test/processes/worktree.test.ts.
-import { access, constants, realpath, rm, stat } from 'node:fs/promises'
+// Worktrees of the user's repository, one per process: finds their base, creates and removes them. Guarantees that a removal
+// loses nothing. Uncommitted files are salvaged to a ref first, and a worktree whose files cannot be salvaged stays. A branch
+// with commits of its own stays too. The caller must never remove a worktree in which a program still runs.
+// Tests: test/processes/files/worktree.test.ts.
+import { access, constants, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { KernelError } from '../../kernel/errors.ts'
-import { GitError, userEnv } from './git.ts'
-import { BASES, HANDED_OVER, innerRepositories, salvage } from './salvage.ts'
-import type { Git } from './git.ts'
+import { KernelError } from '../../kernel/model/errors.ts'
+import { GitError, envOf, readEnv } from './git.ts'
+import { BASE_REFS, HANDOVER_REFS, innerRepositories, salvageTree } from './salvage.ts'
+import { openTree, repositoryOf } from './worktree-state.ts'
+import { pathExists } from '../common/path-exists.ts'
+import type { Git, GitCall, GitUser } from './git.ts'
 
-/** A checkout may run the user's filters, and fetch what they need. */
-const CHECKOUT_MS = 600_000
+/** Time limit of a checkout, which may run the user's filters and so download files. */
+export const CHECKOUT_MS = 600_000
 
 type Env = Readonly<Record<string, string>>
 
 export interface Repository {
   /** the git directory that all its worktrees share */
   readonly dir: string
-  /** what is checked out where we are */
+  /** the git directory of the worktree that contains the given directory */
+  readonly gitDir: string
+  /** the root of that worktree */
+  readonly top: string
+  /** the commit that is checked out there */
   readonly head: string
-  /** the directory that we are in, from the top of the work tree; empty or with a slash at its end */
+  /** the path of the given directory below `top`; empty, or with a slash at its end */
   readonly prefix: string
-  /** short names of its branches below `reeve/` */
+  /** short names of the repository's branches below `reeve/` */
   readonly branches: readonly string[]
 }
 
-/** The repository that holds a directory. Errors: `INVALID`. */
+/** Finds the repository that contains a directory. Errors: `INVALID`. */
 export async function findRepository(git: Git, cwd: string, env: Env): Promise<Repository> {
-  const call = { cwd, env: userEnv(env) }
-  const found = await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir', '--show-prefix'], call).catch((error: unknown) => {
-    if (error instanceof GitError) throw new KernelError('INVALID', `a worktree needs a git repository, and ${cwd} is not in the work tree of one: ${error.message}`)
-    if (error instanceof KernelError && error.code === 'COMMAND_NOT_FOUND') throw new KernelError('INVALID', 'a worktree needs git, and it is not installed')
-    throw error
+  const search: GitCall = { cwd, env: readEnv(env), at: null }
+  const found = await git
+    .line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir', '--git-dir', '--show-prefix'], search)
+    .catch((error: unknown) => {
+      if (error instanceof GitError)
+        throw new KernelError('INVALID', `a worktree needs a git repository, and ${cwd} is not in the work tree of one: ${error.message}`)
+      if (error instanceof KernelError && error.code === 'COMMAND_NOT_FOUND')
+        throw new KernelError('INVALID', 'a worktree needs git, which is not installed')
+      throw error
+    })
+  const [top = '', dir = '', gitDir = '', prefix = ''] = found.split('\n')
+  const head = await git.maybe(['rev-parse', '--verify', '-q', 'HEAD^{commit}'], {
+    cwd,
+    env: envOf({ env }),
+    at: { gitDir, commonDir: dir },
   })
-  const [, dir = '', prefix = ''] = found.split('\n')
-  const head = await git.maybe(['rev-parse', '--verify', '-q', 'HEAD^{commit}'], call)
-  if (head === null) throw new KernelError('INVALID', `the repository of ${cwd} has no commit yet, so that no worktree can begin at one: make a commit first`)
-  return { dir, head, prefix, branches: await branchesOf(git, dir, call) }
+  if (head === null)
+    throw new KernelError('INVALID', `the repository of ${cwd} has no commit yet, so no worktree can start from one: make a commit first`)
+  return { dir, gitDir, top, head, prefix, branches: await branchesOf(git, inRepository({ repository: dir, env })) }
 }
 
-/** Where a worktree could begin: the first of these commits that is still there. Errors: `INVALID`. */
-export async function findBase(git: Git, { repository, commits, env }: { readonly repository: string; readonly commits: readonly string[]; readonly env: Env }): Promise<{ readonly base: string; readonly branches: readonly string[] }> {
-  if (!(await isThere(repository))) throw new KernelError('INVALID', `the repository ${repository} is gone`)
-  const call = { cwd: repository, env: userEnv(env) }
-  for (const base of commits) {
-    if ((await git.maybe([`--git-dir=${repository}`, 'cat-file', '-e', `${base}^{commit}`], call)) !== null) return { base, branches: await branchesOf(git, repository, call) }
+/** Returns the base of calls for the objects and refs of a repository. */
+export function inRepository({
+  repository,
+  lockMs,
+  limitMs,
+  ...user
+}: GitUser & { readonly repository: string; readonly lockMs?: number; readonly limitMs?: number }): GitCall {
+  return {
+    cwd: repository,
+    env: envOf(user),
+    at: { gitDir: repository },
+    ...(user.network && { network: user.network }),
+    ...(lockMs !== undefined && { lockMs }),
+    ...(limitMs !== undefined && { limitMs }),
   }
-  throw new KernelError('INVALID', `the commits that its worktree was at are gone from ${repository}`)
 }
 
-async function branchesOf(git: Git, repository: string, call: Call): Promise<readonly string[]> {
-  const refs = await git.line([`--git-dir=${repository}`, 'for-each-ref', '--format=%(refname:short)', 'refs/heads/reeve/'], call)
+/** Finds the base of a new worktree: the first of these commits that still exists. Errors: `INVALID`. */
+export async function findBase(
+  git: Git,
+  { repository, commits, env }: { readonly repository: string; readonly commits: readonly string[]; readonly env: Env },
+): Promise<{ readonly base: string; readonly branches: readonly string[] }> {
+  if (!(await pathExists(repository))) throw new KernelError('INVALID', `the repository ${repository} is gone`)
+  const call = inRepository({ repository, env })
+  for (const base of commits) {
+    if ((await git.maybe(['cat-file', '-e', `${base}^{commit}`], call)) !== null) return { base, branches: await branchesOf(git, call) }
+  }
+  throw new KernelError('INVALID', `the commits of its worktree are gone from ${repository}`)
+}
+
+async function branchesOf(git: Git, call: GitCall): Promise<readonly string[]> {
+  const refs = await git.line(['for-each-ref', '--format=%(refname:short)', 'refs/heads/reeve/'], call)
   return refs === '' ? [] : refs.split('\n')
 }
 
-/** Whether a branch could be set to a commit, and a worktree and objects be written; nothing is changed. Errors: `GitError` with what is in the way. */
-export async function checkWritable(git: Git, { repository, branch, commit, env }: { readonly repository: string; readonly branch: string; readonly commit: string; readonly env: Env }): Promise<void> {
+/**
+ * Checks that a branch can be set to a commit, and that a worktree and objects can be written. Changes nothing. Errors: `GitError`
+ * with the obstacle.
+ */
+export async function checkWritable(
+  git: Git,
+  { repository, branch, commit, env }: { readonly repository: string; readonly branch: string; readonly commit: string; readonly env: Env },
+): Promise<void> {
   for (const part of ['objects', 'worktrees']) {
     const dir = join(repository, part)
+    // A missing directory would be created in the repository, so that is checked instead.
     const found = await stat(dir).catch(() => null)
     if (found && !found.isDirectory()) throw new GitError(`${dir} is not a directory`)
     await access(found ? dir : repository, constants.W_OK | constants.X_OK).catch((error: NodeJS.ErrnoException) => {
       throw new GitError(`${found ? dir : repository} cannot be written (${error.code})`)
     })
   }
-  // Git takes its lock, and gives it back: that is as near as one comes without doing it.
+  // Git takes the lock of the branch and releases it. This is the closest check that changes nothing.
   const trial = Buffer.from(`start\nupdate refs/heads/${branch} ${commit}\nprepare\nabort\n`)
-  await git.run([`--git-dir=${repository}`, 'update-ref', '--stdin'], { cwd: repository, env: userEnv(env), input: trial })
+  await git.run(['update-ref', '--stdin'], { ...inRepository({ repository, env }), input: trial })
 }
 
-export interface NewWorktree {
+export interface NewWorktree extends GitUser {
   readonly repository: string
   readonly dir: string
   readonly branch: string
   readonly base: string
-  readonly env: Env
   readonly lockMs?: number
 }
 
-/** Makes it. What is there of one that was begun and not finished is made anew: nothing has worked in it. */
-export async function addWorktree(git: Git, { repository, dir, branch, base, env, lockMs }: NewWorktree): Promise<void> {
-  const call = { cwd: repository, env: userEnv(env), limitMs: CHECKOUT_MS, ...(lockMs === undefined ? {} : { lockMs }) }
-  const where = `--git-dir=${repository}`
-  if (await isThere(dir)) {
+/** Creates a worktree. An unfinished worktree at the same path is replaced, because no process has worked in it. */
+export async function addWorktree(git: Git, { branch, base, ...at }: NewWorktree): Promise<void> {
+  const { dir } = at
+  const call = inRepository({ ...at, limitMs: CHECKOUT_MS })
+  if (await pathExists(dir)) {
     await rm(dir, { recursive: true, force: true })
-    await git.maybe([where, 'worktree', 'remove', '--force', '--force', dir], call)
+    await git.maybe(['worktree', 'remove', '--force', '--force', dir], call)
   }
-  // A branch that is there already, and has nothing of its own, was made by the same beginning; any other one is refused.
-  const begun = await git.maybe([where, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)
-  if (begun !== null && begun !== base) throw new GitError(`a branch named '${branch}' already exists`)
-  // By itself, so that what may have to be tried again has done nothing.
-  if (begun === null) await git.run([where, 'branch', '-q', '--no-track', '--', branch, base], call)
-  await git.run([where, 'worktree', 'add', '-q', dir, branch], call)
+  // An existing branch at the base was created by an earlier attempt. A branch at any other commit is refused.
+  const existing = await git.maybe(['rev-parse', '--verify', '-q', `refs/heads/${branch}`], call)
+  if (existing !== null && existing !== base) throw new GitError(`a branch named '${branch}' already exists`)
+  // The branch is created by a separate call, so that a retry of the next call finds no effects of the first try.
+  if (existing === null) await git.run(['branch', '-q', '--no-track', '--', branch, base], call)
+  if (at.programs === true) return void (await git.run(['worktree', 'add', '-q', dir, branch], call))
+  await git.run(['worktree', 'add', '-q', '--no-checkout', dir, branch], call)
+  const { files } = await openTree(git, { ...at, limitMs: CHECKOUT_MS })
+  await git.run(['read-tree', '--reset', '-u', base], files)
 }
 
-/** What became of a worktree whose process is removed. */
-export interface WorktreeEnd {
+/** The result of the removal of a worktree. */
+export interface RemovedWorktree {
   readonly dir: string
-  /** why it is still there */
+  /** why the worktree was kept */
   readonly kept?: string
-  /** the ref that has what was not committed */
+  /** the ref with the salvaged files */
   readonly salvaged?: string
-  /** a branch that stays: it has commits that no other one has */
+  /** a branch that was kept, because it has commits that no other branch has */
   readonly branch?: string
 }
 
-export interface OldWorktree {
+export interface OldWorktree extends GitUser {
   readonly dir: string
   readonly uuid: string
-  /** null: what is checked out in it */
+  /** the branch of the worktree; null for the branch that is checked out */
   readonly branch: string | null
-  /** the repository whose worktree it was, where that is known */
+  /** the repository of the worktree, if known */
   readonly repository?: string
-  readonly env: Env
   readonly lockMs?: number
 }
 
-/** Removes it. Resolves with null if there was nothing to be told of. Errors: `GitError`, when it is not known what would be lost: then it stays. */
-export async function removeWorktree(git: Git, old: OldWorktree): Promise<WorktreeEnd | null> {
-  const { dir, uuid, branch, env, lockMs } = old
-  if (!(await isThere(dir))) return dropGone(git, old)
-  const here = { cwd: dir, env: userEnv(env), ...(lockMs === undefined ? {} : { lockMs }) }
-  const [top, repository = ''] = (await git.line(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir'], here)).split('\n')
-  // Without its own `.git` the question was answered by a repository above it.
-  if (top !== (await realpath(dir))) throw new GitError(`${dir} is no worktree any more`)
-  const [inner] = await innerRepositories(git, here)
-  if (inner !== undefined) return { dir, kept: `there is another repository in it, ${inner.toString()}` }
-  const own = branch ?? (await git.maybe(['symbolic-ref', '-q', '--short', 'HEAD'], here))
-  const salvaged = await salvage(git, here, `refs/reeve/salvage/${uuid}`)
-  const there = { ...here, cwd: repository }
-  await git.run([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
-  const kept = own !== null && own.startsWith('reeve/') && !(await dropBranch(git, there, own)) ? own : null
+/**
+ * Removes a worktree. Returns null if there is nothing to report. Errors: `GitError` if it is unknown what would be lost; the
+ * worktree then stays.
+ */
+export async function removeWorktree(git: Git, old: OldWorktree): Promise<RemovedWorktree | null> {
+  const { dir, uuid, branch } = old
+  if (!(await pathExists(dir))) return cleanUpRemoved(git, old)
+  const repository = old.repository ?? (await repositoryOf(dir))
+  const tree = await openTree(git, { ...old, repository })
+  const [inner] = await innerRepositories(git, tree)
+  if (inner !== undefined) return { dir, kept: `it contains another repository, ${inner.toString()}` }
+  const branchName = branch ?? (await git.maybe(['symbolic-ref', '-q', '--short', 'HEAD'], tree.refs))
+  const salvaged = await salvageTree(git, tree, `refs/reeve/salvage/${uuid}`)
+  const call = inRepository({ ...old, repository })
+  await git.run(['worktree', 'remove', '--force', '--force', dir], call)
+  const kept = branchName !== null && branchName.startsWith('reeve/') && !(await dropBranch(git, call, branchName)) ? branchName : null
   return { dir, ...(salvaged === null ? {} : { salvaged }), ...(kept === null ? {} : { branch: kept }) }
 }
 
-/** Somebody has removed the folder: only what git remembers of it is left, and its branch. */
-async function dropGone(git: Git, { dir, branch, repository, env }: OldWorktree): Promise<WorktreeEnd | null> {
-  if (branch === null || repository === undefined || !(await isThere(repository))) return null
-  const there = { cwd: repository, env: userEnv(env) }
-  // It fails where git has forgotten it already; else the branch would count as checked out.
-  await git.maybe([`--git-dir=${repository}`, 'worktree', 'remove', '--force', '--force', dir], there)
-  return (await dropBranch(git, there, branch)) ? null : { dir, branch }
+/** Cleans up after a worktree's directory that was removed without reeve: removes git's record of the worktree, and its branch. */
+async function cleanUpRemoved(git: Git, old: OldWorktree): Promise<RemovedWorktree | null> {
+  const { dir, branch, repository } = old
+  if (branch === null || repository === undefined || !(await pathExists(repository))) return null
+  const call = inRepository({ ...old, repository })
+  // While git has a record of the worktree, its branch counts as checked out. The call fails if there is no record.
+  await git.maybe(['worktree', 'remove', '--force', '--force', dir], call)
+  return (await dropBranch(git, call, branch)) ? null : { dir, branch }
 }
 
-type Call = Parameters<Git['run']>[1]
-
-/** A branch whose commits others have too is of no use any more, unless it is checked out; true if it is gone. */
-export async function dropBranch(git: Git, there: Call, branch: string): Promise<boolean> {
-  const where = `--git-dir=${there.cwd}`
+/** Deletes a branch whose commits other branches have too, unless it is checked out. Returns whether the branch is gone. */
+export async function dropBranch(git: Git, call: GitCall, branch: string): Promise<boolean> {
   const ref = `refs/heads/${branch}`
-  const commit = await git.maybe([where, 'rev-parse', '--verify', '-q', ref], there)
+  const commit = await git.maybe(['rev-parse', '--verify', '-q', ref], call)
   if (commit === null) return true
-  const own = await git.line([where, 'rev-list', '-n', '1', commit, '--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes', `--glob=${HANDED_OVER}*`, `--glob=${BASES}*`], there)
-  const at = await git.line([where, 'for-each-ref', '--format=%(worktreepath)', ref], there)
-  if (own !== '' || (at !== '' && (await isThere(at)))) return false
-  // `git branch -d` would write the user's configuration.
-  return (await git.maybe([where, 'update-ref', '-d', ref, commit], there)) !== null
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(() => true, () => false)
+  const unshared = await git.line(
+    [
+      'rev-list',
+      '-n',
+      '1',
+      commit,
+      '--not',
+      `--exclude=${branch}`,
+      '--branches',
+      '--tags',
+      '--remotes',
+      `--glob=${HANDOVER_REFS}*`,
+      `--glob=${BASE_REFS}*`,
+    ],
+    call,
+  )
+  const at = await git.line(['for-each-ref', '--format=%(worktreepath)', ref], call)
+  if (unshared !== '' || (at !== '' && (await pathExists(at)))) return false
+  // `update-ref` is used, because `git branch -d` would write to the user's configuration.
+  return (await git.maybe(['update-ref', '-d', ref, commit], call)) !== null
 }

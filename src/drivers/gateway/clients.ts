@@ -1,88 +1,110 @@
-// Which agents of others are known to the gateway, and what of their environment and arguments leads them there. One that is
-// not known is told in the words that most clients understand.
-// Owns that no key of a provider is in the environment of an agent that goes through the gateway.
-// Test: test/tables/gateway-clients.test.ts; with the agents themselves test/agents/gateway.test.ts.
+// Configures external agents to use the gateway. Each known agent gets its own environment variables and arguments; an unknown
+// agent gets the variables that most clients read. Guarantees that an agent that uses the gateway has no provider's key in its
+// environment.
+// Test: test/tables/drivers/gateway/clients.test.ts; with the agents themselves test/agents/gateway.test.ts.
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { findProgram, takeApart } from '../command/formats/args.ts'
-import { claude } from './clients/claude.ts'
-import { codex, codexAcp } from './clients/codex.ts'
-import { gemini } from './clients/gemini.ts'
-import { opencode } from './clients/opencode.ts'
-import { pi } from './clients/pi.ts'
-import { namesIn, readOwn } from './own-files.ts'
-import type { ProcessSpec } from '../../kernel/types.ts'
+import { findProgram, parseCommand } from '../command/formats/args.ts'
+import { CLIENTS } from './logins.ts'
+import { listUserDir, readUserFile } from './user-files.ts'
 import type { Launch, LaunchGateway } from '../port.ts'
-import type { Calls, Client, Own, Told } from './clients/client.ts'
+import type { ProviderUse, ClientAdapter, AgentSetup, ClientConfig } from './clients/client.ts'
+import type { ProgramSpec } from '../../kernel/model/process-spec.ts'
 
-const CLIENTS: readonly Client[] = [claude, codex, codexAcp, gemini, opencode, pi]
-
-/** What programs that are not known may read, by provider. */
-const COMMON: Readonly<Record<string, (url: string, token: string) => Readonly<Record<string, string>>>> = {
+/** Creates the variables that unknown programs may read, by provider. */
+const COMMON_ENV: Readonly<Record<string, (url: string, token: string) => Readonly<Record<string, string>>>> = {
   anthropic: (url, token) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: token }),
   openai: (url, token) => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: token }),
   google: (url, token) => ({ GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: token }),
 }
 
-/** Keys of models that agents know beside those of the configuration. */
-const KEYS = [
-  'ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN', 'ANTHROPIC_OAUTH_TOKEN', 'OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'AZURE_OPENAI_API_KEY',
-  'GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'OPENROUTER_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'XAI_API_KEY', 'DEEPSEEK_API_KEY',
-  'CEREBRAS_API_KEY', 'AI_GATEWAY_API_KEY', 'OPENCODE_API_KEY',
+/** The variables with model keys that agents read, in addition to those of the configuration. */
+const KEY_VARIABLES = [
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'ANTHROPIC_OAUTH_TOKEN',
+  'OPENAI_API_KEY',
+  'CODEX_API_KEY',
+  'CODEX_ACCESS_TOKEN',
+  'AZURE_OPENAI_API_KEY',
+  'GEMINI_API_KEY',
+  'GOOGLE_API_KEY',
+  'GOOGLE_GENERATIVE_AI_API_KEY',
+  'OPENROUTER_API_KEY',
+  'AWS_BEARER_TOKEN_BEDROCK',
+  'GROQ_API_KEY',
+  'MISTRAL_API_KEY',
+  'XAI_API_KEY',
+  'DEEPSEEK_API_KEY',
+  'CEREBRAS_API_KEY',
+  'AI_GATEWAY_API_KEY',
+  'OPENCODE_API_KEY',
 ]
 
-type Spec = Pick<ProcessSpec, 'argv' | 'env' | 'credentials' | 'cwd' | 'model'>
+/** The part of a process's spec that describes its program. */
+type CommandSpec = Pick<ProgramSpec, 'argv' | 'env' | 'credentials' | 'cwd' | 'model'>
 
-/** An agent that is known, and whose models it would call by itself. */
-export interface KnownClient extends Calls {
+/** A known agent, and the providers that it calls without the gateway. */
+export interface KnownClient extends ProviderUse {
   readonly title: string
 }
 
-export function clientOf(spec: Spec): KnownClient | null {
-  const found = find(spec)
-  return found && { title: found.client.title, ...found.client.calls(found.own) }
+/** Finds the known agent of a spec; null for an unknown program. */
+export function clientOf(spec: CommandSpec): KnownClient | null {
+  const match = findClient(spec)
+  return match && { title: match.client.title, ...match.client.providerUse(match.setup) }
 }
 
-/** The providers that a program may call whose client nobody knows. */
-export const COMMON_PROVIDERS = Object.keys(COMMON)
+/** The providers that an unknown program may call. */
+export const COMMON_PROVIDERS = Object.keys(COMMON_ENV)
 
-/** A program as it is to be started. */
-export interface Started {
+/** The arguments and the environment with which a program is started. */
+export interface PreparedStart {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
-/** With its own environment and credentials; through the gateway with a token in place of keys, and what leads it there. */
-export async function startOf(launch: Pick<Launch, 'spec' | 'credentials' | 'gateway' | 'tmpDir'>, argv: readonly string[]): Promise<Started> {
+/**
+ * Adds the environment and credentials of the process to a command. An agent that uses the gateway gets the gateway's address, and a
+ * token instead of keys.
+ */
+export async function prepareStart(
+  launch: Pick<Launch<ProgramSpec>, 'spec' | 'credentials' | 'gateway' | 'tmpDir'>,
+  argv: readonly string[],
+): Promise<PreparedStart> {
   const { spec, credentials, gateway } = launch
-  const all = { ...spec.env, ...credentials }
-  if (!gateway) return { argv, env: all }
-  const hidden = new Set([...gateway.hides, ...KEYS])
-  const kept = Object.fromEntries(Object.entries(all).filter(([name]) => !hidden.has(name)))
-  const found = find({ ...spec, argv })
-  if (found === null) return { argv, env: { ...kept, ...common(gateway) } }
-  const { client, own, at } = found
-  const { providers } = client.calls(own)
-  const told = client.told({ ...own, providers, url: gateway.url, token: gateway.token, dir: launch.tmpDir, list: namesIn })
-  await writeTold(told)
-  return { argv: argv.toSpliced(at + 1, 0, ...(told.args ?? [])), env: { ...kept, ...told.env } }
+  const fullEnv = { ...spec.env, ...credentials }
+  if (!gateway) return { argv, env: fullEnv }
+  const hiddenNames = new Set([...gateway.hiddenVariables, ...KEY_VARIABLES])
+  const visibleEnv = Object.fromEntries(Object.entries(fullEnv).filter(([name]) => !hiddenNames.has(name)))
+  const match = findClient({ ...spec, argv })
+  if (match === null) return { argv, env: { ...visibleEnv, ...commonEnv(gateway) } }
+  const { client, setup, programIndex } = match
+  const { providers } = client.providerUse(setup)
+  const config = client.configure({ ...setup, providers, url: gateway.url, token: gateway.token, dir: launch.tmpDir, list: listUserDir })
+  await writeClientConfig(config)
+  return { argv: argv.toSpliced(programIndex + 1, 0, ...(config.args ?? [])), env: { ...visibleEnv, ...config.env } }
 }
 
-function common({ url, token }: LaunchGateway): Readonly<Record<string, string>> {
-  return Object.assign({}, ...Object.entries(COMMON).map(([provider, env]) => {
-    const base = url(provider)
-    return base === null ? {} : env(base, token)
-  })) as Record<string, string>
+function commonEnv({ url, token }: LaunchGateway): Readonly<Record<string, string>> {
+  return Object.assign(
+    {},
+    ...Object.entries(COMMON_ENV).map(([provider, env]) => {
+      const baseURL = url(provider)
+      return baseURL === null ? {} : env(baseURL, token)
+    }),
+  ) as Record<string, string>
 }
 
-/** Files are for their owner alone. */
-export async function writeTold({ files = {}, links = {} }: Pick<Told, 'files' | 'links'>): Promise<void> {
+/** Writes the files, which only their owner can read, and creates the links. */
+export async function writeClientConfig({ files = {}, links = {} }: Pick<ClientConfig, 'files' | 'links'>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await writeFile(path, text, { mode: 0o600 })
   }
   for (const [path, target] of Object.entries(links)) {
-    // What is linked and not there yet is a folder that it would have made.
+    // A missing target is a folder that the agent creates later.
     await mkdir(target, { recursive: true }).catch(() => undefined)
     await symlink(target, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
@@ -90,12 +112,22 @@ export async function writeTold({ files = {}, links = {} }: Pick<Told, 'files' |
   }
 }
 
-/** `npx -y PACKAGE@VERSION` names it by its package. */
-function find({ argv, env, credentials, cwd, model }: Spec): { readonly client: Client; readonly own: Own; readonly at: number } | null {
-  if (argv === null) return null
+/** Finds the known agent that a command starts, directly or as a package (`npx -y PACKAGE@VERSION`). Null for an unknown program. */
+function findClient({
+  argv,
+  env,
+  credentials,
+  cwd,
+  model,
+}: CommandSpec): { readonly client: ClientAdapter; readonly setup: AgentSetup; readonly programIndex: number } | null {
   for (const client of CLIENTS) {
-    const at = findProgram(argv, client.names)
-    if (at >= 0) return { client, at, own: { command: takeApart(argv, at, client.options), env, credentials, cwd, model, read: readOwn } }
+    const programIndex = findProgram(argv, client.names)
+    if (programIndex >= 0)
+      return {
+        client,
+        programIndex,
+        setup: { command: parseCommand(argv, programIndex, client.options), env, credentials, cwd, model, read: readUserFile },
+      }
   }
   return null
 }

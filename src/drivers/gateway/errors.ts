@@ -1,25 +1,37 @@
-// What the gateway itself answers, in the shape of the provider whose client asks, so that it shows the words to its user.
-// Owns which status and type each trouble has: what a client repeats, and what it gives up on, hangs on them.
-// Test: test/tables/gateway-errors.test.ts.
+// Creates the gateway's own error responses in the wire format of the client's provider, so that the client shows the message
+// to its user. Owns the status and type of each kind of error: they decide whether a client retries.
+// Test: test/tables/drivers/gateway/errors.test.ts.
 import type { FormatName } from './formats.ts'
 
-/** `budget`: refused for good; `wait`: to be asked again after a while. */
-export type Trouble = 'token' | 'unknown' | 'large' | 'budget' | 'wait' | 'unreachable'
+/**
+ * The kinds of errors.
+ *
+ * `token`: the token is missing or wrong.
+ * `unknown`: the path is unknown, or this process may not use it.
+ * `large`: the request is too large.
+ * `budget`: reeve ends the process, so the client should not retry.
+ * `wait`: the call cannot begin yet; the client should retry.
+ * `unreachable`: the provider does not answer.
+ * `failed`: a failure of reeve itself.
+ */
+export type GatewayErrorKind = 'token' | 'unknown' | 'large' | 'budget' | 'wait' | 'unreachable' | 'failed'
 
-interface Row {
+/** An HTTP status, and the error type in each format. */
+interface ErrorRow {
   readonly status: number
   readonly anthropic: string
   readonly openai: string
   readonly gemini: string
 }
 
-// 400 is given up at once by all but one, 429 and 502 are repeated by all; docs/gateway.md says what was measured.
-const ROWS: Readonly<Record<Trouble, Row>> = {
+// After 400, all clients except one give up. After 429, 500 and 502, all retry. docs/gateway.md has the measurements.
+const ERROR_ROWS: Readonly<Record<GatewayErrorKind, ErrorRow>> = {
   token: { status: 401, anthropic: 'authentication_error', openai: 'invalid_api_key', gemini: 'UNAUTHENTICATED' },
   unknown: { status: 404, anthropic: 'not_found_error', openai: 'not_found', gemini: 'NOT_FOUND' },
   large: { status: 413, anthropic: 'request_too_large', openai: 'request_too_large', gemini: 'INVALID_ARGUMENT' },
   budget: { status: 400, anthropic: 'invalid_request_error', openai: 'budget_exceeded', gemini: 'FAILED_PRECONDITION' },
   wait: { status: 429, anthropic: 'rate_limit_error', openai: 'rate_limit_exceeded', gemini: 'RESOURCE_EXHAUSTED' },
+  failed: { status: 500, anthropic: 'api_error', openai: 'server_error', gemini: 'INTERNAL' },
   unreachable: { status: 502, anthropic: 'api_error', openai: 'server_error', gemini: 'UNAVAILABLE' },
 }
 
@@ -29,23 +41,29 @@ export interface ErrorAnswer {
   readonly body: string
 }
 
-/** `retryAfterS`: whole seconds after which it is worth asking again. */
-export function errorAnswer(format: FormatName, trouble: Trouble, message: string, retryAfterS?: number): ErrorAnswer {
-  const { status, ...types } = ROWS[trouble]
+/** Creates an error response. `retryAfterS`: the client should retry after this many whole seconds. */
+export function errorAnswer(format: FormatName, kind: GatewayErrorKind, message: string, retryAfterS?: number): ErrorAnswer {
+  const { status, ...types } = ERROR_ROWS[kind]
   const retry = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
-  return { status, headers: { 'content-type': 'application/json', ...retry }, body: JSON.stringify(shape(format, { status, types, message, retryAfterS })) }
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...retry },
+    body: JSON.stringify(bodyOf(format, { status, types, message, retryAfterS })),
+  }
 }
 
-interface Said {
+interface AnswerParts {
   readonly status: number
-  readonly types: Omit<Row, 'status'>
+  readonly types: Omit<ErrorRow, 'status'>
   readonly message: string
   readonly retryAfterS: number | undefined
 }
 
-function shape(format: FormatName, { status, types, message, retryAfterS }: Said): unknown {
+function bodyOf(format: FormatName, { status, types, message, retryAfterS }: AnswerParts): unknown {
   if (format === 'anthropic') return { type: 'error', error: { type: types.anthropic, message } }
-  if (format !== 'gemini') return { error: { message, type: status === 429 ? 'requests' : 'invalid_request_error', param: null, code: types.openai } }
-  const details = retryAfterS === undefined ? {} : { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterS}s` }] }
+  if (format !== 'gemini')
+    return { error: { message, type: status === 429 ? 'requests' : 'invalid_request_error', param: null, code: types.openai } }
+  const details =
+    retryAfterS === undefined ? {} : { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterS}s` }] }
   return { error: { code: status, message, status: types.gemini, ...details } }
 }

@@ -1,101 +1,106 @@
-// The gateway: an HTTP server on loopback between agents that others wrote and their model providers. Each incarnation has a
-// token in place of the provider's key, which stays here. What is no call of a model is passed on as it is.
-// Owns who may ask and where it goes; a call itself is call.ts's. Must never send a key to where it does not belong.
-// Tests: test/processes/gateway-*.test.ts.
+// The gateway: an HTTP server on the loopback interface, between external agents and their model providers. Each incarnation
+// gets a token instead of the provider's key, which stays in the daemon. Requests that call no model are forwarded without
+// metering. Owns access and routing; call.ts runs the model calls. Must never send a key to another provider.
+// Tests: test/processes/gateway/token.test.ts, test/processes/gateway/pass.test.ts.
+import { errorText } from '../../kernel/util/error-text.ts'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { RETRY_S, answerCall, send } from './call.ts'
-import type { CallParts, Prices } from './call.ts'
+import { RequestBodies } from './body-reader.ts'
+import { RETRY_S, answerCall, sendError } from './call.ts'
+import type { CallDeps, Prices } from './call.ts'
 import { errorAnswer } from './errors.ts'
-import type { Trouble } from './errors.ts'
-import { Upstreams, finish, forward } from './forward.ts'
+import type { GatewayErrorKind } from './errors.ts'
+import { Upstreams, finishResponse, forwardRequest } from './forward.ts'
 import { requestHeaders } from './headers.ts'
-import { Lane } from './lanes.ts'
-import type { LaneClock, RateLimit } from './lanes.ts'
-import { baseOf, formatOf, keyHeader, readPath, routeOf, targetOf } from './routes.ts'
-import type { Asked } from './routes.ts'
-import { Seat, TOKEN } from './seat.ts'
-import type { SeatParts, SeatProvider } from './seat.ts'
+import { RateLimiter } from './rate-limiter.ts'
+import type { GatewayClock, RateLimit } from './rate-limiter.ts'
+import { gatewayBaseURL, findFormat, keyHeader, readPath, findRoute, providerURL } from './routes.ts'
+import type { GatewayRequest } from './routes.ts'
+import { GatewaySession, TOKEN_PATTERN } from './session.ts'
+import type { GatewaySessionDeps, SessionProvider } from './session.ts'
 
-export interface GatewayParts {
-  readonly clock: LaneClock
+export interface GatewayDeps {
+  readonly clock: GatewayClock
   readonly prices: Prices
-  /** by the provider's name; looked at whenever a call begins */
+  /** The rate limits by provider name, which are read again for each call. */
   readonly rateLimits: () => Readonly<Record<string, RateLimit>>
   readonly log: (message: string, error: unknown) => void
 }
 
-/** What an agent is given to go through the gateway. */
-export interface GatewaySeat {
+/** An incarnation's access to the gateway. */
+export interface GatewayAccess {
   readonly token: string
-  /** the base URL for a client of this provider, as that is used to it; null: it may not call it */
+  /** The base URL for a client of this provider; null if the incarnation may not call the provider. */
   url(provider: string): string | null
-  /** from here on the token is nobody's, and what is under way is cut */
+  /** Revokes the token and cuts the open responses. */
   close(): void
 }
 
 const MIB = 1024 * 1024
-/** The largest body that providers take is half of it. */
+/** The largest body of a request, in bytes: twice the largest one that providers accept. */
 const MAX_BODY_BYTES = 64 * MIB
-/** All bodies that wait for an answer to begin, and connections: what agents have at hand must not use the daemon up. */
-const MAX_WAITING_BYTES = 512 * MIB
+/** The limit of all request bodies in memory together, in bytes, so that agents cannot exhaust the daemon's memory. */
+const MAX_BODIES_BYTES = 256 * MIB
+/** The maximum number of connections of all agents together. */
 const MAX_CONNECTIONS = 10_000
-/** A client's idle connection is kept for longer than clients keep theirs. */
+/** How long an idle connection of a client is kept, in ms. Clients stop using an idle connection earlier. */
 const KEEP_ALIVE_MS = 75_000
 
 export class Gateway {
-  readonly #parts: GatewayParts
+  readonly #deps: GatewayDeps
   readonly #upstreams = new Upstreams()
-  /** by the hash of the token */
-  readonly #seats = new Map<string, Seat>()
-  readonly #lanes = new Map<string, Lane>()
-  /** what is under way for a seat */
-  readonly #open = new Map<Seat, Set<ServerResponse>>()
-  /** of bodies that wait */
-  #waitingBytes = 0
+  /** the sessions by the hash of their token */
+  readonly #sessions = new Map<string, GatewaySession>()
+  /** the limiters by provider name and hash of the key */
+  readonly #limiters = new Map<string, RateLimiter>()
+  /** the open responses of each session */
+  readonly #openResponses = new Map<GatewaySession, Set<ServerResponse>>()
+  readonly #bodies = new RequestBodies({ maxBytes: MAX_BODY_BYTES, maxHeldBytes: MAX_BODIES_BYTES })
   #server: Server | null = null
   #listening: Promise<string> | null = null
 
-  constructor(parts: GatewayParts) {
-    this.#parts = parts
+  constructor(deps: GatewayDeps) {
+    this.#deps = deps
   }
 
-  async open(parts: SeatParts): Promise<GatewaySeat> {
-    const origin = await this.#origin()
-    const seat = new Seat(parts)
-    const hash = hashOf(seat.token)
-    this.#seats.set(hash, seat)
-    this.#open.set(seat, new Set())
+  /** Opens the access of an incarnation. Starts the server at the first call. */
+  async open(deps: GatewaySessionDeps): Promise<GatewayAccess> {
+    const origin = await this.#startServer()
+    const session = new GatewaySession(deps)
+    const hash = hashOf(session.token)
+    this.#sessions.set(hash, session)
+    this.#openResponses.set(session, new Set())
     return {
-      token: seat.token,
+      token: session.token,
       url: (name) => {
-        const provider = seat.provider(name)
-        return provider ? baseOf(origin, provider.config) : null
+        const provider = session.provider(name)
+        return provider ? gatewayBaseURL(origin, provider.config) : null
       },
       close: () => {
-        this.#seats.delete(hash)
-        for (const response of this.#open.get(seat) ?? []) response.destroy()
-        this.#open.delete(seat)
+        this.#sessions.delete(hash)
+        for (const response of this.#openResponses.get(session) ?? []) response.destroy()
+        this.#openResponses.delete(session)
       },
     }
   }
 
-  /** The incarnation whose token stands in one of these texts. */
-  holder(texts: readonly string[]): { readonly seat: Seat; readonly origin: string } | null {
+  /** Finds the session whose token occurs in one of these texts, and the gateway's origin. */
+  findSession(texts: readonly string[]): { readonly session: GatewaySession; readonly origin: string } | null {
     const address = this.#server?.address() as AddressInfo | null | undefined
-    for (const [token] of texts.flatMap((text) => [...text.matchAll(TOKEN)])) {
-      const seat = this.#seats.get(hashOf(token))
-      if (seat && address) return { seat, origin: `http://127.0.0.1:${address.port}` }
+    for (const [token] of texts.flatMap((text) => [...text.matchAll(TOKEN_PATTERN)])) {
+      const session = this.#sessions.get(hashOf(token))
+      if (session && address) return { session, origin: `http://127.0.0.1:${address.port}` }
     }
     return null
   }
 
   async close(): Promise<void> {
+    // If the server could not start, the caller of `open` has already got the error.
     await this.#listening?.catch(() => undefined)
     const server = this.#server
-    for (const lane of this.#lanes.values()) lane.close()
+    for (const limiter of this.#limiters.values()) limiter.close()
     if (server) {
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
@@ -105,12 +110,14 @@ export class Gateway {
     this.#upstreams.close()
   }
 
-  #origin(): Promise<string> {
+  /** Starts the server once. Resolves to its origin. */
+  #startServer(): Promise<string> {
     this.#listening ??= new Promise((resolve, reject) => {
       const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
-        this.#answer(request, response).catch((error: unknown) => {
-          this.#parts.log('a request at the gateway failed', error)
-          response.destroy()
+        this.#onRequest(request, response).catch((error: unknown) => {
+          this.#deps.log('a request at the gateway failed', error)
+          if (response.headersSent) response.destroy()
+          else refuse(response, readPath(request.url ?? ''), 'failed', `the gateway cannot serve this request: ${errorText(error)}`)
         })
       })
       this.#server = server
@@ -124,69 +131,103 @@ export class Gateway {
     return this.#listening
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Checks the access of a request, and serves it. */
+  async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy())
-    const asked = readPath(request.url ?? '')
-    // A page in a browser could be led here under a name of its own.
-    if (!['127.0.0.1', 'localhost'].some((host) => request.headers.host === `${host}:${request.socket.localPort}`)) return refuse(response, null, 'unknown', 'this is the gateway of reeve, for the agents that it runs')
-    const seat = this.#seatOf(request, asked)
-    if (seat === null) return refuse(response, asked, 'token', 'the token is none of a process that runs: reeve gives one to each that it starts')
-    const provider = asked && seat.provider(asked.name)
-    if (!provider) return refuse(response, asked, 'unknown', `this process has no provider ${asked?.name ?? ''} at the gateway`)
-    const open = this.#open.get(seat)
-    open?.add(response)
-    response.once('close', () => open?.delete(response))
-    await this.#serve(seat, provider, asked, request, response)
+    const path = readPath(request.url ?? '')
+    // The check of the Host header prevents DNS rebinding by a page in a browser.
+    if (!['127.0.0.1', 'localhost'].some((host) => request.headers.host === `${host}:${request.socket.localPort}`))
+      return refuse(response, null, 'unknown', 'this is the reeve gateway, which serves only agents that reeve runs')
+    const session = this.#sessionOf(request, path)
+    if (session === null)
+      return refuse(response, path, 'token', 'the token belongs to no running process; reeve gives one to each process that it starts')
+    const provider = path && session.provider(path.name)
+    if (!provider) return refuse(response, path, 'unknown', `this process may not call provider ${path?.name ?? ''} through the gateway`)
+    const responses = this.#openResponses.get(session)
+    responses?.add(response)
+    response.once('close', () => responses?.delete(response))
+    await this.#serve(session, provider, path, request, response)
   }
 
-  async #serve(seat: Seat, provider: SeatProvider, asked: Asked, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Serves an authorized request. */
+  async #serve(
+    session: GatewaySession,
+    provider: SessionProvider,
+    path: GatewayRequest,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const { config, key } = provider
     const method = request.method ?? 'GET'
-    const route = routeOf(method, asked.rest, config.kind)
-    if (route === null) return refuse(response, asked, 'unknown', `${method} /${asked.rest} is not passed on: the gateway does not know what it costs`, config.kind)
-    const body = await bodyOf(request)
-    if (body === 'gone') return void response.destroy()
-    if (body === 'large') return refuse(response, asked, 'large', `the request has more than ${MAX_BODY_BYTES / MIB} MiB`, config.kind)
-    if (this.#waitingBytes + body.length > MAX_WAITING_BYTES) return send(response, errorAnswer(route.format, 'wait', `${MAX_WAITING_BYTES / MIB} MiB of requests wait at the gateway already`, RETRY_S))
-    const release = this.#taken(body.length)
+    const route = findRoute(method, path.rest, config.kind)
+    if (route === null)
+      return refuse(
+        response,
+        path,
+        'unknown',
+        `${method} /${path.rest} is not passed on because the gateway does not know its cost`,
+        config.kind,
+      )
+    const bodyOrError = await this.#bodies.read(request)
+    if (bodyOrError === 'gone') return void response.destroy()
+    if (bodyOrError === 'large')
+      return refuse(response, path, 'large', `the request is larger than ${MAX_BODY_BYTES / MIB} MiB`, config.kind)
+    if (bodyOrError === 'full')
+      return sendError(
+        response,
+        errorAnswer(route.format, 'wait', `${MAX_BODIES_BYTES / MIB} MiB of requests are already waiting at the gateway`, RETRY_S),
+      )
+    const { bytes: body, release } = bodyOrError
+    if (response.destroyed) return release()
     response.once('close', release)
-    const target = targetOf(asked, config)
-    const { clock, prices } = this.#parts
-    const parts: CallParts = { seat, provider, route, target, lane: this.#laneOf(config.name, key), prices, clock, upstreams: this.#upstreams, request, response, body, release, maxBodyBytes: MAX_BODY_BYTES }
-    if (route.isCall) return answerCall(parts)
-    const headers = requestHeaders(request.rawHeaders, { host: target.host, key: key === null ? null : keyHeader(config.kind, key), bytes: body.length > 0 || method === 'POST' ? body.length : null, isDecoded: false })
-    const outcome = await forward(this.#upstreams, { method, url: target, headers, body }, response, () => null)
-    if (outcome.end === 'unreachable') send(response, errorAnswer(route.format, 'unreachable', `${config.name} cannot be reached: ${outcome.error ?? 'no answer'}`))
-    else finish(response, outcome)
-  }
-
-  /** Gives back what gives the room back, once. */
-  #taken(bytes: number): () => void {
-    let left = bytes
-    this.#waitingBytes += bytes
-    return () => {
-      this.#waitingBytes -= left
-      left = 0
+    const target = providerURL(path, config)
+    const { clock, prices, log } = this.#deps
+    const call: CallDeps = {
+      session,
+      provider,
+      route,
+      target,
+      rateLimiter: this.#limiterOf(config.name, key),
+      prices,
+      clock,
+      upstreams: this.#upstreams,
+      request,
+      response,
+      body,
+      release,
+      maxBodyBytes: MAX_BODY_BYTES,
+      log,
     }
+    if (route.isCall) return answerCall(call)
+    const headers = requestHeaders(request.rawHeaders, {
+      host: target.host,
+      key: key === null ? null : keyHeader(config.kind, key),
+      bytes: body.length > 0 || method === 'POST' ? body.length : null,
+      isDecoded: false,
+    })
+    const outcome = await forwardRequest(this.#upstreams, { method, url: target, headers, body }, response, () => null)
+    if (outcome.end === 'unreachable')
+      sendError(response, errorAnswer(route.format, 'unreachable', `${config.name} cannot be reached: ${outcome.error ?? 'no answer'}`))
+    else finishResponse(response, outcome)
   }
 
-  #laneOf(name: string, key: string | null): Lane {
+  #limiterOf(name: string, key: string | null): RateLimiter {
     const id = `${name} ${hashOf(key ?? '')}`
-    const known = this.#lanes.get(id)
-    if (known) return known
-    const { clock, rateLimits } = this.#parts
-    const lane = new Lane(clock, () => rateLimits()[name] ?? {})
-    this.#lanes.set(id, lane)
-    return lane
+    const existing = this.#limiters.get(id)
+    if (existing) return existing
+    const { clock, rateLimits } = this.#deps
+    const limiter = new RateLimiter(clock, () => rateLimits()[name] ?? {})
+    this.#limiters.set(id, limiter)
+    return limiter
   }
 
-  /** Each client puts its key where its provider wants it. */
-  #seatOf({ headers }: IncomingMessage, asked: Asked | null): Seat | null {
+  /** Finds the session of a request by the token. Clients send the token where their provider expects the key. */
+  #sessionOf({ headers }: IncomingMessage, path: GatewayRequest | null): GatewaySession | null {
     const [, bearer] = /^bearer\s+(\S+)$/i.exec(headers.authorization ?? '') ?? []
-    const given = [bearer, headers['x-api-key'], headers['x-goog-api-key'], asked?.key]
-    for (const token of given) {
-      const seat = typeof token === 'string' ? this.#seats.get(hashOf(token)) : undefined
-      if (seat && typeof token === 'string' && isSame(seat.token, token)) return seat
+    const candidates = [bearer, headers['x-api-key'], headers['x-goog-api-key'], path?.key]
+    for (const token of candidates) {
+      const session = typeof token === 'string' ? this.#sessions.get(hashOf(token)) : undefined
+      if (session && typeof token === 'string' && isSame(session.token, token)) return session
     }
     return null
   }
@@ -196,36 +237,26 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+/** Compares two texts in constant time. */
+function isSame(first: string, second: string): boolean {
+  const [a, b] = [Buffer.from(first), Buffer.from(second)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-function refuse(response: ServerResponse, asked: Asked | null, trouble: Trouble, message: string, kind: SeatProvider['config']['kind'] = kindOf(asked)): void {
-  // What of the request has not been read is not waited for.
+function refuse(
+  response: ServerResponse,
+  path: GatewayRequest | null,
+  error: GatewayErrorKind,
+  message: string,
+  kind: SessionProvider['config']['kind'] = kindOf(path),
+): void {
+  // The connection is closed, so that the rest of the request need not be read.
   response.setHeader('connection', 'close')
-  send(response, errorAnswer(formatOf(asked?.rest ?? '', kind), trouble, message))
+  sendError(response, errorAnswer(findFormat(path?.rest ?? '', kind), error, message))
 }
 
-/** Whose client it is, as far as the path tells. */
-function kindOf(asked: Asked | null): SeatProvider['config']['kind'] {
-  if (asked?.name === 'anthropic' || asked?.name === 'openai') return asked.name
-  return asked?.name === 'google' || asked?.rest.startsWith('v1beta') ? 'google' : 'openai-compatible'
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer | 'large' | 'gone'> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return 'large'
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    // Left off in the middle it must not be destroyed: it is to hear why.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > MAX_BODY_BYTES) return 'large'
-      chunks.push(chunk)
-    }
-  } catch {
-    return 'gone'
-  }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+/** Guesses from the path which kind of provider the client expects. */
+function kindOf(path: GatewayRequest | null): SessionProvider['config']['kind'] {
+  if (path?.name === 'anthropic' || path?.name === 'openai') return path.name
+  return path?.name === 'google' || path?.rest.startsWith('v1beta') ? 'google' : 'openai-compatible'
 }

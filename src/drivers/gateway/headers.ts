@@ -1,48 +1,85 @@
-// Which headers go through, both ways. All do but those of the one connection, and those that carry a key: a client's are
-// replaced by the provider's own. Order and spelling stay. Pure. Test: test/tables/gateway-headers.test.ts.
+// Filters the headers of requests and responses. Drops headers that concern one connection, and headers with the client's key,
+// which the provider's key replaces. The order and the spelling stay unchanged. Pure.
+// Test: test/tables/drivers/gateway/headers.test.ts.
 
-/** They speak of one connection, or of how a body is framed on it. */
-const HOP = new Set(['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'])
-/** Where clients put their key; and what nobody but a browser or a proxy before us would say. */
-const OWN = new Set(['host', 'content-length', 'authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie', 'origin', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])
+/** Headers that concern only one connection, or how a body is transferred on it. */
+const HOP_HEADERS = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+])
+/** Request headers that the gateway sets itself, that carry a client's key, or that only a browser or a proxy sends. */
+const DROPPED_HEADERS = new Set([
+  'host',
+  'content-length',
+  'authorization',
+  'x-api-key',
+  'x-goog-api-key',
+  'api-key',
+  'cookie',
+  'origin',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+])
 
-type Raw = readonly string[]
+/** Headers in Node's raw form: names and values alternate. */
+type RawHeaders = readonly string[]
 
-/** A header as Node gives and takes it: names and values in turns. */
-function filtered(raw: Raw, isOut: (name: string) => boolean): string[] {
-  const named = new Set(listed(raw))
-  const out: string[] = []
+/** Drops the headers of the connection, and those for which `isDropped` returns true. `isDropped` gets the name in lower case. */
+function filterHeaders(raw: RawHeaders, isDropped: (name: string) => boolean): string[] {
+  const namedHopHeaders = new Set(connectionHeaders(raw))
+  const keptHeaders: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [name = '', value = ''] = [raw[at], raw[at + 1]]
     const lower = name.toLowerCase()
-    if (!HOP.has(lower) && !named.has(lower) && !isOut(lower)) out.push(name, value)
+    if (!HOP_HEADERS.has(lower) && !namedHopHeaders.has(lower) && !isDropped(lower)) keptHeaders.push(name, value)
   }
-  return out
+  return keptHeaders
 }
 
-/** `Connection: x-one` makes X-One a header of the connection. */
-function listed(raw: Raw): readonly string[] {
-  return raw.flatMap((name, at) => (at % 2 === 0 && name.toLowerCase() === 'connection' ? (raw[at + 1] ?? '').toLowerCase().split(',').map((one) => one.trim()) : []))
+/** The names in the header `Connection`, which concern only this connection. */
+function connectionHeaders(raw: RawHeaders): readonly string[] {
+  return raw.flatMap((name, at) =>
+    at % 2 === 0 && name.toLowerCase() === 'connection'
+      ? (raw[at + 1] ?? '')
+          .toLowerCase()
+          .split(',')
+          .map((name) => name.trim())
+      : [],
+  )
 }
 
+/** The parts of a request to a provider that decide its headers. */
 export interface RequestParts {
   readonly host: string
-  /** the provider's key, where it belongs */
+  /** the header with the provider's key */
   readonly key: readonly [name: string, value: string] | null
-  /** null: there is no body */
+  /** the length of the body; null if there is no body */
   readonly bytes: number | null
-  /** the body is no longer what its encoding says */
+  /** true if the body was decoded, so that its content encoding no longer applies */
   readonly isDecoded: boolean
 }
 
-export function requestHeaders(raw: Raw, { host, key, bytes, isDecoded }: RequestParts): string[] {
-  const kept = filtered(raw, (name) => OWN.has(name) || (isDecoded && name === 'content-encoding'))
-  const asksEncoding = kept.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'accept-encoding')
-  // Without this a provider might choose one that the client does not know.
-  const plain = asksEncoding ? [] : ['accept-encoding', 'identity']
-  return ['host', host, ...kept, ...plain, ...(key ?? []), ...(bytes === null ? [] : ['content-length', String(bytes)])]
+/** The headers of a request to a provider. */
+export function requestHeaders(raw: RawHeaders, { host, key, bytes, isDecoded }: RequestParts): string[] {
+  const keptHeaders = filterHeaders(raw, (name) => DROPPED_HEADERS.has(name) || (isDecoded && name === 'content-encoding'))
+  const hasAcceptEncoding = keptHeaders.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'accept-encoding')
+  // Without this header, a provider might choose an encoding that the client does not support.
+  const acceptIdentity = hasAcceptEncoding ? [] : ['accept-encoding', 'identity']
+  return ['host', host, ...keptHeaders, ...acceptIdentity, ...(key ?? []), ...(bytes === null ? [] : ['content-length', String(bytes)])]
 }
 
-export function responseHeaders(raw: Raw): string[] {
-  return filtered(raw, () => false)
+/** The headers of a response to a client. */
+export function responseHeaders(raw: RawHeaders): string[] {
+  return filterHeaders(raw, () => false)
 }

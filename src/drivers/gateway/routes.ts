@@ -1,64 +1,72 @@
-// From a request's method and path to what is to be done with it: which provider, where there, in which format, and whether it
-// is a call of a model. A path begins with the provider's name; what follows is the provider's own. What is not known is
-// passed on only where it cannot cost anything. Pure. Test: test/tables/gateway-routes.test.ts.
-import { versioned as anthropicURL } from '../native/anthropic.ts'
-import { versioned as geminiURL } from '../native/google.ts'
-import type { ProviderConfig } from '../native/models.ts'
+// Parses the path of a request, which consists of the provider's name and the provider's own path. Finds the provider's URL,
+// the wire format, and whether the request calls a model. Only requests that surely cost nothing are passed on without a grant.
+// Pure.
+// Test: test/tables/drivers/gateway/routes.test.ts.
+import { withAnthropicVersion as anthropicURL } from '../native/models/anthropic.ts'
+import { withGoogleVersion as geminiURL } from '../native/models/google.ts'
+import type { ProviderConfig } from '../native/models/resolve-model.ts'
 import type { FormatName } from './formats.ts'
 
-/** A request as it is to be read. `name`: of the provider; `rest`: what follows, without a slash at its beginning. */
-export interface Asked {
+/** A parsed path of a request. */
+export interface GatewayRequest {
+  /** the provider's name */
   readonly name: string
+  /** the provider's own path, without a leading slash */
   readonly rest: string
-  /** the query without a key in it; with its question mark, or empty */
+  /** the query with its question mark, but without the key; empty if there is no query */
   readonly query: string
-  /** a key that stood in the query: Gemini's clients may put it there */
+  /** the key in the query, where Gemini's clients may send it; null if there is none */
   readonly key: string | null
 }
 
-export interface Route {
+export interface GatewayRoute {
   readonly format: FormatName
-  /** it costs tokens, so it is asked for, metered and paid for */
+  /** true if the request costs tokens, so that it needs a grant, and is metered and charged */
   readonly isCall: boolean
-  /** Gemini says the model in its path; the others in the body */
+  /** the model in the path (only Gemini); null if the body has it */
   readonly model: string | null
 }
 
-/** Null: this is no path of a provider. */
-export function readPath(url: string): Asked | null {
-  const mark = url.indexOf('?')
-  const [path, query] = mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
+/** Parses the path of a request. Null if it names no provider, or is not safe. */
+export function readPath(url: string): GatewayRequest | null {
+  const questionMark = url.indexOf('?')
+  const [path, query] = questionMark < 0 ? [url, ''] : [url.slice(0, questionMark), url.slice(questionMark + 1)]
   const [, name = '', rest = ''] = /^\/([\w.-]+)(?:\/(.*))?$/.exec(path) ?? []
-  // A path must mean the same here as where it goes.
+  // The provider might resolve `..` and encoded slashes to another path than the one that the gateway checked, so they are refused.
   if (name === '' || /(^|\/)\.{1,2}(\/|$)|%2e|%2f|\\/i.test(rest)) return null
   const parts = query === '' ? [] : query.split('&')
-  const kept = parts.filter((one) => !one.startsWith('key='))
-  const key = parts.find((one) => one.startsWith('key='))?.slice('key='.length) ?? null
-  return { name, rest, query: kept.length === 0 ? '' : `?${kept.join('&')}`, key }
+  const keptParts = parts.filter((part) => !part.startsWith('key='))
+  const key = parts.find((part) => part.startsWith('key='))?.slice('key='.length) ?? null
+  return { name, rest, query: keptParts.length === 0 ? '' : `?${keptParts.join('&')}`, key }
 }
 
 const GEMINI_CALL = /^v1\w*\/(?:models|tunedModels)\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/
-/** Ends of a path that ask a model, and in which format. */
-const CALLS: Readonly<Record<string, FormatName>> = { messages: 'anthropic', responses: 'responses', 'responses/compact': 'responses', 'chat/completions': 'chat' }
-/** These are answered without a model. */
-const FREE = new Set(['messages/count_tokens', 'responses/input_tokens'])
+/** The wire formats of the paths that call a model. The paths have no version. */
+const MODEL_CALLS: Readonly<Record<string, FormatName>> = {
+  messages: 'anthropic',
+  responses: 'responses',
+  'responses/compact': 'responses',
+  'chat/completions': 'chat',
+}
+/** The paths that providers answer without calling a model. */
+const FREE_PATHS = new Set(['messages/count_tokens', 'responses/input_tokens'])
 
-/** Null: a path that is not known, and might cost something. */
-export function routeOf(method: string, rest: string, kind: ProviderConfig['kind']): Route | null {
-  const format = formatOf(rest, kind)
-  const reads = method === 'GET' || method === 'HEAD'
-  if (reads) return { format, isCall: false, model: null }
+/** Routes a request. Null for an unknown path, which might cost something. */
+export function findRoute(method: string, rest: string, kind: ProviderConfig['kind']): GatewayRoute | null {
+  const format = findFormat(rest, kind)
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (isRead) return { format, isCall: false, model: null }
   if (method !== 'POST') return null
   const gemini = GEMINI_CALL.exec(rest)
   if (gemini) return { format: 'gemini', isCall: gemini[2] !== 'countTokens', model: gemini[1] ?? null }
-  const end = withoutVersion(rest)
-  const called = Object.hasOwn(CALLS, end) ? CALLS[end] : undefined
-  if (called !== undefined) return { format: called, isCall: true, model: null }
-  return FREE.has(end) ? { format, isCall: false, model: null } : null
+  const unversioned = withoutVersion(rest)
+  const callFormat = Object.hasOwn(MODEL_CALLS, unversioned) ? MODEL_CALLS[unversioned] : undefined
+  if (callFormat !== undefined) return { format: callFormat, isCall: true, model: null }
+  return FREE_PATHS.has(unversioned) ? { format, isCall: false, model: null } : null
 }
 
-/** The format of an error that a client of this path understands. */
-export function formatOf(rest: string, kind: ProviderConfig['kind']): FormatName {
+/** The wire format of a path. Clients also expect errors in this format. */
+export function findFormat(rest: string, kind: ProviderConfig['kind']): FormatName {
   if (/(^|\/)messages(\/|$)/.test(rest)) return 'anthropic'
   if (/(^|\/)responses(\/|$)/.test(rest)) return 'responses'
   return ({ anthropic: 'anthropic', google: 'gemini', openai: 'responses', 'openai-compatible': 'chat' } as const)[kind]
@@ -68,19 +76,30 @@ function withoutVersion(rest: string): string {
   return rest.replace(/^v1\//, '')
 }
 
-/** Where a path of this provider is. Clients of Anthropic and Gemini say the version themselves, those of OpenAI have it in their base URL. */
-export function targetOf({ rest, query }: Pick<Asked, 'rest' | 'query'>, { kind, baseURL }: Pick<ProviderConfig, 'kind' | 'baseURL'>): URL {
-  const root = kind === 'anthropic' ? anthropicURL(baseURL).replace(/\/v1$/, '') : kind === 'google' ? geminiURL(baseURL).replace(/\/v\d\w*$/, '') : baseURL.replace(/\/+$/, '')
+/**
+ * The provider's URL for a request. Clients of Anthropic and Gemini send the version in the path. Clients of OpenAI have it in their
+ * base URL.
+ */
+export function providerURL(
+  { rest, query }: Pick<GatewayRequest, 'rest' | 'query'>,
+  { kind, baseURL }: Pick<ProviderConfig, 'kind' | 'baseURL'>,
+): URL {
+  const root =
+    kind === 'anthropic'
+      ? anthropicURL(baseURL).replace(/\/v1$/, '')
+      : kind === 'google'
+        ? geminiURL(baseURL).replace(/\/v\d\w*$/, '')
+        : baseURL.replace(/\/+$/, '')
   const path = kind === 'anthropic' || kind === 'google' ? rest : withoutVersion(rest)
   return new URL(`${root}${path === '' ? '' : `/${path}`}${query}`)
 }
 
-/** What a client of this provider is given as its base URL. */
-export function baseOf(origin: string, { name, kind }: Pick<ProviderConfig, 'name' | 'kind'>): string {
+/** The gateway's base URL for clients of this provider. */
+export function gatewayBaseURL(origin: string, { name, kind }: Pick<ProviderConfig, 'name' | 'kind'>): string {
   return `${origin}/${name}${kind === 'anthropic' || kind === 'google' ? '' : '/v1'}`
 }
 
-/** The header that carries a key to this provider. */
+/** The header with the key for this provider. */
 export function keyHeader(kind: ProviderConfig['kind'], key: string): readonly [string, string] {
   if (kind === 'anthropic') return ['x-api-key', key]
   return kind === 'google' ? ['x-goog-api-key', key] : ['authorization', `Bearer ${key}`]

@@ -1,184 +1,222 @@
-// One connection to an MCP server, from its start to its end, of either kind and in both revisions of the protocol: the
-// newer one is tried first, with a question that older servers refuse. Loads the library, so it must only be imported
-// when a server is to be started. Tests: test/e2e/mcp.test.ts, test/e2e/mcp-http.test.ts, test/processes/mcp-hostile.test.ts.
+// A connection to an MCP server from its start to its end, over stdio or HTTP, in both revisions of the protocol. The newer
+// revision is tried first, with a request that older servers refuse. This file loads the MCP library, so it must only be
+// imported when a server starts.
+// Tests: test/e2e/mcp/mcp.test.ts, test/e2e/mcp/http.test.ts, test/processes/native/mcp-hostile.test.ts.
 import { Client, ProtocolError, SdkHttpError } from '@modelcontextprotocol/client'
-import type { CallToolResult, Progress, Tool as Listed } from '@modelcontextprotocol/client'
-import type { McpReach, McpStart } from '../../kernel/mcp.ts'
-import type { Containment } from '../contain/contain.ts'
-import type { Patience } from '../native/tools/tool.ts'
-import { HttpTransport } from './http.ts'
-import { AT_ONCE, StdioTransport } from './stdio.ts'
+import type { CallToolResult, Progress, Tool as ListedTool } from '@modelcontextprotocol/client'
+import type { McpTransport, McpStart } from '../../kernel/model/mcp.ts'
+import type { Containment } from '../contain/types.ts'
+import type { EndWaits } from '../native/tools/tool.ts'
+import { HttpTransport } from './http-transport.ts'
+import { SHORT_END_WAITS, StdioTransport } from './stdio-transport.ts'
 
 export type ReadyServer = Extract<McpStart, { state: 'ready' }>
 
-export interface ConnectionParts {
+export interface ConnectionDeps {
   readonly containment: Containment
-  /** ends the attempt; nothing of it is left then */
+  /** aborts the attempt to connect, and ends everything that it has started */
   readonly signal: AbortSignal
-  /** what it says beside its messages */
-  heard(text: string): void
-  /** its list of tools is another one */
-  changed(): void
+  /** receives the server's output that is not a message */
+  onOutput(text: string): void
+  /** called when the server's list of tools has changed */
+  onChange(): void
 }
 
 interface CallOptions {
   readonly signal: AbortSignal
-  progress(progress: Progress): void
+  onProgress(progress: Progress): void
 }
 
-/** Time limits are ours, as the library's go on while the agent is frozen. This is the longest that a timer can wait. */
-const NEVER_MS = 2 ** 31 - 1
-const LISTEN_MS = 5_000
+/** The longest timer, in ms. Disables the library's time limits, which advance even while the agent is frozen; reeve has its own limits. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** The time limit of a subscription request, in ms. */
+const SUBSCRIBE_TIMEOUT_MS = 5_000
+/** The maximum number of pages of a list of tools. */
 const MAX_PAGES = 64
-/** More would be of no use to a model; each is sent to it at every step. */
+/** The maximum number of tools of a server. It is limited because all of them are sent with every model call. */
 const MAX_TOOLS = 1_000
-const WANTS_A_KEY = [401, 403]
-const SPEAKS_OTHERWISE = [400, 404, 405, 406]
+/** The HTTP statuses of a missing or wrong key. */
+const KEY_REFUSED_STATUSES = [401, 403]
+/** The HTTP statuses of a server that does not support the transport. */
+const PROTOCOL_REFUSED_STATUSES = [400, 404, 405, 406]
 
 export class Connection {
-  /** resolves when it has ended, with how, in words */
+  /** resolves when the connection has ended; the text describes how */
   readonly ended: Promise<string>
   readonly #client: Client
   readonly #transport: StdioTransport | HttpTransport
-  readonly #changed: () => void
-  #listening = false
-  #hasListened = false
-  #over = false
-  #lost = Promise.withResolvers<string>()
+  readonly #onChange: () => void
+  #isSubscribed = false
+  #wasSubscribed = false
+  #hasEnded = false
+  #endReason = Promise.withResolvers<string>()
 
-  private constructor(client: Client, transport: StdioTransport | HttpTransport, changed: () => void) {
+  private constructor(client: Client, transport: StdioTransport | HttpTransport, onChange: () => void) {
     this.#client = client
     this.#transport = transport
-    this.#changed = changed
-    this.ended = transport instanceof StdioTransport ? transport.ended : this.#lost.promise
-    this.ended.then(() => { this.#over = true }, () => undefined)
+    this.#onChange = onChange
+    this.ended = transport instanceof StdioTransport ? transport.ended : this.#endReason.promise
+    this.ended.then(
+      () => {
+        this.#hasEnded = true
+      },
+      () => undefined,
+    )
   }
 
-  get over(): boolean {
-    return this.#over
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
-  /** the protocol's revision, and who the server says that it is */
+  /** the server's own name and version, and the revision of the protocol, as text */
   get detail(): string {
     const { name, version } = this.#client.getServerVersion() ?? { name: 'nameless', version: '' }
     return `${name} ${version} (${this.#client.getNegotiatedProtocolVersion() ?? 'unknown revision'})`.slice(0, 200)
   }
 
-  /** Errors: with the reason in words, once nothing of the attempt is left. */
-  static async open(server: ReadyServer, parts: ConnectionParts): Promise<Connection> {
+  /** Connects to a server. Rejects with the reason as message, after everything that the attempt started has ended. */
+  static async open(server: ReadyServer, deps: ConnectionDeps): Promise<Connection> {
     const { reach } = server
-    if (reach.kind === 'http') return Connection.#attach(new HttpTransport(reach), server, parts, 'auto')
-    const first = await startProgram(reach, parts)
+    if (reach.kind === 'http') return Connection.#connect(new HttpTransport(reach), server, deps, 'auto')
+    const transport = await startProgram(reach, deps)
     try {
-      return await Connection.#attach(first, server, parts, 'auto')
+      return await Connection.#connect(transport, server, deps, 'auto')
     } catch (error) {
-      if (parts.signal.aborted || first.ownEnd === null) throw error
+      if (deps.signal.aborted || transport.unexpectedEnd === null) throw error
     }
-    // Some older servers end when they are asked what they do not know; then there is another one, which is not asked.
-    return Connection.#attach(await startProgram(reach, parts), server, parts, 'legacy')
+    // Some older servers exit when they get the unknown request. The program is then started again, and does not get this request.
+    return Connection.#connect(await startProgram(reach, deps), server, deps, 'legacy')
   }
 
-  static async #attach(transport: StdioTransport | HttpTransport, server: ReadyServer, parts: ConnectionParts, mode: 'auto' | 'legacy'): Promise<Connection> {
-    const { signal } = parts
+  static async #connect(
+    transport: StdioTransport | HttpTransport,
+    server: ReadyServer,
+    deps: ConnectionDeps,
+    mode: 'auto' | 'legacy',
+  ): Promise<Connection> {
+    const { signal } = deps
     const client = newClient(server, mode)
-    const giveUp = (): void => { transport.close().catch(() => undefined) }
-    signal.addEventListener('abort', giveUp)
+    const closeTransport = (): void => {
+      // `connect` rejects with the reason. An error of `close` can be ignored.
+      transport.close().catch(() => undefined)
+    }
+    signal.addEventListener('abort', closeTransport)
     try {
       signal.throwIfAborted()
-      await client.connect(transport, { signal, timeout: NEVER_MS })
-      const connection = new Connection(client, transport, parts.changed)
-      connection.#watchList()
+      await client.connect(transport, { signal, timeout: LONGEST_TIMER_MS })
+      const connection = new Connection(client, transport, deps.onChange)
+      connection.#watchToolList()
       return connection
     } catch (error) {
-      const ownEnd = transport instanceof StdioTransport ? transport.ownEnd : null
-      await transport.end(AT_ONCE)
-      throw new Error(ownEnd === null ? reasonOf(error) : `it has ended: ${ownEnd}`, { cause: error })
+      const unexpectedEnd = transport instanceof StdioTransport ? transport.unexpectedEnd : null
+      await transport.end(SHORT_END_WAITS)
+      throw new Error(unexpectedEnd === null ? reasonOf(error) : `it has ended: ${unexpectedEnd}`, { cause: error })
     } finally {
-      signal.removeEventListener('abort', giveUp)
+      signal.removeEventListener('abort', closeTransport)
     }
   }
 
-  /** All pages, but for what no agent could use; of each tool what is needed. */
-  async list(signal: AbortSignal): Promise<readonly Listed[]> {
-    const tools: Listed[] = []
+  /** Lists the tools: reads all pages up to the limits, and keeps only the needed fields of each tool. */
+  async list(signal: AbortSignal): Promise<readonly ListedTool[]> {
+    const tools: ListedTool[] = []
     if (!this.#client.getServerCapabilities()?.tools) return tools
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
       const params = cursor === undefined ? {} : { cursor }
-      const listed = await this.#client.request({ method: 'tools/list', params }, { signal, timeout: NEVER_MS })
-      tools.push(...listed.tools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema })))
-      cursor = listed.nextCursor
+      const result = await this.#client.request({ method: 'tools/list', params }, { signal, timeout: LONGEST_TIMER_MS })
+      tools.push(...result.tools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema })))
+      cursor = result.nextCursor
       if (cursor === undefined) break
     }
     return tools
   }
 
-  /** Errors: what the server or the connection says. */
-  async call(tool: Listed, input: Record<string, unknown>, { signal, progress }: CallOptions): Promise<CallToolResult> {
-    this.#listen()
+  /** Calls a tool. Errors: those of the server or the connection; `SessionLost` if the server no longer knows the session. */
+  async call(tool: ListedTool, input: Record<string, unknown>, { signal, onProgress }: CallOptions): Promise<CallToolResult> {
+    this.#subscribe()
     try {
-      return await this.#client.callTool({ name: tool.name, arguments: input }, { signal, timeout: NEVER_MS, onprogress: progress, toolDefinition: tool })
+      return await this.#client.callTool(
+        { name: tool.name, arguments: input },
+        { signal, timeout: LONGEST_TIMER_MS, onprogress: onProgress, toolDefinition: tool },
+      )
     } catch (error) {
-      if (this.#hasForgotten(error)) {
-        this.#over = true
-        this.#lost.resolve('it does not know the session any more')
+      if (this.#hasLostSession(error)) {
+        this.#hasEnded = true
+        this.#endReason.resolve('it no longer knows the session')
         throw new SessionLost()
       }
       throw error instanceof ProtocolError ? error : new Error(reasonOf(error), { cause: error })
     }
   }
 
-  async end(patience: Patience): Promise<void> {
-    this.#over = true
-    await this.#transport.end(patience)
-    this.#lost.resolve('closed')
+  async end(waits: EndWaits): Promise<void> {
+    this.#hasEnded = true
+    await this.#transport.end(waits)
+    this.#endReason.resolve('closed')
   }
 
-  /** 404 is what the protocol says. Many servers say 400 and name the session; any other 400 may be of a call that was made. */
-  #hasForgotten(error: unknown): boolean {
+  /**
+   * True if the error means that the server no longer knows the session. The protocol demands the status 404, but many servers send 400
+   * with a text about the session. A 400 with another text may be the error of a call that the server ran.
+   */
+  #hasLostSession(error: unknown): boolean {
     const { sessionId } = this.#transport instanceof HttpTransport ? this.#transport : {}
     if (sessionId === undefined || !(error instanceof SdkHttpError)) return false
     return error.status === 404 || (error.status === 400 && /session/i.test(`${error.message} ${String(error.data['text'] ?? '')}`))
   }
 
-  #watchList(): void {
-    this.#client.setNotificationHandler('notifications/tools/list_changed', () => this.#changed())
-    this.#listen()
+  #watchToolList(): void {
+    this.#client.setNotificationHandler('notifications/tools/list_changed', () => this.#onChange())
+    this.#subscribe()
   }
 
-  /** The newer revision tells of changes to those who listen; one that was lost is opened again at the next call. */
-  #listen(): void {
-    if (this.#listening || this.#client.getProtocolEra() !== 'modern' || !this.#client.getServerCapabilities()?.tools?.listChanged) return
-    this.#listening = true
-    this.#client.listen({ toolsListChanged: true }, { timeout: LISTEN_MS })
+  /**
+   * Subscribes to changes of the tool list. The newer revision reports changes only to subscribers. A lost subscription is renewed at
+   * the next call.
+   */
+  #subscribe(): void {
+    if (this.#isSubscribed || this.#client.getProtocolEra() !== 'modern' || !this.#client.getServerCapabilities()?.tools?.listChanged)
+      return
+    this.#isSubscribed = true
+    this.#client
+      .listen({ toolsListChanged: true }, { timeout: SUBSCRIBE_TIMEOUT_MS })
       .then((subscription) => {
-        if (this.#hasListened) this.#changed() // it may have, while nobody listened
-        this.#hasListened = true
+        if (this.#wasSubscribed) this.#onChange() // the list may have changed while the subscription was lost
+        this.#wasSubscribed = true
         return subscription.closed
       })
-      .then(() => { this.#listening = false }, () => undefined)
+      .then(
+        () => {
+          this.#isSubscribed = false
+        },
+        () => undefined,
+      )
   }
 }
 
-/** The call was not done, as the server knows nothing of its session: a new one can be begun. */
+/** The error of a call that the server did not run, because it does not know the session. The caller may connect again. */
 class SessionLost extends Error {
   override name = 'SessionLost'
 }
 
 function newClient({ startMs, reach }: ReadyServer, mode: 'auto' | 'legacy'): Client {
-  // A program that says nothing to the newer revision's question may be an old one: then half of the time is for the old way.
-  const timeoutMs = reach.kind === 'http' ? NEVER_MS : Math.ceil(startMs / 2)
+  // A program that does not answer the request of the newer revision may be an older server. Half of the time is kept for the older revision.
+  const timeoutMs = reach.kind === 'http' ? LONGEST_TIMER_MS : Math.ceil(startMs / 2)
   const versionNegotiation = { mode, probe: { timeoutMs } }
   const client = new Client({ name: 'reeve', version: '1' }, { capabilities: {}, versionNegotiation })
-  client.fallbackRequestHandler = ({ method }) => Promise.reject(new ProtocolError(-32_601, `${method} is declined: nobody is here to answer`))
+  client.fallbackRequestHandler = ({ method }) =>
+    Promise.reject(new ProtocolError(-32_601, `${method} is declined: there is no user to answer it`))
   return client
 }
 
-async function startProgram({ argv, cwd, env }: Extract<McpReach, { kind: 'stdio' }>, { containment, heard }: ConnectionParts): Promise<StdioTransport> {
-  return new StdioTransport(await containment.spawn({ argv, cwd, env, stdin: 'pipe' }), heard)
+async function startProgram(
+  { argv, cwd, env }: Extract<McpTransport, { kind: 'stdio' }>,
+  { containment, onOutput }: ConnectionDeps,
+): Promise<StdioTransport> {
+  return new StdioTransport(await containment.spawn({ argv, cwd, env, stdin: 'pipe' }), onOutput)
 }
 
-/** The library wraps a reason in another; the innermost says most. */
+/** The message of the innermost cause, which is the most precise one, because the library wraps its errors. */
 function reasonOf(error: unknown): string {
   if (error instanceof SdkHttpError) return httpReason(error.status)
   let innermost = error
@@ -188,8 +226,10 @@ function reasonOf(error: unknown): string {
 }
 
 function httpReason(status: number): string {
-  if (WANTS_A_KEY.includes(status)) return `it answers ${status}: a key is missing in its headers or wrong (OAuth is not supported)`
-  if (SPEAKS_OTHERWISE.includes(status)) return `it answers ${status}: the address is wrong, or it is an old server that speaks SSE alone, which is not supported`
-  if (status >= 300 && status < 400) return `it answers ${status}: it points to another place, which is not followed; write that address`
+  if (KEY_REFUSED_STATUSES.includes(status))
+    return `it answers ${status}: the key in its headers is missing or wrong (OAuth is not supported)`
+  if (PROTOCOL_REFUSED_STATUSES.includes(status))
+    return `it answers ${status}: the address is wrong, or the server has only the older SSE transport, which reeve does not support`
+  if (status >= 300 && status < 400) return `it answers ${status} and redirects, which reeve does not follow: configure the final address`
   return `it answers ${status}`
 }

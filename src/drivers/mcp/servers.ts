@@ -1,21 +1,24 @@
-// All MCP servers of an incarnation: started side by side at the first turn, within their limits, and told of by a report
-// whenever something about them changes. One that is late or broken is left out; it holds up nobody else.
-// Tests: test/e2e/mcp.test.ts, test/processes/mcp-hostile.test.ts.
-import type { McpState } from '../../kernel/facts.ts'
-import type { McpStart } from '../../kernel/mcp.ts'
-import type { Report } from '../../kernel/reports.ts'
-import type { ProcessSpec } from '../../kernel/types.ts'
-import type { Containment } from '../contain/contain.ts'
-import { mayUseServer } from '../../kernel/tool-names.ts'
+// Owns all MCP servers of an incarnation. The servers start in parallel at the first turn, each within its time limit. Each
+// change of a server's state or tools is reported. A server that does not start in time is left out, and must never delay the
+// others.
+// Tests: test/e2e/mcp/mcp.test.ts, test/processes/native/mcp-hostile.test.ts.
+import type { McpState } from '../../kernel/model/facts.ts'
+import type { McpStart } from '../../kernel/model/mcp.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import type { Containment } from '../contain/types.ts'
+import { mayUseServer } from '../../kernel/model/tool-names.ts'
 import type { Freezer } from '../native/tools/freezer.ts'
-import type { Patience, Tool, ToolSource } from '../native/tools/tool.ts'
-import { Server } from './server.ts'
-import { prefixOf } from './tools.ts'
+import type { EndWaits, Tool, ToolSource } from '../native/tools/tool.ts'
+import { McpServerLink } from './server-link.ts'
+import { toolPrefix } from './tool-list.ts'
+import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
 
-const MAX_AT_ONCE = 8
+/** The maximum number of servers that start at the same time. */
+const MAX_PARALLEL_STARTS = 8
 
-export interface ServersParts {
-  /** looked up at the first turn; it holds secrets */
+export interface ServersDeps {
+  /** Reads the servers at the first turn. The result contains secrets. */
   readonly starts: () => Promise<readonly McpStart[]>
   readonly spec: Pick<ProcessSpec, 'tools' | 'deny'>
   readonly containment: Containment
@@ -23,22 +26,23 @@ export interface ServersParts {
   readonly report: (report: Report) => Promise<unknown>
 }
 
+/** The MCP servers of one incarnation, as a source of tools. */
 export class McpServers implements ToolSource {
-  readonly #parts: ServersParts
-  readonly #ending = new AbortController()
-  /** of those that are not started: why */
-  readonly #out: McpState[] = []
-  readonly #servers: Server[] = []
+  readonly #deps: ServersDeps
+  readonly #endController = new AbortController()
+  /** the states of the servers that cannot be started, with the reasons */
+  readonly #notStartedStates: McpState[] = []
+  readonly #servers: McpServerLink[] = []
   #ready: Promise<void> | null = null
   #tools: readonly Tool[] = []
-  #said = ''
-  #saying: Promise<void> = Promise.resolve()
+  #lastReportedJson = ''
+  #lastReport: Promise<void> = Promise.resolve()
 
-  constructor(parts: ServersParts) {
-    this.#parts = parts
+  constructor(deps: ServersDeps) {
+    this.#deps = deps
   }
 
-  /** Resolves when each server is up or given up, and that is on disk. Never rejects. */
+  /** Starts the servers. Resolves when each server is up or has failed, and the report has been written to disk. Never rejects. */
   ready(): Promise<void> {
     return (this.#ready ??= this.#start())
   }
@@ -47,77 +51,99 @@ export class McpServers implements ToolSource {
     return this.#tools
   }
 
-  async close(patience: Patience): Promise<void> {
-    this.#ending.abort()
+  async close(waits: EndWaits): Promise<void> {
+    this.#endController.abort()
     this.#ready ??= Promise.resolve()
-    await Promise.all(this.#servers.map((server) => server.close(patience)))
+    await Promise.all(this.#servers.map((server) => server.close(waits)))
   }
 
   async #start(): Promise<void> {
     try {
-      this.#sort(await this.#parts.starts())
+      this.#createLinks(await this.#deps.starts())
     } catch (error) {
-      await this.#note(`MCP servers are not used: ${error instanceof Error ? error.message : String(error)}`)
+      await this.#note(`MCP servers are not used: ${errorText(error)}`)
       return
     }
-    const waiting = [...this.#servers]
-    const startSome = async (): Promise<void> => {
-      for (let server = waiting.shift(); server !== undefined; server = waiting.shift()) await server.start()
+    const unstarted = [...this.#servers]
+    const startUntilNoneLeft = async (): Promise<void> => {
+      for (let server = unstarted.shift(); server !== undefined; server = unstarted.shift()) await server.start()
     }
-    await Promise.all(Array.from({ length: MAX_AT_ONCE }, startSome))
-    await this.#changed()
-    const missing = this.#states().filter((one) => one.state !== 'up')
-    if (missing.length > 0) await this.#note(notUsed(missing))
+    await Promise.all(Array.from({ length: MAX_PARALLEL_STARTS }, startUntilNoneLeft))
+    await this.#reportServers()
+    const missing = this.#states().filter((server) => server.state !== 'up')
+    if (missing.length > 0) await this.#note(notUsedText(missing))
   }
 
-  #sort(starts: readonly McpStart[]): void {
-    const { spec, containment, freezer } = this.#parts
+  /** Creates the links of the servers that the process may use. Does not start them. */
+  #createLinks(starts: readonly McpStart[]): void {
+    const { spec, containment, freezer } = this.#deps
     const prefixes = new Set<string>()
     for (const start of starts) {
-      const prefix = prefixOf(start.name, prefixes)
+      const prefix = toolPrefix(start.name, prefixes)
       prefixes.add(prefix)
       if (!mayUseServer(prefix, spec)) continue
-      if (start.state !== 'ready') this.#out.push({ name: start.name, state: start.state, detail: start.why, tools: [] })
-      else this.#servers.push(new Server({ start, prefix, containment, freezer, ending: this.#ending.signal, changed: () => this.#tellChange() }))
+      if (start.state !== 'ready') this.#notStartedStates.push({ name: start.name, state: start.state, detail: start.why, tools: [] })
+      else
+        this.#servers.push(
+          new McpServerLink({
+            start,
+            prefix,
+            containment,
+            freezer,
+            endSignal: this.#endController.signal,
+            onChange: () => this.#reportChange(),
+          }),
+        )
     }
   }
 
   #states(): readonly McpState[] {
-    return [...this.#servers.map((server) => server.state), ...this.#out]
+    return [...this.#servers.map((server) => server.state), ...this.#notStartedStates]
   }
 
-  #tellChange(): void {
-    this.#changed().catch(() => undefined)
+  #reportChange(): void {
+    // A report is rejected only if the process has ended.
+    this.#reportServers().catch(() => undefined)
   }
 
-  /** One report at a time, and none that says what the last one said. */
-  #changed(): Promise<void> {
-    this.#collect()
-    this.#saying = this.#saying.then(async () => {
-      const servers = this.#states()
-      const said = JSON.stringify(servers)
-      if (said === this.#said || servers.length === 0 || this.#ending.signal.aborted) return
-      this.#said = said
-      await this.#parts.report({ type: 'mcp.servers', servers })
-    }).catch(() => undefined)
-    return this.#saying
+  /** Reports the servers if they have changed. Each report waits for the previous one. */
+  #reportServers(): Promise<void> {
+    this.#collectTools()
+    this.#lastReport = this.#lastReport
+      .then(async () => {
+        const servers = this.#states()
+        const json = JSON.stringify(servers)
+        if (json === this.#lastReportedJson || servers.length === 0 || this.#endController.signal.aborted) return
+        this.#lastReportedJson = json
+        await this.#deps.report({ type: 'mcp.servers', servers })
+      })
+      // A report is rejected only if the process has ended.
+      .catch(() => undefined)
+    return this.#lastReport
   }
 
-  #collect(): void {
+  /** Collects the tools of all servers. Keeps the same array if no tool has changed. */
+  #collectTools(): void {
     const tools = this.#servers.flatMap((server) => server.tools)
     if (tools.length !== this.#tools.length || tools.some((tool, index) => tool !== this.#tools[index])) this.#tools = tools
   }
 
-  /** It may end in this moment; then nobody needs to know. */
+  /** Sends a note. Never rejects. */
   async #note(text: string): Promise<void> {
-    await this.#parts.report({ type: 'note', text }).catch(() => undefined)
+    // A report is rejected only if the process has ended.
+    await this.#deps.report({ type: 'note', text }).catch(() => undefined)
   }
 }
 
-/** All servers of a file are missing for the same reason when it is not trusted: that is said once. */
-function notUsed(missing: readonly McpState[]): string {
-  return [...Map.groupBy(missing, ({ detail }) => detail)].map(([detail, servers]) => {
-    const names = servers.map(({ name }) => name).join(', ')
-    return `MCP ${servers.length === 1 ? `server ${names} is` : `servers ${names} are`} not used: ${detail}`
-  }).join('; ')
+/**
+ * The note about servers that are not used. The servers are grouped by the reason, because all servers of an untrusted file have the same
+ * reason.
+ */
+function notUsedText(missing: readonly McpState[]): string {
+  return [...Map.groupBy(missing, ({ detail }) => detail)]
+    .map(([detail, servers]) => {
+      const names = servers.map(({ name }) => name).join(', ')
+      return `MCP ${servers.length === 1 ? `server ${names} is` : `servers ${names} are`} not used: ${detail}`
+    })
+    .join('; ')
 }

@@ -1,55 +1,69 @@
-// One incarnation of a native agent: takes messages, runs their turns one after another, and ends when told to.
-// Owns what of the loop is alive. It decides nothing about the process: that a turn or the agent has ended is reported.
-// Tests: test/e2e/native.test.ts, test/e2e/native-stop.test.ts.
+// Runs one incarnation of a native agent: takes messages, runs their turns one after another, and ends when it is stopped.
+// Owns the running loop. The kernel decides about the process; the agent only reports the end of a turn and its own end.
+// Tests: test/e2e/native/native.test.ts, test/e2e/native/stop.test.ts.
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ladder } from '../contain/contain.ts'
+import type { Ladder } from '../contain/types.ts'
 import type { Agent, Message } from '../port.ts'
-import type { ToolCall } from './context.ts'
+import type { ToolCall } from './context/context.ts'
+import { reservedAnswerTokens } from './context/compaction.ts'
 import { runTurn } from './loop.ts'
-import { say } from './work.ts'
-import type { Turn, Work } from './work.ts'
+import { reportDurably } from './run-context.ts'
+import type { Turn, RunContext } from './run-context.ts'
+import { errorText } from '../../kernel/util/error-text.ts'
 
-/** What the agent adds to the work by itself. */
-export type AgentParts = Omit<Work, 'ending' | 'isPaused' | 'pausing' | 'inFlight' | 'running'>
+/** The run context without the fields that the agent adds. */
+export type NativeAgentDeps = Omit<RunContext, 'endSignal' | 'isPaused' | 'pauseSignal' | 'inFlight' | 'runningCalls'>
 
-/** How long calls that have begun may take to end with their agent: a file system that hangs keeps nobody for ever. */
-const LAST_CALLS_MS = 5_000
+/** The longest wait for running tool calls when the agent ends, in ms. A call on a hanging file system never ends. */
+const MAX_RUNNING_CALLS_MS = 5_000
 
-/** What holds tools has so long to end by itself, and then after SIGTERM. */
-const PATIENT = { stdinMs: 2_000, termMs: 300 } as const
-const IMPATIENT = { stdinMs: 0, termMs: null } as const
+/** How long the agent waits for its MCP servers to exit. */
+const LONG_WAITS = { stdinMs: 2_000, termMs: 300 } as const
+const SHORT_WAITS = { stdinMs: 0, termMs: null } as const
 
 export class NativeAgent implements Agent {
-  readonly #work: Work
-  readonly #ending = new AbortController()
+  readonly #run: RunContext
+  readonly #endController = new AbortController()
   readonly #turns = new Map<Turn, AbortController>()
-  #tail: Promise<void>
-  #pausing = new AbortController()
-  #exited: Promise<void> | null = null
+  /** resolves when all queued turns have ended */
+  #queue: Promise<void>
+  #pauseController = new AbortController()
+  #exitReport: Promise<void> | null = null
 
-  constructor(parts: AgentParts) {
-    const { signal } = this.#ending
+  constructor(deps: NativeAgentDeps) {
+    const { signal } = this.#endController
     setMaxListeners(0, signal)
-    this.#work = { ...parts, ending: signal, isPaused: () => this.#pausing.signal.aborted, pausing: () => this.#pausing.signal, inFlight: new Map(), running: new Set() }
-    parts.kernel.signal.addEventListener('abort', this.#end, { once: true })
-    if (parts.kernel.signal.aborted) this.#end()
-    // Nobody waits for this to be on disk before it can be stopped: a full disk must not keep it alive.
-    this.#tail = say(this.#work, { type: 'up', window: parts.model.window }).then(() => undefined, (defect: unknown) => this.#break(defect))
+    this.#run = {
+      ...deps,
+      endSignal: signal,
+      isPaused: () => this.#pauseController.signal.aborted,
+      pauseSignal: () => this.#pauseController.signal,
+      inFlight: new Map(),
+      runningCalls: new Set(),
+    }
+    deps.kernel.signal.addEventListener('abort', this.#abort, { once: true })
+    if (deps.kernel.signal.aborted) this.#abort()
+    // A stop does not wait until this report is written to disk, because a full disk must not keep the agent alive.
+    this.#queue = reportDurably(this.#run, { type: 'up', window: deps.model.window, answer: reservedAnswerTokens(deps.model) }).then(
+      () => undefined,
+      (defect: unknown) => this.#endAfterDefect(defect),
+    )
   }
 
   deliver(message: Message): Promise<void> {
-    const { context } = this.#work
-    if (this.#isOpen(message.turn)) context.incoming(message.id, message.text)
-    else this.#begin(message.turn, () => {
-      context.incoming(message.id, message.text)
-      return []
-    })
+    const { context } = this.#run
+    if (this.#hasTurn(message.turn)) context.takeMessage(message.id, message.text)
+    else
+      this.#queueTurn(message.turn, () => {
+        context.takeMessage(message.id, message.text)
+        return []
+      })
     return Promise.resolve()
   }
 
   proceed(turn: number): Promise<void> {
-    if (!this.#isOpen(turn)) this.#begin(turn, () => this.#leftOpen())
+    if (!this.#hasTurn(turn)) this.#queueTurn(turn, () => this.#interruptUnrepeatable())
     return Promise.resolve()
   }
 
@@ -59,90 +73,95 @@ export class NativeAgent implements Agent {
   }
 
   async pause(now: boolean): Promise<void> {
-    this.#pausing.abort()
+    this.#pauseController.abort()
     if (!now) return
-    const { launch, freezer, inFlight, kernel } = this.#work
-    freezer.set(true)
+    const { launch, freezer, inFlight, kernel } = this.#run
+    freezer.setFrozen(true)
     await launch.containment.freeze()
-    if (this.#ending.signal.aborted) return
+    if (this.#endController.signal.aborted) return
     await kernel.report({ type: 'frozen', inFlight: inFlight.size === 0 ? null : [...inFlight.values()].join('; ') })
   }
 
   async unpause(): Promise<void> {
-    if (this.#pausing.signal.aborted) this.#pausing = new AbortController()
-    await this.#work.launch.containment.thaw()
-    this.#work.freezer.set(false)
+    if (this.#pauseController.signal.aborted) this.#pauseController = new AbortController()
+    await this.#run.launch.containment.thaw()
+    this.#run.freezer.setFrozen(false)
   }
 
-  /** Waits until its programs have ended; how patiently is the ladder's business. */
+  /** Stops the agent. Resolves when its programs have ended; the ladder sets the time limits. */
   async stop(ladder: Ladder): Promise<void> {
-    this.#end()
-    await this.#work.launch.containment.stop(await this.#closeTools(ladder))
-    await this.#tail
-    await this.#sayExited()
+    this.#abort()
+    await this.#run.launch.containment.stop(await this.#closeTools(ladder))
+    await this.#queue
+    await this.#reportExited()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#end()
-    await this.#work.toolbox.close(this.#work.freezer.frozen ? IMPATIENT : PATIENT)
-    await this.#work.launch.containment.dispose()
-    await this.#tail
-    // A write that has begun is not cut off in the middle, and must not end under the next incarnation's eyes.
-    const { running } = this.#work
-    if (running.size > 0) await Promise.race([Promise.all(running), sleep(LAST_CALLS_MS, undefined, { ref: false })])
+    this.#abort()
+    await this.#run.toolbox.close(this.#run.freezer.isFrozen ? SHORT_WAITS : LONG_WAITS)
+    await this.#run.launch.containment.dispose()
+    await this.#queue
+    // Waits for running calls: a write must be complete, and must not happen while the next incarnation runs.
+    const { runningCalls } = this.#run
+    if (runningCalls.size > 0) await Promise.race([Promise.all(runningCalls), sleep(MAX_RUNNING_CALLS_MS, undefined, { ref: false })])
   }
 
-  /** Servers end with their input, so that comes first; half of the grace is for that. */
+  /** Closes the MCP servers, which have half of the grace period to exit. Returns the ladder with the remaining grace period. */
   async #closeTools(ladder: Ladder): Promise<Ladder> {
-    const { toolbox, freezer } = this.#work
-    const since = performance.now()
-    const isPatient = ladder.signal !== 'SIGKILL' && !freezer.frozen
-    await toolbox.close(isPatient ? { stdinMs: Math.min(PATIENT.stdinMs, ladder.graceMs / 2), termMs: null } : IMPATIENT)
-    return { ...ladder, graceMs: Math.max(0, ladder.graceMs - (performance.now() - since)) }
+    const { toolbox, freezer } = this.#run
+    const startedAt = performance.now()
+    const canWait = ladder.signal !== 'SIGKILL' && !freezer.isFrozen
+    await toolbox.close(canWait ? { stdinMs: Math.min(LONG_WAITS.stdinMs, ladder.graceMs / 2), termMs: null } : SHORT_WAITS)
+    return { ...ladder, graceMs: Math.max(0, ladder.graceMs - (performance.now() - startedAt)) }
   }
 
-  #isOpen(id: number): boolean {
+  #hasTurn(id: number): boolean {
     return [...this.#turns.keys()].some((turn) => turn.id === id)
   }
 
-  #begin(id: number, open: () => readonly ToolCall[]): void {
-    if (this.#ending.signal.aborted) return
+  #queueTurn(id: number, openCalls: () => readonly ToolCall[]): void {
+    if (this.#endController.signal.aborted) return
     const controller = new AbortController()
     setMaxListeners(0, controller.signal)
     const turn: Turn = { id, signal: controller.signal, lastText: '' }
     this.#turns.set(turn, controller)
-    this.#tail = this.#tail
-      .then(() => runTurn(this.#work, turn, open()))
-      .catch((defect: unknown) => this.#break(defect))
+    this.#queue = this.#queue
+      .then(() => runTurn(this.#run, turn, openCalls()))
+      .catch((defect: unknown) => this.#endAfterDefect(defect))
       .finally(() => this.#turns.delete(turn))
   }
 
-  /** Calls that may run again do; what else is open has an unknown end. */
-  #leftOpen(): readonly ToolCall[] {
-    const { context, launch } = this.#work
-    const again = new Set(launch.openCalls.map((call) => call.callId))
-    const open = context.openCalls
-    for (const { callId, name } of open) {
-      if (!again.has(callId)) context.result({ callId, name, outcome: 'interrupted', content: '' })
+  /**
+   * Returns the open calls that may run again. All other open calls get the outcome `interrupted`, because their real outcome is unknown.
+   */
+  #interruptUnrepeatable(): readonly ToolCall[] {
+    const { context, launch } = this.#run
+    const repeatable = new Set(launch.openCalls.map((call) => call.callId))
+    const { openCalls } = context
+    for (const { callId, name } of openCalls) {
+      if (!repeatable.has(callId)) context.addResult({ callId, name, outcome: 'interrupted', content: '' })
     }
-    return open.filter((call) => again.has(call.callId))
+    return openCalls.filter((call) => repeatable.has(call.callId))
   }
 
-  readonly #end = (): void => {
-    this.#work.kernel.signal.removeEventListener('abort', this.#end)
-    this.#ending.abort()
+  readonly #abort = (): void => {
+    this.#run.kernel.signal.removeEventListener('abort', this.#abort)
+    this.#endController.abort()
     for (const controller of this.#turns.values()) controller.abort()
   }
 
-  /** A defect, or a kernel that takes no more reports: either way this incarnation is over. */
-  async #break(defect: unknown): Promise<void> {
-    const isOver = this.#ending.signal.aborted
-    this.#end()
-    if (!isOver) await this.#sayExited(defect instanceof Error ? defect.message : String(defect))
+  /** Ends the incarnation after a defect of reeve, or when the kernel accepts no more reports. */
+  async #endAfterDefect(defect: unknown): Promise<void> {
+    const wasEnding = this.#endController.signal.aborted
+    this.#abort()
+    if (!wasEnding) await this.#reportExited(errorText(defect))
   }
 
-  #sayExited(error?: string): Promise<void> {
+  #reportExited(error?: string): Promise<void> {
     const report = { type: 'exited', code: null, osSignal: null, ...(error === undefined ? {} : { error }) } as const
-    return (this.#exited ??= this.#work.kernel.report(report).then(() => undefined, () => undefined))
+    return (this.#exitReport ??= this.#run.kernel.report(report).then(
+      () => undefined,
+      () => undefined,
+    ))
   }
 }

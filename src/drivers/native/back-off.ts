@@ -1,28 +1,28 @@
-// The wait before a model is asked again. It stands still while the process is paused: who waits has nothing in flight, so it
-// comes to the gate at once, and waits for the rest when it goes on. Owns no decision: how long is the retry policy's to say.
-// Tests: test/e2e/native-back-off.test.ts, test/e2e/tree-clocks.test.ts.
+// Waits before a failed model call is repeated. The wait stops counting while the process is paused, and continues after the
+// pause. A waiting agent has no call in flight, so it is drained at once. The retry policy decides how long the wait is.
+// Tests: test/e2e/native/back-off.test.ts, test/e2e/lifecycle/tree-clocks.test.ts.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gate } from './work.ts'
-import type { Turn, Work } from './work.ts'
+import { waitUntilUnheld } from './run-context.ts'
+import type { Turn, RunContext } from './run-context.ts'
 
-/** Resolves when the process has been awake for so many ms. Rejects when the turn is interrupted. */
-export async function backOff(work: Work, turn: Turn, delayMs: number): Promise<void> {
-  for (let leftMs = delayMs; leftMs > 0; ) {
-    const pausing = work.pausing()
-    const since = performance.now()
-    if (await passed(leftMs, pausing, turn.signal)) return
-    leftMs -= performance.now() - since
-    await gate(work, turn)
+/** Resolves after `delayMs` of unpaused time. Rejects when the turn is interrupted. */
+export async function backOff(run: RunContext, turn: Turn, delayMs: number): Promise<void> {
+  for (let leftMs = delayMs; leftMs > 0;) {
+    const pauseSignal = run.pauseSignal()
+    const startedAt = performance.now()
+    if (await waitUnlessPaused(leftMs, pauseSignal, turn.signal)) return
+    leftMs -= performance.now() - startedAt
+    await waitUntilUnheld(run, turn)
   }
 }
 
-/** False: a pause came first. */
-async function passed(ms: number, pausing: AbortSignal, turn: AbortSignal): Promise<boolean> {
+/** Waits for `ms`. False if a pause begins first. Rejects when the turn is interrupted. */
+async function waitUnlessPaused(ms: number, pauseSignal: AbortSignal, turnSignal: AbortSignal): Promise<boolean> {
   try {
-    await sleep(ms, undefined, { signal: AbortSignal.any([pausing, turn]) })
+    await sleep(ms, undefined, { signal: AbortSignal.any([pauseSignal, turnSignal]) })
     return true
   } catch {
-    turn.throwIfAborted()
+    turnSignal.throwIfAborted()
     return false
   }
 }

@@ -1,127 +1,184 @@
-// The driver of native agents: the model is called from here, in the daemon, and the loop is ours. What it needs is loaded
-// when the first agent starts, so that a daemon without one carries none of it.
-// Tests: test/e2e/native.test.ts and its siblings.
+// The driver of native agents, whose tool loop and model calls run in the daemon. Loads the loop's modules when the first agent
+// starts, so that a daemon without native agents does not load them.
+// Tests: test/e2e/native/native.test.ts and its siblings.
 import type { Driver, KernelPort, Launch } from '../port.ts'
-import type { FactBody } from '../../kernel/facts.ts'
-import type { McpStart } from '../../kernel/mcp.ts'
+import type { FactBody } from '../../kernel/model/facts.ts'
+import type { McpStart } from '../../kernel/model/mcp.ts'
 import type { NativeAgent } from './agent.ts'
-import type { Model } from './model.ts'
-import type { ModelOptions, ProviderConfig } from './models.ts'
-import type { OwnPrices } from './prices.ts'
-import type { ReplayPast } from './replay.ts'
-import type { RetryPolicy } from './retry.ts'
+import type { Model } from './models/model.ts'
+import type { ModelOptions, ProviderConfig } from './models/resolve-model.ts'
+import type { UserPrices } from './models/prices.ts'
+import type { ReplayProgress } from './scripts/replay.ts'
+import type { RetryPolicy } from './models/retry.ts'
 import type { Freezer } from './tools/freezer.ts'
 import type { ToolSource } from './tools/tool.ts'
+import { lookUp } from '../../kernel/util/lookup.ts'
+import type { AcpSpec, NativeSpec } from '../../kernel/model/process-spec.ts'
 
 export interface NativeOptions {
-  /** all that there are; looked at whenever an agent starts */
+  /** all configured providers; read at each start of an agent */
   readonly providers: readonly ProviderConfig[]
-  /** the user's own, looked at as often */
-  readonly prices?: OwnPrices
-  /** sent with every call */
+  /** the user's own prices; read at each start of an agent */
+  readonly prices?: UserPrices
+  /** the most output tokens of a call */
   readonly maxOutputTokens?: number
   readonly retry?: RetryPolicy
-  /** a stream that sends nothing for so long is cut */
+  /** a stream without data for this time is cut, in ms */
   readonly idleMs?: number
-  /** the MCP servers of a process as they are to be started */
-  readonly servers?: (launch: Launch) => Promise<readonly McpStart[]>
+  /** reads the MCP servers of a process, with all values that their start needs */
+  readonly servers?: (launch: Launch<NativeSpec | AcpSpec>) => Promise<readonly McpStart[]>
 }
 
-const MAX_OUTPUT_TOKENS = 16_384
-const IDLE_MS = 300_000
+const DEFAULT_MAX_OUTPUT_TOKENS = 16_384
+const DEFAULT_IDLE_MS = 300_000
 
-export function nativeDriver(options: NativeOptions): Driver {
+export function nativeDriver(options: NativeOptions): Driver<NativeSpec> {
   return {
-    start: (launch, kernel) => start(launch, kernel, options),
+    start: (launch, kernel) => startAgent(launch, kernel, options),
   }
 }
 
-/** Errors: those of `resolveModel`, for the first model. */
-async function start(launch: Launch, kernel: KernelPort, options: NativeOptions): Promise<NativeAgent> {
-  const [{ NativeAgent }, { resolveModel }, { loadContext }, { RETRY }, { Toolbox }, { Freezer }, { Chain, LastAsked }] = await Promise.all([
-    import('./agent.ts'), import('./models.ts'), import('./load-context.ts'), import('./retry.ts'), import('./tools/toolbox.ts'), import('./tools/freezer.ts'), import('./chain.ts'),
+/** Starts an agent. Errors: those of `resolveModel` for the first model. */
+async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, options: NativeOptions): Promise<NativeAgent> {
+  const [
+    { NativeAgent },
+    { resolveModel },
+    { loadContext },
+    { DEFAULT_RETRY },
+    { Toolbox },
+    { Freezer },
+    { FallbackChain, LastCalledModel },
+  ] = await Promise.all([
+    import('./agent.ts'),
+    import('./models/resolve-model.ts'),
+    import('./context/load-context.ts'),
+    import('./models/retry.ts'),
+    import('./tools/toolbox.ts'),
+    import('./tools/freezer.ts'),
+    import('./models/fallback-chain.ts'),
   ])
   const { spec } = launch
-  const modelOptions = modelOptionsOf(launch, options)
-  const replays = await replaysOf(launch, kernel)
-  const load = async (ref: string | null): Promise<Model> => replays.get(ref)?.load() ?? resolveModel(ref, modelOptions)
-  const asked = new LastAsked()
+  const modelOptions = toModelOptions(launch, options)
+  const replays = await loadReplays(launch, kernel)
+  const loadModel = async (ref: string): Promise<Model> => replays.get(ref)?.load() ?? resolveModel(ref, modelOptions)
+  const lastCalled = new LastCalledModel()
   const fallback = spec.fallback ?? []
-  const seen = watched(launch.skim, (body) => {
-    asked.see(body)
-    for (const replay of replays.values()) replay.past.see(body)
+  const readObservedPage = observePages(launch.filteredHistory, (body) => {
+    lastCalled.observe(body)
+    for (const replay of replays.values()) replay.progress.observe(body)
   })
-  const { context } = await loadContext(fallback.length > 0 || replays.size > 0 ? seen : launch.skim, launch.context)
-  const model = new Chain(await load(spec.model), fallback.map((ref) => ({ ref, load: () => load(ref) })))
-  await model.goOn(asked)
+  const { context } = await loadContext(fallback.length > 0 || replays.size > 0 ? readObservedPage : launch.filteredHistory, launch.context)
+  const keys = (): string => JSON.stringify([spec.model, ...fallback].map((ref) => keyOf(ref, modelOptions)))
+  const model = await FallbackChain.create(
+    { load: () => loadModel(spec.model), keys },
+    fallback.map((ref) => ({ ref, load: () => loadModel(ref) })),
+  )
+  await model.resumeFrom(lastCalled)
   const freezer = new Freezer()
-  const agent = new NativeAgent({ kernel, launch, model, context, toolbox: new Toolbox(spec, await moreTools(launch, kernel, freezer, options)), freezer, retry: options.retry ?? RETRY })
-  // Nobody waits for it, as for the word that the agent is up.
-  for (const text of keyless(fallback, modelOptions)) kernel.report({ type: 'note', text }).catch(() => undefined)
+  const agent = new NativeAgent({
+    kernel,
+    launch,
+    model,
+    context,
+    toolbox: new Toolbox(spec, await loadExtraTools(launch, kernel, freezer, options)),
+    freezer,
+    retry: options.retry ?? DEFAULT_RETRY,
+  })
+  // The start of the agent does not wait until these notes are written to disk.
+  for (const text of notesOnMissingKeys(fallback, modelOptions)) kernel.report({ type: 'note', text }).catch(() => undefined)
   return agent
 }
 
-interface ReplayOf {
-  readonly past: ReplayPast
+interface ReplayedModel {
+  /** the progress of earlier incarnations, read from the journal */
+  readonly progress: ReplayProgress
   load(): Promise<Model>
 }
 
-/** The models of a process that replay another one, by their reference. */
-async function replaysOf(launch: Launch, kernel: KernelPort): Promise<ReadonlyMap<string | null, ReplayOf>> {
+/** The replayed models of the process, by model reference. */
+async function loadReplays(launch: Launch<NativeSpec>, kernel: KernelPort): Promise<ReadonlyMap<string, ReplayedModel>> {
   const { model, fallback = [] } = launch.spec
-  const refs = [model ?? '', ...fallback].filter((ref) => ref.startsWith('replay:'))
+  const refs = [model, ...fallback].filter((ref) => ref.startsWith('replay:'))
   if (refs.length === 0) return new Map()
-  const { ReplayPast, replayModel } = await import('./replay.ts')
-  return new Map(refs.map((ref) => {
-    const past = new ReplayPast(ref)
-    return [ref, { past, load: () => replayModel({ ref, launch, past, note: (text) => kernel.report({ type: 'note', text }) }) }]
-  }))
+  const { ReplayProgress, replayModel } = await import('./scripts/replay.ts')
+  return new Map(
+    refs.map((ref) => {
+      const progress = new ReplayProgress(ref)
+      return [ref, { progress, load: () => replayModel({ ref, launch, progress, note: (text) => kernel.report({ type: 'note', text }) }) }]
+    }),
+  )
 }
 
-/** What it has beside the files and the shell. */
-async function moreTools(launch: Launch, kernel: KernelPort, freezer: Freezer, options: NativeOptions): Promise<ToolSource | null> {
-  const servers = await serversOf(launch, kernel, freezer, options)
-  if (!launch.own) return servers
-  const { withOwnTools } = await import('./tools/own.ts')
-  return withOwnTools(launch.own, servers)
+/** The tools in addition to those for files and the shell: reeve's own, and those of the MCP servers. Null if there are none. */
+async function loadExtraTools(
+  launch: Launch<NativeSpec>,
+  kernel: KernelPort,
+  freezer: Freezer,
+  options: NativeOptions,
+): Promise<ToolSource | null> {
+  const servers = await loadMcpServers(launch, kernel, freezer, options)
+  if (!launch.ownTools) return servers
+  const { withOwnTools } = await import('./tools/reeve-tools.ts')
+  return withOwnTools(launch.ownTools, servers)
 }
 
-/** Nothing of it is started before the first turn. */
-async function serversOf(launch: Launch, kernel: KernelPort, freezer: Freezer, { servers }: NativeOptions): Promise<ToolSource | null> {
+/** The MCP servers of the process, which start at the first turn. Null if there are none. */
+async function loadMcpServers(
+  launch: Launch<NativeSpec>,
+  kernel: KernelPort,
+  freezer: Freezer,
+  { servers }: NativeOptions,
+): Promise<ToolSource | null> {
   const { spec, containment } = launch
   if (servers === undefined || !spec.mcp || spec.mcp.length === 0) return null
   const { McpServers } = await import('../mcp/servers.ts')
   return new McpServers({ starts: () => servers(launch), spec, containment, freezer, report: (report) => kernel.report(report) })
 }
 
-function modelOptionsOf({ uuid, spec, credentials }: Launch, options: NativeOptions): ModelOptions {
+function toModelOptions(
+  { uuid, spec, credentials, currentCredentials = () => credentials }: Launch<NativeSpec>,
+  options: NativeOptions,
+): ModelOptions {
   return {
     providers: options.providers,
     prices: options.prices,
-    maxOutputTokens: options.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
+    maxOutputTokens: options.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
     effort: spec.effort ?? null,
     cacheKey: uuid,
-    idleMs: options.idleMs ?? IDLE_MS,
+    idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
     cwd: spec.cwd,
-    lookup: (name) => credentials[name] ?? spec.env[name],
+    lookup: (name) => lookUp(currentCredentials(), name) ?? lookUp(spec.env, name),
   }
 }
 
-/** A fallback without its key holds nobody up, but whoever counts on it is to know before it is needed. */
-function keyless(fallback: readonly string[], { providers, lookup }: ModelOptions): readonly string[] {
+/** Notes about fallbacks whose key is missing. The agent starts without the key, but the user should know before the fallback is needed. */
+function notesOnMissingKeys(fallback: readonly string[], options: ModelOptions): readonly string[] {
   return fallback.flatMap((ref) => {
-    const key = providers.find((each) => ref.startsWith(`${each.name}/`))?.apiKeyEnv ?? null
-    return key === null || lookup(key) ? [] : [`fallback ${ref} cannot be used: ${key} is not set`]
+    const name = keyVariableOf(ref, options)
+    return name === null || keyOf(ref, options) ? [] : [`fallback ${ref} cannot be used: ${name} is not set`]
   })
 }
 
-type Pages = Launch['skim']
+/** The environment variable with the key of a model; null if the model needs no key. */
+function keyVariableOf(ref: string | null, { providers }: ModelOptions): string | null {
+  return providers.find((each) => ref?.startsWith(`${each.name}/`))?.apiKeyEnv ?? null
+}
 
-/** The same pages; each fact is seen as it is read, also what a context needs the place of alone. */
-function watched(pages: Pages, see: (body: FactBody) => void): Pages {
+function keyOf(ref: string | null, options: ModelOptions): string | null {
+  const name = keyVariableOf(ref, options)
+  return name === null ? null : (options.lookup(name) ?? null)
+}
+
+type ReadPage = Launch['filteredHistory']
+
+/**
+ * Returns a reader of the same pages that passes the body of every fact to `observe`. It also reads the bodies that a context does not
+ * need.
+ */
+function observePages(readPage: ReadPage, observe: (body: FactBody) => void): ReadPage {
   return async (afterSeq, limit, { without }) => {
-    const page = await pages(afterSeq, limit, { without, marks: [] })
-    for (const fact of page) if ('body' in fact) see(fact.body)
+    const page = await readPage(afterSeq, limit, { without, marks: [] })
+    for (const fact of page) if ('body' in fact) observe(fact.body)
     return page
   }
 }

@@ -1,74 +1,80 @@
-// The tool loop: ask the model, run what it asked for, ask again, until it asks for nothing. No hidden retries: every
-// model call and every tool call is a fact, and the kernel may hold or end the work before each.
-// Test: test/e2e/native.test.ts.
-import { textOf } from '../../kernel/message.ts'
-import type { Report } from '../../kernel/reports.ts'
-import { ask } from './ask.ts'
-import type { Asked } from './ask.ts'
-import { runCalls } from './calls.ts'
-import { makeRoom } from './compact.ts'
-import type { ToolCall } from './context.ts'
-import { TurnFailed, TurnOver, abortable, say } from './work.ts'
-import type { Turn, Work } from './work.ts'
+// The tool loop of a turn: calls the model and runs the requested tools, until the model requests no tools. Each model call and
+// each tool call is recorded as a fact, so there are no hidden retries. Before each call, the kernel may hold the process or
+// end the turn.
+// Test: test/e2e/native/native.test.ts.
+import { assistantText } from '../../kernel/state/assistant-text.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import { callModel } from './model-call.ts'
+import type { StepAnswer } from './model-call.ts'
+import { runCalls } from './tool-calls.ts'
+import { compactIfFull } from './context/compaction.ts'
+import type { ToolCall } from './context/context.ts'
+import { raceAbort } from '../common/race-abort.ts'
+import { TurnFailed, TurnRevoked, reportDurably } from './run-context.ts'
+import type { Turn, RunContext } from './run-context.ts'
 
-/** Runs a turn to its end. `open` are calls of the last answer that run again first. Rejects for defects only. */
-export async function runTurn(work: Work, turn: Turn, open: readonly ToolCall[]): Promise<void> {
+/** Runs a turn to its end. `openCalls` are tool calls of the last answer that must first run again. Rejects only for defects of reeve. */
+export async function runTurn(run: RunContext, turn: Turn, openCalls: readonly ToolCall[]): Promise<void> {
   try {
-    await takeSteps(work, turn, open)
+    await takeSteps(run, turn, openCalls)
   } catch (error) {
-    if (work.ending.aborted || error instanceof TurnOver) return
-    const end = endOf(error, turn)
+    if (run.endSignal.aborted || error instanceof TurnRevoked) return
+    const end = endReportOf(error, turn)
     if (end === null) throw error
-    await say(work, end).catch(() => undefined) // it may end in this moment
+    // The report is rejected only if the incarnation is ending.
+    await reportDurably(run, end).catch(() => undefined)
   }
 }
 
-async function takeSteps(work: Work, turn: Turn, open: readonly ToolCall[]): Promise<void> {
-  turn.lastText = work.context.lastText
-  await abortable(work.toolbox.ready(), turn.signal)
-  work.model.begin(turn.id)
-  let unsaid = await runCalls(work, turn, open)
-  if (work.context.answered) return sayAll(work, [done(turn)]) // all was there but the word that the turn has ended
+async function takeSteps(run: RunContext, turn: Turn, openCalls: readonly ToolCall[]): Promise<void> {
+  turn.lastText = run.context.lastText
+  await raceAbort(run.toolbox.ready(), turn.signal)
+  run.model.beginTurn(turn.id)
+  let unsent = await runCalls(run, turn, openCalls)
+  if (run.context.isAnswered) return reportAll(run, [completedReport(turn)]) // the previous incarnation ended before it could report the turn's end
   for (;;) {
-    const asked = await ask(work, turn, await makeRoom(work, turn, unsaid))
-    work.context.finished(asked.step, asked.message, asked.usage)
-    const calls = work.context.openCalls
-    const finished = finishedReport(work, asked, calls)
-    turn.lastText = textOf(asked.message) || turn.lastText
-    if (calls.length === 0 && !work.context.unread) return endTurn(work, turn, asked, finished)
-    if ((await say(work, finished)) === 'late') throw new TurnOver()
-    unsaid = await runCalls(work, turn, calls)
+    const answer = await callModel(run, turn, await compactIfFull(run, turn, unsent))
+    run.context.finishCall(answer.step, answer.message, answer.usage)
+    const calls = run.context.openCalls
+    const finished = finishedReport(run, answer, calls)
+    turn.lastText = assistantText(answer.message) || turn.lastText
+    if (calls.length === 0 && !run.context.hasUnreadMessages) return endTurn(run, turn, answer, finished)
+    if ((await reportDurably(run, finished)) === 'late') throw new TurnRevoked()
+    unsent = await runCalls(run, turn, calls)
   }
 }
 
-function finishedReport(work: Work, asked: Asked, calls: readonly ToolCall[]): Report {
-  const { step, message, usage, finish, durationMs } = asked
-  const effects = calls.map(({ callId, name }) => ({ callId, name, effect: work.toolbox.effect(name) }))
+function finishedReport(run: RunContext, answer: StepAnswer, calls: readonly ToolCall[]): Report {
+  const { step, message, usage, finish, durationMs } = answer
+  const effects = calls.map(({ callId, name }) => ({ callId, name, effect: run.toolbox.effect(name) }))
   return { type: 'model.finished', step, message, usage, finish, durationMs, calls: effects }
 }
 
-/** The answer and the end of the turn share a commit. */
-async function endTurn(work: Work, turn: Turn, asked: Asked, finished: Report): Promise<void> {
+/** Reports the answer and the end of the turn in one commit. */
+async function endTurn(run: RunContext, turn: Turn, answer: StepAnswer, finished: Report): Promise<void> {
   const reports: Report[] = [finished]
-  if (asked.finish === 'length') reports.push({ type: 'note', text: `step ${asked.step}: the answer was cut at the limit of output tokens` })
-  if (asked.finish === 'content-filter') reports.push(failed(turn, `${work.model.ref}: the provider withheld the answer (content filter)`))
-  else reports.push(done(turn))
-  await sayAll(work, reports)
+  if (answer.finish === 'length')
+    reports.push({ type: 'note', text: `step ${answer.step}: the answer was cut at the limit of output tokens` })
+  if (answer.finish === 'content-filter')
+    reports.push(failedReport(turn, `${run.model.ref}: the provider withheld the answer (content filter)`))
+  else reports.push(completedReport(turn))
+  await reportAll(run, reports)
 }
 
-async function sayAll(work: Work, reports: readonly Report[]): Promise<void> {
-  await Promise.all(reports.map((report) => say(work, report)))
+async function reportAll(run: RunContext, reports: readonly Report[]): Promise<void> {
+  await Promise.all(reports.map((report) => reportDurably(run, report)))
 }
 
-function done(turn: Turn): Report {
+function completedReport(turn: Turn): Report {
   return { type: 'turn.ended', turn: turn.id, outcome: 'ok', result: turn.lastText }
 }
 
-function endOf(error: unknown, turn: Turn): Report | null {
+/** The report for an interrupted or failed turn; null for a defect of reeve. */
+function endReportOf(error: unknown, turn: Turn): Report | null {
   if (turn.signal.aborted) return { type: 'turn.ended', turn: turn.id, outcome: 'interrupted', result: turn.lastText }
-  return error instanceof TurnFailed ? failed(turn, error.message) : null
+  return error instanceof TurnFailed ? failedReport(turn, error.message) : null
 }
 
-function failed(turn: Turn, error: string): Report {
+function failedReport(turn: Turn, error: string): Report {
   return { type: 'turn.ended', turn: turn.id, outcome: 'error', error }
 }

@@ -1,87 +1,121 @@
-// Brings a crew to where a test begins, and tells what came of a command, as lines that are read as a diff: what was said, the facts,
-// and what is to be done. Used by test/tables/crew-*.test.ts.
-import { add, moveOn } from './life.ts'
+// Brings a crew to the state in which a test starts, and prints the facts and acts of commands as transcript lines.
+// Used by test/tables/crew.
+import { addTasks, playEvent } from './life.ts'
 import { specOf, World } from './world.ts'
-import type { Act, By, Command, NewTask } from '../../../src/crew/commands.ts'
-import type { CrewFact } from '../../../src/crew/facts.ts'
-import type { CrewSpec, Member, MemberId, Task, TaskState } from '../../../src/crew/types.ts'
+import type { Act, By, Command, NewTask } from '../../../src/kernel/model/crew/commands.ts'
+import type { CrewFact } from '../../../src/kernel/model/crew/facts.ts'
+import type { Member, Task } from '../../../src/kernel/model/crew/crew.ts'
+import type { MemberId, TaskState } from '../../../src/kernel/model/crew/words.ts'
+import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
-export const PERSON: By = { type: 'person' }
+export const USER: By = { type: 'user' }
 
-/** A crew that has begun, with its staff there and these tasks. */
-export function up(more: Partial<CrewSpec> = {}, tasks: readonly NewTask[] = [{ id: 'one', title: 'the first', text: 'Do it.' }]): World {
+/** A started crew with its initial members and these tasks. */
+export function startedWorld(
+  more: Partial<CrewSpec> = {},
+  tasks: readonly NewTask[] = [{ id: 'one', title: 'the first', text: 'Do it.' }],
+): World {
   const world = new World(specOf(more))
-  world.say({ type: 'begin' })
-  while (world.jobs.some(({ type }) => type === 'spawn')) moveOn(world)
-  if (tasks.length > 0) add(world, tasks)
+  world.submit({ type: 'begin' })
+  while (world.jobs.some(({ type }) => type === 'spawn')) playEvent(world)
+  if (tasks.length > 0) addTasks(world, tasks)
   return world
 }
 
-/** Everybody does what is right until it is so. */
-export function until(world: World, so: () => boolean): World {
-  for (let steps = 0; !so(); steps += 1) {
-    if (steps > 500 || !moveOn(world)) throw new Error(`it does not come to that:\n${world.log.slice(-30).join('\n')}`)
+/** Runs the world without faults until the condition holds. */
+export function runUntil(world: World, isReached: () => boolean): World {
+  for (let steps = 0; !isReached(); steps += 1) {
+    if (steps > 500 || !playEvent(world)) throw new Error(`the condition was not reached:\n${world.log.slice(-30).join('\n')}`)
   }
   return world
 }
 
-export function untilTask(world: World, state: TaskState, id = 'one'): World {
-  return until(world, () => taskOf(world, id).state === state)
+/** Runs until the task has this state. If the state is `committing`, its worker has also received the request to commit. */
+export function runUntilTask(world: World, state: TaskState, id = 'one'): World {
+  return runUntil(
+    world,
+    () => taskOf(world, id).state === state && (state !== 'committing' || !world.jobs.some(({ type }) => type === 'check')),
+  )
 }
 
 export function taskOf({ crew }: World, id = 'one'): Task {
-  const task = crew.tasks.find((one) => one.id === id)
+  const task = crew.tasks.find((candidate) => candidate.id === id)
   if (!task) throw new Error(`no task ${id}`)
   return task
 }
 
 export function memberOf({ crew }: World, id: MemberId): Member {
-  const member = crew.members.find((one) => one.id === id)
+  const member = crew.members.find((candidate) => candidate.id === id)
   if (!member) throw new Error(`no member ${id}`)
   return member
 }
 
-/** What happens meanwhile, in short lines. */
-export function told(world: World, act: () => unknown): string {
+/** Returns the events of a step, as short lines. */
+export function transcriptOf(world: World, act: () => unknown): string {
   const from = world.journal.length
   const acts = world.acts.length
   act()
-  const facts = world.journal.slice(from).filter(({ type }) => type !== 'crew.heard' && type !== 'crew.sent').map(factLine)
-  const done = world.acts.slice(acts).filter(({ type }) => type !== 'job' && type !== 'warn').map(actLine)
+  const facts = world.journal
+    .slice(from)
+    .filter(({ type }) => type !== 'crew.heard' && type !== 'crew.sent')
+    .map(factLine)
+  const done = world.acts
+    .slice(acts)
+    .filter(({ type }) => type !== 'job' && type !== 'warn')
+    .map(actLine)
   return `\n${[...facts, ...done].join('\n')}\n`
 }
 
 function factLine({ type, ...rest }: CrewFact): string {
-  return [type, ...Object.entries(rest).filter(([name]) => !['text', 'question', 'options', 'spent', 'queued', 'seq'].includes(name)).map(([name, value]) => (name === 'job' && typeof value === 'object' ? jobWords(value) : wordOf(value)))].join(' ')
+  return [
+    type,
+    ...Object.entries(rest)
+      .filter(([name]) => !['text', 'question', 'options', 'spent', 'queued', 'seq'].includes(name))
+      .map(([name, value]) => (name === 'job' && typeof value === 'object' ? jobText(value) : textOf(value))),
+  ].join(' ')
 }
 
-function jobWords(job: object): string {
+function jobText(job: object): string {
   const { type, member, task, force, from } = job as { type: string; member: string; task?: string; force?: boolean; from?: string | null }
   return [type, member, task, force ? 'force' : '', from ? `from ${from}` : ''].filter(Boolean).join(' ')
 }
 
-function wordOf(value: unknown): string {
+function textOf(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'type' in value) return String((value as { type: string }).type)
   return typeof value === 'string' ? (value.includes(' ') ? `"${value.slice(0, 90)}"` : value) : JSON.stringify(value)
 }
 
 function actLine(act: Act): string {
   switch (act.type) {
-    case 'message': return `  -> ${act.from} to ${act.to}: ${act.text.split('\n')[0]?.slice(0, 110)}`
-    case 'stop': return `  -> ${act.how} ${act.member}`
-    case 'mask': return `  -> ${act.on ? 'mask' : 'unmask'} ${act.member}`
-    case 'interrupt': return `  -> interrupt ${act.member}`
-    case 'move': return `  -> queue of ${act.from.join(', ')} to ${act.to ?? 'its senders'}`
-    case 'ask': return `  -> ask ${act.id}: ${act.question.slice(0, 110)} [${act.options.join(', ')}]`
-    case 'unask': return `  -> unask ${act.id}`
-    case 'notify': return `  -> notify: ${act.text.slice(0, 110)}`
-    case 'end': return `  -> end ${act.outcome}: ${act.summary}`
+    case 'message':
+      return `  -> ${act.from} to ${act.to}: ${act.text.split('\n')[0]?.slice(0, 110)}`
+    case 'retire':
+      return `  -> retire ${act.member}, which has ended`
+    case 'stop':
+      return `  -> ${act.how} ${act.member}`
+    case 'mask':
+      return `  -> ${act.on ? 'mask' : 'unmask'} ${act.member}`
+    case 'interrupt':
+      return `  -> interrupt ${act.member}`
+    case 'move':
+      return `  -> queue of ${act.from.join(', ')} to ${act.to ?? 'its senders'}`
+    case 'ask':
+      return `  -> ask ${act.id}: ${act.question.slice(0, 110)} [${act.options.join(', ')}]`
+    case 'unask':
+      return `  -> unask ${act.id}`
+    case 'notify':
+      return `  -> notify: ${act.text.slice(0, 110)}`
+    case 'hold':
+      return '  -> hold'
+    case 'end':
+      return `  -> end ${act.outcome}: ${act.summary}`
     case 'job':
-    case 'warn': return `  -> ${act.type}`
+    case 'warn':
+      return `  -> ${act.type}`
   }
 }
 
-/** The code of the refusal; null: it was not refused. */
-export function refused(world: World, command: Command, by: By = PERSON): string | null {
-  return world.say(command, by) === null ? (world.refusal?.code ?? null) : null
+/** The error code of a refusal; null when the command was accepted. */
+export function refusalCode(world: World, command: Command, by: By = USER): string | null {
+  return world.submit(command, by) === null ? (world.refusal?.code ?? null) : null
 }

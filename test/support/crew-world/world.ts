@@ -1,107 +1,151 @@
-// A world around the machines of a crew: processes with queues that read one message per turn, a daemon that does jobs, a repository,
-// and people. Everything that the crew hears comes from here, and all that it wants done is done here, or not. It keeps its own books,
-// which the laws (laws.ts) compare with the crew's. Used by test/simulation/crew.test.ts and test/tables/crew-*.test.ts.
-import { KernelError } from '../../../src/kernel/errors.ts'
-import { decide } from '../../../src/crew/decide.ts'
-import { successorOf } from '../../../src/crew/finding.ts'
-import { foldCrew, NEW_CREW } from '../../../src/crew/fold.ts'
+// A simulated world around a crew's decisions: processes that read one message per turn, a daemon that does jobs, a repository and
+// the user. All inputs of the crew come from here, and all its acts are performed or lost here. The world keeps its own records,
+// which laws.ts compares with those of the crew. Used by test/simulation/crew.test.ts and test/tables/crew.
+import { KernelError } from '../../../src/kernel/model/errors.ts'
+import { decideCrew } from '../../../src/kernel/crew/decide/decide.ts'
+import { lastSuccessorOf } from '../../../src/kernel/crew/state/queries.ts'
+import { foldCrew, NEW_CREW } from '../../../src/kernel/crew/state/fold.ts'
 import { checkLaws } from './laws.ts'
-import type { Act, By, Command } from '../../../src/crew/commands.ts'
-import type { CrewFact } from '../../../src/crew/facts.ts'
-import type { Crew, CrewSpec, Job, JobResult, MemberId } from '../../../src/crew/types.ts'
-import type { ProcessSpec, Sender } from '../../../src/kernel/types.ts'
+import type { Act, By, Command } from '../../../src/kernel/model/crew/commands.ts'
+import type { CrewFact, Job, JobResult } from '../../../src/kernel/model/crew/facts.ts'
+import type { Crew } from '../../../src/kernel/model/crew/crew.ts'
+import type { Sender } from '../../../src/kernel/model/ids.ts'
+import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
+import type { NativeSpec, CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
-export interface Letter {
+export interface WorldMessage {
   readonly id: string
   readonly from: Sender
   readonly text: string
 }
 
-/** One member's process. */
-export interface Proc {
+/** The process of one member. */
+export interface MemberProcess {
   readonly id: MemberId
   readonly uuid: string
   alive: boolean
-  /** it was told to go */
+  /** the crew has asked the process to leave */
   going: boolean
   held: boolean
-  queue: Letter[]
+  queue: WorldMessage[]
   turn: number
-  /** what it reads in the turn that is on */
-  reading: Letter | null
-  /** what it still means to do in this turn */
+  /** the message of the current turn */
+  reading: WorldMessage | null
+  /** the planned calls of this turn */
   plan: string[]
   masked: boolean
-  /** its files: changes that are not committed, and commits since its branch was prepared */
+  /** whether there are uncommitted changes */
   dirty: boolean
   commit: string | null
-  /** ids of what it read, in order */
+  /** the version of its files; each change gives a new name */
+  files: string
+  /** ids of read messages, in order */
   read: string[]
 }
 
-const NATIVE = { driver: 'native' } as unknown as ProcessSpec
+const NATIVE = { driver: 'native' } as unknown as NativeSpec
 
 export function specOf(more: Partial<CrewSpec> = {}): CrewSpec {
   return {
-    coordinator: 'engine', gate: 'auto', merge: 'auto', reviews: true, maxAttempts: 3, maxWorkers: 4, staff: [{ role: 'generic', count: 2 }],
-    git: { repository: '/repository', base: 'base', branch: 'reeve/crew' }, handOver: 0.9, stay: false,
-    roles: { coordinator: NATIVE, generic: NATIVE, implementer: NATIVE, reviewer: NATIVE, researcher: NATIVE }, ...more,
+    coordinator: 'engine',
+    gate: 'auto',
+    merge: 'auto',
+    reviews: true,
+    maxAttempts: 3,
+    maxWorkers: 4,
+    staff: [{ role: 'generic', count: 2 }],
+    git: { repository: '/repository', base: 'base', branch: 'reeve/crew' },
+    handOver: 0.9,
+    stay: false,
+    roles: { coordinator: NATIVE, generic: NATIVE, implementer: NATIVE, reviewer: NATIVE, researcher: NATIVE },
+    ...more,
   }
+}
+
+/** A model of the crew's repository. Without one, a world has simulated files only. */
+export interface RepositoryModel {
+  spawn: (member: MemberId) => void
+  edit: (proc: MemberProcess) => void
+  commit: (proc: MemberProcess) => void
+  /** performs a job; null if it is not done yet */
+  perform: (job: Exclude<Job, { type: 'spawn' }>) => JobResult | null
+  /** called after each command */
+  see: (before: Crew, facts: readonly CrewFact[], command: Command, by: By) => void
+}
+
+export interface WorldOptions {
+  readonly repository?: RepositoryModel
+  /** the crew's decisions under test */
+  readonly decide?: typeof decideCrew
 }
 
 export class World {
   crew: Crew = NEW_CREW
   readonly spec: CrewSpec
+  readonly repository: RepositoryModel | null
+  readonly #decide: typeof decideCrew
   readonly journal: CrewFact[] = []
-  /** when each was said */
+  /** the time of each command */
   readonly #times: number[] = []
-  readonly procs = new Map<MemberId, Proc>()
-  /** jobs that were asked and are not done by this daemon */
+  readonly procs = new Map<MemberId, MemberProcess>()
+  /** requested jobs that the current daemon has not done */
   jobs: Job[] = []
-  /** answers that were given, for those who give them twice */
-  readonly given: { readonly job: number; readonly result: JobResult }[] = []
-  /** what was written to a coordinator that was not there */
-  readonly kept: (Letter & { readonly to: MemberId })[] = []
-  /** ids of messages that reached nobody */
+  /** the results of earlier jobs, which may be repeated */
+  readonly answeredJobs: { readonly job: number; readonly result: JobResult }[] = []
+  /** messages to a coordinator that was not running */
+  readonly kept: (WorldMessage & { readonly to: MemberId })[] = []
+  /** ids of undelivered messages */
   readonly lost: string[] = []
   asks = new Map<string, string>()
-  /** merges into the crew's branch, by task */
+  /** the merge of each task into the crew's branch */
   readonly merges = new Map<string, number>()
+  /** the files of each commit and candidate */
+  readonly trees = new Map<string, string>()
   readonly notices: string[] = []
-  /** all that was to be done, in order */
+  /** all acts, in order */
   readonly acts: Act[] = []
   ended: string | null = null
   /** the crew's own process is suspended */
   paused = false
   commands = 0
+  /** number of file changes */
+  edits = 0
   refused = 0
   /** the text of the last refusal */
   refusal: KernelError | null = null
   #counter = 0
   #message = 0
-  /** commands and what came of them, for a failure */
+  /** commands with their results, for failure messages */
   readonly log: string[] = []
 
-  constructor(spec: CrewSpec = specOf()) {
+  constructor(spec: CrewSpec = specOf(), around: WorldOptions = {}) {
     this.spec = spec
+    this.repository = around.repository ?? null
+    this.#decide = around.decide ?? decideCrew
   }
 
-  number(): number {
+  nextNumber(): number {
     this.#counter += 1
     return this.#counter
   }
 
-  /** Says it to the crew, and does what comes of it. Null: it was refused. */
-  say(command: Command, by: By = { type: 'system' }): string | null {
+  /** Applies a command and performs its acts. Returns null if the command was refused. */
+  submit(command: Command, by: By = { type: 'system' }): string | null {
     const before = this.crew
     this.commands += 1
     this.log.push(`${by.type === 'member' ? by.id : by.type}: ${JSON.stringify(command).slice(0, 200)}`)
     try {
-      const { facts, acts, note } = decide(before, this.spec, command, { by, at: 1_000 + this.commands, seq: this.journal.length, paused: this.paused })
+      const { facts, acts, note } = this.#decide(before, this.spec, command, {
+        by,
+        at: 1_000 + this.commands,
+        seq: this.journal.length,
+        paused: this.paused,
+      })
       this.refusal = null
       for (const fact of facts) this.#record(fact)
       for (const act of acts) this.#perform(act)
-      this.#handOut()
+      this.#deliverKeptMessages()
+      this.repository?.see(before, facts, command, by)
       checkLaws(this, before, facts)
       return note
     } catch (error) {
@@ -118,13 +162,15 @@ export class World {
 
   #record(fact: CrewFact): void {
     this.journal.push(fact)
+    // The earlier merge stays on the branch; a reopened task may be merged once more.
+    if (fact.type === 'task.retried' || fact.type === 'task.reopened') this.merges.delete(fact.task)
     this.#times.push(1_000 + this.commands)
     this.crew = deepFreeze(foldCrew(this.crew, { seq: this.journal.length, at: 1_000 + this.commands, body: fact }))
     this.log.push(`    ${JSON.stringify(fact).slice(0, 160)}`)
   }
 
-  /** What the crew is by its journal alone. */
-  refolded(): Crew {
+  /** The crew's state folded from its journal. */
+  foldJournal(): Crew {
     const facts = JSON.parse(JSON.stringify(this.journal)) as CrewFact[]
     return facts.reduce((crew, body, index) => foldCrew(crew, { seq: index + 1, at: this.#times[index] ?? 0, body }), NEW_CREW)
   }
@@ -132,26 +178,32 @@ export class World {
   #perform(act: Act): void {
     this.acts.push(act)
     switch (act.type) {
-      case 'message': return this.#message_(act)
-      case 'move': return this.#move(act)
+      case 'message':
+        return this.#queueMessage(act)
+      case 'move':
+        return this.#move(act)
       case 'job': {
         if (!this.jobs.some(({ job }) => job === act.job.job)) this.jobs.push(act.job)
         return
       }
       case 'stop': {
-        const proc = this.need(act.member)
+        const proc = this.requireProcess(act.member)
         if (!proc.alive || proc.going) throw new Error(`${act.member} is stopped twice, or is dead`)
         if (proc.masked) throw new Error(`${act.member} is stopped while it commits`)
         proc.going = true
         return
       }
+      case 'retire': {
+        if (this.requireProcess(act.member).alive) throw new Error(`${act.member} is retired as if it had ended`)
+        return
+      }
       case 'interrupt': {
-        const proc = this.need(act.member)
+        const proc = this.requireProcess(act.member)
         if (proc.reading) proc.plan = ['interrupted']
         return
       }
       case 'mask': {
-        this.need(act.member).masked = act.on
+        this.requireProcess(act.member).masked = act.on
         return
       }
       case 'ask': {
@@ -160,6 +212,11 @@ export class World {
       }
       case 'unask': {
         if (!this.asks.delete(act.id)) throw new Error(`${act.id} was not asked`)
+        return
+      }
+      case 'hold': {
+        if (this.paused) throw new Error('the crew is held twice')
+        this.paused = true
         return
       }
       case 'end': {
@@ -174,7 +231,7 @@ export class World {
     }
   }
 
-  #message_({ to, id, from, text }: Extract<Act, { type: 'message' }>): void {
+  #queueMessage({ to, id, from, text }: Extract<Act, { type: 'message' }>): void {
     const proc = this.procs.get(to)
     if (!proc?.alive && !to.startsWith('coordinator')) throw new Error(`a message to ${to}, which is dead, would be lost`)
     if (Number(id) !== this.#message + 1) throw new Error(`message ${id} follows ${this.#message}`)
@@ -183,42 +240,58 @@ export class World {
     else this.kept.push({ to, id, from, text })
   }
 
-  /** Back to the senders is out of the world. */
+  /** Removes messages that go back to their senders. */
   #move({ from, to }: Extract<Act, { type: 'move' }>): void {
     for (const id of from) {
-      const waiting = this.need(id).queue.splice(0)
+      const waiting = this.requireProcess(id).queue.splice(0)
       if (to === null) this.lost.push(...waiting.map((letter) => letter.id))
-      else this.need(to).queue.push(...waiting)
+      else this.requireProcess(to).queue.push(...waiting)
     }
   }
 
-  /** Who is there reads what was kept for it, or for those before it. */
-  #handOut(): void {
+  /** Delivers messages that were kept for a running member or its predecessors. */
+  #deliverKeptMessages(): void {
     for (const letter of this.kept.splice(0)) {
-      const reader = successorOf(this.crew, letter.to)
+      const reader = lastSuccessorOf(this.crew, letter.to)
       const proc = reader?.state === 'on' ? this.procs.get(reader.id) : undefined
       if (proc?.alive) proc.queue.push(letter)
       else this.kept.push(letter)
     }
   }
 
-  need(id: MemberId): Proc {
+  requireProcess(id: MemberId): MemberProcess {
     const proc = this.procs.get(id)
     if (!proc) throw new Error(`${id} has no process`)
     return proc
   }
 
-  /** The daemon starts a member. */
+  /** Spawns a member's process. */
   spawn(id: MemberId): string {
     const uuid = `u-${id}`
-    this.procs.set(id, { id, uuid, alive: true, going: false, held: false, queue: [], turn: 0, reading: null, plan: [], masked: false, dirty: false, commit: null, read: [] })
+    this.procs.set(id, {
+      id,
+      uuid,
+      alive: true,
+      going: false,
+      held: false,
+      queue: [],
+      turn: 0,
+      reading: null,
+      plan: [],
+      masked: false,
+      dirty: false,
+      commit: null,
+      files: 'base',
+      read: [],
+    })
+    this.repository?.spawn(id)
     return uuid
   }
 
-  /** The daemon dies and starts again: it knows what is in the journal, and asks its open jobs again. */
+  /** Restarts the daemon: it knows only the journal and requests open jobs again. */
   crash(): void {
     this.jobs = []
-    this.say({ type: 'begin' })
+    this.submit({ type: 'begin' })
   }
 }
 

@@ -1,28 +1,30 @@
-// Every write of a daemon to its store, counted: commits of the pipeline, removals, pieces of a sweep and of an import. Whoever
-// counts is asked before each and after it, when it is durable and nobody has heard of it. And one fixed life of processes
-// that writes in every way there is, the same each time. Test: test/processes/crash-boundaries.test.ts.
+// Counts every write of a daemon to its store: commits of the pipeline, removals, batches of a sweep and of an import. A callback
+// runs before each write, and after it, when the write is durable but not yet visible. `Life` is a fixed sequence of operations that
+// causes every kind of write, in the same order each time. Test: test/processes/crash/boundaries.deep.test.ts.
 import { join } from 'node:path'
 import { Archive } from '../../../src/daemon/archive/archive.ts'
-import { Collector } from '../../../src/daemon/collector.ts'
-import { forkPoint } from '../../../src/daemon/fork-point.ts'
-import { Removals, Sweeper } from '../../../src/daemon/removals.ts'
-import type { RequestBody } from '../../../src/daemon/pipeline.ts'
-import type { Report } from '../../../src/kernel/reports.ts'
-import type { Process, ProcessSpec, Uuid } from '../../../src/kernel/types.ts'
+import { GarbageCollector } from '../../../src/daemon/operations/collector.ts'
+import { findForkPoint } from '../../../src/daemon/operations/fork-point.ts'
+import { Removals, Sweeper } from '../../../src/daemon/operations/removals.ts'
+import type { RequestBody } from '../../../src/daemon/loop/pipeline.ts'
+import type { Report } from '../../../src/kernel/model/reports.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
 import type { Commit, Staging, Store } from '../../../src/store/store.ts'
-import { uuidOf } from '../store-facts.ts'
+import { uuidOf } from '../store/facts.ts'
 import { openCore } from './daemon-core.ts'
 import type { Core } from './daemon-core.ts'
 import { kernelSpec } from './world.ts'
+import type { Uuid } from '../../../src/kernel/model/ids.ts'
+import type { SpecChanges } from '../spec-changes.ts'
 
 export type Moment = 'before' | 'after'
-/** Told of each write: its number from 1, the moment, and what it is. */
+/** Called before and after each write, with the write's number from 1 and a description. */
 export type AtBoundary = (number: number, moment: Moment, what: string, store: Store) => Promise<void>
 
 export const [ROOT, CHILD, FORK, FORK_OF_FORK] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)] as const
 export const ALL: readonly Uuid[] = [ROOT, CHILD, FORK, FORK_OF_FORK]
 
-/** A store that asks before and after each write. */
+/** A store that calls `at` before and after each write. */
 function counted(store: Store, at: AtBoundary): Store {
   let writes = 0
   const around = async <T>(what: string, write: () => Promise<T>): Promise<T> => {
@@ -38,7 +40,7 @@ function counted(store: Store, at: AtBoundary): Store {
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   })
   const own: Partial<Store> = {
-    commit: (commit) => around(wordsOf(commit), () => store.commit(commit)),
+    commit: (commit) => around(commitText(commit), () => store.commit(commit)),
     remove: (uuid, time) => around('remove', () => store.remove(uuid, time)),
     sweep: () => around('sweep', () => store.sweep()),
     stage: () => staging(store.stage()),
@@ -51,64 +53,111 @@ function counted(store: Store, at: AtBoundary): Store {
   })
 }
 
-function wordsOf({ facts }: Commit): string {
+function commitText({ facts }: Commit): string {
   return [...new Set(facts.map(({ body }) => body.type))].join(' ')
 }
 
-/** All that the store says, in one text. */
+/** Returns the whole content of the store as text. */
 export async function snapshot(store: Store): Promise<string> {
   const { counters, processes } = await store.load()
-  const each = await Promise.all(ALL.map(async (uuid) => [await store.process(uuid) ?? null, await store.tombstone(uuid) ?? null, await store.facts(uuid, 0, 1_000)]))
-  return JSON.stringify([counters, processes.map(({ uuid }) => uuid).toSorted(), each, await store.since({ afterCursor: 0, limit: 5_000 })], inOrder)
+  const each = await Promise.all(
+    ALL.map(async (uuid) => [
+      (await store.process(uuid)) ?? null,
+      (await store.tombstone(uuid)) ?? null,
+      await store.facts(uuid, 0, 1_000),
+    ]),
+  )
+  return JSON.stringify(
+    [counters, processes.map(({ uuid }) => uuid).toSorted(), each, await store.since({ afterCursor: 0, limit: 5_000 })],
+    inOrder,
+  )
 }
 
 function inOrder(_: string, value: unknown): unknown {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value
 }
 
-/** The doors of a daemon around a core. */
-export function doorsOf(core: Core) {
+/** Makes the operations of a daemon around a core. */
+export function operationsOf(core: Core) {
   const get = async (uuid: Uuid): Promise<Process> => {
     const process = core.table.get(uuid) ?? (await core.store.process(uuid))
     if (!process) throw new Error(`no process ${uuid}`)
     return process
   }
-  const log = (words: string, error: unknown): void => { throw new Error(words, { cause: error }) }
+  const log = (words: string, error: unknown): void => {
+    throw new Error(words, { cause: error })
+  }
   const sweeper = new Sweeper(core.store, log)
-  const removals = new Removals({ reads: { get, resolve: get }, store: core.store, clock: core.clock, sweeper, worktrees: { checkIdle: () => {}, remove: async () => null } })
+  const removals = new Removals({
+    reads: { get, resolve: get },
+    store: core.store,
+    clock: core.clock,
+    sweeper,
+    worktrees: { checkIdle: () => {}, remove: async () => null },
+  })
   const find = (uuid: Uuid): Promise<Process | undefined> => core.store.process(uuid)
   const gc = async () => ({ retention_days: 0, max_entries: 1, max_bytes: 0, interval_seconds: 60 })
   return {
-    get, sweeper, removals,
-    collector: new Collector({ store: core.store, reads: { find }, removals, sweeper, clock: core.clock, config: gc, log: () => {} }),
-    archive: new Archive({ store: core.store, pipeline: core.pipeline, clock: core.clock, sweeper, get, find, gc, reading: (ref, work) => removals.reading(ref, work) }),
+    get,
+    sweeper,
+    removals,
+    collector: new GarbageCollector({
+      store: core.store,
+      reads: { find },
+      removals,
+      sweeper,
+      clock: core.clock,
+      readConfig: gc,
+      log: () => {},
+    }),
+    archive: new Archive({
+      store: core.store,
+      pipeline: core.pipeline,
+      clock: core.clock,
+      sweeper,
+      get,
+      find,
+      readRetentionRules: gc,
+      protectFromRemoval: (ref, work) => removals.readWithoutRemoval(ref, work),
+    }),
   }
 }
 
 export async function openCounted(dir: string, at: AtBoundary): Promise<Core> {
   return openCore({
-    dir, wrap: (store) => counted(store, at),
+    dir,
+    wrap: (store) => counted(store, at),
     perform: (effect, core) => {
-      if (effect.type === 'start') core.pipeline.submit({ type: 'start', uuid: effect.uuid, pid: effect.pid, containment: { kind: 'group', path: null, marker: effect.uuid }, missingKeys: [] })
-      if (effect.type === 'checkpoint') core.pipeline.join({ type: 'checkpoint', uuid: effect.uuid, pid: effect.pid, error: null })
-      if (effect.type === 'release' && effect.action === 'await') core.pipeline.submit({ type: 'released', uuid: effect.uuid, pid: effect.pid, survivors: [] })
+      if (effect.type === 'start')
+        core.pipeline.submit({
+          type: 'start',
+          uuid: effect.uuid,
+          pid: effect.pid,
+          containment: { kind: 'group', path: null, marker: effect.uuid },
+          missingKeys: [],
+        })
+      if (effect.type === 'checkpoint') core.pipeline.joinNextBatch({ type: 'checkpoint', uuid: effect.uuid, pid: effect.pid, error: null })
+      if (effect.type === 'release' && effect.action === 'await')
+        core.pipeline.submit({ type: 'released', uuid: effect.uuid, pid: effect.pid, survivors: [] })
     },
   })
 }
 
-/** People and agents of a life. */
+/** A fixed sequence of acts of users and agents. */
 export class Life {
   readonly #core: Core
-  readonly #doors: ReturnType<typeof doorsOf>
+  readonly #doors: ReturnType<typeof operationsOf>
   readonly #dir: string
 
   constructor(core: Core, dir: string) {
     this.#core = core
-    this.#doors = doorsOf(core)
+    this.#doors = operationsOf(core)
     this.#dir = dir
   }
 
-  /** Pause, resume, forks, checkpoints, ends; then what goes and comes back. */
+  /** Pause, resume, forks, checkpoints, ends; then removal, export and import. */
   async live(): Promise<void> {
     await this.#work()
     await this.#pauses()
@@ -144,7 +193,7 @@ export class Life {
     await this.#step(FORK, 2)
     await this.#fork(FORK_OF_FORK, FORK, 2)
     await this.#report(FORK_OF_FORK, { type: 'up' })
-    await this.#request({ type: 'pin', by: 'user', uuid: FORK, frozen: null, pinned: true })
+    await this.#request({ type: 'pin', by: 'user', uuid: FORK, endedRow: null, pinned: true })
   }
 
   async #ends(): Promise<void> {
@@ -162,31 +211,35 @@ export class Life {
   async #histories(): Promise<void> {
     const { removals, sweeper, archive, collector } = this.#doors
     await removals.remove(ROOT)
-    await sweeper.idle()
+    await sweeper.waitUntilIdle()
     await archive.export(FORK_OF_FORK, this.#dir, new AbortController().signal)
     await removals.remove(FORK_OF_FORK)
-    await sweeper.idle()
+    await sweeper.waitUntilIdle()
     await archive.import(join(this.#dir, 'steps', FORK_OF_FORK), new AbortController().signal)
-    await sweeper.idle()
+    await sweeper.waitUntilIdle()
     await collector.run()
-    await sweeper.idle()
+    await sweeper.waitUntilIdle()
     await this.#resume(FORK, { message: { id: 'on', text: 'go on' } })
     await this.#signal(FORK, 'SIGPAUSE', {})
     this.#core.pipeline.submit({ type: 'hold', uuid: null, reason: 'daemon-shutdown' })
-    await this.#core.pipeline.idle()
+    await this.#core.pipeline.waitUntilIdle()
   }
 
-  async #spawn(uuid: Uuid, parent: Uuid | null, changes: Partial<ProcessSpec>): Promise<void> {
+  async #spawn(uuid: Uuid, parent: Uuid | null, changes: SpecChanges): Promise<void> {
     await this.#request({ type: 'spawn', by: 'user', uuid, parent, spec: kernelSpec(changes) })
     await this.#report(uuid, { type: 'up' })
   }
 
-  /** A step with a call, as a native agent says it. */
+  /** Reports a step with one tool call, as a native agent does. */
   async #step(uuid: Uuid, step: number): Promise<void> {
     const callId = `${uuid}.${step}`
     await this.#report(uuid, { type: 'model.started', step, attempt: 1, model: 'm' })
     await this.#report(uuid, {
-      type: 'model.finished', step, finish: 'tool-calls', durationMs: 1, calls: [{ callId, name: 'bash', effect: 'once' }],
+      type: 'model.finished',
+      step,
+      finish: 'tool-calls',
+      durationMs: 1,
+      calls: [{ callId, name: 'bash', effect: 'once' }],
       message: [{ type: 'tool-call', callId, name: 'bash', input: {} }],
       usage: { inputTokens: 5, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.01 },
     })
@@ -195,16 +248,41 @@ export class Life {
 
   async #fork(uuid: Uuid, from: Uuid, fromStep: number): Promise<void> {
     const origin = await this.#doors.get(from)
-    await this.#request({ type: 'fork', by: 'user', uuid, origin, at: await forkPoint(this.#core.store, origin, { fromStep }), message: null, spec: null })
+    await this.#request({
+      type: 'fork',
+      by: 'user',
+      uuid,
+      origin,
+      at: await findForkPoint(this.#core.store, origin, { fromStep }),
+      message: null,
+      spec: null,
+    })
   }
 
-  async #resume(uuid: Uuid, how: { readonly subtree?: boolean; readonly message?: { readonly id: string; readonly text: string } } = {}): Promise<void> {
+  async #resume(
+    uuid: Uuid,
+    how: { readonly subtree?: boolean; readonly message?: { readonly id: string; readonly text: string } } = {},
+  ): Promise<void> {
     const process = await this.#doors.get(uuid)
     const { subtree = false, message = null } = how
-    await this.#request({ type: 'resume', by: 'user', uuid, frozen: process.life.state === 'dead' ? process : null, subtree, only: false, rerun: false, message, spec: null })
+    await this.#request({
+      type: 'resume',
+      by: 'user',
+      uuid,
+      endedRow: process.life.state === 'dead' ? process : null,
+      subtree,
+      only: false,
+      rerun: false,
+      message,
+      spec: null,
+    })
   }
 
-  #signal(uuid: Uuid, signal: 'SIGPAUSE' | 'SIGTERM' | 'SIGKILL', { subtree = false, freeze = false }: { readonly subtree?: boolean; readonly freeze?: boolean }): Promise<void> {
+  #signal(
+    uuid: Uuid,
+    signal: 'SIGPAUSE' | 'SIGTERM' | 'SIGKILL',
+    { subtree = false, freeze = false }: { readonly subtree?: boolean; readonly freeze?: boolean },
+  ): Promise<void> {
     return this.#request({ type: 'signal', by: 'user', uuid, signal, subtree, graceMs: null, freeze })
   }
 
@@ -213,9 +291,9 @@ export class Life {
     await this.#request({ type: 'report', uuid, pid, report })
   }
 
-  /** Asked and done, with all that follows of itself. */
+  /** Sends a request, and waits for its consequences. */
   async #request(body: RequestBody): Promise<void> {
     await this.#core.pipeline.request(body)
-    await this.#core.pipeline.idle()
+    await this.#core.pipeline.waitUntilIdle()
   }
 }

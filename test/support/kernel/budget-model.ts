@@ -1,17 +1,28 @@
-// A dumb model of budgets: whole numbers, every sum added up anew each time, no code of the kernel. Money is in billionths of
-// a dollar. Written from the rules: who pays for whom, what an open call reserves, and what is charged when nobody saw its end.
-export interface Sum { tokens: number; nano: number }
+// A simple model of budgets in whole numbers, without code of the kernel: every sum is recomputed each time. Money is in billionths
+// of a dollar. The model follows the rules: who pays for whom, the reservation of an open call, and the charge for an unknown end.
+export interface Sum {
+  tokens: number
+  nano: number
+}
 
-export interface Call { id: string; step: number; input: number; grant: number; inNano: number; outNano: number; priced: boolean }
+export interface Call {
+  id: string
+  step: number
+  input: number
+  grant: number
+  inNano: number
+  outNano: number
+  priced: boolean
+}
 
 export interface Spender {
   uuid: string
   spawner: string | null
   payer: string | null
-  /** `zombie`: it has ended, and is in the table until it is buried */
+  /** `zombie`: it has ended, and stays in the table until it is reaped */
   state: 'up' | 'zombie' | 'dead'
   metered: boolean
-  /** a driver runs it: a placeholder that ends is gone at once */
+  /** a driver runs it; a placeholder disappears when it ends */
   attached: boolean
   limits: { budgetTokens?: number; nano?: number; maxOutputTokens?: number; refuse?: boolean }
   used: Sum
@@ -21,24 +32,42 @@ export interface Spender {
   open: Call[]
   below: Sum & { output: number }
   settled: Sum & { output: number }
-  /** what came to it from others that it did not pay for at the time */
+  /** usage that joined from other processes and that this process did not pay for at the time */
   joined: Sum
 }
 
-export interface Asked { input: number; answer: number; inNano: number; outNano: number; priced: boolean }
+export interface CallRequest {
+  input: number
+  answer: number
+  inNano: number
+  outNano: number
+  priced: boolean
+}
 
 const LEAST = 1_000
 
 export class BudgetModel {
   readonly all = new Map<string, Spender>()
-  /** those that are not dead, so that nobody looks at the others */
+  /** the processes that are not dead, for speed */
   readonly #table = new Set<Spender>()
 
   born(uuid: string, spawner: string | null, payer: string | null, more: Pick<Spender, 'limits' | 'metered'>): Spender {
     const zero = { tokens: 0, nano: 0, output: 0 }
     const p: Spender = {
-      uuid, spawner, payer, state: 'up', attached: true, ...more, used: { tokens: 0, nano: 0 }, output: 0, estimated: false, unpriced: false, open: [],
-      below: { ...zero }, settled: { ...zero }, joined: { tokens: 0, nano: 0 },
+      uuid,
+      spawner,
+      payer,
+      state: 'up',
+      attached: true,
+      ...more,
+      used: { tokens: 0, nano: 0 },
+      output: 0,
+      estimated: false,
+      unpriced: false,
+      open: [],
+      below: { ...zero },
+      settled: { ...zero },
+      joined: { tokens: 0, nano: 0 },
     }
     this.all.set(uuid, p)
     this.#table.add(p)
@@ -70,9 +99,14 @@ export class BudgetModel {
     return payer ? [p, ...this.accounts(payer)] : [p]
   }
 
-  /** It, and who is paid by it, each after its own payer. */
+  /** Returns the process and all processes that it pays for, each after its own payer. */
   paid(p: Spender): Spender[] {
-    return [p, ...this.#inTable().filter((one) => one !== p && one.payer === p.uuid).flatMap((one) => this.paid(one))]
+    return [
+      p,
+      ...this.#inTable()
+        .filter((one) => one !== p && one.payer === p.uuid)
+        .flatMap((one) => this.paid(one)),
+    ]
   }
 
   used(p: Spender): Sum & { output: number } {
@@ -95,14 +129,14 @@ export class BudgetModel {
     return sum
   }
 
-  /** How long an answer it may have; null: it may not be asked. */
-  grant(p: Spender, ask: Asked): number | null {
+  /** Returns the largest number of tokens that the call may request as answer; null: the call is refused. */
+  grant(p: Spender, ask: CallRequest): number | null {
     const rooms = this.accounts(p).flatMap((account) => this.#rooms(account, ask))
     const grant = Math.min(ask.answer, ...rooms)
     return rooms.some((room) => room <= -1) || grant < Math.min(LEAST, ask.answer) ? null : grant
   }
 
-  #rooms(account: Spender, { input, inNano, outNano, priced }: Asked): number[] {
+  #rooms(account: Spender, { input, inNano, outNano, priced }: CallRequest): number[] {
     const { budgetTokens, nano, maxOutputTokens, refuse } = account.limits
     const used = this.used(account)
     const reserved = this.reserved(account)
@@ -123,12 +157,12 @@ export class BudgetModel {
     if (call.priced) p.used.nano += used.input * call.inNano + used.output * call.outNano
   }
 
-  /** Nobody has seen how its calls ended. */
+  /** Closes the calls of a dead daemon, whose end is unknown. */
   cutOff(p: Spender): void {
     for (const call of [...p.open]) this.charge(p, call, { input: call.input, output: 0, estimated: true })
   }
 
-  /** It ends: its calls are charged, all below is settled with it, and it with its payer, who pays for them from now on. */
+  /** Ends a process: charges its open calls, and settles the usage of its subtree with its payer, which now pays for its children. */
   end(p: Spender): void {
     this.cutOff(p)
     const payer = this.payerOf(p)
@@ -146,24 +180,24 @@ export class BudgetModel {
     p.settled = whole
   }
 
-  /** With what its open calls may take. */
-  #both(p: Spender): Sum {
+  /** Returns the usage plus the reservations of open calls. */
+  #usageWithReservations(p: Spender): Sum {
     const [used, reserved] = [this.used(p), this.reserved(p)]
     return { tokens: used.tokens + reserved.tokens, nano: used.nano + reserved.nano }
   }
 
-  /** A new incarnation: its spawner pays, or who paid last; and it pays again for whom it spawned. What they used meanwhile joins. */
+  /** Starts a new incarnation. Its spawner pays for it, or its last payer. It pays again for its children; their usage meanwhile is added. */
   resume(p: Spender): void {
-    const before = new Map(this.living().map((one) => [one.uuid, this.#both(one)]))
+    const before = new Map(this.living().map((one) => [one.uuid, this.#usageWithReservations(one)]))
     Object.assign(p, { state: 'up', attached: true })
     this.#table.add(p)
     const payer = [p.spawner, p.payer].find((uuid) => uuid !== null && this.all.get(uuid)?.state === 'up')
     if (payer) p.payer = payer
     for (const one of this.living()) if (one.spawner === p.uuid) one.payer = p.uuid
     for (const one of this.living()) {
-      const now = this.#both(one)
+      const now = this.#usageWithReservations(one)
       const was = before.get(one.uuid) ?? { tokens: 0, nano: 0 }
-      // Who pays for less now has more left, and may spend it.
+      // A process that now pays for fewer processes may have budget left again.
       one.joined.tokens += Math.max(0, now.tokens - was.tokens)
       one.joined.nano += Math.max(0, now.nano - was.nano)
     }

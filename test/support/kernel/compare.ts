@@ -1,12 +1,13 @@
-// Holds the kernel's rows against the dumb model's, and the indexes against the rows.
-import { fold } from '../../../src/kernel/fold.ts'
-import { tallyWithBelow } from '../../../src/kernel/limits.ts'
-import type { Process, Uuid } from '../../../src/kernel/types.ts'
-import type { View } from '../../../src/kernel/view.ts'
+// Compares the kernel's rows with those of the simple model, and the indexes with the rows.
+import { fold } from '../../../src/kernel/state/fold.ts'
+import { tallyWithBelow } from '../../../src/kernel/state/limits.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
+import type { LiveTable } from '../../../src/kernel/state/live-table.ts'
 import type { Model, Proc } from './model.ts'
 import type { World } from './world.ts'
+import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
-/** The first difference between a row and the model's process, in words; null if there is none. */
+/** Returns the first difference between a row and the model's process, as text; null if they agree. */
 export function difference(row: Process | undefined, p: Proc): string | null {
   if (!row) return p.state === 'dead' ? null : `${p.uuid} is missing`
   const { life, progress } = row
@@ -23,7 +24,11 @@ export function difference(row: Process | undefined, p: Proc): string | null {
   is('model call', progress.modelOpen, p.modelOpen)
   is('turn', progress.turn, p.turn)
   is('open turn', progress.turnOpen, p.turnOpen)
-  is('queue', row.queue.map(({ id, urgent }) => `${id === 'intent'}${urgent === true}`).join(), p.queue.map(({ what, urgent }) => `${what === 'intent'}${urgent}`).join())
+  is(
+    'queue',
+    row.queue.map(({ id, urgent }) => `${id === 'intent'}${urgent === true}`).join(),
+    p.queue.map(({ what, urgent }) => `${what === 'intent'}${urgent}`).join(),
+  )
   is('calls', progress.openCalls.length, p.calls.length)
   is('pending', row.signals.pending.length, p.pending.length)
   is('tokens', row.usage.inputTokens + row.usage.outputTokens, p.tokens)
@@ -32,7 +37,7 @@ export function difference(row: Process | undefined, p: Proc): string | null {
   is('session to fork', row.forkOf !== undefined, p.forkOf)
   is('origin', row.originUuid, p.origin)
   is('pinned', row.pinned, p.pinned)
-  is('steps taken', row.usage.steps, p.taken)
+  is('steps taken', row.usage.steps, p.steps)
   is('asks', asksOf(row), p.asks.map(({ id, answered }) => `${id}${answered ? '!' : ''}`).join())
   is('window', row.context?.window ?? null, p.window)
   is('compacting', row.context?.compacting ?? false, p.compacting)
@@ -75,24 +80,25 @@ export function compareAll(world: World, model: Model): string | null {
     const wrong = difference(world.row(p.uuid), p)
     if (wrong) return wrong
   }
-  if (world.overlay.active !== model.active()) return `${world.overlay.active} are active, should be ${model.active()}`
+  if (world.overlay.activeCount !== model.active()) return `${world.overlay.activeCount} are active, should be ${model.active()}`
   if (world.overlay.lastPid !== model.lastPid) return `the last PID is ${world.overlay.lastPid}, should be ${model.lastPid}`
   return compareSums(world, model) ?? compareIndexes(world.overlay)
 }
 
-/** What a subtree has used, as the index has it and as it is added up anew. */
+/** Compares the usage of each subtree in the index with a recomputed sum. */
 function compareSums({ overlay }: World, model: Model): string | null {
   for (const p of model.all.values()) {
     const row = p.state === 'dead' ? undefined : overlay.get(p.uuid)
     if (!row) continue
     const { inputTokens, outputTokens, steps } = tallyWithBelow(overlay, row)
     const used = model.used(p)
-    if (inputTokens + outputTokens !== used.tokens || steps !== used.taken) return `below ${p.uuid}: ${inputTokens + outputTokens} tokens and ${steps} steps, should be ${used.tokens} and ${used.taken}`
+    if (inputTokens + outputTokens !== used.tokens || steps !== used.steps)
+      return `below ${p.uuid}: ${inputTokens + outputTokens} tokens and ${steps} steps, should be ${used.tokens} and ${used.steps}`
   }
   return null
 }
 
-export function compareIndexes(view: View): string | null {
+export function compareIndexes(view: LiveTable): string | null {
   const uuids = [...view.all()]
   if (new Set(uuids).size !== uuids.length) return 'a row is listed twice'
   const rows = uuids.map((uuid) => view.get(uuid))
@@ -100,17 +106,21 @@ export function compareIndexes(view: View): string | null {
     if (!row) return 'a row is listed and not there'
     const children = [...view.children(row.uuid)]
     const expected = rows.filter((one) => one?.parent === row.uuid).map((one) => one?.uuid)
-    if (children.length !== expected.length || !children.every((uuid) => expected.includes(uuid))) return `the children of ${row.uuid} are ${children.join()}, should be ${expected.join()}`
-    if (row.spec.name !== null && view.named(row.spec.name) !== row.uuid) return `the name of ${row.uuid} leads to ${view.named(row.spec.name)}`
+    if (children.length !== expected.length || !children.every((uuid) => expected.includes(uuid)))
+      return `the children of ${row.uuid} are ${children.join()}, should be ${expected.join()}`
+    if (row.spec.name !== null && view.findByName(row.spec.name) !== row.uuid)
+      return `the name of ${row.uuid} leads to ${view.findByName(row.spec.name)}`
   }
   const roots = [...view.children(null)]
   return roots.length === rows.filter((one) => one?.parent === null).length ? null : `the children of PID 0 are ${roots.join()}`
 }
 
-/** A process as its journal tells it, compared in full. */
+/** Compares a process with the fold of its whole journal. */
 export function compareFold(world: World, uuid: Uuid): string | null {
   let folded: Process | undefined
   for (const fact of world.journal.get(uuid) ?? []) folded = fold(folded, fact)
   const row = world.row(uuid)
-  return JSON.stringify(folded) === JSON.stringify(row) ? null : `the fold of ${uuid} is not its row: ${JSON.stringify(folded)} and ${JSON.stringify(row)}`
+  return JSON.stringify(folded) === JSON.stringify(row)
+    ? null
+    : `the fold of ${uuid} is not its row: ${JSON.stringify(folded)} and ${JSON.stringify(row)}`
 }

@@ -1,46 +1,54 @@
-// The core of a daemon without its edges: table, pipeline, deadlines, full disk and feed on a real store that can fail,
-// with a clock that is wound by hand. What is performed goes to whoever plays the drivers.
-import { DiskFull } from '../../../src/daemon/disk-full.ts'
-import { Deadlines } from '../../../src/daemon/deadlines.ts'
-import { Feed } from '../../../src/daemon/feed.ts'
-import { Pipeline } from '../../../src/daemon/pipeline.ts'
-import { Table } from '../../../src/daemon/table.ts'
-import { fold } from '../../../src/kernel/fold.ts'
+// A daemon's core without HTTP and real drivers: table, pipeline, deadlines, full disk and feed on a real store that can fail, with
+// a manual clock. Effects go to simulated drivers.
+import { WriteFailures } from '../../../src/daemon/loop/write-failures.ts'
+import { Deadlines } from '../../../src/daemon/loop/deadlines.ts'
+import { Feed } from '../../../src/daemon/loop/feed.ts'
+import { Pipeline } from '../../../src/daemon/loop/pipeline.ts'
+import { Table } from '../../../src/daemon/loop/table.ts'
+import { fold } from '../../../src/kernel/state/fold.ts'
 import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import type { Effect } from '../../../src/kernel/effects.ts'
-import type { Process, Uuid } from '../../../src/kernel/types.ts'
+import type { Effect } from '../../../src/kernel/model/effects.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
 import type { Store } from '../../../src/store/store.ts'
-import type { StoredFact } from '../../../src/kernel/facts.ts'
-import { HandClock } from '../clock.ts'
+import type { StoredFact } from '../../../src/kernel/model/facts.ts'
+import { ManualClock } from '../clock.ts'
 import { FaultyStore } from './faulty-store.ts'
+import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
 export interface Core extends AsyncDisposable {
   readonly store: FaultyStore
-  readonly clock: HandClock
+  readonly clock: ManualClock
   readonly table: Table
   readonly pipeline: Pipeline
-  readonly diskFull: DiskFull
+  readonly writeFailures: WriteFailures
   readonly feed: Feed
-  /** effects that were performed, in order */
+  /** performed effects, in order */
   readonly effects: Effect[]
-  /** what was logged */
+  /** log lines */
   readonly logged: string[]
-  /** facts as they were published */
+  /** facts in the order of their publication */
   readonly published: StoredFact[]
 }
 
 export interface CoreOptions {
   readonly dir: string
-  readonly clock?: HandClock
+  readonly clock?: ManualClock
   readonly maxProcesses?: number
-  /** plays the drivers */
+  /** performs effects as the drivers do */
   readonly perform?: (effect: Effect, core: Core) => void
   readonly faults?: (store: FaultyStore) => void
-  /** stands between the pipeline and the real store */
+  /** wraps the real store for the pipeline */
   readonly wrap?: (store: Store) => Store
 }
 
-export async function openCore({ dir, clock = new HandClock(), maxProcesses = 100, perform = () => {}, faults = () => {}, wrap = (store) => store }: CoreOptions): Promise<Core> {
+export async function openCore({
+  dir,
+  clock = new ManualClock(),
+  maxProcesses = 100,
+  perform = () => {},
+  faults = () => {},
+  wrap = (store) => store,
+}: CoreOptions): Promise<Core> {
   const store = new FaultyStore(wrap(await openSqliteStore({ dir })))
   faults(store)
   const { processes, counters } = await store.load()
@@ -50,15 +58,27 @@ export async function openCore({ dir, clock = new HandClock(), maxProcesses = 10
   const logged: string[] = []
   const published: StoredFact[] = []
   const log = (message: string, error: unknown): void => void logged.push(error instanceof Error ? `${message}: ${error.message}` : message)
-  const feed = new Feed(store, () => clock.now().wall, table)
+  const feed = new Feed(store, () => clock.now().wall)
   const deadlines = new Deadlines(clock, (uuid) => pipeline.submit({ type: 'tick', uuid }))
-  const diskFull = new DiskFull({ store, clock, log, running: () => table.running(), submit: (input) => pipeline.submit(input) })
+  const writeFailures = new WriteFailures({
+    store,
+    clock,
+    log,
+    runningUuids: () => table.runningUuids(),
+    submit: (input) => pipeline.submit(input),
+    resubmit: (inputs) => pipeline.resubmit(inputs),
+    get: (uuid) => table.get(uuid),
+    refuse: (input, error) => pipeline.refuse(input, error),
+  })
   const pipeline: Pipeline = new Pipeline({
-    table, store, clock, log,
+    table,
+    store,
+    clock,
+    log,
     cursor: counters.cursor,
     publish: (facts) => {
       published.push(...facts)
-      for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.watch(uuid, table.get(uuid))
+      for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.update(uuid, table.get(uuid))
       feed.publish(facts)
     },
     perform: (effect) => {
@@ -66,10 +86,19 @@ export async function openCore({ dir, clock = new HandClock(), maxProcesses = 10
       if (effect.type === 'reply' || effect.type === 'refuse') pipeline.answer(effect)
       perform(effect, core)
     },
-    keep: (input, error) => diskFull.keep(input, error),
+    shorten: (input) => writeFailures.shorten(input),
+    defer: (input, error) => writeFailures.defer(input, error),
   })
   const core: Core = {
-    store, clock, table, pipeline, diskFull, feed, effects, logged, published,
+    store,
+    clock,
+    table,
+    pipeline,
+    writeFailures,
+    feed,
+    effects,
+    logged,
+    published,
     [Symbol.asyncDispose]: async () => {
       deadlines.stop()
       store.letGo()
@@ -80,14 +109,15 @@ export async function openCore({ dir, clock = new HandClock(), maxProcesses = 10
   return core
 }
 
-/** Lets everything happen that needs no more than the present. */
-export function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
+/** the number of event loop turns that the pipeline and its effects need at most for one input */
+const TURNS = 5
+
+/** Waits until all work is done that does not wait for the clock. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** All facts of a process, in order. */
+/** Reads all facts of a process, in order. */
 export async function journalOf(core: Core, uuid: Uuid): Promise<StoredFact[]> {
   const facts: StoredFact[] = []
   for (;;) {
@@ -97,8 +127,8 @@ export async function journalOf(core: Core, uuid: Uuid): Promise<StoredFact[]> {
   }
 }
 
-/** The process as its journal tells it. */
-export async function folded(core: Core, uuid: Uuid): Promise<Process | undefined> {
+/** Folds the journal of a process. */
+export async function foldedProcess(core: Core, uuid: Uuid): Promise<Process | undefined> {
   let process: Process | undefined
   for (const { cursor: _, ...fact } of await journalOf(core, uuid)) process = fold(process, fact)
   return process

@@ -1,14 +1,14 @@
-// A life of the kernel by chance: events one after another, each held against the rules and the dumb model.
-// Used with a seeded generator for very many events, and with shrinking arrays of numbers for few.
-import { deadlineOf } from '../../../src/kernel/deadline.ts'
-import type { InputBody } from '../../../src/kernel/inputs.ts'
+// Plays random events on the kernel, one after another, and checks each against the rules and the simple model. The numbers that
+// choose the events come from a seeded generator for long runs, or from shrinking arrays of a property for short ones.
+import { deadlineOf } from '../../../src/kernel/decide/next-deadline.ts'
+import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import { compareAll, compareFold } from './compare.ts'
 import { Model } from './model.ts'
 import { Chance } from './random.ts'
 import type { Event, Pick } from './random.ts'
 import { Watch } from './watch.ts'
 import { World } from './world.ts'
-import type { Decision } from '../../../src/kernel/work.ts'
+import type { Decision } from '../../../src/kernel/decide/draft.ts'
 
 const MAX_PROCESSES = 6
 
@@ -24,17 +24,22 @@ export class Episode {
     this.#model.now = this.world.mono
   }
 
-  /** One event. Throws with the last inputs where a rule is broken. */
+  /** Performs one event. Throws with the last inputs if a rule is broken. */
   play(pick: Pick): void {
     const event = this.#chance.next(pick)
     try {
       this.#play(event, pick)
     } catch (error) {
-      throw new Error(`${error instanceof Error ? error.message : String(error)}\nafter:\n${this.#last.slice(-12).map(shown).join('\n')}`, { cause: error })
+      throw new Error(
+        `${error instanceof Error ? error.message : String(error)}\nafter:\n${this.#last.slice(-12).map(describe).join('\n')}`,
+        {
+          cause: error,
+        },
+      )
     }
   }
 
-  /** All of a life at its end: indexes, counts, and every journal. */
+  /** Checks the indexes, counts and all journals at the end. */
   end(): void {
     this.world.commit()
     fail(compareAll(this.world, this.#model))
@@ -43,10 +48,14 @@ export class Episode {
 
   #play(event: Event, pick: Pick): void {
     switch (event.type) {
-      case 'wind': return this.#wind(event.ms)
-      case 'commit': return this.world.commit()
-      case 'restart': return this.#restart(pick)
-      default: return this.#input(event)
+      case 'wind':
+        return this.#wind(event.ms)
+      case 'commit':
+        return this.world.commit()
+      case 'restart':
+        return this.#restart(pick)
+      default:
+        return this.#input(event)
     }
   }
 
@@ -76,7 +85,7 @@ export class Episode {
     }
   }
 
-  /** A new daemon: the monotonic clock begins anew, each row is booted, and what a graceful stop held is woken. */
+  /** Starts a new daemon: restarts the monotonic clock, boots each row, and releases the holds of a graceful stop. */
   #restart(pick: Pick): void {
     this.world.restart(1 + pick(500))
     this.#model.now = this.world.mono
@@ -85,15 +94,15 @@ export class Episode {
   }
 }
 
-function shown(body: InputBody): string {
-  return JSON.stringify(body, (key, value: unknown) => (key === 'spec' || key === 'frozen' || key === 'origin' ? undefined : value))
+function describe(body: InputBody): string {
+  return JSON.stringify(body, (key, value: unknown) => (key === 'spec' || key === 'endedRow' || key === 'origin' ? undefined : value))
 }
 
 function fail(wrong: string | null): void {
   if (wrong !== null) throw new Error(wrong)
 }
 
-/** The answer in the model's words. */
+/** Returns the kernel's answer in the form of the model's. */
 function answerOf({ effects }: Decision): string | null {
   for (const effect of effects) {
     if (effect.type === 'refuse') return `refused ${effect.code}`

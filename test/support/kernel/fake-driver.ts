@@ -1,29 +1,29 @@
-// A driver that runs nothing and reports as a real one would: turns of steps with tool calls, gates, drains, freezes, ends.
-// Where it waits, chance decides how long. It watches over what the kernel promises a driver. For `acp` it is an agent that
-// others wrote: it says what has happened, whatever holds there are, and asks people; a command in a conversation does the same, asks
-// nobody, and tells its session in a turn.
-import { KernelError } from '../../../src/kernel/errors.ts'
-import type { Ack, AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { OpenCall, Process } from '../../../src/kernel/types.ts'
-import type { Effect } from '../../../src/kernel/effects.ts'
+// A driver that runs no programs and reports like a real one: turns, steps, tool calls, drains, freezes and exits, after random
+// waits. It checks the kernel's guarantees to drivers. For `acp` it plays an external agent, which reports steps that have already
+// happened, even while it is held, and asks the user. A command in a conversation does the same without questions, and reports its
+// session within a turn.
+import { KernelError } from '../../../src/kernel/model/errors.ts'
+import type { Ack, RequestedCall, Report } from '../../../src/kernel/model/reports.ts'
+import type { OpenCall, Process } from '../../../src/kernel/model/process.ts'
+import type { Effect } from '../../../src/kernel/model/effects.ts'
 import type { Core } from './daemon-core.ts'
-import { talks } from './model-signals.ts'
+import { takesMessages } from './model-signals.ts'
 import type { Pick } from './random.ts'
 import type { Schedule } from './schedule.ts'
 
-/** What outlives drivers and daemons: the world in which tools act, and what was acknowledged. */
+/** State that outlives drivers and daemons: the effects of tools, and acknowledged facts. */
 export interface Outside {
   readonly schedule: Schedule
   readonly pick: Pick
-  /** how often each tool call acted */
+  /** how often each tool call had its effect */
   readonly acted: Map<string, { effect: string; times: number }>
-  /** facts that must be in the journal, in words */
+  /** acknowledged facts, as text, which must be in the journal */
   readonly acknowledged: Set<string>
   broken(rule: string): void
 }
 
-/** This driver has nothing more to do. */
-class Over extends Error {}
+/** Thrown when this driver has ended. */
+class DriverEnded extends Error {}
 
 export class FakeDriver {
   readonly #core: Core
@@ -32,24 +32,24 @@ export class FakeDriver {
   #openCalls: readonly OpenCall[]
   #step: number
   #busy = false
-  /** the turn that is on, or was the last */
+  /** the present turn, or the last one */
   #turnOn = 0
   #interrupted = false
-  /** what it was answered */
+  /** ids of answers that it received */
   readonly #answers = new Set<string>()
-  /** it was told to pause, and not yet to go on */
+  /** the kernel has paused the process and not yet resumed it */
   #paused = false
   #frozen = false
   #inFlight: string | null = null
   #gone = false
-  #said = 0
+  #questions = 0
 
   constructor(core: Core, out: Outside, row: Process) {
     this.#core = core
     this.#out = out
     this.#row = row
     this.#openCalls = row.progress.openCalls
-    // A call to the model that was cut off is made again; calls of tools that are open belong to the last step.
+    // An interrupted model call is repeated; open tool calls belong to the last step.
     this.#step = row.progress.openCalls.length > 0 ? row.progress.step : row.progress.wholeStep
   }
 
@@ -58,21 +58,21 @@ export class FakeDriver {
   }
 
   get #isConversation(): boolean {
-    return this.#row.spec.driver === 'command' && talks(this.#row.spec)
+    return this.#row.spec.driver === 'command' && takesMessages(this.#row.spec)
   }
 
   get pid(): number {
     return this.#row.pid
   }
 
-  /** Does what an effect asks; what goes wrong with a driver that is over is nobody's business. */
+  /** Performs an effect; errors of an ended driver are ignored. */
   ask(effect: Effect): void {
     this.#do(effect).catch((error: unknown) => {
-      if (!(error instanceof Over)) this.#out.broken(`a driver failed: ${String(error)}`)
+      if (!(error instanceof DriverEnded)) this.#out.broken(`a driver failed: ${String(error)}`)
     })
   }
 
-  /** The daemon is killed, or the incarnation is released: nothing more of it happens. */
+  /** Ends the driver, as at the death of the daemon or the release of the incarnation. */
   end(): void {
     this.#gone = true
     this.#out.schedule.drop(this)
@@ -80,18 +80,22 @@ export class FakeDriver {
 
   async #do(effect: Effect): Promise<void> {
     switch (effect.type) {
-      case 'driver.start': return this.#start()
-      // What is put into the turn that is on is read before the next call.
+      case 'driver.start':
+        return this.#start()
+      // A message within a turn is read before the next call.
       case 'driver.deliver':
         if (this.#busy && effect.turn === this.#turnOn) return
         return this.#turn(effect.turn)
-      case 'driver.proceed': return this.#turn(effect.turn)
+      case 'driver.proceed':
+        return this.#turn(effect.turn)
       case 'driver.answer':
-        // One that was given in the same moment, before the pause, is still told.
+        // An answer that was given just before the pause is still delivered.
         if (this.#paused) this.#out.broken(`an answer reached PID ${this.pid} while it is held`)
         this.#answers.add(effect.id)
         return
-      case 'driver.interrupt': this.#interrupted = this.#busy; return
+      case 'driver.interrupt':
+        this.#interrupted = this.#busy
+        return
       case 'driver.pause':
         this.#paused = true
         return effect.freeze ? this.#freeze() : undefined
@@ -99,7 +103,8 @@ export class FakeDriver {
         this.#paused = false
         this.#frozen = false
         return
-      case 'driver.stop': return this.#exit()
+      case 'driver.stop':
+        return this.#exit()
       default:
     }
   }
@@ -108,7 +113,7 @@ export class FakeDriver {
     await this.#wait()
     if (this.#out.pick(25) === 0) return this.#report({ type: 'exited', code: 1, osSignal: null, error: 'cannot start' }).then(() => {})
     await this.#report({ type: 'up', ...(this.#row.spec.driver === 'acp' && this.#out.pick(3) > 0 ? { sessionId: 's1' } : {}) })
-    if (!talks(this.#row.spec)) await this.#command()
+    if (!takesMessages(this.#row.spec)) await this.#command()
   }
 
   async #command(): Promise<void> {
@@ -126,7 +131,7 @@ export class FakeDriver {
     await this.#report({ type: 'frozen', inFlight: this.#inFlight })
   }
 
-  /** The program ends at the signal, or a little later. */
+  /** Plays the end of a program that got a signal: at once, or a little later. */
   async #exit(): Promise<void> {
     await this.#wait(false)
     await this.#report({ type: 'exited', code: null, osSignal: 'SIGTERM' })
@@ -150,13 +155,13 @@ export class FakeDriver {
     if (this.#out.pick(20) === 0) await this.#report({ type: 'exited', code: 3, osSignal: null })
   }
 
-  /** Now and then the context is summed up before a step; some tries fail, and some drivers try it twice in a row. */
+  /** Sometimes compacts the context before a step. An attempt may fail, and may be repeated. */
   async #compact(): Promise<void> {
     const step = this.#step
     for (let attempt = 1; ; attempt += 1) {
       const ack = await this.#report({ type: 'compaction.started', step, attempt, model: 'm' })
       if (ack === 'held') return this.#gate()
-      if (ack !== 'go') throw new Over()
+      if (ack !== 'go') throw new DriverEnded()
       this.#inFlight = 'a summary'
       await this.#wait()
       this.#inFlight = null
@@ -168,22 +173,30 @@ export class FakeDriver {
     }
     const seq = this.#core.table.get(this.#row.uuid)?.seq ?? 1
     await this.#report({
-      type: 'context.compacted', step, summary: 'in short', ranges: [[1, 1 + this.#out.pick(seq)]], before: 100, after: 10, durationMs: 1,
+      type: 'context.compacted',
+      step,
+      summary: 'in short',
+      ranges: [[1, 1 + this.#out.pick(seq)]],
+      before: 100,
+      after: 10,
+      durationMs: 1,
       usage: { inputTokens: 5, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.01 },
     })
     this.#out.acknowledged.add(`compacted ${this.#row.uuid} ${step}`)
     if (this.#out.pick(4) === 0) await this.#compact()
   }
 
-  /** Now and then a person is asked; some questions become void before anybody answers. */
+  /** Sometimes asks the user; some questions are withdrawn before an answer. */
   async #ask(): Promise<void> {
     if (this.#out.pick(3) > 0) return
-    const id = `q${(this.#said += 1)}`
+    const id = `q${(this.#questions += 1)}`
     await this.#report({ type: 'waiting', ask: { id, kind: 'question', text: 'which one?', options: [], callId: null, at: 0 } })
     while (!this.#answers.has(id) && !this.#interrupted) {
       await this.#wait()
       if (this.#out.pick(12) > 0 || this.#answers.has(id)) continue
-      await this.#report({ type: 'unasked', id }).catch((error: unknown) => { if (error instanceof Over) throw error })
+      await this.#report({ type: 'unasked', id }).catch((error: unknown) => {
+        if (error instanceof DriverEnded) throw error
+      })
       return
     }
   }
@@ -204,14 +217,20 @@ export class FakeDriver {
         if (this.#out.pick(8) > 0) break
         await this.#report({ type: 'model.failed', step: this.#step + 1, attempt, error: 'overloaded', status: 529, retryInMs: 1 })
         if (this.#interrupted) return
-      } else throw new Over()
+      } else throw new DriverEnded()
     }
     this.#step += 1
-    const calls = Array.from({ length: this.#out.pick(3) }, (_, index): AskedCall => ({
-      callId: `${this.#row.uuid}.${this.pid}.${this.#step}.${index}`, name: 'bash', effect: (['once', 'once', 'read', 'idempotent'] as const)[this.#out.pick(4)] ?? 'once',
+    const calls = Array.from({ length: this.#out.pick(3) }, (_, index): RequestedCall => ({
+      callId: `${this.#row.uuid}.${this.pid}.${this.#step}.${index}`,
+      name: 'bash',
+      effect: (['once', 'once', 'read', 'idempotent'] as const)[this.#out.pick(4)] ?? 'once',
     }))
     await this.#report({
-      type: 'model.finished', step: this.#step, finish: 'stop', durationMs: 1, calls,
+      type: 'model.finished',
+      step: this.#step,
+      finish: 'stop',
+      durationMs: 1,
+      calls,
       message: calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} })),
       usage: { inputTokens: 5, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.01 },
     })
@@ -234,18 +253,18 @@ export class FakeDriver {
     }
   }
 
-  /** Waits while it is held, and says once that nothing is in flight. */
+  /** Waits while the process is held, and reports once that it has drained. */
   async #gate(): Promise<void> {
     if (!this.#held) return
     await this.#report({ type: 'drained' })
     while (this.#held) await this.#wait()
   }
 
-  /** Lines that are said in one go, without waiting for the last one to be durable: their order is to be kept. */
+  /** Reports several lines without waiting for each commit; the journal must keep their order. */
   async #chatter(): Promise<void> {
     const lines = Array.from({ length: this.#out.pick(4) }, () => {
-      this.#said += 1
-      return this.#line(this.#said)
+      this.#questions += 1
+      return this.#line(this.#questions)
     })
     await Promise.all(lines)
     if (this.#out.pick(30) === 0) await this.#report({ type: 'up' })
@@ -263,27 +282,28 @@ export class FakeDriver {
 
   async #wait(frozenToo = true): Promise<void> {
     do {
-      if (this.#gone) throw new Over()
+      if (this.#gone) throw new DriverEnded()
       await this.#out.schedule.turn(this)
     } while (this.#frozen && frozenToo)
   }
 
-  /** Some reports are made twice, as by a driver that did not see the first answer. */
+  /** Makes some reports twice, as a driver does that missed the first acknowledgement. */
   async #report(report: Report): Promise<Ack> {
-    if (this.#gone) throw new Over()
+    if (this.#gone) throw new DriverEnded()
     const { uuid } = this.#row
     const { pipeline } = this.#core
-    const send = (): Promise<Ack> => pipeline.request({ type: 'report', uuid, pid: this.pid, report }).then((value) => (value.type === 'ack' ? value.ack : 'ok'))
-    const said = send()
+    const send = (): Promise<Ack> =>
+      pipeline.request({ type: 'report', uuid, pid: this.pid, report }).then((value) => (value.type === 'ack' ? value.ack : 'ok'))
+    const pending = send()
     const again = report.type !== 'output' && this.#out.pick(40) === 0 ? send().catch(() => null) : null
     try {
-      const first = await said
-      // A message came in between: the second time it may go on.
+      const first = await pending
+      // If a message has come in between, the second report may be accepted.
       const ack = first === 'held' && (await again) === 'go' ? 'go' : first
-      if (this.#gone || (ack === 'late' && report.type !== 'up')) throw new Over()
+      if (this.#gone || (ack === 'late' && report.type !== 'up')) throw new DriverEnded()
       return ack
     } catch (error) {
-      if (error instanceof KernelError && error.code !== 'INVALID' && error.code !== 'INTERNAL') throw new Over()
+      if (error instanceof KernelError && error.code !== 'INVALID' && error.code !== 'INTERNAL') throw new DriverEnded()
       throw error
     }
   }

@@ -1,50 +1,52 @@
-// A store with faults at hand: commits that fail, commits that wait, and a disk that is full. All else goes to the real one.
-// The reserve is a word here and no file, so that a test is the same each time it runs.
-import { KernelError } from '../../../src/kernel/errors.ts'
+// A store with injected faults: commits that fail, commits that wait, and a full disk. Everything else goes to the real store. The
+// disk reserve is simulated, so that each run of a test is the same.
+import { KernelError } from '../../../src/kernel/model/errors.ts'
 import type { CollectableQuery, Commit, DeadQuery, FactQuery, Staging, Store } from '../../../src/store/store.ts'
 
 export class FaultyStore implements Store {
   readonly #inner: Store
-  /** commits that were tried, the failed ones too */
+  /** the number of attempted commits, including failed ones */
   tried = 0
   readonly commits: Commit[] = []
-  /** why this commit fails; null if it does not */
+  /** decides the error of a commit; null lets it succeed */
   fault: (commit: Commit, number: number) => KernelError | null = () => null
   isFull = false
   hasReserve = true
-  /** commits that fit although the disk is full */
+  /** the number of parts in which the reserve is released */
+  parts = 1
+  /** the number of further commits that fit on the full disk */
   spare = 0
-  #held: PromiseWithResolvers<void> | null = null
+  #heldCommits: PromiseWithResolvers<void> | null = null
 
   constructor(inner: Store) {
     this.#inner = inner
   }
 
-  /** From now on commits wait until `letGo`. */
+  /** Makes commits wait until `letGo` is called. */
   hold(): void {
-    this.#held ??= Promise.withResolvers()
+    this.#heldCommits ??= Promise.withResolvers()
   }
 
   letGo(): void {
-    this.#held?.resolve()
-    this.#held = null
+    this.#heldCommits?.resolve()
+    this.#heldCommits = null
   }
 
   get isHolding(): boolean {
-    return this.#held !== null
+    return this.#heldCommits !== null
   }
 
   async commit(commit: Commit): Promise<void> {
     this.tried += 1
     const number = this.tried
-    await this.#held?.promise
-    const fault = this.#outOfRoom() ?? this.fault(commit, number)
+    await this.#heldCommits?.promise
+    const fault = this.#fullDiskError() ?? this.fault(commit, number)
     if (fault) throw fault
     await this.#inner.commit(commit)
     this.commits.push(commit)
   }
 
-  #outOfRoom(): KernelError | null {
+  #fullDiskError(): KernelError | null {
     if (!this.isFull) return null
     this.spare -= 1
     return this.spare >= 0 ? null : new KernelError('DISK_FULL', 'no space left on device')
@@ -52,7 +54,8 @@ export class FaultyStore implements Store {
 
   async releaseReserve(): Promise<boolean> {
     if (!this.hasReserve) return false
-    this.hasReserve = false
+    this.parts -= 1
+    this.hasReserve = this.parts > 0
     this.spare = 1
     return true
   }
@@ -63,35 +66,96 @@ export class FaultyStore implements Store {
     return true
   }
 
-  /** Reads wait with the commits, so that facts are published while a page is on its way. */
+  /** Reads wait like commits, so that facts can be published while a page is being read. */
   async since(query: FactQuery): ReturnType<Store['since']> {
     const page = await this.#inner.since(query)
-    await this.#held?.promise
+    await this.#heldCommits?.promise
     return page
   }
 
-  skim(...page: Parameters<Store['skim']>): ReturnType<Store['skim']> { return this.#inner.skim(...page) }
-  load(from?: number): ReturnType<Store['load']> { return this.#inner.load(from) }
-  started(): ReturnType<Store['started']> { return this.#inner.started() }
-  process(uuid: string): ReturnType<Store['process']> { return this.#inner.process(uuid) }
-  dead(query: DeadQuery): ReturnType<Store['dead']> { return this.#inner.dead(query) }
-  find(ref: string): ReturnType<Store['find']> { return this.#inner.find(ref) }
-  facts(...args: Parameters<Store['facts']>): ReturnType<Store['facts']> { return this.#inner.facts(...args) }
-  tail(...asked: Parameters<Store['tail']>): ReturnType<Store['tail']> { return this.#inner.tail(...asked) }
-  stepBounds(uuid: string, step: number): ReturnType<Store['stepBounds']> { return this.#inner.stepBounds(uuid, step) }
-  forks(uuid: string): ReturnType<Store['forks']> { return this.#inner.forks(uuid) }
-  removedForks(uuid: string): ReturnType<Store['removedForks']> { return this.#inner.removedForks(uuid) }
-  collectable(query: CollectableQuery): ReturnType<Store['collectable']> { return this.#inner.collectable(query) }
-  size(): ReturnType<Store['size']> { return this.#inner.size() }
-  account(): ReturnType<Store['account']> { return this.#inner.account() }
-  spent(...page: Parameters<Store['spent']>): ReturnType<Store['spent']> { return this.#inner.spent(...page) }
-  remove(uuid: string, at: number): ReturnType<Store['remove']> { return this.#inner.remove(uuid, at) }
-  stage(): Staging { return this.#inner.stage() }
+  filteredFacts(...page: Parameters<Store['filteredFacts']>): ReturnType<Store['filteredFacts']> {
+    return this.#inner.filteredFacts(...page)
+  }
+  load(from?: number): ReturnType<Store['load']> {
+    return this.#inner.load(from)
+  }
+  finishStart(): ReturnType<Store['finishStart']> {
+    return this.#inner.finishStart()
+  }
+  process(uuid: string): ReturnType<Store['process']> {
+    return this.#inner.process(uuid)
+  }
+  dead(query: DeadQuery): ReturnType<Store['dead']> {
+    return this.#inner.dead(query)
+  }
+  find(ref: string): ReturnType<Store['find']> {
+    return this.#inner.find(ref)
+  }
+  facts(...args: Parameters<Store['facts']>): ReturnType<Store['facts']> {
+    return this.#inner.facts(...args)
+  }
+  tail(...args: Parameters<Store['tail']>): ReturnType<Store['tail']> {
+    return this.#inner.tail(...args)
+  }
+  stepBounds(uuid: string, step: number): ReturnType<Store['stepBounds']> {
+    return this.#inner.stepBounds(uuid, step)
+  }
+  forks(uuid: string): ReturnType<Store['forks']> {
+    return this.#inner.forks(uuid)
+  }
+  removedForks(uuid: string): ReturnType<Store['removedForks']> {
+    return this.#inner.removedForks(uuid)
+  }
+  collectable(query: CollectableQuery): ReturnType<Store['collectable']> {
+    return this.#inner.collectable(query)
+  }
+  size(): ReturnType<Store['size']> {
+    return this.#inner.size()
+  }
+  updateUsageLedger(): ReturnType<Store['updateUsageLedger']> {
+    return this.#inner.updateUsageLedger()
+  }
+  usageRows(...page: Parameters<Store['usageRows']>): ReturnType<Store['usageRows']> {
+    return this.#inner.usageRows(...page)
+  }
+  countUnownedUsage(): ReturnType<Store['countUnownedUsage']> {
+    return this.#inner.countUnownedUsage()
+  }
+  remove(uuid: string, at: number): ReturnType<Store['remove']> {
+    return this.#inner.remove(uuid, at)
+  }
+  stage(): Staging {
+    return this.#inner.stage()
+  }
 
-  beginLife(at: number): ReturnType<Store['beginLife']> { return this.#inner.beginLife(at) }
-  endLife(): ReturnType<Store['endLife']> { return this.#inner.endLife() }
-  sweep(): ReturnType<Store['sweep']> { return this.#inner.sweep() }
-  tombstone(ref: string): ReturnType<Store['tombstone']> { return this.#inner.tombstone(ref) }
-  verify(): ReturnType<Store['verify']> { return this.#inner.verify() }
-  [Symbol.asyncDispose](): PromiseLike<void> { return this.#inner[Symbol.asyncDispose]() }
+  beginRun(at: number): ReturnType<Store['beginRun']> {
+    return this.#inner.beginRun(at)
+  }
+  endRun(): ReturnType<Store['endRun']> {
+    return this.#inner.endRun()
+  }
+  trustedTime(): ReturnType<Store['trustedTime']> {
+    return this.#inner.trustedTime()
+  }
+  trustTime(at: number): ReturnType<Store['trustTime']> {
+    return this.#inner.trustTime(at)
+  }
+  notifiedUpTo(channel: string): ReturnType<Store['notifiedUpTo']> {
+    return this.#inner.notifiedUpTo(channel)
+  }
+  setNotifiedUpTo(channel: string, cursor: number): ReturnType<Store['setNotifiedUpTo']> {
+    return this.#inner.setNotifiedUpTo(channel, cursor)
+  }
+  sweep(): ReturnType<Store['sweep']> {
+    return this.#inner.sweep()
+  }
+  tombstone(ref: string): ReturnType<Store['tombstone']> {
+    return this.#inner.tombstone(ref)
+  }
+  verify(): ReturnType<Store['verify']> {
+    return this.#inner.verify()
+  }
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#inner[Symbol.asyncDispose]()
+  }
 }

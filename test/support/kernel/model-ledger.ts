@@ -1,12 +1,15 @@
-// The dumb model's ledger: who pays for whom, and what of that is used. Sums are made anew each time that somebody asks.
+// The part of the simple model that counts usage: who pays for whom, and the usage so far. Sums are recomputed at each read.
 import type { Ending, Proc } from './model.ts'
 
 const MAX_STEPS: Ending = { code: 1, reason: 'max steps exceeded', cause: 'limit' }
 
-interface Used { tokens: number; taken: number }
+interface UsageCounters {
+  tokens: number
+  steps: number
+}
 
 export abstract class ModelLedger {
-  /** the dead too */
+  /** all processes, dead ones included */
   readonly all = new Map<string, Proc>()
 
   abstract finish(p: Proc, exit: Ending): void
@@ -24,38 +27,38 @@ export abstract class ModelLedger {
     return payer?.state === 'dead' ? undefined : payer
   }
 
-  /** It and who pays for it. */
+  /** Returns the process, its payer, the payer of that one, and so on. */
   accounts(p: Proc): Proc[] {
     const payer = this.payerOf(p)
     return payer ? [p, ...this.accounts(payer)] : [p]
   }
 
-  /** Those that it pays for, directly or not; each after its own payer. */
+  /** Returns the processes that it pays for, directly or indirectly, each after its own payer. */
   paid(p: Proc): Proc[] {
     const found = [p]
     for (const one of found) found.push(...[...this.all.values()].filter((other) => other.state !== 'dead' && other.payer === one.uuid))
     return found
   }
 
-  /** With all below it. */
-  used(p: Proc): Used {
-    const sum = { tokens: p.tokens + p.below.tokens, taken: p.taken + p.below.taken }
+  /** Returns the usage of the process and of all processes that it pays for. */
+  used(p: Proc): UsageCounters {
+    const sum = { tokens: p.tokens + p.below.tokens, steps: p.steps + p.below.steps }
     for (const one of this.paid(p).slice(1)) {
       sum.tokens += one.tokens + one.below.tokens - one.settled.tokens
-      sum.taken += one.taken + one.below.taken - one.settled.taken
+      sum.steps += one.steps + one.below.steps - one.settled.steps
     }
     return sum
   }
 
-  /** It ends: what it and all below it used passes up, and who was paid by it is paid by its payer. */
-  leave(p: Proc): void {
+  /** Settles a process that exits: adds the usage of its subtree to its payer's, and makes that payer pay for its children. */
+  settleAtExit(p: Proc): void {
     const payer = this.payerOf(p)
     for (const one of this.paid(p).reverse()) this.#settle(one)
     if (payer) for (const one of this.all.values()) if (one.payer === p.uuid && one.state !== 'dead') one.payer = payer.uuid
   }
 
-  /** All of it is released: what came to count after its end passes up too. */
-  bury(p: Proc): void {
+  /** Settles a process that is reaped: adds its usage since its end to its payer's. */
+  settleAtReap(p: Proc): void {
     this.#settle(p)
     p.state = 'dead'
   }
@@ -63,13 +66,13 @@ export abstract class ModelLedger {
   #settle(p: Proc): void {
     const payer = this.payerOf(p)
     if (!payer) return
-    const whole = { tokens: p.tokens + p.below.tokens, taken: p.taken + p.below.taken }
+    const whole = { tokens: p.tokens + p.below.tokens, steps: p.steps + p.below.steps }
     payer.below.tokens += whole.tokens - p.settled.tokens
-    payer.below.taken += whole.taken - p.settled.taken
+    payer.below.steps += whole.steps - p.settled.steps
     p.settled = whole
   }
 
-  /** A new incarnation: who spawned it pays, or who has paid last; and it pays again for whom it spawned. */
+  /** Starts a new incarnation: its spawner pays for it, or its last payer. It pays again for the processes that it has spawned. */
   payAgain(p: Proc): void {
     for (const uuid of [p.lineage, p.payer]) {
       const payer = uuid === null ? undefined : this.all.get(uuid)
@@ -78,44 +81,56 @@ export abstract class ModelLedger {
       break
     }
     for (const one of this.all.values()) if (one.lineage === p.uuid && one.state !== 'dead') one.payer = p.uuid
+    for (const one of this.all.values()) if (one.lineage === p.uuid && this.lives(one)) one.parent = p.uuid
   }
 
-  /** What becomes of it when no step, or no call, is left: null, or the acknowledgement. */
-  noRoom(p: Proc, isStep: boolean): string | null {
+  /** Applies the outcome of a used-up limit of steps or tokens. Returns the acknowledgement. Null if no limit is used up. */
+  applyUsedUpLimit(p: Proc, isStep: boolean): string | null {
     const over = this.accounts(p)
-    const steps = isStep ? over.find((one) => this.used(one).taken >= one.maxSteps) : undefined
-    const tokens = over.find((one) => this.used(one).tokens >= one.budgetTokens)
-    if (!steps && !tokens) return null
+    const stepOwner = isStep ? over.find((one) => this.used(one).steps >= one.maxSteps) : undefined
+    const tokenOwner = over.find((one) => this.used(one).tokens >= one.budgetTokens)
+    if (!stepOwner && !tokenOwner) return null
     if (p.stopping) this.finish(p, p.stopping)
-    else if (steps) for (const one of this.paid(steps).reverse()) if (this.lives(one)) this.finish(one, MAX_STEPS)
-    if (p.stopping || steps || !tokens) return 'stop'
-    for (const one of new Set([tokens, p])) this.#holdForBudget(one)
+    else if (stepOwner) for (const one of this.paid(stepOwner).reverse()) if (this.lives(one)) this.finish(one, MAX_STEPS)
+    if (p.stopping || stepOwner || !tokenOwner) return 'stop'
+    for (const one of new Set([tokenOwner, p])) this.#holdForBudget(one)
     return 'held'
   }
 
   #holdForBudget(p: Proc): void {
-    if (p.state === 'running' && !p.stopping && !p.holds.some(({ reason }) => reason === 'budget')) this.addHold(p, { reason: 'budget', root: null, by: 'system' }, p.driver !== 'native')
+    if (p.state === 'running' && !p.stopping && !p.holds.some(({ reason }) => reason === 'budget'))
+      this.addHold(p, { reason: 'budget', root: null, by: 'system' }, p.driver !== 'native')
   }
 
-  /** Errors: INVALID where there is nothing to add to. */
-  limit(p: Proc, { set, add }: { readonly set: { readonly budgetTokens?: number }; readonly add: { readonly budgetTokens?: number } }): void {
+  /** Sets the token budget or adds to it. Refuses with INVALID if there is no budget to add to. */
+  changeLimits(
+    p: Proc,
+    { set, add }: { readonly set: { readonly budgetTokens?: number }; readonly add: { readonly budgetTokens?: number } },
+  ): void {
     if (add.budgetTokens !== undefined && p.budgetTokens === Infinity) this.invalid()
     p.budgetTokens = (set.budgetTokens ?? p.budgetTokens) + (add.budgetTokens ?? 0)
   }
 
-  /** More of it lets go on who waited below it; and a person may ask again where there is room now. */
-  goOnWithMore(p: Proc, { limits, by }: { readonly limits?: object; readonly by: string }): void {
-    for (const one of limits ? this.paid(p) : by === 'user' ? [p] : []) if (this.#hasRoom(one)) this.drop(one, ({ reason }) => reason === 'budget')
+  /** Releases processes that wait for budget and now have room, after a change of limits or on the user's request. */
+  releaseBudgetHolds(p: Proc, { limits, by }: { readonly limits?: object; readonly by: string }): void {
+    for (const one of limits ? this.paid(p) : by === 'user' ? [p] : [])
+      if (this.#hasRoom(one)) this.drop(one, ({ reason }) => reason === 'budget')
   }
 
   #hasRoom(p: Proc): boolean {
     if (p.state !== 'running' || p.stopping) return false
-    return this.accounts(p).every((one) => this.used(one).tokens < one.budgetTokens && this.used(one).taken < one.maxSteps) && this.elapsedOf(p) < p.timeoutMs
+    return (
+      this.accounts(p).every((one) => this.used(one).tokens < one.budgetTokens && this.used(one).steps < one.maxSteps) &&
+      this.elapsedOf(p) < p.timeoutMs
+    )
   }
 
-  /** Nobody was asked before the call of an agent of others: what is over a budget is held after it. */
-  spent(p: Proc): void {
-    const tokens = p.external && p.state === 'running' && !p.stopping ? this.accounts(p).find((one) => this.used(one).tokens >= one.budgetTokens) : undefined
+  /** Holds an external agent that is over its budget. It is checked after each call, because its calls need no permission in advance. */
+  holdIfOverBudget(p: Proc): void {
+    const tokens =
+      p.external && p.state === 'running' && !p.stopping
+        ? this.accounts(p).find((one) => this.used(one).tokens >= one.budgetTokens)
+        : undefined
     if (tokens) for (const one of new Set([tokens, p])) this.#holdForBudget(one)
   }
 }

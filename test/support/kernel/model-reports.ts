@@ -1,5 +1,5 @@
-// The dumb model's other half: holds, turns and what drivers report.
-import type { Report } from '../../../src/kernel/reports.ts'
+// The part of the simple model for holds, turns and the reports of drivers.
+import type { Report } from '../../../src/kernel/model/reports.ts'
 import { ModelLedger } from './model-ledger.ts'
 import type { Ending, Proc } from './model.ts'
 
@@ -7,17 +7,17 @@ export const COMPLETED: Ending = { code: 0, reason: 'completed', cause: 'agent' 
 
 type HoldOf = Proc['holds'][number]
 
-/** A fact that no journal of these tests has. */
-export const FAR = 1_000_000
+/** A fact number that no journal of these tests reaches. */
+export const BEYOND_ALL_FACTS = 1_000_000
 
 export abstract class ModelReports extends ModelLedger {
   /** the monotonic clock in ms */
   now = 0
 
-  /** Living ancestors, nearest first; what lies above one that has ended does not count. */
+  /** Returns the living ancestors, nearest first, up to the first ended one. */
   ancestors(p: Proc): Proc[] {
     const found: Proc[] = []
-    for (let uuid = p.parent; uuid !== null; ) {
+    for (let uuid = p.parent; uuid !== null;) {
       const one = this.all.get(uuid)
       if (!one || !this.lives(one)) break
       found.push(one)
@@ -39,15 +39,17 @@ export abstract class ModelReports extends ModelLedger {
     if (p.attached && (first || freeze) && p.activity === 'ready') this.drain(p)
   }
 
-  /** Nothing of it is in flight; one that is drained already stays as it is. */
+  /** Marks the process as drained: nothing of it is in flight. */
   drain(p: Proc): void {
     if (!p.drained) Object.assign(p, { drained: true, midway: false })
   }
 
-  /** Removes holds, and a pause that still waits; with the last one the process goes on. */
+  /** Removes holds and pending pauses. If no hold is left, the process goes on. */
   drop(p: Proc, which: (hold: HoldOf) => boolean): void {
     if (!this.lives(p)) return
-    p.pending = p.pending.filter((one) => one.signal !== 'SIGPAUSE' || !which({ reason: one.root === null ? 'user' : 'subtree', root: one.root, by: one.by }))
+    p.pending = p.pending.filter(
+      (one) => one.signal !== 'SIGPAUSE' || !which({ reason: one.root === null ? 'user' : 'subtree', root: one.root, by: one.by }),
+    )
     if (p.state !== 'running' || p.holds.length === 0) return
     p.holds = p.holds.filter((hold) => !which(hold))
     if (p.holds.length > 0) return
@@ -65,7 +67,7 @@ export abstract class ModelReports extends ModelLedger {
     p.since = null
   }
 
-  /** An agent that is ready goes on, begins the next message's turn, or is done. */
+  /** A ready agent continues, begins the turn of the next message, or completes. */
   settle(p: Proc): void {
     if (p.state !== 'running' || !p.attached || p.holds.length > 0 || p.activity !== 'ready' || !p.talks) return
     if (p.stopping) return this.#settleLast(p)
@@ -79,24 +81,24 @@ export abstract class ModelReports extends ModelLedger {
     } else if (!p.interactive) this.finish(p, COMPLETED)
   }
 
-  /** It reads it before its next model call, and all that waits already. */
+  /** Queues an urgent message. The process reads it, with all earlier ones, before its next model call. */
   tell(p: Proc, id: string, from: string): void {
     p.queue.push({ what: 'other', urgent: true, id, from })
   }
 
-  /** It wraps up no more: what it has not read of that is void. */
+  /** Cancels the wrap-up, and drops unread messages about it. */
   cutShort(p: Proc): void {
     if (p.wrap !== null) p.queue = p.queue.filter(({ what }) => what !== 'wrap')
     p.wrap = null
   }
 
-  /** What was said of its signals ends with it. */
+  /** Drops the unread notices about signals. */
   forget(p: Proc): void {
-    p.queue = p.queue.filter(({ what }) => what !== 'wrap' && what !== 'signal')
+    p.queue = p.queue.filter(({ what }) => what !== 'wrap' && what !== 'signal' && what !== 'notice')
     p.wrap = null
   }
 
-  /** It reads that it is to wrap up, in a turn of its own; it ends with the turn in which it has. */
+  /** Queues the request to wrap up. The process reads it in a turn of its own, and ends with that turn. */
   #settleLast(p: Proc): void {
     if (p.wrap === null) return
     const at = p.queue.findIndex(({ what }) => what === 'wrap')
@@ -110,7 +112,7 @@ export abstract class ModelReports extends ModelLedger {
     if (p.state === 'created') Object.assign(p, { elapsed: 0, attached: false, stopping: null, compacting: false })
     this.stopClock(p)
     this.orphan(p)
-    this.leave(p)
+    this.settleAtExit(p)
     this.forget(p)
     Object.assign(p, { exit: p.stopping ?? exit, stopping: null, asks: [], state: p.attached ? 'zombie' : 'dead' })
   }
@@ -125,74 +127,91 @@ export abstract class ModelReports extends ModelLedger {
     if (before > 0 && before !== p.calls.length && p.calls.length === 0 && !p.modelOpen) p.whole = p.step
   }
 
-  /** The acknowledgement, or INVALID. */
-  report(uuid: string, pid: number, said: Report): string {
+  /** Returns the acknowledgement, or INVALID. */
+  report(uuid: string, pid: number, body: Report): string {
     const p = this.all.get(uuid)
-    // What it has used counts also when it has ended.
-    if (p?.state === 'zombie' && p.pid === pid && said.type === 'measured') return 'ok'
+    // Resource usage also counts after the end.
+    if (p?.state === 'zombie' && p.pid === pid && body.type === 'measured') return 'ok'
     if (!p || p.state !== 'running' || p.pid !== pid || !p.attached) return 'late'
-    switch (said.type) {
-      case 'up': return this.#up(p, said)
-      case 'model.started': return this.#ask(p, said.step)
-      case 'model.finished': return this.#answered(p, said)
+    switch (body.type) {
+      case 'up':
+        return this.#up(p, body)
+      case 'model.started':
+        return this.#ask(p, body.step)
+      case 'model.finished':
+        return this.#answered(p, body)
       case 'model.failed':
-        if (!p.modelOpen || p.step !== said.step) return 'late'
+        if (!p.modelOpen || p.step !== body.step) return 'late'
         p.modelOpen = false
-        this.spent(p)
+        this.holdIfOverBudget(p)
         return 'ok'
       case 'tool.finished':
-        if (!p.calls.some((call) => call.id === said.callId)) return 'late'
-        this.closeCalls(p, (call) => call.id === said.callId)
+        if (!p.calls.some((call) => call.id === body.callId)) return 'late'
+        this.closeCalls(p, (call) => call.id === body.callId)
         return 'ok'
-      case 'turn.ended': return this.#turnEnded(p, said)
+      case 'turn.ended':
+        return this.#turnEnded(p, body)
       case 'drained':
         if (p.holds.length > 0) this.drain(p)
         return 'ok'
       case 'frozen':
-        if (p.holds.length > 0) Object.assign(p, { drained: true, midway: said.inFlight !== null })
+        if (p.holds.length > 0) Object.assign(p, { drained: true, midway: body.inFlight !== null })
         return 'ok'
       case 'exited':
-        this.finish(p, exitOf(said.code))
+        this.finish(p, exitOf(body.code))
         return 'ok'
-      case 'waiting': return this.#waits(p, said.ask)
+      case 'waiting':
+        return this.#waits(p, body.ask)
       case 'unasked':
-        if (!p.asks.some((ask) => ask.id === said.id)) return 'late'
-        p.asks = p.asks.filter((ask) => ask.id !== said.id)
+        if (!p.asks.some((ask) => ask.id === body.id)) return 'late'
+        p.asks = p.asks.filter((ask) => ask.id !== body.id)
         this.worksAgain(p)
         return 'ok'
       case 'session':
         Object.assign(p, { session: true, forkOf: false })
         return 'ok'
       case 'usage':
-        p.tokens += said.usage.inputTokens + said.usage.outputTokens
-        p.context = said.contextTokens ?? p.context
-        p.window = said.window ?? p.window
-        this.spent(p)
+        p.tokens += body.usage.inputTokens + body.usage.outputTokens
+        p.context = body.contextTokens ?? p.context
+        p.window = body.window ?? p.window
+        this.holdIfOverBudget(p)
         return 'ok'
-      // Its agents have no gateway.
+      // Agents of this model have no gateway.
       case 'call.started':
-      case 'call.finished': return 'late'
+      case 'call.finished':
+        return 'late'
       case 'measured':
-        this.spent(p)
+        this.holdIfOverBudget(p)
         return 'ok'
-      case 'escalated': return this.#escalated(p, said)
-      case 'compaction.started': return this.#compact(p, said.step)
-      case 'compaction.failed': return this.#uncompacted(p, said)
-      case 'context.compacted': return this.#compacted(p, said)
+      case 'escalated':
+        return this.#escalated(p, body)
+      case 'compaction.started':
+        return this.#compact(p, body.step)
+      case 'compaction.failed':
+        return this.#uncompacted(p, body)
+      case 'context.compacted':
+        return this.#compacted(p, body)
       case 'mcp.servers':
       case 'worktree.made':
       case 'files.recorded':
       case 'files.failed':
       case 'output':
       case 'refused':
-      case 'note': return 'ok'
+      case 'note':
+        return 'ok'
+      case 'raw':
+        return 'ok'
     }
   }
 
-  /** Once for each end; it says so where a signal is its cause. */
+  /** Records an end once. If a signal is the cause, the record names it. */
   #escalated(p: Proc, { afterMs }: Extract<Report, { type: 'escalated' }>): string {
     if (!p.stopping || p.stopping.escalated) return 'late'
-    p.stopping = { ...p.stopping, escalated: true, reason: p.stopping.signal ? `${p.stopping.reason}; SIGKILL after ${afterMs} ms` : p.stopping.reason }
+    p.stopping = {
+      ...p.stopping,
+      escalated: true,
+      reason: p.stopping.signal ? `${p.stopping.reason}; SIGKILL after ${afterMs} ms` : p.stopping.reason,
+    }
     return 'ok'
   }
 
@@ -235,29 +254,29 @@ export abstract class ModelReports extends ModelLedger {
     if (p.stopping && p.wrap === null) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== (p.whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
-    const refused = this.noRoom(p, step > p.step)
+    const refused = this.applyUsedUpLimit(p, step > p.step)
     if (refused !== null) return refused
     if (p.queue.some(({ urgent }) => urgent) && p.activity === 'working') {
       p.queue.splice(0, p.queue.findLastIndex(({ urgent }) => urgent) + 1)
       return 'held'
     }
-    Object.assign(p, { step, taken: p.taken + (step > p.step ? 1 : 0), modelOpen: true })
+    Object.assign(p, { step, steps: p.steps + (step > p.step ? 1 : 0), modelOpen: true })
     return 'go'
   }
 
-  /** It has happened already. */
+  /** Returns the acknowledgement of a step that is reported after it has happened. */
   #seen(p: Proc, step: number): string {
     const whole = p.calls.length > 0 && !p.modelOpen ? p.step : p.whole
     if (step !== (whole === p.step ? p.step + 1 : p.step)) return 'INVALID'
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (step > p.step && this.accounts(p).some((one) => this.used(one).taken >= one.maxSteps)) return this.noRoom(p, true) ?? 'ok'
-    Object.assign(p, { step, taken: p.taken + (step > p.step ? 1 : 0), modelOpen: true })
-    this.spent(p)
+    if (step > p.step && this.accounts(p).some((one) => this.used(one).steps >= one.maxSteps)) return this.applyUsedUpLimit(p, true) ?? 'ok'
+    Object.assign(p, { step, steps: p.steps + (step > p.step ? 1 : 0), modelOpen: true })
+    this.holdIfOverBudget(p)
     return 'ok'
   }
 
-  /** One that wraps up is not held: it is done. */
+  /** A process that wraps up completes instead of being held. */
   #hold(p: Proc, reason: string): string {
     if (p.stopping) {
       this.finish(p, p.stopping)
@@ -267,62 +286,74 @@ export abstract class ModelReports extends ModelLedger {
     return 'held'
   }
 
-  /** Between two steps, once after each. */
+  /** Compacts between two steps, at most once after each. */
   #compact(p: Proc, step: number): string {
     if (p.driver !== 'native') return 'INVALID'
     if (p.stopping && p.wrap === null) return 'stop'
     if (p.holds.length > 0) return 'held'
     if (p.modelOpen || p.calls.length > 0 || p.compacting || step !== p.whole) return 'INVALID'
     if (p.compactedStep === step) return this.#hold(p, 'context-full')
-    const refused = this.noRoom(p, true)
+    const refused = this.applyUsedUpLimit(p, true)
     if (refused !== null) return refused
     p.compacting = true
     return 'go'
   }
 
-  #uncompacted(p: Proc, said: Extract<Report, { type: 'compaction.failed' }>): string {
-    if (!p.compacting || said.step !== p.whole) return 'late'
+  #uncompacted(p: Proc, body: Extract<Report, { type: 'compaction.failed' }>): string {
+    if (!p.compacting || body.step !== p.whole) return 'late'
     p.compacting = false
-    p.tokens += (said.usage?.inputTokens ?? 0) + (said.usage?.outputTokens ?? 0)
-    if (said.retryInMs !== null) return 'ok'
+    p.tokens += (body.usage?.inputTokens ?? 0) + (body.usage?.outputTokens ?? 0)
+    if (body.retryInMs !== null) return 'ok'
     return p.stopping && p.wrap === null ? 'stop' : this.#hold(p, 'context-full')
   }
 
-  #compacted(p: Proc, said: Extract<Report, { type: 'context.compacted' }>): string {
-    if (!p.compacting || said.step !== p.whole) return 'late'
-    if (said.ranges.some(([first, last], i) => first < 1 || last < first || first <= (said.ranges[i - 1]?.[1] ?? 0) || last >= FAR)) return 'INVALID'
-    p.tokens += said.usage.inputTokens + said.usage.outputTokens
-    Object.assign(p, { compacting: false, compactedStep: said.step, context: said.after })
+  #compacted(p: Proc, body: Extract<Report, { type: 'context.compacted' }>): string {
+    if (!p.compacting || body.step !== p.whole) return 'late'
+    if (
+      body.ranges.some(
+        ([first, last], i) => first < 1 || last < first || first <= (body.ranges[i - 1]?.[1] ?? 0) || last >= BEYOND_ALL_FACTS,
+      )
+    )
+      return 'INVALID'
+    p.tokens += body.usage.inputTokens + body.usage.outputTokens
+    Object.assign(p, { compacting: false, compactedStep: body.step, context: body.after })
     return 'ok'
   }
 
-  #answered(p: Proc, said: Extract<Report, { type: 'model.finished' }>): string {
-    if (!p.modelOpen || p.step !== said.step) return 'INVALID'
+  #answered(p: Proc, body: Extract<Report, { type: 'model.finished' }>): string {
+    if (!p.modelOpen || p.step !== body.step) return 'INVALID'
     p.modelOpen = false
-    const tokens = said.usage.inputTokens + said.usage.outputTokens
+    const tokens = body.usage.inputTokens + body.usage.outputTokens
     if (tokens > 0) p.context = tokens
     p.tokens += tokens
-    p.calls = said.calls.map(({ callId, effect }) => ({ id: callId, effect }))
+    p.calls = body.calls.map(({ callId, effect }) => ({ id: callId, effect, cuts: 0 }))
     if (p.calls.length === 0) p.whole = p.step
-    this.spent(p)
+    this.holdIfOverBudget(p)
     return 'ok'
   }
 
-  /** A question to the model whose end nobody has seen costs what the last one showed. */
+  /** A model call with an unknown end costs its last reported usage. */
   charge(p: Proc): void {
     if ((p.modelOpen || p.compacting) && p.driver === 'native' && p.tokens > 0) p.tokens += p.context
   }
 
-  #turnEnded(p: Proc, said: Extract<Report, { type: 'turn.ended' }>): string {
-    if (!p.turnOpen || p.turn !== said.turn) return 'late'
+  #turnEnded(p: Proc, body: Extract<Report, { type: 'turn.ended' }>): string {
+    if (!p.turnOpen || p.turn !== body.turn) return 'late'
     if (p.modelOpen) this.charge(p)
     p.modelOpen = false
     this.closeCalls(p, () => true)
-    if (said.outcome === 'error' && !p.interactive && p.talks) {
+    if (body.outcome === 'error' && !p.interactive && p.talks) {
       this.finish(p, { code: 1, reason: 'the turn failed', cause: 'agent' })
       return 'ok'
     }
     p.turnOpen = false
+    p.queue = p.queue.filter(({ what }) => what !== 'notice')
+    // Holds do not matter: the turn is complete.
+    if (body.outcome === 'ok' && p.holds.length > 0 && p.talks && !p.interactive && p.queue.length === 0) {
+      Object.assign(p, { compacting: false, asks: [] })
+      this.finish(p, COMPLETED)
+      return 'ok'
+    }
     this.#ready(p)
     return 'ok'
   }

@@ -1,25 +1,32 @@
-// The dumb model's signals: who is reached, masks and handlers, and what each does by default.
-import type { InputBody } from '../../../src/kernel/inputs.ts'
-import type { ProcessSpec, Signal } from '../../../src/kernel/types.ts'
+// The part of the simple model for signals: the processes that they reach, masks, handlers, and default actions.
+import type { InputBody } from '../../../src/kernel/model/inputs.ts'
 import type { Ending, Proc } from './model.ts'
 import { ModelReports } from './model-reports.ts'
+import type { Signal } from '../../../src/kernel/model/words.ts'
+import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 
-export interface Waiting { signal: Signal; by: string; root: string | null; due: number | null; grace: number }
+export interface Waiting {
+  signal: Signal
+  by: string
+  root: string | null
+  due: number | null
+  grace: number
+}
 
 type Input<T extends InputBody['type']> = Extract<InputBody, { type: T }>
 
 const NEEDS_CAUSE_GONE = ['budget', 'disk-full', 'credentials']
 const POSIX: Record<string, number> = { SIGTERM: 15, SIGKILL: 9, SIGINT: 2 }
 
-/** Why a request is refused. */
+/** The refusal of a request, with its error code. */
 export class Refused extends Error {}
 
-export function may(by: string, hold: { reason: string; by: string }): boolean {
+export function mayRelease(by: string, hold: { reason: string; by: string }): boolean {
   return by === 'user' ? !NEEDS_CAUSE_GONE.includes(hold.reason) : hold.by === by
 }
 
-/** It takes messages while it runs: an agent does, and a command whose lines are known and that stays. */
-export function talks({ driver, format, interactive, agent }: ProcessSpec): boolean {
+/** Whether a running process takes messages: agents do, and interactive commands with a known line format. */
+export function takesMessages({ driver, format, interactive, agent }: ProcessSpec): boolean {
   return driver !== 'command' || (format !== undefined && interactive && agent !== 'command')
 }
 
@@ -41,15 +48,30 @@ export class ModelSignals extends ModelReports {
     return p && this.lives(p) ? p : refuse('NOT_FOUND')
   }
 
-  /** An agent reaches itself and what stands below it. */
+  /** Whether the sender may signal the process: an agent may signal itself and its descendants. */
   reaches(by: string, p: Proc): boolean {
     return !by.startsWith('agent:') || by === `agent:${p.uuid}` || this.ancestors(p).some((one) => by === `agent:${one.uuid}`)
   }
 
   begin(p: Proc): void {
     this.charge(p)
-    Object.assign(p, { state: 'running', activity: 'starting', attached: false, drained: true, midway: false, holds: [], stopping: null, wrap: null, elapsed: 0, since: this.now, pausedAt: null, modelOpen: false, compacting: false, asks: [] })
-    this.closeCalls(p, (call) => p.external || call.effect === 'once')
+    Object.assign(p, {
+      state: 'running',
+      activity: 'starting',
+      attached: false,
+      drained: true,
+      midway: false,
+      holds: [],
+      stopping: null,
+      wrap: null,
+      elapsed: 0,
+      since: this.now,
+      pausedAt: null,
+      modelOpen: false,
+      compacting: false,
+      asks: [],
+    })
+    this.closeCalls(p, (call) => p.external || call.effect === 'once' || call.cuts > 1)
   }
 
   beginHeld(p: Proc, own: Proc['holds']): void {
@@ -58,10 +80,12 @@ export class ModelSignals extends ModelReports {
     for (const hold of holds) this.addHold(p, hold, false)
   }
 
-  /** The subtree holds above it, those too that wait behind a mask. */
+  /** Returns the subtree holds of the ancestors, including those that wait because of a mask. */
   above(p: Proc): Proc['holds'] {
     return this.ancestors(p).flatMap((one) => {
-      const waits = one.pending.filter(({ signal, root }) => signal === 'SIGPAUSE' && root !== null).map(({ root, by }) => ({ reason: 'subtree', root, by }))
+      const waits = one.pending
+        .filter(({ signal, root }) => signal === 'SIGPAUSE' && root !== null)
+        .map(({ root, by }) => ({ reason: 'subtree', root, by }))
       return [...(one.state === 'running' ? one.holds.filter((h) => h.reason === 'subtree') : []), ...waits]
     })
   }
@@ -71,7 +95,20 @@ export class ModelSignals extends ModelReports {
     if (!this.reaches(by, p)) refuse('PERMISSION')
     if (signal === 'SIGPAUSE' && p.stopping) refuse('INVALID')
     const root = subtree ? uuid : null
-    for (const one of subtree ? this.tree(p) : [p]) this.#deliver(one, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })
+    for (const one of subtree ? this.tree(p) : [p]) {
+      this.#takeBack(one, { signal, by, root })
+      this.#deliver(one, { signal, by, root, due: null, grace: graceMs ?? 300 }, { freeze, force: false })
+    }
+  }
+
+  /** Drops pending signals that the new signal revokes: of a pause and a resume, the last counts. */
+  #takeBack(p: Proc, { signal, by, root }: Pick<Waiting, 'signal' | 'by' | 'root'>): void {
+    if (by !== 'user' && signal !== 'SIGKILL' && !p.mask.includes(signal) && p.handlers.get(signal) === 'ignore') return
+    const ends = signal === 'SIGTERM' || signal === 'SIGKILL' || (signal === 'SIGINT' && !p.interactive)
+    p.pending = p.pending.filter((one) => {
+      if (signal !== 'SIGRESUME') return one.signal !== 'SIGRESUME' || !(signal === 'SIGPAUSE' || ends) || (by !== 'user' && by !== one.by)
+      return one.signal !== 'SIGPAUSE' || !(by === 'user' || by === one.by) || (root !== null && root !== p.uuid && one.root !== root)
+    })
   }
 
   tree(root: Proc): Proc[] {
@@ -83,8 +120,14 @@ export class ModelSignals extends ModelReports {
   #deliver(p: Proc, sent: Waiting, how: { freeze: boolean; force: boolean }): void {
     if (!this.lives(p)) return
     const { signal, by } = sent
-    const told = how.force && signal === 'SIGTERM' && p.handlers.get(signal) === 'message'
-    const handler = told ? 'message' : signal === 'SIGKILL' || how.force ? 'default' : p.mask.includes(signal) ? 'blocked' : (p.handlers.get(signal) ?? 'default')
+    const isMessage = how.force && signal === 'SIGTERM' && p.handlers.get(signal) === 'message'
+    const handler = isMessage
+      ? 'message'
+      : signal === 'SIGKILL' || how.force
+        ? 'default'
+        : p.mask.includes(signal)
+          ? 'blocked'
+          : (p.handlers.get(signal) ?? 'default')
     if (handler === 'blocked' || (handler === 'ignore' && by === 'user')) this.#pend(p, sent)
     if (handler === 'message') this.#message(p, sent, how.freeze)
     if (handler === 'default') this.#act(p, sent, how.freeze)
@@ -92,15 +135,25 @@ export class ModelSignals extends ModelReports {
 
   #pend(p: Proc, { signal, by, root, grace }: Waiting): void {
     const known = p.pending.find((one) => one.signal === signal)
-    if (known && (known.due !== null || by !== 'user')) return
-    p.pending = [...p.pending.filter((one) => one !== known), { signal, by, root, grace, due: by === 'user' ? this.now + 10_000 : null }]
+    const alone = by === 'user' && known?.by === 'user' && known.root !== null && root === null
+    if (known && !alone && (known.due !== null || by !== 'user')) return
+    p.pending = [
+      ...p.pending.filter((one) => one !== known),
+      { signal, by, root, grace, due: by === 'user' ? (known?.due ?? this.now + 10_000) : null },
+    ]
   }
 
-  /** It is told. SIGTERM ends it within its grace, a little of which the programs keep; SIGRESUME wakes it; a person's pause comes later. */
+  /** Delivers a signal. SIGTERM ends the process within its grace, of which the programs keep a part. SIGRESUME releases it. */
   #message(p: Proc, sent: Waiting, freeze: boolean): void {
     const { signal, by, grace } = sent
     if (signal === 'SIGTERM') {
-      const canRead = p.state === 'running' && p.attached && p.holds.length === 0 && p.activity !== 'starting' && grace > 0 && (!p.stopping || p.wrap !== null)
+      const canRead =
+        p.state === 'running' &&
+        p.attached &&
+        p.holds.length === 0 &&
+        p.activity !== 'starting' &&
+        grace > 0 &&
+        (!p.stopping || p.wrap !== null)
       if (!canRead || (!p.stopping && p.queue.length >= 1_000)) return this.#act(p, sent, freeze)
       const due = this.now + grace - Math.min(300, grace / 2)
       if (p.wrap !== null) p.wrap = Math.min(p.wrap, due)
@@ -119,7 +172,7 @@ export class ModelSignals extends ModelReports {
 
   #act(p: Proc, { signal, by, root }: Waiting, freeze: boolean): void {
     if (signal === 'SIGRESUME') {
-      this.drop(p, (h) => may(by, h) && (root === null || root === p.uuid || (h.reason === 'subtree' && h.root === root)))
+      this.drop(p, (h) => mayRelease(by, h) && (root === null || root === p.uuid || (h.reason === 'subtree' && h.root === root)))
     } else if (signal === 'SIGPAUSE') {
       const hold = { reason: root === null ? 'user' : 'subtree', root, by }
       if (p.state === 'created') this.beginHeld(p, [hold])
@@ -127,16 +180,20 @@ export class ModelSignals extends ModelReports {
     } else if (signal !== 'SIGINT' || p.state !== 'running' || !p.interactive) this.#stop(p, signal, by)
   }
 
-  /** What a person sent to end it, and it put off until the daemon ended. */
+  /** Returns the user's signal to end the process, which the process had masked when the daemon ended. */
   wished(p: Proc): Ending | undefined {
-    const sent = p.pending.find(({ signal, due }) => due !== null && (signal === 'SIGTERM' || (signal === 'SIGINT' && (p.state !== 'running' || !p.interactive))))
+    const sent = p.pending.find(
+      ({ signal, due }) => due !== null && (signal === 'SIGTERM' || (signal === 'SIGINT' && (p.state !== 'running' || !p.interactive))),
+    )
     return sent && this.#ending(p, sent.signal, sent.by)
   }
 
   #ending(p: Proc, signal: Signal, by: string): Ending {
     const cause = causeOf(by)
     const paused = p.state === 'running' && p.holds.length > 0
-    return paused ? { code: 1, reason: 'context cancelled while paused', signal, cause } : { code: 128 + (POSIX[signal] ?? 0), reason: `${signal} from ${by}`, signal, cause }
+    return paused
+      ? { code: 1, reason: 'context cancelled while paused', signal, cause }
+      : { code: 128 + (POSIX[signal] ?? 0), reason: `${signal} from ${by}`, signal, cause }
   }
 
   #stop(p: Proc, signal: Signal, by: string): void {
@@ -158,7 +215,8 @@ export class ModelSignals extends ModelReports {
   mask({ uuid, mask, how }: Input<'mask'>): void {
     const p = this.living(uuid)
     if (mask.includes('SIGKILL')) refuse('INVALID')
-    p.mask = how === 'block' ? [...p.mask, ...mask] : how === 'unblock' ? p.mask.filter((one) => !mask.some((other) => other === one)) : [...mask]
+    p.mask =
+      how === 'block' ? [...p.mask, ...mask] : how === 'unblock' ? p.mask.filter((one) => !mask.some((other) => other === one)) : [...mask]
     this.arrive(p)
   }
 

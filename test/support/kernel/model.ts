@@ -1,12 +1,29 @@
-// A dumb model of the kernel: plain objects that are changed in place, no facts, no effects, no code of the kernel.
-// It says of each input what is answered and what each process is afterwards. Written from the rules, not from the sources.
-import type { InputBody } from '../../../src/kernel/inputs.ts'
-import { ModelSignals, Refused, may, refuse, talks } from './model-signals.ts'
+// A simple model of the kernel: mutable plain objects, no facts, no effects, no code of the kernel. For each input it gives the
+// expected answer and the expected processes. The model was written from the documented rules, not from the kernel's sources.
+import type { InputBody } from '../../../src/kernel/model/inputs.ts'
+import { ModelSignals, Refused, mayRelease, refuse, takesMessages } from './model-signals.ts'
 import type { Waiting } from './model-signals.ts'
 
-/** A message that waits. `urgent`: to be read before the next model call. */
-interface Queued { what: 'intent' | 'wrap' | 'signal' | 'other'; urgent: boolean; id?: string; from?: string }
-export interface Ending { code: number; reason: string; cause: string; signal?: string; escalated?: true }
+/** A waiting message. `urgent`: the process reads it before the next model call. */
+interface Queued {
+  what: 'intent' | 'wrap' | 'signal' | 'notice' | 'other'
+  urgent: boolean
+  id?: string
+  from?: string
+}
+
+/** Returns the kind of a message that a fork takes over from its origin. */
+function kindOf(id: string): Queued['what'] {
+  if (id === 'intent') return 'intent'
+  return id.startsWith('notice-') ? 'notice' : 'other'
+}
+export interface Ending {
+  code: number
+  reason: string
+  cause: string
+  signal?: string
+  escalated?: true
+}
 
 export interface Proc {
   uuid: string
@@ -15,12 +32,12 @@ export interface Proc {
   parent: string | null
   lineage: string | null
   driver: string
-  /** it takes messages while it runs */
+  /** takes messages while it runs */
   talks: boolean
-  /** an agent that others wrote */
+  /** whether it is an external agent */
   external: boolean
   session: boolean
-  /** a session of another one waits to be forked */
+  /** must still fork the session of another process */
   forkOf: boolean
   pinned: boolean
   origin: string | null
@@ -32,15 +49,15 @@ export interface Proc {
   budgetTokens: number
   activity: string
   attached: boolean
-  /** attached once in this incarnation */
+  /** was attached once in this incarnation */
   began: boolean
   hasIntent: boolean
   drained: boolean
-  /** frozen with something in flight */
+  /** is frozen with work in flight */
   midway: boolean
   holds: { reason: string; root: string | null; by: string }[]
   stopping: Ending | null
-  /** it may wrap up until then; null: it may not */
+  /** the deadline of its wrap-up; null: it does not wrap up */
   wrap: number | null
   exit: Ending | null
   mask: string[]
@@ -50,23 +67,26 @@ export interface Proc {
   turnOpen: boolean
   queue: Queued[]
   step: number
-  /** those of its own */
-  taken: number
+  /** the number of its own steps */
+  steps: number
   whole: number
   modelOpen: boolean
-  calls: { id: string; effect: string }[]
+  calls: { id: string; effect: string; cuts: number }[]
   tokens: number
-  /** who pays for it; what its ended descendants had used, and what of its own sums its payer knows */
+  /** the process that pays for this one; null if there is none */
   payer: string | null
-  below: { tokens: number; taken: number }
-  settled: { tokens: number; taken: number }
-  /** tokens of the context, and what it may hold */
+  /** the usage of its ended descendants */
+  below: { tokens: number; steps: number }
+  /** the part of its usage that its payer has already counted */
+  settled: { tokens: number; steps: number }
+  /** the number of tokens in the context */
   context: number
+  /** the largest number of tokens in the context; null: unknown */
   window: number | null
-  /** a summary is being made */
+  /** whether a compaction runs */
   compacting: boolean
   compactedStep: number | null
-  /** null: only bounds are known */
+  /** null: only its bounds are known */
   elapsed: number | null
   since: number | null
   pausedAt: number | null
@@ -85,15 +105,28 @@ export class Model extends ModelSignals {
     this.max = max
   }
 
-  /** What a request is answered, in a word; null for what is no request. */
+  /** Applies an input. Returns the expected answer to a request, as a code; null for other inputs. */
   apply(input: InputBody): string | null {
     try {
-      const answer = this.#decide(input)
+      const answer = this.#withinTable(input)
       return 'reply' in input ? (answer ?? 'done') : null
     } catch (error) {
       if (error instanceof Refused) return `refused ${error.message}`
       throw error
     }
+  }
+
+  /** Refuses a request that would resume more processes than the table has room for. */
+  #withinTable(input: InputBody): string | null {
+    const wakes = input.type === 'signal' ? input.signal === 'SIGRESUME' : ['resume', 'mask', 'handle'].includes(input.type)
+    if (!wakes) return this.#decide(input)
+    const [before, lastPid, active] = [structuredClone([...this.all]), this.lastPid, this.active()]
+    const answer = this.#decide(input)
+    if (this.active() <= Math.max(active, this.max)) return answer
+    this.all.clear()
+    for (const [uuid, p] of before) this.all.set(uuid, p)
+    this.lastPid = lastPid
+    return refuse('RESOURCE_EXHAUSTED')
   }
 
   active(): number {
@@ -102,26 +135,58 @@ export class Model extends ModelSignals {
 
   #decide(input: InputBody): string | null {
     switch (input.type) {
-      case 'spawn': this.#spawn(input); return null
-      case 'start': this.#start(input); return null
-      case 'signal': this.signal(input); return null
-      case 'resume': this.#resume(input); return null
-      case 'send': this.#send(input); return null
-      case 'take': this.#take(input); return null
-      case 'answer': this.#answer(input); return null
-      case 'mask': this.mask(input); return null
-      case 'handle': this.handle(input); return null
-      case 'hold': this.#each(input.uuid, (p) => this.#systemHold(p, input.reason)); return null
-      case 'release': this.#each(input.uuid, (p) => this.drop(p, (h) => h.reason === input.reason && h.by === 'system')); return null
+      case 'spawn':
+        this.#spawn(input)
+        return null
+      case 'start':
+        this.#start(input)
+        return null
+      case 'signal':
+        this.signal(input)
+        return null
+      case 'resume':
+        this.#resume(input)
+        return null
+      case 'send':
+        this.#send(input)
+        return null
+      case 'take':
+        this.#take(input)
+        return null
+      case 'answer':
+        this.#answer(input)
+        return null
+      case 'mask':
+        this.mask(input)
+        return null
+      case 'handle':
+        this.handle(input)
+        return null
+      case 'hold':
+        this.#each(input.uuid, (p) => this.#systemHold(p, input.reason))
+        return null
+      case 'release':
+        this.#each(input.uuid, (p) => this.drop(p, (h) => h.reason === input.reason && h.by === 'system'))
+        return null
       case 'report': {
         const answer = this.report(input.uuid, input.pid, input.report)
         return answer === 'INVALID' ? refuse('INVALID') : `ack ${answer}`
       }
-      case 'released': this.#released(input); return null
-      case 'tick': this.#tick(input.uuid); return null
-      case 'boot': this.#boot(input); return null
-      case 'fork': this.#fork(input); return null
-      case 'pin': (this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned; return null
+      case 'released':
+        this.#released(input)
+        return null
+      case 'tick':
+        this.#tick(input.uuid)
+        return null
+      case 'boot':
+        this.#boot(input)
+        return null
+      case 'fork':
+        this.#fork(input)
+        return null
+      case 'pin':
+        ;(this.all.get(input.uuid) ?? refuse('NOT_FOUND')).pinned = input.pinned
+        return null
       case 'crew':
       case 'crewMoved':
       case 'retire':
@@ -129,8 +194,11 @@ export class Model extends ModelSignals {
       case 'composeNode':
       case 'composeResume':
       case 'checkpoint':
-      case 'liveness': return null
-      case 'loop': this.#loop(input); return null
+      case 'liveness':
+        return null
+      case 'loop':
+        this.#loop(input)
+        return null
     }
   }
 
@@ -141,8 +209,12 @@ export class Model extends ModelSignals {
   #spawn({ uuid, by, parent, spec }: Input<'spawn'>): void {
     const above = parent === null ? null : this.living(parent)
     if (above?.stopping) refuse('INVALID')
-    // Its subtree is to be stopped: nobody is born into it.
-    if (above && [above, ...this.ancestors(above)].some((one) => one.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null))) refuse('INVALID')
+    // A subtree that is being stopped takes no new process.
+    if (
+      above &&
+      [above, ...this.ancestors(above)].some((one) => one.pending.some(({ signal, root: tree }) => signal === 'SIGTERM' && tree !== null))
+    )
+      refuse('INVALID')
     if (by.startsWith('agent:') && !(above && this.reaches(by, above))) refuse('PERMISSION')
     this.#room()
     this.#free(spec.name)
@@ -151,7 +223,7 @@ export class Model extends ModelSignals {
     this.#born(uuid, spec, parent)
   }
 
-  /** What it was at that place, with nothing used. */
+  /** Returns the origin's state at the step, with no usage. */
   #fork({ uuid, by, origin, at, spec: given, message }: Input<'fork'>): void {
     const from = this.all.get(origin.uuid) ?? refuse('NOT_FOUND')
     const spec = given ?? { ...origin.spec, name: null }
@@ -166,10 +238,18 @@ export class Model extends ModelSignals {
     const heir = from.payer === null ? undefined : this.all.get(from.payer)
     const p = this.#born(uuid, spec, from.lineage)
     Object.assign(p, {
-      payer: (lineage && this.lives(lineage)) || !heir || !this.lives(heir) ? from.lineage : heir.uuid, parent: lineage && this.lives(lineage) ? lineage.uuid : null, origin: from.uuid, forkOf: from.external,
-      turn: state.turn, turnOpen: state.turnOpen,
-      queue: state.queue.map(({ id, from, urgent }) => ({ what: id === 'intent' ? 'intent' as const : 'other' as const, urgent: urgent === true, id, from })),
-      step, whole: step, context: state.contextTokens, window: state.context?.window ?? null, compactedStep: state.context?.compactedStep ?? null,
+      payer: (lineage && this.lives(lineage)) || !heir || !this.lives(heir) ? from.lineage : heir.uuid,
+      parent: lineage && this.lives(lineage) ? lineage.uuid : null,
+      origin: from.uuid,
+      forkOf: from.external,
+      turn: state.turn,
+      turnOpen: state.turnOpen,
+      queue: state.queue.map(({ id, from, urgent }) => ({ what: kindOf(id), urgent: urgent === true, id, from })),
+      step,
+      whole: step,
+      context: state.contextTokens,
+      window: state.context?.window ?? null,
+      compactedStep: state.context?.compactedStep ?? null,
     })
     if (message) this.tell(p, message.id, by)
   }
@@ -177,11 +257,56 @@ export class Model extends ModelSignals {
   #born(uuid: string, spec: Input<'spawn'>['spec'], parent: string | null): Proc {
     this.lastPid += 1
     const p: Proc = {
-      uuid, pid: this.lastPid, state: 'created', parent, lineage: parent, driver: spec.driver, talks: talks(spec), external: spec.driver === 'acp' || spec.format !== undefined, session: false, forkOf: false, pinned: false, origin: null, asks: [], interactive: spec.interactive, name: spec.name,
-      maxSteps: spec.limits.maxSteps ?? Infinity, timeoutMs: spec.limits.timeoutMs ?? Infinity, budgetTokens: spec.limits.budgetTokens ?? Infinity,
-      activity: 'starting', attached: false, began: false, hasIntent: spec.intent !== '', drained: false, midway: false, holds: [], stopping: null, wrap: null, exit: null, mask: [], handlers: new Map(), pending: [],
-      turn: 0, turnOpen: false, queue: talks(spec) && spec.intent !== '' ? [{ what: 'intent', urgent: false }] : [],
-      step: 0, taken: 0, whole: 0, modelOpen: false, calls: [], tokens: 0, payer: parent, below: { tokens: 0, taken: 0 }, settled: { tokens: 0, taken: 0 }, context: 0, window: null, compacting: false, compactedStep: null, elapsed: 0, since: null, pausedAt: null,
+      uuid,
+      pid: this.lastPid,
+      state: 'created',
+      parent,
+      lineage: parent,
+      driver: spec.driver,
+      talks: takesMessages(spec),
+      external: spec.driver === 'acp' || spec.format !== undefined,
+      session: false,
+      forkOf: false,
+      pinned: false,
+      origin: null,
+      asks: [],
+      interactive: spec.interactive,
+      name: spec.name,
+      maxSteps: spec.limits.maxSteps ?? Infinity,
+      timeoutMs: spec.limits.timeoutMs ?? Infinity,
+      budgetTokens: spec.limits.budgetTokens ?? Infinity,
+      activity: 'starting',
+      attached: false,
+      began: false,
+      hasIntent: spec.intent !== '',
+      drained: false,
+      midway: false,
+      holds: [],
+      stopping: null,
+      wrap: null,
+      exit: null,
+      mask: [],
+      handlers: new Map(),
+      pending: [],
+      turn: 0,
+      turnOpen: false,
+      queue: takesMessages(spec) && spec.intent !== '' ? [{ what: 'intent', urgent: false }] : [],
+      step: 0,
+      steps: 0,
+      whole: 0,
+      modelOpen: false,
+      calls: [],
+      tokens: 0,
+      payer: parent,
+      below: { tokens: 0, steps: 0 },
+      settled: { tokens: 0, steps: 0 },
+      context: 0,
+      window: null,
+      compacting: false,
+      compactedStep: null,
+      elapsed: 0,
+      since: null,
+      pausedAt: null,
     }
     this.all.set(uuid, p)
     return p
@@ -219,68 +344,92 @@ export class Model extends ModelSignals {
     else if (p.state === 'running' && !p.stopping) this.addHold(p, hold, false)
   }
 
-  /** Only what runs can repeat itself. */
+  /** Holds a running process for a loop, or tells a native agent about it. */
   #loop({ uuid, pid, evidence }: Input<'loop'>): void {
     const p = this.all.get(uuid)
-    if (p?.state === 'running' && p.pid === pid && p.holds.length === 0) this.#systemHold(p, evidence.type === 'liveness.looping' ? 'loop' : 'breaker')
+    if (p?.state !== 'running' || p.pid !== pid || p.holds.length > 0 || p.stopping) return
+    if (evidence.told !== undefined && p.driver === 'native') {
+      if (p.turnOpen) p.queue.push({ what: 'notice', urgent: true })
+    } else if (evidence.told === undefined || evidence.type === 'liveness.breaker')
+      this.#systemHold(p, evidence.type === 'liveness.looping' ? 'loop' : 'breaker')
   }
 
   #resume(input: Input<'resume'>): void {
     const p = this.all.get(input.uuid) ?? refuse('NOT_FOUND')
-    if (!(this.lives(p) ? this.reaches(input.by, p) : this.#begot(input.by, p))) refuse('PERMISSION')
+    if (!(this.lives(p) ? this.reaches(input.by, p) : this.#isAncestor(input.by, p))) refuse('PERMISSION')
     if (p.stopping && p.state === 'running') refuse('INVALID')
-    if (input.message && !p.talks) this.#tellable(p, input.rerun)
+    if (input.message && !p.talks) this.#requireDeliverable(p, input.rerun)
     if (!this.lives(p)) return this.#again(p, input)
     const suspended = p.state === 'running' && p.holds.length > 0
     if (input.spec || ((input.message || input.limits) && !suspended)) refuse('INVALID')
-    if (input.limits) this.limit(p, input.limits)
+    if (input.rerun && suspended) refuse('NOT_RESUMABLE')
+    if (input.limits) this.changeLimits(p, input.limits)
     if (input.message) this.tell(p, input.message.id, input.by)
     const above = this.ancestors(p)
-    if (suspended) this.goOnWithMore(p, input)
-    this.drop(p, (h) => may(input.by, h))
-    if (suspended && input.by === 'user' && !input.only) for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
-    if (input.subtree) for (const one of this.all.values()) if (one !== p && this.lives(one)) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && may(input.by, h))
+    if (suspended) this.releaseBudgetHolds(p, input)
+    this.drop(p, (h) => mayRelease(input.by, h))
+    if (suspended && input.by === 'user' && !input.only)
+      for (const one of above) this.drop(one, (h) => h.reason === 'user' || h.reason === 'subtree')
+    if (input.subtree)
+      for (const one of this.all.values())
+        if (one !== p && this.lives(one)) this.drop(one, (h) => h.reason === 'subtree' && h.root === p.uuid && mayRelease(input.by, h))
   }
 
-  /** It stands above it by the lineage of spawns, as far as that is in the table. */
-  #begot(by: string, p: Proc): boolean {
+  /** Whether one process is an ancestor of another, as far as the table shows. */
+  #isAncestor(by: string, p: Proc): boolean {
     if (!by.startsWith('agent:') || by === `agent:${p.uuid}`) return true
     const above = p.lineage === null ? undefined : this.all.get(p.lineage)
-    return p.lineage !== null && (by === `agent:${p.lineage}` || (above !== undefined && above.state !== 'dead' && this.#begot(by, above)))
+    return (
+      p.lineage !== null && (by === `agent:${p.lineage}` || (above !== undefined && above.state !== 'dead' && this.#isAncestor(by, above)))
+    )
   }
 
   #again(p: Proc, input: Input<'resume'>): void {
     if (p.exit?.cause === 'person' && input.by !== 'user') refuse('PERMISSION')
-    if (this.#onlyAnew(p) && !input.rerun) refuse('NOT_RESUMABLE')
+    if (input.rerun ? p.driver === 'native' : this.#mustStartAgain(p)) refuse('NOT_RESUMABLE')
     if (p.state === 'zombie') refuse('CONFLICT')
     this.#room()
     const name = input.spec ? input.spec.name : p.name
     this.#free(name)
-    if (input.limits) this.limit(p, input.limits)
+    if (input.limits) this.changeLimits(p, input.limits)
     this.lastPid += 1
     const lineage = p.lineage === null ? undefined : this.all.get(p.lineage)
     Object.assign(p, {
-      pid: this.lastPid, state: 'created', name, parent: lineage && this.lives(lineage) ? lineage.uuid : null, exit: null, stopping: null, wrap: null, holds: [],
-      attached: false, began: false, mask: [], handlers: new Map(), pending: [], elapsed: 0, since: null, pausedAt: null,
+      pid: this.lastPid,
+      state: 'created',
+      name,
+      parent: lineage && this.lives(lineage) ? lineage.uuid : null,
+      exit: null,
+      stopping: null,
+      wrap: null,
+      holds: [],
+      attached: false,
+      began: false,
+      mask: [],
+      handlers: new Map(),
+      pending: [],
+      elapsed: 0,
+      since: null,
+      pausedAt: null,
     })
     this.payAgain(p)
-    const anew = input.rerun && p.driver !== 'native'
-    if (anew) Object.assign(p, { session: false, forkOf: false })
-    // Told again what it is for, unless that still waits.
-    if (anew && p.talks && p.hasIntent && !p.queue.some(({ what }) => what === 'intent')) p.queue.push({ what: 'intent', urgent: false })
+    if (input.rerun) Object.assign(p, { session: false, forkOf: false })
+    // The intent is queued again if it does not wait already.
+    if (input.rerun && p.talks && p.hasIntent && !p.queue.some(({ what }) => what === 'intent'))
+      p.queue.push({ what: 'intent', urgent: false })
     if (input.message) this.tell(p, input.message.id, input.by)
   }
 
-  /** Nothing that it could go on from. */
-  #onlyAnew(p: Proc): boolean {
+  /** Whether there is nothing to continue from. */
+  #mustStartAgain(p: Proc): boolean {
     if (p.driver === 'native' || (p.external && (p.session || p.forkOf))) return false
     return !p.talks || p.turn > 0
   }
 
-  /** A command hears of a message at its next start only, if that goes on with its session. */
-  #tellable(p: Proc, rerun: boolean): void {
+  /** Whether a command gets a message: only at its next start, and only if that start continues its session. */
+  #requireDeliverable(p: Proc, rerun: boolean): void {
     const runs = p.state === 'running' && p.attached
-    if (!p.external || runs || rerun || this.#onlyAnew(p) || p.queue.length > 0) refuse('INVALID')
+    if (!p.external || runs || rerun || this.#mustStartAgain(p) || p.queue.length > 0) refuse('INVALID')
   }
 
   #answer({ uuid, by, id, option, text }: Input<'answer'>): void {
@@ -295,11 +444,12 @@ export class Model extends ModelSignals {
     this.worksAgain(p)
   }
 
-  /** By itself; a coordinator's stays. */
+  /** Takes messages from the queue; those of a coordinator or of the system may not be taken. */
   #take({ uuid, by, ids }: Input<'take'>): void {
     const p = this.living(uuid)
     if (by.startsWith('agent:') && by !== `agent:${uuid}`) refuse('PERMISSION')
-    if (p.queue.some(({ id, from }) => id !== undefined && ids.includes(id) && (from === 'coordinator' || from === 'system'))) refuse('INVALID')
+    if (p.queue.some(({ id, from }) => id !== undefined && ids.includes(id) && (from === 'coordinator' || from === 'system')))
+      refuse('INVALID')
     p.queue = p.queue.filter(({ id }) => id === undefined || !ids.includes(id))
   }
 
@@ -315,7 +465,7 @@ export class Model extends ModelSignals {
 
   #released({ uuid, pid, survivors }: Input<'released'>): void {
     const p = this.all.get(uuid)
-    if (p?.state === 'zombie' && p.pid === pid && survivors.length === 0) this.bury(p)
+    if (p?.state === 'zombie' && p.pid === pid && survivors.length === 0) this.settleAtReap(p)
   }
 
   #tick(uuid: string): void {
@@ -330,17 +480,31 @@ export class Model extends ModelSignals {
     }
     this.arrive(p)
     if (p.state !== 'running' || p.stopping) return
-    if (p.holds.some((h) => h.reason !== 'daemon-shutdown') && !p.drained && p.pausedAt !== null && this.now >= p.pausedAt + 120_000) Object.assign(p, { drained: true, midway: true })
+    if (p.holds.some((h) => h.reason !== 'daemon-shutdown') && !p.drained && p.pausedAt !== null && this.now >= p.pausedAt + 120_000)
+      Object.assign(p, { drained: true, midway: true })
   }
 
   #boot({ uuid, survivors }: Input<'boot'>): void {
     const p = this.all.get(uuid)
     if (!p || p.state === 'dead') return
-    if (p.state === 'running' && !p.stopping && p.holds.length > 0 && (!this.#onlyAnew(p) || !p.began)) {
+    if (p.state === 'running' && !p.stopping && p.holds.length > 0 && (!this.#mustStartAgain(p) || !p.began)) {
       this.lastPid += 1
-      if (!p.drained || p.midway || p.external) this.closeCalls(p, (call) => p.external || call.effect === 'once')
-      Object.assign(p, { pid: this.lastPid, attached: false, activity: 'starting', drained: true, midway: false, since: null, pausedAt: null, asks: [] })
+      if (!p.drained || p.midway || p.external) {
+        for (const call of p.calls) call.cuts += 1
+        this.closeCalls(p, (call) => p.external || call.effect === 'once' || call.cuts > 1)
+      }
+      Object.assign(p, {
+        pid: this.lastPid,
+        attached: false,
+        activity: 'starting',
+        drained: true,
+        midway: false,
+        since: null,
+        pausedAt: null,
+        asks: [],
+      })
       p.pending = p.pending.map((one) => ({ ...one, due: one.due === null ? null : 0 }))
+      if (survivors.length === 0) this.arrive(p)
       return
     }
     if (this.lives(p)) {
@@ -349,10 +513,12 @@ export class Model extends ModelSignals {
       if (p.since !== null) p.elapsed = null
       p.since = null
       this.orphan(p)
-      this.leave(p)
+      this.settleAtExit(p)
       this.forget(p)
-      Object.assign(p, { exit: p.stopping ?? this.wished(p) ?? INTERRUPTED, stopping: null, state: 'zombie' })
+      const wished = p.stopping ?? this.wished(p)
+      if (!wished) for (const call of p.calls) call.cuts += 1
+      Object.assign(p, { exit: wished ?? INTERRUPTED, stopping: null, state: 'zombie' })
     }
-    if (survivors.length === 0) this.bury(p)
+    if (survivors.length === 0) this.settleAtReap(p)
   }
 }

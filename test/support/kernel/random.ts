@@ -1,17 +1,19 @@
-// Inputs by chance: from a row of numbers, one input that can happen to the kernel as it stands. The numbers come from a
-// seeded generator or from a property's shrinking arrays; the same numbers on the same kernel give the same input.
-import type { InputBody } from '../../../src/kernel/inputs.ts'
-import { forkPointNow, forkState } from '../../../src/kernel/forking.ts'
-import { fold } from '../../../src/kernel/fold.ts'
-import { isExternal } from '../../../src/kernel/capabilities.ts'
-import type { ForkPoint } from '../../../src/kernel/forking.ts'
-import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { HoldReason, Process, ProcessSpec, Sender, Signal, Uuid } from '../../../src/kernel/types.ts'
-import { FAR } from './model-reports.ts'
+// Selects random inputs that are possible in the kernel's current state. The numbers that select come from a seeded generator or
+// from a property's shrinking arrays; the same numbers and the same state give the same input.
+import type { InputBody, ForkPoint } from '../../../src/kernel/model/inputs.ts'
+import { forkPointNow, forkState } from '../../../src/kernel/decide/fork.ts'
+import { fold } from '../../../src/kernel/state/fold.ts'
+import { isExternal } from '../../../src/kernel/model/capabilities.ts'
+import type { RequestedCall, Report } from '../../../src/kernel/model/reports.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
+import { BEYOND_ALL_FACTS } from './model-reports.ts'
 import { kernelSpec } from './world.ts'
 import type { World } from './world.ts'
+import type { Sender, Uuid } from '../../../src/kernel/model/ids.ts'
+import type { HoldReason, Signal } from '../../../src/kernel/model/words.ts'
+import type { ProcessSpec } from '../../../src/kernel/model/process-spec.ts'
 
-/** A number from 0 to below `n`. */
+/** Returns a number from 0 to `n` - 1. */
 export type Pick = (n: number) => number
 
 /** Mulberry32: small, fast, the same everywhere. */
@@ -26,13 +28,20 @@ export function seeded(seed: number): Pick {
   }
 }
 
-/** What can happen: an input, time that goes by, a commit of what was decided, a daemon that starts anew. */
+/** A possible event: an input, passing time, a commit of the last decision, or a daemon's restart. */
 export type Event = InputBody | { readonly type: 'wind'; readonly ms: number } | { readonly type: 'commit' } | { readonly type: 'restart' }
 
 const SIGNALS: readonly Signal[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGPAUSE', 'SIGPAUSE', 'SIGRESUME', 'SIGRESUME']
 const REASONS: readonly HoldReason[] = ['disk-full', 'daemon-shutdown', 'credentials', 'loop']
 const WINDOWS = [null, 16, 18, 100]
-const DRIVERS: readonly Omit<ProcessSpec, Exclude<keyof ProcessSpec, 'driver' | 'format'>>[] = [{ driver: 'native' }, { driver: 'native' }, { driver: 'acp' }, { driver: 'acp' }, { driver: 'command' }, { driver: 'command', format: 'claude' }]
+const DRIVERS: readonly Omit<ProcessSpec, Exclude<keyof ProcessSpec, 'driver' | 'format'>>[] = [
+  { driver: 'native' },
+  { driver: 'native' },
+  { driver: 'acp' },
+  { driver: 'acp' },
+  { driver: 'command' },
+  { driver: 'command', format: 'claude' },
+]
 
 export class Chance {
   readonly #world: World
@@ -43,19 +52,36 @@ export class Chance {
     this.#world = world
   }
 
-  /** The next event. Weights are those of a lively day: reports most of all, and now and then a new daemon. */
+  /** Returns the next event. Reports are the most frequent, daemon restarts the rarest. */
   next(pick: Pick): Event {
     const kind = pick(100)
     if (this.#uuids.length === 0 || kind < 6) return this.#spawn(pick)
     if (kind < 15) return this.#start(pick)
     if (kind < 21) return this.#signal(pick)
     if (kind < 27) return this.#resume(pick)
-    if (kind === 27 && pick(2) === 0) return this.#answered(pick)
-    if (kind < 30) return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
-    if (kind < 32) return { type: 'mask', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), mask: some(pick, SIGNALS), how: one(pick, ['set', 'block', 'unblock'] as const) }
+    if (kind === 27 && pick(2) === 0) return this.#openAnswer(pick)
+    if (kind < 30)
+      return { type: 'send', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), id: `m${this.#replies}`, text: 'hello' }
+    if (kind < 32)
+      return {
+        type: 'mask',
+        reply: this.#reply(),
+        by: 'user',
+        uuid: this.#uuid(pick),
+        mask: some(pick, SIGNALS),
+        how: one(pick, ['set', 'block', 'unblock'] as const),
+      }
     if (kind === 32 && pick(3) !== 0) return this.#take(pick)
-    if (kind < 33) return { type: 'handle', reply: this.#reply(), by: 'user', uuid: this.#uuid(pick), signal: one(pick, SIGNALS), handler: one(pick, ['default', 'ignore', 'message'] as const) }
-    if (kind === 33 && pick(2) === 0) return this.#seen(pick)
+    if (kind < 33)
+      return {
+        type: 'handle',
+        reply: this.#reply(),
+        by: 'user',
+        uuid: this.#uuid(pick),
+        signal: one(pick, SIGNALS),
+        handler: one(pick, ['default', 'ignore', 'message'] as const),
+      }
+    if (kind === 33 && pick(2) === 0) return this.#observation(pick)
     if (kind < 34) return { type: 'hold', uuid: pick(4) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
     if (kind < 38) return { type: 'release', uuid: pick(2) === 0 ? null : this.#uuid(pick), reason: one(pick, REASONS) }
     if (kind < 41) return this.#released(pick)
@@ -68,20 +94,49 @@ export class Chance {
     return this.#report(pick)
   }
 
-  /** A message that waits, or none; mostly by the process itself. */
+  /** Takes a waiting message, if there is one; usually the process itself takes it. */
   #take(pick: Pick): InputBody {
     const uuid = this.#uuid(pick)
     const waiting = (this.#world.row(uuid)?.queue ?? []).filter(({ id, from }) => id !== 'intent' && from !== 'system')
-    return { type: 'take', reply: this.#reply(), by: pick(4) === 0 ? this.#by(pick) : `agent:${uuid}`, uuid, ids: [one(pick, ['m0', ...waiting.map(({ id }) => id)])] }
+    return {
+      type: 'take',
+      reply: this.#reply(),
+      by: pick(4) === 0 ? this.#by(pick) : `agent:${uuid}`,
+      uuid,
+      ids: [one(pick, ['m0', ...waiting.map(({ id }) => id)])],
+    }
   }
 
-  /** What a monitor saw; now and then of an incarnation that is gone. */
-  #seen(pick: Pick): InputBody {
+  /** Makes a monitor's observation, sometimes of an old incarnation. */
+  #observation(pick: Pick): InputBody {
     const uuid = this.#uuid(pick)
     const pid = pick(8) === 0 ? 1 : (this.#world.row(uuid)?.pid ?? 0)
-    if (pick(2) === 0) return { type: 'liveness', uuid, pid, word: one(pick, ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const), since: this.#world.wall, evidence: 'in bash' }
+    if (pick(2) === 0)
+      return {
+        type: 'liveness',
+        uuid,
+        pid,
+        word: one(pick, ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const),
+        since: this.#world.wall,
+        evidence: 'in bash',
+      }
     const calls = [{ name: 'bash', input: '{}', result: '' }]
-    return { type: 'loop', uuid, pid, evidence: pick(2) === 0 ? { type: 'liveness.looping', times: 5, calls } : { type: 'liveness.breaker', errors: 8, of: 10, tools: [{ name: 'bash', errors: 8 }], last: 'no' } }
+    return {
+      type: 'loop',
+      uuid,
+      pid,
+      evidence:
+        pick(2) === 0
+          ? { type: 'liveness.looping', times: 5, calls, ...(pick(2) === 0 ? { told: 12 } : {}) }
+          : {
+              type: 'liveness.breaker',
+              errors: 8,
+              of: 10,
+              tools: [{ name: 'bash', errors: 8 }],
+              last: 'no',
+              ...(pick(2) === 0 ? { told: 8 } : {}),
+            },
+    }
   }
 
   #spawn(pick: Pick): InputBody {
@@ -89,27 +144,47 @@ export class Chance {
     const taken = pick(8) === 0 ? rows[pick(Math.max(1, rows.length))] : undefined
     const uuid = taken ?? `p${this.#uuids.length + 1}`
     const parent = pick(3) === 0 ? null : pick(20) === 0 ? 'nobody' : this.#uuid(pick)
-    const input: InputBody = { type: 'spawn', reply: this.#reply(), by: this.#by(pick), uuid, parent: this.#uuids.length === 0 ? null : parent, spec: this.#spec(pick) }
+    const input: InputBody = {
+      type: 'spawn',
+      reply: this.#reply(),
+      by: this.#by(pick),
+      uuid,
+      parent: this.#uuids.length === 0 ? null : parent,
+      spec: this.#spec(pick),
+    }
     if (taken === undefined) this.#uuids.push(uuid)
     return input
   }
 
   #spec(pick: Pick): ProcessSpec {
-    const limits = { ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}), ...(pick(6) === 0 ? { timeoutMs: one(pick, [40, 500, 20_000]) } : {}), ...(pick(6) === 0 ? { budgetTokens: 40 } : {}) }
+    const limits = {
+      ...(pick(6) === 0 ? { maxSteps: 1 + pick(3) } : {}),
+      ...(pick(6) === 0 ? { timeoutMs: one(pick, [40, 500, 20_000]) } : {}),
+      ...(pick(6) === 0 ? { budgetTokens: 40 } : {}),
+    }
     return kernelSpec({
-      ...one(pick, DRIVERS), interactive: pick(2) === 0, name: pick(4) === 0 ? one(pick, ['x', 'y']) : null, intent: pick(8) === 0 ? '' : 'work', limits,
+      ...one(pick, DRIVERS),
+      interactive: pick(2) === 0,
+      name: pick(4) === 0 ? one(pick, ['x', 'y']) : null,
+      intent: pick(8) === 0 ? '' : 'work',
+      limits,
     })
   }
 
-  /** Mostly of one that asks, mostly a good answer. */
-  #answered(pick: Pick): InputBody {
-    const uuid = this.#such(pick, ({ asks = [] }) => asks.length > 0)
+  /** Makes an answer, usually to an open question and usually a valid one. */
+  #openAnswer(pick: Pick): InputBody {
+    const uuid = this.#fitting(pick, ({ asks = [] }) => asks.length > 0)
     const asks = this.#world.row(uuid)?.asks ?? []
     const ask = asks[pick(Math.max(1, asks.length))]
     const option = ask && ask.options.length > 0 && pick(6) > 0 ? 'yes' : null
     return {
-      type: 'answer', reply: this.#reply(), by: pick(4) === 0 ? this.#by(pick) : 'user', uuid, id: pick(3) === 0 ? null : (ask?.id ?? 'none'),
-      option: pick(12) === 0 ? 'maybe' : option, text: option === null && pick(4) > 0 ? 'forty-two' : null,
+      type: 'answer',
+      reply: this.#reply(),
+      by: pick(4) === 0 ? this.#by(pick) : 'user',
+      uuid,
+      id: pick(3) === 0 ? null : (ask?.id ?? 'none'),
+      option: pick(12) === 0 ? 'maybe' : option,
+      text: option === null && pick(4) > 0 ? 'forty-two' : null,
     }
   }
 
@@ -119,35 +194,50 @@ export class Chance {
   }
 
   #start(pick: Pick): InputBody {
-    const uuid = this.#such(pick, ({ life }) => life.state === 'created' || (life.state === 'running' && !life.attached))
+    const uuid = this.#fitting(pick, ({ life }) => life.state === 'created' || (life.state === 'running' && !life.attached))
     return {
-      type: 'start', uuid, pid: this.#pid(pick, uuid), missingKeys: pick(8) === 0 ? ['KEY'] : [],
+      type: 'start',
+      uuid,
+      pid: this.#pid(pick, uuid),
+      missingKeys: pick(8) === 0 ? ['KEY'] : [],
       containment: { kind: 'group', path: null, marker: uuid },
     }
   }
 
   #signal(pick: Pick): InputBody {
     return {
-      type: 'signal', reply: this.#reply(), by: this.#by(pick), uuid: this.#uuid(pick), signal: one(pick, SIGNALS),
-      subtree: pick(3) === 0, graceMs: pick(2) === 0 ? null : 10_000, freeze: pick(4) === 0,
+      type: 'signal',
+      reply: this.#reply(),
+      by: this.#by(pick),
+      uuid: this.#uuid(pick),
+      signal: one(pick, SIGNALS),
+      subtree: pick(3) === 0,
+      graceMs: pick(2) === 0 ? null : 10_000,
+      freeze: pick(4) === 0,
     }
   }
 
   #resume(pick: Pick): InputBody {
     const dead = pick(5) < 2 ? [...this.#world.dead.keys()].at(-1 - pick(3)) : undefined
-    const uuid = dead ?? this.#such(pick, ({ life }) => life.state === 'running' && life.holds.length > 0)
+    const uuid = dead ?? this.#fitting(pick, ({ life }) => life.state === 'running' && life.holds.length > 0)
     const row = this.#world.row(uuid)
     const by = this.#by(pick)
     return {
-      type: 'resume', reply: this.#reply(), by, uuid, frozen: this.#world.dead.get(uuid) ?? null,
-      subtree: pick(3) === 0, only: pick(3) === 0, rerun: pick(2) === 0,
+      type: 'resume',
+      reply: this.#reply(),
+      by,
+      uuid,
+      endedRow: this.#world.dead.get(uuid) ?? null,
+      subtree: pick(3) === 0,
+      only: pick(3) === 0,
+      rerun: pick(2) === 0,
       message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'go on' } : null,
       spec: pick(8) === 0 && row ? { ...row.spec, name: pick(4) === 0 ? 'x' : row.spec.name } : null,
       ...(pick(4) === 0 ? { limits: pick(3) === 0 ? { set: { budgetTokens: 90 }, add: {} } : { set: {}, add: { budgetTokens: 30 } } } : {}),
     }
   }
 
-  /** Of a step that anybody has, dead or alive. */
+  /** Forks at a step of any process, dead or alive. */
   #fork(pick: Pick): InputBody | null {
     const origin = this.#world.row(this.#anybody(pick))
     const at = origin && this.#place(pick, origin)
@@ -157,7 +247,13 @@ export class Chance {
     const uuid = taken ?? `p${this.#uuids.length + 1}`
     if (taken === undefined) this.#uuids.push(uuid)
     return {
-      type: 'fork', reply: this.#reply(), by: 'user', uuid, origin, at, message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'try again' } : null,
+      type: 'fork',
+      reply: this.#reply(),
+      by: 'user',
+      uuid,
+      origin,
+      at,
+      message: pick(3) === 0 ? { id: `m${this.#replies}`, text: 'try again' } : null,
       spec: pick(4) === 0 ? { ...origin.spec, name: pick(2) === 0 ? 'x' : null } : null,
     }
   }
@@ -180,82 +276,162 @@ export class Chance {
 
   #pin(pick: Pick): InputBody {
     const uuid = this.#anybody(pick)
-    return { type: 'pin', reply: this.#reply(), by: 'user', uuid, frozen: this.#world.dead.get(uuid) ?? null, pinned: pick(2) === 0 }
+    return { type: 'pin', reply: this.#reply(), by: 'user', uuid, endedRow: this.#world.dead.get(uuid) ?? null, pinned: pick(2) === 0 }
   }
 
   #released(pick: Pick): InputBody {
-    const uuid = this.#such(pick, ({ life }) => life.state === 'zombie')
+    const uuid = this.#fitting(pick, ({ life }) => life.state === 'zombie')
     return { type: 'released', uuid, pid: this.#pid(pick, uuid), survivors: pick(6) === 0 ? [4711] : [] }
   }
 
   #report(pick: Pick): InputBody {
-    const uuid = this.#such(pick, ({ life }) => life.state === 'running' && life.attached)
-    return { type: 'report', reply: this.#reply(), uuid, pid: this.#pid(pick, uuid), report: this.#said(pick, this.#world.row(uuid)) }
+    const uuid = this.#fitting(pick, ({ life }) => life.state === 'running' && life.attached)
+    return {
+      type: 'report',
+      reply: this.#reply(),
+      uuid,
+      pid: this.#pid(pick, uuid),
+      report: this.#driverReport(pick, this.#world.row(uuid)),
+    }
   }
 
-  /** Mostly what a driver would say next, sometimes what it would not. */
-  #said(pick: Pick, row: Process | undefined): Report {
+  /** Makes a report: usually the driver's next one, sometimes an impossible one. */
+  #driverReport(pick: Pick, row: Process | undefined): Report {
     const seq = row?.seq ?? 1
     const progress = row?.progress ?? { step: 0, wholeStep: 0, turn: 0, openCalls: [], modelOpen: false, turnOpen: false }
     const starting = row?.life.state === 'running' && row.life.activity === 'starting'
-    if (starting && pick(3) > 0) return { type: 'up', ...(pick(2) === 0 ? { sessionId: 's1' } : {}), ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(pick(2) === 0 ? { window: one(pick, WINDOWS) } : {}) }
+    if (starting && pick(3) > 0)
+      return {
+        type: 'up',
+        ...(pick(2) === 0 ? { sessionId: 's1' } : {}),
+        ...(pick(2) === 0 ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}),
+        ...(pick(2) === 0 ? { window: one(pick, WINDOWS) } : {}),
+      }
     const off = pick(12) === 0 ? 1 : 0
     if (row?.life.state === 'running' && row.life.stopping && pick(6) === 0) return { type: 'escalated', from: 'SIGTERM', afterMs: 300 }
     if (progress.modelOpen && pick(2) === 0) return this.#answer(pick, progress.step + off)
-    if (row && row.spec.driver !== 'native' && pick(4) === 0) return this.#outside(pick, row)
-    if (row?.context?.compacting === true && pick(2) === 0) return this.#summed(pick, progress.wholeStep + off, seq)
+    if (row && row.spec.driver !== 'native' && pick(4) === 0) return this.#externalReport(pick, row)
+    if (row?.context?.compacting === true && pick(2) === 0) return this.#compactionReport(pick, progress.wholeStep + off, seq)
     switch (pick(19)) {
       case 0:
       case 1:
       case 2:
       case 3:
-      case 14: return { type: 'model.started', step: (progress.wholeStep === progress.step ? progress.step + 1 : progress.step) + off, attempt: 1, model: 'm' }
+      case 14:
+        return {
+          type: 'model.started',
+          step: (progress.wholeStep === progress.step ? progress.step + 1 : progress.step) + off,
+          attempt: 1,
+          model: 'm',
+        }
       case 4:
-      case 5: return this.#answer(pick, progress.step + off)
-      case 6: return { type: 'model.failed', step: progress.step + off, attempt: 1, error: 'overloaded', status: 529, retryInMs: 10 }
+      case 5:
+        return this.#answer(pick, progress.step + off)
+      case 6:
+        return { type: 'model.failed', step: progress.step + off, attempt: 1, error: 'overloaded', status: 529, retryInMs: 10 }
       case 7:
-      case 8: return { type: 'tool.finished', callId: progress.openCalls[pick(3)]?.callId ?? 'none', outcome: 'ok', content: 'done', durationMs: 1 }
-      case 9: return { type: 'turn.ended', turn: progress.turn - off, outcome: one(pick, ['ok', 'ok', 'interrupted', 'error'] as const) }
-      case 10: return pick(2) === 0 ? { type: 'drained' } : { type: 'frozen', inFlight: pick(2) === 0 ? null : 'make' }
-      case 11: return pick(4) === 0 ? { type: 'up' } : { type: 'measured', measured: { cpuTimeMs: pick(9), outputBytes: pick(9), rssBytes: pick(9), peakRssBytes: 9 } }
-      case 12: return { type: 'output', stream: 'stdout', text: 'out\n' }
+      case 8:
+        return {
+          type: 'tool.finished',
+          callId: progress.openCalls[pick(3)]?.callId ?? 'none',
+          outcome: 'ok',
+          content: 'done',
+          durationMs: 1,
+        }
+      case 9:
+        return { type: 'turn.ended', turn: progress.turn - off, outcome: one(pick, ['ok', 'ok', 'interrupted', 'error'] as const) }
+      case 10:
+        return pick(2) === 0 ? { type: 'drained' } : { type: 'frozen', inFlight: pick(2) === 0 ? null : 'make' }
+      case 11:
+        return pick(4) === 0
+          ? { type: 'up' }
+          : { type: 'measured', measured: { cpuTimeMs: pick(9), outputBytes: pick(9), rssBytes: pick(9), peakRssBytes: 9 } }
+      case 12:
+        return { type: 'output', stream: 'stdout', text: 'out\n' }
       case 15:
-      case 16: return { type: 'compaction.started', step: progress.wholeStep + off, attempt: 1, model: 'm' }
-      case 17: return this.#summed(pick, progress.wholeStep + off, seq)
-      default: return pick(6) === 0 ? { type: 'exited', code: pick(3) === 0 ? null : pick(3), osSignal: null } : { type: 'note', text: 'note' }
+      case 16:
+        return { type: 'compaction.started', step: progress.wholeStep + off, attempt: 1, model: 'm' }
+      case 17:
+        return this.#compactionReport(pick, progress.wholeStep + off, seq)
+      default:
+        return pick(6) === 0 ? { type: 'exited', code: pick(3) === 0 ? null : pick(3), osSignal: null } : { type: 'note', text: 'note' }
     }
   }
 
-  /** What agents that others wrote say. */
-  #outside(pick: Pick, { asks = [] }: Process): Report {
-    const usage = { inputTokens: pick(20), outputTokens: pick(4), cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: pick(4) === 0 ? null : 0.1 }
+  /** Makes a report of an external agent. */
+  #externalReport(pick: Pick, { asks = [] }: Process): Report {
+    const usage = {
+      inputTokens: pick(20),
+      outputTokens: pick(4),
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      costUsd: pick(4) === 0 ? null : 0.1,
+    }
     switch (pick(6)) {
-      case 0: return { type: 'session', sessionId: 's2' }
-      case 1: return { type: 'usage', usage, ...(pick(2) === 0 ? { contextTokens: pick(30) } : {}), ...(pick(2) === 0 ? { window: 20 } : {}) }
-      case 2: return { type: 'unasked', id: asks[pick(3)]?.id ?? 'none' }
+      case 0:
+        return { type: 'session', sessionId: 's2' }
+      case 1:
+        return { type: 'usage', usage, ...(pick(2) === 0 ? { contextTokens: pick(30) } : {}), ...(pick(2) === 0 ? { window: 20 } : {}) }
+      case 2:
+        return { type: 'unasked', id: asks[pick(3)]?.id ?? 'none' }
       default: {
-        const options = pick(3) === 0 ? [] : [{ id: 'yes', name: 'Yes', kind: 'allow_once' as const }, { id: 'no', name: 'No', kind: 'reject_once' as const }]
+        const options =
+          pick(3) === 0
+            ? []
+            : [
+                { id: 'yes', name: 'Yes', kind: 'allow_once' as const },
+                { id: 'no', name: 'No', kind: 'reject_once' as const },
+              ]
         return { type: 'waiting', ask: { id: `q${pick(4)}`, kind: 'permission', text: 'run npm test?', options, callId: null, at: 1 } }
       }
     }
   }
 
-  /** How a compaction ends; some of its parts are none that the journal has. */
-  #summed(pick: Pick, step: number, seq: number): Report {
+  /** Makes the end of a compaction; it may name parts that are not in the journal. */
+  #compactionReport(pick: Pick, step: number, seq: number): Report {
     const usage = { inputTokens: 3, outputTokens: pick(4), cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.1 }
     if (pick(3) === 0) {
-      return { type: 'compaction.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: pick(2) === 0 ? null : 10, ...(pick(2) === 0 ? { usage } : {}) }
+      return {
+        type: 'compaction.failed',
+        step,
+        attempt: 1,
+        error: 'overloaded',
+        status: 529,
+        retryInMs: pick(2) === 0 ? null : 10,
+        ...(pick(2) === 0 ? { usage } : {}),
+      }
     }
     const first = 1 + pick(seq)
-    const ranges = [[1, first], [first + 1 + pick(3), seq], [FAR, FAR]] as const
+    const ranges = [
+      [1, first],
+      [first + 1 + pick(3), seq],
+      [BEYOND_ALL_FACTS, BEYOND_ALL_FACTS],
+    ] as const
     const parts = one(pick, [[], ranges.slice(0, 1), ranges.slice(0, 1), ranges.slice(0, 2).filter(([a, b]) => a <= b), ranges])
-    return { type: 'context.compacted', step, summary: 'in short', ranges: parts, before: 90, after: one(pick, [5, 12, 40]), usage, durationMs: 1 }
+    return {
+      type: 'context.compacted',
+      step,
+      summary: 'in short',
+      ranges: parts,
+      before: 90,
+      after: one(pick, [5, 12, 40]),
+      usage,
+      durationMs: 1,
+    }
   }
 
   #answer(pick: Pick, step: number): Report {
-    const calls = Array.from({ length: pick(3) }, (_, index): AskedCall => ({ callId: `c${this.#replies}.${index}`, name: 'bash', effect: one(pick, ['once', 'read', 'idempotent'] as const) }))
+    const calls = Array.from({ length: pick(3) }, (_, index): RequestedCall => ({
+      callId: `c${this.#replies}.${index}`,
+      name: 'bash',
+      effect: one(pick, ['once', 'read', 'idempotent'] as const),
+    }))
     return {
-      type: 'model.finished', step, finish: 'stop', durationMs: 1, calls,
+      type: 'model.finished',
+      step,
+      finish: 'stop',
+      durationMs: 1,
+      calls,
       message: calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} })),
       usage: { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: pick(4) === 0 ? null : 0.5 },
     }
@@ -267,16 +443,16 @@ export class Chance {
     return kind === 7 ? 'coordinator' : `agent:${this.#uuid(pick)}`
   }
 
-  /** Mostly one that lives, sometimes any, sometimes nobody. */
+  /** Picks a process: usually a living one, sometimes any, sometimes an unknown one. */
   #uuid(pick: Pick): Uuid {
     const kind = pick(60)
     if (kind === 0) return 'nobody'
     if (kind < 6) return this.#uuids[pick(Math.max(1, this.#uuids.length))] ?? 'nobody'
-    return this.#such(pick, ({ life }) => life.state !== 'zombie')
+    return this.#fitting(pick, ({ life }) => life.state !== 'zombie')
   }
 
-  /** Mostly one to which it can happen. */
-  #such(pick: Pick, fits: (row: Process) => boolean): Uuid {
+  /** Picks a process, usually one to which the input applies. */
+  #fitting(pick: Pick, fits: (row: Process) => boolean): Uuid {
     const rows = [...this.#world.overlay.all()].map((uuid) => this.#world.overlay.get(uuid)).filter((row) => row !== undefined)
     const fitting = pick(12) === 0 ? rows : rows.filter(fits)
     return fitting[pick(Math.max(1, fitting.length))]?.uuid ?? this.#uuids.at(-1) ?? 'nobody'
@@ -298,5 +474,5 @@ function one<T>(pick: Pick, from: readonly T[]): T {
 }
 
 function some<T>(pick: Pick, from: readonly T[]): T[] {
-  return from.filter(() => pick(4) === 0)
+  return from.filter(() => pick(3) === 0)
 }

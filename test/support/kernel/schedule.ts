@@ -1,14 +1,14 @@
-// Who goes next: everything that waits for its turn waits here, and chance picks one. What is dropped never goes on.
+// The scheduler of a simulation: all work waits here, and a random number picks the next entry. A dropped entry never continues.
 import type { Pick } from './random.ts'
 
-interface Turn {
-  readonly of: object
-  readonly go: () => void
+interface Entry {
+  readonly owner: object
+  readonly resume: () => void
 }
 
 export class Schedule {
   readonly #pick: Pick
-  #waiting: Turn[] = []
+  #waiting: Entry[] = []
 
   constructor(pick: Pick) {
     this.#pick = pick
@@ -18,22 +18,22 @@ export class Schedule {
     return this.#waiting.length
   }
 
-  /** Resolves when it is this one's turn; never, if its owner is dropped first. */
-  turn(of: object): Promise<void> {
+  /** Resolves when this entry is picked; never, if its owner is dropped first. */
+  turn(owner: object): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push({ of, go: resolve })
+      this.#waiting.push({ owner, resume: resolve })
     })
   }
 
-  /** Lets one go on; false if nobody waits. */
+  /** Lets one waiting entry continue; returns false if none waits. */
   next(): boolean {
-    const [turn] = this.#waiting.splice(this.#pick(Math.max(1, this.#waiting.length)), 1)
-    turn?.go()
-    return turn !== undefined
+    const [entry] = this.#waiting.splice(this.#pick(Math.max(1, this.#waiting.length)), 1)
+    entry?.resume()
+    return entry !== undefined
   }
 
-  drop(of: object): void {
-    this.#waiting = this.#waiting.filter((turn) => turn.of !== of)
+  drop(owner: object): void {
+    this.#waiting = this.#waiting.filter((entry) => entry.owner !== owner)
   }
 
   dropAll(): void {

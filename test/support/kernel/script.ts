@@ -1,19 +1,22 @@
-// The little language of the transcripts: one input per line, in words. Processes are called a, b, c …
-// `spawn a under=b interactive` · `signal SIGTERM a subtree by=agent:b` · `report a model 1` · `wind 1000` · `boot a`
-// A line that begins with `.` is played and not printed. `live a` is spawn, start and up in one.
-import { fold } from '../../../src/kernel/fold.ts'
-import { forkPointNow, forkState } from '../../../src/kernel/forking.ts'
-import type { ForkPoint } from '../../../src/kernel/forking.ts'
-import type { InputBody } from '../../../src/kernel/inputs.ts'
-import { LIMIT_NAMES } from '../../../src/kernel/limits.ts'
-import type { LimitChange } from '../../../src/kernel/limits.ts'
-import type { AskedCall, Report } from '../../../src/kernel/reports.ts'
-import type { Ask } from '../../../src/kernel/asking.ts'
-import type { CallAsk, CallUsage, DriverName, Handler, HoldReason, LimitName, Limits, Process, ProcessSpec, Range, Sender, Signal, ToolEffect } from '../../../src/kernel/types.ts'
+// Reads the language of the transcripts: one input per line. Processes are named a, b, c …
+// Inputs: `spawn a under=b interactive` · `signal SIGTERM a subtree by=agent:b` · `report a model 1` · `wind 1000` · `boot a`
+// A line that starts with `.` is played without output. `live a` stands for spawn, start and up.
+import { fold } from '../../../src/kernel/state/fold.ts'
+import { forkPointNow, forkState } from '../../../src/kernel/decide/fork.ts'
+import type { InputBody, ForkPoint, LimitChange } from '../../../src/kernel/model/inputs.ts'
+import { LIMIT_NAMES } from '../../../src/kernel/model/words.ts'
+import type { RequestedCall, Report } from '../../../src/kernel/model/reports.ts'
+import type { CallEstimate, Process } from '../../../src/kernel/model/process.ts'
 import { CREW_READERS } from './script-crew.ts'
 import { kernelSpec } from './world.ts'
-import type { OnComplete, RestartType, Strategy } from '../../../src/kernel/supervision.ts'
+import type { OnComplete, RestartType, Strategy } from '../../../src/kernel/model/supervision.ts'
 import type { World } from './world.ts'
+import type { Sender } from '../../../src/kernel/model/ids.ts'
+import type { DriverName, Handler, HoldReason, LimitName, Limits, Signal, ToolEffect } from '../../../src/kernel/model/words.ts'
+import type { Ask } from '../../../src/kernel/model/asks.ts'
+import type { Range } from '../../../src/kernel/model/journal-ranges.ts'
+import type { CallUsage } from '../../../src/kernel/model/usage.ts'
+import type { SpecChanges } from '../spec-changes.ts'
 
 /** A line in its parts: words in order, flags, and `key=value` pairs. */
 export interface Line {
@@ -31,38 +34,110 @@ function parse(text: string): Line {
 type Read = (line: Line, world: World, reply: number) => InputBody
 
 const READERS: Readonly<Record<string, Read>> = {
-  spawn: (line, _, reply) => ({ type: 'spawn', reply, by: by(line), uuid: word(line, 1), parent: line.options.get('under') ?? null, spec: specOf(line) }),
+  spawn: (line, _, reply) => ({
+    type: 'spawn',
+    reply,
+    by: by(line),
+    uuid: word(line, 1),
+    parent: line.options.get('under') ?? null,
+    spec: specOf(line),
+  }),
   start: (line, world) => ({
-    type: 'start', uuid: word(line, 1), pid: pidOf(line, world), missingKeys: list(line, 'missing'),
-    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` }, ...kinOf(line, world), ...(has(line, 'metered') ? { metered: true as const } : {}),
+    type: 'start',
+    uuid: word(line, 1),
+    pid: pidOf(line, world),
+    missingKeys: list(line, 'missing'),
+    containment: { kind: 'group', path: null, marker: `${word(line, 1)}.${pidOf(line, world)}` },
+    ...endedChildrenOf(line, world),
+    ...(has(line, 'metered') ? { metered: true as const } : {}),
   }),
   removeChild: (line, _, reply) => ({ type: 'removeChild', reply, by: by(line), uuid: word(line, 1), id: word(line, 2), graceMs: null }),
   signal: (line, _, reply) => ({
-    type: 'signal', reply, by: by(line), signal: word(line, 1) as Signal, uuid: word(line, 2),
-    subtree: has(line, 'subtree'), graceMs: number(line, 'grace'), ...(line.options.has('least') ? { leastGraceMs: number(line, 'least') ?? 0 } : {}), freeze: has(line, 'freeze'), ...(line.options.has('via') ? { via: line.options.get('via') ?? '' } : {}),
+    type: 'signal',
+    reply,
+    by: by(line),
+    signal: word(line, 1) as Signal,
+    uuid: word(line, 2),
+    subtree: has(line, 'subtree'),
+    graceMs: number(line, 'grace'),
+    ...(line.options.has('least') ? { leastGraceMs: number(line, 'least') ?? 0 } : {}),
+    freeze: has(line, 'freeze'),
+    ...(line.options.has('via') ? { via: line.options.get('via') ?? '' } : {}),
   }),
   resume: (line, world, reply) => ({
-    type: 'resume', reply, by: by(line), uuid: word(line, 1), frozen: world.dead.get(word(line, 1)) ?? null,
-    subtree: has(line, 'subtree'), only: has(line, 'only'), rerun: has(line, 'rerun'),
+    type: 'resume',
+    reply,
+    by: by(line),
+    uuid: word(line, 1),
+    endedRow: world.dead.get(word(line, 1)) ?? null,
+    subtree: has(line, 'subtree'),
+    only: has(line, 'only'),
+    rerun: has(line, 'rerun'),
     message: has(line, 'message') ? { id: `m${reply}`, text: 'go on' } : null,
-    spec: isOverridden(line) ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line), ...permitsOf(line) }) : null, ...changeOf(line),
+    spec: isOverridden(line) ? kernelSpec({ ...world.row(word(line, 1))?.spec, ...override(line), ...permitsOf(line) }) : null,
+    ...changeOf(line),
   }),
   fork: (line, world, reply) => ({
-    type: 'fork', reply, by: by(line), uuid: word(line, 1), ...placeOf(line, world), message: has(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
-    spec: isOverridden(line) ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...override(line), ...permitsOf(line) }) : null,
+    type: 'fork',
+    reply,
+    by: by(line),
+    uuid: word(line, 1),
+    ...forkPointOf(line, world),
+    message: has(line, 'message') ? { id: `m${reply}`, text: 'another way' } : null,
+    spec: isOverridden(line)
+      ? kernelSpec({ ...world.row(line.options.get('of') ?? '')?.spec, name: null, ...override(line), ...permitsOf(line) })
+      : null,
   }),
   send: (line, _, reply) => ({ type: 'send', reply, by: by(line), uuid: word(line, 1), id: `m${reply}`, text: 'hello' }),
   take: (line, _, reply) => ({ type: 'take', reply, by: by(line), uuid: word(line, 1), ids: line.words.slice(2) }),
-  answer: (line, _, reply) => ({ type: 'answer', reply, by: by(line), uuid: word(line, 1), id: line.options.get('id') ?? null, option: line.words[2] ?? null, text: line.options.get('text') ?? null }),
-  mask: (line, _, reply) => ({ type: 'mask', reply, by: by(line), uuid: word(line, 1), mask: line.words.slice(2) as Signal[], ...(line.options.has('how') ? { how: line.options.get('how') as 'block' } : {}) }),
-  handle: (line, _, reply) => ({ type: 'handle', reply, by: by(line), uuid: word(line, 1), signal: word(line, 2) as Signal, handler: word(line, 3) as Handler }),
+  answer: (line, _, reply) => ({
+    type: 'answer',
+    reply,
+    by: by(line),
+    uuid: word(line, 1),
+    id: line.options.get('id') ?? null,
+    option: line.words[2] ?? null,
+    text: line.options.get('text') ?? null,
+  }),
+  mask: (line, _, reply) => ({
+    type: 'mask',
+    reply,
+    by: by(line),
+    uuid: word(line, 1),
+    mask: line.words.slice(2) as Signal[],
+    ...(line.options.has('how') ? { how: line.options.get('how') as 'block' } : {}),
+  }),
+  handle: (line, _, reply) => ({
+    type: 'handle',
+    reply,
+    by: by(line),
+    uuid: word(line, 1),
+    signal: word(line, 2) as Signal,
+    handler: word(line, 3) as Handler,
+  }),
   hold: (line) => ({ type: 'hold', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
   release: (line) => ({ type: 'release', uuid: anyOf(line), reason: word(line, 2) as HoldReason }),
   report: (line, world, reply) => ({ type: 'report', reply, uuid: word(line, 1), pid: pidOf(line, world), report: reportOf(line) }),
-  released: (line, world) => ({ type: 'released', uuid: word(line, 1), pid: pidOf(line, world), survivors: list(line, 'survivors').map(Number) }),
-  checkpoint: (line, world) => ({ type: 'checkpoint', uuid: word(line, 1), pid: pidOf(line, world), error: line.options.get('error') ?? null }),
+  released: (line, world) => ({
+    type: 'released',
+    uuid: word(line, 1),
+    pid: pidOf(line, world),
+    survivors: list(line, 'survivors').map(Number),
+  }),
+  checkpoint: (line, world) => ({
+    type: 'checkpoint',
+    uuid: word(line, 1),
+    pid: pidOf(line, world),
+    error: line.options.get('error') ?? null,
+  }),
   tick: (line) => ({ type: 'tick', uuid: word(line, 1) }),
-  boot: (line) => ({ type: 'boot', uuid: word(line, 1), survivors: list(line, 'survivors').map(Number), ...(has(line, 'crashloop') ? { crashLoop: true } : {}) }),
+  boot: (line) => ({
+    type: 'boot',
+    uuid: word(line, 1),
+    survivors: list(line, 'survivors').map(Number),
+    ...(line.options.has('doubt') ? { doubt: line.options.get('doubt') as 'unowned' | 'stale' } : {}),
+    ...(has(line, 'crashloop') ? { crashLoop: true } : {}),
+  }),
 }
 
 export function readInput(text: string, world: World, reply: number): InputBody {
@@ -76,43 +151,93 @@ function reportOf(line: Line): Report {
   const what = word(line, 2)
   const step = Number(line.words[3] ?? 0)
   switch (what) {
-    case 'up': return { type: 'up', ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}), ...(line.options.has('window') ? { window: number(line, 'window') } : {}), ...session(line) }
-    case 'session': return { type: 'session', sessionId: word(line, 3) }
-    case 'asks': return { type: 'waiting', ask: askOf(line) }
-    case 'unasked': return { type: 'unasked', id: word(line, 3) }
-    case 'usage': return { type: 'usage', usage: usageOf(line), ...(line.options.has('context') ? { contextTokens: number(line, 'context') ?? 0 } : {}), ...(line.options.has('window') ? { window: number(line, 'window') ?? 0 } : {}) }
-    case 'compacting': return { type: 'compaction.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...askedOf(line) }
-    case 'compacted': return compactedOf(line, step)
-    case 'uncompacted': return { type: 'compaction.failed', step, attempt: number(line, 'attempt') ?? 1, error: 'overloaded', status: 529, retryInMs: number(line, 'again'), ...(line.options.has('tokens') ? { usage: usageOf(line) } : {}) }
-    case 'model': return { type: 'model.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...askedOf(line) }
-    case 'call': return { type: 'call.started', call: word(line, 3), model: 'm', provider: 'p', ask: askedOf(line).ask ?? NO_ASK }
-    case 'called': return { type: 'call.finished', call: word(line, 3), usage: usageOf(line), status: 200 }
-    case 'answer': return answerOf(line, step)
-    case 'failed': return { type: 'model.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: 100 }
-    case 'tool': return { type: 'tool.finished', callId: word(line, 3), outcome: 'ok', content: 'done', durationMs: 5 }
-    case 'ended': return { type: 'turn.ended', turn: step, outcome: (line.words[4] ?? 'ok') as 'ok', ...(line.words[4] === 'error' ? { error: 'it broke' } : { result: 'fine' }) }
-    case 'output': return { type: 'output', stream: 'stdout', text: 'hello\n' }
-    case 'drained': return { type: 'drained' }
-    case 'frozen': return { type: 'frozen', inFlight: 'make' }
-    case 'note': return { type: 'note', text: 'remember' }
-    case 'escalated': return { type: 'escalated', from: 'SIGTERM', afterMs: step }
-    case 'measured': return measuredOf(line)
-    case 'exited': return exitOf(line)
-    default: throw new Error(`no such report: ${what}`)
+    case 'up':
+      return {
+        type: 'up',
+        ...(has(line, 'handle') ? { handle: { pid: 4711, startTime: '1', pgid: 4711 } } : {}),
+        ...(line.options.has('window') ? { window: number(line, 'window') } : {}),
+        ...(line.options.has('answer') ? { answer: number(line, 'answer') ?? 0 } : {}),
+        ...session(line),
+      }
+    case 'session':
+      return { type: 'session', sessionId: word(line, 3) }
+    case 'asks':
+      return { type: 'waiting', ask: askOf(line) }
+    case 'unasked':
+      return { type: 'unasked', id: word(line, 3) }
+    case 'usage':
+      return {
+        type: 'usage',
+        usage: usageOf(line),
+        ...(line.options.has('context') ? { contextTokens: number(line, 'context') ?? 0 } : {}),
+        ...(line.options.has('window') ? { window: number(line, 'window') ?? 0 } : {}),
+      }
+    case 'compacting':
+      return { type: 'compaction.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...estimateOf(line) }
+    case 'compacted':
+      return compactedOf(line, step)
+    case 'uncompacted':
+      return {
+        type: 'compaction.failed',
+        step,
+        attempt: number(line, 'attempt') ?? 1,
+        error: 'overloaded',
+        status: 529,
+        retryInMs: number(line, 'again'),
+        ...(line.options.has('tokens') ? { usage: usageOf(line) } : {}),
+      }
+    case 'model':
+      return { type: 'model.started', step, attempt: number(line, 'attempt') ?? 1, model: 'script:a.yaml', ...estimateOf(line) }
+    case 'call':
+      return { type: 'call.started', call: word(line, 3), model: 'm', provider: 'p', ask: estimateOf(line).ask ?? NO_ASK }
+    case 'called':
+      return { type: 'call.finished', call: word(line, 3), usage: usageOf(line), status: 200 }
+    case 'answer':
+      return answerOf(line, step)
+    case 'failed':
+      return { type: 'model.failed', step, attempt: 1, error: 'overloaded', status: 529, retryInMs: 100 }
+    case 'tool':
+      return { type: 'tool.finished', callId: word(line, 3), outcome: 'ok', content: 'done', durationMs: 5 }
+    case 'ended':
+      return {
+        type: 'turn.ended',
+        turn: step,
+        outcome: (line.words[4] ?? 'ok') as 'ok',
+        ...(line.words[4] === 'error' ? { error: 'it broke' } : { result: 'fine' }),
+      }
+    case 'output':
+      return { type: 'output', stream: 'stdout', text: 'hello\n' }
+    case 'drained':
+      return { type: 'drained' }
+    case 'frozen':
+      return { type: 'frozen', inFlight: 'make' }
+    case 'note':
+      return { type: 'note', text: 'remember' }
+    case 'escalated':
+      return { type: 'escalated', from: 'SIGTERM', afterMs: step }
+    case 'measured':
+      return measurementOf(line)
+    case 'exited':
+      return exitOf(line)
+    default:
+      throw new Error(`no such report: ${what}`)
   }
 }
 
 /** `to.budgetTokens=50` sets it, `plus.budgetTokens=50` adds to it */
 function changeOf(line: Line): { readonly limits?: LimitChange } {
-  const named = (prefix: string): Limits => Object.fromEntries(LIMIT_NAMES.flatMap((name) => (line.options.has(`${prefix}.${name}`) ? [[name, number(line, `${prefix}.${name}`)]] : [])))
+  const named = (prefix: string): Limits =>
+    Object.fromEntries(
+      LIMIT_NAMES.flatMap((name) => (line.options.has(`${prefix}.${name}`) ? [[name, number(line, `${prefix}.${name}`)]] : [])),
+    )
   const [set, add] = [named('to'), named('plus')]
   return Object.keys({ ...set, ...add }).length === 0 ? {} : { limits: { set, add } }
 }
 
-const NO_ASK: CallAsk = { inputTokens: 0, maxOutputTokens: null, usd: null }
+const NO_ASK: CallEstimate = { inputTokens: 0, maxOutputTokens: null, usd: null }
 
-/** `ask=100+5000` tokens of input and of the answer (`?`: as many as it likes), `price=0.001,0.002` for a token of each */
-function askedOf(line: Line): { readonly ask?: CallAsk } {
+/** `ask=100+5000`: tokens of input and answer (`?`: no limit); `price=0.001,0.002`: for one token of each */
+function estimateOf(line: Line): { readonly ask?: CallEstimate } {
   const text = line.options.get('ask')
   if (text === undefined) return {}
   const [input, answer] = text.split('+')
@@ -122,9 +247,13 @@ function askedOf(line: Line): { readonly ask?: CallAsk } {
 }
 
 /** `measured cpu=100 output=5 rss=1000 out` */
-function measuredOf(line: Line): Report {
+function measurementOf(line: Line): Report {
   const [cpuTimeMs = 0, outputBytes = 0, rssBytes = 0] = ['cpu', 'output', 'rss'].map((name) => number(line, name) ?? 0)
-  return { type: 'measured', measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes: rssBytes }, ...(has(line, 'out') ? { outOfMemory: true } : {}) }
+  return {
+    type: 'measured',
+    measured: { cpuTimeMs, outputBytes, rssBytes, peakRssBytes: rssBytes },
+    ...(has(line, 'out') ? { outOfMemory: true } : {}),
+  }
 }
 
 function session(line: Line): { sessionId?: string } {
@@ -132,21 +261,32 @@ function session(line: Line): { sessionId?: string } {
   return sessionId === undefined ? {} : { sessionId }
 }
 
-/** `asks q1 options=yes,no` · `asks q2` wants a text */
+/** `asks q1 options=yes,no`; `asks q2` expects a text */
 function askOf(line: Line): Ask {
-  const options = list(line, 'options').map((id) => ({ id, name: id, kind: id === 'yes' ? 'allow_once' as const : 'reject_once' as const }))
+  const options = list(line, 'options').map((id) => ({
+    id,
+    name: id,
+    kind: id === 'yes' ? ('allow_once' as const) : ('reject_once' as const),
+  }))
   return { id: word(line, 3), kind: options.length > 0 ? 'permission' : 'question', text: 'run make?', options, callId: null, at: 0 }
 }
 
 /** `answer 1 calls=c1:once,c2:read cost=2|unknown tokens=100` */
 function answerOf(line: Line, step: number): Report {
-  const calls = list(line, 'calls').map((text): AskedCall => {
+  const calls = list(line, 'calls').map((text): RequestedCall => {
     const [callId = '', effect = 'once'] = text.split(':')
     return { callId, name: 'bash', effect: effect as ToolEffect }
   })
   return {
-    type: 'model.finished', step, finish: calls.length > 0 ? 'tool-calls' : 'stop', durationMs: 10, calls,
-    message: [{ type: 'text', text: `step ${step}` }, ...calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} }))],
+    type: 'model.finished',
+    step,
+    finish: calls.length > 0 ? 'tool-calls' : 'stop',
+    durationMs: 10,
+    calls,
+    message: [
+      { type: 'text', text: `step ${step}` },
+      ...calls.map(({ callId, name }) => ({ type: 'tool-call' as const, callId, name, input: {} })),
+    ],
     usage: usageOf(line),
   }
 }
@@ -157,11 +297,26 @@ function compactedOf(line: Line, step: number): Report {
     const [first = 0, last = first] = part.split('-').map(Number)
     return [first, last]
   })
-  return { type: 'context.compacted', step, summary: 'in short', ranges, before: 100, after: number(line, 'after') ?? 10, usage: usageOf(line), durationMs: 10 }
+  return {
+    type: 'context.compacted',
+    step,
+    summary: 'in short',
+    ranges,
+    before: 100,
+    after: number(line, 'after') ?? 10,
+    usage: usageOf(line),
+    durationMs: 10,
+  }
 }
 
 function usageOf(line: Line): CallUsage {
-  return { inputTokens: number(line, 'tokens') ?? 10, outputTokens: number(line, 'out') ?? 1, cacheReadTokens: number(line, 'cached') ?? 0, cacheWriteTokens: number(line, 'written') ?? 0, costUsd: line.options.get('cost') === 'unknown' ? null : number(line, 'cost') ?? 0.01 }
+  return {
+    inputTokens: number(line, 'tokens') ?? 10,
+    outputTokens: number(line, 'out') ?? 1,
+    cacheReadTokens: number(line, 'cached') ?? 0,
+    cacheWriteTokens: number(line, 'written') ?? 0,
+    costUsd: line.options.get('cost') === 'unknown' ? null : (number(line, 'cost') ?? 0.01),
+  }
 }
 
 /** `exited 3`, `exited SIGSEGV`, `exited none`, `exited 0 error=boom` */
@@ -172,19 +327,23 @@ function exitOf(line: Line): Report {
   return { type: 'exited', ...ended, ...(error === undefined ? {} : { error }) }
 }
 
-/** Children of a supervisor that have ended, as the daemon finds them in the store. */
-function kinOf(line: Line, world: World): { readonly kin?: readonly Process[] } {
+/** Returns a supervisor's ended children, as the daemon reads them from the store. */
+function endedChildrenOf(line: Line, world: World): { readonly endedChildren?: readonly Process[] } {
   const children = world.row(word(line, 1))?.supervision?.children
-  return children ? { kin: children.flatMap(({ uuid }) => world.dead.get(uuid) ?? []) } : {}
+  return children ? { endedChildren: children.flatMap(({ uuid }) => world.dead.get(uuid) ?? []) } : {}
 }
 
 /** `restart=transient complete=fresh child=x` · `supervisor strategy=one_for_all max=2 window=60000` */
-function restartsOf(line: Line, driver: DriverName): Partial<ProcessSpec> {
+function restartsOf(line: Line, driver: DriverName): SpecChanges {
   const { options } = line
   const type = options.get('restart') as RestartType | undefined
   const onComplete = options.get('complete') as OnComplete | undefined
   const childId = options.get('child')
-  const intensity = { maxRestarts: number(line, 'max') ?? 2, windowMs: number(line, 'window') ?? 60_000, backoff: { initialMs: 1_000, maxMs: 8_000, factor: 2 } }
+  const intensity = {
+    maxRestarts: number(line, 'max') ?? 2,
+    windowMs: number(line, 'window') ?? 60_000,
+    backoff: { initialMs: 1_000, maxMs: 8_000, factor: 2 },
+  }
   return {
     ...(type ? { restart: { type, ...(onComplete ? { onComplete } : {}), ...(childId === undefined ? intensity : {}) } } : {}),
     ...(childId === undefined ? {} : { childId }),
@@ -193,32 +352,59 @@ function restartsOf(line: Line, driver: DriverName): Partial<ProcessSpec> {
 }
 
 function specOf(line: Line): ReturnType<typeof kernelSpec> {
-  const driver = line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command' || one === 'supervisor') ?? 'native'
+  const driver =
+    line.words.find((one): one is DriverName => one === 'native' || one === 'acp' || one === 'command' || one === 'supervisor') ?? 'native'
   const limits: Limits = {
-    ...limitsOf(line, LIMIT_NAMES), ...limit(line, 'warnAt'),
+    ...limitsOf(line, LIMIT_NAMES),
+    ...limit(line, 'warnAt'),
     ...(line.options.has('unknownPrice') ? { unknownPrice: line.options.get('unknownPrice') as 'refuse' } : {}),
-    ...(line.options.has('onLimit') ? { actions: Object.fromEntries(LIMIT_NAMES.map((name) => [name, line.options.get('onLimit') as 'suspend'])) } : {}),
+    ...(line.options.has('onLimit')
+      ? { actions: Object.fromEntries(LIMIT_NAMES.map((name) => [name, line.options.get('onLimit') as 'suspend'])) }
+      : {}),
   }
   return kernelSpec({
-    driver, limits, name: line.options.get('named') ?? null, interactive: has(line, 'interactive'),
-    intent: line.options.get('intent') ?? 'work', ...permitsOf(line), ...restartsOf(line, driver), ...(has(line, 'lines') ? { format: 'claude' as const } : {}), argv: driver === 'command' ? ['make'] : null, ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
+    driver,
+    limits,
+    name: line.options.get('named') ?? null,
+    interactive: has(line, 'interactive'),
+    intent: line.options.get('intent') ?? 'work',
+    ...permitsOf(line),
+    ...restartsOf(line, driver),
+    ...(has(line, 'lines') ? { format: 'claude' as const } : {}),
+    argv: driver === 'command' ? ['make'] : null,
+    ...(line.options.has('cleans') ? { graceMs: number(line, 'cleans') ?? 0 } : {}),
   })
 }
 
 /** `tools=read,ls deny=bash agent=coder reads=/a writes=/a/b network=off signals=none spawns=coder` */
-function permitsOf(line: Line): Partial<ProcessSpec> {
-  const given = (key: string): readonly string[] | undefined => (line.options.has(key) ? list(line, key).filter((one) => one !== '') : undefined)
-  const [tools, deny, agent, read, write, spawns] = [given('tools'), given('deny'), line.options.get('agent'), given('reads'), given('writes'), given('spawns')]
+function permitsOf(line: Line): SpecChanges {
+  const given = (key: string): readonly string[] | undefined =>
+    line.options.has(key) ? list(line, key).filter((one) => one !== '') : undefined
+  const [tools, deny, agent, read, write, spawns] = [
+    given('tools'),
+    given('deny'),
+    line.options.get('agent'),
+    given('reads'),
+    given('writes'),
+    given('spawns'),
+  ]
   const signals = line.options.get('signals') as 'none' | undefined
   const capabilities = {
     ...(read || write ? { paths: { ...(read && { read }), ...(write && { write }) } } : {}),
-    ...(line.options.has('network') ? { network: 'off' as const } : {}), ...(signals && { signals }), ...(spawns && { spawns }),
+    ...(line.options.has('network') ? { network: 'off' as const } : {}),
+    ...(signals && { signals }),
+    ...(spawns && { spawns }),
   }
-  return { ...(tools && { tools }), ...(deny && { deny }), ...(agent && { agent }), ...(Object.keys(capabilities).length > 0 ? { capabilities } : {}) }
+  return {
+    ...(tools && { tools }),
+    ...(deny && { deny }),
+    ...(agent && { agent }),
+    ...(Object.keys(capabilities).length > 0 ? { capabilities } : {}),
+  }
 }
 
-/** `fork b of=a step=2`: where the step became whole; without `step` as it is now */
-function placeOf(line: Line, world: World): { readonly origin: Process; readonly at: ForkPoint } {
+/** `fork b of=a step=2` forks where that step is complete; without `step`, at the current state. */
+function forkPointOf(line: Line, world: World): { readonly origin: Process; readonly at: ForkPoint } {
   const origin = world.row(line.options.get('of') ?? '')
   if (!origin) throw new Error(`nothing to fork: ${line.words.join(' ')}`)
   const step = number(line, 'step')
@@ -227,7 +413,8 @@ function placeOf(line: Line, world: World): { readonly origin: Process; readonly
   let at: Process | undefined
   for (const fact of world.history(origin.uuid)) {
     at = fold(at, fact)
-    if (at.progress.wholeStep === (step ?? origin.progress.wholeStep)) return { origin, at: { step: at.progress.wholeStep, seq: at.seq, state: forkState(at) } }
+    if (at.progress.wholeStep === (step ?? origin.progress.wholeStep))
+      return { origin, at: { step: at.progress.wholeStep, seq: at.seq, state: forkState(at) } }
   }
   throw new Error(`no step ${step}`)
 }

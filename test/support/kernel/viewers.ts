@@ -1,16 +1,16 @@
-// Those who follow a simulated daemon's events, each from a cursor on; and what they must have seen when all is quiet.
-// Knows whose fact each cursor is, over all daemons: one that is missing must have been of a process that was removed.
-import type { StoredFact } from '../../../src/kernel/facts.ts'
-import type { Uuid } from '../../../src/kernel/types.ts'
+// Clients that follow the events of a simulated daemon, each from a cursor on. At the end each must have received all events in
+// order; a missing event must belong to a removed process. The process of each cursor is recorded, across restarts of the daemon.
+import type { StoredFact } from '../../../src/kernel/model/facts.ts'
 import type { Core } from './daemon-core.ts'
+import type { Uuid } from '../../../src/kernel/model/ids.ts'
 
-/** more would rest between pages, in real time */
+/** limited, because viewers wait in real time between pages */
 const MAX_VIEWERS = 5
 
 interface Viewer {
   readonly after: number
-  readonly seen: number[]
-  readonly gone: AbortController
+  readonly received: number[]
+  readonly abort: AbortController
 }
 
 export class Viewers {
@@ -19,7 +19,7 @@ export class Viewers {
   readonly #owners = new Map<number, Uuid>()
   #viewers: Viewer[] = []
 
-  /** `gone`: all that were removed so far */
+  /** `gone`: all processes that were removed so far */
   constructor(gone: ReadonlySet<Uuid>, broken: (words: string) => void) {
     this.#gone = gone
     this.#broken = broken
@@ -28,40 +28,41 @@ export class Viewers {
   /** Follows the feed from a cursor on. */
   add(core: Core, after: number): void {
     if (this.#viewers.length >= MAX_VIEWERS) return
-    const seen: number[] = []
-    const gone = new AbortController()
-    this.#viewers.push({ after, seen, gone })
+    const received: number[] = []
+    const abort = new AbortController()
+    this.#viewers.push({ after, received, abort })
     const follow = async (): Promise<void> => {
-      for await (const { seq } of core.feed.subscribe({ uuid: null, after, live: false, follow: true, signal: gone.signal })) {
-        if (seq > 0) seen.push(seq)
+      for await (const { seq } of core.feed.subscribe({ uuid: null, after, live: false, follow: true, signal: abort.signal })) {
+        if (seq > 0) received.push(seq)
       }
     }
     follow().catch((error: unknown) => this.#broken(`the feed failed: ${String(error)}`))
   }
 
   dropAll(): void {
-    for (const { gone } of this.#viewers) gone.abort()
+    for (const { abort } of this.#viewers) abort.abort()
     this.#viewers = []
   }
 
-  /** A fact that is there, and the one that was read before it. */
+  /** Records a fact that a viewer has received, and the one before it. */
   note({ cursor, uuid }: StoredFact, before: number): void {
-    for (let missing = before + 1; missing < cursor; missing += 1) this.#gap(missing)
+    for (let missing = before + 1; missing < cursor; missing += 1) this.#checkMissing(missing)
     this.#owners.set(cursor, uuid)
   }
 
-  /** Who follows has seen all that is of processes that are there, in order; what was removed before it was read is not seen. */
+  /** Checks that each viewer has received all facts of existing processes, in order. */
   check(core: Core): void {
     for (const { cursor, uuid } of core.published) this.#owners.set(cursor, uuid)
-    for (const { after, seen } of this.#viewers) {
-      const told = new Set(seen)
-      if (seen.some((cursor, index) => cursor <= (seen[index - 1] ?? after))) this.#broken(`a viewer after ${after} has seen facts out of order`)
-      for (let cursor = after + 1; cursor <= core.pipeline.cursor; cursor += 1) if (!told.has(cursor)) this.#gap(cursor)
+    for (const { after, received } of this.#viewers) {
+      const cursors = new Set(received)
+      if (received.some((cursor, index) => cursor <= (received[index - 1] ?? after)))
+        this.#broken(`a viewer after ${after} has seen facts out of order`)
+      for (let cursor = after + 1; cursor <= core.pipeline.cursor; cursor += 1) if (!cursors.has(cursor)) this.#checkMissing(cursor)
     }
   }
 
-  #gap(cursor: number): void {
+  #checkMissing(cursor: number): void {
     const owner = this.#owners.get(cursor)
-    if (owner === undefined ? this.#gone.size === 0 : !this.#gone.has(owner)) this.#broken(`${cursor} of ${owner ?? 'nobody'}`)
+    if (owner === undefined ? this.#gone.size === 0 : !this.#gone.has(owner)) this.#broken(`${cursor} of ${owner ?? 'no process'}`)
   }
 }

@@ -1,12 +1,16 @@
-// The kernel with a table and a clock, as the daemon's pipeline uses it, and nothing else: inputs go in, what was decided
-// is laid over the table, and `commit` applies it. Keeps the journal and the rows that have died.
-import { step } from '../../../src/kernel/step.ts'
-import { Overlay } from '../../../src/kernel/view.ts'
-import { Table } from '../../../src/daemon/table.ts'
-import type { Fact } from '../../../src/kernel/facts.ts'
-import type { Input, InputBody } from '../../../src/kernel/inputs.ts'
-import type { Process, ProcessSpec, Uuid } from '../../../src/kernel/types.ts'
-import type { Decision } from '../../../src/kernel/work.ts'
+// The kernel with a table and a clock, as the daemon's pipeline uses it: a decision is overlaid on the table, and `commit` applies
+// it. Keeps the journals and the rows of dead processes.
+import { step } from '../../../src/kernel/decide/step.ts'
+import { Overlay } from '../../../src/kernel/state/live-table.ts'
+import { Table } from '../../../src/daemon/loop/table.ts'
+import type { Fact } from '../../../src/kernel/model/facts.ts'
+import type { InputBody } from '../../../src/kernel/model/inputs.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
+import type { Decision } from '../../../src/kernel/decide/draft.ts'
+import type { Uuid } from '../../../src/kernel/model/ids.ts'
+import type { NativeSpec } from '../../../src/kernel/model/process-spec.ts'
+import type { DriverName } from '../../../src/kernel/model/words.ts'
+import { changedSpec, type SpecChanges, type SpecOf } from '../spec-changes.ts'
 
 export const WALL = 1_700_000_000_000
 
@@ -24,9 +28,9 @@ export class World {
     this.overlay = new Overlay(this.table)
   }
 
-  /** Decides one input on the table and what is laid over it. */
+  /** Decides one input on the table and its overlay. */
   step(body: InputBody): Decision {
-    const decision = step(this.overlay, { ...body, now: { wall: this.wall, mono: this.mono } } as Input)
+    const decision = step(this.overlay, { ...body, now: { wall: this.wall, mono: this.mono } })
     for (const process of decision.changes.processes.values()) {
       this.overlay.put(process)
       if (process.life.state === 'dead') this.dead.set(process.uuid, process)
@@ -52,7 +56,7 @@ export class World {
     this.mono += ms
   }
 
-  /** A new daemon finds the rows that have not died; its monotonic clock begins where it likes. */
+  /** Starts a new daemon on the rows that are not dead; its monotonic clock starts at any value. */
   restart(mono: number): void {
     this.commit()
     const table = new Table(this.table.maxProcesses)
@@ -62,7 +66,7 @@ export class World {
     this.mono = mono
   }
 
-  /** All facts that a process has, those before its fork too. */
+  /** Returns all facts of a process, including those before its fork. */
   history(uuid: Uuid): readonly Fact[] {
     const own = this.journal.get(uuid) ?? []
     const [first] = own
@@ -71,15 +75,29 @@ export class World {
     return [...this.history(origin.uuid).filter(({ seq }) => seq <= origin.seq), ...own]
   }
 
-  /** The row, dead or alive. */
+  /** Returns the row, dead or alive. */
   row(uuid: Uuid): Process | undefined {
     return this.overlay.get(uuid) ?? this.dead.get(uuid)
   }
 }
 
-export function kernelSpec(changes: Partial<ProcessSpec> = {}): ProcessSpec {
-  return {
-    name: null, agent: 'default', driver: 'native', intent: 'work', cwd: '/', interactive: false, model: 'script:a.yaml', system: null,
-    tools: null, deny: [], argv: null, env: {}, credentials: [], containment: 'auto', limits: {}, ...changes,
+export function kernelSpec<D extends DriverName = 'native'>(changes: SpecChanges<D> = {}): SpecOf<D> {
+  const spec: NativeSpec = {
+    name: null,
+    agent: 'default',
+    driver: 'native',
+    intent: 'work',
+    cwd: '/',
+    interactive: false,
+    model: 'script:a.yaml',
+    system: null,
+    tools: null,
+    deny: [],
+    argv: null,
+    env: {},
+    credentials: [],
+    containment: 'auto',
+    limits: {},
   }
+  return changedSpec(spec, changes)
 }

@@ -1,23 +1,43 @@
-// A coding agent for tests that speaks the Agent Client Protocol, on the library's agent side. Its options are its
-// arguments (`word` or `word=value`); what it does in a turn is what the prompt says, line by line. Its sessions lie in
-// `sessions=DIR`, so that the next one can go on with them. An argument without a meaning is a mark for a test.
+// A coding agent for tests that speaks the Agent Client Protocol, on the library's agent side. Arguments (`word` or `word=value`)
+// are its options; the lines of the prompt are the acts of a turn. Sessions are stored in `sessions=DIR`, so that the next agent
+// can continue them. An argument without a meaning is a mark for a test.
 import { appendFileSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { randomInt } from 'node:crypto'
 import { spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { RequestError, agent, methods, ndJsonStream } from '@agentclientprotocol/sdk/unstable'
-import type { AgentContext, NewSessionRequest, RequestPermissionResponse, SessionUpdate, StopReason, ToolCallContent, ToolKind } from '@agentclientprotocol/sdk/unstable'
+import type {
+  AgentContext,
+  NewSessionRequest,
+  RequestPermissionResponse,
+  SessionUpdate,
+  StopReason,
+  ToolCallContent,
+  ToolKind,
+} from '@agentclientprotocol/sdk/unstable'
+import { askTools } from './ask-tools.ts'
+import { chatsOf, cleanUp, openChat, writeChat } from './gemini-chats.ts'
 
-const options = new Map(process.argv.slice(2).map((word): [string, string] => {
-  const at = word.indexOf('=')
-  return at < 0 ? [word, ''] : [word.slice(0, at), word.slice(at + 1)]
-}))
+const options = new Map(
+  process.argv.slice(2).map((word): [string, string] => {
+    const at = word.indexOf('=')
+    return at < 0 ? [word, ''] : [word.slice(0, at), word.slice(at + 1)]
+  }),
+)
 const has = (word: string): boolean => options.has(word)
 const log = options.get('log')
-const note = (line: string): void => { if (log) appendFileSync(log, `${line}\n`) }
+const note = (line: string): void => {
+  if (log) appendFileSync(log, `${line}\n`)
+}
 
-interface Kept { readonly prompts: string[]; cost: number }
+interface Kept {
+  readonly prompts: string[]
+  cost: number
+}
 
+/** A part of its ids: agents in separate PID namespaces all have the same PID. */
+const SELF = randomInt(2 ** 47)
 const fileOf = (id: string): string => join(options.get('sessions') ?? '.', `session-${id}.json`)
 const kept = (id: string): Kept => JSON.parse(readFileSync(fileOf(id), 'utf8')) as Kept
 
@@ -26,6 +46,7 @@ let isCancelled = false
 let calls = 0
 let failure = 'the provider is down'
 let model = 'one'
+let mode = options.get('modes') || 'default'
 
 interface Turn {
   readonly client: AgentContext
@@ -33,14 +54,20 @@ interface Turn {
   readonly say: (update: SessionUpdate) => Promise<void>
 }
 
-/** What it can be told to do in a turn. The first one that gives a word ends it with that. */
+/** The possible acts in a turn. The first act that returns a stop reason ends the turn with it. */
 const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopReason | 'error' | void>>> = {
+  'need-login': () => {
+    throw RequestError.authRequired()
+  },
   say: ({ say }, text) => say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }),
-  // A call of a model as Anthropic's clients make it, repeated as long as it is told to come back; and what it finds in its environment.
+  // Calls a model as Anthropic's clients do, again while the answer demands it; and reports its environment.
   model: async ({ say }, words) => {
-    const send = (): Promise<Response> => fetch(`${process.env['ANTHROPIC_BASE_URL']}/v1/messages`, {
-      method: 'POST', headers: { 'x-api-key': process.env['ANTHROPIC_API_KEY'] ?? '', 'content-type': 'application/json' }, body: JSON.stringify({ model: words, max_tokens: 4_000, stream: true }),
-    })
+    const send = (): Promise<Response> =>
+      fetch(`${process.env['ANTHROPIC_BASE_URL']}/v1/messages`, {
+        method: 'POST',
+        headers: { 'x-api-key': process.env['ANTHROPIC_API_KEY'] ?? '', 'content-type': 'application/json' },
+        body: JSON.stringify({ model: words, max_tokens: 4_000, stream: true }),
+      })
     let answer = await send()
     while (answer.status === 429) {
       note(`429 ${await answer.text()}`)
@@ -48,7 +75,10 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     }
     const text = await answer.text().catch(() => 'cut')
     note(`model ${answer.status} ${text.length}`)
-    await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${answer.status} ${answer.ok ? text.length : text}` } })
+    await say({
+      sessionUpdate: 'agent_message_chunk',
+      content: { type: 'text', text: `${answer.status} ${answer.ok ? text.length : text}` },
+    })
   },
   env: ({ say }, name) => {
     const words = `${name}=${process.env[name] ?? 'none'};`
@@ -56,7 +86,8 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     return say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: words } })
   },
   think: ({ say }, text) => say({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } }),
-  plan: ({ say }, text) => say({ sessionUpdate: 'plan', entries: text.split(',').map((content) => ({ content, priority: 'low', status: 'pending' })) }),
+  plan: ({ say }, text) =>
+    say({ sessionUpdate: 'plan', entries: text.split(',').map((content) => ({ content, priority: 'low', status: 'pending' })) }),
   usage: ({ say, sessionId }, text) => {
     const [used = 0, size = 0, cost = 0] = text.split(' ').map(Number)
     const session = kept(sessionId)
@@ -64,44 +95,111 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     writeFileSync(fileOf(sessionId), JSON.stringify(session))
     return say({ sessionUpdate: 'usage_update', used, size, cost: { amount: session.cost, currency: 'USD' } })
   },
-  tool: async (turn, rest) => { await tool(turn, rest, 'completed') },
-  fails: async (turn, rest) => { await tool(turn, rest, 'failed') },
+  tool: async (turn, rest) => {
+    await tool(turn, rest, 'completed')
+  },
+  fails: async (turn, rest) => {
+    await tool(turn, rest, 'failed')
+  },
   pair: ({ say }) => both(say),
-  open: async ({ say }, title) => { await say({ sessionUpdate: 'tool_call', toolCallId: id(), title, kind: 'execute', status: 'in_progress', rawInput: { command: title } }) },
+  open: async ({ say }, title) => {
+    await say({ sessionUpdate: 'tool_call', toolCallId: id(), title, kind: 'execute', status: 'in_progress', rawInput: { command: title } })
+  },
   below: async ({ say }) => {
     const [outer, inner] = [id(), id()]
-    await say({ sessionUpdate: 'tool_call', toolCallId: outer, title: 'task', kind: 'think', status: 'in_progress', rawInput: { prompt: 'x' } })
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId: outer,
+      title: 'task',
+      kind: 'think',
+      status: 'in_progress',
+      rawInput: { prompt: 'x' },
+    })
     await new Promise((resolve) => setTimeout(resolve, 200))
-    await say({ sessionUpdate: 'tool_call', toolCallId: inner, title: 'inner', kind: 'read', status: 'in_progress', rawInput: { path: 'y' } })
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId: inner,
+      title: 'inner',
+      kind: 'read',
+      status: 'in_progress',
+      rawInput: { path: 'y' },
+    })
     await say({ sessionUpdate: 'tool_call_update', toolCallId: inner, status: 'completed', content: text('inner done') })
     await say({ sessionUpdate: 'tool_call_update', toolCallId: outer, status: 'completed', content: text('outer done') })
   },
   print: async ({ say }, words) => {
     const toolCallId = id()
-    await say({ sessionUpdate: 'tool_call', toolCallId, title: words, kind: 'execute', status: 'in_progress', content: [{ type: 'terminal', terminalId: 'own' }], rawInput: { command: words } })
-    for (const data of words.split(' ')) await say({ sessionUpdate: 'tool_call_update', toolCallId, _meta: { terminal_output_delta: { data: `${data}\n`, terminal_id: 'own' } } })
-    await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', _meta: { terminal_exit: { exit_code: 0, terminal_id: 'own' } } })
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId,
+      title: words,
+      kind: 'execute',
+      status: 'in_progress',
+      content: [{ type: 'terminal', terminalId: 'own' }],
+      rawInput: { command: words },
+    })
+    for (const data of words.split(' '))
+      await say({
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        _meta: { terminal_output_delta: { data: `${data}\n`, terminal_id: 'own' } },
+      })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId,
+      status: 'completed',
+      _meta: { terminal_exit: { exit_code: 0, terminal_id: 'own' } },
+    })
   },
   edit: async ({ say }, path) => {
     const toolCallId = id()
     await say({ sessionUpdate: 'tool_call', toolCallId, title: `Edit ${path}`, kind: 'edit', status: 'pending', rawInput: { path } })
-    await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', content: [{ type: 'diff', path, oldText: 'old\n', newText: 'new\n' }] })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId,
+      status: 'completed',
+      content: [{ type: 'diff', path, oldText: 'old\n', newText: 'new\n' }],
+    })
   },
-  ask: async (turn, rest) => { await ask(turn, rest) },
-  'ask-twice': async (turn, rest) => { await Promise.all([ask(turn, `${rest} 1`), ask(turn, `${rest} 2`)]) },
+  ask: async (turn, rest) => {
+    await ask(turn, rest)
+  },
+  'ask-twice': async (turn, rest) => {
+    await Promise.all([ask(turn, `${rest} 1`), ask(turn, `${rest} 2`)])
+  },
   'ask-and-go': (turn, rest) => {
     const controller = new AbortController()
-    const asked = turn.client.request(methods.client.session.requestPermission, { sessionId: turn.sessionId, toolCall: { toolCallId: id(), title: rest }, options: OPTIONS }, { cancellationSignal: controller.signal })
+    const asked = turn.client.request(
+      methods.client.session.requestPermission,
+      { sessionId: turn.sessionId, toolCall: { toolCallId: id(), title: rest }, options: OPTIONS },
+      { cancellationSignal: controller.signal },
+    )
     setTimeout(() => controller.abort(), Number(options.get('withdraw') ?? 100))
-    return asked.then(() => undefined, () => undefined)
+    return asked.then(
+      () => undefined,
+      () => undefined,
+    )
   },
   elicit: async (turn, rest) => {
     const schema = JSON.parse(rest) as Record<string, never>
-    const answer = await turn.client.request(methods.client.elicitation.create, { sessionId: turn.sessionId, mode: 'form', message: 'Which?', requestedSchema: { type: 'object', properties: schema } })
+    const answer = await turn.client.request(methods.client.elicitation.create, {
+      sessionId: turn.sessionId,
+      mode: 'form',
+      message: 'Which?',
+      requestedSchema: { type: 'object', properties: schema },
+    })
     await turn.say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: JSON.stringify(answer) } })
   },
-  read: (turn, path) => answered(turn, turn.client.request(methods.client.fs.readTextFile, { sessionId: turn.sessionId, path }).then(({ content }) => content)),
-  write: (turn, path) => answered(turn, turn.client.request(methods.client.fs.writeTextFile, { sessionId: turn.sessionId, path, content: 'written' }).then(() => 'wrote')),
+  read: (turn, path) =>
+    answered(
+      turn,
+      turn.client.request(methods.client.fs.readTextFile, { sessionId: turn.sessionId, path }).then(({ content }) => content),
+    ),
+  write: (turn, path) =>
+    answered(
+      turn,
+      turn.client.request(methods.client.fs.writeTextFile, { sessionId: turn.sessionId, path, content: 'written' }).then(() => 'wrote'),
+    ),
   run: (turn, command) => answered(turn, terminal(turn, command)),
   'start-child': async (_, token) => {
     spawn('setsid', ['sh', '-c', `exec sleep 600 ${token}`], { stdio: 'ignore', detached: true }).unref()
@@ -114,7 +212,7 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
   wait: async (_, path) => {
     while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10))
   },
-  /** Until the test has made the file of this turn of its. */
+  /** Waits until the test has created the file of this turn. */
   turn: async ({ sessionId }) => {
     const path = join(options.get('sessions') ?? '.', `turn-${kept(sessionId).prompts.length}`)
     while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -130,8 +228,12 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     return new Promise(() => undefined)
   },
   garbage: async ({ say }) => {
-    process.stdout.write('Welcome!\n\u001b[31mred\n{"half":\n[1,2]\n{"jsonrpc":"2.0","id":99,"result":{}}\n{"jsonrpc":"2.0","id":{},"result":{}}\n\u0000\n"\u2028"\n')
-    process.stdout.write('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"not ours"}}}}\n')
+    process.stdout.write(
+      'Welcome!\n\u001b[31mred\n{"half":\n[1,2]\n{"jsonrpc":"2.0","id":99,"result":{}}\n{"jsonrpc":"2.0","id":{},"result":{}}\n\u0000\n"\u2028"\n',
+    )
+    process.stdout.write(
+      '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"not ours"}}}}\n',
+    )
     await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'a\u2028b' } })
   },
   'long-line': () => {
@@ -143,9 +245,19 @@ const VERBS: Readonly<Record<string, (turn: Turn, rest: string) => Promise<StopR
     return new Promise(() => undefined)
   },
   flood: async ({ say }) => {
-    for (let index = 0; index < 12_000; index += 1) await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${index} ${'f'.repeat(100)}\n` } })
+    for (let index = 0; index < 12_000; index += 1)
+      await say({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: `${index} ${'f'.repeat(100)}\n` } })
   },
   stop: (_, reason) => Promise.resolve(reason as StopReason),
+  // Changes its mode by itself.
+  mode: async ({ say }, name) => {
+    mode = name
+    await say(
+      has('mode-option')
+        ? { sessionUpdate: 'config_option_update', configOptions: allOptions() }
+        : { sessionUpdate: 'current_mode_update', currentModeId: mode },
+    )
+  },
   error: (_, text) => {
     failure = text || failure
     return Promise.resolve('error')
@@ -159,7 +271,7 @@ const OPTIONS = [
 ]
 
 function id(): string {
-  return has('same-ids') ? 'call' : `call-${process.pid}-${(calls += 1)}`
+  return has('same-ids') ? 'call' : `call-${SELF}-${(calls += 1)}`
 }
 
 function text(words: string): ToolCallContent[] {
@@ -179,16 +291,35 @@ async function tool({ say }: Turn, rest: string, status: 'completed' | 'failed')
 /** Two calls of one message. */
 async function both(say: Turn['say']): Promise<void> {
   const [one, two] = [id(), id()]
-  for (const toolCallId of [one, two]) await say({ sessionUpdate: 'tool_call', toolCallId, title: toolCallId, name: 'look', kind: 'read', status: 'in_progress', rawInput: { toolCallId } })
+  for (const toolCallId of [one, two])
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId,
+      title: toolCallId,
+      name: 'look',
+      kind: 'read',
+      status: 'in_progress',
+      rawInput: { toolCallId },
+    })
   for (const toolCallId of [two, one]) await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed', rawOutput: 'seen' })
 }
 
 async function ask({ client, sessionId, say }: Turn, rest: string): Promise<void> {
   const [kind = 'execute', ...words] = rest.split(' ')
   const toolCallId = id()
-  const toolCall = { toolCallId, title: words.join(' '), kind: kind as ToolKind, rawInput: { command: words.join(' ') }, ...(words[0]?.startsWith('/') ? { locations: [{ path: words[0] }] } : {}) }
+  const toolCall = {
+    toolCallId,
+    title: words.join(' '),
+    kind: kind as ToolKind,
+    rawInput: { command: words.join(' ') },
+    ...(words[0]?.startsWith('/') ? { locations: [{ path: words[0] }] } : {}),
+  }
   await say({ sessionUpdate: 'tool_call', status: 'pending', ...toolCall })
-  const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, { sessionId, toolCall, options: OPTIONS })
+  const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, {
+    sessionId,
+    toolCall,
+    options: OPTIONS,
+  })
   const word = outcome.outcome === 'selected' ? outcome.optionId : 'cancelled'
   note(`answer: ${word}`)
   const may = word === 'yes' || word === 'always'
@@ -203,7 +334,15 @@ async function answered({ say }: Turn, work: Promise<string>): Promise<void> {
 async function terminal({ client, sessionId, say }: Turn, command: string): Promise<string> {
   await using handle = await client.createTerminal({ sessionId, command, outputByteLimit: 100 })
   const toolCallId = id()
-  await say({ sessionUpdate: 'tool_call', toolCallId, title: command, kind: 'execute', status: 'in_progress', content: [{ type: 'terminal', terminalId: handle.id }], rawInput: { command } })
+  await say({
+    sessionUpdate: 'tool_call',
+    toolCallId,
+    title: command,
+    kind: 'execute',
+    status: 'in_progress',
+    content: [{ type: 'terminal', terminalId: handle.id }],
+    rawInput: { command },
+  })
   const { exitCode } = await handle.waitForExit()
   const { output, truncated } = await handle.currentOutput()
   await say({ sessionUpdate: 'tool_call_update', toolCallId, status: exitCode === 0 ? 'completed' : 'failed' })
@@ -214,24 +353,70 @@ const can = (word: string): { [word]?: object } => (has(word) ? { [word]: {} } :
 
 function sessionState(): object {
   return {
-    ...(has('modes') ? { modes: { currentModeId: 'default', availableModes: [{ id: 'default', name: 'Default' }, { id: 'plan', name: 'Plan' }] } } : {}),
-    ...(has('models') ? { configOptions: modelOptions() } : {}),
-    ...(has('old-models') ? { models: { currentModelId: model, availableModels: [{ modelId: 'one', name: 'One' }, { modelId: 'two', name: 'Two' }] } } : {}),
+    ...(has('modes') ? { modes: { currentModeId: mode, availableModes: MODES.map((id) => ({ id, name: id })) } } : {}),
+    ...(has('models') || has('mode-option') ? { configOptions: allOptions() } : {}),
+    ...(has('old-models')
+      ? {
+          models: {
+            currentModelId: model,
+            availableModels: [
+              { modelId: 'one', name: 'One' },
+              { modelId: 'two', name: 'Two' },
+            ],
+          },
+        }
+      : {}),
   }
 }
 
+const MODES = ['default', 'plan', 'auto']
+
+function allOptions() {
+  const modes = [
+    {
+      id: 'mode',
+      name: 'Mode',
+      category: 'mode',
+      type: 'select' as const,
+      currentValue: mode,
+      options: MODES.map((value) => ({ value, name: value })),
+    },
+  ]
+  return [...(has('models') ? modelOptions() : []), ...(has('mode-option') ? modes : [])]
+}
+
 function modelOptions() {
-  return [{ id: 'model', name: 'Model', category: 'model', type: 'select' as const, currentValue: model, options: [{ value: 'one', name: 'One' }, { value: 'two', name: 'Two' }] }]
+  return [
+    {
+      id: 'model',
+      name: 'Model',
+      category: 'model',
+      type: 'select' as const,
+      currentValue: model,
+      options: [
+        { value: 'one', name: 'One' },
+        { value: 'two', name: 'Two' },
+      ],
+    },
+  ]
 }
 
-function needLogin(): void {
-  if (has('auth')) throw RequestError.authRequired()
+/** With a value, the agent is logged in as soon as that file exists. */
+function needLogin(where: 'auth' | 'auth-prompt'): void {
+  const file = options.get(where)
+  if (file !== undefined && !existsSync(file)) throw RequestError.authRequired()
 }
 
-function opened(params: Pick<NewSessionRequest, 'cwd' | 'mcpServers' | 'systemPrompt'>, how: string): void {
+async function opened(params: Pick<NewSessionRequest, 'cwd' | 'mcpServers' | 'systemPrompt'>, how: string): Promise<void> {
   note(`${how} ${JSON.stringify({ cwd: params.cwd, mcpServers: params.mcpServers, systemPrompt: params.systemPrompt })}`)
   if (has('no-session')) throw new Error('no session today')
+  sessions += 1
+  // With `toolless=N` its first N sessions do not know reeve's own tools.
+  const offered = sessions > Number(options.get('toolless') ?? 0) ? params.mcpServers.filter(({ name }) => name === 'reeve') : []
+  for (const server of offered) note(`tools ${await askTools(server)}`)
 }
+
+let sessions = 0
 
 async function replay(client: AgentContext, sessionId: string): Promise<void> {
   const { prompts, cost } = kept(sessionId)
@@ -245,15 +430,26 @@ async function replay(client: AgentContext, sessionId: string): Promise<void> {
   note('replayed')
 }
 
-async function prompt(turn: Turn, words: string): Promise<{ stopReason: StopReason; usage?: { totalTokens: number; inputTokens: number; outputTokens: number; cachedReadTokens: number } }> {
+async function prompt(
+  turn: Turn,
+  words: string,
+): Promise<{
+  stopReason: StopReason
+  usage?: { totalTokens: number; inputTokens: number; outputTokens: number; cachedReadTokens: number }
+}> {
   isCancelled = false
   cancelled = Promise.withResolvers()
   note(`prompt ${JSON.stringify(words)}`)
   const session = kept(turn.sessionId)
   session.prompts.push(words)
+  if (has('stubs')) writeChat(turn.sessionId, words)
   writeFileSync(fileOf(turn.sessionId), JSON.stringify(session))
-  const usage = has('quota') ? { _meta: { quota: { token_count: { input_tokens: 7, output_tokens: 3 } } } } : has('tokens') ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } } : {}
-  // It takes all that it is told for this word.
+  const usage = has('quota')
+    ? { _meta: { quota: { token_count: { input_tokens: 7, output_tokens: 3 } } } }
+    : has('tokens')
+      ? { usage: { totalTokens: 160, inputTokens: 100, outputTokens: 10, cachedReadTokens: 50 } }
+      : {}
+  // Chooses the option that allows everything for this word.
   const always = options.get('always')
   for (const line of always === undefined ? words.split('\n') : [always]) {
     const at = line.indexOf(' ')
@@ -281,54 +477,74 @@ function speak(): void {
       },
     }
   })
-  app.onRequest(methods.agent.session.new, ({ params }) => {
-    needLogin()
-    opened(params, 'new')
-    const sessionId = `s${process.pid}`
+  app.onRequest(methods.agent.session.new, async ({ params }) => {
+    needLogin('auth')
+    await opened(params, 'new')
+    const sessionId = sessions > 1 ? `s${SELF}${sessions}` : `s${SELF}`
     writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: [], cost: 0 } satisfies Kept))
+    if (has('stubs')) openChat(sessionId)
     return { sessionId, ...sessionState() }
   })
   app.onRequest(methods.agent.session.load, async ({ params, client }) => {
-    opened(params, 'load')
-    if (has('late')) setImmediate(() => { replay(client, params.sessionId).catch(() => undefined) })
+    await opened(params, 'load')
+    if (has('stubs') && chatsOf(params.sessionId).length === 0) throw new Error('No previous sessions found for this project')
+    if (has('stubs')) openChat(params.sessionId)
+    if (has('late'))
+      setImmediate(() => {
+        replay(client, params.sessionId).catch(() => undefined)
+      })
     else await replay(client, params.sessionId)
     return sessionState()
   })
-  app.onRequest(methods.agent.session.resume, ({ params }) => {
-    opened({ ...params, mcpServers: params.mcpServers ?? [] }, 'resume')
+  app.onRequest(methods.agent.session.resume, async ({ params }) => {
+    await opened({ ...params, mcpServers: params.mcpServers ?? [] }, 'resume')
     return sessionState()
   })
-  app.onRequest('session/fork', (params: unknown) => params as { readonly sessionId: string; readonly cwd: string; readonly mcpServers: [] }, async ({ params, client }) => {
-    opened(params, 'fork')
-    const sessionId = `f${process.pid}`
-    writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: kept(params.sessionId).prompts, cost: 0 } satisfies Kept))
-    if (has('late')) await replay(client, sessionId)
-    return { sessionId, ...sessionState() }
-  })
+  app.onRequest(
+    'session/fork',
+    (params: unknown) => params as { readonly sessionId: string; readonly cwd: string; readonly mcpServers: [] },
+    async ({ params, client }) => {
+      await opened(params, 'fork')
+      const sessionId = `f${SELF}`
+      writeFileSync(fileOf(sessionId), JSON.stringify({ prompts: kept(params.sessionId).prompts, cost: 0 } satisfies Kept))
+      if (has('late')) await replay(client, sessionId)
+      return { sessionId, ...sessionState() }
+    },
+  )
   app.onRequest(methods.agent.session.close, () => {
     note('close')
+    if (has('unclosable')) throw new RequestError(-32_000, 'the session is locked')
     return {}
   })
   app.onRequest(methods.agent.session.setMode, ({ params }) => {
     note(`mode ${params.modeId}`)
+    if (has('stubborn')) throw new Error('not now')
+    mode = params.modeId
     return {}
   })
   app.onRequest(methods.agent.session.setConfigOption, ({ params }) => {
     note(`${params.configId} ${String(params.value)}`)
-    model = String(params.value)
-    return { configOptions: modelOptions() }
+    if (params.configId === 'model') model = String(params.value)
+    else if (!has('stubborn')) mode = String(params.value)
+    return { configOptions: allOptions() }
   })
-  app.onRequest('session/set_model', (params: unknown) => params as { readonly modelId: string }, ({ params }) => {
-    note(`model ${params.modelId}`)
-    return {}
-  })
+  app.onRequest(
+    'session/set_model',
+    (params: unknown) => params as { readonly modelId: string },
+    ({ params }) => {
+      note(`model ${params.modelId}`)
+      return {}
+    },
+  )
   app.onNotification(methods.agent.session.cancel, () => {
     note('cancel')
     isCancelled = true
     cancelled.resolve()
   })
   app.onRequest(methods.agent.session.prompt, ({ params, client }) => {
-    const say = (update: SessionUpdate): Promise<void> => client.notify(methods.client.session.update, { sessionId: params.sessionId, update })
+    needLogin('auth-prompt')
+    const say = (update: SessionUpdate): Promise<void> =>
+      client.notify(methods.client.session.update, { sessionId: params.sessionId, update })
     const words = params.prompt.map((block) => (block.type === 'text' ? block.text : '')).join('')
     return prompt({ client, sessionId: params.sessionId, say }, words)
   })
@@ -336,7 +552,12 @@ function speak(): void {
 }
 
 note(`started ${process.pid} key=${process.env['AGENT_KEY'] ?? ''}`)
+if (has('stubs')) cleanUp()
 if (has('deaf')) process.on('SIGTERM', () => note('SIGTERM'))
+if (has('braces')) {
+  process.stderr.write('{\n  error: log in first\n}\n')
+  process.exit(5)
+}
 if (has('dies')) {
   process.stderr.write('cannot start: no licence\n')
   process.exit(5)

@@ -1,6 +1,6 @@
-// An agent that plays what a real one wrote: `json-agent.ts FILE [ARG…]`. FILE is JSON: a list of things to do, in order.
-// It does not look at its arguments, but writes them to FILE.args, so that a test sees how it was called. Of `{ turns: … }` each
-// start plays the next list, the last one again and again, and FILE.args has a line for each start.
+// An agent that plays the recorded output of a real one: `json-agent.ts FILE [ARG…]`. FILE is JSON: a list of acts, in order.
+// The agent ignores its arguments, but writes them to FILE.args, so that a test sees them. With `{ turns: … }` each
+// start plays the next list, and the last list again and again; FILE.args has a line for each start.
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -8,18 +8,18 @@ import { basename, dirname } from 'node:path'
 export type Played =
   /** a line of JSON */
   | { readonly line: unknown }
-  /** as it is, to stdout or stderr */
+  /** written unchanged, to stdout or stderr */
   | { readonly raw: string; readonly to?: 'stdout' | 'stderr' }
-  /** bytes that are no text, base64 */
+  /** bytes that are not text, in base64 */
   | { readonly bytes: string }
-  /** `count` times the same line */
+  /** the same line `count` times */
   | { readonly repeat: string; readonly count: number }
-  /** waits until the file is there */
+  /** waits until the file exists */
   | { readonly until: string }
-  /** a child in a session of its own, which keeps stdout open */
+  /** a child in its own session, which keeps stdout open */
   | { readonly leave: string }
   | { readonly hang: true }
-  /** no SIGINT ends it */
+  /** ignores SIGINT */
   | { readonly deaf: true }
   | { readonly exit: number }
   | { readonly signal: 'SIGKILL' | 'SIGTERM' }

@@ -1,10 +1,9 @@
 // An MCP server of the newer revision, made with its own library; arguments: `stdio` or `http`, a file for notes, a mark.
-// Over HTTP it says its address on its output.
+// Over HTTP the server prints its address on its output.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
@@ -18,16 +17,18 @@ function note(text: string): void {
   if (log !== '') appendFileSync(log, `${text}\n`)
 }
 
-const say = (text: string): { content: { type: 'text'; text: string }[] } => ({ content: [{ type: 'text', text }] })
+const answer = (text: string): { content: { type: 'text'; text: string }[] } => ({ content: [{ type: 'text', text }] })
 
 function make(): McpServer {
   const server = new McpServer({ name: 'modern', version: '2' }, { capabilities: { tools: { listChanged: true } } })
-  server.registerTool('echo', { description: 'says it again', inputSchema: z.object({ message: z.string() }) }, ({ message }) => say(`echo ${message}`))
+  server.registerTool('echo', { description: 'repeats the message', inputSchema: z.object({ message: z.string() }) }, ({ message }) =>
+    answer(`echo ${message}`),
+  )
   server.registerTool('more', {}, () => {
     extras.push(`extra-${extras.length + 1}`)
-    if (how === 'stdio') server.registerTool(extras.at(-1) ?? '', {}, () => say('extra'))
+    if (how === 'stdio') server.registerTool(extras.at(-1) ?? '', {}, () => answer('extra'))
     listChanged()
-    return say('more')
+    return answer('more')
   })
   server.registerTool('slow', {}, async ({ mcpReq }) => {
     note('slow begins')
@@ -37,10 +38,14 @@ function make(): McpServer {
       await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: step, message: `step ${step}` } })
       await sleep(20)
     }
-    return say('all steps')
+    return answer('all steps')
   })
-  server.registerTool('ask', {}, () => inputRequired({ inputRequests: { who: inputRequired.elicit({ message: 'who are you?', requestedSchema: { type: 'object', properties: {} } }) } }))
-  for (const name of extras) server.registerTool(name, {}, () => say('extra'))
+  server.registerTool('ask', {}, () =>
+    inputRequired({
+      inputRequests: { who: inputRequired.elicit({ message: 'who are you?', requestedSchema: { type: 'object', properties: {} } }) },
+    }),
+  )
+  for (const name of extras) server.registerTool(name, {}, () => answer('extra'))
   return server
 }
 
@@ -52,12 +57,28 @@ else {
     note(`${incoming.method} ${String(incoming.headers['mcp-method'])} ${String(incoming.headers['x-key'])}`)
     const gone = new AbortController()
     outgoing.once('close', () => gone.abort())
-    const body = incoming.method === 'POST' ? { body: Readable.toWeb(incoming) as globalThis.ReadableStream, duplex: 'half' } as const : {}
-    handler.fetch(new Request(`http://127.0.0.1${incoming.url}`, { method: incoming.method ?? 'GET', headers: incoming.headers as Record<string, string>, signal: gone.signal, ...body })).then((response) => {
-      outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-      if (response.body === null) outgoing.end()
-      else Readable.fromWeb(response.body as ReadableStream).on('error', () => outgoing.destroy()).pipe(outgoing)
-    }, () => outgoing.destroy())
+    const body =
+      incoming.method === 'POST' ? ({ body: Readable.toWeb(incoming) as globalThis.ReadableStream, duplex: 'half' } as const) : {}
+    handler
+      .fetch(
+        new Request(`http://127.0.0.1${incoming.url}`, {
+          method: incoming.method ?? 'GET',
+          headers: incoming.headers as Record<string, string>,
+          signal: gone.signal,
+          ...body,
+        }),
+      )
+      .then(
+        (response) => {
+          outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+          if (response.body === null) outgoing.end()
+          else
+            Readable.fromWeb(response.body)
+              .on('error', () => outgoing.destroy())
+              .pipe(outgoing)
+        },
+        () => outgoing.destroy(),
+      )
   })
   server.listen(0, '127.0.0.1', () => console.log(`at http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`))
 }

@@ -1,16 +1,21 @@
-// An MCP server on stdio for tests, which does what its first argument says. It speaks by hand where it misbehaves, and by
-// the newer library where it does not. Its other arguments are a mark by which a test finds it among all programs.
+// An MCP server on stdio for tests, whose first argument selects its behaviour. Misbehaviour is written by hand; the rest
+// uses the newer library. The other arguments are a mark by which a test finds the program.
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const [mode = '', log = ''] = process.argv.slice(2)
 
 const SLOW_STEPS = 1_000
+const FLOOD_WORDS = 100_000
 
 interface Message {
   readonly id?: number | string
   readonly method: string
-  readonly params?: { readonly name?: string; readonly arguments?: Record<string, unknown>; readonly _meta?: { readonly progressToken?: number } }
+  readonly params?: {
+    readonly name?: string
+    readonly arguments?: Record<string, unknown>
+    readonly _meta?: { readonly progressToken?: number }
+  }
 }
 
 function send(message: object): void {
@@ -21,31 +26,50 @@ function note(text: string): void {
   if (log !== '') appendFileSync(log, `${text}\n`)
 }
 
-const tool = (name: string): object => ({ name, description: `does ${name}`, inputSchema: { type: 'object', ...(mode === 'leaky' ? { properties: { token: { default: process.env['TOKEN'] } } } : {}) } })
+const tool = (name: string): object => ({
+  name,
+  description: `does ${name}`,
+  inputSchema: { type: 'object', ...(mode === 'leaky' ? { properties: { token: { default: process.env['TOKEN'] } } } : {}) },
+})
 const text = (said: string): object => ({ content: [{ type: 'text', text: said }] })
 let extra = 0
 
-/** What the tools do: some of it is not nice. */
+/** The behaviour of each tool; some misbehave. */
 function call({ id, params }: Message): void {
   const answer = (result: object): void => send({ id, result })
   const name = params?.name ?? ''
   note(`call ${name}`)
   switch (name) {
-    case 'echo': return answer(text(`echo ${JSON.stringify(params?.arguments)}`))
-    case 'env': return answer(text(JSON.stringify(process.env)))
-    case 'die': return process.exit(3)
-    case 'hang': return
-    case 'long-line': return void process.stdout.write('x'.repeat(17 * 1024 * 1024))
-    case 'huge-json': return answer(text('y'.repeat(4 * 1024 * 1024)))
-    case 'flood': return flood(process.stdout, 'n'.repeat(1023))
-    case 'answers': return flood(process.stdout, JSON.stringify({ jsonrpc: '2.0', id: 'nobody asked', result: text('n'.repeat(256 * 1024)) }))
+    case 'echo':
+      return answer(text(`echo ${JSON.stringify(params?.arguments)}`))
+    case 'env':
+      return answer(text(JSON.stringify(process.env)))
+    case 'die':
+      return process.exit(3)
+    case 'hang':
+      return
+    case 'long-line':
+      return void process.stdout.write('x'.repeat(17 * 1024 * 1024))
+    case 'huge-json':
+      return answer(text('y'.repeat(4 * 1024 * 1024)))
+    case 'flood':
+      return flood(process.stdout, 'n'.repeat(1023))
+    case 'answers':
+      return flood(process.stdout, JSON.stringify({ jsonrpc: '2.0', id: 'an unrequested answer', result: text('n'.repeat(256 * 1024)) }))
     case 'shout': {
       process.stderr.write('z'.repeat(4 * 1024 * 1024), () => answer(text('shouted')))
       return
     }
-    case 'progress': return progress(id, params?._meta?.progressToken ?? 0)
+    case 'progress-flood':
+      return progressFlood(id, params?._meta?.progressToken ?? 0)
+    case 'progress':
+      return progress(id, params?._meta?.progressToken ?? 0)
     case 'ask': {
-      send({ id: 'q1', method: 'elicitation/create', params: { message: 'who are you?', requestedSchema: { type: 'object', properties: {} } } })
+      send({
+        id: 'q1',
+        method: 'elicitation/create',
+        params: { message: 'who are you?', requestedSchema: { type: 'object', properties: {} } },
+      })
       asked = (reply) => answer(text(JSON.stringify(reply)))
       return
     }
@@ -54,13 +78,14 @@ function call({ id, params }: Message): void {
       send({ method: 'notifications/tools/list_changed' })
       return answer(text('more'))
     }
-    default: return answer(text(`did ${name}`))
+    default:
+      return answer(text(`did ${name}`))
   }
 }
 
 let asked: (reply: unknown) => void = () => undefined
 
-/** The same line, as long as somebody reads. */
+/** Repeats a line as long as the stream is read. */
 function flood(stream: NodeJS.WriteStream, line: string): void {
   const write = (): void => {
     while (stream.write(`${line}\n`));
@@ -69,7 +94,18 @@ function flood(stream: NodeJS.WriteStream, line: string): void {
   write()
 }
 
-/** Says that it goes on until it is cancelled. */
+/** Sends FLOOD_WORDS progress reports at once, and then the answer. */
+function progressFlood(id: Message['id'], progressToken: number): void {
+  const words = Array.from({ length: FLOOD_WORDS }, (_, index) => ({
+    jsonrpc: '2.0',
+    method: 'notifications/progress',
+    params: { progressToken, progress: index + 1 },
+  }))
+  process.stdout.write(`${words.map((word) => JSON.stringify(word)).join('\n')}\n`)
+  send({ id, result: text('told') })
+}
+
+/** Reports progress until it is cancelled. */
 function progress(id: Message['id'], progressToken: number): void {
   let step = 0
   const timer = setInterval(() => {
@@ -89,13 +125,31 @@ function progress(id: Message['id'], progressToken: number): void {
 
 let cancel: () => void = () => undefined
 
-const ALL = ['echo', 'env', 'die', 'hang', 'long-line', 'huge-json', 'flood', 'answers', 'shout', 'progress', 'ask', 'more']
+const ALL = [
+  'echo',
+  'env',
+  'die',
+  'hang',
+  'long-line',
+  'huge-json',
+  'flood',
+  'answers',
+  'shout',
+  'progress',
+  'progress-flood',
+  'ask',
+  'more',
+]
 const TOOLS = mode === 'odd-names' ? ['constructor', 'toString', '__proto__'] : ALL
 
 function speak(message: Message): void {
   const { id, method } = message
   if (id === 'q1') return asked(message)
-  if (method === 'initialize') return send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'fake', version: '1' } } })
+  if (method === 'initialize')
+    return send({
+      id,
+      result: { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'fake', version: '1' } },
+    })
   if (method === 'tools/list') return list(message)
   if (method === 'tools/call') return call(message)
   if (method === 'notifications/cancelled') return cancel()
@@ -104,7 +158,7 @@ function speak(message: Message): void {
   if (mode !== 'silent-probe') send({ id, error: { code: -32_601, message: `no ${method}` } })
 }
 
-/** In pages of four. */
+/** Lists the tools in pages of four. */
 function list({ id, params }: Message): void {
   const all = [...TOOLS, ...Array.from({ length: extra }, (_, index) => `extra-${index + 1}`)]
   const from = Number((params as { readonly cursor?: string } | undefined)?.cursor ?? 0)
@@ -113,7 +167,7 @@ function list({ id, params }: Message): void {
     extra = 1
     send({ method: 'notifications/tools/list_changed' })
   }
-  // From here on it reads nothing.
+  // From here on the server reads nothing.
   if (mode === 'blind' && next >= all.length) {
     process.stdin.pause()
     setInterval(() => undefined, 60_000)

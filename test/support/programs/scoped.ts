@@ -1,5 +1,5 @@
-// A program that goes into a scope as the daemon does at its start, for a user without a cgroup; then says who and where it is.
-import { enterScope } from '../../../src/drivers/contain/scope.ts'
+// Enters a systemd scope as the daemon does at its start, for a user without a cgroup; then prints its user and cgroup.
+import { enterScope } from '../../../src/drivers/contain/backends/systemd-scope.ts'
 
-enterScope({ env: process.env, isRoot: false, hasCgroup: false, lingers: true })
+enterScope({ env: process.env, isRoot: false, hasWritableCgroup: false, isLingering: true })
 console.log(JSON.stringify({ pid: process.pid, args: process.argv.slice(2), via: process.env['VIA'] ?? null }))

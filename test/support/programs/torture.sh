@@ -1,5 +1,5 @@
-# The torture tree: every way in which a program leaves its parent. Each member has the number $1 in its arguments.
-# $2 is `stay`, `end` or `crash` (what the main program does), $3 is `all` to add the one that only a cgroup can hold.
+# The torture tree: every way in which a program leaves its parent. Each member has the token $1 in its arguments.
+# $2 is `stay`, `end` or `crash` for the main program; $3 is `all` to add the member that only a cgroup can hold.
 n=$1
 sh -c "sleep 3600.$n & wait" &
 sleep "3600.$n" &

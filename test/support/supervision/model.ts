@@ -1,20 +1,20 @@
-// A dumb model of a supervisor and its children, written from the rules (docs/supervision.md) and not from the sources: plain
-// objects that are changed in place, no facts, no PIDs. A child is `up`, `ending` (somebody asked it to), `paused` with its
-// program or `parked` without one, `waits` for its backoff, `joins` when its group is down, `held`, or `down`.
-import type { RestartType, Strategy } from '../../../src/kernel/supervision.ts'
+// A simple model of a supervisor and its children, written from the rules (docs/supervision.md) and not from the sources. Mutable
+// plain objects, no facts, no PIDs. A child is `up`, `ending` (its end was requested), `paused` with its program, or `parked` without
+// one. A child `waits` for its backoff, `joins` when its group is down, or is `held` or `down`.
+import type { RestartType, Strategy } from '../../../src/kernel/model/supervision.ts'
 
 export type ChildState = 'up' | 'ending' | 'paused' | 'parked' | 'waits' | 'joins' | 'held' | 'down'
 
 interface Child {
   readonly type: RestartType
   state: ChildState
-  /** a person asked it to end */
+  /** the user requested its end */
   byPerson: boolean
-  /** restarts that were counted */
+  /** the number of counted restarts */
   times: number
 }
 
-/** What a child can do by itself. `final`: an end that would only come again. */
+/** The ways in which a child can end by itself. `final`: a restart would end in the same way. */
 export type End = 'crash' | 'complete' | 'final'
 
 export class SupervisionModel {
@@ -23,7 +23,7 @@ export class SupervisionModel {
   readonly #max: number
   /** the supervisor itself: up, paused, being stopped, or ended */
   state: 'up' | 'paused' | 'stopping' | 'down' = 'up'
-  /** it gave up by itself */
+  /** gave up by itself */
   gaveUp = false
   #group: Set<number> | null = null
 
@@ -33,9 +33,9 @@ export class SupervisionModel {
     this.children = types.map((type) => ({ type, state: 'up', byPerson: false, times: 0 }))
   }
 
-  // ——— what happens to a child
+  // ——— events of a child
 
-  /** It ends by itself; one that was asked to has no say in how that is called. */
+  /** A child ends by itself. After a requested end the way does not matter. */
   end(index: number, how: End): void {
     const child = this.#at(index)
     if (child.state === 'ending') return this.finish(index)
@@ -43,7 +43,7 @@ export class SupervisionModel {
     const wasPaused = child.state === 'paused'
     child.state = 'down'
     if (this.state === 'stopping') return this.#stopNext()
-    // Nobody keeps it any more.
+    // Without its supervisor the child stays down.
     if (this.state === 'down') return
     const back = how === 'crash' ? child.type !== 'temporary' : how === 'complete' ? child.type === 'permanent' : false
     if (how === 'final' && child.type !== 'temporary') child.state = 'held'
@@ -52,7 +52,7 @@ export class SupervisionModel {
     this.#advance()
   }
 
-  /** One that was asked to end has done so. */
+  /** A child with a requested end has ended. */
   finish(index: number): void {
     const child = this.#at(index)
     if (child.state !== 'ending') return
@@ -65,7 +65,7 @@ export class SupervisionModel {
   kill(index: number): void {
     const child = this.#at(index)
     if (child.state === 'down') return
-    // A person's word is the last one, whoever asked before.
+    // The user's request is the last word, also after another request.
     if (child.state === 'ending') {
       child.byPerson = true
       return
@@ -85,14 +85,14 @@ export class SupervisionModel {
     if (child.state === 'waits' || child.state === 'joins') child.state = 'parked'
   }
 
-  /** A person: it goes on at once, and is forgiven where it had ended or was held. */
+  /** The user resumes a child at once; its restarts are forgotten where it had ended or was held. */
   resume(index: number): void {
     const child = this.#at(index)
     if ((child.state === 'down' || child.state === 'held') && this.state !== 'down') child.times = 0
     if (['paused', 'parked', 'waits', 'joins', 'held', 'down'].includes(child.state)) Object.assign(child, { state: 'up', byPerson: false })
   }
 
-  // ——— what happens to the supervisor
+  // ——— events of the supervisor
 
   stop(): void {
     if (this.state === 'down') return
@@ -112,8 +112,8 @@ export class SupervisionModel {
     this.#advance()
   }
 
-  /** So long that every backoff is over. */
-  wind(): void {
+  /** Advances the clock beyond every backoff. */
+  advanceClock(): void {
     for (const child of this.children) if (child.state === 'waits') child.state = 'up'
   }
 
@@ -140,7 +140,7 @@ export class SupervisionModel {
     child.state = wasPaused ? 'parked' : waits ? 'joins' : 'waits'
   }
 
-  /** The next of a group is stopped; when all are down they wait for their backoff together. */
+  /** Stops the next child of a group; when all are down they wait for their backoff together. */
   #advance(): void {
     if (this.state !== 'up') return
     if (this.#group) {
@@ -155,7 +155,7 @@ export class SupervisionModel {
       for (const child of this.children) if (child.state === 'joins') child.state = 'waits'
       return
     }
-    // Those that waited for nothing but the supervisor wait no longer.
+    // Children that waited only for the supervisor start.
     for (const child of this.children) if (child.state === 'joins') child.state = 'up'
   }
 

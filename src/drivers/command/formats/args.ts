@@ -1,11 +1,11 @@
-// Command lines of known agents, taken apart: which program, its words, its options with their values. Only as far as it
-// takes to find the prompt and to put another in its place; what is unknown stays where it was.
-// Pure. Test: test/tables/command-formats.test.ts.
+// Parses command lines of known agents: the program, its positional arguments, and its options with their values. Parses only
+// enough to find and replace the prompt; unknown arguments stay in place. Pure.
+// Test: test/tables/drivers/command/formats/formats.test.ts.
 import { basename } from 'node:path'
 
-/** What an option takes: `one` value, all that follow up to the next option (`many`), or one that may be absent (`maybe`). */
-export type Takes = 'one' | 'many' | 'maybe'
-export type Options = Readonly<Record<string, Takes>>
+/** The number of an option's values: `one`, `many` (all arguments up to the next option), or `maybe` (none or one). */
+export type ValueCount = 'one' | 'many' | 'maybe'
+export type Options = Readonly<Record<string, ValueCount>>
 
 interface Option {
   readonly name: string
@@ -13,30 +13,31 @@ interface Option {
   readonly raw: readonly string[]
 }
 
-export interface Command {
-  /** all up to the program itself, it included */
+export interface ParsedCommand {
+  /** all arguments up to and including the program */
   readonly program: readonly string[]
   readonly options: readonly Option[]
-  /** what is no option, in order */
+  /** the positional arguments, in order */
   readonly words: readonly string[]
-  /** all after the program, as it was */
+  /** all arguments after the program, unchanged */
   readonly args: readonly string[]
 }
 
-/** Programs that start another one. */
+/** Programs that start another program. */
 const WRAPPERS = new Set(['env', 'npx', 'bunx', 'pnpx', 'nice', 'nohup', 'timeout', 'stdbuf'])
-/** A wrapper's own words before the program it starts. */
-const WRAPPER_WORDS = 6
+/** The maximum number of a wrapper's arguments that are searched for the program. */
+const MAX_WRAPPER_WORDS = 6
 
-/** Where in the command line the program stands; -1 if it is none of them. */
+/** Returns the index of the first program with one of these names in the command line; -1 if there is none. */
 export function findProgram(argv: readonly string[], names: readonly string[]): number {
-  const isIt = (arg: string): boolean => names.includes(arg.replace(/(?<=.)@[^/@]*$/, '')) || names.includes(basename(arg).replace(/\.(m?js|exe)$/, ''))
+  const hasName = (arg: string): boolean =>
+    names.includes(arg.replace(/(?<=.)@[^/@]*$/, '')) || names.includes(basename(arg).replace(/\.(m?js|exe)$/, ''))
   const [first] = argv
-  if (first === undefined || isIt(first)) return first === undefined ? -1 : 0
-  return WRAPPERS.has(basename(first)) ? argv.slice(0, WRAPPER_WORDS).findIndex(isIt) : -1
+  if (first === undefined || hasName(first)) return first === undefined ? -1 : 0
+  return WRAPPERS.has(basename(first)) ? argv.slice(0, MAX_WRAPPER_WORDS).findIndex(hasName) : -1
 }
 
-export function takeApart(argv: readonly string[], at: number, options: Options): Command {
+export function parseCommand(argv: readonly string[], at: number, options: Options): ParsedCommand {
   const args = argv.slice(at + 1)
   const found: Option[] = []
   const words: string[] = []
@@ -62,28 +63,28 @@ function optionAt(args: readonly string[], at: number, options: Options): Option
   const arg = args[at] ?? ''
   const equals = arg.startsWith('--') ? arg.indexOf('=') : -1
   if (equals > 0) return { name: arg.slice(0, equals), values: [arg.slice(equals + 1)], raw: [arg] }
-  const takes = options[arg]
-  const values = takes === undefined ? [] : valuesAfter(args.slice(at + 1), takes)
+  const valueCount = options[arg]
+  const values = valueCount === undefined ? [] : valuesAfter(args.slice(at + 1), valueCount)
   return { name: arg, values, raw: [arg, ...values] }
 }
 
-function valuesAfter(rest: readonly string[], takes: Takes): readonly string[] {
-  if (takes === 'one') return rest.slice(0, 1)
-  const end = rest.findIndex((arg) => arg.startsWith('-'))
-  const values = end < 0 ? rest : rest.slice(0, end)
-  return takes === 'many' ? values : values.slice(0, 1)
+function valuesAfter(following: readonly string[], valueCount: ValueCount): readonly string[] {
+  if (valueCount === 'one') return following.slice(0, 1)
+  const end = following.findIndex((arg) => arg.startsWith('-'))
+  const values = end < 0 ? following : following.slice(0, end)
+  return valueCount === 'many' ? values : values.slice(0, 1)
 }
 
-export function has(command: Command, ...names: readonly string[]): boolean {
+export function hasFlag(command: ParsedCommand, ...names: readonly string[]): boolean {
   return command.options.some(({ name }) => names.includes(name))
 }
 
-/** The last value of an option that may be given more than once. */
-export function valueOf(command: Command, ...names: readonly string[]): string | null {
+/** Returns the first value of the last occurrence of an option. */
+export function valueOf(command: ParsedCommand, ...names: readonly string[]): string | null {
   return command.options.findLast(({ name }) => names.includes(name))?.values[0] ?? null
 }
 
-/** All options but these, as they were written. */
-export function optionsWithout(command: Command, ...names: readonly string[]): string[] {
+/** Returns all options except these, as they were written. */
+export function optionsWithout(command: ParsedCommand, ...names: readonly string[]): string[] {
   return command.options.filter(({ name }) => !names.includes(name)).flatMap(({ raw }) => raw)
 }

@@ -1,45 +1,91 @@
-// Claude Code: `claude -p --output-format stream-json --verbose`. One `assistant` event per content block, all of an answer
-// with the same id; its usage there has the input, and of the output only the beginning. The `result` settles it: with what
-// was used since the last result (subagents too), or, of older versions, with the session's total.
-// Test: test/tables/command-formats.test.ts.
-import { has, optionsWithout, valueOf } from './args.ts'
-import { NO_TOKENS, amount, fields, list, mapTokens, shown, text } from './format.ts'
-import type { AssistantPart } from '../../../kernel/facts.ts'
+// Claude Code: `claude -p --output-format stream-json --verbose`. The agent writes one `assistant` event per content block; the
+// events of one answer have the same id. The usage in these events contains the input tokens, but only the first part of the
+// output tokens. The `result` event gives the exact usage. It covers everything since the last result, subagents too; in older
+// versions it covers the whole session. Test: test/tables/drivers/command/formats/formats.test.ts.
+import { hasFlag, optionsWithout, valueOf } from './args.ts'
+import { NO_TOKENS, amountOf, fieldsOf, listOf, mapTokens, displayText, textOf } from './format.ts'
+import type { AssistantPart } from '../../../kernel/model/facts.ts'
 import type { Options } from './args.ts'
-import type { Fields, Format, Observed, Tokens } from './format.ts'
+import type { Fields, AgentFormat, Observation, Tokens } from './format.ts'
 
 export const CLAUDE_OPTIONS: Options = {
-  '--add-dir': 'many', '--agent': 'one', '--agents': 'one', '--allowedTools': 'many', '--allowed-tools': 'many', '--append-system-prompt': 'one',
-  '--append-system-prompt-file': 'one', '--autocompact': 'one', '--betas': 'many', '--cloud': 'maybe', '-d': 'maybe', '--debug': 'maybe', '--debug-file': 'one',
-  '--disallowedTools': 'many', '--disallowed-tools': 'many', '--effort': 'one', '--environment': 'one', '--fallback-model': 'one', '--file': 'many',
-  '--from-pr': 'maybe', '--input-format': 'one', '--json-schema': 'one', '--max-budget-usd': 'one', '--max-turns': 'one', '--mcp-config': 'many', '--model': 'one',
-  '-n': 'one', '--name': 'one', '--output-format': 'one', '--permission-mode': 'one', '--permission-prompts': 'one', '--permission-prompt-tool': 'one',
-  '--plugin-dir': 'one', '--plugin-url': 'one', '--prompt-suggestions': 'maybe', '--remote-control': 'maybe', '-r': 'maybe', '--resume': 'maybe',
-  '--resume-session-at': 'one', '--session-id': 'one', '--setting-sources': 'one', '--settings': 'one', '--system-prompt': 'one', '--system-prompt-file': 'one',
-  '--system-prompt-snapshot': 'one', '--teleport': 'maybe', '--tools': 'many', '-w': 'maybe', '--worktree': 'maybe',
+  '--add-dir': 'many',
+  '--agent': 'one',
+  '--agents': 'one',
+  '--allowedTools': 'many',
+  '--allowed-tools': 'many',
+  '--append-system-prompt': 'one',
+  '--append-system-prompt-file': 'one',
+  '--autocompact': 'one',
+  '--betas': 'many',
+  '--cloud': 'maybe',
+  '-d': 'maybe',
+  '--debug': 'maybe',
+  '--debug-file': 'one',
+  '--disallowedTools': 'many',
+  '--disallowed-tools': 'many',
+  '--effort': 'one',
+  '--environment': 'one',
+  '--fallback-model': 'one',
+  '--file': 'many',
+  '--from-pr': 'maybe',
+  '--input-format': 'one',
+  '--json-schema': 'one',
+  '--max-budget-usd': 'one',
+  '--max-turns': 'one',
+  '--mcp-config': 'many',
+  '--model': 'one',
+  '-n': 'one',
+  '--name': 'one',
+  '--output-format': 'one',
+  '--permission-mode': 'one',
+  '--permission-prompts': 'one',
+  '--permission-prompt-tool': 'one',
+  '--plugin-dir': 'one',
+  '--plugin-url': 'one',
+  '--prompt-suggestions': 'maybe',
+  '--remote-control': 'maybe',
+  '-r': 'maybe',
+  '--resume': 'maybe',
+  '--resume-session-at': 'one',
+  '--session-id': 'one',
+  '--setting-sources': 'one',
+  '--settings': 'one',
+  '--system-prompt': 'one',
+  '--system-prompt-file': 'one',
+  '--system-prompt-snapshot': 'one',
+  '--teleport': 'maybe',
+  '--tools': 'many',
+  '-w': 'maybe',
+  '--worktree': 'maybe',
 }
 const SESSION_OPTIONS = ['-r', '--resume', '-c', '--continue', '--session-id', '--fork-session', '--from-pr', '--resume-session-at']
-/** its own words for what is no model */
-const SYNTHETIC = '<synthetic>'
+/** The model name of messages that no model wrote. */
+const SYNTHETIC_MODEL = '<synthetic>'
 
-export const claude: Format = {
+export const claude: AgentFormat = {
   title: 'Claude Code',
   marksSteps: false,
-  codes: {},
-  makesLines: (command) => has(command, '-p', '--print') && valueOf(command, '--output-format') === 'stream-json',
+  exitCodeMeanings: {},
+  printsJsonLines: (command) => hasFlag(command, '-p', '--print') && valueOf(command, '--output-format') === 'stream-json',
   model: (command) => valueOf(command, '--model'),
-  forgets: (command) => has(command, '--no-session-persistence'),
-  continues: (command) => has(command, '-r', '--resume', '-c', '--continue', '--from-pr'),
+  keepsNoSession: (command) => hasFlag(command, '--no-session-persistence'),
+  continuesSession: (command) => hasFlag(command, '-r', '--resume', '-c', '--continue', '--from-pr'),
   ask: ({ args }, prompt) => [...args, '--', prompt],
   resume: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--', prompt],
   fork: (command, id, prompt) => [...optionsWithout(command, ...SESSION_OPTIONS), '--resume', id, '--fork-session', '--', prompt],
   read(line) {
     switch (line['type']) {
-      case 'system': return [...session(line), ...system(line)]
-      case 'assistant': return isOwn(line) ? answer(line) : aside(line)
-      case 'user': return isOwn(line) ? toolResults(line) : []
-      case 'result': return [...session(line), ...usage(line), ended(line)]
-      case 'rate_limit_event': return limited(fields(line['rate_limit_info']))
+      case 'system':
+        return [...observeSession(line), ...observeSystemLine(line)]
+      case 'assistant':
+        return isMainAgent(line) ? observeAnswer(line) : observeSubagentUsage(line)
+      case 'user':
+        return isMainAgent(line) ? observeToolResults(line) : []
+      case 'result':
+        return [...observeSession(line), ...observeUsage(line), observeEnd(line)]
+      case 'rate_limit_event':
+        return observeRateLimit(fieldsOf(line['rate_limit_info']))
       case 'stream_event':
       case 'tool_progress':
       case 'tool_use_summary':
@@ -47,111 +93,150 @@ export const claude: Format = {
       case 'auth_status':
       case 'control_request':
       case 'control_response':
-      case 'keep_alive': return []
-      default: return null
+      case 'keep_alive':
+        return []
+      default:
+        return null
     }
   },
 }
 
-/** Told after each turn; only one that was refused is a limit that was met. `resetsAt` is in seconds. */
-function limited(info: Fields): Observed[] {
-  const seconds = amount(info['resetsAt'])
+/**
+ * Reads an event about rate limits, which is sent after each turn. Only the status `rejected` means that a limit was hit. `resetsAt`
+ * is in seconds.
+ */
+function observeRateLimit(info: Fields): Observation[] {
+  const seconds = amountOf(info['resetsAt'])
   return info['status'] === 'rejected' && seconds > 0 ? [{ type: 'limited', until: seconds * 1_000 }] : []
 }
 
-/** What a subagent says stands inside a tool call of its parent. */
-function isOwn(line: Fields): boolean {
+/** Whether the message is of the agent itself. A subagent's message names the tool call that started the subagent. */
+function isMainAgent(line: Fields): boolean {
   return (line['parent_tool_use_id'] ?? null) === null
 }
 
-function session(line: Fields): Observed[] {
-  const id = text(line['session_id'])
+function observeSession(line: Fields): Observation[] {
+  const id = textOf(line['session_id'])
   return id === '' ? [] : [{ type: 'session', id }]
 }
 
-function system(line: Fields): Observed[] {
+function observeSystemLine(line: Fields): Observation[] {
   if (line['subtype'] === 'api_retry') {
-    const cause = [text(line['error']), shown(line['error_status'])].filter((word) => word !== '').join(' ')
-    return [{ type: 'note', text: `a model call failed (${cause || 'no reason given'}), try ${shown(line['attempt'])} of ${shown(line['max_retries'])}` }]
+    const cause = [textOf(line['error']), displayText(line['error_status'])].filter((word) => word !== '').join(' ')
+    return [
+      {
+        type: 'note',
+        text: `a model call failed (${cause || 'no reason given'}), attempt ${displayText(line['attempt'])} of ${displayText(line['max_retries'])}`,
+      },
+    ]
   }
   if (line['subtype'] === 'compact_boundary') return [{ type: 'note', text: 'it compacted its context' }]
-  if (line['subtype'] === 'session_writes_lost') return [{ type: 'note', text: 'it could not write its session: a resume may lack what was said' }]
+  if (line['subtype'] === 'session_writes_lost')
+    return [{ type: 'note', text: 'it could not write its session: a resume may lack part of the conversation' }]
   return []
 }
 
-function answer(line: Fields): Observed[] {
-  const message = fields(line['message'])
-  const model = text(message['model'])
-  const id = text(message['id']) || null
-  const parts = list(message['content']).flatMap((block) => partOf(fields(block)))
-  if (model === SYNTHETIC) return [] // an error in the clothes of an answer; the result says it again
-  const told = parts.map((part): Observed => ({ type: 'part', answer: id, part, ...(model === '' ? {} : { model }) }))
-  return [...told, ...(told.length === 0 ? [] : [used(message)])]
+function observeAnswer(line: Fields): Observation[] {
+  const message = fieldsOf(line['message'])
+  const model = textOf(message['model'])
+  const id = textOf(message['id']) || null
+  const parts = listOf(message['content']).flatMap((block) => partOf(fieldsOf(block)))
+  if (model === SYNTHETIC_MODEL) return [] // an error in the form of an answer; the result repeats the error
+  const observed = parts.map((part): Observation => ({ type: 'part', answer: id, part, ...(model === '' ? {} : { model }) }))
+  return [...observed, ...(observed.length === 0 ? [] : [observeUsed(message)])]
 }
 
-/** A subagent's answer: what it costs is known before the result of its parent's call. */
-function aside(line: Fields): Observed[] {
-  const message = fields(line['message'])
-  const id = text(message['id'])
-  return id === '' || message['model'] === SYNTHETIC ? [] : [{ ...used(message), aside: id }]
+/** Charges a subagent's answer at once, before the parent's call has its result. */
+function observeSubagentUsage(line: Fields): Observation[] {
+  const message = fieldsOf(line['message'])
+  const id = textOf(message['id'])
+  return id === '' || message['model'] === SYNTHETIC_MODEL ? [] : [{ ...observeUsed(message), subagentAnswer: id }]
 }
 
-function used(message: Fields): Extract<Observed, { type: 'used' }> {
-  const model = text(message['model'])
-  return { type: 'used', span: 'step', tokens: messageTokens(fields(message['usage'])), costUsd: null, ...(model === '' ? {} : { priced: { provider: 'anthropic', model } }) }
+function observeUsed(message: Fields): Extract<Observation, { type: 'used' }> {
+  const model = textOf(message['model'])
+  return {
+    type: 'used',
+    span: 'step',
+    tokens: messageTokens(fieldsOf(message['usage'])),
+    costUsd: null,
+    ...(model === '' ? {} : { priced: { provider: 'anthropic', model } }),
+  }
 }
 
 function partOf(block: Fields): AssistantPart[] {
   switch (block['type']) {
-    case 'text': return [{ type: 'text', text: text(block['text']) }]
-    case 'thinking': return [{ type: 'reasoning', text: text(block['thinking']) }]
+    case 'text':
+      return [{ type: 'text', text: textOf(block['text']) }]
+    case 'thinking':
+      return [{ type: 'reasoning', text: textOf(block['thinking']) }]
     case 'tool_use':
     case 'server_tool_use':
-    case 'mcp_tool_use': return [{ type: 'tool-call', callId: text(block['id']), name: text(block['name']), input: block['input'] ?? {} }]
-    default: return []
+    case 'mcp_tool_use':
+      return [{ type: 'tool-call', callId: textOf(block['id']), name: textOf(block['name']), input: block['input'] ?? {} }]
+    default:
+      return []
   }
 }
 
-function toolResults(line: Fields): Observed[] {
-  const denied = new Set(list(line['tool_result_meta']).map(fields).filter((meta) => /^(deny|denied|reject|rejected)$/.test(text(fields(meta['permission_decision'])['decision']))).map((meta) => meta['id']))
-  return list(fields(line['message'])['content']).map(fields).filter((block) => text(block['type']).endsWith('tool_result')).map((block) => {
-    const outcome = denied.has(block['tool_use_id']) ? 'denied' : block['is_error'] === true ? 'error' : 'ok'
-    return { type: 'tool', callId: text(block['tool_use_id']), outcome, content: contentText(block['content']) }
-  })
+function observeToolResults(line: Fields): Observation[] {
+  const denied = new Set(
+    listOf(line['tool_result_meta'])
+      .map(fieldsOf)
+      .filter((meta) => /^(deny|denied|reject|rejected)$/.test(textOf(fieldsOf(meta['permission_decision'])['decision'])))
+      .map((meta) => meta['id']),
+  )
+  return listOf(fieldsOf(line['message'])['content'])
+    .map(fieldsOf)
+    .filter((block) => textOf(block['type']).endsWith('tool_result'))
+    .map((block) => {
+      const outcome = denied.has(block['tool_use_id']) ? 'denied' : block['is_error'] === true ? 'error' : 'ok'
+      return { type: 'tool', callId: textOf(block['tool_use_id']), outcome, content: contentText(block['content']) }
+    })
 }
 
 function contentText(content: unknown): string {
-  if (!Array.isArray(content)) return shown(content)
-  return content.map(fields).map((block) => (block['type'] === 'text' ? text(block['text']) : `[${shown(block['type'])}]`)).join('\n')
+  if (!Array.isArray(content)) return displayText(content)
+  return content
+    .map(fieldsOf)
+    .map((block) => (block['type'] === 'text' ? textOf(block['text']) : `[${displayText(block['type'])}]`))
+    .join('\n')
 }
 
 function messageTokens(usage: Fields): Tokens {
   return {
-    inputTokens: amount(usage['input_tokens']), outputTokens: amount(usage['output_tokens']),
-    cacheReadTokens: amount(usage['cache_read_input_tokens']), cacheWriteTokens: amount(usage['cache_creation_input_tokens']),
+    inputTokens: amountOf(usage['input_tokens']),
+    outputTokens: amountOf(usage['output_tokens']),
+    cacheReadTokens: amountOf(usage['cache_read_input_tokens']),
+    cacheWriteTokens: amountOf(usage['cache_creation_input_tokens']),
   }
 }
 
-function usage(line: Fields): Observed[] {
+function observeUsage(line: Fields): Observation[] {
   const since = line['model_usage_since_last_result']
-  const models = Object.values(fields(since ?? line['modelUsage'])).map(fields)
+  const models = Object.values(fieldsOf(since ?? line['modelUsage'])).map(fieldsOf)
   const tokens = models.map(modelTokens).reduce((sum, one) => mapTokens((bucket) => sum[bucket] + one[bucket]), NO_TOKENS)
-  const costUsd = since === undefined ? amount(line['total_cost_usd']) : models.reduce((sum, model) => sum + amount(model['costUSD']), 0)
-  const window = Math.max(0, ...models.map((model) => amount(model['contextWindow'])))
+  const costUsd =
+    since === undefined ? amountOf(line['total_cost_usd']) : models.reduce((sum, model) => sum + amountOf(model['costUSD']), 0)
+  const window = Math.max(0, ...models.map((model) => amountOf(model['contextWindow'])))
   return [{ type: 'used', span: since === undefined ? 'session' : 'since', tokens, costUsd, ...(window === 0 ? {} : { window }) }]
 }
 
 function modelTokens(model: Fields): Tokens {
   return {
-    inputTokens: amount(model['inputTokens']), outputTokens: amount(model['outputTokens']),
-    cacheReadTokens: amount(model['cacheReadInputTokens']), cacheWriteTokens: amount(model['cacheCreationInputTokens']),
+    inputTokens: amountOf(model['inputTokens']),
+    outputTokens: amountOf(model['outputTokens']),
+    cacheReadTokens: amountOf(model['cacheReadInputTokens']),
+    cacheWriteTokens: amountOf(model['cacheCreationInputTokens']),
   }
 }
 
-/** `success` with `is_error` is a failure whose words stand where the result would: `Not logged in`, `API Error: …`. */
-function ended(line: Fields): Observed {
-  const result = text(line['result'])
+/** Reads the result. A `success` with `is_error` is a failure whose message replaces the result: `Not logged in`, `API Error: …`. */
+function observeEnd(line: Fields): Observation {
+  const result = textOf(line['result'])
   if (line['subtype'] === 'success' && line['is_error'] !== true) return { type: 'ended', error: null, result }
-  const errors = list(line['errors']).map(shown).filter((error) => error !== '')
-  return { type: 'ended', error: result || errors.join('; ') || shown(line['subtype']), result: null }
+  const errors = listOf(line['errors'])
+    .map(displayText)
+    .filter((error) => error !== '')
+  return { type: 'ended', error: result || errors.join('; ') || displayText(line['subtype']), result: null }
 }

@@ -1,93 +1,111 @@
-// What there is to know about one agent of others and the gateway: whose models it would call by itself, and how it is told
-// another address and a token. The rows are the other files of this folder; ../clients.ts finds them. Pure: what a row wants to
-// know of files it asks for. What is seen with the agents themselves stands in docs/gateway.md.
-// Test: test/tables/gateway-clients.test.ts.
-import type { Command, Options } from '../../command/formats/args.ts'
+// The interface of an adapter for an external agent. An adapter finds the providers that the agent calls, and configures the
+// agent to call them through the gateway. Each other file in this folder is the adapter of one agent; ../clients.ts chooses
+// between them. Pure: an adapter reads files only through functions in its parameters. docs/gateway.md describes the observed
+// behaviour of the agents.
+// Test: test/tables/drivers/gateway/clients.test.ts.
+import type { ParsedCommand, Options } from '../../command/formats/args.ts'
 
-/** An agent as it would run by itself. */
-export interface Own {
-  readonly command: Command
-  /** what is recorded of its environment; no secret */
+/** An agent's setup without the gateway. */
+export interface AgentSetup {
+  readonly command: ParsedCommand
+  /** the recorded part of its environment, which contains no secrets */
   readonly env: Readonly<Record<string, string>>
-  /** names of the secrets in its environment */
+  /** the names of the secrets in its environment */
   readonly credentials: readonly string[]
   readonly cwd: string
-  /** in the agent's own words; null: its own */
+  /** the requested model in the agent's own notation; null for the agent's default */
   readonly model: string | null
-  /** a text file of the user's; null: there is none, or it is too large */
+  /** Reads a text file of the user. Null if it is missing, unreadable or too large. */
   read(path: string): string | null
 }
 
-/** Whose models it calls by itself. */
-export interface Calls {
-  /** names of providers */
+/** The providers that an agent calls without the gateway. */
+export interface ProviderUse {
+  /** the names of the providers */
   readonly providers: readonly string[]
-  /** it cannot be led through the gateway, in words for people */
-  readonly elsewhere?: string | undefined
-  /** it would use a login of its own, in words for people: it goes through the gateway if that is asked for */
+  /** why the agent cannot use the gateway, as text for the user */
+  readonly bypass?: string | undefined
+  /** the agent's own login, as text for the user; an agent with a login uses the gateway only on request */
   readonly login?: string | undefined
-  /** addresses that its own settings name, by provider */
+  /** the base URLs in the agent's own settings, by provider */
   readonly bases?: Readonly<Record<string, string>>
 }
 
-/** What it is given to go through the gateway. */
-export interface Way extends Own {
-  /** the base URL as baseOf makes it; null: this provider is not to be called */
+/** An agent's setup, and its access to the gateway. */
+export interface GatewayTarget extends AgentSetup {
+  /** The gateway's base URL for this provider; null if the agent may not call the provider. */
   url(provider: string): string | null
   readonly token: string
-  /** of the providers that it may call */
+  /** the names of the providers that the agent may call */
   readonly providers: readonly string[]
-  /** a folder of this incarnation's own, which is gone with it */
+  /** the temporary folder of the incarnation */
   readonly dir: string
-  /** names in a folder of the user's; none where there is no such folder */
+  /** The names in a folder of the user; empty if it is missing. */
   list(path: string): readonly string[]
 }
 
-/** How it is told. */
-export interface Told {
+/** An agent's configuration for the gateway. */
+export interface ClientConfig {
   readonly env: Readonly<Record<string, string>>
-  /** right after the program */
+  /** the arguments to insert directly after the program */
   readonly args?: readonly string[]
-  /** texts by path */
+  /** the files to write: texts by path */
   readonly files?: Readonly<Record<string, string>>
-  /** links by path: what of the user's own stays where it is */
+  /** the links to create: targets by path. The agent uses these files of the user unchanged. */
   readonly links?: Readonly<Record<string, string>>
 }
 
-export interface Client {
+/** The two ways for a user to authorize an agent to call its models: a login command, or a key. */
+export interface Login {
+  /** the login command, which the user runs once */
+  readonly command: string
+  /** the environment variable with the key, for use without a login; null if the variable depends on the model */
+  readonly key: string | null
+}
+
+/** The adapter of one external agent. */
+export interface ClientAdapter {
+  /** the name of the agent, as text for the user */
   readonly title: string
-  /** programs, and packages that have them */
+  /** the names of its programs, and of the packages that contain them */
   readonly names: readonly string[]
+  /** the options of its command line */
   readonly options: Options
-  calls(own: Own): Calls
-  told(way: Way): Told
+  readonly login: Login
+  /** Finds the providers that the agent calls without the gateway. */
+  providerUse(setup: AgentSetup): ProviderUse
+  /** Configures the agent to use the gateway. */
+  configure(target: GatewayTarget): ClientConfig
 }
 
 export type Json = Readonly<Record<string, unknown>>
 
-export function object(value: unknown): Json {
+/** The value if it is an object, or else an empty object. */
+export function asObject(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
 }
 
-export function string(value: unknown): string {
+/** The value if it is a text, or else an empty text. */
+export function asString(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A text of JSON; what is none says nothing. */
-export function jsonOf(text: string | null | undefined): Json {
+/** Parses a JSON object. Any other text gives an empty object. */
+export function parseObject(text: string | null | undefined): Json {
   try {
-    return object(JSON.parse(text || '{}'))
+    return asObject(JSON.parse(text || '{}'))
   } catch {
+    // The agent itself reports an invalid file.
     return {}
   }
 }
 
-/** The first of these variables that is set to something. */
-export function firstSet(env: Own['env'], names: readonly string[]): string | undefined {
+/** The name of the first variable that is set and not empty. */
+export function firstSet(env: AgentSetup['env'], names: readonly string[]): string | undefined {
   return names.find((name) => (env[name] ?? '') !== '')
 }
 
-/** Under the user's home, as the agent sees it. */
-export function homeOf({ env }: Pick<Own, 'env'>): string {
+/** The user's home directory, as the agent sees it. */
+export function homeOf({ env }: Pick<AgentSetup, 'env'>): string {
   return env['HOME'] ?? '/nonexistent'
 }

@@ -1,34 +1,42 @@
-// Gemini CLI, by ACP and by `-p`. With an address in its environment, and no word in its settings about how it logs in, it takes
-// a way that ACP knows and `-p` refuses. Test: test/tables/gateway-clients.test.ts.
+// The adapter for Gemini CLI, run by ACP or with `-p`. With an address in the environment, `-p` works only if the settings
+// select a login method. The method that the agent chooses by itself works only with ACP.
+// Test: test/tables/drivers/gateway/clients.test.ts.
 import { join } from 'node:path'
-import { has } from '../../command/formats/args.ts'
+import { hasFlag } from '../../command/formats/args.ts'
 import { GEMINI_OPTIONS } from '../../command/formats/gemini.ts'
-import { firstSet, homeOf, jsonOf, object, string } from './client.ts'
-import type { Calls, Client, Own } from './client.ts'
+import { firstSet, homeOf, parseObject, asObject, asString } from './client.ts'
+import type { ProviderUse, ClientAdapter, AgentSetup } from './client.ts'
 
-const BY_KEY = 'gemini-api-key'
+const KEY_METHOD = 'gemini-api-key'
 
-export const gemini: Client = {
+export const gemini: ClientAdapter = {
   title: 'Gemini CLI',
   names: ['gemini', '@google/gemini-cli'],
   options: GEMINI_OPTIONS,
-  calls,
-  told: ({ url, token }) => ({ env: { GOOGLE_GEMINI_BASE_URL: url('google') ?? '', GEMINI_API_KEY: token } }),
+  login: { command: 'gemini', key: 'GEMINI_API_KEY' },
+  providerUse: findProviderUse,
+  configure: ({ url, token }) => ({ env: { GOOGLE_GEMINI_BASE_URL: url('google') ?? '', GEMINI_API_KEY: token } }),
 }
 
-function calls(own: Own): Calls {
-  const home = join(own.env['GEMINI_CLI_HOME'] ?? homeOf(own), '.gemini/settings.json')
-  const chosen = chosenIn(own, join(own.cwd, '.gemini/settings.json')) || chosenIn(own, home)
-  return { providers: ['google'], elsewhere: elsewhere(own, chosen, home), login: chosen === '' || chosen === BY_KEY ? undefined : `its settings log in by ${chosen}` }
+function findProviderUse(setup: AgentSetup): ProviderUse {
+  const userSettings = join(setup.env['GEMINI_CLI_HOME'] ?? homeOf(setup), '.gemini/settings.json')
+  const method = loginMethodIn(setup, join(setup.cwd, '.gemini/settings.json')) || loginMethodIn(setup, userSettings)
+  return {
+    providers: ['google'],
+    bypass: bypassReason(setup, method, userSettings),
+    login: method === '' || method === KEY_METHOD ? undefined : `its settings select the login method ${method}`,
+  }
 }
 
-function elsewhere({ env, command }: Own, chosen: string, home: string): string | undefined {
-  const other = firstSet(env, ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'])
-  if (other !== undefined) return `${other} is set: it calls its models elsewhere`
-  if (chosen !== '' || has(command, '--acp', '--experimental-acp')) return undefined
-  return `it takes another address only if ${home} says {"security":{"auth":{"selectedType":"${BY_KEY}"}}}`
+/** Why Gemini CLI cannot use the gateway, as text for the user; undefined if it can. */
+function bypassReason({ env, command }: AgentSetup, method: string, userSettings: string): string | undefined {
+  const serviceVariable = firstSet(env, ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'])
+  if (serviceVariable !== undefined) return `${serviceVariable} is set: it calls its models through another service`
+  if (method !== '' || hasFlag(command, '--acp', '--experimental-acp')) return undefined
+  return `it accepts another address only if ${userSettings} contains {"security":{"auth":{"selectedType":"${KEY_METHOD}"}}}`
 }
 
-function chosenIn({ read }: Own, path: string): string {
-  return string(object(object(jsonOf(read(path))['security'])['auth'])['selectedType'])
+/** The login method that a settings file selects; '' if it selects none. */
+function loginMethodIn({ read }: AgentSetup, path: string): string {
+  return asString(asObject(asObject(parseObject(read(path))['security'])['auth'])['selectedType'])
 }

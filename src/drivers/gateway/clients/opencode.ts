@@ -1,54 +1,72 @@
-// OpenCode, by ACP and by `run`. It can call any provider, so it goes through the gateway where it is known which one it uses,
-// and may use no other then. Its variable for settings is merged with what the user has in it.
-// Test: test/tables/gateway-clients.test.ts.
+// The adapter for OpenCode, run by ACP or with `run`. OpenCode can call any provider. OpenCode uses the gateway only if reeve
+// knows which provider it calls, and may then call no other one. The settings from reeve are merged into the user's value of
+// the settings variable.
+// Test: test/tables/drivers/gateway/clients.test.ts.
 import { join } from 'node:path'
 import { valueOf } from '../../command/formats/args.ts'
 import { OPENCODE_OPTIONS } from '../../command/formats/opencode.ts'
-import { homeOf, jsonOf, object, string } from './client.ts'
-import type { Calls, Client, Json, Own, Told, Way } from './client.ts'
+import { homeOf, parseObject, asObject, asString } from './client.ts'
+import type { ProviderUse, ClientAdapter, Json, AgentSetup, ClientConfig, GatewayTarget } from './client.ts'
 
-const CONTENT = 'OPENCODE_CONFIG_CONTENT'
+const SETTINGS_VARIABLE = 'OPENCODE_CONFIG_CONTENT'
 
-export const opencode: Client = {
+export const opencode: ClientAdapter = {
   title: 'OpenCode',
   names: ['opencode', 'opencode-ai'],
   options: OPENCODE_OPTIONS,
-  calls,
-  told,
+  login: { command: 'opencode auth login', key: null },
+  providerUse: findProviderUse,
+  configure,
 }
 
-/** As it reads them: what comes later goes before. Those of a project come with it: whatever they say, no key goes where they name. */
-function settings({ env, cwd, read }: Own): { readonly users: readonly Json[]; readonly all: readonly Json[] } {
-  const global = jsonOf(read(join(env['XDG_CONFIG_HOME'] ?? join(homeOf({ env }), '.config'), 'opencode/opencode.json')))
-  const named = jsonOf(env['OPENCODE_CONFIG'] === undefined ? null : read(env['OPENCODE_CONFIG']))
-  const content = jsonOf(env[CONTENT])
-  return { users: [global, named, content], all: [global, named, jsonOf(read(join(cwd, 'opencode.json'))), content] }
+/**
+ * The settings that OpenCode reads; later ones win. `trusted` leaves out the project's settings, because no key must be sent to an address
+ * that a project names.
+ */
+function settings({ env, cwd, read }: AgentSetup): { readonly trusted: readonly Json[]; readonly all: readonly Json[] } {
+  const global = parseObject(read(join(env['XDG_CONFIG_HOME'] ?? join(homeOf({ env }), '.config'), 'opencode/opencode.json')))
+  const named = parseObject(env['OPENCODE_CONFIG'] === undefined ? null : read(env['OPENCODE_CONFIG']))
+  const content = parseObject(env[SETTINGS_VARIABLE])
+  return { trusted: [global, named, content], all: [global, named, parseObject(read(join(cwd, 'opencode.json'))), content] }
 }
 
-function calls(own: Own): Calls {
-  const { users, all } = settings(own)
-  const model = own.model ?? valueOf(own.command, '-m', '--model') ?? (all.map((one) => string(one['model'])).findLast((name) => name !== '') ?? '')
+function findProviderUse(setup: AgentSetup): ProviderUse {
+  const { trusted, all } = settings(setup)
+  const model =
+    setup.model ??
+    valueOf(setup.command, '-m', '--model') ??
+    all.map((file) => asString(file['model'])).findLast((name) => name !== '') ??
+    ''
   const provider = model.slice(0, Math.max(0, model.indexOf('/')))
-  if (provider === '') return { providers: [], elsewhere: 'nothing says which model it uses: name one with --model provider/name' }
-  const base = users.map((one) => string(optionsOf(one, provider)['baseURL'])).findLast((url) => url !== '')
-  return { providers: [provider], ...(base === undefined ? {} : { bases: { [provider]: base } }) }
+  if (provider === '') return { providers: [], bypass: 'its model is not known: name one with --model provider/name' }
+  const baseURL = trusted.map((file) => asString(optionsOf(file, provider)['baseURL'])).findLast((url) => url !== '')
+  return { providers: [provider], ...(baseURL === undefined ? {} : { bases: { [provider]: baseURL } }) }
 }
 
 function optionsOf(config: Json, provider: string): Json {
-  return object(object(object(config['provider'])[provider])['options'])
+  return asObject(asObject(asObject(config['provider'])[provider])['options'])
 }
 
-/** Its login of a provider would go before a key. What is said of other providers, which may be a key, is left out: they are not to be called. */
-function told(way: Way): Told {
-  const own = jsonOf(way.env[CONTENT])
-  const known = object(own['provider'])
-  const here = way.providers.map((name) => [name, { ...object(known[name]), options: { ...optionsOf(own, name), baseURL: versioned(name, way.url(name) ?? ''), apiKey: way.token } }])
-  const config = { ...own, enabled_providers: way.providers, provider: Object.fromEntries(here) }
-  return { env: { [CONTENT]: JSON.stringify(config), OPENCODE_AUTH_CONTENT: '{}' } }
+/**
+ * Removes OpenCode's logins, which it would prefer to a key. Leaves out the other providers, because OpenCode may not call them and
+ * their settings may contain keys.
+ */
+function configure(target: GatewayTarget): ClientConfig {
+  const userSettings = parseObject(target.env[SETTINGS_VARIABLE])
+  const userProviders = asObject(userSettings['provider'])
+  const providers = target.providers.map((name) => [
+    name,
+    {
+      ...asObject(userProviders[name]),
+      options: { ...optionsOf(userSettings, name), baseURL: withVersion(name, target.url(name) ?? ''), apiKey: target.token },
+    },
+  ])
+  const config = { ...userSettings, enabled_providers: target.providers, provider: Object.fromEntries(providers) }
+  return { env: { [SETTINGS_VARIABLE]: JSON.stringify(config), OPENCODE_AUTH_CONTENT: '{}' } }
 }
 
-/** Its clients have the version in their base URL, all of them. */
-function versioned(provider: string, url: string): string {
+/** Adds the API version to a base URL, because all of OpenCode's provider clients expect it there. */
+function withVersion(provider: string, url: string): string {
   if (url.endsWith('/v1')) return url
   return `${url}/${provider === 'google' ? 'v1beta' : 'v1'}`
 }

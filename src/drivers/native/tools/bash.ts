@@ -1,95 +1,101 @@
-// The tool `bash`: a command in a shell, owned by the agent's containment. Waits for the shell, never for what it left in
-// the background; a time limit or an interruption ends the shell's group. Test: test/e2e/native-bash.test.ts.
+// The tool `bash`: runs a command in a shell, inside of the agent's containment. Waits for the shell, never for its background
+// programs. A time limit or an interruption ends the process group of the shell.
+// Test: test/e2e/native/bash.test.ts.
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { KernelError } from '../../../kernel/errors.ts'
-import type { Program, ProgramExit } from '../../contain/contain.ts'
-import { Clip } from './clip.ts'
-import { ToolError, defineTool } from './tool.ts'
-import type { ToolContext } from './tool.ts'
+import { KernelError } from '../../../kernel/model/errors.ts'
+import { naturalExit } from '../../../kernel/model/exit.ts'
+import type { Program, ProgramExit } from '../../contain/types.ts'
+import { TruncatingBuffer } from './truncate.ts'
+import { ToolError } from './tool-error.ts'
+import { defineTool } from './tool.ts'
+import type { ToolContext, ToolOutput } from './tool.ts'
 
 const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 3_600_000
-/** From asking the group to end to killing it. */
+/** The time between SIGTERM and SIGKILL to the shell's process group, in ms. */
 const KILL_GRACE_MS = 300
-/** How long output is awaited after the shell ended: others may hold its pipe open. */
+/** The longest wait for output after the shell has exited, in ms. Background programs may keep its pipe open. */
 const DRAIN_MS = 250
-/** Where commands are looked for when the recorded environment has no PATH. */
+/** The PATH of commands when the recorded environment has none. */
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 
 const SHELLS = ['bash', 'sh'] as const
 
-type End = { readonly kind: 'exited'; readonly exit: ProgramExit } | { readonly kind: 'timeout' | 'interrupted' | 'ending' }
+/** Why the wait for the shell ended. */
+type ShellEnd = { readonly kind: 'exited'; readonly exit: ProgramExit } | { readonly kind: 'timeout' | 'interrupted' | 'ending' }
 
 export const bash = defineTool({
   name: 'bash',
-  description: 'Runs a command in a shell, in the working directory, without input. Background programs live on until the agent ends.',
+  description:
+    'Runs a command in a shell in the working directory, with empty stdin. Background programs keep running until the agent ends.',
   effect: 'once',
   input: z.strictObject({
     command: z.string().min(1),
     timeout_ms: z.int().positive().max(MAX_TIMEOUT_MS).default(DEFAULT_TIMEOUT_MS),
   }),
-  async run(input, at) {
-    const program = await spawnShell(input.command, at)
-    const output = new Clip()
-    const read = Promise.all([pump(program.stdout, output, at), pump(program.stderr, output, at)])
-    const end = await awaitEnd(program, input.timeout_ms, at)
-    if (end.kind === 'ending') throw new ToolError('the agent ends')
+  async run(input, context) {
+    const program = await spawnShell(input.command, context)
+    const output = new TruncatingBuffer()
+    const outputRead = Promise.all([collectOutput(program.stdout, output, context), collectOutput(program.stderr, output, context)])
+    const end = await waitForEnd(program, input.timeout_ms, context)
+    if (end.kind === 'ending') throw new ToolError('the agent is ending')
     if (end.kind !== 'exited') await killGroup(program)
-    await Promise.race([read, sleep(DRAIN_MS, undefined, { ref: false })])
+    await Promise.race([outputRead, sleep(DRAIN_MS, undefined, { ref: false })])
     const text = output.text()
-    if (end.kind === 'exited') return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${describe(end.exit)}]`
+    if (end.kind === 'exited') return resultOf(text, end.exit)
     if (end.kind === 'timeout') throw new ToolError(`timed out after ${input.timeout_ms} ms and was ended\n${text}`)
     throw new ToolError(`ended by an interruption\n${text}`)
   },
 })
 
-async function spawnShell(command: string, at: ToolContext): Promise<Program> {
-  const env = { PATH: DEFAULT_PATH, ...at.env }
-  let refused: unknown
+async function spawnShell(command: string, context: ToolContext): Promise<Program> {
+  const env = { PATH: DEFAULT_PATH, ...context.env }
+  let spawnError: unknown
   for (const shell of SHELLS) {
-    at.signal.throwIfAborted()
+    context.signal.throwIfAborted()
     try {
-      return await at.containment.spawn({ argv: [shell, '-c', command], cwd: at.cwd, env, stdin: 'null' })
+      return await context.containment.spawn({ argv: [shell, '-c', command], cwd: context.cwd, env, stdin: 'null' })
     } catch (error) {
       if (!(error instanceof KernelError)) throw error
-      refused = error
+      spawnError = error
     }
   }
-  throw refused
+  throw spawnError
 }
 
-/** Reads to the end, also after the call is over: a background program must not block on a full pipe. */
-async function pump(stream: Readable, output: Clip, at: ToolContext): Promise<void> {
+/** Reads the stream to its end, even after the call has ended, so that a background program does not block on a full pipe. */
+async function collectOutput(stream: Readable, output: TruncatingBuffer, context: ToolContext): Promise<void> {
   const decoder = new StringDecoder('utf8')
-  const take = (text: string): void => {
+  const addText = (text: string): void => {
     if (text === '') return
     output.push(text)
-    at.output(text)
+    context.output(text)
   }
-  stream.on('data', (chunk: Buffer) => take(decoder.write(chunk)))
+  stream.on('data', (chunk: Buffer) => addText(decoder.write(chunk)))
+  // `finished` rejects after a broken pipe, which also ends the output.
   await finished(stream, { writable: false }).catch(() => undefined)
-  take(decoder.end())
+  addText(decoder.end())
 }
 
-async function awaitEnd(program: Program, timeoutMs: number, at: ToolContext): Promise<End> {
-  const { promise, resolve } = Promise.withResolvers<End>()
-  const abort = (): void => resolve({ kind: at.ending.aborted ? 'ending' : 'interrupted' })
-  const disarm = at.freezer.deadline(timeoutMs, () => resolve({ kind: 'timeout' }))
-  at.signal.addEventListener('abort', abort)
-  if (at.signal.aborted) abort()
+async function waitForEnd(program: Program, timeoutMs: number, context: ToolContext): Promise<ShellEnd> {
+  const { promise, resolve } = Promise.withResolvers<ShellEnd>()
+  const abort = (): void => resolve({ kind: context.endSignal.aborted ? 'ending' : 'interrupted' })
+  const cancelTimeout = context.freezer.deadline(timeoutMs, () => resolve({ kind: 'timeout' }))
+  context.signal.addEventListener('abort', abort)
+  if (context.signal.aborted) abort()
   try {
-    return await Promise.race([promise, program.exited.then((exit): End => ({ kind: 'exited', exit }))])
+    return await Promise.race([promise, program.exited.then((exit): ShellEnd => ({ kind: 'exited', exit }))])
   } finally {
-    disarm()
-    at.signal.removeEventListener('abort', abort)
+    cancelTimeout()
+    context.signal.removeEventListener('abort', abort)
   }
 }
 
-/** Asks the shell's group to end, and kills it if the shell is deaf. What outlives its shell is the containment's. */
+/** Sends SIGTERM and then SIGKILL to the shell's process group. The containment ends every program that survives. */
 async function killGroup(program: Program): Promise<void> {
   program.signal('SIGTERM')
   const timer = new AbortController()
@@ -99,6 +105,11 @@ async function killGroup(program: Program): Promise<void> {
   await program.exited
 }
 
-function describe(exit: ProgramExit): string {
+function resultOf(text: string, exit: ProgramExit): ToolOutput {
+  const { code } = naturalExit({ type: 'exited', code: exit.code, osSignal: exit.signal })
+  return { text: `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${describeExit(exit)}]`, images: [], exitCode: code }
+}
+
+function describeExit(exit: ProgramExit): string {
   return exit.signal === null ? `exit code ${exit.code ?? 'unknown'}` : `ended by ${exit.signal}`
 }

@@ -1,30 +1,20 @@
-// The tool `edit`: replaces a text in a file, if it is there exactly once (or everywhere, when asked).
-// Test: test/tables/native-tools.test.ts.
+// The tool `edit`: replaces a text that occurs exactly once in a file, or every occurrence with `replace_all`.
+// Test: test/tables/drivers/native/tools/tools.test.ts.
 import path from 'node:path'
-import { z } from 'zod'
-import { readText, writeText } from './files.ts'
-import { ToolError, defineTool } from './tool.ts'
+import type { EditInput, FileContext } from './file-inputs.ts'
+import { readText, writeText } from './text-files.ts'
+import { ToolError } from './tool-error.ts'
 
+/** The largest file that can be edited, in bytes. */
 const MAX_EDIT_BYTES = 10 * 1024 * 1024
 
-export const edit = defineTool({
-  name: 'edit',
-  description: 'Replaces old_text by new_text in a text file. old_text must be there exactly once, unless replace_all is set.',
-  effect: 'once',
-  input: z.strictObject({
-    path: z.string().min(1).describe('relative to the working directory, or absolute'),
-    old_text: z.string().min(1),
-    new_text: z.string(),
-    replace_all: z.boolean().default(false),
-  }),
-  async run(input, at) {
-    const file = path.resolve(at.cwd, input.path)
-    const parts = (await readText(file, MAX_EDIT_BYTES, at.places)).split(input.old_text)
-    const found = parts.length - 1
-    if (found === 0) throw new ToolError(`old_text is not in ${input.path}`)
-    if (found > 1 && !input.replace_all) throw new ToolError(`old_text is ${found} times in ${input.path}; give more of what is around it, or set replace_all`)
-    at.signal.throwIfAborted()
-    await writeText(file, parts.join(input.new_text), at.places)
-    return `replaced ${found} ${found === 1 ? 'place' : 'places'} in ${input.path}`
-  },
-})
+export async function editFile(input: EditInput, { cwd, paths }: FileContext): Promise<string> {
+  const file = path.resolve(cwd, input.path)
+  const parts = (await readText(file, MAX_EDIT_BYTES, paths)).split(input.old_text)
+  const occurrences = parts.length - 1
+  if (occurrences === 0) throw new ToolError(`old_text was not found in ${input.path}`)
+  if (occurrences > 1 && !input.replace_all)
+    throw new ToolError(`old_text occurs ${occurrences} times in ${input.path}; include more of the surrounding text, or set replace_all`)
+  await writeText(file, parts.join(input.new_text), paths)
+  return `replaced ${occurrences} ${occurrences === 1 ? 'occurrence' : 'occurrences'} in ${input.path}`
+}

@@ -1,36 +1,42 @@
-// Time limits of tools that stand still while the agent is frozen: a thawed program must not find its time used up.
-// Test: test/e2e/native-bash.test.ts.
+// Provides time limits that do not advance while the agent is frozen, so that a thawed program still has its remaining time.
+// Test: test/e2e/native/bash.test.ts.
 
 export class Freezer {
   readonly #watchers = new Set<(frozen: boolean) => void>()
   #frozen = false
 
-  get frozen(): boolean {
+  get isFrozen(): boolean {
     return this.#frozen
   }
 
-  set(frozen: boolean): void {
+  setFrozen(frozen: boolean): void {
     if (this.#frozen === frozen) return
     this.#frozen = frozen
     for (const watcher of this.#watchers) watcher(frozen)
   }
 
-  /** Calls `due` after `ms` of time that is not frozen. Returns what ends it. */
-  deadline(ms: number, due: () => void): () => void {
+  /** Calls the watcher whenever the agent is frozen or thawed. Returns the function that removes the watcher. */
+  watch(watcher: (frozen: boolean) => void): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /** Calls `onTimeout` after `ms` of unfrozen time. Returns the function that cancels the call. */
+  deadline(ms: number, onTimeout: () => void): () => void {
     let leftMs = ms
-    let since = performance.now()
+    let startedAt = performance.now()
     let timer: NodeJS.Timeout | undefined
-    const run = (frozen: boolean): void => {
+    const update = (frozen: boolean): void => {
       clearTimeout(timer)
-      if (frozen) leftMs -= performance.now() - since
-      else timer = setTimeout(due, Math.max(0, leftMs))
-      since = performance.now()
+      if (frozen) leftMs -= performance.now() - startedAt
+      else timer = setTimeout(onTimeout, Math.max(0, leftMs))
+      startedAt = performance.now()
     }
-    if (!this.#frozen) run(false)
-    this.#watchers.add(run)
+    if (!this.#frozen) update(false)
+    const stopWatching = this.watch(update)
     return () => {
       clearTimeout(timer)
-      this.#watchers.delete(run)
+      stopWatching()
     }
   }
 }

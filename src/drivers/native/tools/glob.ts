@@ -1,46 +1,109 @@
-// The tool `glob`: files by pattern. Passes over `.git` and `node_modules`. Test: test/tables/native-tools.test.ts.
-import { glob as find } from 'node:fs/promises'
+// The tool `glob`: finds files and directories by a pattern. Skips `.git`, `node_modules` and paths that `.gitignore` excludes.
+// A link to a directory is followed where the pattern names it. `**` never follows links, so that a loop of links ends.
+// Test: test/tables/drivers/native/tools/tools.test.ts.
+import { stat } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
 import path from 'node:path'
-import { z } from 'zod'
-import type { Places } from '../../../kernel/permits.ts'
-import { checkPlace } from './reach.ts'
-import { SKIPPED } from './walk.ts'
-import { defineTool } from './tool.ts'
+import type { FileContext, GlobInput } from './file-inputs.ts'
+import { IgnoreRules } from './gitignore.ts'
+import { matchEntry, parseGlob } from './glob-pattern.ts'
+import type { EntryMatch, GlobRoot } from './glob-pattern.ts'
+import { checkPath, RefusedError } from './path-guard.ts'
+import { SKIPPED_DIRS, listEntries } from './walk.ts'
+import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 
-const MAX_FILES = 1_000
+/** The most paths in a result. */
+const MAX_PATHS = 1_000
 
-export const glob = defineTool({
-  name: 'glob',
-  description: 'Finds files by a pattern such as src/**/*.ts; .git and node_modules are passed over.',
-  effect: 'read',
-  input: z.strictObject({
-    pattern: z.string().min(1),
-    path: z.string().min(1).default('.').describe('where to begin; relative to the working directory, or absolute'),
-  }),
-  async run(input, at) {
-    const found: string[] = []
-    const { places } = at
-    const dir = path.resolve(at.cwd, input.path)
-    const cwd = places ? await checkPlace(dir, 'read', places) : dir
-    const files = find(input.pattern, { cwd, exclude: (name) => SKIPPED.has(path.basename(name)) })
-    for await (const file of places ? within(files, cwd, places) : files) {
-      at.signal.throwIfAborted()
-      if (found.length === MAX_FILES) return `${found.toSorted().join('\n')}\n[… there are more than ${MAX_FILES} …]`
-      found.push(file)
+interface Search {
+  readonly dir: string
+  readonly paths: PathAccess | undefined
+  readonly found: Set<string>
+  /** the error for the first directory or link that the process may not read */
+  refused: RefusedError | null
+}
+
+/** A directory that must still be searched. */
+interface PendingDir {
+  /** the path as the model sees it */
+  readonly name: string
+  readonly positions: GlobRoot['positions']
+  /** the `.gitignore` rules of the directories above it */
+  readonly outerRules: IgnoreRules
+}
+
+export async function globFiles(input: GlobInput, { cwd, paths }: FileContext): Promise<string> {
+  const search: Search = { dir: path.resolve(cwd, input.path), paths, found: new Set(), refused: null }
+  if (paths) await checkPath(search.dir, 'read', paths)
+  for (const root of parseGlob(input.pattern)) await searchBelow(search, root)
+  const names = [...search.found].slice(0, MAX_PATHS).toSorted().join('\n')
+  if (search.found.size > MAX_PATHS) return `${names}\n[… more than ${MAX_PATHS} files match …]`
+  if (search.found.size === 0 && search.refused !== null) throw search.refused
+  return names || 'no files match'
+}
+
+async function searchBelow(search: Search, { base, positions }: GlobRoot): Promise<void> {
+  const top = path.join(base)
+  if (top.split('/').some((name) => SKIPPED_DIRS.has(name))) return
+  if (positions.some(({ alternative, next }) => next === alternative.segments.length) && (await isDirectory(search, top)))
+    search.found.add(top)
+  const outerRules = await IgnoreRules.above(path.resolve(search.dir, top), search.paths)
+  const pending: PendingDir[] = [{ name: top, positions, outerRules }]
+  for (let current = pending.pop(); current !== undefined && search.found.size <= MAX_PATHS; current = pending.pop()) {
+    const subdirectories: PendingDir[] = []
+    const entries = await list(search, current.name)
+    const dir = path.resolve(search.dir, current.name)
+    const rules = await current.outerRules.inside(dir, entries)
+    for (const entry of entries) {
+      if (SKIPPED_DIRS.has(entry.name) || rules.excludes(path.join(dir, entry.name), entry.isDirectory())) continue
+      const next = await matchAndDescend(search, { ...current, outerRules: rules }, entry)
+      if (next !== null) subdirectories.push(next)
     }
-    return found.length === 0 ? 'no file fits' : found.toSorted().join('\n')
-  },
-})
-
-/** Those that may be read; a pattern may lead out, by its own words or by links. Errors: `RefusedError` where all of them are outside. */
-async function* within(files: AsyncIterable<string>, cwd: string, places: Places): AsyncGenerator<string> {
-  let [inside, refused] = [0, null as unknown]
-  for await (const file of files) {
-    const error: unknown = await checkPlace(path.resolve(cwd, file), 'read', places).then(() => null, (why: unknown) => why)
-    refused ??= error
-    if (error !== null) continue
-    inside += 1
-    yield file
+    pending.push(...subdirectories.reverse())
   }
-  if (inside === 0 && refused !== null) throw refused
+}
+
+/** Lists a directory. Returns no entries if that fails, and keeps the first error about a directory that the process may not read. */
+async function list(search: Search, name: string): Promise<readonly Dirent[]> {
+  try {
+    return await listEntries(path.resolve(search.dir, name), search.paths)
+  } catch (error) {
+    if (error instanceof RefusedError) search.refused ??= error
+    return []
+  }
+}
+
+/** Records an entry if it matches. Returns the entry if it is a directory that may contain other matches. */
+async function matchAndDescend(search: Search, parent: PendingDir, entry: Dirent): Promise<PendingDir | null> {
+  const name = path.join(parent.name, entry.name)
+  const match = matchEntry(parent.positions, entry.name)
+  const isLink = entry.isSymbolicLink()
+  const isDir = entry.isDirectory() || (isLink && dependsOnType(match) && (await isDirectory(search, name)))
+  if ((match.matchesFile || (isDir && match.matchesDir)) && (!isLink || (await isReadable(search, name)))) search.found.add(name)
+  const positions = isLink ? match.linked : match.inside
+  return isDir && positions.length > 0 ? { name, positions, outerRules: parent.outerRules } : null
+}
+
+/** True if the result depends on whether the link leads to a directory. */
+function dependsOnType({ matchesFile, matchesDir, linked }: EntryMatch): boolean {
+  return linked.length > 0 || (matchesDir && !matchesFile)
+}
+
+async function isDirectory({ dir }: Search, name: string): Promise<boolean> {
+  return stat(path.resolve(dir, name)).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}
+
+/** False if the process may not read the target of a link. */
+async function isReadable(search: Search, name: string): Promise<boolean> {
+  const { dir, paths } = search
+  if (!paths) return true
+  const error: unknown = await checkPath(path.resolve(dir, name), 'read', paths).then(
+    () => null,
+    (refusal: unknown) => refusal,
+  )
+  if (error instanceof RefusedError) search.refused ??= error
+  return error === null
 }

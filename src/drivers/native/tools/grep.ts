@@ -1,85 +1,81 @@
-// The tool `grep`: lines that fit a regular expression. Everything is bounded: files, their size, matches, the length of
-// a line, and the time that one file's matching may take, as an expression of a model may backtrack for ever.
-// Test: test/tables/native-tools.test.ts.
-import { readFile, stat } from 'node:fs/promises'
+// The tool `grep`: finds the lines that match a regular expression. The number of files, their sizes, the number of matches,
+// and the length of a shown line are limited. The time per file is limited too, because a model's expression may backtrack for
+// ever.
+// Test: test/tables/drivers/native/tools/tools.test.ts.
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import vm from 'node:vm'
-import { z } from 'zod'
-import type { Places } from '../../../kernel/permits.ts'
-import { isBinary, openText } from './files.ts'
-import { checkPlace } from './reach.ts'
-import { ToolError, defineTool } from './tool.ts'
-import { walk } from './walk.ts'
+import { withTimeLimit } from '../regex-time-limit.ts'
+import type { FileContext, GrepInput } from './file-inputs.ts'
+import { isBinary, openText } from './text-files.ts'
+import { matchesPath, parseGlob } from './glob-pattern.ts'
+import { checkPath } from './path-guard.ts'
+import { ToolError } from './tool-error.ts'
+import { walkFiles } from './walk.ts'
+import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
+import { truncate } from '../../../kernel/util/truncate.ts'
 
+/** The most matching lines in a result. */
 const MAX_MATCHES = 200
+/** The most files that one call searches. */
 const MAX_FILES = 20_000
+/** Larger files are skipped, in bytes. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
+/** The longest part of a line that is shown, in characters. */
 const MAX_LINE_CHARS = 300
-/** Longest time that the matching of one file may hold up the daemon, in ms. */
-const MAX_FILE_MS = 250
-
-const SCRIPT = new vm.Script('work()')
-
-const input = z.strictObject({
-  pattern: z.string().min(1).describe('a JavaScript regular expression'),
-  path: z.string().min(1).default('.').describe('a file or directory; relative to the working directory, or absolute'),
-  glob: z.string().min(1).optional().describe('only files whose path below `path` fits, such as **/*.ts'),
-  ignore_case: z.boolean().default(false),
-})
+/** The longest matching time of one file, in ms. */
+const MAX_FILE_MS = 1_000
 
 interface Search {
-  readonly found: string[]
+  /** the matching lines, as they are shown */
+  readonly matches: string[]
   readonly expression: RegExp
-  readonly box: vm.Context
-  readonly places: Places | undefined
-  files: number
+  readonly paths: PathAccess | undefined
+  /** the number of files so far */
+  fileCount: number
 }
 
-export const grep = defineTool({
-  name: 'grep',
-  description: 'Searches text files for a regular expression, line by line; binary files, .git and node_modules are passed over.',
-  effect: 'read',
-  input,
-  async run(asked, at) {
-    const root = path.resolve(at.cwd, asked.path)
-    const { places } = at
-    const search: Search = { found: [], expression: compile(asked), box: vm.createContext({}), places, files: 0 }
-    const isFile = (await stat(places ? await checkPlace(root, 'read', places) : root)).isFile()
-    for await (const file of isFile ? [root] : walk(root, at.signal, places)) {
-      const name = isFile ? asked.path : path.relative(root, file)
-      if (asked.glob !== undefined && !path.matchesGlob(name, asked.glob)) continue
-      search.files += 1
-      if (search.files > MAX_FILES) return `${search.found.join('\n')}\n[… stopped after ${MAX_FILES} files …]`
-      await searchFile(search, file, name)
-      if (search.found.length >= MAX_MATCHES) return `${search.found.slice(0, MAX_MATCHES).join('\n')}\n[… there may be more than ${MAX_MATCHES} …]`
-    }
-    return search.found.length === 0 ? 'no line fits' : search.found.join('\n')
-  },
-})
+export async function grepFiles(input: GrepInput, { cwd, paths }: FileContext): Promise<string> {
+  const root = path.resolve(cwd, input.path)
+  const fileGlob = input.glob === undefined ? null : parseGlob(input.glob)
+  const search: Search = { matches: [], expression: compilePattern(input), paths, fileCount: 0 }
+  const isFile = (await stat(paths ? await checkPath(root, 'read', paths) : root)).isFile()
+  for await (const file of isFile ? [root] : walkFiles(root, paths)) {
+    const name = isFile ? input.path : path.relative(root, file)
+    if (fileGlob !== null && !matchesPath(fileGlob, name)) continue
+    search.fileCount += 1
+    if (search.fileCount > MAX_FILES) return `${search.matches.join('\n')}\n[… stopped after searching ${MAX_FILES} files …]`
+    await searchFile(search, file, name)
+    if (search.matches.length >= MAX_MATCHES)
+      return `${search.matches.slice(0, MAX_MATCHES).join('\n')}\n[… stopped at ${MAX_MATCHES} matches; there may be more …]`
+  }
+  return search.matches.length === 0 ? 'no lines match' : search.matches.join('\n')
+}
 
-function compile(asked: z.output<typeof input>): RegExp {
+function compilePattern(input: GrepInput): RegExp {
   try {
-    return new RegExp(asked.pattern, asked.ignore_case ? 'i' : '')
+    return new RegExp(input.pattern, input.ignore_case ? 'i' : '')
   } catch (error) {
     throw new ToolError(`the pattern cannot be used: ${(error as Error).message}`)
   }
 }
 
-/** A file that is gone, closed to us, binary or too large is passed over. */
+/** Skips a file that is missing, unreadable, binary or too large. */
 async function searchFile(search: Search, file: string, name: string): Promise<void> {
-  const size = (await stat(file).catch(() => null))?.size ?? 0
-  if (size === 0 || size > MAX_FILE_BYTES) return
-  const bytes = await (search.places ? bytesWithin(file, search.places) : readFile(file)).catch(() => Buffer.alloc(0))
-  if (isBinary(bytes)) return
+  // A missing or unreadable file is skipped.
+  const bytes = await readIfSmall(file, search.paths).catch(() => Buffer.alloc(0))
+  if (bytes.length === 0 || isBinary(bytes)) return
   const lines = bytes.toString('utf8').split('\n')
-  const room = MAX_MATCHES - search.found.length
-  for (const index of inTime(search.box, () => matching(lines, search.expression, room))) {
-    search.found.push(`${name}:${index + 1}: ${(lines[index] ?? '').trimEnd().slice(0, MAX_LINE_CHARS)}`)
+  const matchesLeft = MAX_MATCHES - search.matches.length
+  const result = withTimeLimit(MAX_FILE_MS, () => findMatchingLines(lines, search.expression, matchesLeft))
+  if (result === null) throw new ToolError('the pattern takes too long; make it simpler')
+  for (const index of result.value) {
+    search.matches.push(`${name}:${index + 1}: ${truncate((lines[index] ?? '').trimEnd(), MAX_LINE_CHARS)}`)
   }
 }
 
-async function bytesWithin(file: string, places: Places): Promise<Buffer> {
-  const { handle, size } = await openText(file, places)
+/** Reads a file. Returns no bytes for a file that is too large. */
+async function readIfSmall(file: string, paths: PathAccess | undefined): Promise<Buffer> {
+  const { handle, size } = await openText(file, paths)
   try {
     return size > MAX_FILE_BYTES ? Buffer.alloc(0) : await handle.readFile()
   } finally {
@@ -87,25 +83,12 @@ async function bytesWithin(file: string, places: Places): Promise<Buffer> {
   }
 }
 
-function matching(lines: readonly string[], expression: RegExp, room: number): readonly number[] {
-  const found: number[] = []
+/** The indexes of the first matching lines. */
+function findMatchingLines(lines: readonly string[], expression: RegExp, matchesLeft: number): readonly number[] {
+  const indexes: number[] = []
   for (const [index, line] of lines.entries()) {
-    if (found.length === room) break
-    if (expression.test(line)) found.push(index)
+    if (indexes.length === matchesLeft) break
+    if (expression.test(line)) indexes.push(index)
   }
-  return found
-}
-
-/** V8 can stop an expression that backtracks, but only from a script with a time limit. Its error is of another realm. */
-function inTime<T>(box: vm.Context, work: () => T): T {
-  let result: { readonly value: T } | undefined
-  box['work'] = () => { result = { value: work() } }
-  try {
-    SCRIPT.runInContext(box, { timeout: MAX_FILE_MS })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw new ToolError('the pattern takes too long; make it simpler')
-    throw error
-  }
-  if (result === undefined) throw new ToolError('the search gave no result')
-  return result.value
+  return indexes
 }

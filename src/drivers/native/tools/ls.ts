@@ -1,29 +1,22 @@
-// The tool `ls`: the names in a directory. Test: test/tables/native-tools.test.ts.
+// The tool `ls`: lists the names in a directory. Test: test/tables/drivers/native/tools/tools.test.ts.
 import { opendir } from 'node:fs/promises'
 import path from 'node:path'
-import { z } from 'zod'
-import { listWithin } from './reach.ts'
-import { defineTool } from './tool.ts'
+import type { FileContext, LsInput } from './file-inputs.ts'
+import { listWithin } from './path-guard.ts'
 
+/** The most names that are listed. */
 const MAX_NAMES = 1_000
 
-export const ls = defineTool({
-  name: 'ls',
-  description: 'Lists a directory; directories end with a slash.',
-  effect: 'read',
-  input: z.strictObject({ path: z.string().min(1).default('.').describe('relative to the working directory, or absolute') }),
-  async run(input, at) {
-    const names: string[] = []
-    const dir = path.resolve(at.cwd, input.path)
-    for await (const entry of at.places ? await listWithin(dir, at.places) : await opendir(dir)) {
-      at.signal.throwIfAborted()
-      if (names.length === MAX_NAMES) return `${render(names)}\n[… there are more than ${MAX_NAMES} …]`
-      names.push(entry.isDirectory() ? `${entry.name}/` : entry.name)
-    }
-    return names.length === 0 ? '(empty)' : render(names)
-  },
-})
+export async function listDirectory(input: LsInput, { cwd, paths }: FileContext): Promise<string> {
+  const names: string[] = []
+  const dir = path.resolve(cwd, input.path)
+  for await (const entry of paths ? await listWithin(dir, paths) : await opendir(dir)) {
+    if (names.length === MAX_NAMES) return `${formatNames(names)}\n[… more than ${MAX_NAMES} entries …]`
+    names.push(entry.isDirectory() ? `${entry.name}/` : entry.name)
+  }
+  return names.length === 0 ? '(empty)' : formatNames(names)
+}
 
-function render(names: readonly string[]): string {
+function formatNames(names: readonly string[]): string {
   return names.toSorted().join('\n')
 }

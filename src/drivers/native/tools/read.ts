@@ -1,95 +1,88 @@
-// The tool `read`: some lines of a text file, or a picture to look at, told by its bytes.
-// Tests: test/tables/native-tools.test.ts, test/tables/native-picture.test.ts.
+// The tool `read`: reads some lines of a text file, or an image. An image is recognized by its bytes.
+// Tests: test/tables/drivers/native/tools/tools.test.ts, test/tables/drivers/native/tools/image.test.ts.
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
-import { z } from 'zod'
-import { MAX_RESULT_BYTES } from './clip.ts'
-import { isBinary, openText } from './files.ts'
-import { MAGIC_BYTES, checkPictureBytes, pictureFormat, showPicture } from './picture.ts'
-import type { PictureFormat } from './picture.ts'
-import { ToolError, defineTool } from './tool.ts'
+import { MAX_RESULT_BYTES } from './truncate.ts'
+import type { FileContext, ReadInput } from './file-inputs.ts'
+import { isBinary, openText } from './text-files.ts'
+import { MAGIC_BYTES, checkImageBytes, findImageFormat, describeImage } from './image.ts'
+import type { ImageFormat } from './image.ts'
+import { ToolError } from './tool-error.ts'
 import type { ToolOutput } from './tool.ts'
 
+/** The bytes that are read at a time. */
 const CHUNK_BYTES = 64 * 1024
 const NEWLINE = 10
-/** Room for the note about what is missing, in bytes. */
+/** The part of the result that is reserved for the note about the truncation, in bytes. */
 const NOTE_BYTES = 256
 
-interface Slice {
+/** The requested lines. */
+interface LineRange {
+  /** the first line, counted from 1 */
   readonly from: number
+  /** the number of lines */
   readonly lines: number
 }
 
-export const read = defineTool({
-  name: 'read',
-  description: `Reads a text file, at most ${MAX_RESULT_BYTES} bytes of it; use offset and limit (in lines) for more. A picture (png, jpeg, gif, webp) is shown to you.`,
-  effect: 'read',
-  input: z.strictObject({
-    path: z.string().min(1).describe('relative to the working directory, or absolute'),
-    offset: z.int().positive().default(1).describe('the first line, from 1'),
-    limit: z.int().positive().optional().describe('how many lines'),
-  }),
-  async run(input, at) {
-    const file = path.resolve(at.cwd, input.path)
-    const { handle } = await openText(file, at.places)
-    try {
-      const format = await formatOf(handle)
-      if (format !== null) return await readPicture(handle, format)
-      return await readLines(handle, { from: input.offset, lines: input.limit ?? Number.MAX_SAFE_INTEGER }, at.signal)
-    } finally {
-      await handle.close()
-    }
-  },
-})
+export async function readFile(input: ReadInput, { cwd, paths }: FileContext): Promise<string | ToolOutput> {
+  const { handle } = await openText(path.resolve(cwd, input.path), paths)
+  try {
+    const format = await readFormat(handle)
+    if (format !== null) return await readImage(handle, format)
+    return await readLines(handle, { from: input.offset, lines: input.limit ?? Number.MAX_SAFE_INTEGER })
+  } finally {
+    await handle.close()
+  }
+}
 
-async function formatOf(handle: FileHandle): Promise<PictureFormat | null> {
+async function readFormat(handle: FileHandle): Promise<ImageFormat | null> {
   const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0)
-  return pictureFormat(buffer.subarray(0, bytesRead))
+  return findImageFormat(buffer.subarray(0, bytesRead))
 }
 
-async function readPicture(handle: FileHandle, format: PictureFormat): Promise<ToolOutput> {
-  checkPictureBytes((await handle.stat()).size, format)
-  return showPicture(await handle.readFile(), format)
+async function readImage(handle: FileHandle, format: ImageFormat): Promise<ToolOutput> {
+  checkImageBytes((await handle.stat()).size, format)
+  return describeImage(await handle.readFile(), format)
 }
 
-/** Goes through the file chunk by chunk, so that its size does not matter. */
-async function readLines(handle: FileHandle, slice: Slice, signal: AbortSignal): Promise<string> {
+/** Reads the file chunk by chunk, so that memory does not grow with its size. */
+async function readLines(handle: FileHandle, range: LineRange): Promise<string> {
   const buffer = Buffer.alloc(CHUNK_BYTES)
-  const kept: Buffer[] = []
+  const selected: Buffer[] = []
   let [line, bytes, position] = [1, 0, 0]
   for (;;) {
-    signal.throwIfAborted()
     const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position)
     if (position === 0 && isBinary(buffer.subarray(0, bytesRead))) throw new ToolError('this is a binary file')
     if (bytesRead === 0) break
     position += bytesRead
-    const part = cutLines(buffer.subarray(0, bytesRead), line, slice)
+    const part = selectLines(buffer.subarray(0, bytesRead), line, range)
     line = part.line
-    kept.push(Buffer.from(part.bytes))
+    selected.push(Buffer.from(part.bytes))
     bytes += part.bytes.length
-    if (line >= slice.from + slice.lines || bytes > MAX_RESULT_BYTES) break
+    if (line >= range.from + range.lines || bytes > MAX_RESULT_BYTES) break
   }
-  return render(Buffer.concat(kept), line, slice)
+  return render(Buffer.concat(selected), line, range)
 }
 
-/** The part of a chunk that lies in the slice; `line` is the number of the line that its end is in. */
-function cutLines(chunk: Buffer, firstLine: number, slice: Slice): { bytes: Buffer; line: number } {
-  let [line, start, at] = [firstLine, firstLine >= slice.from ? 0 : chunk.length, 0]
-  while (at < chunk.length && line < slice.from + slice.lines) {
+/** Returns the part of a chunk that belongs to the range. `line` is the number of the line in which the chunk ends. */
+function selectLines(chunk: Buffer, firstLine: number, range: LineRange): { bytes: Buffer; line: number } {
+  let [line, start, at] = [firstLine, firstLine >= range.from ? 0 : chunk.length, 0]
+  while (at < chunk.length && line < range.from + range.lines) {
     const next = chunk.indexOf(NEWLINE, at)
     if (next === -1) return { bytes: chunk.subarray(start), line }
     at = next + 1
     line += 1
-    if (line === slice.from) start = at
+    if (line === range.from) start = at
   }
   return { bytes: chunk.subarray(start, Math.max(start, at)), line }
 }
 
-function render(all: Buffer, lastLine: number, slice: Slice): string {
-  if (all.length === 0 && slice.from > 1) throw new ToolError(`the file ends at line ${lastLine}, before line ${slice.from}`)
+function render(all: Buffer, lastLine: number, range: LineRange): string {
+  if (all.length === 0 && range.from > 1) throw new ToolError(`the file ends at line ${lastLine}, before line ${range.from}`)
   if (all.length <= MAX_RESULT_BYTES - NOTE_BYTES) return all.toString('utf8')
   const end = all.lastIndexOf(NEWLINE, MAX_RESULT_BYTES - NOTE_BYTES) + 1
-  if (end === 0) return `${all.toString('utf8', 0, MAX_RESULT_BYTES - NOTE_BYTES)}\n[… cut inside line ${slice.from}, which is too long …]`
+  if (end === 0)
+    return `${all.toString('utf8', 0, MAX_RESULT_BYTES - NOTE_BYTES)}\n[… truncated within line ${range.from}, which is too long …]`
   const lines = all.subarray(0, end).reduce((count, byte) => count + (byte === NEWLINE ? 1 : 0), 0)
-  return `${all.toString('utf8', 0, end)}[… cut here; go on with offset ${slice.from + lines} …]`
+  return `${all.toString('utf8', 0, end)}[… truncated; continue with offset ${range.from + lines} …]`
 }

@@ -1,64 +1,68 @@
-// What a tool is: a name, an effect class, an input that is checked, and a function that gives a text (and pictures). A tool never
-// decides whether it may run; toolbox.ts does. Tests: test/tables/native-tools.test.ts, test/e2e/native-bash.test.ts.
+// Defines a tool: a name, an effect class, a validated input, and a function that returns a text and images. Not the tool but
+// toolbox.ts decides whether the tool may run.
+// Tests: test/tables/drivers/native/tools/tools.test.ts, test/e2e/native/bash.test.ts.
 import { z } from 'zod'
-import type { ImagePart } from '../../../kernel/facts.ts'
-import type { Places } from '../../../kernel/permits.ts'
-import type { ToolEffect } from '../../../kernel/types.ts'
-import type { Containment } from '../../contain/contain.ts'
+import type { ImagePart } from '../../../kernel/model/facts.ts'
+import type { Containment } from '../../contain/types.ts'
 import type { Freezer } from './freezer.ts'
+import { ToolError } from './tool-error.ts'
+import type { ToolEffect } from '../../../kernel/model/words.ts'
+import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 
-/** Where a call runs. */
+/** The context of a tool call. */
 export interface ToolContext {
-  /** the same where a call is made again after a crash */
+  /** the id of the call, which stays the same when the call is repeated after a crash */
   readonly callId: string
   readonly cwd: string
-  /** where it may read and write files; absent: wherever the user may */
-  readonly places?: Places
-  /** the whole environment of programs; without keys */
+  /** the paths that the tool may read and write; absent if only the user's own permissions limit it */
+  readonly paths?: PathAccess
+  /** the complete environment of the programs that the tool starts; it contains no keys */
   readonly env: Readonly<Record<string, string>>
   readonly containment: Containment
   readonly freezer: Freezer
+  /** aborted when the turn is interrupted or the incarnation ends */
   readonly signal: AbortSignal
-  /** the incarnation ends: its containment ends the programs, with the patience that was asked for */
-  readonly ending: AbortSignal
-  /** shown while it happens */
+  /** aborted when the incarnation ends; the containment then stops the programs */
+  readonly endSignal: AbortSignal
+  /** Shows output while the call runs. This output is not recorded. */
   output(text: string): void
 }
 
-/** A call that failed in a way the model shall read. */
-export class ToolError extends Error {}
-
-/** What a call gave: a text, and pictures for models that can look at them. */
+/** The result of a call: a text, and images for models that accept them. */
 export interface ToolOutput {
   readonly text: string
   readonly images: readonly ImagePart[]
+  /** the exit code of the command, if the call has run one to its end */
+  readonly exitCode?: number
 }
 
 export interface Tool {
   readonly name: string
   readonly description: string
   readonly effect: ToolEffect
-  /** the daemon has decided that it is to be had, whatever the lists say */
-  readonly given?: true
-  /** JSON Schema of the input */
+  /** set if the daemon has granted the tool, so that the allow and deny lists do not apply */
+  readonly isGranted?: true
+  /** Returns the JSON Schema of the input. */
   schema(): Readonly<Record<string, unknown>>
-  /** Errors: `ToolError` for an input that does not fit, or what the tool itself says. */
-  run(input: unknown, at: ToolContext): Promise<string | ToolOutput>
+  /** Errors: `ToolError` for an invalid input or a failure of the tool itself. */
+  run(input: unknown, context: ToolContext): Promise<string | ToolOutput>
 }
 
-/** Tools that come and go while the agent runs: those of its MCP servers. */
+/** A source of tools that may change while the agent runs, such as its MCP servers. */
 export interface ToolSource {
-  /** Resolves when all are there that will be. Never rejects. */
+  /** Resolves when the source has started, with or without errors. Never rejects. */
   ready(): Promise<void>
-  /** the same array as long as they are the same */
+  /** Returns the current tools: the same array until they change. */
   tools(): readonly Tool[]
-  /** Ends what holds them, as patiently as told. */
-  close(patience: Patience): Promise<void>
+  /** Ends the servers that provide the tools. `waits` limits how long this takes. */
+  close(waits: EndWaits): Promise<void>
 }
 
-/** How long to wait for a program after its input has ended, and after SIGTERM; null: no signal, somebody else sees to that. */
-export interface Patience {
+/** The longest waits when a program is ended. */
+export interface EndWaits {
+  /** the wait for the exit after stdin is closed, in ms */
   readonly stdinMs: number
+  /** the wait for the exit after SIGTERM, in ms; null if no signal is sent, because the containment ends the program */
   readonly termMs: number | null
 }
 
@@ -67,24 +71,27 @@ interface Definition<Input extends z.ZodType> {
   readonly description: string
   readonly effect: ToolEffect
   readonly input: Input
-  run(input: z.output<Input>, at: ToolContext): Promise<string | ToolOutput>
+  run(input: z.output<Input>, context: ToolContext): Promise<string | ToolOutput>
 }
 
+/** Creates a tool that validates its input. */
 export function defineTool<Input extends z.ZodType>(definition: Definition<Input>): Tool {
   const { name, description, effect } = definition
   let schema: Record<string, unknown> | undefined
   return {
-    name, description, effect,
+    name,
+    description,
+    effect,
     schema: () => (schema ??= toJsonSchema(definition.input)),
-    run: (input, at) => {
+    run: (input, context) => {
       const checked = definition.input.safeParse(input)
-      if (!checked.success) throw new ToolError(`the input does not fit: ${z.prettifyError(checked.error)}`)
-      return definition.run(checked.data, at)
+      if (!checked.success) throw new ToolError(`invalid input: ${z.prettifyError(checked.error)}`)
+      return definition.run(checked.data, context)
     },
   }
 }
 
-/** As the model writes it: defaults may be left out. */
+/** The schema of the input as the model writes it: fields with defaults are optional. */
 function toJsonSchema(input: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
   return schema

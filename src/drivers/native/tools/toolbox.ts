@@ -1,107 +1,118 @@
-// The tools of one agent: the one place where it is decided which of them it may use. Turns every end of a call into an
-// outcome and a bounded text; nothing that a tool throws gets past here. Test: test/tables/native-tools.test.ts.
-import type { CapabilityName, ImagePart, ToolOutcome } from '../../../kernel/facts.ts'
-import type { ProcessSpec, ToolEffect } from '../../../kernel/types.ts'
-import { INTERRUPTED_CALL } from '../../../kernel/closing.ts'
-import type { ToolCall } from '../context.ts'
-import type { OfferedTool } from '../model.ts'
-import { isAllowed } from '../../../kernel/tool-names.ts'
+// The tools of one agent. Only this file decides which tools the agent may use. Converts every result and error of a call to an
+// outcome and a text of limited length.
+// Test: test/tables/drivers/native/tools/tools.test.ts.
+import type { CapabilityName, ImagePart, ToolOutcome } from '../../../kernel/model/facts.ts'
+import { INTERRUPTED_CALL } from '../../../kernel/decide/close-open-calls.ts'
+import type { ToolCall } from '../context/context.ts'
+import type { OfferedTool } from '../models/model.ts'
+import { isAllowed } from '../../../kernel/model/tool-names.ts'
 import { bash } from './bash.ts'
-import { clip } from './clip.ts'
-import { edit } from './edit.ts'
-import { glob } from './glob.ts'
-import { grep } from './grep.ts'
-import { ls } from './ls.ts'
-import { read } from './read.ts'
-import { RefusedError } from './reach.ts'
-import type { Patience, Tool, ToolContext, ToolOutput, ToolSource } from './tool.ts'
-import { write } from './write.ts'
+import { truncateMiddle } from './truncate.ts'
+import { FILE_TOOLS } from './file-tools.ts'
+import { RefusedError } from './path-guard.ts'
+import type { EndWaits, Tool, ToolContext, ToolOutput, ToolSource } from './tool.ts'
+import type { ToolEffect } from '../../../kernel/model/words.ts'
+import type { ProcessSpec } from '../../../kernel/model/process-spec.ts'
+import { errorText } from '../../../kernel/util/error-text.ts'
 
-const TOOLS: readonly Tool[] = [read, write, edit, ls, glob, grep, bash]
-const NONE: readonly Tool[] = []
+const BUILT_IN_TOOLS: readonly Tool[] = [...FILE_TOOLS, bash]
+const NO_TOOLS: readonly Tool[] = []
 
-export interface CallEnd {
+/** The result of a tool call. */
+export interface ToolCallResult {
   readonly outcome: ToolOutcome
   readonly content: string
   readonly images?: readonly ImagePart[]
-  /** it asked for what it may not do */
+  readonly exitCode?: number
+  /** the capability that the call needed and the agent does not have */
   readonly refused?: { readonly what: CapabilityName; readonly detail: string }
 }
 
 export class Toolbox {
   readonly #spec: Pick<ProcessSpec, 'tools' | 'deny'>
-  readonly #more: ToolSource | null
-  #known: readonly Tool[] | null = null
+  readonly #source: ToolSource | null
+  #lastSourceTools: readonly Tool[] | null = null
   #tools: readonly Tool[] = []
-  #offered: readonly OfferedTool[] = []
+  #offeredTools: readonly OfferedTool[] = []
 
-  /** `more` are tools that come and go. */
-  constructor(spec: Pick<ProcessSpec, 'tools' | 'deny'>, more: ToolSource | null = null) {
+  /** `source` provides the tools that may change while the agent runs; null if there are none. */
+  constructor(spec: Pick<ProcessSpec, 'tools' | 'deny'>, source: ToolSource | null = null) {
     this.#spec = spec
-    this.#more = more
+    this.#source = source
   }
 
-  /** Resolves when all tools are there that will be. Never rejects. */
+  /** Resolves when the source of further tools has started, with or without errors. Never rejects. */
   async ready(): Promise<void> {
-    await this.#more?.ready()
+    await this.#source?.ready()
   }
 
-  async close(patience: Patience): Promise<void> {
-    await this.#more?.close(patience)
+  async close(waits: EndWaits): Promise<void> {
+    await this.#source?.close(waits)
   }
 
-  /** what the model is told of: the same array as long as that is the same */
-  offered(): readonly OfferedTool[] {
-    this.#look()
-    return this.#offered
+  /** The tools that the model may use: the same array until they change. */
+  offeredTools(): readonly OfferedTool[] {
+    this.#refresh()
+    return this.#offeredTools
   }
 
-  /** A name that is no tool does nothing, so it may be repeated; one of a server may be a tool again when it is called. */
+  /**
+   * The effect of a tool. An unknown tool does nothing, so its call may be repeated. But an unknown tool of an MCP server may exist again
+   * when it is called.
+   */
   effect(name: string): ToolEffect {
-    this.#look()
-    return this.#tools.find((tool) => tool.name === name)?.effect ?? (isMcp(name) ? 'once' : 'read')
+    this.#refresh()
+    return this.#tools.find((tool) => tool.name === name)?.effect ?? (isMcpTool(name) ? 'once' : 'read')
   }
 
-  /** Never rejects. */
-  async run(call: ToolCall, at: ToolContext): Promise<CallEnd> {
-    this.#look()
+  /** Runs a call, or refuses it. Never rejects. */
+  async run(call: ToolCall, context: ToolContext): Promise<ToolCallResult> {
+    this.#refresh()
     const tool = this.#tools.find((each) => each.name === call.name)
-    if (tool === undefined || !this.#has(tool)) return this.#refusal(call.name)
+    if (tool === undefined || !this.#mayUse(tool)) return this.#refusal(call.name)
     try {
-      return okEnd(await tool.run(call.input, at))
+      return successEnd(await tool.run(call.input, context))
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error)
-      if (error instanceof RefusedError) return { outcome: 'denied', content: clip(said), refused: { what: error.what, detail: `${tool.name}: ${said}` } }
-      if (!at.signal.aborted) return { outcome: 'error', content: clip(said) }
+      const message = errorText(error)
+      if (error instanceof RefusedError)
+        return {
+          outcome: 'denied',
+          content: truncateMiddle(message),
+          refused: { what: error.capability, detail: `${tool.name}: ${message}` },
+        }
+      if (!context.signal.aborted) return { outcome: 'error', content: truncateMiddle(message) }
       if (tool.effect === 'read') return { outcome: 'error', content: 'not finished: the turn was interrupted' }
-      return { outcome: 'interrupted', content: clip(`${INTERRUPTED_CALL}\n\n${said}`) }
+      return { outcome: 'interrupted', content: truncateMiddle(`${INTERRUPTED_CALL}\n\n${message}`) }
     }
   }
 
-  #has({ name, given }: Tool): boolean {
-    return given === true || isAllowed(name, this.#spec)
+  #mayUse({ name, isGranted }: Tool): boolean {
+    return isGranted === true || isAllowed(name, this.#spec)
   }
 
-  #refusal(name: string): CallEnd {
-    if (this.#tools.some((tool) => tool.name === name)) return { outcome: 'denied', content: `the tool "${name}" is denied to this agent`, refused: { what: 'tools', detail: name } }
-    const names = this.#offered.map((tool) => tool.name).join(', ') || 'none'
-    return { outcome: 'error', content: `there is no tool "${name}"; there are: ${names}` }
+  #refusal(name: string): ToolCallResult {
+    if (this.#tools.some((tool) => tool.name === name))
+      return { outcome: 'denied', content: `the tool "${name}" is denied to this agent`, refused: { what: 'tools', detail: name } }
+    const names = this.#offeredTools.map((tool) => tool.name).join(', ') || 'none'
+    return { outcome: 'error', content: `there is no tool "${name}"; the available tools are: ${names}` }
   }
 
-  #look(): void {
-    const more = this.#more?.tools() ?? NONE
-    if (more === this.#known) return
-    this.#known = more
-    this.#tools = [...TOOLS, ...more]
-    this.#offered = this.#tools.filter((tool) => this.#has(tool)).map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() }))
+  #refresh(): void {
+    const sourceTools = this.#source?.tools() ?? NO_TOOLS
+    if (sourceTools === this.#lastSourceTools) return
+    this.#lastSourceTools = sourceTools
+    this.#tools = [...BUILT_IN_TOOLS, ...sourceTools]
+    this.#offeredTools = this.#tools
+      .filter((tool) => this.#mayUse(tool))
+      .map((tool) => ({ name: tool.name, description: tool.description, schema: tool.schema() }))
   }
 }
 
-function isMcp(name: string): boolean {
+function isMcpTool(name: string): boolean {
   return name.startsWith('mcp__')
 }
 
-function okEnd(output: string | ToolOutput): CallEnd {
-  const { text, images } = typeof output === 'string' ? { text: output, images: [] } : output
-  return { outcome: 'ok', content: clip(text) || '(no output)', ...(images.length > 0 ? { images } : {}) }
+function successEnd(output: string | ToolOutput): ToolCallResult {
+  const { text, images, ...more } = typeof output === 'string' ? { text: output, images: [] } : output
+  return { outcome: 'ok', content: truncateMiddle(text) || '(no output)', ...(images.length > 0 ? { images } : {}), ...more }
 }

@@ -1,24 +1,35 @@
-// Walks through the files below a directory, in order, without following links. Test: test/tables/native-tools.test.ts.
+// Walks through the files below a directory in order of their paths. Follows no links.
+// Test: test/tables/drivers/native/tools/tools.test.ts.
 import { readdir } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
 import path from 'node:path'
-import type { Places } from '../../../kernel/permits.ts'
-import { listWithin } from './reach.ts'
+import { IgnoreRules } from './gitignore.ts'
+import { listWithin } from './path-guard.ts'
+import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
 
-/** Directories that no search enters. */
-export const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules'])
+/** The names of directories that no search enters. */
+export const SKIPPED_DIRS: ReadonlySet<string> = new Set(['.git', 'node_modules'])
 
-/** Yields regular files; a directory that cannot be read is passed over. */
-export async function* walk(directory: string, signal: AbortSignal, places?: Places): AsyncGenerator<string> {
-  const pending = [directory]
+/** The entries of a directory, sorted by name. Errors: those of `readdir`; `RefusedError` if the process may not read the directory. */
+export async function listEntries(directory: string, paths: PathAccess | undefined): Promise<readonly Dirent[]> {
+  const entries = await (paths ? listWithin(directory, paths) : readdir(directory, { withFileTypes: true }))
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Yields the regular files that no `.gitignore` excludes; skips unreadable directories. */
+export async function* walkFiles(directory: string, paths: PathAccess | undefined): AsyncGenerator<string> {
+  const pending = [{ dir: directory, outerRules: await IgnoreRules.above(directory, paths) }]
   for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
-    signal.throwIfAborted()
-    const entries = await (places ? listWithin(current, places) : readdir(current, { withFileTypes: true })).catch(() => [])
-    const below: string[] = []
-    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      const full = path.join(current, entry.name)
-      if (entry.isFile()) yield full
-      else if (entry.isDirectory() && !SKIPPED.has(entry.name)) below.push(full)
+    // An unreadable directory is skipped.
+    const entries = await listEntries(current.dir, paths).catch(() => [])
+    const rules = await current.outerRules.inside(current.dir, entries)
+    const subdirectories: typeof pending = []
+    for (const entry of entries) {
+      const fullPath = path.join(current.dir, entry.name)
+      if (rules.excludes(fullPath, entry.isDirectory())) continue
+      if (entry.isFile()) yield fullPath
+      else if (entry.isDirectory() && !SKIPPED_DIRS.has(entry.name)) subdirectories.push({ dir: fullPath, outerRules: rules })
     }
-    pending.push(...below.reverse())
+    pending.push(...subdirectories.reverse())
   }
 }

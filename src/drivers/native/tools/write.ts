@@ -1,20 +1,10 @@
-// The tool `write`: a whole file. Doing it twice is the same as once. Test: test/tables/native-tools.test.ts.
+// The tool `write`: writes a whole file. Writing again gives the same file.
+// Test: test/tables/drivers/native/tools/tools.test.ts.
 import path from 'node:path'
-import { z } from 'zod'
-import { writeText } from './files.ts'
-import { defineTool } from './tool.ts'
+import type { FileContext, WriteInput } from './file-inputs.ts'
+import { writeText } from './text-files.ts'
 
-export const write = defineTool({
-  name: 'write',
-  description: 'Writes a text file, with its directories. What stood there before is replaced.',
-  effect: 'idempotent',
-  input: z.strictObject({
-    path: z.string().min(1).describe('relative to the working directory, or absolute'),
-    content: z.string(),
-  }),
-  async run(input, at) {
-    at.signal.throwIfAborted()
-    await writeText(path.resolve(at.cwd, input.path), input.content, at.places)
-    return `wrote ${Buffer.byteLength(input.content)} bytes to ${input.path}`
-  },
-})
+export async function writeFile(input: WriteInput, { cwd, paths }: FileContext): Promise<string> {
+  await writeText(path.resolve(cwd, input.path), input.content, paths)
+  return `wrote ${Buffer.byteLength(input.content)} bytes to ${input.path}`
+}

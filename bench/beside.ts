@@ -1,0 +1,176 @@
+// Measures how a heavy load slows down other work. Loads are 3,000 spawns by 40 clients, and the kill of 1,500 sleepers (BENCH_SPAWNS,
+// BENCH_SLEEPERS). During the load an agent works step by step, and a client calls the API in a loop. The result is their worst
+// delay, minus the time that the daemon waited for a CPU. A separate process makes the load. Run: `npm run bench beside` (needs
+// the build); `node bench/beside.ts --cpu-prof --cpu-prof-dir=DIR` passes these flags to the daemon's Node.
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '../src/api/client/client.ts'
+import type { EventView } from '../src/api/views/daemon.ts'
+import type { ProcessView } from '../src/api/views/process.ts'
+import { startDaemon } from './daemon.ts'
+import type { Running } from './daemon.ts'
+import { inFolder, percentile, printTable } from './support.ts'
+import type { Row } from './support.ts'
+
+const SPAWNS = Number(process.env['BENCH_SPAWNS'] ?? 3_000)
+const CLIENTS = 40
+const SLEEPERS = Number(process.env['BENCH_SLEEPERS'] ?? 1_500)
+const QUIET_MS = 4_000
+/** The longest delay that one agent, server or flood may cause to the API or to another agent. */
+const BAR_MS = 250
+const ASK_EVERY_MS = 5
+const LOOK_EVERY_MS = 5
+const STEPS = 2_500
+const ENV = { PATH: '/usr/bin:/bin' }
+
+interface Measured {
+  readonly tookMs: number
+  /** the times of the API's responses */
+  readonly answers: readonly number[]
+  /** the times from one answer of the agent's model to the next */
+  readonly gaps: readonly number[]
+}
+
+type Load = (client: Client, dir: string) => Promise<unknown>
+
+const post = (client: Client, body: object): Promise<{ process: ProcessView }> =>
+  client.post('/v1/processes', { cwd: '/', env: ENV, ...body }, { extraMs: 120_000 })
+
+/** Makes `count` calls of `each` with the given number of clients. */
+async function byClients(count: number, each: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0
+  const work = async (): Promise<void> => {
+    while (next < count) await each(next++)
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, work))
+}
+
+async function ended(client: Client, isOver: (processes: readonly ProcessView[]) => boolean): Promise<void> {
+  while (
+    !isOver((await client.get<{ processes: ProcessView[] }>('/v1/processes', { fields: 'driver,status' }, { extraMs: 120_000 })).processes)
+  )
+    await delay(200)
+}
+
+const isCommand = ({ driver }: ProcessView): boolean => driver === 'command'
+
+const LOADS: Readonly<Record<string, Load>> = {
+  spawns: async (client) => {
+    await byClients(SPAWNS, () => post(client, { argv: ['/bin/true'] }))
+    await ended(client, (processes) => !processes.some(isCommand))
+  },
+  sleepers: async (client, dir) => {
+    const { process: parent } = await post(client, { intent: 'wait', model: `script:${join(dir, 'wait.yaml')}` })
+    await byClients(SLEEPERS, () => post(client, { argv: ['/bin/sleep', '3600'], parent: parent.uuid }))
+    await ended(client, (processes) => processes.filter((each) => isCommand(each) && each.status === 'working').length === SLEEPERS)
+    writeFileSync(join(dir, 'parent'), parent.uuid)
+  },
+  kill: async (client, dir) => {
+    await client.post(
+      `/v1/processes/${readFileSync(join(dir, 'parent'), 'utf8')}/signal`,
+      { signal: 'SIGKILL', subtree: true },
+      { extraMs: 120_000 },
+    )
+    await ended(client, (processes) => !processes.some(isCommand))
+  },
+}
+
+/** Time in ms in which the main thread of a program was ready and had no CPU: other programs of the machine cause it. */
+function waitedMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
+}
+
+/** An agent that works while its steps are measured. */
+async function startAgent({ client }: Running, dir: string): Promise<string> {
+  const script = join(dir, 'busy.yaml')
+  writeFileSync(
+    script,
+    Array.from({ length: STEPS }, (_, index) => `- { delay_ms: 30, tools: [{ name: glob, input: { pattern: "${index}" } }] }\n`).join(''),
+  )
+  const { process: agent } = await post(client, { intent: 'work', cwd: dir, model: `script:${script}` })
+  while ((await client.get<{ process: ProcessView }>(`/v1/processes/${agent.uuid}`)).process.step < 20) await delay(20)
+  return agent.uuid
+}
+
+async function stepTimes({ client }: Running, uuid: string): Promise<number[]> {
+  const times: number[] = []
+  for await (const event of client.events(`/v1/processes/${uuid}/events`, { query: {} }) as AsyncIterable<EventView>) {
+    if (event.fact === 'model.finished') times.push(Date.parse(event.at))
+  }
+  return times
+}
+
+async function measureDuring(daemon: Running, dir: string, work: () => Promise<unknown>): Promise<Measured> {
+  const uuid = await startAgent(daemon, dir)
+  const answers: number[] = []
+  const from = Date.now()
+  let isOver = false
+  const asks = async (): Promise<void> => {
+    while (!isOver) {
+      const [since, theirs, ours] = [performance.now(), waitedMs(daemon.pid), waitedMs(process.pid)]
+      await daemon.client.get(`/v1/processes/${uuid}`, {}, { extraMs: 60_000 })
+      answers.push(performance.now() - since - Math.max(waitedMs(daemon.pid) - theirs, waitedMs(process.pid) - ours))
+      await delay(ASK_EVERY_MS)
+    }
+  }
+  const looks: { readonly at: number; readonly waited: number }[] = []
+  const looking = setInterval(() => looks.push({ at: Date.now(), waited: waitedMs(daemon.pid) }), LOOK_EVERY_MS)
+  const asking = asks()
+  await work()
+  const to = Date.now()
+  isOver = true
+  await asking
+  await delay(1_000)
+  clearInterval(looking)
+  const waitedAt = (at: number): number => looks.findLast((look) => look.at <= at)?.waited ?? looks[0]?.waited ?? 0
+  const times = (await stepTimes(daemon, uuid)).filter((at) => at >= from - 100 && at <= to + 1_000)
+  await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGKILL' })
+  const held = (since: number, at: number): number => Math.max(0, at - since - (waitedAt(at) - waitedAt(since)))
+  return { tookMs: to - from, answers, gaps: times.slice(1).map((at, index) => held(times[index] ?? at, at)) }
+}
+
+/** Runs the load in a separate process, so that it does not slow down the measurement. */
+async function runElsewhere(load: string, daemon: Running, dir: string): Promise<void> {
+  const child = spawn(process.execPath, [import.meta.filename, '--load', load, dir], {
+    env: daemon.env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const code = await new Promise((done) => child.once('exit', done))
+  if (code !== 0) throw new Error(`the load ${load} ended with ${code}`)
+}
+
+function rowsOf(what: string, { tookMs, answers, gaps }: Measured): Row[] {
+  const row = (whose: string, values: readonly number[]): Row => {
+    const worst = percentile(values, 1)
+    const [p50, p99] = [percentile(values, 0.5), percentile(values, 0.99)].map((value) => value.toFixed(0))
+    return {
+      what: `${what}: ${whose}`,
+      floor: `${BAR_MS} ms`,
+      ours: `p50 ${p50}, p99 ${p99}, worst ${worst.toFixed(0)} ms of ${values.length} in ${(tookMs / 1_000).toFixed(1)} s`,
+      ratio: worst / BAR_MS,
+      bar: '<= 1',
+      ok: worst <= BAR_MS,
+    }
+  }
+  return [row('an answer of the API', answers), row('from step to step of an agent', gaps)]
+}
+
+async function measure(dir: string): Promise<void> {
+  writeFileSync(join(dir, 'wait.yaml'), '- { delay_ms: 3600000, text: never }\n')
+  const rows: Row[] = []
+  await using daemon = await startDaemon(join(dir, 'home'), process.argv.slice(2))
+  const under = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    rows.push(...rowsOf(what, await measureDuring(daemon, dir, work)))
+  }
+  await under('nothing else', () => delay(QUIET_MS))
+  await under(`${SPAWNS} spawns by ${CLIENTS} clients`, () => runElsewhere('spawns', daemon, dir))
+  await under(`${SLEEPERS} sleepers start`, () => runElsewhere('sleepers', daemon, dir))
+  await under(`${SLEEPERS} sleepers are killed at once`, () => runElsewhere('kill', daemon, dir))
+  printTable('what others feel', rows)
+}
+
+const [flag, load = '', dir = ''] = process.argv.slice(2)
+if (flag === '--load') await LOADS[load]?.(new Client({ socketPath: () => join(process.env['REEVE_HOME'] ?? '', 'reeve.sock') }), dir)
+else await inFolder(measure)

@@ -1,0 +1,36 @@
+// Parses a stream of server-sent events: bytes in, the JSON text of each event out. Decodes only whole lines, so that a boundary between
+// two chunks cannot damage a character. Lines end with LF, and their length is limited. Test: test/tables/api/client/http.test.ts.
+
+/** the longest event, in bytes: a tool result of 8 MiB, and its overhead in JSON */
+export const MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+/** Yields the `data` of each event. Comments, ids and names of events are skipped, because the data contains `seq` and `type`. */
+export async function* eventData(body: AsyncIterable<Buffer>, maxBytes = MAX_EVENT_BYTES): AsyncGenerator<string, void> {
+  let data: string[] = []
+  for await (const line of lines(body, maxBytes)) {
+    if (line === '') {
+      if (data.length > 0) yield data.join('\n')
+      data = []
+    } else if (line.startsWith('data:')) {
+      data.push(line.slice(line[5] === ' ' ? 6 : 5))
+    }
+  }
+}
+
+async function* lines(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string, void> {
+  let partialLine: Buffer[] = []
+  let partialBytes = 0
+  for await (const chunk of body) {
+    let start = 0
+    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
+      partialLine.push(chunk.subarray(start, end))
+      yield Buffer.concat(partialLine).toString('utf8').replace(/\r$/, '')
+      partialLine = []
+      partialBytes = 0
+      start = end + 1
+    }
+    partialLine.push(chunk.subarray(start))
+    partialBytes += chunk.length - start
+    if (partialBytes > maxBytes) throw new Error(`an event is longer than ${maxBytes} bytes`)
+  }
+}

@@ -1,0 +1,58 @@
+// Distinguishes a hanging daemon from a slow one: while a request waits, a second request is sent, which any healthy daemon answers at
+// once. Must never report a daemon that still answers, or that has ended. Test: test/e2e/daemon/hangs.test.ts.
+import { sendRequest, FIRST_CHECK_MS } from './http.ts'
+import { isStopped, type Holder } from './daemon-holder.ts'
+
+/** the time limit for the second request: a daemon answers it in some ms, and on a loaded machine still within this time */
+const PROBE_MS = 3_000
+
+/** Describes why a running daemon does not answer, for the user. */
+export interface Hang {
+  readonly message: string
+  readonly hint: string
+  /** null if unknown */
+  readonly pid: number | null
+}
+
+/** Returns null if the daemon answers, has ended, or no longer listens. */
+export async function findHang(socketPath: string, holder: () => Holder | null): Promise<Hang | null> {
+  const before = holder()
+  if (before && isStopped(before)) return describeHang(before)
+  if (await isAnswering(socketPath)) return null
+  return before ? holder() && describeHang(before) : describeHang(null)
+}
+
+async function isAnswering(socketPath: string): Promise<boolean> {
+  try {
+    const { body } = await sendRequest({ socketPath, method: 'GET', path: '/v1/daemon', idleMs: PROBE_MS })
+    await body.return()
+    return true
+  } catch (error) {
+    // The waiting request reports a failed connection itself.
+    const { syscall, code } = error as NodeJS.ErrnoException
+    return syscall === 'connect' && code !== 'EAGAIN'
+  }
+}
+
+export function describeHang(holder: Holder | null): Hang {
+  const pid = holder?.pid ?? null
+  const subject = pid === null ? 'the daemon' : `the daemon (PID ${pid})`
+  const since = holder?.idleSince
+    ? `since ${new Date(holder.idleSince).toTimeString().slice(0, 8)}`
+    : `for more than ${(FIRST_CHECK_MS + PROBE_MS) / 1000} s`
+  const reason = !holder
+    ? 'it accepts connections but does not answer'
+    : isStopped(holder)
+      ? 'a signal has stopped it'
+      : holder.state === 'R'
+        ? 'it is busy and does not answer'
+        : holder.state === 'D'
+          ? 'it waits for the disk'
+          : 'it does not answer'
+  const continueHint = holder && isStopped(holder) ? `\`kill -CONT ${pid}\` continues it; ` : ''
+  return {
+    pid,
+    message: `${subject} hangs ${since}: ${reason}`,
+    hint: `${continueHint}\`reeve daemon restart --now\` kills it and starts a new one; its processes are interrupted, and can be resumed.`,
+  }
+}

@@ -1,0 +1,132 @@
+// Converts the facts of a process to log lines: messages, text, tool calls and output. Only this file does so: the daemon uses it for
+// stored facts, the command line for new ones. Pure. Test: test/e2e/cli/cli.test.ts.
+import { CREW_LOG_FACTS, crewEventText } from './crew-event.ts'
+import { reasonText } from './exit-reason.ts'
+import type { FactBody, BodyOf } from '../../kernel/model/facts.ts'
+import type { LogLine } from '../views/process.ts'
+
+/** The types of facts that have log lines. */
+export const LOG_FACTS = [
+  'process.output',
+  'model.finished',
+  'model.failed',
+  'tool.finished',
+  'process.queue',
+  'process.error',
+  'process.note',
+  'process.waiting',
+  'process.answered',
+  'process.exited',
+  'context.compacted',
+  'compaction.failed',
+  'files.failed',
+  'capability.refused',
+  'supervisor.restarting',
+  'supervisor.held',
+  'supervisor.escalated',
+  'compose.started',
+  'compose.retrying',
+  'compose.completed',
+  'compose.failed',
+  'compose.blocked',
+  'compose.cancelled',
+  'compose.again',
+  'compose.resumed',
+  ...CREW_LOG_FACTS,
+]
+
+/** Returns the result of a tool as text. Images without text are shown by their types. */
+export function resultText({ content, images = [] }: BodyOf<'tool.finished'>): string {
+  return content === '' ? images.map(({ mediaType }) => `[${mediaType}]`).join(' ') : content
+}
+
+/** Formats a number of tokens: `182,004`. */
+function formatCount(tokens: number): string {
+  return tokens.toLocaleString('en')
+}
+
+/** Describes a compaction of the context, or its failure. */
+export function compactionText(body: BodyOf<'context.compacted' | 'compaction.failed'>): string {
+  if (body.type === 'compaction.failed') return `the context could not be compacted: ${body.error}`
+  return `context compacted: ${formatCount(body.before)} -> ${formatCount(body.after)} tokens`
+}
+
+/** Returns the log lines of a crew event: `lexer: DENIED by worker-2: a.ts:1: no`. */
+function crewLines(body: FactBody): string[] {
+  const event = CREW_LOG_FACTS.includes(body.type) ? crewEventText(body) : null
+  return event ? [[event.about, event.what, event.text].filter((part) => part !== null).join(': ')] : []
+}
+
+/** Whether the next fact is a note that ends with the error of this failed call. */
+export function isRepeatedByNote(body: FactBody, next: FactBody | undefined): boolean {
+  return isFinalModelFailure(body) && next?.type === 'process.note' && next.text.endsWith(body.error)
+}
+
+/** Whether the fact is a failed model call that is not repeated and has no partial answer. */
+export function isFinalModelFailure(body: FactBody): body is BodyOf<'model.failed' | 'compaction.failed'> {
+  if (body.type !== 'model.failed' && body.type !== 'compaction.failed') return false
+  return body.retryInMs === null && body.error !== 'interrupted' && !('partial' in body && body.partial)
+}
+
+/** Returns the log lines of a fact. */
+export function logLines(at: string, body: FactBody): LogLine[] {
+  const lines = (stream: LogLine['stream'], text: string): LogLine[] =>
+    text
+      .replace(/\n$/, '')
+      .split('\n')
+      .map((part) => ({ at, stream, text: part }))
+  switch (body.type) {
+    case 'process.output':
+      return lines(body.stream, body.text)
+    case 'process.queue':
+      return lines('user', body.text)
+    case 'process.error':
+      return lines('system', body.message)
+    case 'process.note':
+      return lines('system', body.text)
+    case 'process.waiting':
+      return lines('system', `asks: ${body.question}`)
+    case 'process.answered':
+      return lines('system', `answered: ${body.option ?? body.text} (by ${body.by})`)
+    case 'capability.refused':
+      return lines('system', `refused: ${body.detail}`)
+    case 'process.exited':
+      return lines('system', `ended: ${reasonText(body.exit.reason)} (${body.exit.code})`)
+    case 'supervisor.restarting':
+      return lines('system', `child ${body.id} is restarted: ${body.cause}${body.group ? `; together with ${body.group.join(', ')}` : ''}`)
+    case 'compose.started':
+    case 'compose.completed':
+      return lines('system', `node ${body.node} ${body.type.slice('compose.'.length)}`)
+    case 'compose.retrying':
+      return lines('system', `node ${body.node} is restarted (attempt ${body.attempt}): ${body.cause}`)
+    case 'compose.failed':
+    case 'compose.cancelled':
+      return lines('system', `node ${body.node} ${body.type.slice('compose.'.length)}: ${body.reason}`)
+    case 'compose.blocked':
+      return lines('system', `node ${body.node} is blocked: it needs ${body.by}`)
+    case 'compose.again':
+      return lines('system', `node ${body.node} will run again, for ${body.by}`)
+    case 'compose.resumed':
+      return lines('system', `node ${body.node} continues, requested by ${body.by}`)
+    case 'supervisor.held':
+      return lines('system', `child ${body.id} is held: ${body.cause}`)
+    case 'supervisor.escalated':
+      return lines('system', `child ${body.id} failed ${body.times} times: all children are stopped`)
+    case 'model.failed':
+      return [...(body.partial ? lines('assistant', body.partial) : []), ...lines('system', `model call failed: ${body.error}`)]
+    case 'tool.finished':
+      return lines('tool', `${body.name} ${body.outcome}: ${resultText(body)}`)
+    case 'files.failed':
+      return lines('system', `the files of step ${body.step} could not be recorded: ${body.error}`)
+    case 'context.compacted':
+    case 'compaction.failed':
+      return lines('system', compactionText(body))
+    case 'model.finished':
+      return body.message.flatMap((part) => {
+        if (part.type === 'tool-call') return lines('tool', `${part.name} ${JSON.stringify(part.input)}`)
+        return part.type === 'text' && part.text !== '' ? lines('assistant', part.text) : []
+      })
+    default:
+      return crewLines(body).flatMap((text) => lines('system', text))
+  }
+}

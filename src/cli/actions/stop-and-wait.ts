@@ -1,0 +1,85 @@
+// Ends a process and waits until it has ended, for verbs such as `kill` and `stop`. Must never report the end before the process has ended. Test:
+// test/e2e/cli/cli.test.ts.
+import type { Reeve } from '../../index.ts'
+import type { ProcessView, SteerView } from '../../api/views/process.ts'
+import { processTitle, endingText, hasEnded } from '../print/describe.ts'
+import type { ActionResult } from './for-each-process.ts'
+import { countOf } from '../print/format.ts'
+import type { Signal } from '../../kernel/model/words.ts'
+
+/** the wait after the grace: a process can delay a signal by 10 s, and its programs are killed after that */
+const KILL_WAIT_MS = 15_000
+
+export interface StopRequest {
+  readonly signal: Signal
+  /** the time between SIGTERM and SIGKILL, in ms; absent: the value of the agent */
+  readonly graceMs?: number | undefined
+  /** the minimum grace if `graceMs` is absent, in ms */
+  readonly minGraceMs?: number
+  /** whether all descendants are ended, too */
+  readonly subtree: boolean
+}
+
+export async function stopAndWait(reeve: Reeve, ref: string, { signal, graceMs, minGraceMs, subtree }: StopRequest): Promise<ActionResult> {
+  const options = graceMs !== undefined ? { graceMs } : minGraceMs !== undefined ? { leastGraceMs: minGraceMs } : {}
+  const livingDescendants = subtree ? await findDescendants(reeve, ref) : []
+  const answer = await (subtree ? reeve.signalTree(ref, signal, options) : reeve.signal(ref, signal, options))
+  const timeoutMs = graceOf(answer, graceMs ?? minGraceMs ?? 0) + KILL_WAIT_MS
+  const [{ process, timedOut }, ...others] = await Promise.all([
+    reeve.wait(answer.process.uuid, { timeoutMs }),
+    ...livingDescendants.map((uuid) => reeve.wait(uuid, { timeoutMs })),
+  ])
+  const notEnded = others.filter((other) => other.timedOut || !hasEnded(other.process)).map((other) => processTitle(other.process))
+  const suffix = `${outcomeSuffix(answer)}${notEnded.length === 0 ? '' : `; not ended yet: ${notEnded.join(', ')}`}`
+  const fields = { affected: answer.affected, process, ...optionalFields(answer) }
+  if (timedOut || !hasEnded(process))
+    return {
+      message: `${processTitle(process)} has not ended yet (${process.state === 'zombie' && process.note ? process.note : process.status})${suffix}`,
+      fields,
+      exit: 1,
+    }
+  return { message: `${processTitle(process)} ${endingText(process)}${suffix}`, fields, ...(notEnded.length === 0 ? {} : { exit: 1 }) }
+}
+
+/** Returns the UUIDs of all living descendants. A descendant that starts after this request is missing. */
+async function findDescendants(reeve: Reeve, ref: string): Promise<string[]> {
+  const [root, rows] = await Promise.all([reeve.get(ref), reeve.list({ fields: ['uuid', 'pid', 'ppid', 'state'] })])
+  const pids = new Set([root.pid])
+  const found: string[] = []
+  for (let before = -1; before !== pids.size;) {
+    before = pids.size
+    for (const { uuid, pid, ppid, state } of rows) {
+      if (!pids.has(ppid) || pids.has(pid)) continue
+      pids.add(pid)
+      if (state !== 'zombie') found.push(uuid)
+    }
+  }
+  return found
+}
+
+/** Returns the grace in force, or the requested one while the process delays the signal. */
+function graceOf({ process }: SteerView, requestedMs: number): number {
+  return process.stopping?.graceMs ?? requestedMs
+}
+
+/** Returns the end of the message: the number of processes reached, the children that keep running, and a note. */
+export function outcomeSuffix(answer: SteerView): string {
+  const parts: string[] = []
+  if (answer.affected > 1) parts.push(`${countOf(answer.affected, 'process')} in all`)
+  if (answer.childrenGoOn) parts.push(answer.childrenGoOn === 1 ? '1 child keeps running' : `${answer.childrenGoOn} children keep running`)
+  if (answer.note) parts.push(answer.note)
+  return parts.map((part) => `; ${part}`).join('')
+}
+
+/** Returns the note that the process delays a signal of the user, or an empty text. */
+export function deferralNote({ pid, signals }: ProcessView, signal: Signal): string {
+  return signals.pending.includes(signal)
+    ? `; ${signal} is delayed for at most 10 s, as the process requested (\`reeve signals ${pid}\`)`
+    : ''
+}
+
+/** Returns the optional fields of an answer, for the JSON result. */
+export function optionalFields(answer: SteerView): object {
+  const { note, childrenGoOn } = answer
+  return { ...(note === undefined ? {} : { note }), ...(childrenGoOn === undefined ? {} : { childrenGoOn }) }
+}

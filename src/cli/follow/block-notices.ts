@@ -1,0 +1,91 @@
+// Reports on stderr why processes do not continue, and the commands that help. A report is printed at once and after each change, but
+// never twice with the same text. Every verb that waits or follows uses it. Test: test/e2e/cli/blocked.test.ts.
+import { ApiError } from '../../api/client/client.ts'
+import type { EventView } from '../../api/views/daemon.ts'
+import type { Reeve } from '../../index.ts'
+import { findBlock, isSuspendedByAncestor, type ProcessStanding, type BlockCommands } from '../print/blocked.ts'
+import { processTitle } from '../print/describe.ts'
+import type { Output } from '../print/output.ts'
+import { stripControls } from '../print/text.ts'
+
+/** The events that may change what blocks a process. */
+const CHANGES: ReadonlySet<string> = new Set([
+  'process.held',
+  'process.released',
+  'process.waiting',
+  'process.answered',
+  'process.unasked',
+  'process.limited',
+  'process.resumed',
+  'crew.joined',
+])
+
+export function mayChangeBlock(event: EventView): boolean {
+  return CHANGES.has(String(event['fact']))
+}
+
+export class BlockNotices {
+  readonly #out: Output
+  readonly #commands: BlockCommands | undefined
+  /** the last reported text, by the UUID of the process */
+  readonly #lastTexts = new Map<string, string>()
+
+  /** `commands`: the commands that the notices name; absent: those of the shell. */
+  constructor(out: Output, commands?: BlockCommands) {
+    this.#out = out
+    this.#commands = commands
+  }
+
+  /** Reports new blocks of these processes. */
+  async report(processes: readonly ProcessStanding[]): Promise<void> {
+    const lines = processes.flatMap((process) => this.#changedNotice(process, processes) ?? [])
+    for (const line of lines) await this.#out.message(line)
+  }
+
+  #changedNotice(process: ProcessStanding, others: readonly ProcessStanding[]): string | null {
+    const block = isSuspendedByAncestor(process, others) ? null : findBlock(process, this.#commands)
+    const text = block ? `${block.why}\n${block.next}` : ''
+    const lastText = this.#lastTexts.get(process.uuid) ?? ''
+    if (text === lastText) return null
+    this.#lastTexts.set(process.uuid, text)
+    if (block) return this.#notice(process, block.why, block.next)
+    return LIVING.has(process.status) ? this.#out.paintMessage('dim', `  ${processTitle(process)} goes on`) : null
+  }
+
+  #notice(process: ProcessStanding, why: string, next: string): string {
+    const mark = process.status === 'suspended' ? `${this.#out.pauseMark} ` : ''
+    const what = stripControls(`${mark}${processTitle(process)} ${why}`)
+      .trimEnd()
+      .replaceAll('\n', '\n  ')
+    return `${this.#out.paintMessage('yellow', `  ${what}`)}\n${this.#out.paintMessage('dim', `  ${stripControls(next)}`)}`
+  }
+}
+
+const LIVING: ReadonlySet<ProcessStanding['status']> = new Set(['starting', 'ready', 'working', 'waiting', 'suspended'])
+
+export interface WatchBlocksOptions {
+  readonly reeve: Reeve
+  readonly out: Output
+  readonly signal: AbortSignal
+  /** returns the current state of all watched processes */
+  readonly readStates: () => Promise<readonly ProcessStanding[]>
+}
+
+/** Reports now and after each change, until the signal aborts. An error of the daemon ends it silently: the verb that waits reports it. */
+export async function watchBlocks({ reeve, out, signal, readStates }: WatchBlocksOptions): Promise<void> {
+  const notices = new BlockNotices(out)
+  let watchedUuids: ReadonlySet<string> = new Set()
+  const report = async (): Promise<void> => {
+    const states = await readStates()
+    watchedUuids = new Set(states.map(({ uuid }) => uuid))
+    await notices.report(states)
+  }
+  try {
+    const { cursor: after } = await reeve.daemon({ signal })
+    await report()
+    for await (const event of reeve.events({ after, follow: true, signal }))
+      if (mayChangeBlock(event) && watchedUuids.has(event.uuid)) await report()
+  } catch (error) {
+    if (!signal.aborted && !(error instanceof ApiError)) throw error
+  }
+}

@@ -1,0 +1,62 @@
+// Follows a process that this command has started or resumed. On a terminal the user can answer its questions and send messages. The
+// last line names the branch and directory of its work. Tests: test/e2e/cli/run.test.ts, test/e2e/cli/live.test.ts.
+import type { ProcessView } from '../../api/views/process.ts'
+import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
+import { hasEnded, isPlainCommandView } from '../print/describe.ts'
+import { followProcess, type FollowPrinter } from './follow.ts'
+import { countOf } from '../print/format.ts'
+import type { Interrupts } from '../input/interrupts.ts'
+import type { Output } from '../print/output.ts'
+import { oneLine } from '../print/text.ts'
+import type { CommandContext } from '../table/verb.ts'
+
+export interface FollowHereOptions extends CommandContext {
+  readonly interrupts: Interrupts
+  /** only events after this cursor are shown */
+  readonly after: number
+}
+
+/** Follows the process, and resolves to its exit code. */
+export async function followHere(started: ProcessView, options: FollowHereOptions): Promise<number> {
+  const code = await followWithRows(started, options)
+  if (started.worktree) await printWorkLocation(started.uuid, options)
+  return code
+}
+
+async function followWithRows(started: ProcessView, { out, reeve, interrupts, after }: FollowHereOptions): Promise<number> {
+  const printer = await createPrinter(started, out)
+  if (isPlainCommandView(started) || !out.isLively) return await followProcess(started, { reeve, out, printer, interrupts, after })
+  // The user answers questions of the agent on this terminal.
+  if ((started.interactive || CAPABILITIES[started.driver].enforcement === 'asked') && process.stdin.isTTY) {
+    interrupts[Symbol.dispose]()
+    const { attachTerminal } = await import('../live/attach.ts')
+    return await attachTerminal(started, { reeve, out, printer, from: { after } })
+  }
+  const { LiveRows } = await import('../live/live-rows.ts')
+  using rows = new LiveRows(started, { out, printer })
+  return await followProcess(started, { reeve, out, printer: rows, interrupts, after })
+}
+
+async function createPrinter(started: ProcessView, out: Output): Promise<FollowPrinter> {
+  if (!out.json && !isPlainCommandView(started)) return new (await import('./live-printer.ts')).LivePrinter(out)
+  const { CommandPrinter, JsonPrinter } = await import('./plain-printers.ts')
+  return out.json ? new JsonPrinter(out) : new CommandPrinter(out)
+}
+
+/** Prints where the work of an ended process is. Prints nothing for a process that still runs, because its work may change. */
+async function printWorkLocation(uuid: string, { out, reeve }: CommandContext): Promise<void> {
+  // The command must not fail because this line is missing: the daemon may have ended.
+  const current = await reeve.get(uuid, { changes: true }).catch(() => null)
+  if (out.json || !current?.worktree || !hasEnded(current)) return
+  const { branch, dir, changes } = current.worktree
+  await out.message(`${changesText(changes)} on ${oneLine(branch)} in ${oneLine(dir)}`)
+}
+
+/** `2 files changed, not committed,` */
+function changesText(changes: { readonly commits: number; readonly count: number } | null | undefined): string {
+  if (!changes) return 'its work is'
+  const { commits, count } = changes
+  const files = count === 0 ? [] : [`${countOf(count, 'file')} changed, not committed,`]
+  const parts = [...(commits === 0 ? [] : [countOf(commits, 'commit')]), ...files]
+  return parts.length === 0 ? 'nothing is changed' : parts.join(' and ')
+}

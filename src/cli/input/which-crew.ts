@@ -1,0 +1,35 @@
+// Finds the crew of a verb. Without a name it is the only living crew, or if none is alive, the crew that ended last. Test:
+// test/e2e/cli/crew.test.ts.
+import type { CrewView } from '../../api/views/crew.ts'
+import type { Reeve } from '../../index.ts'
+import { Failure, UsageError } from '../errors.ts'
+import { resolveForRead, resolveForEnd } from './which-process.ts'
+import type { Output } from '../print/output.ts'
+import { oneLine } from '../print/text.ts'
+
+/**
+ * Returns the crew with this name, PID or ID. `noteOutput`: set by verbs that only read. If several ended crews share the name, such a
+ * verb gets the newest, and prints a note there. Errors: usage if several crews are alive and none is named; exit 3 if there is no crew.
+ */
+export async function resolveCrew(reeve: Reeve, ref: string | undefined, noteOutput?: Output): Promise<CrewView> {
+  if (ref !== undefined)
+    return noteOutput ? resolveForRead(ref, noteOutput, (resolvedRef) => reeve.crews.get(resolvedRef)) : reeve.crews.get(ref)
+  const living = await reeve.crews.list()
+  const [first] = living
+  if (first && living.length === 1) return first
+  if (living.length > 1)
+    throw new UsageError(`several crews are alive: ${living.map(crewTitle).join(', ')}`, 'Name one by name, PID or ID.')
+  const last = (await reeve.crews.list({ all: true })).at(-1)
+  if (last) return last
+  throw new Failure(3, 'there is no crew', '`reeve crew up` starts one; see `reeve help crew up`.')
+}
+
+/** Returns the crew for a verb that ends or pauses it. Errors: those of `resolveCrew`; exit 3 if all crews with that name have ended. */
+export function resolveLivingCrew(reeve: Reeve, ref: string | undefined): Promise<CrewView> {
+  return ref === undefined ? resolveCrew(reeve, ref) : resolveForEnd(ref, (resolvedRef) => reeve.crews.get(resolvedRef))
+}
+
+/** `fix (PID 5)`. */
+export function crewTitle({ name, pid }: Pick<CrewView, 'name' | 'pid'>): string {
+  return name === null ? `PID ${pid}` : `${oneLine(name)} (PID ${pid})`
+}

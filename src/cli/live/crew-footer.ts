@@ -1,0 +1,132 @@
+// Draws the rows below the events of a followed crew on a terminal: the activity of each worker, and the state of the tasks. Requests the
+// crew after each event, and once a second for its clocks. Never starts a daemon. Test:
+// test/tables/cli/print/crew.test.ts, test/e2e/cli/crew.test.ts.
+import type { CrewMemberView, CrewView } from '../../api/views/crew.ts'
+import type { EventView } from '../../api/views/daemon.ts'
+import type { ProcessView } from '../../api/views/process.ts'
+import type { FactBody } from '../../kernel/model/facts.ts'
+import { connect } from '../../index.ts'
+import { formatTable } from '../print/columns.ts'
+import { contextText, crewSummary, crewWaitLines, stateText } from '../print/crew.ts'
+import type { FollowPrinter } from '../follow/follow.ts'
+import { formatCost, formatElapsed } from '../print/format.ts'
+import type { BottomLines, Output } from '../print/output.ts'
+import { STATUS_COLOURS } from '../print/status-colours.ts'
+import { fitWidth, oneLine, displayWidth } from '../print/text.ts'
+import { Footer } from './footer.ts'
+import type { RowStyle } from './rows.ts'
+import { Throttle } from './throttle.ts'
+
+/** the shortest time between two requests for the crew */
+const MIN_INTERVAL_MS = 200
+/** the greatest number of rows for members: the output needs room, too */
+const MAX_MEMBERS = 10
+const MAX_WAITS = 3
+
+export class CrewRows implements FollowPrinter, BottomLines, Disposable {
+  readonly receivesLiveEvents = false
+  readonly #printer: FollowPrinter
+  readonly #uuid: string
+  readonly #reeve = connect({ start: false })
+  readonly #footer: Footer
+  readonly #throttle: Throttle
+  #crew: CrewView | null = null
+
+  constructor(
+    { uuid }: Pick<ProcessView, 'uuid'>,
+    { out, printer, stream = process.stderr }: { out: Output; printer: FollowPrinter; stream?: NodeJS.WriteStream },
+  ) {
+    this.#uuid = uuid
+    this.#printer = printer
+    this.#throttle = new Throttle(MIN_INTERVAL_MS, () => {
+      // Without an answer the rows stay as they are, until the request of the next second.
+      this.#update().catch(() => {})
+    })
+    this.#footer = new Footer({
+      out,
+      stream,
+      input: null,
+      onTick: () => this.#throttle.request(),
+      rows: (style) => (this.#crew ? crewRows(this.#crew, style) : []),
+    })
+    this.#throttle.request()
+  }
+
+  async printEvent(event: EventView, fact: FactBody | undefined): Promise<void> {
+    await this.#printer.printEvent(event, fact)
+    this.#throttle.request()
+  }
+
+  async printEnd(process: ProcessView): Promise<void> {
+    this[Symbol.dispose]()
+    await this.#printer.printEnd(process)
+  }
+
+  renderAbove(text: string): string {
+    return this.#footer.renderAbove(text)
+  }
+
+  showQuestion(question: string): void {
+    this.#footer.showQuestion(question)
+  }
+
+  hideQuestion(): void {
+    this.#footer.hideQuestion()
+  }
+
+  [Symbol.dispose](): void {
+    this.#throttle[Symbol.dispose]()
+    this.#footer[Symbol.dispose]()
+  }
+
+  async #update(): Promise<void> {
+    this.#crew = await this.#reeve.crews.get(this.#uuid)
+    this.#footer.requestRedraw()
+  }
+}
+
+/** Returns the lines for the crew, for what it waits for, and for its members. Pure. */
+export function crewRows(crew: CrewView, style: RowStyle): string[] {
+  const mark = crew.status === 'suspended' ? style.pauseMark : style.ascii ? '*' : '●'
+  const colour = STATUS_COLOURS[crew.status]
+  const head = fitWidth(crewSummary(crew), style.columns - displayWidth(mark) - 2, style.ellipsis)
+  const waits = crewWaitLines(crew)
+  const living = crew.members.filter(({ state }) => state !== 'gone')
+  const shown = living.slice(0, MAX_MEMBERS)
+  return [
+    `${colour ? style.paintMessage(colour, mark) : mark} ${head}`,
+    ...waits.slice(0, MAX_WAITS).map((line) => style.paintMessage('yellow', fitWidth(`  ${line}`, style.columns - 1, style.ellipsis))),
+    ...memberRows(shown, crew, style),
+    ...(living.length > shown.length ? [style.paintMessage('dim', `  +${living.length - shown.length} more`)] : []),
+  ]
+}
+
+function memberRows(members: readonly CrewMemberView[], { tasks }: CrewView, style: RowStyle): string[] {
+  if (members.length === 0) return []
+  const columns = [
+    { title: '' },
+    { title: '', paint: (cell: string, row: number): string => style.paintMessage(members[row]?.phase === 'idle' ? 'dim' : 'green', cell) },
+    { title: '', min: 10 },
+    { title: '', side: 'right' as const },
+    { title: '', side: 'right' as const },
+    { title: '', side: 'right' as const },
+  ]
+  const rows = members.map((member) => {
+    const task = tasks.find(({ id }) => id === member.task)
+    return [
+      `  ${member.id}`,
+      activityOf(member, style),
+      task ? oneLine(`${task.id}  ${task.title}`) : '',
+      formatElapsed(member.elapsedMs),
+      member.contextWindow === null ? '' : contextText(member),
+      member.costUsd !== 0 ? formatCost(member.costUsd, member.unpriced) : '',
+    ]
+  })
+  return formatTable(columns, rows, style.columns - 1, style.ellipsis).slice(1)
+}
+
+function activityOf({ phase, status, state }: CrewMemberView, style: RowStyle): string {
+  if (state === 'starting' || status === null) return 'starting'
+  if (status === 'suspended') return `${style.pauseMark} ${stateText(phase)}`
+  return status === 'waiting' ? `${stateText(phase)}, asks` : stateText(phase)
+}

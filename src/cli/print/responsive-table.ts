@@ -1,0 +1,38 @@
+// Omits unimportant columns from a table that is too wide, before important columns are truncated. Must never omit a column without
+// `omitRank`. Test: test/tables/cli/print/crew.test.ts.
+import { GAP, formatTable, type Column } from './columns.ts'
+import { displayWidth } from './text.ts'
+
+export interface OmittableColumn extends Column {
+  /** the column with the lowest rank is omitted first on a narrow terminal; absent: never omitted */
+  readonly omitRank?: number
+}
+
+/** the width that an important column should have before it shrinks further: other columns are omitted first */
+const READABLE_COLUMNS = 20
+
+/** Returns the lines of the table, without the omitted columns. */
+export function responsiveTable(
+  columns: readonly OmittableColumn[],
+  rows: readonly (readonly string[])[],
+  maxWidth: number,
+  ellipsis: string,
+): string[] {
+  const wanted = columns.map(({ title, min, omitRank }, at) => {
+    const natural = Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[at] ?? '')))
+    if (min === undefined) return natural
+    return Math.min(natural, omitRank === undefined ? Math.max(min, READABLE_COLUMNS) : min)
+  })
+  const omitted = new Set<number>()
+  const order = columns
+    .flatMap(({ omitRank }, at) => (omitRank === undefined ? [] : [{ at, omitRank }]))
+    .sort((a, b) => a.omitRank - b.omitRank)
+  let over = wanted.reduce((sum, each) => sum + each + GAP, -GAP) - maxWidth
+  for (const { at } of order) {
+    if (over <= 0) break
+    omitted.add(at)
+    over -= (wanted[at] ?? 0) + GAP
+  }
+  const withoutOmitted = <T>(cells: readonly T[]): T[] => cells.filter((_, at) => !omitted.has(at))
+  return formatTable(withoutOmitted(columns), rows.map(withoutOmitted), maxWidth, ellipsis)
+}

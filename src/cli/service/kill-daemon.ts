@@ -1,0 +1,43 @@
+// Ends a hanging daemon with SIGKILL. The guardians of the daemon then end its agents. Signals only a program with the PID and start time
+// that the daemon recorded with its lock, and checks both directly before the signal. Shell completion must never load this file: it
+// would become slow. Test: test/e2e/daemon/hangs.test.ts.
+import { setTimeout as delay } from 'node:timers/promises'
+import { readHolder, type Holder } from '../../api/client/daemon-holder.ts'
+import { Failure } from '../errors.ts'
+
+/** the time limit for the end of a killed program: it takes some ms, but a wait for the disk can delay it */
+const KILL_LIMIT_MS = 30_000
+const POLL_MS = 20
+
+/** Kills the holder of the lock, and resolves when it has ended. Errors: exit 4 if the signal is refused, or the program does not end. */
+export async function killHolder(holder: Holder, file: string): Promise<void> {
+  const deadline = performance.now() + KILL_LIMIT_MS
+  if (isSameProgram(holder, file)) signal(holder.pid)
+  while (isSameProgram(holder, file)) {
+    if (performance.now() > deadline)
+      throw new Failure(
+        4,
+        `the daemon (PID ${holder.pid}) still exists after SIGKILL`,
+        'It waits in the kernel, for a disk for example, and ends when the disk answers.',
+      )
+    await delay(POLL_MS)
+  }
+}
+
+function isSameProgram({ pid, startTime }: Holder, file: string): boolean {
+  const current = readHolder(file)
+  return current?.pid === pid && current.startTime === startTime
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPERM')
+      throw new Failure(
+        4,
+        `the daemon (PID ${pid}) belongs to another user and cannot be signalled`,
+        'That user can run `reeve daemon stop --now`.',
+      )
+  }
+}

@@ -1,0 +1,68 @@
+// The rows of the verb table for verbs that collect, keep, export and import histories. Test: test/tables/cli/table/verbs.test.ts.
+import type { Verb } from './verb.ts'
+
+export const HISTORY: Readonly<Record<'gc' | 'pin' | 'export' | 'import', Verb>> = {
+  gc: {
+    summary: 'Collect ended processes',
+    usage: ['reeve gc [--dry-run] [-f]'],
+    about: [
+      'Removes ended processes by the rules under `gc` in the configuration. `retention_days` removes those that ended longer ago. `max_entries` (a number of processes) and `max_bytes` (the size of the store) remove the oldest above them. Each rule works alone; 0 turns it off. The daemon does the same every `interval_seconds`.',
+      'Living, suspended and pinned (`reeve pin`) processes are never removed. Histories that forks depend on are kept. An unreadable row is skipped with a warning.',
+      'It lists the removed processes. On a terminal it asks before it collects more than 100; without one it refuses that, unless `--force` or `--json` is given.',
+    ],
+    wordRange: [0, 0],
+    flags: { 'dry-run': { kind: 'on', help: 'only show what would be removed' }, force: { kind: 'on', short: 'f', help: 'do not ask' } },
+    exits: '0; 1 not confirmed; 4 the daemon cannot be reached; 64 usage error, or no terminal to ask on',
+    examples: [
+      ['reeve gc --dry-run', 'preview'],
+      ['reeve gc', 'collect now'],
+      ['reeve config set gc.retention_days 7', 'keep ended processes for a week'],
+    ],
+    load: () => import('../verbs/system/gc.ts'),
+  },
+  pin: {
+    summary: 'Keep processes from being collected',
+    usage: ['reeve pin [--remove] P...'],
+    about: ['A pinned process is never collected, and only `reeve rm --force` removes it. `reeve ps` marks it in NOTE.'],
+    wordRange: [1, 1000],
+    flags: { remove: { kind: 'on', help: 'remove the pin' } },
+    exits: '0; 3 no such process; 4 the daemon cannot be reached; 64 usage error',
+    examples: [
+      ['reeve pin docs', 'keep it'],
+      ['reeve pin --remove docs', 'it may be collected again'],
+    ],
+    load: () => import('../verbs/pin.ts'),
+  },
+  export: {
+    summary: 'Write the history of a process to files',
+    usage: ['reeve export P DIR'],
+    about: [
+      'Writes the whole record of a process to DIR/steps/UUID, and prints that path. The record has its steps with requests and responses, its events, the tokens of its context, its prompt and tools, and its newest checkpoint. The history of a fork includes the part before the fork. A living process is written in its current state. No keys are written.',
+      'The directory appears complete or not at all, and nothing is ever overwritten. `reeve import` restores the process on any machine.',
+    ],
+    wordRange: [2, 2],
+    flags: {},
+    exits: '0; 1 the directory exists already; 3 no such process; 4 the daemon cannot be reached; 64 usage error, or DIR cannot be written',
+    examples: [
+      ['reeve export docs ~/backup', 'to ~/backup/steps/UUID'],
+      ['jq -r .response.finish ~/backup/steps/*/steps.jsonl', 'read it with other programs'],
+    ],
+    load: () => import('../verbs/system/export.ts'),
+  },
+  import: {
+    summary: 'Restore exported processes',
+    usage: ['reeve import DIR'],
+    about: [
+      'DIR is a directory that `reeve export` made: one steps/UUID, or one that contains several. Each process is restored with its UUID and its whole history, as ended. It can be resumed and forked. A process that had not ended is `interrupted`. A process that exists here is refused; one that was removed here can be restored.',
+      'A torn last line and a missing checkpoint are reported and repaired. Any other damage is refused with the file, line and byte, and nothing is restored.',
+    ],
+    wordRange: [1, 1],
+    flags: {},
+    exits: '0; 1 it exists here already; 4 the daemon cannot be reached; 64 usage error, or invalid files in DIR',
+    examples: [
+      ['reeve import ~/backup', 'all of it'],
+      ['reeve import ~/backup/steps/0198c1a2-7b54-7cc3-9d4e-5f60718293a4', 'one'],
+    ],
+    load: () => import('../verbs/system/import.ts'),
+  },
+}

@@ -1,0 +1,28 @@
+// The row of `reeve ps` in the verb table. This row is a file of its own, because the entry of `ps` must not load other rows. Test:
+// test/tables/cli/table/verbs.test.ts.
+import type { Verb } from './verb.ts'
+
+export const PS: Omit<Verb, 'load'> = {
+  summary: 'List the processes',
+  usage: ['reeve ps [-a] [--tree] [--watch] [--filter KEY=VALUE]...'],
+  about: [
+    'Lists the living processes by PID; with `-a` also ended ones. A COST with a + is a lower bound: the price of some call is unknown.',
+    'Filters: status, name, agent, driver, state, parent (a P). Values of the same key are alternatives; different keys must all match. A status or state of ended processes includes ended ones.',
+    'With `--watch` the table updates on its own screen until q or Ctrl+C; a last line counts the rows that do not fit. Without a terminal it is printed again after each change; with `--json` as one line each.',
+  ],
+  wordRange: [0, 0],
+  flags: {
+    all: { kind: 'on', short: 'a', help: 'also ended processes' },
+    tree: { kind: 'on', help: 'children below their parents' },
+    watch: { kind: 'on', short: 'w', help: 'keep the table up to date' },
+    quiet: { kind: 'on', short: 'q', help: 'only the UUIDs' },
+    filter: { kind: 'list', value: 'KEY=VALUE', help: 'only matching processes; repeat it for more' },
+  },
+  exits: '0; 3 no such parent; 4 the daemon cannot be reached; 64 usage error',
+  examples: [
+    ['reeve ps', 'living processes'],
+    ['reeve ps -w', 'follow changes'],
+    ['reeve ps -a --filter status=failed', 'failed processes'],
+    ['reeve pause $(reeve ps -q --filter agent=default)', 'UUIDs for another command'],
+  ],
+}

@@ -1,0 +1,26 @@
+// The row of `reeve usage` in the verb table. Test: test/tables/cli/table/verbs.test.ts.
+import type { Verb } from './verb.ts'
+
+export const USAGE: Readonly<Record<'usage', Verb>> = {
+  usage: {
+    summary: 'Show usage and cost',
+    usage: ['reeve usage [--by agent|model|day|tree] [--since D|TIME]'],
+    about: [
+      'Adds up tokens, steps and USD of all processes, also of ended and removed ones. The groups are agents (the default), models, days, or trees (a root process with all its descendants). A fork counts separately, only with its own usage.',
+      "INPUT counts tokens that were neither read from nor written to the provider's cache. A COST with `+` is a lower bound, because the price of some call is unknown; `~` marks a partial estimate, because some call was cut off. Set your own prices in config.yaml, under `prices`.",
+      '`--since` counts whole hours. `reeve inspect` shows the usage of one process.',
+    ],
+    wordRange: [0, 0],
+    flags: {
+      by: { kind: 'text', value: 'GROUP', help: 'agent (default), model, day or tree' },
+      since: { kind: 'text', value: 'D|TIME', help: 'only usage since: 2h, 7d, 2026-01-31, 2026-01-31T14:05' },
+    },
+    exits: '0; 4 the daemon cannot be reached; 64 usage error',
+    examples: [
+      ['reeve usage', 'by agent'],
+      ['reeve usage --by day --since 7d', 'the last week'],
+      ['reeve usage --by model --json', 'for a program'],
+    ],
+    load: () => import('../verbs/system/usage.ts'),
+  },
+}

@@ -1,0 +1,54 @@
+// Returns the values from the configuration that a shell can complete: models, agents, tools and keys, each with a description.
+// An invalid agent file is ignored. Test: test/tables/cli/table/completion.test.ts.
+import { findAgents } from './agents/find-agents.ts'
+import { loadConfig } from './config.ts'
+import { explainConfig, inlineYaml } from './edit.ts'
+import type { Env, Paths } from './paths.ts'
+import { NATIVE_TOOLS } from '../kernel/model/words.ts'
+
+export type Choice = readonly [value: string, about: string]
+
+interface CompletionContext {
+  readonly paths: Paths
+  readonly cwd: string
+  readonly env: Env
+}
+
+/** Returns the models that the configuration and the agents name, then the prefixes of the providers. */
+export async function modelChoices(context: CompletionContext): Promise<Choice[]> {
+  const { defaultModel, fallback, providers } = await loadConfig(context)
+  const { agents } = await findAgents(context.cwd, context.paths)
+  const named: Choice[] = [
+    ...(defaultModel === null ? [] : [[defaultModel, 'default'] as const]),
+    ...fallback.map((model): Choice => [model, 'fallback']),
+    ...agents.flatMap(({ model, name }): Choice[] => (model === null ? [] : [[model, `agent ${name}`]])),
+    ...providers.flatMap(({ name, models }): Choice[] => Object.keys(models ?? {}).map((model) => [`${name}/${model}`, 'provider'])),
+  ]
+  const known = new Map(named.toReversed())
+  return [
+    ...[...known].toReversed(),
+    ...providers.map(({ name, kind }): Choice => [`${name}/`, `${kind} provider`]),
+    ['script:', 'answers from a file'],
+    ['replay:', 'answers of an earlier process'],
+  ]
+}
+
+export async function agentChoices({ paths, cwd }: CompletionContext): Promise<Choice[]> {
+  return (await findAgents(cwd, paths)).agents.map(({ name, description }) => [name, description])
+}
+
+export function toolChoices(): Choice[] {
+  return NATIVE_TOOLS.map((tool) => [tool, 'tool'])
+}
+
+export async function keyChoices(context: CompletionContext): Promise<Choice[]> {
+  return (await explainConfig(context)).flatMap(({ key, value }): Choice[] =>
+    key === 'gc' || key === 'gateway' || key === 'liveness'
+      ? [[key, inlineYaml(value)], ...partsOf(key, value as object)]
+      : [[key, inlineYaml(value)]],
+  )
+}
+
+function partsOf(key: string, value: object): Choice[] {
+  return Object.entries(value).map(([name, part]) => [`${key}.${name}`, inlineYaml(part)])
+}

@@ -1,0 +1,182 @@
+// Parses `crews:` of a reeve.yaml: coordinator, workers and tasks. Flags of the command line give a crew of the same shape. Starts
+// nothing. Test: test/tables/config/crew/crews.test.ts.
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { KernelError } from '../../kernel/model/errors.ts'
+import { COMMAND_KEYS, commandRule, copyRule } from './command.ts'
+import { FILE_LIMIT_KEYS, fileLimitsRule } from '../limit-rules.ts'
+import { toTaskFiles, taskKeys, tasksRule, type TaskFile } from './tasks.ts'
+import { childIdRule } from '../restart.ts'
+import { type Limits, PERMISSION_POLICIES, type PermissionPolicy } from '../../kernel/model/words.ts'
+import { type CrewCommand, COMMIT_GATES, MERGE_MODES, WORKER_ROLES, type CommitGate, type Merge } from '../../kernel/model/crew/words.ts'
+import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
+
+/** the greatest number of workers of a crew at a time, and of crews in a file */
+export const MAX_WORKERS = 50
+const MAX_CREWS = 100
+
+const text = z.string().min(1).max(10_000)
+const executorKeys = {
+  agent: text.optional(),
+  model: text.optional(),
+  permissions: z.enum(PERMISSION_POLICIES).optional(),
+  limits: fileLimitsRule.optional(),
+}
+const worker = z.strictObject({ count: z.int().min(0).max(MAX_WORKERS).default(1), ...executorKeys, verify: commandRule.optional() })
+const coordinator = z.strictObject(executorKeys)
+const workerCount = z.int().min(0).max(MAX_WORKERS)
+
+export type WorkerRoleName = (typeof WORKER_ROLES)[number]
+
+const workers = z.union(
+  [
+    workerCount.transform((count) => ({ generic: { count } })),
+    z.partialRecord(
+      z.enum(WORKER_ROLES),
+      z.union(
+        [workerCount.transform((count) => ({ count })), worker],
+        'expected how many, or { count: …, agent: …, model: …, permissions: …, limits: … }',
+      ),
+    ),
+  ],
+  `expected how many, or how many of each role: ${WORKER_ROLES.join(', ')}`,
+)
+
+/** The rule for `tasks`. It parses by hand, because a zod union would only report that no alternative matches. */
+const tasks = z.unknown().transform((value, context): string | z.output<typeof tasksRule> => {
+  const read = typeof value === 'string' ? text.safeParse(value) : tasksRule.safeParse(value)
+  for (const issue of read.error?.issues ?? []) context.issues.push({ ...issue, input: undefined })
+  return read.data ?? []
+})
+
+/** The keys of a crew in a file. */
+const crewShape = {
+  coordinator: z
+    .union(
+      [text.transform((agent) => (agent === 'engine' ? null : { agent })), coordinator],
+      'expected engine, the name of an agent, or { agent: …, model: …, permissions: …, limits: … }',
+    )
+    .optional(),
+  workers: workers.optional(),
+  ...executorKeys,
+  gate: z.enum(COMMIT_GATES).optional(),
+  merge: z.enum(MERGE_MODES).optional(),
+  reviews: z.boolean().optional(),
+  worktrees: z.boolean().optional(),
+  stay: z.boolean().optional(),
+  max_attempts: z.int().min(1).max(100).optional(),
+  max_workers: z.int().min(1).max(MAX_WORKERS).optional(),
+  hand_over: z.union([z.number().gt(0.1).lte(1), z.literal('off')], 'expected a share of the context such as 0.9, or off').optional(),
+  verify: commandRule.optional(),
+  setup: commandRule.optional(),
+  copy: copyRule.optional(),
+  cwd: text.optional(),
+  tasks: tasks.optional(),
+}
+
+const crew = z.strictObject(crewShape)
+
+export const crewsRule = z.record(childIdRule, crew).refine((all) => Object.keys(all).length <= MAX_CREWS, `at most ${MAX_CREWS} crews`)
+export type CrewsConfig = z.infer<typeof crewsRule>
+
+/** Returns the known keys below `crews`, for suggestions. */
+export function crewKeys([, , part, role, inner]: readonly PropertyKey[]): readonly string[] {
+  if (part === undefined) return Object.keys(crewShape)
+  if (part === 'tasks') return taskKeys(inner)
+  if (part === 'verify' || part === 'setup' || inner === 'verify') return COMMAND_KEYS
+  if (part === 'limits' || role === 'limits' || inner === 'limits') return FILE_LIMIT_KEYS
+  if (part === 'coordinator') return Object.keys(executorKeys)
+  return role === undefined ? WORKER_ROLES : Object.keys(worker.shape)
+}
+
+/** The agent, model, permissions and limits of members. */
+interface ExecutorFile {
+  readonly agent?: string
+  readonly model?: string
+  readonly permissions?: PermissionPolicy
+  readonly limits?: Limits
+}
+
+/** A crew in a file. A key without a value is absent. */
+export interface CrewFile extends ExecutorFile {
+  /** null: the engine coordinates, which uses no model */
+  readonly coordinator?: ExecutorFile | null
+  readonly workers?: Readonly<
+    Partial<Record<WorkerRoleName, ExecutorFile & { readonly count: number; readonly verify?: CrewCommand | false }>>
+  >
+  readonly gate?: CommitGate
+  readonly merge?: Merge
+  readonly reviews?: boolean
+  readonly worktrees?: boolean
+  readonly stay?: boolean
+  readonly maxAttempts?: number
+  readonly maxWorkers?: number
+  /** the used share of the context at which a member is replaced; null: never */
+  readonly handOver?: number | null
+  /** the command that must pass before a task's review */
+  readonly verify?: CrewCommand | false
+  /** runs once in each new worktree */
+  readonly setup?: CrewCommand | false
+  /** patterns of files that are copied into each new worktree */
+  readonly copy?: readonly string[]
+  readonly cwd?: string
+  /** the absolute path of a file with tasks, or the tasks */
+  readonly tasks?: string | readonly TaskFile[]
+}
+
+/** Converts a parsed crew: keys to camelCase, and paths, which are relative to `file`, to absolute ones. */
+function toCrewFile(
+  {
+    max_attempts,
+    max_workers,
+    hand_over,
+    cwd,
+    tasks,
+    workers: parsedWorkers,
+    coordinator: parsedCoordinator,
+    ...rest
+  }: z.infer<typeof crew>,
+  file: string,
+): CrewFile {
+  const absolute = (path: string): string => resolve(dirname(file), path)
+  return {
+    ...withoutUndefined(rest),
+    ...withoutUndefined({
+      coordinator: parsedCoordinator && withoutUndefined(parsedCoordinator),
+      maxAttempts: max_attempts,
+      maxWorkers: max_workers,
+      handOver: hand_over === 'off' ? null : hand_over,
+      cwd: cwd === undefined ? undefined : absolute(cwd),
+      tasks: typeof tasks === 'string' ? absolute(tasks) : tasks && toTaskFiles(tasks),
+      workers:
+        parsedWorkers &&
+        Object.fromEntries(Object.entries(parsedWorkers).flatMap(([role, group]) => (group ? [[role, withoutUndefined(group)]] : []))),
+    }),
+    ...(parsedCoordinator === null ? { coordinator: null } : {}),
+  }
+}
+
+/** A crew of a file, with its name. */
+export interface NamedCrew {
+  readonly name: string
+  readonly crew: CrewFile
+  readonly file: string
+}
+
+/** Returns the crew of that name, or the only one. Errors: AGENT_INVALID if there is none, or if there are several and no name is given. */
+export function findCrewByName(all: CrewsConfig, name: string | undefined, file: string): NamedCrew {
+  const names = Object.keys(all)
+  const [only] = names
+  const wanted = name ?? (names.length === 1 ? only : undefined)
+  const found = wanted !== undefined && Object.hasOwn(all, wanted) ? all[wanted] : undefined
+  if (found && wanted !== undefined) return { name: wanted, crew: toCrewFile(found, file), file }
+  if (names.length === 0) throw new KernelError('AGENT_INVALID', `${file} has no crews`)
+  throw new KernelError(
+    'AGENT_INVALID',
+    name === undefined
+      ? `which crew? ${file} has ${names.join(', ')}`
+      : `there is no crew \`${name}\` in ${file}; there are ${names.join(', ')}`,
+    undefined,
+    'Name one: `reeve crew up NAME`.',
+  )
+}

@@ -1,0 +1,148 @@
+// Resolves the crew's repository, branch and base commit. Guarantees that no branch of the user is reused. The crew's branch is new, or was
+// left by an earlier crew of the same name. It is not checked out anywhere. Owns the refusals. Test: test/e2e/crew/up.test.ts.
+import { GitError, type Git, type GitCall } from '../../../drivers/files/git.ts'
+import { dirtyNames } from '../../../drivers/files/salvage.ts'
+import { openAt } from '../../../drivers/files/worktree-state.ts'
+import { tryCheckout } from '../../../drivers/files/trial-checkout.ts'
+import { checkWritable, findRepository, inRepository } from '../../../drivers/files/worktree.ts'
+import { KernelError } from '../../../kernel/model/errors.ts'
+import { isRefName } from '../../operations/worktrees.ts'
+import type { Checkout } from '../../../drivers/files/trial-checkout.ts'
+import type { CrewGitSpec } from '../../../kernel/model/process-spec.ts'
+
+export interface CrewRepository {
+  readonly git: CrewGitSpec
+  readonly notes: readonly string[]
+}
+
+export interface RepositoryRequest {
+  readonly name: string
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** true: only checks, and moves no branch */
+  readonly isPlan?: boolean
+}
+
+const NO_WORKTREES_HINT = 'With --no-worktrees the members work in one directory, and nothing is committed.'
+
+/** Finds the repository. Errors: INVALID without a writable repository that has a commit; CONFLICT if the branch is in use. */
+export async function findCrewRepository(git: Git, request: RepositoryRequest): Promise<CrewRepository> {
+  const {
+    dir: repository,
+    gitDir,
+    top,
+    head,
+    branches,
+  } = await findRepository(git, request.cwd, request.env).catch((error: unknown) => {
+    if (!(error instanceof KernelError) || error.code !== 'INVALID') throw error
+    throw new KernelError(
+      'INVALID',
+      error.message.replace('a worktree needs', 'a crew needs'),
+      error.details,
+      `\`git init\` and a first commit make one. ${NO_WORKTREES_HINT}`,
+    )
+  })
+  const branch = `reeve/${request.name}`
+  if (!isRefName(request.name))
+    throw new KernelError('INVALID', `git does not allow a branch named ${branch}`, undefined, 'Give the crew another --name.')
+  const nested = branches.find((branchName) => branchName.startsWith(`${branch}/`))
+  if (nested !== undefined)
+    throw new KernelError(
+      'CONFLICT',
+      `the branch ${branch} cannot be created, because the branch ${nested} exists`,
+      undefined,
+      'Give the crew another --name.',
+    )
+  const call = inRepository({ repository, env: request.env })
+  if ((await git.maybe(['rev-parse', '--verify', '-q', 'refs/heads/reeve'], call)) !== null) {
+    throw new KernelError(
+      'CONFLICT',
+      `the branch ${branch} cannot be created, because the branch reeve exists`,
+      undefined,
+      'Git allows no branch below another one: `git branch -m reeve NAME` renames the existing one.',
+    )
+  }
+  await checkWritable(git, { repository, branch, commit: head, env: request.env }).catch((error: unknown) => {
+    if (!(error instanceof GitError)) throw error
+    throw new KernelError(
+      'INVALID',
+      `no worktree of ${repository} can be created: ${error.message}`,
+      undefined,
+      `The user of the daemon must be able to write there. ${NO_WORKTREES_HINT}`,
+    )
+  })
+  const start = branches.includes(branch)
+    ? await continueBranch(git, { call, branch, head, isPlan: request.isPlan ?? false })
+    : { base: head, notes: [] }
+  return {
+    git: { repository, branch, base: start.base },
+    notes: [...start.notes, ...(start.base === head ? await uncommittedNote(git, { repository, gitDir, top, env: request.env }) : [])],
+  }
+}
+
+/** Tries one real checkout, so that an error appears before the crew starts. Errors: INVALID or DISK_FULL, with git's message. */
+export async function checkCheckout(git: Git, trial: Checkout): Promise<void> {
+  const failure = await tryCheckout(git, trial).catch((error: NodeJS.ErrnoException) => {
+    if (!(error instanceof GitError) && error.code === undefined) throw error
+    return { message: error.message, code: null }
+  })
+  if (!failure) return
+  const { message: gitMessage, code } = failure
+  const message = `no worktree of ${trial.repository} can be checked out: ${gitMessage}${code === null ? '' : ` (git ended with ${code})`}`
+  if (/No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/.test(gitMessage))
+    throw new KernelError('DISK_FULL', message, undefined, `Each worker has a worktree of its own. ${NO_WORKTREES_HINT}`)
+  throw new KernelError(
+    'INVALID',
+    message,
+    undefined,
+    `A filter of the repository may need a program that is not installed, or not in PATH, such as git-lfs. ${NO_WORKTREES_HINT}`,
+  )
+}
+
+/**
+ * The base commit for an existing branch of a crew. A branch with unmerged commits is continued at its last commit. Any other branch is
+ * moved to `head`.
+ */
+async function continueBranch(
+  git: Git,
+  { call, branch, head, isPlan }: { readonly call: GitCall; readonly branch: string; readonly head: string; readonly isPlan: boolean },
+): Promise<{ readonly base: string; readonly notes: readonly string[] }> {
+  const [tip = '', checkedOutAt = ''] = (
+    await git.line(['for-each-ref', '--format=%(objectname)%0a%(worktreepath)', `refs/heads/${branch}`], call)
+  ).split('\n')
+  if (checkedOutAt !== '')
+    throw new KernelError(
+      'CONFLICT',
+      `the branch ${branch} is checked out in ${checkedOutAt}`,
+      undefined,
+      'Give the crew another --name, or check out another branch there.',
+    )
+  if (tip === head) return { base: head, notes: [] }
+  if ((await git.maybe(['merge-base', '--is-ancestor', tip, head], call)) !== null) {
+    if (!isPlan) await git.run(['update-ref', '-m', 'reeve: a crew starts', `refs/heads/${branch}`, head, tip], call)
+    return { base: head, notes: [] }
+  }
+  const ahead = await git.line(['rev-list', '--count', `${head}..${tip}`], call)
+  return {
+    base: tip,
+    notes: [`the crew continues from ${branch}, which has ${ahead} ${ahead === '1' ? 'commit' : 'commits'} not in your checkout`],
+  }
+}
+
+async function uncommittedNote(
+  git: Git,
+  {
+    repository,
+    gitDir,
+    top,
+    env,
+  }: { readonly repository: string; readonly gitDir: string; readonly top: string; readonly env: RepositoryRequest['env'] },
+): Promise<readonly string[]> {
+  const tree = await openAt(git, { dir: top, repository, env }, gitDir)
+  const changedPaths = await dirtyNames(git, tree).catch((error: unknown) => {
+    if (error instanceof GitError) return []
+    throw error
+  })
+  const count = changedPaths.length
+  return count > 0 ? [`uncommitted changes here (${count} ${count === 1 ? 'path' : 'paths'}) are not part of the crew's files`] : []
+}

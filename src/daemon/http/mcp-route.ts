@@ -1,0 +1,18 @@
+// The route that gives a user's MCP client a token; routes.ts registers it. Test: test/e2e/mcp/bridge.test.ts.
+import { defineRoute, type ApiRoute } from './route.ts'
+import { mcpClientBody } from './schemas.ts'
+
+export const MCP_ROUTES: readonly ApiRoute[] = [
+  defineRoute({
+    id: 'openMcpSeat',
+    method: 'POST',
+    path: '/v1/mcp/seats',
+    summary: "Issues a token for reeve's own tools over MCP, in the name of the user.",
+    body: mcpClientBody,
+    answer: 'mcpSeat',
+    errors: [],
+    status: 201,
+    example: { cwd: '/src/app' },
+    handle: async ({ openMcpAccess }, { body }) => ({ version: 1, ...(await openMcpAccess({ env: {}, ...body })) }),
+  }),
+]

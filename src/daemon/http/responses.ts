@@ -1,0 +1,36 @@
+// The schemas of all API responses, by the name that a route gives them. They are used for the API document, for tests, and to generate
+// the types of src/api/views (scripts/views.ts). The daemon does not validate its responses, and loads the schemas only for the document.
+// Test: test/e2e/daemon/openapi.test.ts.
+import { agentAnswers } from './responses/agents.ts'
+import { archiveAnswers } from './responses/archive.ts'
+import { composeAnswers } from './responses/compose.ts'
+import { crewDiffAnswers } from './responses/crew-diff.ts'
+import { crewReportAnswers } from './responses/crew-report.ts'
+import { crewUpAnswers } from './responses/crew-up.ts'
+import { crewAnswers } from './responses/crew.ts'
+import { daemonAnswers } from './responses/daemon.ts'
+import { heartbeatAnswers } from './responses/heartbeat.ts'
+import { mcpAnswers } from './responses/mcp.ts'
+import { processAnswers } from './responses/process.ts'
+import { resumeAnswers } from './responses/resume.ts'
+import { roleAnswers } from './responses/roles.ts'
+import { usageAnswers } from './responses/usage.ts'
+
+export const responseSchemas = {
+  ...processAnswers,
+  ...resumeAnswers,
+  ...archiveAnswers,
+  ...composeAnswers,
+  ...usageAnswers,
+  ...mcpAnswers,
+  ...heartbeatAnswers,
+  ...agentAnswers,
+  ...daemonAnswers,
+  ...roleAnswers,
+  ...crewAnswers,
+  ...crewUpAnswers,
+  ...crewReportAnswers,
+  ...crewDiffAnswers,
+}
+
+export type ResponseSchemas = typeof responseSchemas

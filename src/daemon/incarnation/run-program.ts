@@ -1,0 +1,40 @@
+// Runs a short program for the daemon itself: the user's key command, or a desktop notification.
+// Owns the limits of its time and output. Ends all its OS processes afterwards.
+// Tests: test/e2e/limits/credentials.test.ts, test/e2e/daemon/notifications.test.ts.
+import { v7 as uuidv7 } from 'uuid'
+import type { ContainmentManager } from '../../drivers/contain/types.ts'
+import { withoutUndefined } from '../../kernel/util/without-undefined.ts'
+
+/** The largest number of characters of stdout that are kept. */
+const MAX_CHARS = 64 * 1024
+/** The program is killed after this time. */
+const MAX_MS = 30_000
+
+export type RunProgram = (argv: readonly string[]) => Promise<{ readonly code: number; readonly stdout: string }>
+
+export interface ProgramContext {
+  readonly containments: ContainmentManager
+  readonly cwd: string
+  readonly tmpDir: string
+}
+
+/** Runs a program with the daemon's environment. Returns its exit code (1 after a signal) and its stdout. Errors: those of `spawn`. */
+export async function runProgram(
+  { containments, cwd, tmpDir }: ProgramContext,
+  argv: readonly string[],
+): Promise<{ readonly code: number; readonly stdout: string }> {
+  const containment = await containments.open(containments.plan(uuidv7(), 0, 'auto'), tmpDir)
+  try {
+    const env = withoutUndefined(process.env) as Record<string, string>
+    const program = await containment.spawn({ argv, cwd, env, stdin: 'null' })
+    const timeout = AbortSignal.timeout(MAX_MS)
+    timeout.addEventListener('abort', () => program.signal('SIGKILL'))
+    let stdout = ''
+    program.stderr.resume()
+    for await (const chunk of program.stdout) if (stdout.length < MAX_CHARS) stdout += String(chunk)
+    const { code } = await program.exited
+    return { code: code ?? 1, stdout }
+  } finally {
+    await containment.dispose()
+  }
+}

@@ -1,0 +1,22 @@
+// The daemon's clocks: the wall clock for times shown to users, the monotonic clock for durations and limits.
+// This is the only place of the daemon that reads a clock; tests replace it by a manual one (test/support/clock.ts).
+// A jump of the wall clock changes no duration and no limit.
+import type { Now } from '../../kernel/model/ids.ts'
+
+export interface Clock {
+  now(): Now
+  /** Calls `fn` once after `ms` on the monotonic clock. Returns a function that cancels the call. */
+  after(ms: number, fn: () => void): () => void
+}
+
+/** The longest delay of a Node timer, in ms. */
+const MAX_TIMER_MS = 2_147_483_647
+
+export const systemClock: Clock = {
+  now: () => ({ wall: Date.now(), mono: performance.now() }),
+  after: (ms, fn) => {
+    const timer = setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), MAX_TIMER_MS))
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+}

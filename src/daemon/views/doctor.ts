@@ -1,0 +1,218 @@
+// Runs the checks of `reeve doctor`. Each failed check has a hint how to fix it. Owns the list of checks. Changes nothing.
+// Tests: test/e2e/daemon/api.test.ts, test/e2e/lifecycle/containment.test.ts.
+import { readFileSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
+import { BUILD } from '../../api/build.ts'
+import type { AgentsView } from '../../api/views/agents.ts'
+import { loadConfig } from '../../config/config.ts'
+import { readCredentials } from '../../config/credentials.ts'
+import type { Paths } from '../../config/paths.ts'
+import { containmentAdvice } from '../../drivers/contain/advice.ts'
+import type { ContainmentManager } from '../../drivers/contain/types.ts'
+import { asideDir } from '../../store/files/aside-dir.ts'
+import { Git, ownGitEnv } from '../../drivers/files/git.ts'
+import { hasSurvivors } from '../../kernel/decide/release.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { Store } from '../../store/store.ts'
+import { VERSION } from '../../api/version.ts'
+import { pathExists } from '../../drivers/common/path-exists.ts'
+
+export interface Check {
+  readonly name: string
+  readonly ok: boolean
+  readonly detail: string
+  readonly hint?: string
+  /** true if a failure is no error, because reeve works without it */
+  readonly optional?: true
+}
+
+/** Describes which processes each kind of containment can end. */
+const KIND_LIMITS = {
+  cgroup: 'ends every program that an agent starts',
+  pidns:
+    process.geteuid?.() === 0
+      ? 'ends every program that an agent starts'
+      : 'ends every program that an agent starts; `sudo` and rootless containers do not work inside',
+  group: 'does not end a program that leaves its group, clears its environment and loses its parent',
+} as const
+
+export interface ExamineDeps {
+  readonly paths: Paths
+  readonly containments: ContainmentManager
+  readonly store: Store
+  readonly tmpDir: string
+  /** finds the agents outside of any project, with the daemon's PATH */
+  readonly agents: () => Promise<AgentsView>
+  /** the checks of other parts of the daemon */
+  readonly otherChecks: () => Promise<readonly Check[]>
+}
+
+/** Runs all checks; with `verify` also that of the whole store. */
+export async function examineHome(
+  { paths, containments, store, tmpDir, agents, otherChecks }: ExamineDeps,
+  verify: boolean,
+): Promise<Check[]> {
+  const checks: Check[] = [
+    { name: 'node', ok: true, detail: process.version },
+    { name: 'build', ok: true, detail: `reeve ${VERSION} (${BUILD ?? 'its sources'})` },
+    await stateCheck(paths),
+  ]
+  checks.push(...(await asideCheck(paths)))
+  checks.push(await fileCheck('configuration', paths.configFile, () => loadConfig({ paths, cwd: null, env: {} })))
+  checks.push(await fileCheck('keys', paths.credentialsFile, () => readCredentials(paths)))
+  checks.push(await gitCheck(containments, tmpDir), ...(await modelCheck(paths)), ...(await agentsCheck(agents)))
+  checks.push(...containmentChecks(containments), ...(await programChecks(containments)))
+  // An invalid configuration makes these checks fail. The check `configuration` reports it.
+  checks.push(...(await otherChecks().catch(() => [])))
+  if (verify) checks.push(await storeCheck(store))
+  return checks
+}
+
+async function gitCheck(containments: ContainmentManager, tmpDir: string): Promise<Check> {
+  await using git = new Git(() => containments.open(containments.plan(uuidv7(), 0, 'auto'), tmpDir))
+  const env = ownGitEnv({ PATH: process.env['PATH'] ?? '' })
+  try {
+    return { name: 'git', ok: true, detail: await git.line(['--version'], { cwd: '/', at: null, env }) }
+  } catch (error) {
+    return {
+      name: 'git',
+      ok: false,
+      optional: true,
+      detail: (error as Error).message,
+      hint: 'install git: worktrees, crews and forks with files need it',
+    }
+  }
+}
+
+/** Checks that a default model is configured. */
+async function modelCheck(paths: Paths): Promise<Check[]> {
+  // An unusable configuration is reported by its own check.
+  const config = await loadConfig({ paths, cwd: null, env: {} }).catch(() => null)
+  if (config === null) return []
+  const model = config.defaultModel
+  if (model !== null) return [{ name: 'model', ok: true, detail: `${model} is the default` }]
+  return [
+    {
+      name: 'model',
+      ok: false,
+      optional: true,
+      detail: 'no default model is set',
+      hint: '`reeve config set defaultModel PROVIDER/NAME`, or `--model` with each run; `reeve help keys` explains more',
+    },
+  ]
+}
+
+/** Lists the agents that can and cannot run. */
+async function agentsCheck(agents: () => Promise<AgentsView>): Promise<Check[]> {
+  // An unusable configuration is reported by its own check.
+  const view = await agents().catch(() => null)
+  if (view === null) return []
+  const names = (isReady: boolean): string =>
+    view.agents
+      .filter(({ usable }) => usable === isReady)
+      .map(({ name }) => name)
+      .join(', ') || 'none'
+  return [
+    {
+      name: 'agents',
+      ok: true,
+      detail: `ready: ${names(true)}; not ready: ${names(false)} (\`reeve agents\` shows why, with your PATH and keys)`,
+    },
+  ]
+}
+
+/** One check for each kind of containment, then one for the kind in use. */
+function containmentChecks({ probes, kind: used }: ContainmentManager): Check[] {
+  const rows = probes.map((probe): Check => {
+    const { kind, ok, detail } = probe
+    return {
+      name: `containment ${kind}`,
+      ok,
+      detail,
+      ...(ok ? {} : { hint: containmentAdvice(probe, readSetting) }),
+      ...(kind === 'group' ? {} : { optional: true }),
+    }
+  })
+  return [...rows, { name: 'containment in use', ok: true, detail: `${used}: ${KIND_LIMITS[used]}` }]
+}
+
+/** A failed check if some processes have programs that survive their kill; empty if there are none. */
+export function survivorsCheck(reads: { livingProcesses(): readonly Process[] }): Check[] {
+  const zombies = reads.livingProcesses().filter(hasSurvivors)
+  if (zombies.length === 0) return []
+  const hint =
+    'reeve kills them again every few seconds. If the system does not let one end, because it is frozen or waits for a device, free it by hand.'
+  return [{ name: 'survivors', ok: false, detail: zombies.map(({ pid, note }) => `process ${pid}: ${note}`).join('; '), hint }]
+}
+
+/** Checks of restrictions of programs. They are optional: only users of these restrictions need them. */
+async function programChecks(containments: ContainmentManager): Promise<Check[]> {
+  const check = async (name: string, detailIfOk: string, attempt: Promise<void>): Promise<Check> => {
+    const problem = await attempt.then(
+      () => null,
+      (error: Error) => error.message,
+    )
+    return { name, ok: problem === null, detail: problem ?? detailIfOk, optional: true }
+  }
+  return Promise.all([
+    check('network off', 'programs can be started without a network', containments.checkOffline()),
+    check('socket hidden', '`--deny signal`, `spawn` and `network` are enforced for programs', containments.checkSocketMount()),
+  ])
+}
+
+/** Reads a kernel setting of Linux; null if this kernel does not have it. */
+function readSetting(name: string): string | null {
+  try {
+    return readFileSync(`/proc/sys/${name}`, 'latin1')
+  } catch {
+    // A missing file means that the kernel does not have the setting.
+    return null
+  }
+}
+
+/** Checks that no other user can read the state directory. */
+async function stateCheck(paths: Paths): Promise<Check> {
+  const { mode } = await stat(paths.state)
+  const isPrivate = (mode & 0o077) === 0
+  return { name: 'state directory', ok: isPrivate, detail: paths.state, ...(isPrivate ? {} : { hint: `chmod 700 ${paths.state}` }) }
+}
+
+/** A failed check if the daemon has moved files aside that the store did not know; empty if there are none. */
+async function asideCheck({ state }: Paths): Promise<Check[]> {
+  const dir = asideDir(state)
+  const folders = ['', 'worktrees', 'files']
+  const found = await Promise.all(
+    // The folder may be missing.
+    folders.map(async (folder) => (await readdir(join(dir, folder)).catch(() => [])).map((name) => join(folder, name))),
+  )
+  const names = found.flat().filter((name) => !folders.includes(name))
+  if (names.length === 0) return []
+  const hint = 'Take what you want to keep from there, then remove the folder: reeve does not remove it.'
+  return [
+    { name: 'set aside', ok: false, detail: `${dir} has files that the store did not know: ${names.join(', ')}`, hint, optional: true },
+  ]
+}
+
+/** Checks that a file is valid, or does not exist. */
+async function fileCheck(name: string, file: string, readFile: () => Promise<unknown>): Promise<Check> {
+  try {
+    await readFile()
+    return { name, ok: true, detail: (await pathExists(file)) ? file : `no ${file}` }
+  } catch (error) {
+    return { name, ok: false, detail: (error as Error).message, hint: 'correct the file; docs/agents.md describes its fields' }
+  }
+}
+
+/** Reads and verifies the whole store. */
+async function storeCheck(store: Store): Promise<Check> {
+  const damage = await store.verify()
+  if (damage.length === 0) return { name: 'store', ok: true, detail: 'every page, fact and blob is sound' }
+  return {
+    name: 'store',
+    ok: false,
+    detail: damage.join('; '),
+    hint: 'stop the daemon and restore store.db from a backup; `sqlite3 store.db .recover` saves what can be read',
+  }
+}

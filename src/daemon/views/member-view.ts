@@ -1,0 +1,23 @@
+// Crew data in the views of processes: the phase and task of a member, and the progress of a crew as a note.
+// All of it is read from the row of the crew, the only place where tasks and phases are stored. Test: test/tables/daemon/crew/view.test.ts.
+import type { Member } from '../../kernel/model/crew/crew.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { RowLookup } from './restart-view.ts'
+
+/** Returns the record of a member in its crew; undefined if the process is no member, or its crew has ended. */
+export function memberRow({ spec }: Process, { row }: RowLookup): Member | undefined {
+  const { member } = spec
+  return member && row?.(member.crew)?.crew?.members.find(({ id }) => id === member.id)
+}
+
+/** The phase of a worker; null for a coordinator and for other processes. */
+export function phaseOf(process: Process, lookup: RowLookup): Member['phase'] | null {
+  return process.spec.member?.role === 'coordinator' ? null : (memberRow(process, lookup)?.phase ?? null)
+}
+
+/** The progress of a crew, such as `2/5 tasks done`; null without tasks. */
+export function crewNote({ crew }: Process): string | null {
+  if (!crew || crew.tasks.length === 0) return null
+  const byWord = crew.tasks.filter((task) => task.byWord !== undefined).length
+  return `${crew.tasks.filter(({ state }) => state === 'done').length}/${crew.tasks.length} tasks done${byWord > 0 ? ` (${byWord} by word alone)` : ''}`
+}

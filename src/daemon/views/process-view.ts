@@ -1,0 +1,424 @@
+// Maps processes and their steps to the API views. Owns the mapping, and the computation of all shown figures.
+// Test: test/tables/daemon/views/process-view.test.ts, test/e2e/daemon/api.test.ts.
+import { hostname } from 'node:os'
+import { openAsks } from '../../kernel/decide/asks.ts'
+import { findBlockingLimit } from '../../kernel/decide/limits/budget.ts'
+import { CAPABILITIES } from '../../kernel/model/capabilities.ts'
+import { assistantText } from '../../kernel/state/assistant-text.ts'
+import { describeEnforcement } from '../../drivers/acp/asking-mode.ts'
+import { enforcementOf } from '../../kernel/state/permissions.ts'
+import { meteringOf, reachedText } from '../../kernel/state/limits.ts'
+import { knownCost } from '../../api/known-cost.ts'
+import { statusOf } from '../../kernel/model/status.ts'
+import { answerCommands } from '../../api/text/answer-command.ts'
+import { compactionText, resultText } from '../../api/text/log-lines.ts'
+import { reasonText } from '../../api/text/exit-reason.ts'
+import { gaveUpNote, pendingRestart, restartNote, supervisorView, type RowLookup } from './restart-view.ts'
+import { crewNote, memberRow, phaseOf } from './member-view.ts'
+import { limitUse, subtreeUsage } from './limit-usage.ts'
+import { runNote } from './run-note.ts'
+import { Table } from '../loop/table.ts'
+import { isoTime, isoOrNull, localTime } from '../loop/times.ts'
+import type { LiveTable } from '../../kernel/state/live-table.ts'
+import type { PermitsView, ProcessView, SentSignalView, SignalsView, StepView, UsageField } from '../../api/views/process.ts'
+import type { FactBody, StoredFact } from '../../kernel/model/facts.ts'
+import type { SignalState } from '../../kernel/model/signals.ts'
+import { isRecordedWithNote } from '../../kernel/model/holds.ts'
+import { hasSurvivors } from '../../kernel/decide/release.ts'
+import type { ProcessClock, Hold, Life, Process } from '../../kernel/model/process.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+import type { CallUsage } from '../../kernel/model/usage.ts'
+import type { Capabilities } from '../../kernel/model/spec-parts.ts'
+import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
+import { truncate } from '../../kernel/util/truncate.ts'
+
+const HOST = hostname()
+/** The largest length of `about`, which is the first line of the intent. */
+const ABOUT_CHARS = 120
+
+/** What a view needs besides the process. Each value is looked up only if a requested field needs it. */
+export interface ViewContext extends RowLookup {
+  /** returns the PID of the parent; 0 is the kernel */
+  readonly ppid: () => number
+  readonly children: () => readonly Uuid[]
+  readonly table: LiveTable
+}
+
+/** The context of a process that is not in the table: it has no parent and no children. */
+export const NO_CONTEXT: ViewContext = { ppid: () => 0, children: () => [], table: new Table(0) }
+
+type Field = keyof ProcessView
+/** Computes the value of a field. `mono` is the monotonic time now. */
+type FieldValue<K extends Field> = (process: Process, context: ViewContext, mono: number) => ProcessView[K]
+
+const FIELDS: { readonly [K in Field]: FieldValue<K> } = {
+  uuid: (p) => p.uuid,
+  pid: (p) => p.pid,
+  ppid: (_, context) => context.ppid(),
+  parentUuid: (p) => p.parentUuid,
+  name: (p) => p.spec.name,
+  agent: (p) => p.spec.agent,
+  driver: (p) => p.spec.driver,
+  format: ({ spec }) => spec.format ?? null,
+  state: (p) => p.life.state,
+  status: (p) => statusOf(p),
+  activity: ({ life }) => (life.state === 'running' ? life.activity : null),
+  holds: (p, context, mono) => (p.life.state === 'running' ? p.life.holds.map((hold) => holdView(hold, p, { context, mono })) : []),
+  // A dead process shows no questions. A crew asks its open questions again when it is resumed.
+  asks: (p) =>
+    (p.life.state === 'dead' ? [] : openAsks(p)).map(({ id, kind, text, options, at }) => ({
+      id,
+      kind,
+      text,
+      options: [...options],
+      at: isoTime(at),
+    })),
+  resumeAt: ({ life }) => isoOrNull(resumeAtOf(life)),
+  liveness: ({ liveness }) => (liveness ? { ...liveness, since: isoTime(liveness.since) } : null),
+  intent: (p) => p.spec.intent,
+  about: (p) => truncate(p.spec.intent.trimStart().split('\n', 1)[0] ?? '', ABOUT_CHARS),
+  cwd: (p) => p.spec.cwd,
+  worktree: ({ spec, files }) => worktreeView(spec.worktree, files),
+  host: () => HOST,
+  containment: (p) => (CAPABILITIES[p.spec.driver].supervisesChildren ? null : (p.containment?.kind ?? null)),
+  gateway: ({ metered, direct }) => (metered ? { on: true, why: null } : direct === undefined ? null : { on: false, why: direct }),
+  createdAt: ({ clock }) => isoTime(clock.createdAt),
+  startedAt: ({ clock }) => isoOrNull(clock.startedAt),
+  pausedAt: ({ clock, life }) => (life.state === 'running' ? isoOrNull(clock.pausedAt) : null),
+  exitedAt: ({ clock }) => isoOrNull(clock.exitedAt),
+  elapsedMs: (p, _, mono) => elapsedMs(p.clock, mono),
+  exit: ({ life }) => exitView(life),
+  stopping: ({ life }) => stoppingView(life),
+  signals: (p) => signalsView(p),
+  step: (p) => p.progress.step,
+  turn: (p) => p.progress.turn,
+  interactive: ({ spec }) => spec.interactive,
+  originUuid: (p) => p.originUuid,
+  originStep: (p) => p.originStep,
+  resumedFromStep: (p) => p.resumedFromStep,
+  checkpointStep: (p) => p.checkpoint?.step ?? null,
+  model: (p) => p.spec.model,
+  fallback: ({ spec }) => [...(spec.fallback ?? [])],
+  effort: ({ spec }) => spec.effort ?? null,
+  sessionId: (p) => p.sessionId,
+  role: ({ spec }) => spec.member?.role ?? null,
+  phase: (p, context) => phaseOf(p, context),
+  taskId: (p, context) => memberRow(p, context)?.task ?? null,
+  queueCount: (p) => p.queue.length,
+  retiredAt: (p) => isoOrNull(p.retiredAt),
+  updatedAt: ({ clock }) => isoTime(clock.updatedAt),
+  lastActivityAt: ({ clock }) => isoTime(clock.lastActivityAt),
+  usage: (p) => ({
+    ...p.usage,
+    costUsd: knownCost(p.usage),
+    contextWindow: p.context?.window ?? null,
+    turnCostUsd: turnCost(p),
+    ...measuredView(p),
+    updatedAt: isoTime(p.clock.usedAt ?? p.clock.createdAt),
+  }),
+  subtreeUsage: (p, context) => subtreeUsage(context.table, p),
+  limitUse: (p, context, mono) => limitUse(context.table, p, mono),
+  metering: (p) => meteringOf(p),
+  limits: (p) => p.spec.limits,
+  memoryLimit: ({ spec, containment }) =>
+    spec.limits.memoryBytes === undefined || containment === null ? null : containment.holdsMemory ? 'held' : 'measured',
+  restart: ({ spec }) => spec.restart ?? null,
+  pendingRestart: (p) => pendingRestart(p),
+  childId: ({ spec }) => spec.childId ?? null,
+  supervisor: (p, context) => supervisorView(p, context),
+  capabilities: ({ spec }) => capabilitiesView(spec),
+  children: (_, context) => [...context.children()],
+  pinned: (p) => p.pinned,
+  note: (p, context, mono) => noteOf(p, context, mono),
+  lastText: (p) => p.progress.lastText,
+}
+
+const ALL_FIELDS = Object.keys(FIELDS) as Field[]
+
+/** The parts of `usage` that can be requested one by one. */
+const USAGE_FIELDS: { readonly [K in UsageField]: (process: Process) => unknown } = {
+  'usage.costUsd': ({ usage }) => knownCost(usage),
+  'usage.inputTokens': ({ usage }) => usage.inputTokens,
+  'usage.unpriced': ({ usage }) => usage.unpriced,
+}
+
+export function isField(name: string): name is Field | UsageField {
+  return Object.hasOwn(FIELDS, name) || Object.hasOwn(USAGE_FIELDS, name)
+}
+
+function isUsageField(name: string): name is UsageField {
+  return Object.hasOwn(USAGE_FIELDS, name)
+}
+
+/** Returns the view of a process, or only the requested fields of it. `mono` is the monotonic time now. */
+export function processView<K extends Field = Field>(
+  process: Process,
+  context: ViewContext,
+  mono: number,
+  fields?: readonly (K | UsageField)[],
+): Pick<ProcessView, K> {
+  const view: Partial<Record<Field, unknown>> = {}
+  for (const field of fields ?? ALL_FIELDS) {
+    if (isUsageField(field))
+      view.usage = { ...(view.usage as object | undefined), [field.slice('usage.'.length)]: USAGE_FIELDS[field](process) }
+    else view[field] = FIELDS[field](process, context, mono)
+  }
+  return view as Pick<ProcessView, K>
+}
+
+/** The cost of the current turn so far, or of the last turn; null before the first turn and without a known price. */
+function turnCost({ progress: { turn, before }, usage: { costUsd, unpriced } }: Process): number | null {
+  return turn === 0 || knownCost({ costUsd, unpriced }) === null ? null : Math.max(0, costUsd - (before?.costUsd ?? 0))
+}
+
+function measuredView({ usage, life }: Process): Pick<ProcessView['usage'], 'cpuTimeMs' | 'rssBytes' | 'peakRssBytes' | 'outputBytes'> {
+  const { cpuTimeMs = null, rssBytes = null, peakRssBytes = null, outputBytes = null } = usage
+  return { cpuTimeMs, rssBytes: life.state === 'running' && life.attached ? rssBytes : null, peakRssBytes, outputBytes }
+}
+
+function worktreeView(planned: ProcessSpec['worktree'], files: Process['files']): ProcessView['worktree'] {
+  if (!planned) return null
+  const { dir, branch, base } = planned
+  return { dir, branch, base, recordedStep: files?.recordedStep ?? null }
+}
+
+function capabilitiesView(spec: ProcessSpec): ProcessView['capabilities'] {
+  const { tools, deny, mcp = [], capabilities = {} } = spec
+  const { notes, ...enforced } = enforcementOf(spec)
+  const acpNote = spec.driver === 'acp' ? describeEnforcement(spec) : null
+  return {
+    tools: tools && [...tools],
+    deny: [...deny],
+    mcp: mcp.map((server) => server.name),
+    ...permitsView(capabilities),
+    enforced,
+    notes: [...(acpNote === null ? [] : [`permissions: ${acpNote}`]), ...notes],
+  }
+}
+
+export function permitsView({ paths, network, signals, spawns }: Capabilities): PermitsView {
+  const shownPaths = { read: paths?.read ? [...paths.read] : null, write: paths?.write ? [...paths.write] : null }
+  return { paths: shownPaths, network: network ?? 'on', signals: signals ?? 'subtree', spawns: spawns ? [...spawns] : null }
+}
+
+function exitView(life: Life): ProcessView['exit'] {
+  if (life.state !== 'zombie' && life.state !== 'dead') return null
+  const { cause: _, resumeAt: __, status: ___, account: ____, ...exit } = life.exit
+  return exit
+}
+
+function stoppingView(life: Life): ProcessView['stopping'] {
+  if (life.state !== 'running' || !life.stopping) return null
+  const { signal, by, at, graceMs, wrapUp } = life.stopping
+  return { signal, by, at: isoTime(at), graceMs, wrapsUp: wrapUp !== undefined }
+}
+
+function signalsView({ signals }: Process): ProcessView['signals'] {
+  return {
+    mask: [...signals.mask],
+    pending: signals.pending.map((pending) => pending.signal),
+    handlers: signals.handlers,
+    recent: recentView(signals),
+  }
+}
+
+function recentView({ recent = [] }: SignalState): SentSignalView[] {
+  return recent.map(({ signal, by, via = null, root, disposition, at, escalatedMs = null }) => ({
+    signal,
+    by,
+    via,
+    root,
+    disposition,
+    at: isoTime(at),
+    escalatedMs,
+  }))
+}
+
+/** Returns the view of a process's signals. `mono` is the monotonic time now. */
+export function signalsOf({ uuid, pid, signals }: Process, mono: number): SignalsView {
+  const pending = signals.pending.map(({ signal, by, via = null, root, dueMono }) => ({
+    signal,
+    by,
+    via,
+    root,
+    dueInMs: dueMono === null ? null : Math.max(0, Math.round(dueMono - mono)),
+  }))
+  return { version: 1, uuid, pid, mask: [...signals.mask], handlers: signals.handlers, pending, recent: recentView(signals) }
+}
+
+/** The active time of the incarnation in ms. It does not grow while the process is suspended, nor after its end. */
+export function elapsedMs(clock: ProcessClock, mono: number): number {
+  return Math.round(clock.elapsedMs + (clock.since === null ? 0 : Math.max(0, mono - clock.since)))
+}
+
+/** The active time of all incarnations in ms. */
+export function totalElapsedMs(clock: ProcessClock, mono: number): number {
+  return Math.round(clock.earlierMs ?? 0) + elapsedMs(clock, mono)
+}
+
+function holdView(
+  { until, at, ...hold }: Hold,
+  process: Process,
+  { context, mono }: { readonly context: ViewContext; readonly mono: number },
+): ProcessView['holds'][number] {
+  const reached = hold.reason === 'budget' ? findBlockingLimit(context.table, process, mono) : null
+  return {
+    ...hold,
+    at: isoTime(at),
+    ...(until === undefined ? {} : { until: isoTime(until) }),
+    ...(reached && !reached.shouldWait ? { limit: reached.limit, scope: reached.scope.uuid } : {}),
+  }
+}
+
+/** The latest known end of a hold; null if no end is known. */
+function resumeAtOf(life: Life): number | null {
+  const ends = life.state === 'running' ? life.holds.flatMap(({ until }) => until ?? []) : []
+  return ends.length === 0 ? null : Math.max(...ends)
+}
+
+/** The text of the NOTE column; null if there is nothing to note. */
+function noteOf(process: Process, context: ViewContext, mono: number): string | null {
+  const { life } = process
+  if (life.state === 'zombie' || life.state === 'dead') return endNote(process, life.exit.reason)
+  if (life.state !== 'running') return restartNote(process) ?? process.note
+  if (life.holds.length === 0)
+    return life.stopping
+      ? process.note
+      : (asksNote(process) ?? livenessNote(process) ?? process.note ?? budgetNote(process) ?? crewNote(process) ?? runNote(process))
+  const holds = life.holds.map(holdText).join(', ')
+  const evidence = life.holds.some(({ reason }) => isRecordedWithNote(reason))
+    ? (life.holds.some(({ reason }) => reason === 'budget') && currentBudgetText(process, context, mono)) ||
+      (process.crew?.halted ?? process.note)
+    : null
+  const why = evidence === null ? '' : ` (${evidence})`
+  return `paused: ${holds}${why}${life.drained ? '' : ' (draining)'}`
+}
+
+/** The current usage of the reached budget; the recorded note has the usage at the refused call. Null if no limit blocks now. */
+function currentBudgetText(process: Process, { table }: ViewContext, mono: number): string | null {
+  const reached = findBlockingLimit(table, process, mono)
+  return reached && !reached.shouldWait
+    ? reachedText({ ...reached, whose: reached.scope.uuid === process.uuid ? null : reached.scope.uuid.slice(-8), ask: process.wants })
+    : null
+}
+
+/** The note of an ended process. A note about an earlier limit is not shown for a completed process. */
+function endNote(process: Process, reason: string): string | null {
+  const { note, retiredAt, life } = process
+  if (life.state === 'zombie' && hasSurvivors(process)) return `${reasonText(reason)}; ${note}`
+  if (reason === 'completed') return note !== null && /^(budget|limit)( of \w+)?: /.test(note) ? null : note
+  if (reason === 'retired' && retiredAt !== null) return note
+  return [reasonText(reason), gaveUpNote(process)].filter((text) => text !== null).join('; ')
+}
+
+/** The note of a process with a budget whose program calls its models directly: a call may exceed the budget before it is reported. */
+function budgetNote(process: Process): string | null {
+  const { budgetUsd, budgetTokens } = process.spec.limits
+  return (budgetUsd ?? budgetTokens) !== undefined && meteringOf(process) === 'report' ? 'the budget is checked after each report' : null
+}
+
+/** Describes a hold, such as `by user` or `rate limit until 14:05`. */
+function holdText({ reason, by, at, until }: Hold): string {
+  if (reason === 'user') return `by ${by}`
+  if (reason === 'breaker') return 'failing tools'
+  if (reason === 'context-full') return 'context is full'
+  return until === undefined ? reason : `${reason.replace('-', ' ')} until ${localTime(until, at)}`
+}
+
+/** Describes a liveness problem, such as `silent since 14:02, in the model call of step 4`; null without one. */
+function livenessNote({ liveness, clock }: Process): string | null {
+  if (!liveness) return null
+  const { word, since, evidence } = liveness
+  return `${word} since ${localTime(since, clock.lastActivityAt)}${evidence === '' ? '' : `, ${evidence}`}`
+}
+
+/** Describes the first open question, such as `asks: run npm test? (and 1 more)`; for a crew also the commands that answer it. */
+function asksNote(process: Process): string | null {
+  const asks = openAsks(process)
+  const [first, ...others] = asks
+  if (!first) return null
+  const {
+    pid,
+    spec: { name },
+    crew,
+  } = process
+  const commands = crew ? `; ${answerCommands({ pid, name, isCrew: true, asks }, first).join(', ')}` : ''
+  return `asks: ${first.text.trim().split('\n', 1)[0]}${others.length > 0 ? ` (and ${others.length} more)` : ''}${commands}`
+}
+
+/** A step view that is being built. */
+type StepDraft = { -readonly [K in keyof StepView]: StepView[K] }
+
+/** Builds the views of steps from the facts of a process, which must be in order. */
+export function stepsOf(facts: Iterable<StoredFact>): StepView[] {
+  const steps = new Map<number, StepDraft>()
+  for (const { body, at } of facts) addToSteps(steps, body, at)
+  return [...steps.values()]
+}
+
+function addToSteps(steps: Map<number, StepDraft>, body: FactBody, at: number): void {
+  if (body.type === 'model.started') startStep(steps, body, at)
+  else if (body.type === 'model.finished') finishModel(steps.get(body.step), body, at)
+  else if (body.type === 'tool.finished') finishTool(steps.get(body.step), body, at)
+  else if (body.type === 'usage.reported') addUsage([...steps.values()].at(-1), body.usage)
+  else if (body.type === 'context.compacted' || body.type === 'compaction.failed') steps.get(body.step)?.notes.push(compactionText(body))
+}
+
+/** Adds usage to a step. Usage that an external agent reports counts for the current step, even after the end of its call. */
+function addUsage(step: StepDraft | undefined, usage: CallUsage): void {
+  // An agent at the gateway reports empty usage, because the gateway counts its calls.
+  if (!step || isEmptyUsage(usage)) return
+  step.inputTokens += usage.inputTokens
+  step.outputTokens += usage.outputTokens
+  step.cacheReadTokens += usage.cacheReadTokens
+  step.cacheWriteTokens += usage.cacheWriteTokens
+  if (usage.costUsd !== null) step.costUsd = (step.costUsd ?? 0) + usage.costUsd
+}
+
+function isEmptyUsage({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd }: CallUsage): boolean {
+  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens === 0 && !costUsd
+}
+
+function startStep(steps: Map<number, StepDraft>, body: Extract<FactBody, { type: 'model.started' }>, at: number): void {
+  const known = steps.get(body.step)
+  if (known) Object.assign(known, { attempts: known.attempts + 1, model: body.model })
+  else {
+    steps.set(body.step, {
+      step: body.step,
+      startedAt: isoTime(at),
+      finishedAt: null,
+      model: body.model,
+      attempts: 1,
+      text: null,
+      tools: [],
+      inputTokens: 0,
+      outputTokens: 0,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      costUsd: null,
+      notes: [],
+    })
+  }
+}
+
+function finishModel(step: StepDraft | undefined, body: Extract<FactBody, { type: 'model.finished' }>, at: number): void {
+  if (!step) return
+  // An external agent reports a step at its end, so its start is computed.
+  step.startedAt = isoTime(Math.min(Date.parse(step.startedAt), at - body.durationMs))
+  const text = assistantText(body.message)
+  step.text = text === '' ? null : text
+  addUsage(step, body.usage)
+  step.tools = body.message.flatMap((part) =>
+    part.type === 'tool-call'
+      ? [{ callId: part.callId, name: part.name, input: part.input, outcome: null, exitCode: null, result: null, durationMs: null }]
+      : [],
+  )
+  if (step.tools.length === 0) step.finishedAt = isoTime(at)
+}
+
+function finishTool(step: StepDraft | undefined, body: Extract<FactBody, { type: 'tool.finished' }>, at: number): void {
+  const tool = step?.tools.find((other) => other.callId === body.callId)
+  if (!step || !tool) return
+  Object.assign(tool, { outcome: body.outcome, exitCode: body.exitCode ?? null, result: resultText(body), durationMs: body.durationMs })
+  if (step.tools.every((other) => other.outcome !== null)) step.finishedAt = isoTime(at)
+}

@@ -1,0 +1,74 @@
+// Maps restarts and supervisors to the API view. Owns the mapping, and the texts about restarts in the NOTE column.
+// Test: test/e2e/lifecycle/restart.test.ts, test/e2e/cli/supervisors.test.ts.
+import { countRestartsWithin } from '../../kernel/supervise/restart-decision.ts'
+import { statusOf } from '../../kernel/model/status.ts'
+import { isoTime, isoOrNull } from '../loop/times.ts'
+import type { ProcessView, SupervisedView } from '../../api/views/process.ts'
+import type { SupervisedChild } from '../../kernel/model/supervision.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+
+/** Lookups in the table. Both are absent for a process that is not in the table, such as one read from a file. */
+export interface RowLookup {
+  /** returns a row of the table */
+  readonly row?: (uuid: Uuid) => Process | undefined
+  /** returns the time now, in wall ms */
+  readonly wall?: () => number
+}
+
+export function pendingRestart({ restart }: Process): ProcessView['pendingRestart'] {
+  if (!restart) return null
+  const { attempt, cause, at } = restart
+  return { attempt, cause, at: isoOrNull(at) }
+}
+
+export function supervisorView({ spec, supervision }: Process, lookup: RowLookup): ProcessView['supervisor'] {
+  if (!spec.supervisor) return null
+  const { windowMs } = spec.supervisor
+  return { ...spec.supervisor, children: (supervision?.children ?? []).map((child) => childView(child, windowMs, lookup)) }
+}
+
+function childView(
+  { id, uuid, type, onComplete, restarts }: SupervisedChild,
+  windowMs: number,
+  { row, wall = () => 0 }: RowLookup,
+): SupervisedView {
+  const process = row?.(uuid)
+  return {
+    id,
+    uuid,
+    restart: type,
+    onComplete: onComplete ?? null,
+    restarts: restarts ? countRestartsWithin(restarts, windowMs, wall()) : 0,
+    nextStart: isoOrNull(process?.restart?.at ?? null),
+    status: process ? statusOf(process) : null,
+    pid: process?.pid ?? null,
+  }
+}
+
+/** The note of a process that waits for its restart, such as `restart 2 at 14:05:03: exit code 1`; else null. */
+export function restartNote({ restart }: Process): string | null {
+  if (!restart) return null
+  const label = restart.attempt > 0 ? `restart ${restart.attempt}` : 'restart'
+  if (restart.at === null) return `${label} when its supervisor decides: ${restart.cause}`
+  return restart.dueMono === null ? `${label} now: ${restart.cause}` : `${label} at ${clockText(restart.at)}: ${restart.cause}`
+}
+
+function clockText(at: number): string {
+  return isoTime(at).slice(11, 19)
+}
+
+/** The note of a process whose restart policy gave up; else null. */
+export function gaveUpNote({ spec, restarts, life }: Process): string | null {
+  const { restart, childId } = spec
+  if (
+    life.state !== 'dead' ||
+    life.exit.cause !== 'agent' ||
+    life.exit.code === 0 ||
+    !restart ||
+    childId !== undefined ||
+    restart.type === 'temporary'
+  )
+    return null
+  return `not restarted any more, after ${restarts?.times.length ?? 0} times`
+}

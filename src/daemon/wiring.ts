@@ -1,0 +1,275 @@
+// Creates and connects the parts of a running daemon that decide and act: table, pipeline, performer, feed, keys, deadlines.
+// Owns the order of their creation and of their end. Decides nothing itself. Test: test/e2e/lifecycle/restart.test.ts.
+import { acpDriver } from '../drivers/acp/driver.ts'
+import { nativeDriver } from '../drivers/native/driver.ts'
+import { commandDriver } from '../drivers/command/driver.ts'
+import { supervisorDriver } from '../drivers/supervisor.ts'
+import type { Drivers } from '../drivers/port.ts'
+import { join } from 'node:path'
+import { v7 as uuidv7 } from 'uuid'
+import { CrewGit } from './crew/jobs/git.ts'
+import { ComposeNodes } from './compose/nodes.ts'
+import { CrewCommandRunner } from './crew/jobs/command-runner.ts'
+import { TrialWorktrees } from './crew/jobs/trial-worktrees.ts'
+import { CrewJobs } from './crew/jobs/jobs.ts'
+import { Deadlines } from './loop/deadlines.ts'
+import type { Drain } from './loop/drain.ts'
+import { WriteFailures } from './loop/write-failures.ts'
+import { Feed } from './loop/feed.ts'
+import { Gateways } from './incarnation/gateways.ts'
+import { EffectPerformer } from './incarnation/perform.ts'
+import { Credentials } from './incarnation/credentials.ts'
+import { KeyedQueue } from './loop/keyed-queue.ts'
+import { ToolService } from './mcp/tool-service.ts'
+import { Monitor } from './incarnation/monitor.ts'
+import { Notifier } from './notify/notifier.ts'
+import { Pipeline } from './loop/pipeline.ts'
+import { Retirements } from './operations/retirements.ts'
+import { ProcessQueries } from './views/process-queries.ts'
+import { runProgram } from './incarnation/run-program.ts'
+import { Sweeper } from './operations/removals.ts'
+import { Sampler } from './incarnation/sampler.ts'
+import { SpecBuilder } from './operations/spec-builder.ts'
+import { Table } from './loop/table.ts'
+import { Worktrees } from './operations/worktrees.ts'
+import type { Paths } from '../config/paths.ts'
+import type { ContainmentManager } from '../drivers/contain/types.ts'
+import type { LoadedPage, Store } from '../store/store.ts'
+import type { Clock } from './loop/clock.ts'
+import type { ApiSockets } from './incarnation/api-sockets.ts'
+import type { EventLoopTurns } from '../drivers/common/event-loop-turns.ts'
+import type { EventLoopWatch } from './loop/event-loop-watch.ts'
+import type { Settings } from './host/settings.ts'
+import type { Process } from '../kernel/model/process.ts'
+import type { Uuid } from '../kernel/model/ids.ts'
+
+/** The open resources that the parts need. */
+export interface DaemonResources {
+  readonly paths: Paths
+  readonly settings: Settings
+  readonly store: Store
+  readonly containments: ContainmentManager
+  readonly clock: Clock
+  readonly turns: EventLoopTurns
+  readonly loopWatch: EventLoopWatch
+  readonly apiSockets: ApiSockets
+  /** the directory with a temporary folder for each incarnation */
+  readonly tmpDir: string
+  readonly log: (message: string, error: unknown) => void
+}
+
+export interface DaemonParts {
+  readonly table: Table
+  readonly feed: Feed
+  readonly keys: Credentials
+  readonly gateways: Gateways
+  readonly toolService: ToolService
+  readonly monitor: Monitor
+  readonly notifier: Notifier
+  readonly pipeline: Pipeline
+  readonly writeFailures: WriteFailures
+  readonly sweeper: Sweeper
+  readonly worktrees: Worktrees
+  readonly composeNodes: ComposeNodes
+  readonly crewGit: CrewGit
+  readonly crewCommands: CrewCommandRunner
+  readonly crewTrials: TrialWorktrees
+  readonly retirements: Retirements
+  /** From now on, committed facts are passed to the drain, and pending restarts are left to the next daemon. */
+  beginDrain(drain: Pick<Drain, 'onFacts'>): void
+  /** Accepts no more inputs, finishes the queue, and ends all incarnations without reporting their ends to the kernel. */
+  close(): Promise<void>
+}
+
+/** Loads all rows that are not dead, page by page. The suspended rows of a page are packed before the next page is read. */
+export async function loadTable({ store, settings }: Pick<DaemonResources, 'store' | 'settings'>): Promise<LoadedTable> {
+  const table = new Table(settings.now.maxProcesses)
+  for (let pageStart: number | undefined = 0; ;) {
+    const { processes, counters, next }: LoadedPage = await store.load(pageStart)
+    table.apply(processes, counters.pid)
+    table.pack()
+    if (next === undefined) return { table, cursor: counters.cursor }
+    pageStart = next
+  }
+}
+
+interface LoadedTable {
+  readonly table: Table
+  /** the cursor of the newest fact */
+  readonly cursor: number
+}
+
+type CrewPartDeps = Pick<ConstructorParameters<typeof CrewJobs>[0], 'table' | 'keys' | 'worktrees' | 'pipeline'> & {
+  readonly queue: KeyedQueue
+}
+
+function createCrewParts(
+  { store, containments, paths, settings, clock, tmpDir, log }: DaemonResources,
+  { queue, ...jobDeps }: CrewPartDeps,
+): {
+  readonly crewGit: CrewGit
+  readonly crewCommands: CrewCommandRunner
+  readonly crewTrials: TrialWorktrees
+  readonly crewJobs: CrewJobs
+} {
+  const crewGit = new CrewGit({ containments, tmpDir, newUuid: uuidv7, queue, worktrees: join(paths.state, 'worktrees') })
+  const crewCommands = new CrewCommandRunner({ containments, state: paths.state, tmpDir, newUuid: uuidv7, clock, log })
+  const crewTrials = new TrialWorktrees({
+    find: async (uuid) => jobDeps.table.get(uuid) ?? (await store.process(uuid)),
+    git: crewGit,
+    worktrees: join(paths.state, 'worktrees'),
+  })
+  const specs = new SpecBuilder({ reads: new ProcessQueries(jobDeps.table, store, clock), containments, settings, paths })
+  return {
+    crewGit,
+    crewCommands,
+    crewTrials,
+    crewJobs: new CrewJobs({ ...jobDeps, templates: { specs, paths }, store, git: crewGit, commands: crewCommands, clock, log }),
+  }
+}
+
+function createDrivers(settings: Settings): Required<Drivers> {
+  return {
+    native: nativeDriver(settings.forNative),
+    acp: acpDriver(settings.forNative),
+    command: commandDriver({ prices: () => settings.now.prices }),
+    supervisor: supervisorDriver,
+    crew: supervisorDriver,
+    compose: supervisorDriver,
+  }
+}
+
+function createWorktrees(
+  { containments, store, paths, tmpDir, log }: DaemonResources,
+  table: LoadedTable['table'],
+  queue: KeyedQueue,
+): Worktrees {
+  return new Worktrees({ containments, store, state: paths.state, tmpDir, newUuid: uuidv7, queue, rows: () => table.rows(), log })
+}
+
+/** Creates all parts. Nothing runs until the first input is submitted. */
+export function connectDaemonParts(deps: DaemonResources, { table, cursor }: LoadedTable): DaemonParts {
+  const { paths, settings, store, containments, clock, turns, loopWatch, apiSockets, tmpDir, log } = deps
+  const get = (uuid: Uuid): Process | undefined => table.get(uuid)
+  const feed = new Feed(store, () => clock.now().wall)
+  const keys = new Credentials({ paths, containments, settings, tmpDir })
+  const gateways = new Gateways({ keys, settings, clock, state: paths.state, log })
+  const toolService = new ToolService({ state: paths.state, socket: paths.socket, newId: uuidv7, log })
+  const queue = new KeyedQueue()
+  const worktrees = createWorktrees(deps, table, queue)
+  const retirements = new Retirements({ find: (uuid) => store.process(uuid), worktrees, log })
+  const { crewGit, crewCommands, crewTrials, crewJobs } = createCrewParts(deps, { table, keys, worktrees, queue, pipeline: () => pipeline })
+  const composeNodes = new ComposeNodes({ table, store, keys, worktrees, request: (body) => pipeline.request(body), log })
+  const sampler = new Sampler({ clock, log, get, report: (uuid, pid, report) => submit({ type: 'report', reply: 0, uuid, pid, report }) })
+  const performer = new EffectPerformer({
+    table,
+    store,
+    containments,
+    drivers: createDrivers(settings),
+    feed,
+    recordOutput: (uuid) => monitor.recordOutput(uuid),
+    sampler,
+    clock,
+    tmpDir,
+    apiSockets,
+    keys,
+    gateways,
+    toolService,
+    worktrees,
+    composeNodes,
+    crewJobs,
+    log,
+  })
+  const submit: Pipeline['submit'] = (input) => pipeline.submit(input)
+  const monitor = new Monitor({ clock, submit, log, get, findStopped: (process) => performer.findStopped(process) })
+  const notifier = new Notifier({
+    clock,
+    log,
+    store,
+    cursor,
+    get,
+    readFact: async (uuid, seq) => (await store.facts(uuid, seq - 1, 1))[0]?.body,
+    readConfig: () => settings.notifications(),
+    lookUpSecret: async (name) => (await keys.locate(name, {}))?.value,
+    runProgram: (argv) => runProgram({ containments, cwd: '/', tmpDir }, argv),
+  })
+  let drain: Pick<Drain, 'onFacts'> | null = null
+  const deadlines = new Deadlines(clock, (uuid) => {
+    // During a drain, a process that waits for its restart stays for the next daemon.
+    if (drain === null || table.get(uuid)?.life.state !== 'created') submit({ type: 'tick', uuid })
+  })
+  const writeFailures = new WriteFailures({
+    store,
+    clock,
+    submit,
+    resubmit: (inputs) => pipeline.resubmit(inputs),
+    log,
+    runningUuids: () => table.runningUuids(),
+    get,
+    refuse: (input, error) => pipeline.refuse(input, error),
+  })
+  const pipeline = new Pipeline({
+    table,
+    store,
+    clock,
+    turns,
+    log,
+    cursor,
+    publish: (facts) => {
+      for (const uuid of new Set(facts.map((fact) => fact.uuid))) deadlines.update(uuid, table.get(uuid))
+      monitor.onFacts(facts)
+      feed.publish(facts)
+      notifier.onFacts(facts)
+      retirements.onFacts(facts)
+      drain?.onFacts(facts)
+      crewJobs.see(facts)
+      crewTrials.see(facts)
+    },
+    perform: (effect) => {
+      loopWatch.recordStart(`the effect ${effect.type}`)
+      performer.perform(effect)
+    },
+    shorten: (input) => writeFailures.shorten(input),
+    defer: (input, error) => {
+      loopWatch.recordStart(`the input ${input.type}`)
+      return writeFailures.defer(input, error)
+    },
+  })
+  performer.connect(pipeline)
+  const sweeper = new Sweeper(store, log)
+  return {
+    table,
+    feed,
+    keys,
+    gateways,
+    toolService,
+    monitor,
+    notifier,
+    pipeline,
+    writeFailures,
+    sweeper,
+    worktrees,
+    composeNodes,
+    crewGit,
+    crewCommands,
+    crewTrials,
+    retirements,
+    beginDrain: (begun) => {
+      drain = begun
+    },
+    close: async () => {
+      deadlines.stop()
+      monitor.stop()
+      writeFailures.stop()
+      await sweeper.stop()
+      sampler.flush()
+      await crewJobs.stop()
+      await pipeline.close()
+      await performer.shutdown()
+      await Promise.all([retirements.waitUntilIdle(), crewTrials.waitForRemovals()])
+      await notifier.stop()
+      await gateways.close()
+      await toolService.close()
+    },
+  }
+}

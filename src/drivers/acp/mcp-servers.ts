@@ -1,0 +1,56 @@
+// Builds the list of MCP servers that the agent starts itself. The list contains secrets, so it must never be recorded. Each
+// entry carries the marker of its process, because some agents pass no other environment on. Unusable servers are left out with a
+// note. Tests: test/processes/acp/session.test.ts.
+import type { McpServer } from '@agentclientprotocol/sdk'
+import type { McpStart } from '../../kernel/model/mcp.ts'
+import { markerEnvironment } from '../contain/marker.ts'
+import type { Launch } from '../port.ts'
+import { toolPrefix } from '../mcp/tool-list.ts'
+import { mayUseServer } from '../../kernel/model/tool-names.ts'
+
+/** Returns the servers of a process; calls `note` for each one that is left out. */
+export function serversFor(
+  starts: readonly McpStart[],
+  { spec, intent }: Pick<Launch, 'spec' | 'intent'>,
+  http: boolean,
+  note: (text: string) => void,
+): McpServer[] {
+  const prefixes = new Set<string>()
+  const skipServer = (name: string, why: string): McpServer[] => {
+    note(`MCP server ${name} is not used: ${why}`)
+    return []
+  }
+  return starts.flatMap((start): McpServer[] => {
+    const prefix = toolPrefix(start.name, prefixes)
+    prefixes.add(prefix)
+    if (!mayUseServer(prefix, spec)) return []
+    if (start.state !== 'ready') return skipServer(start.name, start.why)
+    const { name, reach } = start
+    if (reach.kind === 'http')
+      return http
+        ? [{ type: 'http', name, url: reach.url, headers: toPairs(reach.headers) }]
+        : skipServer(name, 'the agent takes none over HTTP')
+    // The agent starts servers in its own working directory.
+    const [command, ...args] = reach.cwd === spec.cwd ? reach.argv : ['sh', '-c', 'cd "$0" && exec "$@"', reach.cwd, ...reach.argv]
+    return command === undefined ? [] : [{ name, command, args, env: toPairs({ ...reach.env, ...markerEnvironment(intent.marker) }) }]
+  })
+}
+
+/** Returns the MCP server of reeve itself: over HTTP if the agent supports that, otherwise as a program. */
+export async function ownServer({ ownTools: own, intent }: Pick<Launch, 'ownTools' | 'intent'>, http: boolean): Promise<McpServer[]> {
+  if (!own) return []
+  const {
+    url,
+    token,
+    stdio: {
+      argv: [command = '', ...args],
+      env,
+    },
+  } = await own.endpoint()
+  if (http) return [{ type: 'http', name: 'reeve', url, headers: toPairs({ Authorization: `Bearer ${token}` }) }]
+  return [{ name: 'reeve', command, args, env: toPairs({ ...env, ...markerEnvironment(intent.marker) }) }]
+}
+
+function toPairs(values: Readonly<Record<string, string>>): { name: string; value: string }[] {
+  return Object.entries(values).map(([name, value]) => ({ name, value }))
+}

@@ -1,0 +1,75 @@
+// Starts the program of an agent with a known format, and forwards its output until all of it is acknowledged. Owns neither the
+// process nor the turn of the program. Tests: test/processes/command/agents.test.ts, test/processes/command/conversation.test.ts.
+import { prepareStart, type PreparedStart } from '../gateway/clients.ts'
+import type { Freezer } from '../native/tools/freezer.ts'
+import { withReeveServer } from '../mcp/cli-mcp-config.ts'
+import type { Report } from '../../kernel/model/reports.ts'
+import type { Program, ProgramExit } from '../contain/types.ts'
+import type { KernelPort, Launch } from '../port.ts'
+import type { AgentOutput } from './agent-output.ts'
+import type { KnownCommand } from './formats/formats.ts'
+import type { OutputQuota } from './output-quota.ts'
+import { JsonLineSplitter } from './line-splitter.ts'
+import { pumpOutput } from './output-pump.ts'
+import type { CommandSpec } from '../../kernel/model/process-spec.ts'
+
+/** How long a program may be silent after its result. Agents that wait for background tasks write more often than this. */
+const SILENT_MS = 30_000
+/** How long a program may take to end after SIGTERM: more than the cleanup of any known agent takes. */
+const KILL_MS = 6_000
+
+export type SendReports = (reports: readonly Report[]) => Promise<void>
+
+/** Returns a function that sends reports within the quota. All reports of one call share a commit. */
+export function reportSender(kernel: KernelPort, quota: OutputQuota): SendReports {
+  return async (reports) => {
+    await Promise.all(reports.flatMap((report) => quota.allow(report)).map((report) => kernel.report(report)))
+  }
+}
+
+/** Prepares the start: adds reeve's own tools, and the gateway if the agent's models use it. */
+export async function prepareAgentStart(
+  launch: Launch<CommandSpec>,
+  { command }: KnownCommand,
+  argv: readonly string[],
+): Promise<PreparedStart> {
+  const { format } = launch.spec
+  const plain = await prepareStart(launch, argv)
+  return format === undefined ? plain : withReeveServer(launch, format, command.program.length, plain)
+}
+
+export interface FollowedProgram {
+  readonly program: Program
+  readonly output: AgentOutput
+  readonly send: SendReports
+  /** stops the time limits while the program is frozen */
+  readonly freezer: Freezer
+  /** how long the program may be silent after its result before it is ended, in ms; default 30 s */
+  readonly silentMs?: number | undefined
+}
+
+/** Resolves when the program has exited and its output was read. Does not report the exit. */
+export async function followProgram({ program, output, send, freezer, silentMs = SILENT_MS }: FollowedProgram): Promise<ProgramExit> {
+  const noteErrorLine = (text: string): Promise<void> => {
+    output.noteErrorLine(text)
+    return send([{ type: 'output', stream: 'stderr', text }])
+  }
+  let stopTimer = (): void => undefined
+  // Some agents hang after their result. Their outcome is known, and they write no more output.
+  const endProgram = (): void => {
+    // A report is rejected only if the process no longer exists.
+    send([{ type: 'note', text: `did not end after its result: ended after ${silentMs / 1_000} s of silence` }]).catch(() => undefined)
+    program.signal('SIGTERM')
+    stopTimer = freezer.deadline(KILL_MS, () => program.signal('SIGKILL'))
+  }
+  const take = async (text: string): Promise<void> => {
+    stopTimer()
+    await output.take(text)
+    if (output.isOver) stopTimer = freezer.deadline(silentMs, endProgram)
+  }
+  const outputs = [pumpOutput(program.stdout, take, new JsonLineSplitter()), pumpOutput(program.stderr, noteErrorLine)]
+  const exit = await program.exited
+  stopTimer()
+  await Promise.all(outputs)
+  return exit
+}

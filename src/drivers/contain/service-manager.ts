@@ -1,0 +1,33 @@
+// Notifies systemd that the daemon is ready, and then regularly that its event loop turns; without these notifications systemd
+// restarts the daemon. They are sent by `systemd-notify`, one short program every 20 s, because Node has no Unix datagrams. Sends
+// nothing if no service manager has asked for notifications. Test: test/processes/daemon/unit.test.ts.
+import { spawn } from 'node:child_process'
+
+/** The number of notifications per watchdog interval of the unit. */
+const NOTIFICATIONS_PER_INTERVAL = 3
+
+export interface ServiceManager {
+  /** Reports that the daemon answers requests. Returns a function that stops the watchdog notifications. */
+  ready(): () => void
+}
+
+/** Removes the service manager's variables from the environment, so that programs of the daemon cannot notify in its name. */
+export function serviceManager(env: NodeJS.ProcessEnv, onError: (error: unknown) => void): ServiceManager {
+  const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: usec } = env
+  for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name]
+  if (!socket) return { ready: () => () => {} }
+  const notify = (state: string): void => {
+    const child = spawn('systemd-notify', [state], { env: { ...env, NOTIFY_SOCKET: socket }, stdio: 'ignore' })
+    child.on('error', onError)
+    child.unref()
+  }
+  return {
+    ready: () => {
+      notify('READY=1')
+      const intervalMs = Number(usec) / 1_000 / NOTIFICATIONS_PER_INTERVAL
+      if (!(intervalMs > 0)) return () => {}
+      const timer = setInterval(() => notify('WATCHDOG=1'), intervalMs).unref()
+      return () => clearInterval(timer)
+    },
+  }
+}

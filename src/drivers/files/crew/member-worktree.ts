@@ -1,0 +1,458 @@
+// The worktree of a crew's member between two tasks: resets it to a commit, hands it over to a successor, and commits its files. Guarantees
+// that files are salvaged to a ref before they change. Each function may be interrupted at any instruction, and repeated. Must never run
+// while the member is in a turn, nor touch another worktree or a branch of the user. Owns the notes about hooks and authors.
+// Tests: test/processes/crew/git.test.ts.
+import { mkdir, readdir, readFile, realpath, rm } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { GitError, IDENTITY, splitNames, userGitEnv } from '../git.ts'
+import { restoreAfterCrash } from './snapshot.ts'
+import { clearStaleLocks } from '../stale-locks.ts'
+import {
+  addAll,
+  commitAll,
+  dirtyNames,
+  clearSkipFlags,
+  REVIEW_SUBJECT,
+  salvageNext,
+  STAGED_SUBJECT,
+  submodulesIn,
+  untrackedRepositories,
+} from '../salvage.ts'
+import { isOwnDir, openToRead, openTree } from '../worktree-state.ts'
+import { inRepository } from '../worktree.ts'
+import { pathExists } from '../../common/path-exists.ts'
+import type { Git, GitCall, GitUser } from '../git.ts'
+import type { Tree } from '../worktree-state.ts'
+import { ifMissing } from '../../../kernel/util/missing-file.ts'
+
+/** time limit of a call in which the user's filters and hooks may run, which may download, build and test; in ms */
+const LONG_CALL_MS = 600_000
+/** time limit of any other call, in ms; enough for the status of a large repository with the user's filters */
+export const JOB_MS = 120_000
+/** maximum length of the output of hooks, in characters; its end is kept */
+const MAX_OUTPUT_CHARS = 4_000
+/** The beginning of the subject of commits in which reeve keeps files. They are not commits of a member. */
+const INTERNAL_SUBJECT = 'reeve: what '
+/** maximum number of files in a result */
+const MAX_NAMED_FILES = 20
+
+/** Removes untracked files from the whole worktree. Works from any directory in it. */
+const CLEAN_COMMAND = ['clean', '-q', '-f', '-d', '--', ':/']
+
+/** Unfinished operations: the path in the git directory that shows each, and the command that abandons it without changing files. */
+const UNFINISHED_OPERATIONS = { 'rebase-merge': 'rebase', 'rebase-apply': 'rebase', sequencer: 'cherry-pick' } as const
+
+/** Files in the git directory that exist during a merge, a cherry-pick or a revert. */
+const MERGE_FILES = ['MERGE_HEAD', 'MERGE_MODE', 'MERGE_MSG', 'MERGE_RR', 'AUTO_MERGE', 'SQUASH_MSG', 'CHERRY_PICK_HEAD', 'REVERT_HEAD']
+/** Hooks that a commit runs. */
+const COMMIT_HOOKS = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit']
+
+export interface MemberTree extends GitUser {
+  readonly dir: string
+  /** the git directory that all worktrees share */
+  readonly repository: string
+  /** the member's own branch */
+  readonly branch: string
+  /** the working directory of the member, below `dir`; it is kept even if no commit has it, because a program needs its directory */
+  readonly cwd?: string
+  /** maximum wait for a lock that a killed git left, in ms */
+  readonly lockMs?: number
+}
+
+/** The refs of salvaged files: `NAME-N`, with the first free number N. */
+export interface SalvageName {
+  readonly name: string
+  readonly message: string
+  /** refs whose files are safe already and need no salvage */
+  readonly safeRefs?: readonly string[]
+}
+
+/**
+ * Checks out the member's branch at a commit, and removes other files, except ignored ones. Returns the ref of the salvaged files, or null.
+ */
+export async function resetTo(git: Git, member: MemberTree, commit: string, salvage: SalvageName): Promise<string | null> {
+  const { branch, cwd } = member
+  const tree = await openMember(git, member)
+  await checkBranchFree(git, tree, branch)
+  const salvagedBefore = await salvageNext(git, tree, { ...salvage, branch })
+  const call = await callInDir(tree, cwd)
+  await git.run(CLEAN_COMMAND, call)
+  await abandonUnfinished(git, tree)
+  await checkOut(git, tree, { inside: call, branch, at: commit })
+  // The new commit may ignore other files than the previous one, so files may be untracked now.
+  const repositories = await untrackedRepositories(git, tree)
+  const newlyUnignored =
+    (await dirtyNames(git, tree, repositories)).length > 0 ? await salvageNext(git, tree, { ...salvage, branch }) : null
+  if (newlyUnignored) await git.run(CLEAN_COMMAND, call)
+  if (cwd !== undefined)
+    await mkdir(cwd, { recursive: true }).catch((error: Error) => {
+      throw new GitError(error.message)
+    })
+  return (salvagedBefore ?? newlyUnignored)?.ref ?? null
+}
+
+async function checkOut(
+  git: Git,
+  tree: Tree,
+  { inside, branch, at }: { readonly inside: GitCall; readonly branch: string; readonly at: string },
+): Promise<void> {
+  const { refs, files, head } = tree
+  if (head === null) {
+    await git.run(['checkout', '-q', '-f', '-B', branch, at], { ...inside, limitMs: LONG_CALL_MS })
+    // Without the update, the next commit would revert changes of submodules by other tasks. A missing or changed submodule stays.
+    if ((await submodulesIn(git, tree)).length > 0)
+      await git.maybe(['submodule', '--quiet', 'update', '--no-fetch', '--recursive'], { ...files, limitMs: LONG_CALL_MS })
+    return
+  }
+  await git.run(['read-tree', '--reset', '-u', at], { ...inside, limitMs: LONG_CALL_MS })
+  await git.run(['update-ref', '-m', 'reeve: checkout', `refs/heads/${branch}`, at], refs)
+  await git.run(['symbolic-ref', '-m', 'reeve: checkout', 'HEAD', `refs/heads/${branch}`], refs)
+  await removeMergeFiles(tree)
+}
+
+/**
+ * Gives the state of a worktree to the worktree of a successor: the commits, and the staged, changed and new files. `ref` keeps that state,
+ * so that a repeated call has the same result, whatever happened to the first worktree.
+ */
+export async function handOver(
+  git: Git,
+  { from, to, ref, salvage }: { readonly from: MemberTree; readonly to: MemberTree; readonly ref: string; readonly salvage: SalvageName },
+): Promise<{ readonly head: string; readonly salvaged: string | null }> {
+  await openMember(git, to)
+  return restoreSnapshotCommit(git, to, await keepForSuccessor(git, from, ref), salvage)
+}
+
+/** Restores a snapshot into a worktree: the commit, the staged files and the files. */
+async function restoreSnapshotCommit(
+  git: Git,
+  to: MemberTree,
+  snapshot: string,
+  salvage: SalvageName,
+): Promise<{ readonly head: string; readonly salvaged: string | null }> {
+  const tree = await openMember(git, to)
+  const [, head = '', second = head] = (await git.line(['rev-list', '--parents', '-n', '1', snapshot], tree.refs)).split(' ')
+  // A second parent without that subject belongs to an unfinished merge.
+  const staged = (await git.line(['log', '-1', '--format=%s', second], tree.refs)) === STAGED_SUBJECT ? second : head
+  const salvaged = await resetTo(git, to, head, salvage)
+  await git.run(['read-tree', '--reset', '-u', snapshot], { ...(await callInDir(tree, to.cwd)), limitMs: LONG_CALL_MS })
+  await git.run(['read-tree', staged], tree.files)
+  await git.maybe(['update-index', '-q', '--refresh'], tree.files)
+  return { head, salvaged }
+}
+
+/**
+ * Restores the state that a ref of reeve keeps; files that were not committed become uncommitted files. Null if the ref does not exist.
+ * `head`: the head of the crew's branch. `base` in the result: the merge base with it.
+ */
+export async function restoreTree(
+  git: Git,
+  to: MemberTree,
+  { ref, head, salvage }: { readonly ref: string; readonly head: string; readonly salvage: SalvageName },
+): Promise<{ readonly base: string; readonly salvaged: string | null } | null> {
+  const { refs } = await openMember(git, to)
+  const commit = await git.maybe(['rev-parse', '--verify', '-q', `${ref}^{commit}`], refs)
+  const base = commit === null ? null : await git.maybe(['merge-base', commit, head], refs)
+  if (commit === null || base === null) return null
+  const subject = await git.line(['log', '-1', '--format=%s', commit], refs)
+  const salvaged = subject.startsWith(INTERNAL_SUBJECT)
+    ? (await restoreSnapshotCommit(git, to, commit, salvage)).salvaged
+    : await resetTo(git, to, commit, salvage)
+  return { base, salvaged }
+}
+
+/** Commits all files for the review, and points `ref` to the commit. Without changes, this is HEAD. The worktree stays unchanged. */
+export async function commitForReview(git: Git, member: MemberTree, ref: string): Promise<string> {
+  const tree = await openMember(git, member)
+  await clearSkipFlags(git, tree)
+  const repositories = await untrackedRepositories(git, tree)
+  const merges = await mergeHeads(tree)
+  const isHead = merges.length === 0 && (await dirtyNames(git, tree, repositories)).length === 0
+  const head = await git.line(['rev-parse', 'HEAD'], tree.refs)
+  const commit = isHead
+    ? head
+    : await withMergeParents(git, tree, await commitAll(git, tree, { message: REVIEW_SUBJECT, repositories }), merges)
+  await git.run(['update-ref', ref, commit], tree.refs)
+  return commit
+}
+
+/** The commit of a ref. Null if the ref does not exist. */
+export async function refHead(git: Git, member: MemberTree, ref: string): Promise<string | null> {
+  return git.maybe(['rev-parse', '--verify', '-q', ref], inRepository(member))
+}
+
+/** Adds the parents of an unfinished merge to the commit for the review. Its history then shows which conflicts were resolved. */
+async function withMergeParents(git: Git, { refs }: Tree, files: string, merges: readonly string[]): Promise<string> {
+  if (merges.length === 0) return files
+  const parents = (await git.line(['log', '-1', '--format=%P', files], refs)).split(' ')
+  return git.line(
+    ['commit-tree', `${files}^{tree}`, ...[...parents, ...merges].flatMap((parent) => ['-p', parent]), '-m', REVIEW_SUBJECT],
+    refs,
+  )
+}
+
+async function mergeHeads({ gitDir }: Pick<Tree, 'gitDir'>): Promise<readonly string[]> {
+  const text = await readFile(join(gitDir, 'MERGE_HEAD'), 'utf8').catch(ifMissing(''))
+  return text.split('\n').filter((line) => /^[0-9a-f]{40,64}$/.test(line))
+}
+
+/** Points the review ref to an existing commit. */
+export async function setReviewRef(git: Git, member: MemberTree, ref: string, commit: string): Promise<string> {
+  await git.run(['update-ref', ref, commit], inRepository(member))
+  return commit
+}
+
+export async function deleteReviewRef(git: Git, member: Parameters<typeof inRepository>[0], ref: string): Promise<void> {
+  await git.maybe(['update-ref', '-d', ref], inRepository(member))
+}
+
+/**
+ * Salvages uncommitted files, and commits that no branch has. The worktree stays unchanged. Null if there is nothing to salvage, or no
+ * worktree.
+ */
+export async function salvageFiles(git: Git, member: MemberTree, salvage: SalvageName): Promise<string | null> {
+  if (!(await pathExists(member.dir))) return null
+  return (await salvageNext(git, await openMember(git, member), { ...salvage, branch: null }))?.ref ?? null
+}
+
+/** Like `keepFiles`, for a worktree whose `.git` is gone or was replaced. Reads the files through the repository. */
+export async function rescueFiles(git: Git, member: MemberTree, salvage: SalvageName): Promise<string | null> {
+  if (!(await pathExists(member.dir))) return null
+  const tree = await openToRead(git, { ...member, limitMs: JOB_MS })
+  return (await salvageNext(git, tree, { ...salvage, branch: null }))?.ref ?? null
+}
+
+/** Commits the whole state for a successor, and points `ref` to the commit. An existing ref stays. Returns its commit. */
+export async function keepForSuccessor(git: Git, from: MemberTree, ref: string): Promise<string> {
+  const existing = await git.maybe(['rev-parse', '--verify', '-q', ref], inRepository(from))
+  if (existing !== null) return existing
+  const tree = await openMember(git, from)
+  await clearSkipFlags(git, tree)
+  const repositories = await untrackedRepositories(git, tree)
+  const commit = await commitAll(git, tree, { message: 'reeve: what was handed over', repositories })
+  await git.run(['update-ref', '-m', 'reeve: handed over', ref, commit], tree.refs)
+  return commit
+}
+
+export interface CommitRequest {
+  /** the commit at which the task began */
+  readonly base: string
+  /** short name of the crew's branch; its commits do not belong to this task */
+  readonly crew: string
+  readonly message: string
+  /** true: reeve commits uncommitted files itself */
+  readonly mayCommit: boolean
+}
+
+export type CommitEnd =
+  /** `left` is the number of changed files that are not in the commit. `files` has the first of these. */
+  | {
+      readonly type: 'committed'
+      readonly commit: string
+      readonly commits: number
+      readonly left: number
+      readonly files: readonly string[]
+      readonly notes: readonly string[]
+    }
+  /** the task has changed nothing */
+  | { readonly type: 'nothing' }
+  /** files are changed, and not committed */
+  | { readonly type: 'uncommitted'; readonly files: readonly string[]; readonly more: number }
+  /** a hook or git refused the commit */
+  | { readonly type: 'refused'; readonly output: string }
+
+/** The commit of a task, if its member has committed since the task began. Otherwise reeve commits the files, if `own` allows it. */
+export async function commitTask(git: Git, member: MemberTree, request: CommitRequest): Promise<CommitEnd> {
+  const tree = await openMember(git, member)
+  const problem = await findUnfinished(git, tree)
+  if (problem !== null) return { type: 'refused', output: problem }
+  await clearSkipFlags(git, tree)
+  const repositories = await untrackedRepositories(git, tree)
+  const files = await dirtyNames(git, tree, repositories)
+  const newCommit = await newCommits(git, tree.refs, request)
+  if (newCommit)
+    return {
+      type: 'committed',
+      ...newCommit,
+      left: files.length,
+      files: files.slice(0, MAX_NAMED_FILES),
+      notes: files.length > 0 ? [`its worker did not commit ${files.length} changed file${files.length === 1 ? '' : 's'}`] : [],
+    }
+  if (files.length === 0) return { type: 'nothing' }
+  if (!request.mayCommit)
+    return { type: 'uncommitted', files: files.slice(0, MAX_NAMED_FILES), more: Math.max(0, files.length - MAX_NAMED_FILES) }
+  await detachFromOtherBranch(git, tree, member.branch)
+  await addAll(git, tree, repositories)
+  const staged = await git.line(['write-tree'], tree.files)
+  // Line end conversion and filters may have undone all changes.
+  if (staged === (await git.line(['rev-parse', 'HEAD^{tree}'], tree.refs))) return { type: 'nothing' }
+  const identity = await commitIdentity(git, tree.refs, member.env)
+  const end =
+    tree.head === null
+      ? await commitWithHooks(git, tree, { env: { ...userGitEnv(member.env), ...identity.env }, message: request.message })
+      : await commitTree(git, tree, { env: identity.env, message: request.message, staged })
+  if ('output' in end) return { type: 'refused', output: end.output }
+  const commit = await git.line(['rev-parse', 'HEAD'], tree.refs)
+  return {
+    type: 'committed',
+    commit,
+    commits: 1,
+    left: 0,
+    files: [],
+    notes: [
+      ...identity.notes,
+      ...end.notes,
+      ...repositories.map((name) => `${name.toString()} is another repository and was not committed`),
+    ],
+  }
+}
+
+/** Detaches HEAD if it is on another branch than the member's. That branch may be the user's, and reeve's commit must not move it. */
+async function detachFromOtherBranch(git: Git, { refs }: Tree, ownBranch: string): Promise<void> {
+  const current = await git.maybe(['symbolic-ref', '-q', 'HEAD'], refs)
+  if (current === null || current === `refs/heads/${ownBranch}`) return
+  await git.run(['update-ref', '--no-deref', '-m', 'reeve: checkout', 'HEAD', await git.line(['rev-parse', 'HEAD'], refs)], refs)
+}
+
+type CommitResult = { readonly notes: readonly string[] } | { readonly output: string }
+
+async function commitWithHooks(
+  git: Git,
+  { files }: Tree,
+  { env, message }: { readonly env: GitUser['env']; readonly message: string },
+): Promise<CommitResult> {
+  const { code, stdout, stderr } = await git.ask(['commit', '-q', '--cleanup=verbatim', '-F', '-'], {
+    ...files,
+    env,
+    hooks: true,
+    input: Buffer.from(message),
+    limitMs: LONG_CALL_MS,
+  })
+  return code === 0 ? { notes: [] } : { output: `${stdout.toString()}${stderr.toString()}`.trim().slice(-MAX_OUTPUT_CHARS) }
+}
+
+/** Commits without hooks, for a member that may run no programs. A note names the hooks that did not run. */
+async function commitTree(
+  git: Git,
+  tree: Tree,
+  { env, message, staged }: { readonly env: GitUser['env']; readonly message: string; readonly staged: string },
+): Promise<CommitResult> {
+  const { refs } = tree
+  const head = await git.line(['rev-parse', 'HEAD'], refs)
+  const parents = [head, ...(await mergeHeads(tree))]
+  const call = { ...refs, env: { ...refs.env, ...env } }
+  const commit = await git.line(['commit-tree', staged, ...parents.flatMap((parent) => ['-p', parent]), '-F', '-'], {
+    ...call,
+    input: Buffer.from(message),
+  })
+  await git.run(['update-ref', '-m', 'reeve: commit', 'HEAD', commit, head], call)
+  await removeMergeFiles(tree)
+  return { notes: await hooksNote(git, tree, 'its worker must not run programs') }
+}
+
+/** A note that hooks did not run. Empty if the repository has none. */
+export async function hooksNote(git: Git, tree: Tree, why: string): Promise<readonly string[]> {
+  const hooks = await hooksOf(git, tree)
+  return hooks.length === 0 ? [] : [`${why}, so ${hooks.join(', ')} did not run`]
+}
+
+/** The hooks of the repository that a commit would run. */
+async function hooksOf(git: Git, { dir, refs }: Tree): Promise<readonly string[]> {
+  // With the option `hooks`, git reports the path of the repository, and not the empty folder that reeve sets.
+  const path = await git.maybe(['config', '--path', '--get', 'core.hooksPath'], { ...refs, hooks: true })
+  const hooks = path === null ? join(refs.at?.commonDir ?? '', 'hooks') : isAbsolute(path) ? path : join(dir, path)
+  // A folder that cannot be listed has no hooks that git could run.
+  const entries = await readdir(hooks).catch((): string[] => [])
+  return COMMIT_HOOKS.filter((name) => entries.includes(name))
+}
+
+/** Describes an unfinished operation or unresolved conflicts. Null if there are none. */
+async function findUnfinished(git: Git, { files, gitDir }: Tree): Promise<string | null> {
+  for (const [name, verb] of Object.entries(UNFINISHED_OPERATIONS))
+    if (await pathExists(join(gitDir, name))) return `a ${verb} is not finished: \`git ${verb} --continue\` or \`git ${verb} --abort\``
+  const conflicts = new Set(
+    splitNames(await git.run(['ls-files', '-z', '-u'], files)).map((line) => line.subarray(line.indexOf(0x09) + 1).toString()),
+  )
+  return conflicts.size === 0
+    ? null
+    : `conflicts are not resolved in ${[...conflicts].slice(0, MAX_NAMED_FILES).join(', ')}: resolve them, then \`git add\` and \`git commit\``
+}
+
+/** The last commit of the task and the number of its commits. Null if the task has none: HEAD may be at a commit of another member. */
+async function newCommits(
+  git: Git,
+  refs: GitCall,
+  { base, crew }: CommitRequest,
+): Promise<{ readonly commit: string; readonly commits: number } | null> {
+  const commit = await git.line(['rev-parse', 'HEAD'], refs)
+  if (commit === base) return null
+  const since = Number(await git.line(['rev-list', '--count', commit, `^${base}`], refs))
+  const isAfter = (await git.ask(['merge-base', '--is-ancestor', base, commit], refs)).code === 0
+  // If HEAD is not after `base`, only commits count that the crew's branch does not have.
+  const ownCommits = isAfter
+    ? since
+    : Number(await git.line(['rev-list', '--count', commit, `^${base}`, '--not', `refs/heads/${crew}`], refs))
+  return ownCommits === 0 ? null : { commit, commits: ownCommits }
+}
+
+/** An identity as `git var` prints it. */
+const IDENTITY_PATTERN = /^(.*) <(.*)> \d+ [-+]\d+$/
+
+/** The author and committer of reeve's commits: the user of git's configuration. Without one, reeve itself, with a note. */
+export async function commitIdentity(
+  git: Git,
+  refs: GitCall,
+  env: MemberTree['env'],
+): Promise<{ readonly env: GitUser['env']; readonly notes: readonly string[] }> {
+  const call = { ...refs, env: userGitEnv(env) }
+  const identities = await Promise.all(
+    ['AUTHOR', 'COMMITTER'].map(async (role) => {
+      const [, name, email] =
+        IDENTITY_PATTERN.exec((await git.maybe(['-c', 'user.useConfigOnly=true', 'var', `GIT_${role}_IDENT`], call)) ?? '') ?? []
+      return name === undefined || email === undefined ? null : { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email }
+    }),
+  )
+  const [author, committer] = identities
+  if (author && committer) return { env: { ...author, ...committer }, notes: [] }
+  return { env: IDENTITY, notes: ['git has no user.name and user.email here, so the author is reeve'] }
+}
+
+/** Opens the worktree of a member. Removes leftover locks, and restores files that a killed daemon left changed. */
+export async function openMember(git: Git, member: MemberTree): Promise<Tree> {
+  const { repository, branch, lockMs } = member
+  const tree = await openTree(git, { ...member, limitMs: JOB_MS })
+  // Only the member and reeve use this worktree, and the member is in no turn: any lock is a leftover.
+  await clearStaleLocks(
+    [join(tree.gitDir, 'index.lock'), join(tree.gitDir, 'HEAD.lock'), join(repository, 'refs', 'heads', `${branch}.lock`)],
+    lockMs,
+  )
+  await restoreAfterCrash(git, tree)
+  return tree
+}
+
+/**
+ * A call of git in the working directory of the member, because git does not remove its own working directory. Not in a link or another
+ * repository.
+ */
+async function callInDir(tree: Tree, cwd: string = tree.dir): Promise<GitCall> {
+  return cwd !== tree.dir && (await isOwnDir(tree, cwd)) ? { ...tree.files, cwd } : tree.files
+}
+
+/** Errors: `GitError` if another worktree has the branch checked out. Older versions of git would move it there. */
+async function checkBranchFree(git: Git, { dir, refs }: Tree, branch: string): Promise<void> {
+  const worktrees = (await git.line(['worktree', 'list', '--porcelain'], refs)).split('\n\n').map((entry) => entry.split('\n'))
+  const ownDir = await realpath(dir)
+  for (const lines of worktrees) {
+    const worktree = lines[0]?.slice('worktree '.length) ?? ''
+    if (lines.includes(`branch refs/heads/${branch}`) && worktree !== ownDir && (await pathExists(worktree)))
+      throw new GitError(`${branch} is checked out in ${worktree}: check out another branch there`)
+  }
+}
+
+async function abandonUnfinished(git: Git, { refs, gitDir }: Tree): Promise<void> {
+  for (const [name, verb] of Object.entries(UNFINISHED_OPERATIONS))
+    if (await pathExists(join(gitDir, name))) await git.maybe([verb, '--quit'], refs)
+}
+
+async function removeMergeFiles({ gitDir }: Tree): Promise<void> {
+  await Promise.all(MERGE_FILES.map((name) => rm(join(gitDir, name), { force: true })))
+}

@@ -1,0 +1,159 @@
+// The difference of two commits, as a list of files with their sizes and as a unified diff. Reads only objects, without the
+// configuration or attributes of a worktree. So no program of the repository runs, and no `.gitattributes` hides a change. Must
+// never write a ref or a file. Test: test/processes/crew/diff.test.ts.
+import { GitError, splitNames } from './git.ts'
+import { makeStandIn } from './worktree-state.ts'
+import { inRepository } from './worktree.ts'
+import type { Git, GitCall, GitUser } from './git.ts'
+import type { FileChange } from '../../kernel/model/crew/words.ts'
+
+/** The maximum number of files whose diff is shown; further files are only listed. */
+const MAX_FILES = 1_000
+/** The maximum number of bytes of a diff that are read. */
+const MAX_BYTES = 8 * 1024 * 1024
+/** Options to detect renames, among at most 400 files. */
+const RENAME_OPTIONS = ['-M', '-l400']
+/** Options that keep git from running programs or decorating the output. */
+const PLAIN_OPTIONS = [
+  '--no-ext-diff',
+  '--no-textconv',
+  '--no-color',
+  '--submodule=short',
+  '--ignore-submodules=none',
+  '--src-prefix=a/',
+  '--dst-prefix=b/',
+]
+
+const CHANGE_BY_LETTER: Readonly<Record<string, FileChange>> = {
+  A: 'added',
+  M: 'changed',
+  D: 'deleted',
+  R: 'renamed',
+  C: 'copied',
+  T: 'type',
+}
+
+export interface DiffFile {
+  readonly path: string
+  /** the previous name of a renamed or copied file */
+  readonly from: string | null
+  readonly change: FileChange
+  /** the number of inserted lines; null for a binary file */
+  readonly insertions: number | null
+  /** the number of deleted lines; null for a binary file */
+  readonly deletions: number | null
+}
+
+export interface Diff {
+  readonly files: readonly DiffFile[]
+  readonly text: string
+  /** files whose diff is missing or incomplete in `text` */
+  readonly left: readonly string[]
+}
+
+export interface DiffRequest {
+  readonly from: string
+  readonly to: string
+  /** the maximum number of lines of the text; 0 for no text */
+  readonly maxLines: number
+}
+
+export type DiffRepository = Pick<GitUser, 'env' | 'network'> & { readonly repository: string }
+
+/** Compares two commits. Errors: `GitError` if a commit no longer exists. */
+export async function diffOf(git: Git, place: DiffRepository, { from, to, maxLines }: DiffRequest): Promise<Diff> {
+  const call = await objectsOf(git, place)
+  const listed = await git.run(['diff-tree', '-r', '-z', '--raw', '--numstat', ...RENAME_OPTIONS, ...PLAIN_OPTIONS, from, to, '--'], call)
+  const files = filesIn(splitNames(listed).map(String))
+  if (maxLines === 0 || files.length === 0) return { files, text: '', left: files.map(({ path }) => path) }
+  const shown = filesThatFit(files, maxLines)
+  const paths =
+    shown.length === files.length
+      ? []
+      : shown.flatMap(({ path, from: before }) => [path, ...(before === null ? [] : [before])]).map((path) => `:(top,literal)${path}`)
+  const patch = await patchOf(git, ['diff-tree', '-r', '-p', ...RENAME_OPTIONS, ...PLAIN_OPTIONS, from, to, '--', ...paths], call)
+  const { text, complete } = cutPatch(patch, maxLines)
+  return { files, text, left: files.slice(complete ?? shown.length).map(({ path }) => path) }
+}
+
+/** Returns the file at a path in a commit; null if there is none or it is a directory. Errors: `GitError` if it exceeds `maxBytes`. */
+export async function fileAt(
+  git: Git,
+  place: DiffRepository,
+  { commit, path, maxBytes }: { readonly commit: string; readonly path: string; readonly maxBytes: number },
+): Promise<Buffer | null> {
+  if (path.split('/').some((part) => part === '' || part === '.' || part === '..')) return null
+  const call = inRepository(place)
+  const [entry = ''] = splitNames(await git.run(['ls-tree', '-z', '-l', '--full-tree', commit, '--', path], call)).map(String)
+  const [, kind, blob = '', size = '0', fieldPath] = /^\d+ (\w+) (\w+) +(\d+|-)\t([^]*)$/.exec(entry) ?? []
+  if (kind !== 'blob' || fieldPath !== path) return null
+  if (Number(size) > maxBytes) throw new GitError(`${path} has ${size} bytes: at most ${maxBytes} can be shown`)
+  return git.run(['cat-file', 'blob', blob], call)
+}
+
+async function objectsOf(git: Git, place: DiffRepository): Promise<GitCall> {
+  const standIn = await makeStandIn(git, place)
+  return { ...inRepository(place), ...standIn, cwd: standIn.at.gitDir }
+}
+
+/** Returns the patch; empty if it exceeds the limit of git's output. */
+async function patchOf(git: Git, args: readonly string[], call: GitCall): Promise<string> {
+  try {
+    const patch = await git.run(args, call)
+    return patch.subarray(0, MAX_BYTES).toString()
+  } catch (error) {
+    if (error instanceof GitError && /wrote more than/.test(error.message)) return ''
+    throw error
+  }
+}
+
+/**
+ * Parses git's output: first `:100644 100644 A B M` and a path per file. Then per file `1\t2\tpath`, or `1\t2\t` with the old and
+ * the new path.
+ */
+function filesIn(fields: readonly string[]): DiffFile[] {
+  const changes = new Map<string, FileChange>()
+  const files: DiffFile[] = []
+  for (let at = 0; at < fields.length; at += 1) {
+    const field = fields[at] ?? ''
+    if (field.startsWith(':')) {
+      const letter = field.split(' ').at(-1)?.[0] ?? ''
+      at += letter === 'R' || letter === 'C' ? 2 : 1
+      changes.set(fields[at] ?? '', CHANGE_BY_LETTER[letter] ?? 'changed')
+      continue
+    }
+    const [, added, deleted, fieldPath] = /^(\d+|-)\t(\d+|-)\t([^]*)$/.exec(field) ?? []
+    if (added === undefined || deleted === undefined) continue
+    const names = fieldPath === '' ? { from: fields[at + 1] ?? '', path: fields[at + 2] ?? '' } : { from: null, path: fieldPath ?? '' }
+    if (fieldPath === '') at += 2
+    files.push({
+      ...names,
+      change: changes.get(names.path) ?? 'changed',
+      insertions: added === '-' ? null : Number(added),
+      deletions: deleted === '-' ? null : Number(deleted),
+    })
+  }
+  return files
+}
+
+/** Returns the first files whose changes fit into the lines; at least one file. */
+function filesThatFit(files: readonly DiffFile[], maxLines: number): readonly DiffFile[] {
+  let lines = 0
+  const end = files.findIndex(({ insertions, deletions }, index) => {
+    lines += (insertions ?? 0) + (deletions ?? 0)
+    return index > 0 && (lines > maxLines || index >= MAX_FILES)
+  })
+  return end < 0 ? files : files.slice(0, end)
+}
+
+/** Cuts the patch at a line. `complete` is the number of files that are whole; null if all are. */
+function cutPatch(patch: string, maxLines: number): { readonly text: string; readonly complete: number | null } {
+  const lines = patch.split('\n')
+  if (patch === '') return { text: '', complete: 0 }
+  if (lines.length <= maxLines + 1 && patch.endsWith('\n')) return { text: patch, complete: null }
+  const kept = lines.slice(0, Math.min(maxLines, lines.length - 1))
+  return {
+    text: kept.map((line) => `${line}\n`).join(''),
+    complete: Math.max(0, kept.filter((line) => line.startsWith('diff --git ')).length - 1),
+  }
+}

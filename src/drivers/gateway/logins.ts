@@ -1,0 +1,33 @@
+// Finds how a user authorizes an external agent to call its models: by the agent's login command, or by a key in the
+// environment. Owns the list of agents that the gateway knows, and the advice for an agent that is not logged in. Pure.
+// Test: test/tables/drivers/gateway/logins.test.ts.
+import { findProgram } from '../command/formats/args.ts'
+import { claude } from './clients/claude.ts'
+import { codex, codexAcp } from './clients/codex.ts'
+import { gemini } from './clients/gemini.ts'
+import { opencode } from './clients/opencode.ts'
+import { pi } from './clients/pi.ts'
+import type { ClientAdapter, Login } from './clients/client.ts'
+
+/** All external agents that the gateway knows. */
+export const CLIENTS: readonly ClientAdapter[] = [claude, codex, codexAcp, gemini, opencode, pi]
+
+/** Matches the error messages of agents that are not logged in. */
+const NOT_LOGGED_IN = /\bnot logged in\b|authentication required|please run \/login|missing bearer/i
+
+/** The login of the agent in a command; null for an unknown program. */
+export function loginOf(argv: readonly string[]): Login | null {
+  return CLIENTS.find(({ names }) => findProgram(argv, names) >= 0)?.login ?? null
+}
+
+/** Advice for the user: a sentence without its full stop. */
+export function loginAdvice(login: Login | null): string {
+  if (login === null) return "Log in with the agent's own command line, or set its key in the environment"
+  return `Log in with \`${login.command}\`, or set ${login.key ?? "the key of its model's provider"} in the environment`
+}
+
+/** Appends the login advice to an error of the agent with this title, if the error means that the agent is not logged in. */
+export function withLoginAdvice(error: string, title: string): string {
+  const login = CLIENTS.find((client) => client.title === title)?.login
+  return login && NOT_LOGGED_IN.test(error) ? `${error}. ${loginAdvice(login)}` : error
+}

@@ -1,0 +1,22 @@
+// Reads a stream to its end at a limited rate, so that a flood of output slows down the program, but not the daemon.
+// Test: test/processes/native/mcp-hostile.test.ts.
+import type { Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+
+/** After this many bytes, the reading pauses for `PAUSE_MS`. */
+const BURST_BYTES = 256 * 1024
+const PAUSE_MS = 100
+
+/** Reads the stream as UTF-8 text. */
+export function drainSlowly(stream: Readable, onText: (text: string) => void): void {
+  const decoder = new StringDecoder('utf8')
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    onText(decoder.write(chunk))
+    bytes += chunk.length
+    if (bytes < BURST_BYTES) return
+    bytes = 0
+    stream.pause()
+    setTimeout(() => stream.resume(), PAUSE_MS).unref()
+  })
+}

@@ -1,0 +1,44 @@
+// Runs in a worker thread and executes the calls of the file tools, one at a time. A call that never ends is ended with its
+// thread. Loads no package except `ignore`, because an agent waits for the start of the thread. file-workers.ts starts the
+// threads.
+// Test: test/processes/native/hostile.test.ts.
+import { parentPort } from 'node:worker_threads'
+import { truncateMiddle } from './truncate.ts'
+import { editFile } from './edit.ts'
+import type { FileAnswer, FileCall, FileContext, FileInputs, FileToolName } from './file-inputs.ts'
+import { globFiles } from './glob.ts'
+import { grepFiles } from './grep.ts'
+import { listDirectory } from './ls.ts'
+import { RefusedError } from './path-guard.ts'
+import { readFile } from './read.ts'
+import type { ToolOutput } from './tool.ts'
+import { writeFile } from './write.ts'
+import { errorText } from '../../../kernel/util/error-text.ts'
+
+type FileToolFunction<N extends FileToolName> = (input: FileInputs[N], context: FileContext) => Promise<string | ToolOutput>
+
+const FILE_TOOL_FUNCTIONS: { readonly [N in FileToolName]: FileToolFunction<N> } = {
+  read: readFile,
+  write: writeFile,
+  edit: editFile,
+  ls: listDirectory,
+  glob: globFiles,
+  grep: grepFiles,
+}
+
+async function runCall({ name, input, ...context }: FileCall): Promise<FileAnswer> {
+  try {
+    const output = await (FILE_TOOL_FUNCTIONS[name] as FileToolFunction<FileToolName>)(input, context)
+    return { output: typeof output === 'string' ? truncateMiddle(output) : output }
+  } catch (error) {
+    const text = truncateMiddle(errorText(error))
+    return error instanceof RefusedError ? { error: text, refused: error.capability } : { error: text }
+  }
+}
+
+parentPort?.on('message', (call: FileCall) => {
+  runCall(call).then(
+    (answer) => parentPort?.postMessage(answer),
+    () => process.exit(1),
+  )
+})

@@ -1,0 +1,63 @@
+// Handles pauses of members. Owns the notices about a pause and about its end. Under the engine, a member that is paused in a loop loses
+// its task. A pause by the user, or for a cause that would affect the next worker too, keeps the task.
+// Must never end a pause itself. Test: test/tables/kernel/crew/decide/holds.test.ts.
+import { releaseHeldTask, messageCoordinator } from './release-task.ts'
+import { coordinatorOf, isLooping, isActive, isWorker } from '../state/queries.ts'
+import { handOverPaused } from './context-handover.ts'
+import { requestCommitCheck } from './merge-queue.ts'
+import { dismissMember } from './member-commands.ts'
+import { resumedText, pausedText } from '../text/status-text.ts'
+import type { Command } from '../../model/crew/commands.ts'
+import type { CrewDraft } from '../state/draft.ts'
+import type { Member } from '../../model/crew/crew.ts'
+
+type MemberHeld = Extract<Command, { type: 'member_held' }>
+
+export function handleMemberHeld(draft: CrewDraft, { member: id, held, reason, wakes, note }: MemberHeld): string {
+  const before = draft.findMember(id)
+  if (!before || before.state === 'gone' || (before.held === held && before.heldFor === reason)) return 'noted'
+  draft.emit({ type: 'crew.held', member: id, held, ...(reason === undefined ? {} : { reason }), ...(wakes ? { wakes } : {}) })
+  const member = draft.requireMember(id)
+  if (!held) notifyResumed(draft, before, member)
+  else if (reason === 'context-full' && draft.spec.handOver !== null) handOverPaused(draft, member)
+  else if (reason !== undefined && isLooping(member) && draft.spec.coordinator === 'engine') stopLooping(draft, member, reason, note)
+  else notifyPaused(draft, member, note)
+  return 'noted'
+}
+
+/** Reports the end of a pause, except of a pause that ends by itself or of the whole crew. */
+function notifyResumed(draft: CrewDraft, before: Member, member: Member): void {
+  if (!isWorker(member)) notifyAllPaused(draft)
+  else if (before.wakes !== true && isNotified(draft, before))
+    messageCoordinator(draft, resumedText(draft.crew, member), draft.findTask(member.task) ?? null)
+}
+
+/** Notifies the coordinator of all paused members, after the coordinator or the crew was resumed. */
+export function notifyAllPaused(draft: CrewDraft): void {
+  for (const member of draft.crew.members) if (member.held) notifyPaused(draft, member)
+}
+
+function notifyPaused(draft: CrewDraft, member: Member, note?: string): void {
+  if (isWorker(member) && isActive(member) && isNotified(draft, member))
+    messageCoordinator(draft, pausedText(draft.crew, member, note), draft.findTask(member.task) ?? null)
+}
+
+/** Whether the coordinator is notified of this pause now. A paused coordinator is notified when it resumes. */
+function isNotified({ crew, context }: CrewDraft, { heldFor }: Member): boolean {
+  return heldFor !== 'subtree' && context.paused !== true && coordinatorOf(crew)?.held === false
+}
+
+/** Stops a member that is paused in a loop. The attempt has failed, and the files are salvaged. */
+function stopLooping(draft: CrewDraft, member: Member, cause: string, note?: string): void {
+  if (!isWorker(member) || member.state !== 'on' || !isActive(member) || draft.crew.ending) return
+  const task = draft.findTask(member.task)
+  // The change is approved, so reeve first commits the member's files. The engine stops the member afterwards.
+  if (task && member.phase === 'committing') {
+    requestCommitCheck(draft, member.id, task, true)
+    return
+  }
+  const reason = `${member.id} was stopped because it was paused in a loop (${cause})${note === undefined ? '' : `: ${note}`}`
+  releaseHeldTask(draft, member, 'lose', reason)
+  dismissMember(draft, member.id, 'stopped', reason)
+  draft.addAct({ type: 'warn', text: reason })
+}

@@ -1,0 +1,67 @@
+// Runs the verify command of reported tasks and handles its result. A failure counts as a failed attempt, and the task returns to its
+// implementer with the output. Owns these consequences; verify-rules.ts has the rule that no review starts before the command passes.
+// Must never read files: the daemon runs the command. Test: test/tables/kernel/crew/decide/verify.test.ts.
+import { commandResultText, recordVerifyResult } from './verify-results.ts'
+import { failTask, requeueTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
+import { handleMergeVerifyResult } from './merge-queue.ts'
+import { handleLostFiles } from './lost-files.ts'
+import { currentImplementer, hasUnusedFiles, taskTitle } from '../state/queries.ts'
+import { awaitsVerify } from '../state/verify-rules.ts'
+import { unexpectedResultText } from '../state/draft.ts'
+import type { CrewDraft } from '../state/draft.ts'
+import type { CheckResult } from '../../model/crew/command-runs.ts'
+import type { Task } from '../../model/crew/crew.ts'
+import type { Job, JobResult } from '../../model/crew/facts.ts'
+
+type Verify = Extract<Job, { type: 'verify' }>
+
+/** Requests the verify command of one reported task. It runs in the implementer's files, after the implementer's turn. */
+export function verifyNextTask(draft: CrewDraft): boolean {
+  const { crew, spec } = draft
+  for (const task of crew.tasks) {
+    const worker = awaitsVerify(crew, spec, task) && task.prepared ? currentImplementer(crew, task) : undefined
+    if (!worker || !hasUnusedFiles(crew, worker)) continue
+    draft.requestJob({ type: 'verify', member: worker.id, task: task.id, read: task.verify === 'own' ? [task.seqs.text] : [] })
+    return true
+  }
+  return false
+}
+
+/** Handles the result of a verify command. A result for a task that was reassigned or closed meanwhile is ignored. */
+export function handleVerifyResult(draft: CrewDraft, job: Verify, result: JobResult): void {
+  if (job.merge) return handleMergeVerifyResult(draft, job, result)
+  const { member, task: id } = job
+  const task = draft.findTask(id)
+  if (!task || task.implementer !== member || !awaitsVerify(draft.crew, draft.spec, task)) return
+  if (result.type === 'error' && result.lost !== undefined) return handleLostFiles(draft, result.lost, result.error)
+  if (result.type !== 'verified')
+    return requeueTask(draft, task, { reason: `the verify command could not run: ${unexpectedResultText(result)}`, counts: true })
+  if (recordVerifyResult(draft, { task: id, member, stage: 'review' }, result))
+    return messageCoordinator(
+      draft,
+      `${taskTitle(task)} passed verify: ${commandResultText(result)}.${task.reviews ? ' Assign its review.' : ''}`,
+      task,
+    )
+  sendTaskBack(draft, draft.requireTask(id), result)
+}
+
+/** Sends a task back to its implementer with the output. Fails the task after its last attempt. */
+function sendTaskBack(draft: CrewDraft, task: Task, result: CheckResult): void {
+  const { attempts, implementer } = task
+  const reason = `verify failed: ${commandResultText(result)}`
+  if (attempts >= draft.spec.maxAttempts) return failTask(draft, task, `${failedAttemptsText(task)} failed; the last reason: ${reason}`)
+  if (implementer) draft.send(implementer, { from: 'system', task: task.id, text: failureText(task, result) })
+  messageCoordinator(draft, `${taskTitle(task)} went back to ${implementer}: ${reason}`, task)
+}
+
+function failureText(task: Task, result: CheckResult): string {
+  const { command, ran, changed } = result
+  return [
+    `${taskTitle(task)} failed verify: ${commandResultText(result)}. Its review starts only after this command passes.`,
+    ran.output.trim() === '' ? 'The command printed nothing.' : `The end of the output:\n\n${ran.output.trimEnd()}`,
+    changed.length === 0 ? '' : `The command changed files, and reeve restored them: ${changed.join(', ')}.`,
+    `Find the cause and fix it. You can run \`${command}\` yourself. Then call report_implementation_complete.`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+}

@@ -1,0 +1,108 @@
+// The states of a task. Owns the table of states × events, and the only function that makes a new state. An event that the table does not
+// allow throws CONFLICT and changes nothing. Only an explicit `retry`, or the user's `reopen`, opens a closed task again.
+// Test: test/tables/kernel/crew/state/machines.test.ts.
+import { KernelError } from '../../model/errors.ts'
+import { stateText } from './phases.ts'
+import type { TaskState } from '../../model/crew/words.ts'
+
+/**
+ * What happens to a task:
+ * `assign`: it is given to a worker. `report`: its worker reports it as complete. `review`: it is given to a reviewer.
+ * `unreview`: it is taken from its reviewer. `red`: its verify command failed. `deny`: it is sent back. `approve`: a review approves it.
+ * `ask`: the user is asked about it. `pass`: the gate approves its commit. `commit`: its commit starts. `committed`: its commit exists.
+ * `differ`: its commit differs from the approved files. `requeue`, `done`, `fail`, `cancel`: the attempt or the task ends.
+ * `retry`, `reopen`: the closed task is opened again.
+ */
+export type TaskEvent =
+  | 'assign'
+  | 'report'
+  | 'review'
+  | 'unreview'
+  | 'red'
+  | 'deny'
+  | 'approve'
+  | 'ask'
+  | 'pass'
+  | 'commit'
+  | 'committed'
+  | 'differ'
+  | 'requeue'
+  | 'done'
+  | 'fail'
+  | 'cancel'
+  | 'retry'
+  | 'reopen'
+
+type Row = { readonly [E in TaskEvent]: TaskState | 'illegal' }
+
+const ALL_ILLEGAL: Row = {
+  assign: 'illegal',
+  report: 'illegal',
+  review: 'illegal',
+  unreview: 'illegal',
+  red: 'illegal',
+  deny: 'illegal',
+  approve: 'illegal',
+  ask: 'illegal',
+  pass: 'illegal',
+  commit: 'illegal',
+  committed: 'illegal',
+  differ: 'illegal',
+  requeue: 'illegal',
+  done: 'illegal',
+  fail: 'illegal',
+  cancel: 'illegal',
+  retry: 'illegal',
+  reopen: 'illegal',
+}
+/** An open task: before its commit starts, the user or a coordinator may close it at any time. */
+const OPEN_STATE: Row = { ...ALL_ILLEGAL, done: 'done', fail: 'failed', cancel: 'cancelled' }
+/** A task that a worker has: it may also go back to the queue. */
+const HELD_STATE: Row = { ...OPEN_STATE, requeue: 'queued' }
+
+export const TASK_STATE_TABLE: { readonly [S in TaskState]: Row } = {
+  queued: { ...OPEN_STATE, assign: 'implementing', ask: 'waiting' },
+  implementing: { ...HELD_STATE, report: 'awaiting_review' },
+  awaiting_review: { ...HELD_STATE, review: 'in_review', red: 'addressing_feedback', ask: 'waiting', pass: 'approved' },
+  in_review: { ...HELD_STATE, unreview: 'awaiting_review', deny: 'addressing_feedback', approve: 'approved' },
+  addressing_feedback: { ...HELD_STATE, report: 'awaiting_review' },
+  approved: { ...HELD_STATE, ask: 'waiting', pass: 'approved', commit: 'committing' },
+  waiting: { ...HELD_STATE, review: 'in_review', deny: 'addressing_feedback', approve: 'approved', pass: 'approved' },
+  committing: { ...ALL_ILLEGAL, committed: 'merging', differ: 'awaiting_review', requeue: 'queued', done: 'done', fail: 'failed' },
+  merging: { ...ALL_ILLEGAL, requeue: 'queued', done: 'done', fail: 'failed' },
+  done: { ...ALL_ILLEGAL, reopen: 'queued' },
+  failed: { ...ALL_ILLEGAL, retry: 'queued' },
+  cancelled: { ...ALL_ILLEGAL, retry: 'queued' },
+}
+
+/** The state after an event. Errors: CONFLICT if the table does not allow the event. */
+export function nextState(state: TaskState, event: TaskEvent): TaskState {
+  const next = TASK_STATE_TABLE[state][event]
+  if (next === 'illegal') throw new KernelError('CONFLICT', `a task that is ${stateText(state)} cannot ${event}`)
+  return next
+}
+
+const anyCasePattern = (word: string): string => [...word].map((letter) => `[${letter}${letter.toUpperCase()}]`).join('')
+
+/**
+ * A task id is part of a branch name, in which git refuses `..` and the ending `.lock`. A task id must also differ from the ids of members,
+ * because messages are addressed to both. Case is ignored: some file systems keep one branch for names that differ only in case.
+ */
+export const TASK_ID_PATTERN = new RegExp(
+  `^(?!.*\\.\\.|.*\\.(?:${anyCasePattern('lock')})?$|(?:${anyCasePattern('coordinator')}|${anyCasePattern('worker')})(?:-\\d+)?$|${anyCasePattern('all')}$)[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`,
+)
+export const TASK_ID_HINT = 'at most 40 letters, digits, ".", "_" and "-" that are valid in a branch name, and no name of a member'
+
+/** The key that must be unique within a crew. Some file systems keep one branch for ids that differ only in case. */
+export function taskKey(id: string): string {
+  return id.toLowerCase()
+}
+
+export function isClosed({ state }: { readonly state: TaskState }): boolean {
+  return state === 'done' || state === 'failed' || state === 'cancelled'
+}
+
+/** Whether the task is being committed or merged. This is never interrupted. */
+export function isLanding({ state }: { readonly state: TaskState }): boolean {
+  return state === 'committing' || state === 'merging'
+}

@@ -1,0 +1,115 @@
+// Describes for the user what each open task of a crew waits for. Owns no state.
+// Must never guess: each text follows from the state of the crew. Test: test/tables/kernel/crew/decide/engine.test.ts.
+import {
+  canSpawn,
+  coordinatorOf,
+  hasJobs,
+  hasRoom,
+  hasNoReviewer,
+  isActive,
+  isPatientJob,
+  isReady,
+  isWorker,
+  taskTitle,
+  openTasks,
+  workersOf,
+} from '../state/queries.ts'
+import { isReportOverdue } from './status-text.ts'
+import { stateText } from '../state/phases.ts'
+import { awaitsVerify } from '../state/verify-rules.ts'
+import { groupWaits } from './blocked-groups.ts'
+import { canImplement, taskAgentText } from '../state/eligible-workers.ts'
+import type { Crew, Member, Task } from '../../model/crew/crew.ts'
+import type { CrewSpec } from '../../model/process-spec.ts'
+
+/** One text per thing that the crew waits for: tasks, then members, then the crew. Empty if all open work is in progress. */
+export function describeWaits(crew: Crew, spec: CrewSpec): readonly string[] {
+  const open = openTasks(crew)
+  const waits = open.flatMap((task) => {
+    const line = describeTaskWait(crew, spec, task)
+    return line === null ? [] : [{ task, line }]
+  })
+  return [
+    ...groupWaits(waits),
+    ...crew.members.flatMap((member) => describeMemberWait(member) ?? []),
+    ...describeCrewWaits(crew, spec, open),
+  ]
+}
+
+function askReasonText({ silent }: Task, kind: NonNullable<Task['ask']>['for']): string {
+  if (kind === 'human') return 'it is a question'
+  if (kind === 'gate') return 'its commit needs an approval'
+  return silent ? 'no reviewer gave a verdict' : 'no worker can review it'
+}
+
+function describeTaskWait(crew: Crew, spec: CrewSpec, task: Task): string | null {
+  const worker = crew.members.find(
+    (member) => member.id === (task.state === 'in_review' ? task.reviewer : task.implementer) && member.task === task.id,
+  )
+  if (task.ask)
+    return `${taskTitle(task)} waits for the user: ${askReasonText(task, task.ask.for)} (${task.ask.for === 'human' ? 'reeve answer' : 'reeve crew approve, reeve crew deny'})`
+  if (task.landing?.blocked !== undefined && crew.jobs.some((job) => isPatientJob(job) && 'task' in job && job.task === task.id))
+    return `${taskTitle(task)} is committed and waits to be merged: ${task.landing.blocked}`
+  if (task.conflict !== null) return `${taskTitle(task)} is committed, and waits for ${task.conflict} to resolve its conflict`
+  if (worker?.held)
+    return `${taskTitle(task)} is ${stateText(task.state)} with ${worker.id}, which is paused${pauseReasonText(worker)}: resume or stop that worker (reeve resume)`
+  if (task.state === 'approved' && task.cleared) return `${taskTitle(task)} is approved, and waits until another task has landed`
+  if (worker && spec.coordinator === 'agent' && isReportOverdue(crew, worker, task))
+    return `${taskTitle(task)} is ${stateText(task.state)} with ${worker.id}, which ended its turn without a report: send it a message (reeve crew send)`
+  if (awaitsVerify(crew, spec, task))
+    return crew.jobs.some((job) => job.type === 'verify' && job.task === task.id)
+      ? null
+      : `${taskTitle(task)} waits until the turn of ${task.implementer ?? 'its worker'} ends, then its verify command runs`
+  if (task.state === 'approved') return `${taskTitle(task)} waits for the coordinator's approval`
+  if (task.state === 'awaiting_review' && !task.reviews) return `${taskTitle(task)} waits for the coordinator's approval`
+  if (hasNoReviewer(crew, task)) return `${taskTitle(task)} waits for a review, and no worker is free: ${reviewersText(crew, task)}`
+  if (task.state === 'awaiting_review') return `${taskTitle(task)} waits for a reviewer`
+  return task.state === 'queued' ? describeQueuedTask(crew, spec, task) : null
+}
+
+function reviewersText(crew: Crew, task: Task): string {
+  const waitingIds = crew.members
+    .filter((member) => isWorker(member) && isActive(member) && member.phase === 'awaiting_review' && member.id !== task.implementer)
+    .map(({ id }) => id)
+  if (waitingIds.length === 0) return 'no other worker can review'
+  return `${waitingIds.join(', ')} ${waitingIds.length === 1 ? 'awaits a review of its own' : 'await reviews of their own'}`
+}
+
+function describeQueuedTask(crew: Crew, spec: CrewSpec, task: Task): string | null {
+  const unmetNeeds = crew.tasks.filter(({ id, state }) => task.needs.includes(id) && state !== 'done')
+  if (unmetNeeds.length > 0) return `${taskTitle(task)} waits for ${unmetNeeds.map(({ id }) => id).join(', ')}`
+  if (!isReady(crew, task)) return null
+  const idleWorkers = crew.members.filter((member) => isWorker(member) && isActive(member) && member.phase === 'idle')
+  const pausedWorkers = idleWorkers.filter(({ held }) => held)
+  if (pausedWorkers.length > 0 && pausedWorkers.length === idleWorkers.length)
+    return `${taskTitle(task)} waits for a worker: ${pausedWorkers.map(({ id }) => id).join(', ')} ${pausedWorkers.length === 1 ? 'is' : 'are'} idle and paused`
+  if (spec.coordinator === 'agent') return `${taskTitle(task)} waits for the coordinator to assign it`
+  if (task.who && !workersOf(crew).some((member) => canImplement(member, task)))
+    return `${taskTitle(task)} waits for a worker with ${taskAgentText(task.who)}${hasRoom(crew, spec) ? '' : `: all ${spec.maxWorkers} workers have work`}`
+  return `${taskTitle(task)} waits for a worker${canSpawn(crew, spec) ? '' : `: the crew starts no more than ${spec.maxWorkers}`}`
+}
+
+function describeMemberWait({ id, state, leave }: Member): string | null {
+  if (state === 'starting') return `${id} is being started`
+  return state === 'leaving' ? `${id} is leaving: ${leave?.reason ?? 'it was asked to'}` : null
+}
+
+function describeCrewWaits(crew: Crew, spec: CrewSpec, open: readonly Task[]): readonly string[] {
+  const jobs = crew.jobs
+    .filter((job) => job.type !== 'spawn' && !isPatientJob(job))
+    .map((job) => `${job.type} of ${'task' in job ? job.task : job.member} is in progress`)
+  const coordinator = coordinatorOf(crew)
+  const hasNoCoordinator =
+    spec.coordinator === 'agent' &&
+    !coordinator &&
+    crew.begun &&
+    !crew.members.some(({ role, state }) => role === 'coordinator' && state === 'starting')
+  if (hasNoCoordinator) return [...jobs, 'no coordinator is running: resume or replace it, or stop the crew']
+  if (coordinator?.held) return [...jobs, `${coordinator.id} is paused${pauseReasonText(coordinator)}`]
+  const mustEnd = coordinator && !hasJobs(crew, coordinator.id) && open.length === 0 && crew.tasks.length > 0 && !crew.ending
+  return mustEnd ? [...jobs, `${coordinator.id} must end the crew or add tasks`] : jobs
+}
+
+function pauseReasonText({ heldFor }: Member): string {
+  return heldFor === undefined ? '' : ` (${heldFor})`
+}

@@ -1,0 +1,98 @@
+// Asks: an agent requests a permission or an answer, and the user gives it. Owns how an ask is answered. An answer
+// during a pause is recorded, and delivered when the pause ends (holds.ts). Must never let an agent answer, because
+// only the user decides. Test: test/tables/kernel/decide/asks.test.ts.
+import { KernelError } from '../model/errors.ts'
+import { freezeDrained } from './holds.ts'
+import { isEnding, isSuspended } from '../model/status.ts'
+import type { InputOf } from '../model/inputs.ts'
+import type { Ack, ReportOf } from '../model/reports.ts'
+import type { Process } from '../model/process.ts'
+import type { DecisionDraft } from './draft.ts'
+import type { Ask, PendingAsk } from '../model/asks.ts'
+import { truncate } from '../util/truncate.ts'
+
+/** maximum number of open asks per process */
+const MAX_ASKS = 32
+/** maximum number of options per ask */
+const MAX_OPTIONS = 64
+/** maximum length of an ask's text */
+const TEXT_CHARS = 4_000
+/** maximum length of an option's name */
+const NAME_CHARS = 200
+
+/** Records an ask. Returns `late` if the ask is already known, or the agent has no turn. Errors: RESOURCE_EXHAUSTED. */
+export function recordAsk(draft: DecisionDraft, process: Process, { ask }: ReportOf<'waiting'>): Ack {
+  const { life, asks = [] } = process
+  const isKnown = asks.some(({ id }) => id === ask.id)
+  if (life.state !== 'running' || (life.activity !== 'working' && life.activity !== 'waiting') || isKnown) return 'late'
+  if (asks.length >= MAX_ASKS)
+    throw new KernelError('RESOURCE_EXHAUSTED', `process ${process.pid} already has ${asks.length} open questions`)
+  const bounded = shortenAsk(ask)
+  freezeDrained(draft, draft.emit(process.uuid, { type: 'process.waiting', question: bounded.text, ask: bounded }))
+  return 'ok'
+}
+
+/** Limits the number of options and the length of texts. */
+function shortenAsk({ id, kind, text, options, callId, at }: Ask): Ask {
+  const firstOptions = options
+    .slice(0, MAX_OPTIONS)
+    .map((option) => ({ id: option.id, name: truncate(option.name, NAME_CHARS, '…'), kind: option.kind }))
+  return { id, kind, text: truncate(text, TEXT_CHARS, '…'), options: firstOptions, callId, at }
+}
+
+/** Closes an ask that the agent has withdrawn. */
+export function withdrawAsk(draft: DecisionDraft, process: Process, { id }: ReportOf<'unasked'>): Ack {
+  if (!process.asks?.some((ask) => ask.id === id)) return 'late'
+  draft.emit(process.uuid, { type: 'process.unasked', id })
+  return 'ok'
+}
+
+/** Records the user's answer, and delivers it unless the process is suspended. Errors: NOT_FOUND, PERMISSION, INVALID. */
+export function answerAsk(draft: DecisionDraft, input: InputOf<'answer'>): void {
+  const { uuid, by, text } = input
+  const process = draft.requireLiving(uuid)
+  if (by.startsWith('agent:')) throw new KernelError('PERMISSION', 'only the user can answer a question of a process')
+  if (isEnding(process)) throw new KernelError('INVALID', `process ${process.pid} is stopping`)
+  const { id, options } = findOpenAsk(process, input.id)
+  const option = checkOption(process, input, options)
+  draft.emit(uuid, { type: 'process.answered', id, option, text, by })
+  const isHeld = isSuspended(process)
+  if (process.spec.crew) draft.followUps.push({ type: 'answered', uuid, id, option, text })
+  else if (!isHeld) draft.effect({ type: 'driver.answer', uuid, pid: process.pid, id, option, text })
+  const note = isHeld && !process.spec.crew ? 'the process is suspended: it gets the answer when it resumes' : null
+  draft.replyDone(input.reply, uuid, { note })
+}
+
+/** The asks of a process that have no answer. */
+export function openAsks({ asks = [] }: Pick<Process, 'asks'>): readonly PendingAsk[] {
+  return asks.filter((ask) => ask.answer === undefined)
+}
+
+/** The open ask with this id; null: the only one. Errors: INVALID. */
+function findOpenAsk(process: Process, id: string | null): Ask {
+  const open = openAsks(process)
+  const asks = open.map(({ id: known, text, options }) => ({ id: known, text, options }))
+  const [first] = open
+  if (!first) throw new KernelError('INVALID', `process ${process.pid} asks nothing`, { asks })
+  const ids = open.map((ask) => ask.id).join(', ')
+  if (id === null && open.length > 1)
+    throw new KernelError('INVALID', `process ${process.pid} has ${open.length} open questions; name one of them: ${ids}`, { asks })
+  const found = id === null ? first : open.find((ask) => ask.id === id)
+  if (!found) throw new KernelError('INVALID', `process ${process.pid} does not ask "${id}"; it asks ${ids}`, { asks })
+  return found
+}
+
+/** The chosen option; null for an ask without options. Errors: INVALID. */
+function checkOption({ pid }: Process, { option, text }: InputOf<'answer'>, options: Ask['options']): string | null {
+  const ids = options.map(({ id }) => id)
+  if (ids.length === 0) {
+    if (option !== null || text === null) throw new KernelError('INVALID', `process ${pid} expects a text as the answer`, { options })
+    return null
+  }
+  if (option === null || !ids.includes(option)) {
+    throw new KernelError('INVALID', `process ${pid} expects one of ${ids.join(', ')}${option === null ? '' : `, not "${option}"`}`, {
+      options,
+    })
+  }
+  return option
+}

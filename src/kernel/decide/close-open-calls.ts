@@ -1,0 +1,97 @@
+// Closes interrupted calls. A model call is recorded as failed and charged by its estimate. A call of a tool that may
+// not run twice gets the result `interrupted`. Owns the facts that close calls, before the start of a driver and before
+// the end of a process. Tests: test/tables/kernel/decide/spawn.test.ts, test/tables/kernel/state/unfinished-call.test.ts.
+import { isExternal } from '../model/capabilities.ts'
+import { unfinishedCallUsage, expectedUsage } from '../state/unfinished-call.ts'
+import type { Process } from '../model/process.ts'
+import type { DecisionDraft } from './draft.ts'
+import type { Uuid } from '../model/ids.ts'
+import type { CallUsage } from '../model/usage.ts'
+
+/** The result that the model reads for a call with an unknown outcome. */
+export const INTERRUPTED_CALL = 'interrupted; it may or may not have happened'
+
+/** Closes the open calls of an earlier incarnation: the model call, and tool calls that may not run twice. */
+export function closeOpenWork(draft: DecisionDraft, uuid: Uuid): void {
+  closeModelCall(draft, uuid)
+  closeToolCalls(draft, uuid, 0)
+}
+
+/** Closes a summary call that the last incarnation left open. `before`: the row of that incarnation. */
+export function closeCompaction(draft: DecisionDraft, before: Process): void {
+  const {
+    uuid,
+    context,
+    progress: { wholeStep: step },
+  } = before
+  if (context?.compacting === true)
+    draft.emit(uuid, {
+      type: 'compaction.failed',
+      step,
+      attempt: 1,
+      error: 'interrupted',
+      status: null,
+      retryInMs: 0,
+      ...interruptedUsage(before),
+    })
+}
+
+/** After this many deaths of the daemon a call is not repeated, because it may be their cause. */
+const MAX_DAEMON_DEATHS = 2
+
+/**
+ * Closes tool calls with an unknown outcome. Only repeatable calls of a native agent stay open. `newDeaths`: number of
+ * deaths of the daemon that no fact records yet.
+ */
+export function closeToolCalls(draft: DecisionDraft, uuid: Uuid, newDeaths: 0 | 1): void {
+  const { progress, spec } = draft.mustGet(uuid)
+  for (const call of progress.openCalls) {
+    if (call.effect === 'once' || isExternal(spec) || (call.cuts ?? 0) + newDeaths >= MAX_DAEMON_DEATHS) closeToolCall(draft, uuid, call)
+  }
+}
+
+/** Closes the open model call, because nothing waits for its answer any more. */
+export function closeModelCall(draft: DecisionDraft, uuid: Uuid): void {
+  const process = draft.mustGet(uuid)
+  const { modelOpen, step, attempt } = process.progress
+  if (modelOpen)
+    draft.emit(uuid, {
+      type: 'model.failed',
+      step,
+      attempt,
+      error: 'interrupted',
+      status: null,
+      retryInMs: 0,
+      ...interruptedUsage(process),
+    })
+}
+
+function interruptedUsage(process: Process): { readonly usage?: CallUsage } {
+  const usage = unfinishedCallUsage(process)
+  return usage === null ? {} : { usage }
+}
+
+/** Closes one tool call as interrupted. */
+export function closeToolCall(draft: DecisionDraft, uuid: Uuid, call: { readonly callId: string; readonly name: string }): void {
+  const { step } = draft.mustGet(uuid).progress
+  draft.emit(uuid, {
+    type: 'tool.finished',
+    step,
+    callId: call.callId,
+    name: call.name,
+    outcome: 'interrupted',
+    content: INTERRUPTED_CALL,
+    durationMs: 0,
+  })
+}
+
+/** Closes all calls that have a reserve, and charges their estimates, because their ends will not be reported. */
+export function closeReservedCalls(draft: DecisionDraft, uuid: Uuid): void {
+  const process = draft.mustGet(uuid)
+  if (process.progress.reserve) {
+    if (process.context?.compacting === true) closeCompaction(draft, process)
+    else closeModelCall(draft, uuid)
+  }
+  for (const { call, reserve } of process.calls ?? [])
+    draft.emit(uuid, { type: 'call.finished', call, usage: expectedUsage(reserve), status: null, error: 'interrupted' })
+}

@@ -1,0 +1,157 @@
+// The draft of one decision: its facts in order, their effects, and the process table with these facts applied. Owns
+// the numbering of facts. If the decision is refused, its draft is dropped. Test: test/properties/kernel.test.ts.
+import { KernelError } from '../model/errors.ts'
+import { fold } from '../state/fold.ts'
+import { keptMessages, crewCommandsFor } from '../crew/state/member-events.ts'
+import { momentOf } from '../model/moment.ts'
+import { agentUuidIn } from '../model/ids.ts'
+import { isLiving } from '../model/status.ts'
+import { Overlay } from '../state/live-table.ts'
+import type { SystemCommand } from '../model/crew/commands.ts'
+import type { Effect } from '../model/effects.ts'
+import type { Fact, FactBody } from '../model/facts.ts'
+import type { Process } from '../model/process.ts'
+import type { LiveTable } from '../state/live-table.ts'
+import type { Now, Pid, Sender, Uuid } from '../model/ids.ts'
+import type { Signal } from '../model/words.ts'
+
+/** The changes that one input makes. */
+export interface Changes {
+  readonly facts: readonly Fact[]
+  /** the new rows of all changed processes */
+  readonly processes: ReadonlyMap<Uuid, Process>
+  readonly lastPid: Pid
+}
+
+export interface Decision {
+  readonly changes: Changes
+  readonly effects: readonly Effect[]
+}
+
+/** Work that remains after the facts of a decision; `runFollowUps` does it in order. */
+export type FollowUp =
+  /** a crew must be informed about a member */
+  | { readonly type: 'memberEvent'; readonly crew: Uuid; readonly command: SystemCommand }
+  /** the user answered the ask of a crew */
+  | { readonly type: 'answered'; readonly uuid: Uuid; readonly id: string; readonly option: string | null; readonly text: string | null }
+  /** a process was released */
+  | { readonly type: 'ended'; readonly uuid: Uuid }
+  /** a supervisor continues after a pause */
+  | { readonly type: 'unpaused'; readonly uuid: Uuid }
+  /** a process was resumed after its end */
+  | { readonly type: 'resumed'; readonly uuid: Uuid }
+  /** the nodes of a run have changed */
+  | { readonly type: 'runChanged'; readonly uuid: Uuid }
+  /** a supervisor is ready for its work */
+  | { readonly type: 'supervisorReady'; readonly uuid: Uuid }
+  /** a crew member may begin a turn */
+  | { readonly type: 'nextTurn'; readonly uuid: Uuid }
+  /** a supervisor starts, and must recover its children */
+  | { readonly type: 'supervisorStarted'; readonly uuid: Uuid; readonly endedChildren: readonly Process[] }
+  /** a supervisor must stop, after its children */
+  | { readonly type: 'stopWithChildren'; readonly uuid: Uuid; readonly signal: Signal }
+
+export class DecisionDraft extends Overlay {
+  readonly now: Now
+  readonly facts: Fact[] = []
+  readonly effects: Effect[] = []
+  /** run in order at the end of the decision */
+  readonly followUps: FollowUp[] = []
+  #endedRow: Process | null = null
+
+  constructor(table: LiveTable, now: Now) {
+    super(table)
+    this.now = now
+  }
+
+  /** Returns a process that must exist, including one that died in this decision. Errors: INTERNAL. */
+  mustGet(uuid: Uuid): Process {
+    const process = this.latestRow(uuid)
+    if (!process) throw new KernelError('INTERNAL', `no row for ${uuid}`)
+    return process
+  }
+
+  /** Returns a process that must live. Errors: NOT_FOUND. */
+  requireLiving(uuid: Uuid): Process {
+    const process = this.get(uuid)
+    if (!process || !isLiving(process)) throw new KernelError('NOT_FOUND', `process ${process?.pid ?? uuid} has ended`)
+    return process
+  }
+
+  /** The process that sent a request; undefined for the user, reeve itself and a coordinator. */
+  sendingProcess(by: Sender): Process | undefined {
+    const uuid = agentUuidIn(by)
+    return uuid === null ? undefined : this.get(uuid)
+  }
+
+  /** Answers a request that was carried out. `affected`: number of changed processes; `note`: a remark such as `it was not suspended`. */
+  replyDone(
+    to: number,
+    uuid: Uuid,
+    { affected = 1, note = null }: { readonly affected?: number; readonly note?: string | null } = {},
+  ): void {
+    this.effect({ type: 'reply', to, value: { type: 'done', uuid, affected, childrenGoOn: 0, note } })
+  }
+
+  takePid(): Pid {
+    this.lastPid += 1
+    return this.lastPid
+  }
+
+  /** Makes the row of a dead process, which is not in the table, available to this decision. */
+  loadEnded(row: Process): void {
+    this.#endedRow = row
+  }
+
+  /** Adds a fact to the decision, and returns the process after it. */
+  emit(uuid: Uuid, body: FactBody): Process {
+    const before = this.latestRow(uuid)
+    const seq = (body.type === 'process.forked' ? body.origin.seq : (before?.seq ?? 0)) + 1
+    const fact: Fact = { uuid, seq, pid: pidOf(before, body), at: this.now.wall, body }
+    const after = fold(before, fact)
+    this.put(after)
+    const { member } = after.spec
+    this.facts.push({ ...fact, moment: momentOf(after, member && this.get(member.crew)) })
+    if (member) this.#notifyCrew(before, after, member.crew, body)
+    return after
+  }
+
+  effect(effect: Effect): void {
+    this.effects.push(effect)
+  }
+
+  toDecision(): Decision {
+    return { changes: { facts: this.facts, processes: this.processes, lastPid: this.lastPid }, effects: this.effects }
+  }
+
+  #notifyCrew(before: Process | undefined, after: Process, crew: Uuid, body: FactBody): void {
+    const row = this.get(crew)
+    const { member } = after.spec
+    const handOver = row?.spec.crew?.handOver ?? null
+    const task = row?.crew?.members.find(({ id }) => id === member?.id)?.task ?? null
+    const isLimited = task !== null && row?.crew?.tasks.some(({ id, limits }) => id === task && limits !== undefined) === true
+    for (const command of crewCommandsFor(
+      { before, after, handOver, isLimited, keptCount: member ? keptMessages(row, member.id).length : 0 },
+      body,
+    ))
+      this.followUps.push({ type: 'memberEvent', crew, command })
+  }
+
+  /** The row as changed by this decision, even if the process has died in it; undefined: there is none. */
+  latestRow(uuid: Uuid): Process | undefined {
+    return this.processes.get(uuid) ?? this.get(uuid) ?? (this.#endedRow?.uuid === uuid ? this.#endedRow : undefined)
+  }
+}
+
+/** The PID of a fact. The first fact of a new incarnation already has the new PID. */
+function pidOf(before: Process | undefined, body: FactBody): Pid {
+  if (
+    body.type === 'process.spawned' ||
+    body.type === 'process.forked' ||
+    body.type === 'process.resumed' ||
+    body.type === 'process.rehydrated'
+  )
+    return body.pid
+  if (!before) throw new KernelError('INTERNAL', `the first fact is ${body.type}`)
+  return before.pid
+}

@@ -1,0 +1,285 @@
+// The entry point of the kernel: step(table, input) → { changes, effects }. Synchronous and pure; copies no table. Owns
+// the table of inputs. An operating error becomes a `refuse` effect and changes nothing. One exception: a refused
+// request of an agent is recorded in that agent's journal. Tests: test/properties/kernel.test.ts, test/simulation.
+import { answerAsk } from './asks.ts'
+import { bootProcess } from './boot.ts'
+import { isExternal, isPlainCommand, takesMessages } from '../model/capabilities.ts'
+import { hasChildren } from './children.ts'
+import { handleBuiltNode, resumeNode } from './compose.ts'
+import { applyCrewCommand } from './crew/apply.ts'
+import { deliverMovedMessages } from './crew/inboxes.ts'
+import { retireMember } from './crew/member-process.ts'
+import { freezeAt, timeoutAt } from './next-deadline.ts'
+import { checkpointState, forkProcess } from './fork.ts'
+import { ERRORS, KernelError } from '../model/errors.ts'
+import { TIMED_OUT_EXIT } from '../model/exit.ts'
+import { recordLiveness } from './liveness.ts'
+import { recordLoop } from './loops.ts'
+import { wakeWaitingAfterEnd, warnOfLimits } from './limits/budget.ts'
+import { addHold } from './add-hold.ts'
+import { limitActionOf, findExhaustedLimit, usedOf } from '../state/limits.ts'
+import { handleReachedLimit } from './limits/limit-reached.ts'
+import { releaseHolds, startNextTurn } from './holds.ts'
+import { checkActsOnSelf, checkMessageSender, recordRefusal } from './authorize.ts'
+import { closeRangesAt } from '../model/journal-ranges.ts'
+import { restartAfterProviderLimit, wakeIfDue } from './limits/rate-limits.ts'
+import { reap, survivorsText, terminate } from './release.ts'
+import { startIfDue, waitsForRestart } from './restart.ts'
+import { handleReport } from './reports.ts'
+import { resumeProcess } from './resume.ts'
+import { deliverPending, setHandler, setMask, sendSignal } from './signals.ts'
+import { startOnHold, enqueueMessage, spawnProcess, startProcess, tableFullError } from './spawn.ts'
+import { runFollowUps, removeChild } from './supervision.ts'
+import { DecisionDraft } from './draft.ts'
+import { endWrapUp } from './graceful-stop.ts'
+import type { Input, InputOf } from '../model/inputs.ts'
+import type { Hold, Process } from '../model/process.ts'
+import type { LiveTable } from '../state/live-table.ts'
+import type { Decision } from './draft.ts'
+import type { Sender, Uuid } from '../model/ids.ts'
+
+/** Decides one input. Throws only for a broken invariant, or an operating error of an input without a `reply`. */
+export function step(table: LiveTable, input: Input): Decision {
+  const draft = new DecisionDraft(table, input.now)
+  try {
+    decide(draft, input)
+    runFollowUps(draft)
+    checkRoomForResumed(table, draft, input)
+    return draft.toDecision()
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error
+    if (!('reply' in input)) throw error
+    const { code, message, details, hint } = error
+    const refused = new DecisionDraft(table, input.now)
+    recordRefusal(refused, input, error)
+    refused.effect({
+      type: 'refuse',
+      to: input.reply,
+      code,
+      message,
+      ...(details ? { details } : {}),
+      ...(hint === ERRORS[code].hint ? {} : { hint }),
+    })
+    return refused.toDecision()
+  }
+}
+
+type Handler<T extends Input['type']> = (draft: DecisionDraft, input: InputOf<T>) => void
+
+/** The handler of each input. A new input does not compile without one. */
+const HANDLERS: { readonly [T in Input['type']]: Handler<T> } = {
+  spawn: spawnProcess,
+  start: startProcess,
+  signal: sendSignal,
+  resume: resumeProcess,
+  fork: forkProcess,
+  pin: pinProcess,
+  removeChild,
+  composeNode: handleBuiltNode,
+  composeResume: resumeNode,
+  crew: applyCrewCommand,
+  crewMoved: deliverMovedMessages,
+  retire: retireMember,
+  send: sendMessage,
+  take: takeMessages,
+  answer: answerAsk,
+  mask: setMask,
+  handle: setHandler,
+  hold: addKernelHold,
+  release: releaseKernelHold,
+  report: handleReport,
+  released: handleReleased,
+  checkpoint: handleCheckpoint,
+  liveness: recordLiveness,
+  loop: recordLoop,
+  tick: handleTick,
+  boot: bootProcess,
+}
+
+function decide(draft: DecisionDraft, input: Input): void {
+  const handler = HANDLERS[input.type] as Handler<Input['type']>
+  handler(draft, input)
+}
+
+/** Refuses a request that would wake more suspended processes than the table has room for. Errors: RESOURCE_EXHAUSTED. */
+function checkRoomForResumed(before: LiveTable, draft: DecisionDraft, input: Input): void {
+  const mayWake = input.type === 'signal' ? input.signal === 'SIGRESUME' : WAKING_INPUTS.has(input.type)
+  if (mayWake && draft.activeCount > Math.max(before.activeCount, draft.maxProcesses))
+    throw tableFullError(draft.maxProcesses, draft.maxProcesses)
+}
+
+/** inputs that may wake suspended processes, besides SIGRESUME */
+const WAKING_INPUTS: ReadonlySet<Input['type']> = new Set<Input['type']>(['resume', 'mask', 'handle', 'crew', 'composeResume'])
+
+function sendMessage(draft: DecisionDraft, input: InputOf<'send'>): void {
+  const process = draft.requireLiving(input.uuid)
+  if (isPlainCommand(process.spec)) throw new KernelError('INVALID', 'a plain command takes no messages')
+  if (!takesMessages(process.spec))
+    throw new KernelError(
+      'INVALID',
+      `process ${process.pid} takes no messages while it runs: resume it with a message after its end`,
+      undefined,
+      process.spec.crew ? 'Its members do: `reeve crew send`.' : undefined,
+    )
+  checkMessageSender(draft, input.by, process)
+  countMessage(draft, input)
+  enqueueMessage(draft, input.uuid, { id: input.id, from: input.by, text: input.text, ...(input.urgent ? { urgent: true } : {}) })
+  startNextTurn(draft, input.uuid)
+  const note =
+    input.urgent && process.progress.turnOpen && isExternal(process.spec)
+      ? 'an external agent reads no messages within a turn: this one waits for the end of the turn'
+      : null
+  draft.replyDone(input.reply, input.uuid, { note })
+}
+
+/**
+ * Marks queued messages as read within the current turn, so that they begin no turn. Refuses messages from a coordinator
+ * or from reeve, which always begin one. Errors: INVALID.
+ */
+function takeMessages(draft: DecisionDraft, input: InputOf<'take'>): void {
+  const { uuid, by, ids } = input
+  const process = draft.requireLiving(uuid)
+  checkActsOnSelf(by, process, 'the messages')
+  const senders = new Map(process.queue.map(({ id, from }) => [id, from]))
+  const refused = ids.filter((id) => startsOwnTurn(senders.get(id)))
+  if (refused.length > 0)
+    throw new KernelError(
+      'INVALID',
+      `${refused.join(', ')}: a message of the coordinator or of reeve begins a turn of its own, and cannot be acknowledged before`,
+    )
+  const taken = ids.filter((id) => senders.has(id))
+  for (const id of taken) draft.emit(uuid, { type: 'message.taken', id, turn: process.progress.turn })
+  const unknown = ids.length - taken.length
+  const note = unknown === 0 ? null : `${unknown} of them ${unknown === 1 ? 'is' : 'are'} not queued: acknowledged before, or delivered`
+  draft.replyDone(input.reply, uuid, { affected: taken.length, note })
+}
+
+function startsOwnTurn(from: Sender | undefined): boolean {
+  return from === 'coordinator' || from === 'system'
+}
+
+/** Counts a message that an agent sends against its limit. Errors: RESOURCE_EXHAUSTED. */
+function countMessage(draft: DecisionDraft, { by, uuid, id }: InputOf<'send'>): void {
+  const sender = draft.sendingProcess(by)
+  if (!sender) return
+  const reached = findExhaustedLimit(draft, sender, 'message', draft.now.mono)
+  if (reached)
+    throw new KernelError('RESOURCE_EXHAUSTED', `process ${reached.scope.pid} may send ${reached.of} messages, together with all below it`)
+  draft.emit(sender.uuid, { type: 'message.sent', to: uuid, id })
+  warnOfLimits(draft, draft.mustGet(sender.uuid))
+}
+
+/** Exempts a process, alive or dead, from collection until it is unpinned. */
+function pinProcess(draft: DecisionDraft, input: InputOf<'pin'>): void {
+  const process = draft.get(input.uuid) ?? input.endedRow
+  if (!process) throw new KernelError('NOT_FOUND', `no process ${input.uuid}`)
+  checkActsOnSelf(input.by, process, 'the pin')
+  const isChange = process.pinned !== input.pinned
+  if (!draft.get(process.uuid)) draft.loadEnded(process)
+  if (isChange) draft.emit(process.uuid, { type: 'process.pinned', pinned: input.pinned, by: input.by })
+  const note = isChange ? null : `the process was ${input.pinned ? 'already pinned' : 'not pinned'}`
+  draft.replyDone(input.reply, process.uuid, { affected: isChange ? 1 : 0, note })
+}
+
+/** Adds a hold of the kernel to one process or to all. */
+function addKernelHold(draft: DecisionDraft, input: InputOf<'hold'>): void {
+  const uuids = input.uuid === null ? [...draft.all()] : [input.uuid]
+  for (const uuid of uuids) {
+    const process = draft.get(uuid)
+    const added: Hold = { reason: input.reason, by: 'system', at: draft.now.wall }
+    // An incarnation that waits for its restart has nothing to drain, and keeps waiting under the next daemon.
+    if (input.reason === 'daemon-shutdown' && process && waitsForRestart(process)) continue
+    if (process?.life.state === 'created') startOnHold(draft, process, added)
+    else if (process?.life.state === 'running' && !process.life.stopping) addHold(draft, uuid, added, false)
+  }
+}
+
+/** Releases a hold of the kernel from one process or from all. */
+function releaseKernelHold(draft: DecisionDraft, input: InputOf<'release'>): void {
+  const uuids = input.uuid === null ? [...draft.all()] : [input.uuid]
+  for (const uuid of uuids) {
+    if (draft.get(uuid)) releaseHolds(draft, uuid, 'system', (hold) => hold.reason === input.reason && hold.by === 'system')
+  }
+}
+
+/** Reaps a zombie whose containment is empty, or records the survivors. */
+function handleReleased(draft: DecisionDraft, input: InputOf<'released'>): void {
+  const process = draft.get(input.uuid)
+  if (process?.life.state !== 'zombie' || process.pid !== input.pid) return
+  if (input.survivors.length === 0) {
+    reap(draft, process)
+    wakeWaitingAfterEnd(draft, process)
+    restartAfterProviderLimit(draft, draft.mustGet(process.uuid))
+    return
+  }
+  // The daemon repeats the kill every few seconds; an unchanged result is not recorded again.
+  const message = survivorsText(input.survivors)
+  if (process.note !== message) draft.emit(process.uuid, { type: 'process.error', message })
+}
+
+function handleCheckpoint(draft: DecisionDraft, input: InputOf<'checkpoint'>): void {
+  const process = draft.get(input.uuid)
+  if (process?.life.state !== 'running' || process.pid !== input.pid) return
+  const { uuid, seq, progress, context } = process
+  const { wholeStep: step, turn, openCalls } = progress
+  if (input.error !== null) draft.emit(uuid, { type: 'checkpoint.failed', step, error: input.error })
+  else
+    draft.emit(uuid, {
+      type: 'checkpoint.written',
+      step,
+      ranges: closeRangesAt(context?.ranges ?? [[1, seq]], seq),
+      turn,
+      openCalls,
+      ...checkpointState(process),
+    })
+}
+
+/** Acts on due deadlines. Each action leaves a state without that deadline. */
+function handleTick(draft: DecisionDraft, { uuid, now }: InputOf<'tick'>): void {
+  const process = draft.get(uuid)
+  if (process?.life.state === 'created') return startIfDue(draft, process)
+  if (process?.life.state !== 'running') return
+  if (process.life.stopping) return endWrapUp(draft, process)
+  const timeout = timeoutAt(process)
+  if (timeout !== null && timeout <= now.mono) return handleTimeout(draft, process)
+  warnOfLimits(draft, process)
+  deliverPending(draft, uuid)
+  wakeIfDue(draft, draft.mustGet(uuid))
+  freezeIfDue(draft, uuid)
+}
+
+/** Freezes a process whose pause has not drained in time. Runs after the pending signals, which may add or remove holds. */
+function freezeIfDue(draft: DecisionDraft, uuid: Uuid): void {
+  const process = draft.mustGet(uuid)
+  if (process.life.state !== 'running' || process.life.stopping) return
+  const freeze = freezeAt(process)
+  if (freeze === null || freeze > draft.now.mono) return
+  draft.emit(uuid, { type: 'process.drained', inFlight: 'frozen: it did not drain in time' })
+  draft.effect({ type: 'driver.pause', uuid, pid: process.pid, freeze: true })
+}
+
+/** Ends or suspends a process whose time limit is reached. */
+function handleTimeout(draft: DecisionDraft, process: Process): void {
+  const { limits } = process.spec
+  if (limitActionOf(limits, 'timeoutMs') === 'terminate') return stopByTimeout(draft, process)
+  const used = usedOf(draft, process, 'timeoutMs', draft.now.mono)
+  handleReachedLimit(draft, process, { limit: 'timeoutMs', used, of: limits.timeoutMs ?? 0, scope: process, shouldWait: false })
+}
+
+function stopByTimeout(draft: DecisionDraft, process: Process): void {
+  const { uuid, pid, life } = process
+  if (life.state !== 'running' || !life.attached) return terminate(draft, process, TIMED_OUT_EXIT)
+  const graceMs = Math.max(TIMEOUT_GRACE_MS, process.spec.graceMs ?? 0)
+  draft.emit(uuid, {
+    type: 'process.stopping',
+    stopping: { signal: 'SIGTERM', by: 'system', at: draft.now.wall, graceMs, exit: TIMED_OUT_EXIT },
+  })
+  if (hasChildren(draft, process)) {
+    draft.followUps.push({ type: 'stopWithChildren', uuid, signal: 'SIGTERM' })
+    return
+  }
+  draft.effect({ type: 'driver.stop', uuid, pid, signal: 'SIGTERM', graceMs })
+}
+
+/** The minimum grace of a process whose time limit is reached. */
+const TIMEOUT_GRACE_MS = 10_000

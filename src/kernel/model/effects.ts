@@ -1,0 +1,84 @@
+// Effects: the actions that the daemon performs after a commit, as ordered data. The kernel never acts: one exhaustive
+// table of the daemon performs the effects (src/daemon/incarnation/perform.ts). Test: the transcripts of test/tables.
+import type { Ack } from './reports.ts'
+import type { ErrorCode } from './errors.ts'
+import type { ReplyTo } from './inputs.ts'
+import type { Pid, Uuid } from './ids.ts'
+import type { Job } from './crew/facts.ts'
+
+/** The answer to a request. */
+export type ReplyValue =
+  /** acknowledges a report; a call request also gets the maximum length of the model's answer, or the reason why the call may not begin */
+  | { readonly type: 'ack'; readonly ack: Ack; readonly maxOutputTokens?: number | null; readonly reason?: string }
+  /**
+   * `affected`: number of changed processes; `childrenGoOn`: number of living children of a stopped process; `note`: a
+   * remark such as `it was not suspended`
+   */
+  | { readonly type: 'done'; readonly uuid: Uuid; readonly affected: number; readonly childrenGoOn: number; readonly note: string | null }
+
+export type Effect =
+  | { readonly type: 'reply'; readonly to: ReplyTo; readonly value: ReplyValue }
+  | {
+      readonly type: 'refuse'
+      readonly to: ReplyTo
+      readonly code: ErrorCode
+      readonly message: string
+      readonly details?: Readonly<Record<string, unknown>>
+      readonly hint?: string
+    }
+  /** plan the containment, then submit the input `start` */
+  | { readonly type: 'start'; readonly uuid: Uuid; readonly pid: Pid }
+  | { readonly type: 'driver.start'; readonly uuid: Uuid; readonly pid: Pid }
+  | {
+      readonly type: 'driver.deliver'
+      readonly uuid: Uuid
+      readonly pid: Pid
+      readonly message: string
+      readonly seq: number
+      readonly turn: number
+    }
+  | { readonly type: 'driver.proceed'; readonly uuid: Uuid; readonly pid: Pid; readonly turn: number }
+  | {
+      readonly type: 'driver.answer'
+      readonly uuid: Uuid
+      readonly pid: Pid
+      readonly id: string
+      readonly option: string | null
+      readonly text: string | null
+    }
+  | { readonly type: 'driver.interrupt'; readonly uuid: Uuid; readonly pid: Pid }
+  | { readonly type: 'driver.pause'; readonly uuid: Uuid; readonly pid: Pid; readonly freeze: boolean }
+  | { readonly type: 'driver.unpause'; readonly uuid: Uuid; readonly pid: Pid }
+  | {
+      readonly type: 'driver.stop'
+      readonly uuid: Uuid
+      readonly pid: Pid
+      readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'
+      readonly graceMs: number
+    }
+  /** build the specification of a node's process, then submit the input `composeNode`; `ask`: the number of this request */
+  | { readonly type: 'compose.start'; readonly uuid: Uuid; readonly pid: Pid; readonly node: string; readonly ask: number }
+  /** run the crew job, then submit the command `job_done`; the same job may be requested again */
+  | { readonly type: 'crew.job'; readonly uuid: Uuid; readonly pid: Pid; readonly job: Job }
+  /** load the rows of these ended members, then submit the input `retire` for each */
+  | { readonly type: 'crew.retire'; readonly uuid: Uuid; readonly pid: Pid; readonly members: readonly Uuid[]; readonly reason: string }
+  /**
+   * load the messages that are queued for the processes `from`, then submit the input `crewMoved`. `to`: the receiver;
+   * null: the senders. `all`: `from` lists the crew and every predecessor of the receiver
+   */
+  | {
+      readonly type: 'crew.move'
+      readonly uuid: Uuid
+      readonly pid: Pid
+      readonly from: readonly Uuid[]
+      readonly to: Uuid | null
+      readonly all: boolean
+    }
+  | { readonly type: 'checkpoint'; readonly uuid: Uuid; readonly pid: Pid }
+  /** a step of the release order that the daemon performs; see release.ts */
+  | { readonly type: 'release'; readonly action: ReleaseAction; readonly uuid: Uuid; readonly pid: Pid }
+
+export const RELEASE_ORDER = ['orphans', 'cancel', 'await', 'channel', 'context', 'reap', 'remove'] as const
+
+/** The steps that the daemon performs; `orphans` and `reap` are facts. */
+export type ReleaseAction = Exclude<(typeof RELEASE_ORDER)[number], 'orphans' | 'reap'>

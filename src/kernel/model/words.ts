@@ -1,0 +1,183 @@
+// The closed word lists about processes (drivers, limits, holds, signals, causes), and the types derived from them.
+// Schemas, shell completion and checks use the same lists. Must import nothing, so that every part may load it. Test:
+// test/properties/kernel.test.ts.
+
+/** The drivers that run an agent or a program. */
+export const AGENT_DRIVERS = ['native', 'acp', 'command'] as const
+export type AgentDriver = (typeof AGENT_DRIVERS)[number]
+
+/** All drivers. The last three run no program: the kernel does their work (supervision.ts, apply.ts, compose.ts). */
+export const DRIVERS = [...AGENT_DRIVERS, 'supervisor', 'crew', 'compose'] as const
+export type DriverName = (typeof DRIVERS)[number]
+
+export const CONTAINMENT_KINDS = ['cgroup', 'pidns', 'group'] as const
+export type ContainmentKind = (typeof CONTAINMENT_KINDS)[number]
+
+/** The limits; the table in limits.ts defines what each one counts. */
+export const LIMIT_NAMES = [
+  'maxSteps',
+  'maxTurns',
+  'maxMessages',
+  'maxToolCalls',
+  'maxChildren',
+  'maxDepth',
+  'maxInputTokens',
+  'maxOutputTokens',
+  'maxCacheReadTokens',
+  'maxCacheWriteTokens',
+  'budgetTokens',
+  'budgetUsd',
+  'cpuTimeMs',
+  'timeoutMs',
+  'memoryBytes',
+  'outputBytes',
+] as const
+export type LimitName = (typeof LIMIT_NAMES)[number]
+
+/** The limits that only refuse further requests; all other limits have an action. */
+export const REFUSING_LIMITS = ['maxMessages', 'maxChildren', 'maxDepth'] as const satisfies readonly LimitName[]
+export type RefusingLimit = (typeof REFUSING_LIMITS)[number]
+/** The limits with an action, which a user may choose. */
+export const ACTION_LIMITS = LIMIT_NAMES.filter((name) => !REFUSING_LIMITS.some((refusing) => refusing === name))
+
+/** The action taken on a process that reaches a limit. */
+export const LIMIT_ACTIONS = ['suspend', 'terminate'] as const
+export type LimitAction = (typeof LIMIT_ACTIONS)[number]
+
+/** Limits of one process. An absent limit does not apply. */
+export type Limits = { readonly [L in LimitName]?: number } & {
+  /** calls to a model of unknown price under a `budgetUsd`; absent: `warn` */
+  readonly unknownPrice?: 'warn' | 'refuse'
+  /** overrides of a limit's default action */
+  readonly actions?: { readonly [L in LimitName]?: LimitAction }
+  /** a warning is recorded when this share of a limit is used; absent: 0.8 */
+  readonly warnAt?: number
+}
+
+/** JSON line formats that the command driver parses. */
+export const OUTPUT_FORMATS = ['claude', 'codex', 'gemini', 'opencode'] as const
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
+
+export const HOLD_REASONS = [
+  'user',
+  'subtree',
+  'budget',
+  'rate-limit',
+  'loop',
+  'context-full',
+  'breaker',
+  'disk-full',
+  'credentials',
+  'supervisor',
+  'daemon-shutdown',
+  'daemon-crash',
+] as const
+export type HoldReason = (typeof HOLD_REASONS)[number]
+
+export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGPAUSE', 'SIGRESUME'] as const
+export type Signal = (typeof SIGNALS)[number]
+
+export const HANDLERS = ['default', 'ignore', 'message'] as const
+export type Handler = (typeof HANDLERS)[number]
+
+/** The party that caused an exit. Status and restarts follow the cause, never the exit code. */
+export type Cause = 'agent' | 'person' | 'parent' | 'limit' | 'daemon'
+
+export const ACTIVITIES = ['starting', 'ready', 'working', 'waiting'] as const
+export type Activity = (typeof ACTIVITIES)[number]
+
+/** The effect class of a tool: only calls of `read` and `idempotent` tools may be repeated after an unknown outcome. */
+export const TOOL_EFFECTS = ['read', 'idempotent', 'once'] as const
+export type ToolEffect = (typeof TOOL_EFFECTS)[number]
+
+/** The tools of native agents, besides those of MCP servers. */
+export const NATIVE_TOOLS = ['read', 'write', 'edit', 'ls', 'glob', 'grep', 'bash'] as const
+export type NativeTool = (typeof NATIVE_TOOLS)[number]
+
+/** What each native tool may do: read files, change files, or start programs. Coordinators of crews get only the tools that read. */
+export const NATIVE_TOOL_ACCESS: Readonly<Record<NativeTool, 'read' | 'write' | 'shell'>> = {
+  read: 'read',
+  write: 'write',
+  edit: 'write',
+  ls: 'read',
+  glob: 'read',
+  grep: 'read',
+  bash: 'shell',
+}
+
+/** The liveness of a process. */
+export const LIVENESS_WORDS = ['alive', 'silent', 'stalled', 'waiting', 'stopped'] as const
+export type LivenessWord = (typeof LIVENESS_WORDS)[number]
+
+/** The reaction to a stalled process: record a warning only, end its turn, or end it and let its restart policy decide. */
+export const LIVENESS_POLICIES = ['warn', 'interrupt', 'restart'] as const
+export type LivenessPolicy = (typeof LIVENESS_POLICIES)[number]
+
+/** Every status of a process, as users see it. */
+export const STATUSES = [
+  'pending',
+  'starting',
+  'ready',
+  'working',
+  'waiting',
+  'suspended',
+  'stopping',
+  'zombie',
+  'completed',
+  'retired',
+  'stopped',
+  'failed',
+  'interrupted',
+] as const
+
+/** The reasoning efforts of models. */
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+/** Answers to an approval request of an external agent. */
+export const PERMISSION_POLICIES = ['ask', 'allow', 'deny'] as const
+export type PermissionPolicy = (typeof PERMISSION_POLICIES)[number]
+
+/** Restart types as in Erlang/OTP. */
+export const RESTART_TYPES = ['permanent', 'transient', 'temporary'] as const
+
+/** Supervision strategies as in Erlang/OTP. */
+export const STRATEGIES = ['one_for_one', 'one_for_all', 'rest_for_one'] as const
+
+/** Actions after a child has completed. */
+export const ON_COMPLETE = ['fresh', 'stop'] as const
+
+/** Restart policies as users write them: `no` means temporary, `on-failure` transient, `always` permanent. */
+export const RESTART_WORDS = ['no', 'on-failure', 'always', ...RESTART_TYPES] as const
+
+/** Whether an external agent calls its models through the gateway. `auto`: yes, if reeve knows the agent and has the key. */
+export const GATEWAY_MODES = ['auto', 'on', 'off'] as const
+export type GatewayMode = (typeof GATEWAY_MODES)[number]
+
+/** The processes that a process may signal. */
+export const SIGNAL_SCOPES = ['none', 'children', 'subtree'] as const
+export type SignalScope = (typeof SIGNAL_SCOPES)[number]
+
+/** The ways to group a usage report. */
+export const USAGE_GROUPS = ['agent', 'model', 'day', 'tree'] as const
+
+/** The wire formats of model providers. */
+export const PROVIDER_KINDS = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
+export type ProviderKind = (typeof PROVIDER_KINDS)[number]
+
+/** The conditions that a client can wait for. */
+export const WAIT_TARGETS = ['exited', 'ready', 'suspended', 'waiting'] as const
+export type WaitTarget = (typeof WAIT_TARGETS)[number]
+
+/** The states of an incarnation; a status is derived from them. */
+export const PROCESS_STATES = ['created', 'running', 'zombie', 'dead'] as const
+
+/** The statuses in which active time is counted. */
+export const RUNNING_STATUSES = ['starting', 'ready', 'working', 'waiting', 'stopping'] as const
+
+/** When a model call is counted. `call`: before it is made; `report`: when the agent reports it; `none`: never. */
+export const METERINGS = ['call', 'report', 'none'] as const
+export type Metering = (typeof METERINGS)[number]
+
+/** The source that an ended process resumes from. `rerun`: there is none, so it starts over. */
+export const RESUME_SOURCES = ['context', 'session', 'rerun'] as const
+export type ResumeSource = (typeof RESUME_SOURCES)[number]

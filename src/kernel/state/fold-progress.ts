@@ -1,0 +1,25 @@
+// The fold of facts about calls into the progress of a process. Test: test/properties/fold.test.ts.
+import type { CallEstimate, Progress } from '../model/process.ts'
+
+/** Stores the granted estimate of the call that begins, if there is one. */
+export function reserveCall(progress: Progress, { reserve }: { readonly reserve?: CallEstimate }): Progress {
+  return reserve ? { ...progress, reserve } : progress
+}
+
+/** Drops the reservation, because the call has ended and its usage is counted. */
+export function releaseReserve(progress: Progress): Progress {
+  if (progress.reserve === undefined) return progress
+  const { reserve: _, ...rest } = progress
+  return rest
+}
+
+/** Removes an open tool call. The last one completes the step. */
+export function closeCall(progress: Progress, callId: string): Progress {
+  const openCalls = progress.openCalls.filter((call) => call.callId !== callId)
+  return { ...progress, openCalls, wholeStep: openCalls.length === 0 && !progress.modelOpen ? progress.step : progress.wholeStep }
+}
+
+/** Counts one more death of the daemon for each open call. */
+export function countDaemonDeath(progress: Progress): Progress {
+  return { ...progress, openCalls: progress.openCalls.map((call) => ({ ...call, cuts: (call.cuts ?? 0) + 1 })) }
+}

@@ -1,0 +1,265 @@
+// The rights of a process: how its own rules combine with its parent's, and how far each driver can enforce them.
+// Guarantees that a child never has more rights than its parent: every spawned, resumed or forked specification passes
+// `fitToParent`. Must never read files: resolve-paths.ts in src/daemon/operations has made all paths real and absolute.
+// Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permits.test.ts.
+import { CAPABILITIES, isExternal, isPlainCommand } from '../model/capabilities.ts'
+import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'
+import type { McpServer, PathAccess, Capabilities } from '../model/spec-parts.ts'
+import type { ProcessSpec } from '../model/process-spec.ts'
+import { withoutUndefined } from '../util/without-undefined.ts'
+
+type ToolLists = Pick<ProcessSpec, 'tools' | 'deny'>
+
+/** How far a rule is enforced. `yes`: always; `asked`: only when the agent asks first; `part`: only for some tools; `no`: never. */
+export const ENFORCEMENT_LEVELS = ['yes', 'asked', 'part', 'no'] as const
+export type EnforcementLevel = (typeof ENFORCEMENT_LEVELS)[number]
+
+export interface Enforcement {
+  readonly tools: EnforcementLevel
+  readonly paths: EnforcementLevel
+  readonly network: EnforcementLevel
+  /** remarks about rules that are not fully enforced */
+  readonly notes: readonly string[]
+}
+
+export interface FittedSpec {
+  readonly spec: ProcessSpec
+  /** names of the requested rights that were not granted */
+  readonly removed: readonly string[]
+}
+
+/** Restricts a specification to the rights of `parent`; null: no living parent. Returns the same object if nothing changes. */
+export function fitToParent(spec: ProcessSpec, parent: ProcessSpec | null): FittedSpec {
+  const own = withImpliedRules(spec)
+  const after = parent === null ? own : withImpliedRules(intersectWithParent(own, parent))
+  const fitted = rulesKey(after) === rulesKey(spec) ? spec : after
+  return { spec: fitted, removed: removedRules(spec, fitted) }
+}
+
+/** The reason why no rule can limit a child to the rights of its parent; null: rules can. */
+export function confinementObstacle(child: ProcessSpec, parent: ProcessSpec): string | null {
+  const isLimited = parent.tools !== null || parent.deny.length > 0 || parent.capabilities?.paths !== undefined
+  if (!isLimited || freedomOf(child) <= freedomOf(parent)) return null
+  const who = isPlainCommand(child) ? 'a command' : `agent ${child.agent}`
+  return `${who} cannot be limited to the permissions of its parent: ${freedomOf(child) === 2 ? 'it runs programs' : 'it has tools of its own, and does not ask for each'}`
+}
+
+/** True when the agent can run any program. Then hooks and filters of git in its repository may run, too. */
+export function mayRunPrograms(spec: ProcessSpec): boolean {
+  return freedomOf(spec) === 2
+}
+
+/** The capabilities that a program of the process could bypass through the daemon's socket. */
+export function deniedToPrograms({
+  capabilities: { network, signals, spawns } = {},
+}: Pick<ProcessSpec, 'capabilities'>): readonly string[] {
+  return [...(signals ? ['signals'] : []), ...(spawns ? ['spawns'] : []), ...(network ? ['network'] : [])]
+}
+
+/** True when the process has programs: the agent itself, a shell, or MCP servers. */
+export function startsPrograms(spec: ProcessSpec): boolean {
+  return freedomOf(spec) > 0 || (spec.mcp ?? []).some(({ kind }) => kind === 'stdio')
+}
+
+/** True when the process has a capability, a tool list, or a budget of money or tokens that its programs must not bypass. */
+export function isLimited({ tools, deny, capabilities, limits }: Pick<ProcessSpec, 'tools' | 'deny' | 'capabilities' | 'limits'>): boolean {
+  return (
+    tools !== null || deny.length > 0 || capabilities !== undefined || limits.budgetUsd !== undefined || limits.budgetTokens !== undefined
+  )
+}
+
+/** True when a real path is one of these directories, or below one. */
+export function isBelow(roots: readonly string[], path: string): boolean {
+  return roots.some((root) => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`))
+}
+
+/** Names that git, or a file system that folds names, treats as `.git`. */
+const GIT_NAME = /^(\.git|git~1)[ .]*$/i
+/** Characters that some file systems ignore in names. */
+const IGNORED_CHARACTERS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
+/**
+ * True when a real path may be written. Git's own files need a root of their own, because git runs programs that these
+ * files name.
+ */
+export function isWritable(roots: readonly string[], path: string): boolean {
+  return roots.some(
+    (root) =>
+      isBelow([root], path) &&
+      !path
+        .slice(root.length)
+        .split('/')
+        .some((name) => GIT_NAME.test(name.replace(IGNORED_CHARACTERS, ''))),
+  )
+}
+
+/** How far the driver can enforce the rules of a specification. */
+export function enforcementOf(spec: ProcessSpec): Enforcement {
+  const { capabilities = {} } = spec
+  const { enforcement: tools } = CAPABILITIES[spec.driver]
+  const others = unconfinedTools(spec)
+  const paths = tools === 'yes' && others.length > 0 ? 'part' : tools
+  const isListed = spec.tools !== null || spec.deny.length > 0
+  return {
+    tools,
+    paths,
+    network: 'yes',
+    notes: [
+      ...(isListed && tools === 'asked' ? ['tools: as far as its agent asks'] : []),
+      ...(isListed && tools === 'no' ? ['tools: not enforced for a command'] : []),
+      ...(capabilities.paths && paths === 'asked' ? ['paths: as far as its agent asks, or works through reeve'] : []),
+      ...(capabilities.paths && paths === 'no' ? ['paths: not enforced for a command'] : []),
+      ...(capabilities.network && isExternal(spec) ? ['network: off for its model calls, too, unless they need none'] : []),
+      ...socketNotes(spec),
+      ...(capabilities.paths && paths !== 'no' && others.length > 0 ? [`paths: not enforced for ${others.join(', ')}`] : []),
+    ],
+  }
+}
+
+/** Remarks for programs that get a restricted socket, because with the daemon's own socket they could act as the user. */
+function socketNotes(spec: ProcessSpec): readonly string[] {
+  const limited = deniedToPrograms(spec)
+  if (limited.length === 0 || !startsPrograms(spec)) return []
+  return [`${limited.join(', ')}: held while the daemon's socket is hidden from its programs, which root can undo`]
+}
+
+/**
+ * Adds the rules that follow from capabilities. Limited paths disable the tools that cannot be confined: a shell, and
+ * MCP servers that are programs. A list that names such a tool enables it. Without a network, MCP servers over HTTP are
+ * disabled.
+ */
+function withImpliedRules(spec: ProcessSpec): ProcessSpec {
+  const { capabilities } = spec
+  if (capabilities === undefined) return spec
+  const paths = capabilities.paths && normalizePaths(capabilities.paths)
+  const isEnforced = CAPABILITIES[spec.driver].enforcement !== 'no'
+  const deny = paths && spec.tools === null && isAllowed('bash', spec) && isEnforced ? [...spec.deny, 'bash'] : spec.deny
+  const isUsable = (server: McpServer): boolean =>
+    server.kind === 'http' ? capabilities.network !== 'off' : paths === undefined || isNamed(server, spec)
+  return withMcp({ ...spec, deny, ...withoutUnlimited({ ...capabilities, paths }) }, isUsable)
+}
+
+function intersectWithParent(spec: ProcessSpec, parent: ProcessSpec): ProcessSpec {
+  const above = parent.capabilities ?? {}
+  const own = spec.capabilities ?? {}
+  const programs = new Set((parent.mcp ?? []).filter(({ kind }) => kind === 'stdio').map(({ name }) => name))
+  const both: LooseCapabilities = {
+    paths: intersectPaths(own.paths, above.paths && addWorktree(above.paths, spec)),
+    network: own.network ?? above.network,
+    signals: [own.signals, above.signals].includes('none') ? 'none' : (own.signals ?? above.signals),
+    spawns: own.spawns && above.spawns ? own.spawns.filter((name) => above.spawns?.includes(name)) : (own.spawns ?? above.spawns),
+  }
+  const rest = {
+    ...spec,
+    tools: commonTools(spec.tools, parent.tools),
+    deny: withoutCovered([...spec.deny, ...parent.deny]),
+    ...withoutUnlimited(both),
+  }
+  return withMcp(rest, ({ kind, name }) => kind === 'http' || above.paths === undefined || programs.has(name))
+}
+
+type LooseCapabilities = { readonly [K in keyof Capabilities]: Capabilities[K] | undefined }
+
+/** Drops undefined capabilities: an absent capability means no limit. */
+function withoutUnlimited(loose: LooseCapabilities): { readonly capabilities?: Capabilities } {
+  const capabilities: Capabilities = withoutUndefined(loose)
+  return Object.keys(capabilities).length === 0 ? {} : { capabilities }
+}
+
+/** Keeps only the usable MCP servers. */
+function withMcp(spec: ProcessSpec, isUsable: (server: McpServer) => boolean): ProcessSpec {
+  if (!spec.mcp) return spec
+  const { mcp, ...rest } = spec
+  const left = mcp.filter(isUsable)
+  return left.length === 0 ? rest : { ...rest, mcp: left }
+}
+
+/** True when the user or the list of allowed tools names the server. */
+function isNamed({ name, named }: McpServer, { tools }: ToolLists): boolean {
+  return named === true || (tools !== null && namesServer(serverPrefix(name), tools))
+}
+
+/** Makes every writable path readable. Without a list of writable paths, the readable paths are also writable. */
+function normalizePaths({ read, write }: PathAccess): PathAccess | undefined {
+  if (read === undefined) return write && { write: withoutCoveredRoots(write, isWritable) }
+  return { read: withoutCoveredRoots([...read, ...(write ?? [])]), write: withoutCoveredRoots(write ?? read, isWritable) }
+}
+
+/** Adds the worktree of a child to its parent's paths, if the parent may read and write the repository. */
+function addWorktree({ read, write }: PathAccess, { worktree }: ProcessSpec): PathAccess {
+  if (!worktree || !isBelow(read ?? ['/'], worktree.repository) || !isBelow(write ?? ['/'], worktree.repository))
+    return { ...(read && { read }), ...(write && { write }) }
+  return { ...(read && { read: [...read, worktree.dir] }), ...(write && { write: [...write, worktree.dir] }) }
+}
+
+/** The paths that both allow; undefined: no limit. */
+function intersectPaths(some: PathAccess | undefined, others: PathAccess | undefined): PathAccess | undefined {
+  if (!some || !others) return some ?? others
+  const read = intersectRoots(some.read, others.read)
+  const write = intersectRoots(some.write, others.write, isWritable)
+  return { ...(read && { read }), ...(write && { write }) }
+}
+
+function intersectRoots(
+  some: readonly string[] | undefined,
+  others: readonly string[] | undefined,
+  covers = isBelow,
+): readonly string[] | undefined {
+  if (!some || !others) return some ?? others
+  return withoutCoveredRoots(
+    some.flatMap((root) => others.flatMap((other) => (covers([other], root) ? root : covers([root], other) ? other : []))),
+    covers,
+  )
+}
+
+/** Removes directories that another one covers. */
+function withoutCoveredRoots(roots: readonly string[], covers = isBelow): readonly string[] {
+  const all = [...new Set(roots)]
+  return all.filter((root) => !all.some((other) => other !== root && covers([other], root)))
+}
+
+/**
+ * How much an agent can do besides its tool lists. 0: nothing; 1: what an external agent does without asking; 2: what
+ * any program can do.
+ */
+function freedomOf(spec: ProcessSpec): 0 | 1 | 2 {
+  const { enforcement } = CAPABILITIES[spec.driver]
+  if (enforcement === 'no' || maySpawnShell(spec)) return 2
+  return enforcement === 'asked' ? 1 : 0
+}
+
+/** The tools whose paths reeve cannot limit: a shell, and MCP servers that are programs. */
+function unconfinedTools(spec: ProcessSpec): readonly string[] {
+  const programs = spec.capabilities?.paths
+    ? (spec.mcp ?? [])
+        .filter(({ kind, name }) => kind === 'stdio' && mayUseServer(serverPrefix(name), spec))
+        .map(({ name }) => `the MCP server ${name}`)
+    : []
+  return [...(maySpawnShell(spec) ? ['bash'] : []), ...programs]
+}
+
+function maySpawnShell({ driver, tools, deny }: ProcessSpec): boolean {
+  const { shellTools: names } = CAPABILITIES[driver]
+  return names.some((name) => isAllowed(name, { tools, deny: [] })) && names.every((name) => isAllowed(name, { tools: null, deny }))
+}
+
+/** The fields that `fitToParent` may change, as a text for comparison. */
+function rulesKey({ tools, deny, capabilities = {}, mcp = [] }: ProcessSpec): string {
+  const { paths, network, signals, spawns } = capabilities
+  return JSON.stringify([tools, deny, paths ?? null, network ?? null, signals ?? null, spawns ?? null, mcp.map(({ name }) => name)])
+}
+
+/** The names of the rights that `before` lists and `after` lacks. */
+function removedRules(before: ProcessSpec, after: ProcessSpec): readonly string[] {
+  if (before === after) return []
+  const [own, left] = [before.capabilities ?? {}, after.capabilities ?? {}]
+  const tools = (before.tools ?? []).filter((name) => !(after.tools ?? []).includes(name))
+  const covers = { read: isBelow, write: isWritable }
+  const roots = (kind: 'read' | 'write'): readonly string[] =>
+    (own.paths?.[kind] ?? []).filter((root) => !covers[kind](left.paths?.[kind] ?? [root], root)).map((root) => `${kind}:${root}`)
+  const spawns = (own.spawns ?? []).filter((name) => left.spawns?.includes(name) === false).map((name) => `spawn:${name}`)
+  const servers = (before.mcp ?? [])
+    .filter(({ name }) => !after.mcp?.some((other) => other.name === name))
+    .map(({ name }) => `the MCP server ${name}`)
+  return [...tools, ...roots('read'), ...roots('write'), ...spawns, ...servers]
+}

@@ -1,0 +1,35 @@
+// Records when a daemon starts and ends, so that the next start detects a crash. A crash is a start without an orderly end. Owns
+// five rows of `meta`; the fifth is the last trusted wall time. Knows nothing about processes.
+// Test: test/tables/store/daemon-runs.test.ts.
+import type { DatabaseSync } from 'node:sqlite'
+import { readMeta, writeMeta } from './meta.ts'
+
+/** Names of the rows with the wall times of the last crashes, newest first. */
+const CRASH_ROWS = ['died1', 'died2', 'died3'] as const
+/** Name of the row with the start time of the running daemon; its value is 0 after an orderly end. */
+const RUN_ROW = 'life'
+/** Name of the row with the last wall time at which the clock was known to be right. */
+const TRUSTED_ROW = 'trusted'
+
+/** Records the start of a daemon. Returns the wall times in ms at which crashes were detected, newest first, at most three. */
+export function beginRun(db: DatabaseSync, at: number): readonly number[] {
+  const known = CRASH_ROWS.map((name) => readMeta(db, name) ?? 0).filter((time) => time > 0)
+  const crashes = ((readMeta(db, RUN_ROW) ?? 0) > 0 ? [at, ...known] : known).slice(0, CRASH_ROWS.length)
+  writeMeta(db, [[RUN_ROW, at], ...CRASH_ROWS.map((name, index): [string, number] => [name, crashes[index] ?? 0])])
+  return crashes
+}
+
+/** Returns the last trusted wall time in ms; null if there is none. */
+export function trustedTime(db: DatabaseSync): number | null {
+  return readMeta(db, TRUSTED_ROW)
+}
+
+/** Records a wall time in ms at which the clock was known to be right. */
+export function trustTime(db: DatabaseSync, at: number): void {
+  writeMeta(db, [[TRUSTED_ROW, at]])
+}
+
+/** Records the orderly end of the daemon. */
+export function endRun(db: DatabaseSync): void {
+  writeMeta(db, [[RUN_ROW, 0]])
+}

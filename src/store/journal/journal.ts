@@ -1,0 +1,183 @@
+// Reads facts: those of a process in order or from its end, or those of all processes in the order of the store. Each page is
+// read within one turn of the event loop. Checks the checksum, type, position and order of each row. Errors: `STORE_DAMAGED` with
+// the location. Test: test/tables/store/store.test.ts, test/tables/store/rows/damage.test.ts.
+import { KernelError } from '../../kernel/model/errors.ts'
+import type { FactBody, FactMark, PageFilter, StoredFact } from '../../kernel/model/facts.ts'
+import { restoreTexts } from './blobs.ts'
+import { codeOf, typeOf, unpackBody } from './fact-codec.ts'
+import { damageError } from '../errors.ts'
+import { unpackMoment } from './moment-codec.ts'
+import type { DamageLocation } from '../errors.ts'
+import type { FactSpan } from './lineage.ts'
+import { entriesFrom, lastEntries, seqAfter } from './fact-index.ts'
+import type { FactEntry, Finder, EntryRun } from './fact-index.ts'
+import { factSum } from '../rows/checksums.ts'
+import type { FactColumns, FactRow, OwnedFactRow, Statements } from '../statements.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+
+/** The maximum number of facts in one page. */
+export const PAGE_FACTS = 10_000
+
+export function checkLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit >= 0 && limit <= PAGE_FACTS) return
+  throw new KernelError('INTERNAL', `A page of ${limit} rows cannot be read; the limit is ${PAGE_FACTS}.`)
+}
+
+/** Reads a page of a process's facts after the fact `afterSeq`, in order. */
+export function readFacts(finder: Finder, ownFacts: FactSpan, afterSeq: number, limit: number): StoredFact[] {
+  checkLimit(limit)
+  return entriesFrom(finder, ownFacts, afterSeq + 1, limit).flatMap((part) => readRun(finder.sql, part))
+}
+
+interface PageQuery {
+  readonly afterSeq: number
+  readonly limit: number
+}
+
+/**
+ * Reads a page in order: leaves out facts of the types `without`, and returns only marks for the types `marks`. The page's last fact
+ * is always there, at least as a mark.
+ */
+export function skimFacts(
+  finder: Finder,
+  ownFacts: FactSpan,
+  { afterSeq, limit }: PageQuery,
+  { without, marks }: PageFilter,
+): (StoredFact | FactMark)[] {
+  checkLimit(limit)
+  const [excludedCodes, markedCodes] = [codesOf(without), codesOf(marks)]
+  const parts = entriesFrom(finder, ownFacts, afterSeq + 1, limit)
+  const last = parts.at(-1)?.entries.at(-1)
+  const found: (StoredFact | FactMark)[] = []
+  for (const { link, entries } of parts) {
+    const wantedEntries = entries.filter(({ code }) => !excludedCodes.has(code) && !markedCodes.has(code))
+    const facts = readRun(finder.sql, { link, entries: wantedEntries }, [...excludedCodes, ...markedCodes])
+    let next = 0
+    for (const entry of entries) {
+      const fact = entry === wantedEntries[next] ? facts[next++] : undefined
+      if (fact) found.push(fact)
+      else if (markedCodes.has(entry.code) || entry === last) found.push(markOf(entry, link.uuid))
+    }
+  }
+  return found
+}
+
+function markOf({ seq, code }: FactEntry, uuid: Uuid): FactMark {
+  const type = typeOf(code)
+  if (type === undefined) throw damageError({ table: 'places', uuid, seq }, `unknown fact type ${code}`)
+  return { seq, type }
+}
+
+function codesOf(types: readonly string[]): ReadonlySet<number> {
+  return new Set(types.map(codeOf).filter((code) => code !== undefined))
+}
+
+/** A page of the last facts before `beforeSeq`. */
+interface TailQuery {
+  readonly limit: number
+  /** the fact types to read; undefined for all types */
+  readonly types: readonly string[] | undefined
+  readonly beforeSeq: number
+}
+
+export function readTail(finder: Finder, ownFacts: FactSpan, { limit, types, beforeSeq }: TailQuery): StoredFact[] {
+  checkLimit(limit)
+  return lastEntries(finder, ownFacts, { limit, codes: types && codesOf(types), beforeSeq }).flatMap((part) =>
+    lookUpFacts(finder.sql, part),
+  )
+}
+
+/** Reads a process's own facts after a cursor. */
+export function readSince(finder: Finder, ownFacts: FactSpan, afterCursor: number, limit: number): StoredFact[] {
+  return readFacts(finder, ownFacts, seqAfter(finder, ownFacts, afterCursor) - 1, limit)
+}
+
+/** A range scan is cheaper than a lookup of each row if it passes at most this many rows per wanted row. */
+const MAX_SCAN_RATIO = 4
+
+/** Reads the facts of the entries. `excluded` are the types of all other facts of the process between these entries. */
+function readRun(sql: Statements, part: EntryRun, excluded: readonly number[] = []): StoredFact[] {
+  const {
+    link: { key },
+    entries,
+  } = part
+  const [first, last] = [entries[0]?.cursor ?? 0, entries.at(-1)?.cursor ?? 0]
+  if (last - first >= MAX_SCAN_RATIO * entries.length) return lookUpFacts(sql, part)
+  const rows = sql.factsBetween.all(first, last, key, JSON.stringify(excluded)) as unknown as FactColumns[]
+  // A wrong number of rows means damage. Single lookups then find out which fact is wrong.
+  return rows.length === entries.length ? checkFacts(sql, part, rows) : lookUpFacts(sql, part)
+}
+
+export function lookUpFacts(sql: Statements, part: EntryRun): StoredFact[] {
+  return checkFacts(sql, part, sql.factsAt.all(JSON.stringify(part.entries.map((entry) => entry.cursor))) as unknown as FactColumns[])
+}
+
+function checkFacts(sql: Statements, { link: { key, uuid }, entries }: EntryRun, rows: readonly FactColumns[]): StoredFact[] {
+  return entries.map((entry, index) => {
+    const columns = rows[index]
+    const row = columns && rowOf(columns)
+    const location: DamageLocation = { table: 'journal', uuid, seq: entry.seq }
+    if (row?.cursor !== entry.cursor) throw damageError(location, 'the fact is missing')
+    const fact = readFact(sql, row, uuid)
+    if (row.process !== key || row.seq !== entry.seq || row.type !== entry.code)
+      throw damageError(location, 'another fact is stored at its cursor')
+    return fact
+  })
+}
+
+function rowOf([cursor, process, seq, pid, at, type, sum, body, refs, moment]: FactColumns): FactRow {
+  return { cursor, process, seq, pid, at, type, sum, body, refs, moment }
+}
+
+/** Reads a page of all facts after a cursor, in the order of the store. */
+export function readAll(sql: Statements, afterCursor: number, limit: number): StoredFact[] {
+  checkLimit(limit)
+  const rows = sql.factsAfter.all(afterCursor, limit) as unknown as OwnedFactRow[]
+  const last = new Map<string, number>()
+  return rows.map((row) => {
+    const fact = readOwnedFact(sql, row)
+    const before = last.get(fact.uuid)
+    if (before !== undefined && fact.seq !== before + 1)
+      throw damageError({ table: 'journal', uuid: fact.uuid, seq: before + 1 }, 'the fact is missing')
+    last.set(fact.uuid, fact.seq)
+    return fact
+  })
+}
+
+/** Returns the fact of a row that was read together with the UUID of its process. */
+export function readOwnedFact(sql: Statements, row: OwnedFactRow): StoredFact {
+  if (row.uuid === null) throw damageError({ table: 'journal', cursor: row.cursor, seq: row.seq }, `its process ${row.process} is missing`)
+  return readFact(sql, row, row.uuid)
+}
+
+/** Returns the fact without its long texts, for callers that need none of them. */
+export function readBrief(row: OwnedFactRow): StoredFact {
+  return readFact(null, row, row.uuid ?? '')
+}
+
+function readFact(sql: Statements | null, row: FactRow, uuid: Uuid): StoredFact {
+  const { cursor, seq, pid, at } = row
+  const location: DamageLocation = { table: 'journal', uuid, seq, cursor }
+  if (factSum(row) !== row.sum) throw damageError(location, 'the row is damaged')
+  const fact = { cursor, uuid, seq, pid, at, body: readBody(sql, row, location) }
+  if (row.moment === null) return fact
+  const moment = unpackMoment(row.moment)
+  if (moment === undefined) throw damageError(location, 'the moment of the process cannot be read')
+  return { ...fact, moment }
+}
+
+function readBody(sql: Statements | null, row: FactRow, location: DamageLocation): FactBody {
+  const values = parseBody(row.body, location)
+  if (row.refs !== null && sql !== null) restoreTexts(sql, values, row.refs, location)
+  const body = unpackBody(row.type, values)
+  if (typeof body === 'string') throw damageError(location, body)
+  return body
+}
+
+function parseBody(text: string, location: DamageLocation): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw damageError(location, 'the body is not JSON')
+  }
+}

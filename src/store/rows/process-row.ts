@@ -1,0 +1,125 @@
+// The projection: one row per process, as of the last commit. The row does not contain the spec, which is read from its fact.
+// Owns how a `Process` is written to its row and read back. Test: test/tables/store/store.test.ts.
+import type { DeadQuery } from '../store.ts'
+import type { Process } from '../../kernel/model/process.ts'
+import { damageError } from '../errors.ts'
+import type { DamageLocation } from '../errors.ts'
+import { checkLimit, readOwnedFact } from '../journal/journal.ts'
+import { checkRow } from './row-lookup.ts'
+import type { OwnedFactRow, ProcessRow, Statements } from '../statements.ts'
+import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
+
+/** The number of rows per page while the live processes are loaded. */
+export const LOAD_ROWS = 500
+
+/** Fields that are not in the JSON, because they have columns of their own or, for the spec, a fact. */
+type FieldsOutsideBody = 'uuid' | 'pid' | 'seq' | 'specSeq' | 'spec'
+
+/** Returns the JSON of the row. All fields are listed, so that a missing field does not compile; this is also cheaper than a copy. */
+export function writeBody(process: Process): string {
+  const { parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint } = process
+  const { context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files } = process
+  const { restart, restarts, supervision, compose, crew, keeps, refused } = process
+  const { payer, below, settled, calls, metered, direct, warned, wants, liveness } = process
+  return JSON.stringify({
+    parent,
+    parentUuid,
+    depth,
+    life,
+    signals,
+    progress,
+    usage,
+    queue,
+    clock,
+    containment,
+    handle,
+    checkpoint,
+    context,
+    sessionId,
+    forkOf,
+    asks,
+    note,
+    originUuid,
+    originStep,
+    originSeq,
+    resumedFromStep,
+    retiredAt,
+    pinned,
+    files,
+    restart,
+    restarts,
+    supervision,
+    compose,
+    crew,
+    keeps,
+    refused,
+    payer,
+    below,
+    settled,
+    calls,
+    metered,
+    direct,
+    warned,
+    wants,
+    liveness,
+  } satisfies Record<Exclude<keyof Process, FieldsOutsideBody>, unknown>)
+}
+
+/** Returns the same object for equal values, so that a thousand processes of one agent share one prompt. */
+export type Intern = <T>(value: T) => T
+
+export function createIntern(): Intern {
+  const known = new Map<string, unknown>()
+  return <T>(value: T): T => {
+    const key = JSON.stringify(value)
+    if (!known.has(key)) known.set(key, value)
+    return known.get(key) as T
+  }
+}
+
+export function readProcess(sql: Statements, row: ProcessRow, intern: Intern): Process {
+  const location: DamageLocation = { table: 'processes', uuid: row.uuid }
+  checkRow(row)
+  const spec = readSpec(sql, row)
+  const interned = Object.fromEntries(Object.entries(spec).map(([key, value]) => [key, intern(value)])) as unknown as ProcessSpec
+  return { ...parseBody(row.body, location), uuid: row.uuid, pid: row.pid, seq: row.seq, specSeq: row.spec_seq, spec: interned } as Process
+}
+
+function parseBody(text: string, location: DamageLocation): object {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body === 'object' && body !== null) return body
+  } catch {
+    // Invalid JSON is reported below, like JSON of a wrong type.
+  }
+  throw damageError(location, 'the body is not a JSON object')
+}
+
+function readSpec(sql: Statements, row: ProcessRow): ProcessSpec {
+  const location: DamageLocation = { table: 'journal', uuid: row.uuid, seq: row.spec_seq }
+  const found = sql.factAt.get(row.spec_cursor) as OwnedFactRow | undefined
+  if (found === undefined) throw damageError(location, 'the fact that holds the spec is missing')
+  const { uuid, seq, body } = readOwnedFact(sql, found)
+  const spec =
+    body.type === 'process.spawned' || body.type === 'process.resumed' || body.type === 'process.forked' || body.type === 'process.limited'
+      ? body.spec
+      : undefined
+  if (uuid !== row.uuid || seq !== row.spec_seq || spec === undefined)
+    throw damageError(location, 'the fact does not hold the spec of this process')
+  return spec
+}
+
+export function loadLive(sql: Statements, from: number): { readonly processes: Process[]; readonly next?: number } {
+  const intern = createIntern()
+  const rows = sql.live.all(from, LOAD_ROWS) as unknown as ProcessRow[]
+  const processes = rows.map((row) => readProcess(sql, row, intern))
+  const last = rows.at(-1)
+  return { processes, ...(last && rows.length === LOAD_ROWS ? { next: last.key + 1 } : {}) }
+}
+
+export function readDead(sql: Statements, { limit, before }: DeadQuery): Process[] {
+  checkLimit(limit)
+  const rows = before === undefined ? sql.dead.all(limit) : sql.deadBefore.all(before.exitedAt, before.uuid, limit)
+  const intern = createIntern()
+  return (rows as unknown as ProcessRow[]).map((row) => readProcess(sql, row, intern))
+}

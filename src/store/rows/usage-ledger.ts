@@ -1,0 +1,244 @@
+// The usage ledger: usage by process, hour and model. It outlives its processes. The ledger lags behind the journal: it is
+// updated in batches, before it is read and before a process is removed. A commit never waits for it. Guarantees that each fact
+// is counted once, also after crashes and imports, by the numbers of the facts.
+// Tests: test/tables/store/rows/usage-ledger.test.ts, test/properties/usage.test.ts.
+import type { DatabaseSync } from 'node:sqlite'
+import type { StoredFact } from '../../kernel/model/facts.ts'
+import { INITIAL_SPENDING_STATE, SPENDING_FACTS, foldSpending } from '../../kernel/state/usage-by-model.ts'
+import type { Spending, SpendingState } from '../../kernel/state/usage-by-model.ts'
+import { codeOf } from '../journal/fact-codec.ts'
+import { damageError } from '../errors.ts'
+import { checkLimit, readBrief } from '../journal/journal.ts'
+import { metaValue } from '../schema.ts'
+import type { OwnedFactRow, SpenderRow, SpentColumns, Statements } from '../statements.ts'
+import type { SpentPage, SpentRow } from '../store.ts'
+import { rowSum } from './checksums.ts'
+import { inTransaction } from '../write/transaction.ts'
+import type { Uuid } from '../../kernel/model/ids.ts'
+
+/** The number of cursors per batch. A batch takes some 30 ms, most of them to read the answers of models. */
+const BATCH_CURSORS = 512
+const HOUR_MS = 3_600_000
+const CODES = JSON.stringify(SPENDING_FACTS.map(codeOf))
+
+type Sums = { -readonly [K in keyof Omit<SpentRow, 'uuid' | 'agent' | 'root'>]: SpentRow[K] }
+
+/** The usage of one process: what the ledger has counted already, and what must be added. */
+class Account {
+  readonly uuid: Uuid
+  readonly id: number | null
+  agent: string
+  root: number | null
+  parent: Uuid | null = null
+  /** the number of the last fact that is counted */
+  seq: number
+  state: SpendingState
+  readonly added = new Map<string, Sums>()
+
+  constructor(uuid: Uuid, row: SpenderRow | undefined) {
+    this.uuid = uuid
+    this.id = row?.id ?? null
+    this.agent = row?.agent ?? ''
+    this.root = row?.root ?? null
+    this.seq = row?.seq ?? 0
+    this.state = row === undefined ? INITIAL_SPENDING_STATE : (JSON.parse(row.state) as SpendingState)
+  }
+
+  /** Counts a fact. A fact that was counted already only rebuilds the state. */
+  count({ seq, at, body }: StoredFact): void {
+    if (body.type === 'process.spawned' || body.type === 'process.forked') {
+      this.agent = body.spec.agent
+      this.parent = body.parentUuid
+    }
+    const { state, spending } = foldSpending(this.state, body)
+    this.state = state
+    if (seq <= this.seq) return
+    this.seq = seq
+    if (spending !== null) this.#add(Math.floor(at / HOUR_MS), spending)
+  }
+
+  #add(
+    hour: number,
+    { model, steps, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, estimated = false }: Spending,
+  ): void {
+    const key = JSON.stringify([hour, model])
+    const sums = this.added.get(key) ?? emptySums(hour, model)
+    sums.steps += steps
+    sums.inputTokens += inputTokens
+    sums.outputTokens += outputTokens
+    sums.cacheReadTokens += cacheReadTokens
+    sums.cacheWriteTokens += cacheWriteTokens
+    sums.costUsd += costUsd ?? 0
+    sums.unpriced ||= costUsd === null
+    sums.estimated ||= estimated
+    this.added.set(key, sums)
+  }
+}
+
+/** Counts the usage of a journal that is being imported. The ledger gets the usage together with the process. */
+export class ImportedUsage {
+  readonly #ledger: UsageLedger
+  readonly #accounts = new Map<Uuid, Account>()
+
+  constructor(ledger: UsageLedger) {
+    this.#ledger = ledger
+  }
+
+  count(fact: StoredFact): void {
+    const account = this.#accounts.get(fact.uuid) ?? this.#ledger.openAccount(fact.uuid)
+    this.#accounts.set(fact.uuid, account)
+    account.count(fact)
+  }
+
+  /**
+   * Writes the usage, within the transaction that publishes the process. `seq` is the number of the process's last fact; later facts
+   * are counted by the ledger.
+   */
+  publish(uuid: Uuid, seq: number): void {
+    const account = this.#accounts.get(uuid)
+    if (account === undefined) return
+    account.seq = seq
+    this.#ledger.write(account)
+  }
+}
+
+export class UsageLedger {
+  readonly #db: DatabaseSync
+  readonly #sql: Statements
+
+  constructor(db: DatabaseSync, sql: Statements) {
+    this.#db = db
+    this.#sql = sql
+  }
+
+  /** Counts one batch of the journal, up to the cursor `last`. Returns false when nothing is left to count. */
+  catchUp(last: number): boolean {
+    const from = metaValue('spent', this.#sql.counter.get('spent'))
+    if (from >= last) return false
+    const upto = Math.min(last, from + BATCH_CURSORS)
+    const facts = (this.#sql.spending.all(from, upto, CODES) as unknown as OwnedFactRow[]).map(readBrief)
+    const accounts = new Map<Uuid, Account>()
+    for (const fact of facts) {
+      const account = accounts.get(fact.uuid) ?? this.openAccount(fact.uuid)
+      accounts.set(fact.uuid, account)
+      account.count(fact)
+    }
+    inTransaction(this.#db, this.#sql, () => {
+      for (const account of accounts.values()) this.write(account)
+      this.#sql.raise.run(upto, -upto, 'spent', upto)
+    })
+    return upto < last
+  }
+
+  openAccount(uuid: Uuid): Account {
+    const row = this.#sql.spender.get(uuid) as SpenderRow | undefined
+    return new Account(uuid, row === undefined ? undefined : checkSpender(row))
+  }
+
+  /** Writes an account. The caller has opened a transaction. */
+  write(account: Account): void {
+    const id = account.id ?? Number(this.#sql.lastSpender.get()?.['id'] ?? 0) + 1
+    const { uuid, agent, seq, added } = account
+    // A parent is in the ledger before its children. An imported process without a parent here is a root.
+    const root = account.root ?? this.#rootOf(account.parent) ?? id
+    const state = JSON.stringify(account.state)
+    this.#sql.setSpender.run(id, uuid, agent, root, seq, state, rowSum([id, uuid, agent, root, seq, state]))
+    for (const sums of added.values()) this.#add(id, sums)
+  }
+
+  #rootOf(parent: Uuid | null): number | null {
+    const row = parent === null ? undefined : (this.#sql.spender.get(parent) as SpenderRow | undefined)
+    return row === undefined ? null : checkSpender(row).root
+  }
+
+  #add(id: number, added: Sums): void {
+    const found = this.#sql.spentAt.get(id, added.hour, added.model) as unknown as SpentColumns | undefined
+    const before = found === undefined ? emptySums(added.hour, added.model) : sumsOf(found)
+    const sums: Sums = {
+      spender: id,
+      hour: added.hour,
+      model: added.model,
+      steps: before.steps + added.steps,
+      inputTokens: before.inputTokens + added.inputTokens,
+      outputTokens: before.outputTokens + added.outputTokens,
+      cacheReadTokens: before.cacheReadTokens + added.cacheReadTokens,
+      cacheWriteTokens: before.cacheWriteTokens + added.cacheWriteTokens,
+      costUsd: before.costUsd + added.costUsd,
+      unpriced: before.unpriced || added.unpriced,
+      estimated: before.estimated || added.estimated,
+    }
+    const columns = columnsOf(id, sums)
+    this.#sql.setSpent.run(...columns, rowSum(columns))
+  }
+}
+
+/** Reads a page of the ledger, in the order of its keys. */
+export function readSpent(sql: Statements, { limit, after, sinceHour = Number.MIN_SAFE_INTEGER }: SpentPage): SpentRow[] {
+  checkLimit(limit)
+  const { spender, hour, model } = after ?? { spender: -1, hour: 0, model: '' }
+  const rows = sql.spentAfter.all(spender, hour, model, sinceHour, limit) as unknown as (SpentColumns & {
+    readonly uuid: string
+    readonly agent: string
+    readonly root_uuid: string
+  })[]
+  return rows.map((row) => ({ ...sumsOf(row), uuid: row.uuid, agent: row.agent, root: row.root_uuid }))
+}
+
+function emptySums(hour: number, model: string): Sums {
+  return {
+    spender: 0,
+    hour,
+    model,
+    steps: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    costUsd: 0,
+    unpriced: false,
+    estimated: false,
+  }
+}
+
+function columnsOf(
+  id: number,
+  { hour, model, steps, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpriced, estimated }: Sums,
+) {
+  return [
+    id,
+    hour,
+    model,
+    steps,
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    costUsd,
+    (unpriced ? 1 : 0) + (estimated ? 2 : 0),
+  ] as const
+}
+
+function sumsOf(row: SpentColumns): Sums {
+  const { spender, hour, model, steps, input, output, cache_read, cache_write, usd, marks, sum } = row
+  if (rowSum([spender, hour, model, steps, input, output, cache_read, cache_write, usd, marks]) !== sum)
+    throw damageError({ table: 'spent' }, `the row ${spender} ${hour} ${model} is damaged`)
+  return {
+    spender,
+    hour,
+    model,
+    steps,
+    inputTokens: input,
+    outputTokens: output,
+    cacheReadTokens: cache_read,
+    cacheWriteTokens: cache_write,
+    costUsd: usd,
+    unpriced: (marks & 1) !== 0,
+    estimated: (marks & 2) !== 0,
+  }
+}
+
+export function checkSpender(row: SpenderRow): SpenderRow {
+  const { id, uuid, agent, root, seq, state, sum } = row
+  if (rowSum([id, uuid, agent, root, seq, state]) === sum) return row
+  throw damageError({ table: 'spenders', uuid }, 'the row is damaged')
+}

@@ -1,0 +1,140 @@
+// Verbs that wait or follow report at once what blocks a process and the command that helps, and again after a change.
+// The tests use one real daemon. The models are played from files, and children use the budget of their parent.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect, type Reeve } from '../../../src/index.ts'
+import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
+import { tempDir, type TempDir } from '../../support/tmp.ts'
+
+let dir: TempDir
+let reeve: Reeve
+beforeAll(async () => {
+  dir = await tempDir()
+  reeve = connect({ home: dir.path, start: false })
+  await run('daemon', 'start')
+})
+afterAll(async () => {
+  await run('daemon', 'stop', '--now')
+  await dir[Symbol.asyncDispose]()
+})
+
+const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
+
+function script(name: string, yaml: string): string {
+  const file = join(dir.path, `${name}.yaml`)
+  writeFileSync(file, yaml)
+  return `script:${file}`
+}
+
+/** Starts a command and pauses it. */
+async function spawnPaused(name: string): Promise<number> {
+  await run('run', '-d', '--name', name, '--', 'sh', '-c', 'while :; do sleep 0.05; done')
+  await run('pause', name)
+  return (await reeve.get(name)).pid
+}
+
+const holdNote = (name: string, pid: number): string =>
+  `⏸ PID ${pid} (${name}) is suspended by user\n  \`reeve resume ${pid}\` continues it\n`
+
+test.each([
+  ['wait', (name: string) => ['wait', name]],
+  ['logs -f', (name: string) => ['logs', '-f', name]],
+  ['attach', (name: string) => ['attach', name]],
+])('%s reports a hold at once, its end, and the next hold', async (verb, args) => {
+  const name = `of-${verb.replace(/\W+/g, '-')}`
+  const pid = await spawnPaused(name)
+  // Standard input is open and not a terminal: without input it must not end the follower.
+  const seen = startCli(dir.path, args(name), { stdin: 'open' })
+  await seen.wrote(holdNote(name, pid))
+  await run('resume', name)
+  await seen.wrote(`PID ${pid} (${name}) goes on\n`)
+  await run('pause', name)
+  await seen.wrote(`goes on\n  ${holdNote(name, pid)}`)
+  await run('kill', name)
+  const { stderr } = await seen.done
+  expect(stderr.split(holdNote(name, pid))).toHaveLength(3)
+})
+
+test('run without a terminal reports how to raise its budget; so do wait, resume and send', async () => {
+  const model = script(
+    'spend',
+    '- text: one\n  usage: { input: 90, output: 20 }\n  tools: [{ name: ls, input: { path: . } }]\n- text: two\n',
+  )
+  const seen = startCli(dir.path, ['run', '--name', 'spender', '--budget-tokens', '100', '--model', model, 'spend it'])
+  await seen.wrote('spawned')
+  await reeve.wait('spender', { for: 'suspended' })
+  const { pid } = await reeve.get('spender')
+  const way = `\`reeve resume --budget-tokens +N ${pid}\` continues it`
+  await seen.wrote(way)
+  const [sent, resumed, waited] = await Promise.all([
+    run('send', 'spender', 'go'),
+    run('resume', 'spender'),
+    run('wait', '--timeout', '300ms', 'spender'),
+  ])
+  expect([sent.stderr, resumed.stderr, waited.stderr].map((text) => text.includes(way))).toEqual([true, true, true])
+  expect(await run('wait', '--for', 'exited,suspended', 'spender')).toMatchObject({
+    code: 123,
+    stdout: `PID ${pid} (spender) suspended\n`,
+    stderr: '',
+  })
+  await run('resume', '--budget-tokens', '+10000', 'spender')
+  expect((await seen.done).code).toBe(0)
+})
+
+test('a detach from a suspended process does not claim that it keeps running', async () => {
+  const pid = await spawnPaused('left')
+  const seen = startCli(dir.path, ['attach', 'left'])
+  expect((await seen.done).stderr).toContain(
+    `detached: PID ${pid} (left) is suspended by user; \`reeve resume ${pid}\` continues it; \`reeve attach ${pid}\` comes back\n`,
+  )
+  await run('kill', 'left')
+})
+
+test('compose up names the suspended node and the command that helps', async () => {
+  writeFileSync(join(dir.path, 'reeve.yaml'), 'agents:\n  slow: { command: [sh, -c, "while [ ! -e slow-go ]; do sleep 0.05; done"] }\n')
+  const seen = startCli(dir.path, ['compose', 'up'])
+  await seen.wrote('slow  running')
+  const node = (await reeve.list({})).find(({ name }) => name?.endsWith('.slow'))
+  await run('pause', String(node?.pid))
+  await seen.wrote(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
+  writeFileSync(join(dir.path, 'slow-go'), '')
+  await run('resume', String(node?.pid))
+  expect((await seen.done).code).toBe(0)
+})
+
+test('a crew with a used-up budget reports the command that helps, and continues with more', async () => {
+  const model = script(
+    'member',
+    'steps:\n  - { text: first, usage: { input: 90, output: 20 }, tools: [{ name: ls, input: { path: . } }] }\n  - { text: second, tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: done } }] }\n  - text: .\n',
+  )
+  writeFileSync(join(dir.path, 'tasks.yaml'), '- { id: one, text: x, reviews: false }\n')
+  await run(
+    'crew',
+    'up',
+    '-d',
+    '--cwd',
+    dir.path,
+    '--no-worktrees',
+    '--name',
+    'spenders',
+    '--workers',
+    '1',
+    '--tasks',
+    join(dir.path, 'tasks.yaml'),
+    '--budget-tokens',
+    '100',
+    '--model',
+    model,
+  )
+  await run('wait', '--for', 'suspended', 'spenders')
+  const { pid } = await reeve.get('spenders')
+  const next = `\`reeve resume --budget-tokens +N ${pid}\` continues it`
+  expect((await run('crew', 'ps', 'spenders')).stderr).toContain(`is suspended: budget (budget: 110 of 100 tokens are used); ${next}`)
+  expect(await run('crew', 'resume', 'spenders')).toMatchObject({
+    code: 1,
+    stderr: `spenders (PID ${pid}) suspended; still suspended: budget\n${next}\n`,
+  })
+  expect(await run('crew', 'resume', '--budget-tokens', '+500', 'spenders')).toMatchObject({ code: 0 })
+  expect((await run('wait', 'spenders')).code).toBe(0)
+})

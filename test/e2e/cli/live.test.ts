@@ -1,0 +1,194 @@
+// `reeve run` on a real terminal: the rows at the bottom while it runs, and none where they would disturb.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect, type Reeve } from '../../../src/index.ts'
+import { runCli, type CliResult } from '../../support/daemon/cli.ts'
+import { HAS_TERMINAL, Terminal, type TerminalOptions } from '../../support/daemon/terminal.ts'
+import { tempDir, type TempDir } from '../../support/tmp.ts'
+
+const ACP = join(import.meta.dirname, '../../support/programs/acp-agent.ts')
+
+let dir: TempDir
+let reeve: Reeve
+const open: Terminal[] = []
+beforeAll(async () => {
+  dir = await tempDir()
+  reeve = connect({ home: dir.path, start: false })
+  await run('daemon', 'start')
+})
+afterAll(async () => {
+  for (const each of open) each[Symbol.dispose]()
+  await run('daemon', 'stop', '--now')
+  await dir[Symbol.asyncDispose]()
+})
+
+const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
+const letContinue = (name: string): void => writeFileSync(join(dir.path, `${name}-go`), '')
+
+function openTerminal(args: readonly string[], options: TerminalOptions = {}): Terminal {
+  const made = new Terminal(dir.path, args, options)
+  open.push(made)
+  return made
+}
+
+/** Runs an agent whose tool prints lines until NAME-go exists, so that a late look sees them, too. */
+function waiting(name: string, flags: readonly string[] = [], options: TerminalOptions = {}): Terminal {
+  const command = `while [ ! -e ${name}-go ]; do printf 'one\\ntwo \\033[31mred\\n'; sleep 0.05; done`
+  const file = join(dir.path, `${name}.yaml`)
+  writeFileSync(
+    file,
+    `- text: I look.\n  tools: [{ name: bash, input: { command: ${JSON.stringify(command)} } }]\n  usage: { input: 12000, output: 300 }\n- text: Done.\n`,
+  )
+  return openTerminal(['run', '--name', name, ...flags, '--model', `script:${file}`, 'look'], options)
+}
+
+describe.runIf(HAS_TERMINAL)('the rows of a run', () => {
+  test('show the activity below the output, and disappear at the end', async () => {
+    const seen = waiting('rows')
+    await seen.sees(/I look\.\n● working {2}\d+s {2}step 1 {2}12\.0k in {2}300 out .*bash while.* \d+s.*: two red$/)
+    letContinue('rows')
+    expect(await seen.done).toBe(0)
+    expect(seen.text).toMatch(
+      /I look\.\n {2}bash while.* {2}ok \d.*\n {2}step 2\nDone\.\nPID \d+ \(rows\) completed \| 2 steps \| tokens 12\.0k in, 300 out \|[^]*$/,
+    )
+    expect(seen.text).not.toContain('●')
+    // No raw tool output, and no code that hides the cursor or takes the screen.
+    expect(seen.raw).not.toMatch(/\x1b\[\?|\x1b\[31mred/)
+  })
+
+  test('stay below text whose lines end between words, with the width that the terminal gets later', async () => {
+    const text = 'The quick brown fox jumps over the lazy dog, and then it goes home to sleep.'
+    const file = join(dir.path, 'wide.yaml')
+    const command = 'while [ ! -e wide-go ]; do sleep 0.05; done'
+    writeFileSync(file, `- text: ${text}\n  tools: [{ name: bash, input: { command: ${JSON.stringify(command)} } }]\n- text: ${text}\n`)
+    const seen = openTerminal(['run', '--name', 'wide', '--model', `script:${file}`, 'look'], { columns: 38 })
+    await seen.sees(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n● working/)
+    seen.resize(60)
+    letContinue('wide')
+    expect(await seen.done).toBe(0)
+    expect(seen.raw).toContain('The quick brown fox jumps over the lazy dog, and then it\r\ngoes home')
+    const shown = async (...args: string[]): Promise<string> => {
+      const one = openTerminal(args, { columns: 38 })
+      expect(await one.done).toBe(0)
+      return one.text
+    }
+    expect(await shown('logs', 'wide')).toMatch(/\nThe quick brown fox jumps over the\nlazy dog, and then it goes home to\nsleep\.\n/)
+    expect(await shown('logs', '-t', 'wide')).toMatch(/\n(\S+) The quick brown fox [^\n]{0,16}\n {9,}\S/)
+    expect(await shown('steps', 'wide')).toMatch(
+      /\n {2}The quick brown fox jumps over the\n {2}lazy dog, and then it goes home to\n {2}sleep\.\n/,
+    )
+    expect((await run('logs', 'wide')).stdout).toContain(`\n${text}\n`)
+  })
+
+  test('stay below the text of an ACP agent, which is shown once, from its beginning', async () => {
+    mkdirSync(join(dir.path, 'agents'), { recursive: true })
+    writeFileSync(
+      join(dir.path, 'agents/fake.md'),
+      `---\ndriver: acp\ncommand: ${JSON.stringify([process.execPath, ACP, `sessions=${dir.path}`])}\n---\n`,
+    )
+    const words = ['Let ', 'me see ', 'what is ', 'here, ', 'and then ', 'decide.']
+    const seen = openTerminal([
+      'run',
+      '--agent',
+      'fake',
+      [...words.map((word) => `say ${word}`), `wait ${join(dir.path, 'acp-go')}`].join('\n'),
+    ])
+    await seen.sees(/Let me see what is here, and then decide\.[^]*●/)
+    const late = openTerminal(['attach', (await reeve.list()).find(({ agent }) => agent === 'fake')?.uuid ?? ''])
+    await late.sees(/Let me see what is here, and then decide\.[^]*●/)
+    letContinue('acp')
+    expect([await seen.done, await late.done]).toEqual([0, 0])
+    expect(seen.text.match(/decide\./g)).toEqual(['decide.'])
+    // The intent, which `attach` shows, has the word too.
+    expect(late.text.match(/then decide\./g)).toEqual(['then decide.'])
+  })
+
+  test('show each living child', async () => {
+    const seen = waiting('family')
+    await seen.sees('● working')
+    await run('run', '-d', '--name', 'kid', '--parent', 'family', '--', 'sleep', '1000')
+    await seen.sees(/● working.*\n {2}PID \d+ kid {2}working {2}\d+s$/)
+    await run('kill', 'kid')
+    await seen.sees(/child PID \d+ ended[^]*● working[^\n]*$/)
+    letContinue('family')
+    expect(await seen.done).toBe(0)
+  })
+
+  test('disappear for the question of Ctrl+C, and return', async () => {
+    const seen = waiting('asked')
+    await seen.sees(': two red')
+    seen.type('\x03')
+    await seen.sees(/● working.*\n\(d\)etach, \(i\)nterrupt the turn, \(s\)top\? Any other key continues\.$/)
+    seen.type('x')
+    await seen.sees(/● working.*$/)
+    seen.type('\x03')
+    await seen.sees(/\(d\)etach[^\n]*$/)
+    seen.type('d')
+    expect([await seen.done, seen.isGivenBack]).toEqual([0, true])
+    expect(seen.text).toMatch(/detached: PID \d+ \(asked\) goes on; `reeve attach \d+` comes back\n*$/)
+    letContinue('asked')
+    await reeve.wait('asked')
+  })
+
+  test('are cut on a narrow terminal, and are ASCII where it has nothing else', async () => {
+    const seen = waiting('narrow', [], { columns: 30, env: { REEVE_ASCII: '1' } })
+    await seen.sees(/\n\* working {2}\d+s {2}.*$/)
+    expect(seen.screen.lines.every((line) => line.length <= 30)).toBe(true)
+    letContinue('narrow')
+    expect([await seen.done, seen.raw]).toEqual([0, expect.not.stringMatching(/[^\x00-\x7f]/)])
+  })
+
+  test.each<[string, string[], TerminalOptions]>([
+    ['with -q', ['-q'], {}],
+    ['with --json', ['--json'], {}],
+    ['on a dumb terminal', [], { env: { TERM: 'dumb' } }],
+    ['when stderr is not a terminal', [], { behind: '2>/dev/null' }],
+  ])('are missing %s', async (how, flags, options) => {
+    const name = `no${how.replace(/\W/g, '')}`
+    const seen = waiting(name, flags, options)
+    await seen.sees('I look.')
+    letContinue(name)
+    expect([await seen.done, seen.raw]).toEqual([0, expect.not.stringMatching(/●|\x1b\[\d*[A-Z]/)])
+  })
+})
+
+describe.runIf(HAS_TERMINAL)('a command that needs a terminal', () => {
+  test('and reads its stdin is reported with advice at its end', async () => {
+    const seen = openTerminal(['run', '--', 'sh'])
+    expect(await seen.done).toBe(0)
+    // The terminal wraps the line where its row is full.
+    const unspaced = (text: string): string => text.replaceAll(/\s+/g, '')
+    expect(unspaced(seen.text)).toContain(
+      unspaced(
+        "completed | 0s it wrote nothing: a command of reeve has an empty stdin and no terminal. Pass its work as arguments, as in `reeve run -- sh -c 'make test'`",
+      ),
+    )
+  })
+
+  test.each([
+    ['with its work', ['sh', '-c', ':']],
+    ['with output', ['pwd']],
+    ['that fails', ['false']],
+  ])('is not assumed %s', async (_, argv) => {
+    const seen = openTerminal(['run', '--', ...argv])
+    await seen.done
+    expect(seen.text).not.toContain('wrote nothing')
+  })
+
+  test('and uses the full screen is reported at once', async () => {
+    const seen = openTerminal([
+      'run',
+      '--name',
+      'screen',
+      '--',
+      'sh',
+      '-c',
+      "printf '\\033[?1049h\\033[H'; while [ ! -e screen-go ]; do sleep 0.05; done; printf '\\033[?1049h'",
+    ])
+    await seen.sees('it needs a terminal, and commands of reeve have none')
+    letContinue('screen')
+    expect(await seen.done).toBe(0)
+    expect(seen.text.split('it needs a terminal')).toHaveLength(2)
+  })
+})

@@ -1,0 +1,135 @@
+// `reeve ps` has its own file in the build: its output must equal that of the main file to the byte.
+// Both are run from the build, on one daemon whose processes do not change.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect, type Reeve } from '../../../src/index.ts'
+import { testEnv } from '../../support/env.ts'
+import { tempDir, type TempDir } from '../../support/tmp.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const file = (name: string): string => join(root, 'dist/cli', name)
+const OWN = join(root, 'bin/reeve')
+const WHOLE = [process.execPath, file('main.cjs')] as const
+
+interface Output {
+  readonly stdout: string
+  readonly stderr: string
+  readonly status: number | null
+}
+type Env = Readonly<Record<string, string>>
+
+let dir: TempDir
+let reeve: Reeve
+beforeAll(async () => {
+  for (const name of ['main.cjs', 'ps.cjs']) if (!existsSync(file(name))) throw new Error('these tests need a build: npm run build')
+  dir = await tempDir()
+  reeve = connect({ home: dir.path, start: false })
+  run(dir.path, [OWN], ['daemon', 'start'])
+  const script = join(dir.path, 'wait.yaml')
+  writeFileSync(script, '- { text: 日本 größe, usage: { input: 1200, output: 34 } }\n')
+  const { uuid } = await reeve.spawn({ intent: 'x', model: `script:${script}`, name: 'one-with-a-long-name', interactive: true })
+  await reeve.wait(uuid, { for: 'ready' })
+  const child = await reeve.spawn({ argv: ['sleep', '1000'], name: 'child', parent: uuid })
+  for (const each of [child.uuid, uuid]) await reeve.pause(each, { now: true })
+  for (const argv of [['true'], ['false']]) await reeve.wait((await reeve.spawn({ argv, name: argv[0] ?? '' })).uuid)
+})
+afterAll(async () => {
+  run(dir.path, [OWN], ['daemon', 'stop', '--now'])
+  await dir[Symbol.asyncDispose]()
+})
+
+function run(home: string, [command = '', ...first]: readonly string[], args: readonly string[], env: Env = {}): Output {
+  const { stdout, stderr, status } = spawnSync(command, [...first, ...args], { encoding: 'utf8', cwd: home, env: testEnv(home, env) })
+  return { stdout, stderr, status }
+}
+
+describe('both files print the same', () => {
+  test.each<[args: string[], status: number, env?: Env]>([
+    [[], 0],
+    [['-a'], 0],
+    [['--tree'], 0],
+    [['--all', '--tree'], 0, { REEVE_ASCII: '1' }],
+    [['-a'], 0, { COLUMNS: '60' }],
+    [['--tree', '-a'], 0, { COLUMNS: '20', LANG: 'C' }],
+    [['-q'], 0],
+    [['-aq', '--no-color'], 0],
+    [['--json'], 0],
+    [['--json', '-a', '-q'], 0],
+    [['--filter', 'status=failed'], 0],
+    [['--filter=agent=command,name=true', '--filter', 'state=dead'], 0],
+    [['--filter', 'driver=native', '--json'], 0],
+    [['--filter', 'name=nobody', '-q'], 0],
+    [['-h'], 0],
+    [['--help', '--json'], 0],
+    [['--filter', 'x=y'], 64],
+    [['--filter', 'status=nothing', '--json'], 64],
+    [['--filter'], 64],
+    [['--al'], 64],
+    [['--all=1'], 64],
+    [['--nothing', '--json'], 64],
+    [['one'], 64],
+    [['--', '--json'], 64],
+    [['--watch', '-q'], 64],
+    [[], 4, { REEVE_HOME: '/dev/null/x' }],
+    [['--json'], 4, { REEVE_HOME: '/dev/null/x' }],
+  ])('reeve ps %j', (args, status, env) => {
+    // A program's measurements may change between two requests: the output must equal one before or after.
+    const whole = (): Output => run(dir.path, WHOLE, ['ps', ...args], env)
+    const before = whole()
+    const own = run(dir.path, [OWN], ['ps', ...args], env)
+    expect(own.status).toBe(status)
+    if (own.stdout !== before.stdout || own.stderr !== before.stderr) expect(own).toEqual(whole())
+    expect(own.stdout === '', 'an error is printed only on stderr').toBe(status !== 0 || args.includes('name=nobody'))
+  })
+
+  test('when it must start the daemon', async () => {
+    const outputs: Output[] = []
+    for (const command of [[OWN], WHOLE]) {
+      await using home = await tempDir()
+      outputs.push(run(home.path, command, ['ps']))
+      run(home.path, [OWN], ['daemon', 'stop'])
+    }
+    expect(outputs[0]).toEqual({ stdout: expect.stringMatching(/^PID .*\n$/), stderr: '', status: 0 })
+    expect(outputs[0]).toEqual(outputs[1])
+  })
+
+  test('with --watch', async () => {
+    const firstText = async ([command = '', ...first]: readonly string[]): Promise<string> => {
+      const child = spawn(command, [...first, 'ps', '--watch'], {
+        cwd: dir.path,
+        env: testEnv(dir.path),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      const ended = once(child, 'close')
+      const [text] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+      child.kill('SIGINT')
+      await ended
+      return text
+    }
+    const own = await firstText([OWN])
+    expect(own).toContain('⏸ suspended')
+    expect(own).toBe(await firstText(WHOLE))
+  })
+})
+
+test('the file of ps stays small: an additional verb would be read at each start', () => {
+  expect(readFileSync(file('ps.cjs')).length).toBeLessThan(48 * 1024)
+})
+
+test('ps begins with its own file, and loads the main file only for what it cannot do', async () => {
+  await using home = await tempDir()
+  mkdirSync(join(home.path, '.cache'))
+  const id = (name: string): string => readFileSync(file(name), 'latin1').slice(3, 19)
+  const storedFiles = (): string[] =>
+    readdirSync(join(home.path, '.cache/reeve'), { withFileTypes: true })
+      .filter((one) => one.isFile())
+      .map(({ name }) => name.slice(0, 16))
+  run(home.path, [OWN], ['ps', '-a'], { REEVE_HOME: dir.path })
+  expect(storedFiles()).toEqual([id('ps.cjs')])
+  run(home.path, [OWN], ['ps', '--help'])
+  expect(storedFiles().toSorted()).toEqual([id('main.cjs'), id('ps.cjs')].toSorted())
+})

@@ -1,0 +1,228 @@
+// `reeve resume --fork`, `list-resumable`, `lineage` and `resume --all-interrupted` as the user types them, against real daemons.
+import { rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { runCli, type CliResult } from '../../support/daemon/cli.ts'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { HAS_TERMINAL, Terminal } from '../../support/daemon/terminal.ts'
+
+const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { command } }] })
+const SIX = [bash('echo 1'), bash('echo 2'), bash('echo 3'), bash('echo 4'), bash('echo 5'), { text: 'six' }]
+
+async function startLocal(): Promise<{ daemon: LocalDaemon; reeve: (...args: string[]) => Promise<CliResult> }> {
+  const daemon = await LocalDaemon.start()
+  onTestFinished(async () => {
+    await daemon[Symbol.asyncDispose]()
+    expect(daemon.errors).toEqual([])
+  })
+  return { daemon, reeve: (...args) => runCli(daemon.home, args) }
+}
+
+describe('a fork', () => {
+  test('is reported on stderr, its UUID on stdout', async () => {
+    const { daemon, reeve } = await startLocal()
+    const origin = await daemon.play(SIX, { name: 'docs' })
+    await daemon.ended(origin.uuid)
+    const { code, stdout, stderr } = await reeve('resume', '--fork', '--from-step', '0', 'docs')
+    const uuid = stdout.trim()
+    const from = origin.uuid.slice(-8)
+    expect([code, stderr]).toEqual([
+      0,
+      `forking from ${from} after step 0 -> new UUID ${uuid.slice(-8)}\nPID 2 spawned (${origin.model}) | forked from ${from}\n`,
+    ])
+    expect(await daemon.ended(uuid)).toMatchObject({ originUuid: origin.uuid, originStep: 0, step: 6, lastText: 'six' })
+    expect((await reeve('inspect', uuid)).stdout).toContain(`forked from  ${origin.uuid} at step 0`)
+    expect((await reeve('ps', '-a')).stdout).toContain(`(forked from ${from})`)
+  })
+
+  test('exclusive options are a usage error', async () => {
+    const { reeve } = await startLocal()
+    for (const flags of [['--from-step', '2'], ['--fork', '--from-step', '2', '--from-checkpoint'], ['--with-files'], ['--yes']]) {
+      expect([flags, (await reeve('resume', ...flags, '1')).code]).toEqual([flags, 64])
+    }
+    expect((await reeve('resume')).code).toBe(64)
+    expect((await reeve('resume', '--from-step', '2', '1')).stderr).toContain('--from-step needs --fork')
+  })
+})
+
+test('a resume of a completed process needs a message, and reports that', async () => {
+  const { daemon, reeve } = await startLocal()
+  const { uuid, pid } = await daemon.play([{ text: 'one' }, { text: 'two' }], { name: 'docs' })
+  await daemon.ended(uuid)
+  const refused = await reeve('resume', 'docs')
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining(`reeve: PID ${pid} (docs) has completed\n       Give the next task: \`reeve resume --message TEXT ${pid}\``),
+  ])
+  expect((await daemon.view(uuid)).pid).toBe(pid)
+  expect((await reeve('resume', '--message', 'more', 'docs')).code).toBe(0)
+  expect((await daemon.ended(uuid)).lastText).toBe('two')
+})
+
+test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from there on, unless -d is given', async () => {
+  const { daemon } = await startLocal()
+  const { uuid } = await daemon.play(
+    [{ text: 'the first' }, bash('echo again'), { text: 'the second' }, { text: 'the third' }, { text: 'the fourth' }],
+    { name: 'docs' },
+  )
+  await daemon.ended(uuid)
+  using seen = new Terminal(daemon.home, ['resume', '--message', 'more', 'docs'])
+  expect(await seen.done).toBe(0)
+  // The terminal wraps text that is longer than its width.
+  expect(seen.text).toMatch(/resumed\sfrom\s[^]*echo\sagain[^]*the second[^]*completed/)
+  expect(seen.text).not.toContain('the first')
+  using left = new Terminal(daemon.home, ['resume', '-d', '--message', 'more', 'docs'])
+  expect([await left.done, left.text]).toEqual([0, expect.not.stringContaining('the third')])
+  await daemon.ended(uuid)
+  using fork = new Terminal(daemon.home, ['resume', '--fork', '--message', 'more', 'docs'])
+  expect(await fork.done).toBe(0)
+  expect(fork.text).toMatch(/forked\sfrom\s[^]*the\sfourth[^]*completed/)
+  expect(fork.text).not.toContain('the third')
+})
+
+test('a resume reports its checkpoint', async () => {
+  const { daemon, reeve } = await startLocal()
+  const { uuid, model } = await daemon.play(SIX, { limits: { maxSteps: 20 } })
+  await daemon.ended(uuid)
+  const id = uuid.slice(-8)
+  const { code, stderr } = await reeve('resume', '--from-checkpoint', uuid)
+  expect([code, stderr]).toEqual([0, `resuming ${id} from checkpoint (step 5/20)...\nPID 2 spawned (${model}) | resumed from ${id}\n`])
+  await daemon.ended(uuid)
+})
+
+test('list-resumable shows how each process can be resumed, or why not; in pages', async () => {
+  const { daemon, reeve } = await startLocal()
+  const { uuid } = await daemon.play([bash('echo 1'), { text: 'done' }], { name: 'docs' })
+  await daemon.ended(uuid)
+  await daemon.ended((await daemon.sh('exit 0', { name: 'build' })).uuid)
+  const paused = await daemon.play([{ text: 'x' }], { interactive: true, name: 'held' })
+  await daemon.ready(paused.uuid)
+  await daemon.pause(paused.uuid)
+  const { stdout } = await reeve('list-resumable')
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trim().split(/ {2,}/))
+  expect(rows[0]).toEqual(['PID', 'ID', 'NAME', 'AGENT', 'STATUS', 'STEP', 'CONTINUE', 'FORK', 'RERUN', 'WHY'])
+  expect(rows.slice(1).map((row) => [row[2], row.slice(4, 9)])).toEqual([
+    ['held', ['suspended', '0', 'yes', 'steps 0-0', 'no']],
+    ['build', ['completed', '0', 'no', 'no', 'yes']],
+    ['docs', ['completed', '2', 'yes', 'steps 0-2', 'no']],
+  ])
+  const one = JSON.parse((await reeve('list-resumable', '--limit', '1', '--json')).stdout) as {
+    processes: { name: string }[]
+    next: string | null
+  }
+  expect(one.processes.map(({ name }) => name)).toEqual(['held', 'build'])
+  expect(one.next).not.toBeNull()
+})
+
+test('lineage draws the family, with removed processes', async () => {
+  const { daemon, reeve } = await startLocal()
+  const forkOf = async (ref: string, fromStep: number): Promise<string> => {
+    const { uuid } = (await daemon.resume(ref, { fork: true, fromStep })).process
+    await daemon.ended(uuid)
+    return uuid
+  }
+  const { uuid: root } = await daemon.play(SIX, { name: 'docs' })
+  await daemon.ended(root)
+  const first = await forkOf(root, 3)
+  const second = await forkOf(root, 5)
+  const grandchild = await forkOf(first, 4)
+  expect((await reeve('rm', root)).code).toBe(0)
+  const id = (uuid: string): string => uuid.slice(-8)
+  const { stdout } = await runCli(daemon.home, ['lineage', grandchild], { env: { REEVE_ASCII: '1' } })
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.replace(/^(\W*)(\w+) +/, '$1$2 ').replace(/ {2,}/g, ' '))
+  expect(rows).toEqual([
+    `${id(root)} 1 docs collected -`,
+    `|- ${id(first)} 2 - completed 6 (forked from ${id(root)} after step 3)`,
+    `| \`- ${id(grandchild)} 4 - completed 6 (forked from ${id(first)} after step 4) <`,
+    `\`- ${id(second)} 3 - completed 6 (forked from ${id(root)} after step 5)`,
+  ])
+  expect((await reeve('lineage', 'nobody')).code).toBe(3)
+})
+
+describe('--all-interrupted', () => {
+  async function startCrashed(): Promise<{ home: DaemonHome; reeve: (...args: string[]) => Promise<CliResult> }> {
+    const home = await DaemonHome.make()
+    onTestFinished(() => home[Symbol.asyncDispose]())
+    await home.start()
+    return { home, reeve: (...args) => runCli(home.path, args) }
+  }
+
+  test('a parent returns before its child, which finds it again; without a terminal it needs --yes', async () => {
+    const { home, reeve } = await startCrashed()
+    const parent = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'parent' })
+    const child = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'child', parent: parent.uuid })
+    for (const { uuid } of [parent, child]) await home.until(uuid, ({ status }) => status === 'ready')
+    await home.kill()
+    await home.start()
+    expect((await home.view('child')).status).toBe('interrupted')
+    const refused = await reeve('resume', '--all-interrupted')
+    expect([refused.code, refused.stderr]).toEqual([64, expect.stringContaining('Use --yes to skip the question.') as string])
+    expect(refused.stdout).toMatch(/parent .* resume .*\n.*child .* resume/)
+    const { code, stderr } = await reeve('resume', '--all-interrupted', '--yes')
+    expect([code, stderr.split('\n').at(-2)]).toEqual([0, '2 resumed'])
+    const [back, found] = [await home.view('parent'), await home.view('child')]
+    expect(found).toMatchObject({ status: 'ready', ppid: back.pid, parentUuid: parent.uuid })
+    expect(back.pid).toBeLessThan(found.pid)
+    expect((await reeve('resume', '--all-interrupted')).stderr).toBe('nothing was interrupted\n')
+  })
+
+  test('stops after three failures in a row, and lists the rest', async () => {
+    const { home, reeve } = await startCrashed()
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name })
+      await home.until(uuid, ({ status }) => status === 'ready')
+    }
+    const scripts = (await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => home.view(name)))).map(({ model }) =>
+      (model ?? '').slice('script:'.length),
+    )
+    await home.kill()
+    for (const script of scripts) rmSync(resolve(home.work, script))
+    await home.start()
+    const { code, stdout } = await reeve('resume', '--all-interrupted', '--yes', '--json')
+    const { resumed, left } = JSON.parse(stdout) as { resumed: { name: string; error: string }[]; left: { name: string }[] }
+    expect([code, resumed.map(({ name }) => name), left.map(({ name }) => name)]).toEqual([1, ['a', 'b', 'c'], ['d', 'e']])
+    expect(resumed[0]?.error).toContain('cannot be read: ENOENT')
+  })
+
+  test('skips a command, which could only run again', async () => {
+    const { home, reeve } = await startCrashed()
+    for (const name of ['a', 'b', 'c']) {
+      const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name })
+      await home.until(uuid, ({ status }) => status === 'working')
+    }
+    const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'agent' })
+    await home.until(uuid, ({ status }) => status === 'ready')
+    await home.kill()
+    await home.start()
+    const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
+    expect([code, stderr.split('\n').at(-2)]).toEqual([0, '1 resumed'])
+    expect(stdout).toMatch(/agent .* resume .*\n.*a .* --rerun .*\n.*b .* --rerun .*\n.*c .* --rerun /)
+    const again = await reeve('resume', '--all-interrupted', '--yes')
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      'none of them can be resumed; `reeve resume --rerun P` runs one again from its beginning\n',
+    ])
+  })
+
+  test.runIf(HAS_TERMINAL)('on a terminal it asks, and resumes nothing after a no', async () => {
+    const { home } = await startCrashed()
+    const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'one' })
+    await home.until(uuid, ({ status }) => status === 'ready')
+    await home.kill()
+    await home.start()
+    const terminal = new Terminal(home.path, ['resume', '--all-interrupted'])
+    await terminal.sees('Resume 1 process? [y/N]')
+    terminal.type('n\r')
+    await terminal.sees('nothing was resumed')
+    expect(await terminal.done).toBe(1)
+    expect((await home.view(uuid)).status).toBe('interrupted')
+  })
+})

@@ -1,0 +1,99 @@
+// `reeve ps --watch`: the table that follows all changes, on a real terminal and without one.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runCli, startCli, type CliResult } from '../../support/daemon/cli.ts'
+import { signalFound } from '../../support/agents/living.ts'
+import { HAS_TERMINAL, Terminal, type TerminalOptions } from '../../support/daemon/terminal.ts'
+import { tempDir, type TempDir } from '../../support/tmp.ts'
+
+let dir: TempDir
+const open: Terminal[] = []
+beforeAll(async () => {
+  dir = await tempDir()
+  await run('daemon', 'start')
+})
+afterAll(async () => {
+  for (const each of open) each[Symbol.dispose]()
+  await run('daemon', 'stop', '--now')
+  await dir[Symbol.asyncDispose]()
+})
+
+const run = (...args: string[]): Promise<CliResult> => runCli(dir.path, args)
+const sleeper = (name: string): Promise<CliResult> => run('run', '-d', '--name', name, '--', 'sleep', '1000')
+
+function openWatch(options: TerminalOptions = {}, ...flags: string[]): Terminal {
+  const made = new Terminal(dir.path, ['ps', '--watch', ...flags], options)
+  open.push(made)
+  return made
+}
+
+describe.runIf(HAS_TERMINAL)('on a terminal', () => {
+  test('it shows starts and ends on its own screen, and restores the terminal', async () => {
+    const seen = openWatch()
+    await seen.sees(/^0 processes \| q ends\nPID +ID/)
+    expect([seen.screen.modes.has('1049'), seen.screen.modes.has('25')]).toEqual([true, false])
+    await sleeper('comes')
+    await seen.sees(/^1 process \| 1 working \| q ends\nPID .*\n +\d+ .* comes +command +working/)
+    await run('pause', 'comes')
+    await seen.sees(/⏸ suspended .*paused: by user/)
+    await run('kill', 'comes')
+    await seen.sees(/^0 processes \| q ends\nPID .*$/)
+    seen.type('q')
+    expect([await seen.done, seen.isGivenBack, seen.text.trim()]).toEqual([0, true, ''])
+    expect([seen.screen.modes.has('1049'), seen.screen.modes.has('25')]).toEqual([false, true])
+  })
+
+  test('it fits, and counts the missing rows', async () => {
+    for (const name of ['w1', 'w2', 'w3', 'w4']) await sleeper(name)
+    const seen = openWatch({ columns: 40, rows: 4 })
+    await seen.sees(/^4 processes \| 4 working \| q ends\nPID .*\n.* w1 .*\n\+3 more$/)
+    expect(seen.screen.lines.every((line) => line.length <= 40)).toBe(true)
+    seen.type('\x03')
+    expect([await seen.done, seen.isGivenBack]).toEqual([0, true])
+    await run('kill', 'w1', 'w2', 'w3', 'w4')
+  })
+
+  test('with -a it keeps the newest ended processes', async () => {
+    await run('run', '-q', '--name', 'old', '--', 'true')
+    await sleeper('new')
+    const seen = openWatch({ rows: 4 }, '-a')
+    await seen.sees(/\+\d+ more\n.* new +command +working/)
+    signalFound(seen.living, 'SIGTERM')
+    expect([await seen.done, seen.isGivenBack, seen.screen.modes.has('1049')]).toEqual([0, true, false])
+    await run('kill', 'new')
+  })
+})
+
+describe('without a terminal', () => {
+  test('the table is printed after each change', async () => {
+    const watching = startCli(dir.path, ['ps', '-w'])
+    await watching.wrote('PID')
+    await sleeper('plain')
+    await watching.wrote('plain')
+    await run('kill', 'plain')
+    await watching.wrote(`\n\nPID  ID  NAME  AGENT  STATUS  STEP  ELAPSED  COST  NOTE\n`)
+    watching.child.kill('SIGTERM')
+    const { code, stdout } = await watching.done
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^PID .*NOTE\n(\nPID .*\n.* plain +command +\w.*\n)+\nPID .*NOTE\n$/)
+    expect(stdout).not.toContain('\x1b')
+  })
+
+  test('with --json each change is one line', async () => {
+    const watching = startCli(dir.path, ['ps', '-w', '--json'])
+    await watching.wrote('"processes":[]')
+    await sleeper('json')
+    await watching.wrote('"status":"working"')
+    watching.child.kill('SIGINT')
+    const { code, stdout } = await watching.done
+    const records = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { version: number; processes: { name: string; elapsedMs: number }[] })
+    expect([code, records[0]?.processes, records.at(-1)?.version, records.at(-1)?.processes[0]?.name]).toEqual([0, [], 1, 'json'])
+    await run('kill', 'json')
+  })
+
+  test('-q cannot be watched', async () => {
+    expect((await run('ps', '-w', '-q')).code).toBe(64)
+  })
+})

@@ -1,0 +1,43 @@
+// The nodes of an unfinished run: `inspect` lists them, and the collector leaves them, as other nodes need their results.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { runCli } from '../../support/daemon/cli.ts'
+import { gate, Runs, sh, states } from '../../support/daemon/compose.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import type { GcView } from '../../../src/api/views/archive.ts'
+
+let daemon: LocalDaemon
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const gc = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
+
+test('an ended node stays as long as its run lasts, and does not count towards the limit of the collector', async () => {
+  daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 1 }\n' })
+  const runs = new Runs(daemon)
+  const { uuid } = await runs.up({
+    first: sh('echo one'),
+    second: sh('echo two'),
+    last: {
+      command: ['sh', '-c', `${gate('go')}; echo "$1 $2" > got`, 'sh', '{{ nodes.first.result }}', '{{ nodes.second.result }}'],
+      depends_on: ['first', 'second'],
+    },
+  })
+  await runs.until(uuid, ({ nodes }) => nodes[2]?.state === 'running')
+  const other = await daemon.ended((await daemon.sh('true')).uuid)
+  const younger = await daemon.ended((await daemon.sh('true')).uuid)
+  expect((await gc()).entries.map((entry) => entry.uuid)).toEqual([other.uuid])
+  const { stdout } = await runCli(daemon.home, ['inspect', uuid], { cwd: daemon.work })
+  expect(stdout).toMatch(/^file +\/.*reeve\.yaml$/m)
+  expect(stdout).toMatch(/^nodes +first {3}completed .*\n +second {2}completed .*\n +last {4}running {2}PID \d+ \(command\)$/m)
+  writeFileSync(join(daemon.work, 'go'), '')
+  const end = await runs.ended(uuid)
+  expect(states(end)).toBe('first completed, second completed, last completed')
+  // The run has ended: now its nodes count like any other process.
+  expect((await gc()).entries.map((entry) => entry.uuid).toSorted()).toEqual(
+    [...end.nodes.map(({ process }) => process?.uuid), younger.uuid].toSorted(),
+  )
+})

@@ -1,0 +1,82 @@
+// A crew whose members are programs that answer once and exit. Each turn runs a program, which uses reeve's tools to implement, review
+// and commit. The crew survives a daemon crash. Notes name what reeve cannot enforce for such programs.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { CrewUpView } from '../../../src/api/views/crew-up.ts'
+import type { CrewView } from '../../../src/api/views/crew.ts'
+import { taskOf } from '../../support/crew/home.ts'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { ROOT, testEnv } from '../../support/env.ts'
+import { Repository } from '../../support/crew/repository.ts'
+
+const HAND = join(ROOT, 'test/support/programs/crew-hand.ts')
+
+let home: DaemonHome
+let repository: Repository
+let person: string
+beforeEach(async () => {
+  home = await DaemonHome.make()
+  person = join(home.work, 'person')
+  mkdirSync(person)
+  repository = Repository.make(join(home.work, 'project'), person)
+  repository.git('config', 'user.name', 'P')
+  repository.git('config', 'user.email', 'p@example.org')
+  const program = join(home.work, 'claude')
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${HAND}' "$@"\n`, { mode: 0o755 })
+  const command = [program, '-p', '--output-format', 'stream-json', '--verbose']
+  const files = { 'once.md': command, 'forgets.md': [...command, '--no-session-persistence'], 'plain.md': ['true'] }
+  const agents = Object.entries(files).map(([name, argv]) => [
+    `.reeve/agents/${name}`,
+    `---\ndriver: command\ncommand: ${JSON.stringify(argv)}\n---\n`,
+  ])
+  repository.commit({ 'README.md': '# a project\n', ...(Object.fromEntries(agents) as Record<string, string>) }, 'begin')
+  await home.start()
+})
+afterEach(() => home[Symbol.asyncDispose]())
+
+const up = (body: object): Promise<CrewUpView> =>
+  home.client.post<CrewUpView>('/v1/crews', { name: 'team', cwd: repository.dir, agent: 'once', env: testEnv(person), ...body })
+
+async function waitForEnd(uuid: string): Promise<CrewView> {
+  await home.ended(uuid)
+  return (await home.client.get<{ crew: CrewView }>(`/v1/crews/${uuid}`)).crew
+}
+
+test('implements, reviews and commits, also when the daemon is killed during a turn', async () => {
+  writeFileSync(join(person, 'hang-two'), '')
+  const {
+    process: { uuid },
+    notes,
+  } = await up({ workers: 2, tasks: [taskOf('one'), taskOf('two', ['one'])] })
+  expect(notes).toContain('agent once does not ask reeve before it acts; only its own flags restrict it')
+  await expect.poll(() => existsSync(join(person, 'hang-two.now')), { timeout: 90_000, interval: 50 }).toBe(true)
+  await home.kill()
+  await home.nothingLeft()
+  await home.start()
+  const { tasks } = await waitForEnd(uuid)
+  expect(
+    tasks.map(({ id, state, denials, reviewer, implementer }) => [id, state, denials, reviewer !== null && reviewer !== implementer]),
+  ).toEqual([
+    ['one', 'done', 0, true],
+    ['two', 'done', 0, true],
+  ])
+  for (const id of ['one', 'two']) expect(repository.git('show', `reeve/team:${id}.txt`)).toBe(`${id}.`)
+  expect(repository.git('log', '--format=%s', '--no-merges', 'main..reeve/team').split('\n').toSorted()).toEqual([
+    'one: it is written',
+    'two: it is written',
+  ])
+  expect(await home.stop()).toMatchObject({ code: 0 })
+  await home.nothingLeft()
+}, 120_000)
+
+test.each([
+  ['plain', /^agent "plain" takes no messages while it runs, so it cannot be a generic of a crew$/],
+  ['forgets', /disables the sessions of/],
+])('refuses an agent that is %s', async (agent, message) => {
+  await expect(up({ agent, workers: 1, tasks: [taskOf('one')] })).rejects.toMatchObject({
+    code: 'INVALID',
+    message: expect.stringMatching(message) as string,
+  })
+  expect(await home.list()).toEqual([])
+})

@@ -1,0 +1,126 @@
+// Notices to a coordinator agent under a real daemon: a worker that calls signal_ready while it holds a task, and a paused worker.
+// A worker in a loop is warned first; under the engine, its task goes to another worker.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
+import { crewReportText } from '../../../src/cli/print/crew-report.ts'
+import { bash, call, LocalCrew, writeModelScript, taskOf } from '../../support/crew/local-crew.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+let daemon: LocalDaemon
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const LEAD = [
+  { when: 'You coordinate this crew', steps: [call('assign_task', { task: 'a', member: 'worker-1' }), { text: 'given' }] },
+  { steps: [{ text: 'I wait for the report.' }] },
+]
+
+/** The message to the coordinator with this part, as soon as it arrives. */
+async function messageWith(crew: LocalCrew, part: string): Promise<string> {
+  await crew.member('coordinator', ({ state }) => state === 'on')
+  const uuid = await crew.uuidOf('coordinator')
+  return String((await daemon.event(uuid, (event) => event['fact'] === 'process.queue' && String(event['text']).includes(part)))['text'])
+}
+
+test('a worker that calls signal_ready in the middle of a task is reminded, then the coordinator is notified', async () => {
+  const worker = writeModelScript(daemon.work, [{ steps: [call('signal_ready'), { text: 'ready' }] }])
+  const crew = await LocalCrew.up(daemon, {
+    coordinator: { model: writeModelScript(daemon.work, LEAD) },
+    model: worker,
+    workers: 1,
+    tasks: [{ id: 'a', text: 'Do it.' }],
+  })
+  expect(await messageWith(crew, 'called signal_ready, but still holds')).toBe(
+    'worker-1 called signal_ready, but still holds a "Do it." (implementing). It was reminded 2 times. Send it instructions with send_message, or take the task back with cancel_task and requeue.',
+  )
+  expect(await messageWith(crew, 'No task makes progress')).toContain(
+    'worker-1 holds a "Do it." (implementing), and ended its turn without a report. send_message',
+  )
+  expect(
+    (await crew.facts('crew.turn'))
+      .filter(({ member }) => member === 'worker-1')
+      .map(({ end }) => end)
+      .slice(0, 4),
+  ).toEqual(['exempt', 'reminded', 'reminded', 'through'])
+  expect((await crew.view()).waitsFor).toEqual([
+    'a "Do it." is implementing with worker-1, which ended its turn without a report: send it a message (reeve crew send)',
+  ])
+})
+
+/** More rounds than the loop limit allows. */
+const CIRCLES = {
+  when: '/^Task a|with the same results/',
+  steps: [...Array.from({ length: 14 }, () => bash('echo the same')), { text: 'enough' }],
+}
+
+test('a worker in a loop is warned, then paused; the coordinator gets the reason and the way to end the pause', async () => {
+  const crew = await LocalCrew.up(daemon, {
+    coordinator: { model: writeModelScript(daemon.work, LEAD) },
+    model: writeModelScript(daemon.work, [CIRCLES, { steps: [call('signal_ready'), { text: '.' }] }]),
+    workers: 1,
+    tasks: [{ id: 'a', text: 'Do it.' }],
+  })
+  expect(await messageWith(crew, 'worker-1 is paused')).toMatch(
+    /^worker-1 is paused \(loop\): repeated 12 times with the same results: bash .*\. It holds a "Do it\." \(implementing\)\. It does not resume by itself\. replace_worker gives its task to a successor\. stop_worker/,
+  )
+  const found = (await daemon.history(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
+  expect(
+    found.map(({ times, told: first }) => [times, first]),
+    'the warning came before the hold',
+  ).toEqual([
+    [5, 12],
+    [12, undefined],
+  ])
+  expect(await messageWith(crew, 'No task makes progress')).toContain('and is paused (loop)')
+})
+
+test('under the engine, its task goes to another worker as a failed attempt', async () => {
+  const rules = [
+    { when: 'earlier attempt failed', steps: [call('report_implementation_complete', { summary: 'done' }), { text: '.' }] },
+    CIRCLES,
+    { steps: [call('signal_ready'), { text: '.' }] },
+  ]
+  const crew = await LocalCrew.up(daemon, {
+    model: writeModelScript(daemon.work, rules),
+    workers: 1,
+    reviews: false,
+    tasks: [{ id: 'a', text: 'Do it.' }],
+  })
+  const view = await crew.ended()
+  expect([view.exit, taskOf(view, 'a')]).toMatchObject([
+    { code: 0 },
+    { state: 'done', attempts: 1, implementers: ['worker-1', 'worker-2'] },
+  ])
+  expect(view.members.map(({ id, leave }) => [id, leave?.how])).toEqual([
+    ['worker-1', 'stopped'],
+    ['worker-2', undefined],
+  ])
+})
+
+test('a task that a coordinator marks as done is reported as such, with its reason', async () => {
+  const steps = [
+    call('mark_task_done', { task: 'a', reason: 'nobody needs it' }),
+    call('complete_crew', { summary: 'all done', outcome: 'completed' }),
+    { text: '.' },
+  ]
+  const crew = await LocalCrew.up(daemon, {
+    coordinator: { model: writeModelScript(daemon.work, [{ steps }]) },
+    model: writeModelScript(daemon.work, [{ steps: [{ text: '.' }] }]),
+    workers: 1,
+    tasks: [{ id: 'a', text: 'Do it.' }],
+  })
+  expect(taskOf(await crew.ended(), 'a')).toMatchObject({ state: 'done', byWord: 'coordinator', implementer: null, attempts: 0 })
+  const report = await daemon.client.get<CrewReportView>(`/v1/crews/${crew.uuid}/report`)
+  expect(report.open).toEqual([
+    {
+      what: 'a (Do it.) was marked as done by the coordinator, without a review or commit: nobody needs it',
+      how: 'reeve crew show team a',
+    },
+  ])
+  expect(crewReportText(report)[2]).toContain('1 of 1 task done (1 by word alone)')
+})

@@ -1,0 +1,140 @@
+// Landed changes, with a real daemon and a real repository. Covers concurrent changes of one file, and workers that commit something
+// else than the approved change. The models are scripted.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
+import { runCli } from '../../support/daemon/cli.ts'
+import { CrewHome } from '../../support/crew/home.ts'
+
+const TIMEOUT_MS = 120_000
+
+let crew: CrewHome
+beforeEach(async () => {
+  crew = await CrewHome.make()
+})
+afterEach(() => crew[Symbol.asyncDispose]())
+
+/** A worker that runs these shell functions for a task, a review and a commit; each gets the id of the task. */
+function workerScript(functions: string): string {
+  const sh = join(crew.home.work, 'do.sh')
+  writeFileSync(sh, functions)
+  const call = (name: string): string => `tools: [{ name: bash, input: { command: '. ${sh}; ${name} {{ id }}' } }]`
+  const file = join(crew.home.work, 'worker.yaml')
+  writeFileSync(
+    file,
+    `rules:
+  - when: '/^Task (?<id>[a-z]+) /'
+    steps: [{ ${call('impl')} }, { tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: did it } }] }, { text: . }]
+  - when: '/^Review (?<id>[a-z]+)[^]*something that differs in/'
+    steps: [{ ${call('again')} }, { choose: [{ if: DENIED, tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: DENIED, comments: not this } }] }, { tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: as it is } }] }] }, { text: . }]
+  - when: '/^Review /'
+    steps: [{ tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: ok } }] }, { text: . }]
+  - when: '/^(?<id>[a-z]+) [^]*(approved: commit it|not committed yet)/'
+    steps: [{ ${call('commit')} }, { tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
+  - when: '/ sent (?<id>[a-z]+) /'
+    steps: [{ tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: once more } }] }, { text: . }]
+steps: [{ tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
+`,
+  )
+  return `script:${file}`
+}
+
+const tasks = (...ids: string[]) => ids.map((id) => ({ id, title: id, text: 'x' }))
+const report = (): Promise<CrewReportView> => crew.home.client.get<CrewReportView>('/v1/crews/team/report')
+const refs = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads', 'refs/reeve')
+
+test(
+  'tasks that all add a line to one file land with the default limits, the author of a change resolves its conflict',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const model = workerScript(`
+impl() { echo "$1" > $1.txt; echo "use $1" >> index.txt; }
+again() { :; }
+commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor reeve/team HEAD || git merge -q reeve/team > /dev/null || { sed -i '/^[<=>]\\{7\\}/d' index.txt; git add -A; git commit -qm "$1: merged"; }; }
+`)
+    await crew.up({ coordinator: 'engine', workers: 3, model, tasks: tasks('a', 'b', 'c') })
+    await crew.ended()
+    const { tasks: all, open } = await report()
+    expect(all.map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
+      ['a', 'done', 0],
+      ['b', 'done', 0],
+      ['c', 'done', 0],
+    ])
+    expect(crew.repository.git('show', 'reeve/team:index.txt').split('\n').toSorted()).toEqual(['use a', 'use b', 'use c'])
+    for (const { commit } of all) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
+    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    expect(open.map(({ how }) => how)).toEqual(['git merge reeve/team'])
+  },
+)
+
+test(
+  'every landed change was reviewed in that form, also after a partial, empty or different commit',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const model = workerScript(`
+impl() { echo "$1" > $1.txt; }
+again() { echo DENIED; }
+commit() { case $1 in
+  dropped) git reset -q --hard; git clean -fdq ;;
+  half) echo x > other.txt; git add other.txt; git commit -qm "$1: half"; git reset -q --hard HEAD~1 ;;
+  other) echo 'steal' > $1.txt; git add -A; git commit -qm "$1: done" ;;
+  esac; }
+`)
+    await crew.up({ coordinator: 'engine', workers: 2, model, max_attempts: 1, tasks: tasks('dropped', 'half', 'other') })
+    await crew.ended()
+    const { tasks: all } = await report()
+    expect(all.map(({ id, state }) => [id, state])).toEqual([
+      ['dropped', 'done'],
+      ['half', 'done'],
+      ['other', 'failed'],
+    ])
+    expect(['dropped', 'half'].map((id) => crew.repository.git('show', `reeve/team:${id}.txt`))).toEqual(['dropped', 'half'])
+    expect(crew.repository.git('ls-tree', '--name-only', 'reeve/team')).toBe('README.md\ndropped.txt\nhalf.txt\nreeve.yaml')
+    expect(all[2]?.verdicts.map(({ verdict }) => verdict)).toEqual(['APPROVED', 'DENIED'])
+  },
+)
+
+test(
+  "while the user has the crew's branch checked out, nothing lands and the user is notified; later the crew continues by itself",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const go = join(crew.marks, 'go')
+    const model = workerScript(`
+impl() { until [ -e ${go} ]; do sleep 0.02; done; echo "$1" > $1.txt; }
+again() { :; }
+commit() { git add -A; git commit -qm "$1: done"; }
+`)
+    await crew.up({ coordinator: 'engine', workers: 2, model, tasks: tasks('a', 'b') })
+    await crew.fact('task.prepared')
+    crew.repository.git('checkout', '-q', 'reeve/team')
+    const head = crew.repository.git('rev-parse', 'HEAD')
+    writeFileSync(go, '')
+    const { task, reason } = await crew.fact('task.blocked')
+    const other = task === 'a' ? 'b' : 'a'
+    expect(reason).toBe(
+      `reeve/team is checked out in ${crew.repository.dir}, and reeve does not move a branch that is checked out: check out another branch there`,
+    )
+    const waits = `"${task as string}" is committed and waits to be merged: ${reason}`
+    const messages = async (): Promise<string> =>
+      (await runCli(crew.home.path, ['crew', 'ps', 'team'], { cwd: crew.repository.dir, env: { HOME: crew.marks } })).stderr
+    expect(await messages()).toContain(waits)
+    await crew.fact('task.approved', (fact) => fact['task'] === other)
+    expect(await messages()).toContain(`"${other}" is approved, and waits until another task has landed`)
+    // A daemon that is killed or stopped meanwhile keeps waiting, and repeats no notice.
+    await crew.again()
+    expect(await crew.home.stop()).toMatchObject({ code: 0 })
+    await crew.home.start()
+    await crew.wait(async () => (await messages()).includes(waits), 'it waits on')
+    expect([crew.repository.git('rev-parse', 'reeve/team'), crew.repository.git('status', '--porcelain')]).toEqual([head, ''])
+    crew.repository.git('checkout', '-q', 'main')
+    expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+    const { tasks: all } = await report()
+    expect(all.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual([
+      ['a', 'done', true, 0],
+      ['b', 'done', true, 0],
+    ])
+    expect((await crew.home.events()).filter((event) => event['fact'] === 'task.blocked')).toHaveLength(1)
+    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+  },
+)

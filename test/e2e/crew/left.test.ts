@@ -1,0 +1,114 @@
+// Leftovers in git of a crew that was stopped midway: its report and its removal name each ref with uncommitted files.
+// Real daemon, real repository, members played from a file.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCli, type CliResult } from '../../support/daemon/cli.ts'
+import { ROOT } from '../../support/env.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { Repository } from '../../support/crew/repository.ts'
+import type { CrewView } from '../../../src/api/views/crew.ts'
+
+const TIMEOUT_MS = 120_000
+const WORKER = `script:${join(ROOT, 'test/support/crew-scripts/worker.yaml')}`
+
+let daemon: LocalDaemon
+let repository: Repository
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+  repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+  repository.git('config', 'user.name', 'T')
+  repository.git('config', 'user.email', 't@example.org')
+  repository.commit({ 'README.md': 'hello\n' })
+  writeFileSync(join(daemon.work, 'tasks.md'), '## a: The first\nWrite a.txt with tokens.\n')
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const runInRepository = (...args: string[]): Promise<CliResult> =>
+  runCli(daemon.home, args, { cwd: repository.dir, env: { HOME: daemon.work } })
+
+test('reported files that waited for an approval are named while no branch has them', { timeout: TIMEOUT_MS }, async () => {
+  expect(
+    await runInRepository(
+      'crew',
+      'up',
+      '-d',
+      '--name',
+      'fix',
+      '--workers',
+      '2',
+      '--gate',
+      'human',
+      '--tasks',
+      join(daemon.work, 'tasks.md'),
+      '--model',
+      WORKER,
+    ),
+  ).toMatchObject({ code: 0 })
+  for await (const _ of daemon.client.events('/v1/processes/fix/events', {
+    query: { after: 0, follow: true },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })) {
+    if ((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew.tasks[0]?.state === 'waiting') break
+  }
+  const ref = 'refs/reeve/review/fix/a'
+  expect((await runInRepository('crew', 'report', 'fix')).stdout, 'while it lives').not.toContain(ref)
+  expect(await runInRepository('crew', 'stop', '--now', 'fix')).toMatchObject({ code: 0 })
+  expect((await runInRepository('crew', 'report', 'fix')).stdout).toContain(
+    `- ${ref} has files that were reported but not committed: \`git show ${ref}\``,
+  )
+  const removed = await runInRepository('rm', 'fix')
+  expect(`${removed.stdout}${removed.stderr}`).toContain(`uncommitted files are in ${ref}`)
+  expect(repository.git('show', `${ref}:a.txt`)).toBe('tokens.')
+})
+
+/** The worker of a task makes two files, and commits one of them; `more` adds commands in its worktree. */
+const HALF = (more: string): string => `rules:
+  - when: '/^Task a /'
+    steps: [{ tools: [{ name: bash, input: { command: 'echo one > one.txt; echo two > two.txt' } }] }, { tools: [{ name: mcp__reeve__report_implementation_complete, input: { summary: did it } }] }, { text: . }]
+  - when: '/^Review a/'
+    steps: [{ tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: ok } }] }, { text: . }]
+  - when: '/^a [^]*(approved: commit it|not committed yet)/'
+    steps: [{ tools: [{ name: bash, input: { command: '${more} git add one.txt; git commit -qm half' } }] }, { tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
+steps: [{ tools: [{ name: mcp__reeve__signal_ready }] }, { text: . }]
+`
+
+test('files that a worker left out of its commit are named until they land', { timeout: TIMEOUT_MS }, async () => {
+  for (const [name, more] of [
+    ['landed', ''],
+    ['lost', 'echo x > scratch.txt;'],
+  ] as const) {
+    writeFileSync(join(daemon.work, 'half.yaml'), HALF(more))
+    expect(
+      await runInRepository(
+        'crew',
+        'up',
+        '--name',
+        name,
+        '--workers',
+        '2',
+        '--tasks',
+        join(daemon.work, 'tasks.md'),
+        '--model',
+        `script:${join(daemon.work, 'half.yaml')}`,
+      ),
+    ).toMatchObject({ code: 0 })
+  }
+  // Any worker may take the task. A worker that only reviews has too few steps for a checkpoint.
+  expect(await runInRepository('resume', 'landed.worker-1')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^(?:resuming .*\n)?reeve: process \d+ was worker-1 of a crew and is retired: its worktree was removed\n.*`reeve crew up` with the same name continues the tasks\.\n$/,
+    ),
+  })
+  expect(repository.git('show', 'reeve/landed:two.txt')).toBe('two')
+  expect((await runInRepository('crew', 'report', 'landed')).stdout).not.toContain('refs/reeve/salvage/')
+  const [, ref = ''] =
+    /^- (refs\/reeve\/salvage\/\S+) has files that were not committed: `git show \1`$/m.exec(
+      (await runInRepository('crew', 'report', 'lost')).stdout,
+    ) ?? []
+  expect(repository.git('show', `${ref}:scratch.txt`)).toBe('x')
+})

@@ -1,0 +1,157 @@
+// Random hostile imports: one value of one fact is changed, and its checksum matches. The import is refused, or it is accepted and
+// every verb that reads, continues or exports it has an answer. No answer is an internal error.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ApiError } from '../../../src/api/client/client.ts'
+import type { ExportedView } from '../../../src/api/views/archive.ts'
+import { factOf, lineOf } from '../../../src/daemon/archive/event-lines.ts'
+import type { Fact } from '../../../src/kernel/model/facts.ts'
+import { deep } from '../../support/deep.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+const IMPORTS = deep(60, 600)
+const VERBS = ['', '/steps', '/logs', '/lineage', '/signals', '/events'] as const
+
+let daemon: LocalDaemon
+let lines: string[] = []
+let good = ''
+let uuid = ''
+let copies = 0
+let taken = 0
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+  uuid = (
+    await daemon.play([{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1; exit 3' } }] }, { text: 'done' }], {
+      name: 'whole',
+      intent: 'go',
+    })
+  ).uuid
+  await daemon.ended(uuid)
+  good = (await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })).dir
+  lines = readFileSync(join(good, 'events.jsonl'), 'utf8').split('\n').slice(0, -1)
+  await daemon.client.delete(`/v1/processes/${uuid}`)
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+/** The paths of all values in a value: `[['message', 0, 'text'], …]`. */
+function placesOf(value: unknown, above: readonly string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [[...above, key], ...placesOf(inner, [...above, key])])
+}
+
+function replaceAt(root: object, place: readonly string[], value: unknown): void {
+  const parent = place
+    .slice(0, -1)
+    .reduce<Record<string, unknown>>((inner, key) => inner[key] as Record<string, unknown>, root as Record<string, unknown>)
+  const last = place.at(-1) ?? ''
+  if (value === undefined) delete parent[last]
+  else parent[last] = value
+}
+
+const hostile = fc.constantFrom<unknown>(
+  undefined,
+  null,
+  true,
+  '',
+  'x',
+  '../../../etc/passwd',
+  '/',
+  '__proto__',
+  'constructor',
+  'a\0b',
+  '\ud800',
+  'x'.repeat(20_000),
+  -1,
+  0,
+  0.5,
+  2 ** 53,
+  1e308,
+  [],
+  {},
+  [null],
+  [[]],
+  { type: 'toString' },
+  { type: 'text', text: 5 },
+  '01a1f9fc-367e-76d0-95fe-47b331dd2fe5',
+)
+
+interface Change {
+  readonly line: number
+  readonly place: readonly string[]
+  readonly value: unknown
+}
+
+const changes = (): fc.Arbitrary<Change> =>
+  fc.nat(lines.length - 1).chain((line) => {
+    const fact = factOf(Buffer.from(lines[line] ?? '')) as Fact
+    const places = placesOf(fact).filter(([first]) => first === 'body' || first === 'pid' || first === 'at')
+    return fc.record({ line: fc.constant(line), place: fc.constantFrom(...places), value: hostile })
+  })
+
+/** An export with that change, or null when no such line can be written. */
+function changedExport({ line, place, value }: Change): string | null {
+  const dir = join(daemon.work, `copy-${(copies += 1)}`, uuid)
+  const fact = structuredClone(factOf(Buffer.from(lines[line] ?? ''))) as Fact
+  replaceAt(fact, place, value)
+  const text = lineOrNull(fact)
+  if (text === null) return null
+  mkdirSync(dir, { recursive: true })
+  cpSync(good, dir, { recursive: true })
+  writeFileSync(
+    join(dir, 'events.jsonl'),
+    lines
+      .with(line, text)
+      .map((each) => `${each}\n`)
+      .join(''),
+  )
+  return dir
+}
+
+function lineOrNull(fact: Fact): string | null {
+  try {
+    return lineOf(fact)
+  } catch {
+    return null
+  }
+}
+
+/** Whether the import was accepted; a refusal must not be an internal error. */
+async function isTaken(asked: Promise<unknown>): Promise<boolean> {
+  const error: unknown = await asked.then(
+    () => null,
+    (caught: unknown) => caught,
+  )
+  if (error === null) return true
+  if (!(error instanceof ApiError)) throw error
+  expect([error.code, error.message]).not.toEqual(['INTERNAL', expect.anything()])
+  return false
+}
+
+test('an import with one changed value is refused, or all verbs have an answer for it', async () => {
+  await fc.assert(
+    fc.asyncProperty(changes(), async (change) => {
+      const dir = changedExport(change)
+      if (dir === null || !(await isTaken(daemon.client.post('/v1/import', { dir })))) return
+      taken += 1
+      for (const verb of VERBS) await isTaken(verb === '/events' ? daemon.history(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
+      const forked = await daemon
+        .resume(uuid, { fork: true })
+        .catch((error: unknown) => (error instanceof ApiError ? null : Promise.reject(error)))
+      if (forked) await daemon.signal(forked.process.uuid, 'SIGKILL').catch(() => undefined)
+      if (forked) await daemon.ended(forked.process.uuid)
+      await isTaken(daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, `again-${copies}`) }))
+      await daemon.client.delete(`/v1/processes/${uuid}`)
+      expect(daemon.errors).toEqual([])
+    }),
+    { numRuns: IMPORTS, examples: [[{ line: 0, place: ['body', 'spec', 'agent'], value: '\ud800' }]] },
+  )
+  expect(taken).toBeGreaterThan(0)
+  const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
+  expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+}, 300_000)

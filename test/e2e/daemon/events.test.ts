@@ -1,0 +1,275 @@
+// The event streams: every fact once and in order, despite any break. Slow readers cost little and lose no stored
+// fact. A stream ends with its process. Read from the socket, without the client's own reconnecting.
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MAX_EVENT_BYTES, eventData } from '../../../src/api/client/event-stream.ts'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+let daemon: LocalDaemon
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const STEPS = 150
+const TIMEOUT_MS = { timeout: 60_000 }
+/** Many facts in a short time: four per step. */
+const BUSY = Array.from({ length: STEPS }, (_, index) => ({ tools: [{ name: 'glob', input: { pattern: `${index}` } }] }))
+
+/** A stream as it comes from the socket; nothing is read before the test reads. */
+class Stream implements AsyncDisposable {
+  readonly response: IncomingMessage
+  readonly #events: AsyncGenerator<string, void>
+
+  private constructor(response: IncomingMessage) {
+    this.response = response
+    this.#events = eventData(response as AsyncIterable<Buffer>, MAX_EVENT_BYTES)
+  }
+
+  static async open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Stream> {
+    const sent = request({ socketPath: daemon.paths.socket, path, headers })
+    sent.end()
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    expect(response.headers['content-type']).toBe('text/event-stream')
+    return new Stream(response)
+  }
+
+  async next(): Promise<EventView | null> {
+    const { value, done } = await this.#events.next()
+    return done ? null : (JSON.parse(value) as EventView)
+  }
+
+  async rest(): Promise<EventView[]> {
+    const events: EventView[] = []
+    for (let event = await this.next(); event !== null; event = await this.next()) events.push(event)
+    return events
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.response.destroy()
+  }
+}
+
+async function readAll(path: string, headers?: Readonly<Record<string, string>>): Promise<EventView[]> {
+  await using stream = await Stream.open(path, headers)
+  return await stream.rest()
+}
+
+const seqs = (events: readonly EventView[]): number[] => events.map((event) => event.seq)
+const readCursor = async (): Promise<number> => (await daemon.client.get<{ cursor: number }>('/v1/daemon')).cursor
+
+describe('order', () => {
+  test('the stream of all has every cursor once', async () => {
+    for (const { uuid } of await Promise.all([daemon.play(BUSY.slice(0, 20)), daemon.sh('seq 1 2000'), daemon.play([{ text: 'x' }])]))
+      await daemon.ended(uuid)
+    const events = await readAll('/v1/events?after=0')
+    expect(seqs(events)).toEqual(Array.from({ length: events.length }, (_, index) => index + 1))
+    expect(events.length).toBe(await readCursor())
+  })
+
+  test('a reader that reconnects again and again during many facts misses nothing and sees nothing twice', TIMEOUT_MS, async () => {
+    const { uuid } = await daemon.play(BUSY)
+    const seen: EventView[] = []
+    for (let round = 1; seen.at(-1)?.['fact'] !== 'process.reaped'; round += 1) {
+      const headers = seen.length === 0 ? {} : { 'last-event-id': String(seen.at(-1)?.seq) }
+      await using stream = await Stream.open(`/v1/processes/${uuid}/events?follow=1&after=0`, headers)
+      for (let count = 0; count < round * 7; count += 1) {
+        const event = await stream.next()
+        if (event === null) break
+        seen.push(event)
+      }
+    }
+    const kept = await daemon.history(uuid)
+    expect(seqs(seen)).toEqual(seqs(kept))
+    expect(kept.length).toBeGreaterThan(STEPS * 4)
+  })
+
+  test('fifty followers see the same, from the first fact to the last', TIMEOUT_MS, async () => {
+    const streams = await Promise.all(Array.from({ length: 50 }, () => Stream.open('/v1/events?follow=1')))
+    const { uuid } = await daemon.play(BUSY)
+    const views = await Promise.all(
+      streams.map(async (stream) => {
+        await using open = stream
+        const own: EventView[] = []
+        for (;;) {
+          const event = await open.next()
+          if (event?.uuid === uuid) own.push(event)
+          if (event === null || (event.uuid === uuid && event['fact'] === 'process.reaped')) return seqs(own)
+        }
+      }),
+    )
+    const kept = seqs(await daemon.history(uuid))
+    for (const view of views) expect(view).toEqual(kept)
+  })
+})
+
+describe('a slow reader', () => {
+  const settled = (): number => {
+    setFlagsFromString('--expose-gc')
+    runInNewContext('gc')()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+
+  test('costs a bounded part of the memory, and gets every fact when it reads again', TIMEOUT_MS, async () => {
+    const slow = await Promise.all(Array.from({ length: 10 }, () => Stream.open('/v1/events?follow=1')))
+    const before = settled()
+    // About 60 MB of facts: ten readers that buffered them would hold ten times that.
+    const { uuid } = await daemon.sh(`yes ${'x'.repeat(100)} | head -c 60000000`)
+    await daemon.ended(uuid)
+    expect((settled() - before) / 1_000_000).toBeLessThan(100)
+    const kept = seqs(await daemon.history(uuid))
+    expect(kept.length).toBeGreaterThan(500)
+    for (const stream of slow.slice(0, 2)) {
+      await using open = stream
+      const own: number[] = []
+      while (own.length < kept.length) {
+        const event = await open.next()
+        if (event?.uuid === uuid) own.push(event.seq)
+      }
+      expect(own).toEqual(kept)
+    }
+    for (const stream of slow) await stream[Symbol.asyncDispose]()
+  })
+
+  test('loses live events, which are not stored, and learns their number', TIMEOUT_MS, async () => {
+    const { uuid } = await daemon.play(
+      [{ tools: [{ name: 'bash', input: { command: 'yes xxxxxxx | head -c 60000000' } }] }, { text: 'end' }],
+      { interactive: true },
+    )
+    await daemon.ready(uuid)
+    await using stream = await Stream.open(`/v1/processes/${uuid}/events?follow=1&live=1&after=0`)
+    await daemon.send(uuid, 'go')
+    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+    const events = await stream.rest()
+    const gap = events.find((event) => event.type === 'live.gap')
+    expect(gap).toMatchObject({ seq: 0, lost: expect.any(Number) })
+    expect(Number(gap?.['lost'])).toBeGreaterThan(0)
+    expect(events.filter((event) => event.type === 'live.tool-output').length).toBeGreaterThan(0)
+    expect(events.findIndex((event) => event.type === 'live.gap')).toBeLessThan(events.findIndex((event) => event.type === 'tool.finished'))
+    expect(seqs(events.filter((event) => event.seq > 0))).toEqual(seqs(await daemon.history(uuid)))
+  })
+
+  test('that disconnects while it waits is forgotten', async () => {
+    const stream = await Stream.open('/v1/events?follow=1&live=1')
+    await stream[Symbol.asyncDispose]()
+    const { uuid } = await daemon.sh('echo on')
+    expect((await daemon.ended(uuid)).status).toBe('completed')
+  })
+})
+
+describe('the start of a stream', () => {
+  test('of all with follow: at the present; with tail: the given number earlier', async () => {
+    const now = await readCursor()
+    await using stream = await Stream.open('/v1/events?follow=1')
+    const { uuid } = await daemon.sh('true')
+    const first = await stream.next()
+    expect(first).toMatchObject({ seq: now + 1, uuid, type: 'process.spawned' })
+    await daemon.ended(uuid)
+    const last = await readCursor()
+    expect(seqs(await readAll('/v1/events?tail=3'))).toEqual([last - 2, last - 1, last])
+  })
+
+  test('of one process: at its beginning, with tail at its last event, with after behind that cursor', async () => {
+    const { uuid } = await daemon.sh('echo 1; exit 2')
+    await daemon.ended(uuid)
+    const events = await readAll(`/v1/processes/${uuid}/events`)
+    expect(events[0]).toMatchObject({
+      version: 1,
+      uuid,
+      type: 'process.spawned',
+      fact: 'process.spawned',
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*[+-]\d\d:\d\d$/),
+    })
+    expect(seqs(await readAll(`/v1/processes/${uuid}/events?tail=2`))).toEqual(seqs(events).slice(-2))
+    expect(seqs(await readAll(`/v1/processes/${uuid}/events?after=${events[2]?.seq}`))).toEqual(seqs(events).slice(3))
+    expect(seqs(await readAll(`/v1/processes/${uuid}/events?after=0`, { 'last-event-id': String(events[2]?.seq) }))).toEqual(
+      seqs(events).slice(3),
+    )
+  })
+
+  test.each(['after=-1', 'after=x', 'after=1.5', 'tail=99999', 'follow=yes', 'since=yesterday', 'before=3'])(
+    '?%s is INVALID',
+    async (query) => {
+      expect(await daemon.raw({ path: `/v1/events?${query}` })).toMatchObject({ status: 400, body: { error: { code: 'INVALID' } } })
+    },
+  )
+
+  test('a future cursor is INVALID, as its reader would wait for ever', async () => {
+    const last = await readCursor()
+    const answer = await daemon.raw({ path: `/v1/events?follow=1&after=${last + 1_000}` })
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID', details: { last } } } })
+    expect(await daemon.raw({ path: '/v1/events?follow=1', headers: { 'last-event-id': '999999999999' } })).toMatchObject({ status: 400 })
+  })
+})
+
+describe('the end of a stream', () => {
+  test('comes with the followed process, after its last event', async () => {
+    const { uuid } = await daemon.sh('sleep 0.2; exit 3')
+    const events = await readAll(`/v1/processes/${uuid}/events?follow=1`)
+    expect(events.slice(-2)).toMatchObject([{ type: 'process.exited', exit: { code: 3 } }, { type: 'process.reaped' }])
+  })
+
+  test('comes at once for an ended process, also behind its last event', async () => {
+    const { uuid } = await daemon.sh('true')
+    await daemon.ended(uuid)
+    const events = await readAll(`/v1/processes/${uuid}/events?follow=1`)
+    expect(events.at(-1)?.type).toBe('process.reaped')
+    expect(await readAll(`/v1/processes/${uuid}/events?follow=1&after=${events.at(-1)?.seq}`)).toEqual([])
+    expect(await readAll(`/v1/processes/${uuid}/events?follow=1&tail=0`)).toEqual([])
+  })
+
+  test('does not come with an earlier incarnation', async () => {
+    const { uuid } = await daemon.sh('echo once')
+    await daemon.ended(uuid)
+    await daemon.resume(uuid, { rerun: true })
+    const events = await readAll(`/v1/processes/${uuid}/events?follow=1`)
+    expect(events.filter((event) => event.type === 'process.reaped')).toHaveLength(2)
+  })
+})
+
+describe('the content of an event', () => {
+  test('live text only on request, without an id', async () => {
+    const { uuid } = await daemon.play([{ text: 'spoken' }], { interactive: true })
+    await daemon.ready(uuid)
+    await using live = await Stream.open(`/v1/processes/${uuid}/events?follow=1&live=1`)
+    await using plain = await Stream.open(`/v1/processes/${uuid}/events?follow=1`)
+    await daemon.send(uuid, 'speak')
+    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.signal(uuid, 'SIGKILL')
+    const [heard, read] = await Promise.all([live.rest(), plain.rest()])
+    expect(heard.filter((event) => event.seq === 0)).toMatchObject([{ type: 'live.text', uuid, text: 'spoken', step: 1 }])
+    expect(seqs(heard.filter((event) => event.seq > 0))).toEqual(seqs(read))
+  })
+
+  test('a spec without its environment and role prompt; states as coarse types with their fact', async () => {
+    const { uuid } = await daemon.play([{ text: 'x' }], { env: { PATH: '/bin', VISIBLE: 'environment-value' } })
+    await daemon.ended(uuid)
+    const events = await daemon.history(uuid)
+    expect(JSON.stringify(events)).not.toContain('environment-value')
+    expect(events[0]?.['spec']).not.toHaveProperty('system')
+    expect(events.map((event) => event.type)).toEqual([
+      'process.spawned',
+      'process.queue',
+      'process.status',
+      'process.ready',
+      'process.incoming',
+      'process.working',
+      'step.started',
+      'step.finished',
+      'process.ready',
+      'process.exited',
+      'process.reaped',
+    ])
+  })
+})

@@ -1,0 +1,163 @@
+// Garbage collection in a daemon, by its own clock. A resume, a fork, a pin or an export never runs at the same time as the collection
+// of its process: the second one waits, and sees the result of the first.
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ApiError } from '../../../src/api/client/client.ts'
+import type { GcView } from '../../../src/api/views/archive.ts'
+import type { SteerView } from '../../../src/api/views/process.ts'
+import { CHECK_MS } from '../../../src/daemon/operations/collector.ts'
+import { ManualClock } from '../../support/clock.ts'
+import { eventually } from '../../support/agents/living.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { writeEndedProcesses } from '../../support/daemon/past.ts'
+
+let daemon: LocalDaemon
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const gc = (): Promise<GcView> => daemon.client.post('/v1/gc', {})
+const pin = (ref: string, pinned: boolean): Promise<SteerView> => daemon.client.post(`/v1/processes/${ref}/pin`, { pinned })
+
+async function startWithEnded(count: number): Promise<string[]> {
+  await daemon.stop()
+  const uuids = await writeEndedProcesses(daemon.paths.state, count)
+  await daemon.start()
+  return uuids
+}
+
+async function checkStore(): Promise<void> {
+  const { checks } = await daemon.client.get<{ checks: { name: string; ok: boolean; detail: string }[] }>('/v1/doctor', { verify: true })
+  expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+}
+
+test('the daemon collects by itself, some time after its start, and logs the result', async () => {
+  const clock = new ManualClock()
+  daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 2 }\n', clock })
+  const uuids = await startWithEnded(5)
+  clock.wind(CHECK_MS)
+  await eventually(() => daemon.logged.some((line) => /^collected 3 ended processes, \d+ bytes$/.test(line)), 'it collected')
+  const { processes } = await daemon.client.get<{ processes: { uuid: string }[] }>('/v1/processes', { all: true })
+  expect(processes.map(({ uuid }) => uuid)).toEqual(uuids.slice(3))
+  await expect(daemon.view(uuids[0] ?? '')).rejects.toMatchObject({ code: 'COLLECTED', details: { name: 'old-1', pid: 1 } })
+  await checkStore()
+})
+
+test('a living, waiting or suspended process is never collected, however old', async () => {
+  daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
+  const { uuid: ready } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  const { uuid: held } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  await daemon.ready(ready)
+  await daemon.ready(held)
+  await daemon.pause(held)
+  const ended = await daemon.ended((await daemon.sh('true')).uuid)
+  expect((await gc()).entries.map(({ uuid, rule }) => [uuid, rule])).toEqual([[ended.uuid, 'max_bytes']])
+  expect([(await daemon.view(ready)).status, (await daemon.view(held)).status]).toEqual(['ready', 'suspended'])
+})
+
+test('a fork continues after the collection of its origin, and can itself be forked', async () => {
+  daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 1 }\n' })
+  const { uuid } = await daemon.play(
+    [{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1' } }] }, { text: 'two' }, { text: 'three' }],
+    { name: 'origin' },
+  )
+  await daemon.ended(uuid)
+  const fork = await daemon.ended((await daemon.resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
+  expect((await gc()).entries.map((one) => one.uuid)).toEqual([uuid])
+  await expect(daemon.view(uuid)).rejects.toMatchObject({ code: 'COLLECTED' })
+  await daemon.resume(fork.uuid, { message: 'on' })
+  expect((await daemon.ended(fork.uuid)).turn).toBe(2)
+  const second = await daemon.ended((await daemon.resume(fork.uuid, { fork: true, fromStep: 1 })).process.uuid)
+  expect(second.status).toBe('completed')
+  await checkStore()
+})
+
+describe('a collection and', () => {
+  /** Returns how often the process existed afterwards, and how often not. */
+  async function race(
+    rounds: number,
+    other: (uuid: string, round: number) => Promise<unknown>,
+    check: (found: 'there' | 'gone', code: string) => void,
+  ): Promise<Record<'there' | 'gone', number>> {
+    daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
+    const outcomes = { there: 0, gone: 0 }
+    for (let round = 0; round < rounds; round++) {
+      const { uuid } = await daemon.play([{ text: 'one' }, { text: '', tools: [{ name: 'bash', input: { command: 'sleep 600' } }] }], {
+        name: `race-${round}`,
+      })
+      await daemon.ended(uuid)
+      const answer = (): Promise<string> =>
+        other(uuid, round).then(
+          () => 'ok',
+          (error: ApiError) => error.code,
+        )
+      const both = round % 2 === 0 ? [gc(), answer()] : [answer(), gc()]
+      const [first, second] = await Promise.all(both)
+      const found = await daemon.view(uuid).then(
+        () => 'there' as const,
+        () => 'gone' as const,
+      )
+      outcomes[found] += 1
+      check(found, String(typeof first === 'string' ? first : second))
+      // A resumed process does not end by itself, so that no collection may take it.
+      if (found === 'there') await daemon.signal(uuid, 'SIGKILL').catch(() => null)
+      if (found === 'there') await daemon.ended(uuid)
+    }
+    await checkStore()
+    return outcomes
+  }
+
+  test('a resume: the process lives, or the resume reports that it is gone', async () => {
+    const outcomes = await race(
+      10,
+      (uuid) => daemon.resume(uuid, { message: 'again' }),
+      (found, code) =>
+        expect([found, code]).toEqual(found === 'there' ? ['there', 'ok'] : ['gone', expect.stringMatching(/^(COLLECTED|NOT_FOUND)$/)]),
+    )
+    expect(outcomes.there + outcomes.gone).toBe(10)
+  })
+
+  test('a pin: the process exists, or the pin reports that it is gone', async () => {
+    await race(
+      10,
+      (uuid) => pin(uuid, true),
+      (found, code) =>
+        expect([found, code]).toEqual(found === 'there' ? ['there', 'ok'] : ['gone', expect.stringMatching(/^(COLLECTED|NOT_FOUND)$/)]),
+    )
+  })
+
+  test('a fork: it is whole, or the fork reports that its origin is gone', async () => {
+    const forks: string[] = []
+    await race(
+      10,
+      async (uuid) => {
+        forks.push((await daemon.resume(uuid, { fork: true })).process.uuid)
+      },
+      (_found, code) => expect(code).toMatch(/^(ok|COLLECTED|NOT_FOUND)$/),
+    )
+    for (const uuid of forks) {
+      const view = await daemon.view(uuid).catch((error: ApiError) => error.code)
+      // The ended fork may itself have been collected.
+      if (typeof view !== 'string') expect((await daemon.history(uuid)).length).toBeGreaterThan(1)
+    }
+  })
+
+  test('an export: it is whole, or does not exist', async () => {
+    await race(
+      10,
+      (uuid, round) => daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, String(round)) }),
+      (_found, code) => expect(code).toMatch(/^(ok|COLLECTED|NOT_FOUND)$/),
+    )
+    for (let round = 0; round < 10; round++) {
+      const dir = join(daemon.work, String(round))
+      const uuid = await daemon.client.post<{ processes: { uuid: string; warnings: string[] }[] }>('/v1/import', { dir }).then(
+        ({ processes: [one] }) => one,
+        (error: ApiError) => error,
+      )
+      // An export is imported whole, unless the process is still here or was never exported.
+      expect(uuid).toMatchObject('code' in (uuid ?? {}) ? { code: expect.stringMatching(/^(CONFLICT|INVALID)$/) } : { warnings: [] })
+    }
+    await checkStore()
+  })
+})

@@ -1,0 +1,116 @@
+// A daemon that lives without answering: every verb reports it within seconds, with the command that helps, and that command ends it.
+// The tests stop it by a signal, as a debugger or a shell's job control does. A program cannot distinguish that from a blocked loop.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readHolder, readHolderRecord } from '../../../src/api/client/daemon-holder.ts'
+import { runCli, type CliResult } from '../../support/daemon/cli.ts'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { eventually, readLiving, signalFound } from '../../support/agents/living.ts'
+
+/** Well below the 30 s of silence after which any request fails, with room for a machine under load. */
+const SOON_MS = 15_000
+
+let home: DaemonHome
+beforeEach(async () => {
+  home = await DaemonHome.make()
+  await home.start()
+})
+afterEach(async () => home[Symbol.asyncDispose](), 60_000)
+
+const run = (...args: string[]): Promise<CliResult> => runCli(home.path, args, { cwd: home.work })
+
+/** Sends SIGSTOP to our own child. */
+function stopDaemon(): number {
+  signalFound(readLiving(home.pid), 'SIGSTOP')
+  return home.pid
+}
+
+describe.runIf(process.platform === 'linux')('a daemon that was stopped by a signal', () => {
+  test('is reported by each verb that needs it, soon, with the command that helps; an orderly stop leaves it', async () => {
+    const pid = stopDaemon()
+    const begun = performance.now()
+    const verbs = [
+      ['daemon', 'status'],
+      ['daemon', 'stop'],
+      ['daemon', 'start'],
+      ['doctor'],
+      ['ps'],
+      ['ps', '--json'],
+      ['run', '--', 'true'],
+    ]
+    const results = await Promise.all(verbs.map((args) => run(...args)))
+    expect(performance.now() - begun).toBeLessThan(SOON_MS)
+    for (const [at, { code, stderr }] of results.entries()) {
+      expect([verbs[at], code, stderr]).toEqual([
+        verbs[at],
+        verbs[at]?.[0] === 'run' ? 125 : 4,
+        expect.stringMatching(
+          new RegExp(`the daemon \\(PID ${pid}\\) hangs (since \\d\\d:\\d\\d:\\d\\d|for more than 5 s): a signal has stopped it`),
+        ),
+      ])
+      expect(stderr).toMatch(/`reeve daemon (restart|stop) --now` kills it/)
+    }
+    expect(readLiving(pid)).not.toBeNull()
+    signalFound(readLiving(pid), 'SIGCONT')
+    expect((await run('daemon', 'status')).code).toBe(0)
+  })
+
+  test('is ended by `stop --now`, with all its programs; the next one reports the interrupted processes', async () => {
+    const process = await home.spawn({ argv: ['sh', '-c', 'setsid sleep 1000 & echo up; wait'] })
+    await home.until(process.uuid, ({ status }) => status === 'working')
+    const guardians = home.guardians().map(({ pid }) => pid)
+    const pid = stopDaemon()
+    expect(await run('daemon', 'stop', '--now', '--json')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`"killed": true`) as string,
+    })
+    expect(readLiving(pid)).toBeNull()
+    expect(existsSync(`/proc/${pid}/exe`)).toBe(false)
+    await eventually(() => home.leftovers().length === 0 && guardians.every((one) => readLiving(one) === null), 'its programs are gone')
+    expect(await run('daemon', 'stop', '--now')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
+    await home.start()
+    expect(await home.view(process.uuid)).toMatchObject({ status: 'interrupted' })
+  })
+
+  test('is replaced by `restart --now`', async () => {
+    const pid = stopDaemon()
+    const { code, stdout, stderr } = await run('daemon', 'restart', '--now', '--json')
+    expect([code, stderr]).toEqual([0, ''])
+    const view = JSON.parse(stdout) as { pid: number; stopped: number; killed: boolean }
+    expect([view.stopped, view.killed]).toEqual([pid, true])
+    expect(view.pid).not.toBe(pid)
+    expect((await run('daemon', 'stop', '--now')).code).toBe(0)
+  })
+
+  test('whose PID belongs to another program by now is not signalled', async () => {
+    const record = JSON.parse(readFileSync(home.where.holderFile, 'utf8')) as { pid: number; startTime: string }
+    expect(record.pid).toBe(home.pid)
+    await home.kill()
+    // After a loss of power the PID may belong to another program: here to this very test.
+    writeFileSync(home.where.holderFile, JSON.stringify({ ...record, pid: process.pid }))
+    expect(await run('daemon', 'stop', '--now')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
+    expect(existsSync(join(home.path, 'reeve.sock'))).toBe(true)
+  })
+
+  test('of another boot of the machine is not signalled, although another process has its PID and start time', async () => {
+    await home.kill()
+    const child = spawn('sleep', ['1000'], { stdio: 'ignore' })
+    try {
+      const pid = child.pid ?? 0
+      // The process looks like a daemon that hangs.
+      await eventually(() => readLiving(pid)?.state === 'S', 'it sleeps')
+      child.kill('SIGSTOP')
+      await eventually(() => readLiving(pid)?.state === 'T', 'it stands still')
+      const record = readHolderRecord(pid)
+      writeFileSync(home.where.holderFile, JSON.stringify({ ...record, boot: '00000000-0000-4000-8000-000000000000' }))
+      expect(await run('daemon', 'stop', '--now')).toEqual({ code: 0, stdout: '', stderr: 'the daemon is not running\n' })
+      expect(readLiving(pid)?.state).toBe('T')
+      expect(readHolder(home.where.holderFile)).toBeNull()
+      expect(record?.boot).toMatch(/^[0-9a-f-]{36}$/)
+    } finally {
+      child.kill('SIGKILL')
+    }
+  })
+})

@@ -1,0 +1,290 @@
+// Notifications of a real daemon to a real web server, which fails, is down, and returns; and the report of `doctor`.
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { missedFacts } from '../../../src/daemon/notify/missed.ts'
+import { eventually } from '../../support/agents/living.ts'
+import type { CrewUpBody, CrewUpView } from '../../../src/api/views/crew-up.ts'
+import type { CheckView } from '../../../src/api/views/daemon.ts'
+import type { FactBody, StoredFact } from '../../../src/kernel/model/facts.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
+import type { Store } from '../../../src/store/store.ts'
+
+interface Got {
+  readonly headers: IncomingHttpHeaders
+  readonly body: {
+    readonly event: string
+    readonly text: string
+    readonly command?: string
+    readonly process: { readonly name: string | null }
+  }
+}
+
+/** Answers with each status in turn, then with 204. */
+class Hook implements AsyncDisposable {
+  readonly got: Got[] = []
+  statuses: number[] = []
+  readonly #server: Server
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const status = request.method === 'HEAD' ? 405 : (this.statuses.shift() ?? 204)
+        if (request.method === 'POST' && status < 300)
+          this.got.push({ headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) as Got['body'] })
+        response.writeHead(status, status === 302 ? { location: 'http://127.0.0.1:1/' } : {}).end()
+      })
+    })
+  }
+
+  async listen(port = 0): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  get notified(): string[] {
+    return this.got.map(({ body }) => `${body.event} ${body.process.name ?? ''}`)
+  }
+}
+
+let home: DaemonHome
+let hook: Hook
+
+beforeEach(async () => {
+  home = await DaemonHome.make()
+  hook = new Hook()
+})
+afterEach(async () => {
+  await home[Symbol.asyncDispose]()
+  await hook[Symbol.asyncDispose]()
+})
+
+function writeConfig(port: number, more = ''): void {
+  const { configFile, credentialsFile } = home.where
+  mkdirSync(dirname(configFile), { recursive: true, mode: 0o700 })
+  writeFileSync(
+    configFile,
+    `notifications:\n  webhook:\n    url: "http://127.0.0.1:${port}/\${HOOK_PATH}"\n    headers: { Authorization: "Bearer \${HOOK_TOKEN}" }\n${more}`,
+  )
+  writeFileSync(credentialsFile, 'HOOK_TOKEN: secret-token\nHOOK_PATH: secret-path\n')
+  chmodSync(credentialsFile, 0o600)
+}
+
+async function doctorChecks(): Promise<readonly CheckView[]> {
+  return (await home.client.get<{ checks: CheckView[] }>('/v1/doctor')).checks.filter(({ name }) => name.startsWith('notifications'))
+}
+
+describe('a webhook', () => {
+  test('gets completed and failed processes, with its secrets in the headers and nowhere else', async () => {
+    writeConfig(await hook.listen())
+    await home.start()
+    await home.spawn({ argv: ['true'], name: 'good' })
+    await home.spawn({ argv: ['false'], name: 'bad' })
+    await eventually(() => hook.got.length === 2, 'both were sent')
+    expect(hook.notified.toSorted()).toEqual(['failed bad', 'finished good'])
+    const [first] = hook.got
+    expect(first?.headers).toMatchObject({ authorization: 'Bearer secret-token', 'content-type': 'application/json' })
+    expect(first?.body).toMatchObject({ version: 1, process: { agent: 'command' } })
+    expect(JSON.stringify(await doctorChecks())).not.toContain('secret')
+    expect(home.log()).not.toContain('secret')
+  })
+
+  test('gets nothing about ends by the user, nor about kinds that are not configured', async () => {
+    writeConfig(await hook.listen(), '    events: [failed]\n')
+    await home.start()
+    const sleeper = await home.spawn({ argv: ['sleep', '600'], name: 'killed' })
+    await home.signal(sleeper.uuid, { signal: 'SIGKILL' })
+    await home.ended(sleeper.uuid)
+    await home.ended((await home.spawn({ argv: ['true'], name: 'good' })).uuid)
+    await home.spawn({ argv: ['false'], name: 'bad' })
+    await eventually(() => hook.got.length > 0, 'the failure was sent')
+    expect(hook.notified).toEqual(['failed bad'])
+  })
+
+  test('gets the end of a restarted process when it is not restarted any more', async () => {
+    writeConfig(await hook.listen())
+    await home.start()
+    const { uuid } = await home.spawn({
+      argv: ['false'],
+      name: 'again',
+      restart: { type: 'on-failure', maxRestarts: 1, backoff: { initialMs: 1 } },
+    })
+    await eventually(() => hook.got.length > 0, 'the end was sent')
+    expect(hook.notified).toEqual(['failed again'])
+    expect((await home.view(uuid)).pid).toBeGreaterThan(1)
+  })
+
+  test('gets each question of a crew, with its text and the command that answers', async () => {
+    writeConfig(await hook.listen(), '    events: [waiting]\n')
+    await home.start()
+    writeFileSync(join(home.work, 'idle.yaml'), 'steps: [{ text: I wait. }]\n')
+    const tasks = ['which', 'where', 'why'].map((id) => ({ id, title: `A question`, text: `${id} of the two?`, kind: 'human' as const }))
+    await home.client.post<CrewUpView>('/v1/crews', {
+      name: 'fix',
+      cwd: home.work,
+      worktrees: false,
+      workers: { generic: 1 },
+      model: `script:${join(home.work, 'idle.yaml')}`,
+      tasks,
+      env: {},
+    } satisfies CrewUpBody)
+    await eventually(() => hook.got.length === 3, 'each was sent')
+    expect(hook.got.map(({ body }) => body.text.replace(/PID \d+/, 'PID'))).toEqual(
+      ['which', 'where', 'why'].map((id) => `fix (PID) asks: ${id}: ${id} of the two? (reeve answer --ask ${id} fix)`),
+    )
+    expect(hook.got[0]?.body).toMatchObject({ event: 'waiting', command: 'reeve answer --ask which fix', process: { name: 'fix' } })
+    await home.signal('fix', { signal: 'SIGKILL' })
+    await home.ended('fix')
+  })
+
+  test('gets a budget at its soft mark, and at once when it is used up', async () => {
+    writeConfig(await hook.listen(), '    events: [budget]\n')
+    await home.start()
+    const model = home.script([
+      ...Array.from({ length: 3 }, () => ({ tools: [{ name: 'ls', input: {} }], usage: { input: 4_000, output: 500 } })),
+      { text: 'done' },
+    ])
+    const { uuid } = await home.spawn({ model, name: 'dear', limits: { budgetTokens: 10_000 } })
+    await home.until(uuid, ({ status }) => status === 'suspended')
+    await eventually(() => hook.got.length === 2, 'both were sent')
+    expect(hook.got.map(({ body }) => body.text)).toEqual([
+      expect.stringMatching(/^dear \(PID 1\) has used \d\d % of a limit: /),
+      expect.stringMatching(/^dear \(PID 1\) is suspended: /),
+    ])
+  })
+
+  test('that fails is tried again, and nothing is lost or sent twice', async () => {
+    hook.statuses = [500, 429, 503]
+    writeConfig(await hook.listen())
+    await home.start()
+    await home.spawn({ argv: ['false'], name: 'one' })
+    await home.spawn({ argv: ['false'], name: 'two' })
+    await eventually(() => hook.got.length === 2, 'both were sent')
+    expect(hook.notified.toSorted()).toEqual(['failed one', 'failed two'])
+    expect(home.log()).toContain('a notice cannot be sent: it answered 500; it is tried again')
+    await eventually(() => home.log().includes('notices are sent again'), 'the log reports it')
+  })
+
+  test('that is down delays nothing, and gets its notices later', async () => {
+    const port = await hook.listen()
+    writeConfig(port)
+    await hook[Symbol.asyncDispose]()
+    hook = new Hook()
+    await home.start()
+    for (const name of ['one', 'two', 'three']) await home.ended((await home.spawn({ argv: ['false'], name })).uuid)
+    await eventually(() => home.log().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
+    expect(await doctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: false }])
+    await hook.listen(port)
+    await eventually(() => hook.got.length === 3, 'all were sent')
+    expect(hook.notified).toEqual(['failed one', 'failed two', 'failed three'])
+    expect(await doctorChecks()).toMatchObject([{ name: 'notifications webhook', ok: true }])
+  })
+
+  test('that redirects or refuses is neither followed nor tried again', async () => {
+    hook.statuses = [302, 401]
+    writeConfig(await hook.listen())
+    await home.start()
+    for (const name of ['one', 'two', 'three']) await home.ended((await home.spawn({ argv: ['false'], name })).uuid)
+    await eventually(() => hook.got.length === 1, 'the third was sent')
+    expect(hook.notified).toEqual(['failed three'])
+    expect(home.log()).toContain('it answered 302')
+  })
+})
+
+describe('notices that the last daemon did not send', () => {
+  /** Returns a port on which nothing listens yet. */
+  async function freePort(): Promise<number> {
+    const port = await hook.listen()
+    writeConfig(port)
+    await hook[Symbol.asyncDispose]()
+    hook = new Hook()
+    return port
+  }
+
+  test('are sent after the next start, whether the daemon was killed or stopped; once', async () => {
+    const port = await freePort()
+    await home.start()
+    await home.ended((await home.spawn({ argv: ['false'], name: 'one' })).uuid)
+    await eventually(() => home.log().includes('it cannot be reached (ECONNREFUSED)'), 'it was tried')
+    await home.kill()
+    await home.start()
+    await home.ended((await home.spawn({ argv: ['false'], name: 'two' })).uuid)
+    await home.stop()
+    expect(home.log()).toContain('webhook: 2 notices were not sent before the daemon ended; the next one sends them')
+    await hook.listen(port)
+    await home.start()
+    await eventually(() => hook.got.length === 2, 'both were sent')
+    expect(hook.notified).toEqual(['failed one', 'failed two'])
+    await home.stop()
+    await home.start()
+    await home.ended((await home.spawn({ argv: ['false'], name: 'three' })).uuid)
+    await eventually(() => hook.got.length > 2, 'the next one was sent')
+    expect(hook.notified).toEqual(['failed one', 'failed two', 'failed three'])
+  })
+
+  test('about processes that a crash interrupted are sent after the start; not about those that continue or still wait', async () => {
+    writeConfig(await hook.listen())
+    await home.start()
+    const { uuid } = await home.spawn({ argv: ['sleep', '600'], name: 'cut' })
+    const kept = await home.spawn({ argv: ['sleep', '600'], name: 'kept', restart: { type: 'always', backoff: { initialMs: 1 } } })
+    for (const one of [uuid, kept.uuid]) await home.until(one, ({ status }) => status === 'working')
+    await home.kill()
+    await home.start()
+    await eventually(() => hook.got.length > 0, 'it was sent')
+    await home.until(kept.uuid, ({ status }) => status === 'working')
+    await home.ended((await home.spawn({ argv: ['false'], name: 'last' })).uuid)
+    await eventually(() => hook.got.length > 1, 'the last was sent')
+    expect(hook.notified).toEqual(['failed cut', 'failed last'])
+    expect(hook.got[0]?.body.text).toMatch(/^cut \(PID \d+\) has failed: interrupted/)
+  })
+
+  test('about an answered question, or older than a day, are dropped', async () => {
+    const body = (of: object): FactBody => of as FactBody
+    const row = (life: object): Process => ({ life }) as unknown as Process
+    const fact = (cursor: number, at: number, of: object): StoredFact => ({ uuid: 'u', pid: 1, seq: cursor, at, cursor, body: body(of) })
+    const day = 24 * 3_600_000
+    const facts = [
+      fact(1, 0, { type: 'process.exited' }),
+      fact(2, day, { type: 'process.exited' }),
+      fact(3, day, { type: 'process.waiting' }),
+      fact(4, day, { type: 'process.exited' }),
+    ]
+    const notified = async (life: object): Promise<number[]> => {
+      const parts = {
+        store: {
+          since: async ({ afterCursor }: { afterCursor: number }) => facts.filter(({ cursor }) => cursor > afterCursor),
+          process: async () => row(life),
+        } as unknown as Store,
+        get: () => undefined,
+        now: () => day + 1,
+      }
+      const cursors: number[] = []
+      for await (const page of missedFacts(parts, 0, 3)) cursors.push(...page.map((one) => one.fact.cursor))
+      return cursors
+    }
+    expect(await notified({ state: 'dead' })).toEqual([2])
+    expect(await notified({ state: 'running', activity: 'waiting' })).toEqual([3])
+    expect(await notified({ state: 'running', activity: 'working' })).toEqual([])
+  })
+})
+
+test('doctor reports the configuration and whether it works', async () => {
+  await home.start()
+  expect(await doctorChecks()).toEqual([{ name: 'notifications', ok: true, detail: 'none are configured' }])
+  writeConfig(await hook.listen())
+  expect(await doctorChecks()).toMatchObject([
+    { name: 'notifications webhook', ok: true, detail: expect.stringContaining('the server answers') as string },
+  ])
+  writeFileSync(home.where.credentialsFile, 'OTHER: x\n')
+  expect(await doctorChecks()).toMatchObject([{ ok: false, detail: expect.stringContaining('HOOK_PATH') as string }])
+})

@@ -1,0 +1,62 @@
+// A home whose store is missing or older: no command treats it as a new home. When the user accepts it, no files and no PIDs are lost.
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runCli } from '../../support/daemon/cli.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { Repository } from '../../support/crew/repository.ts'
+
+test('it is refused with the next step; accepted, worktrees and records are moved aside, and PIDs continue', async () => {
+  await using daemon = await LocalDaemon.start()
+  const { state } = daemon.paths
+  const store = join(state, 'store.db')
+  const reeve = (...args: string[]): ReturnType<typeof runCli> => runCli(daemon.home, args)
+  const repository = Repository.make(join(daemon.work, 'repo'), daemon.work)
+  repository.commit({ 'a.txt': 'a' })
+  const work = async (name: string): Promise<string> => {
+    const { uuid } = await daemon.play(
+      [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: name } }] }, { text: 'done' }],
+      { cwd: repository.dir, worktree: true, name },
+    )
+    await daemon.ended(uuid)
+    return uuid
+  }
+  const early = await work('early')
+  await daemon.stop()
+  cpSync(store, join(daemon.work, 'backup.db'))
+  await daemon.start()
+  const late = await work('late')
+  const { pid } = await daemon.view(late)
+  await daemon.stop()
+
+  writeFileSync(store, '')
+  for (const change of [() => rmSync(store), () => cpSync(join(daemon.work, 'backup.db'), store)]) {
+    const { code, stderr } = await reeve('ps')
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringMatching(/store.db is (?:empty or gone|older)[^]*\(STORE_DAMAGED\)[^]*reeve daemon start --accept-store/),
+    ])
+    change()
+  }
+  expect((await reeve('ps')).stderr).toMatch(/store.db is older than it was/)
+  expect(readdirSync(join(state, 'worktrees')).toSorted()).toEqual([early, late].toSorted())
+
+  try {
+    expect((await reeve('daemon', 'start', '--accept-store')).code).toBe(0)
+    expect(await reeve('daemon', 'start', '--accept-store')).toMatchObject({ code: 1, stderr: expect.stringContaining('already runs') })
+    const { processes } = JSON.parse((await reeve('ps', '-a', '--json')).stdout) as { processes: { uuid: string }[] }
+    expect(processes.map(({ uuid }) => uuid)).toEqual([early])
+    expect((await daemon.spawn({ argv: ['true'] })).pid).toBe(pid + 1)
+    const { stdout } = await reeve('doctor')
+    expect(stdout).toMatch(
+      new RegExp(`^no +set aside: ${state}/aside has files that the store did not know: worktrees/${late}, files/${late}\\.git$`, 'm'),
+    )
+  } finally {
+    await reeve('daemon', 'stop', '--now')
+  }
+  expect(readFileSync(join(state, 'aside/worktrees', late, 'b.txt'), 'utf8')).toBe('late')
+  expect(readdirSync(join(state, 'worktrees'))).toEqual([early])
+  expect(readFileSync(daemon.paths.logFile, 'utf8')).toContain(`the store knows no process ${late}`)
+  // From now on this is the store of the home.
+  await daemon.start()
+})

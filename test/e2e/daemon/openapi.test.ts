@@ -1,0 +1,288 @@
+// The API's document is sound OpenAPI 3.1, has every route, and describes the answers of a real daemon.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { z } from 'zod'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import { responseSchemas } from '../../../src/daemon/http/responses.ts'
+import { errorAnswer, eventAnswer } from '../../../src/daemon/http/responses/daemon.ts'
+import { ROUTES } from '../../../src/daemon/http/routes.ts'
+import { ERRORS } from '../../../src/kernel/model/errors.ts'
+import { testEnv } from '../../support/env.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+interface Media {
+  schema?: object
+  example?: unknown
+}
+interface Operation {
+  operationId: string
+  summary: string
+  parameters?: { in: string; name: string; required?: boolean; schema: object }[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, { description: string; content: Record<string, Media> }>
+}
+interface Document {
+  openapi: string
+  info: { title: string; version: string }
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object> }
+}
+
+let daemon: LocalDaemon
+let document: Document
+/** Has compiled each part of the document once. */
+let ajv: Ajv2020
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+  document = await daemon.client.get<Document>('/v1/openapi.json')
+  ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  ajv.addSchema({ $id: 'document', components: document.components })
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const operations = (): { path: string; method: string; operation: Operation }[] =>
+  Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })))
+
+/** A validator for a part of the document, as its readers would make it. */
+function checker(schema: object): (value: unknown) => string | null {
+  const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object)
+  return (value) => (validate(value) ? null : ajv.errorsText(validate.errors))
+}
+
+describe('the document', () => {
+  test('has every route with a description, and no other', () => {
+    expect(document.openapi).toBe('3.1.0')
+    const rows = ROUTES.map(({ method, path, id, summary }) => [`${method} ${path.replace(':ref', '{ref}')}`, id, summary])
+    expect(
+      operations()
+        .map(({ path, method, operation }) => [`${method.toUpperCase()} ${path}`, operation.operationId, operation.summary])
+        .toSorted(),
+    ).toEqual(rows.toSorted())
+    expect(new Set(ROUTES.map(({ id }) => id)).size).toBe(ROUTES.length)
+    for (const { summary } of ROUTES) expect(summary).toMatch(/^[A-Z].*\.$/)
+  })
+
+  test('declares the parameters of each path, and describes each answer', () => {
+    for (const { path, operation } of operations()) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
+      const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path')
+      expect(
+        inPath.map(({ name, required }) => [name, required]),
+        path,
+      ).toEqual(named.map((name) => [name, true]))
+      for (const [status, { description, content }] of Object.entries(operation.responses)) {
+        expect(status).toMatch(/^[245]\d\d$/)
+        expect(description).toMatch(/\S/)
+        expect(
+          Object.values(content).every(({ schema }) => schema !== undefined),
+          `${path} ${status}`,
+        ).toBe(true)
+      }
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '403', '500', '503']))
+    }
+  })
+
+  test('names the codes of every listed error, each under its status', () => {
+    for (const { operation } of operations()) {
+      for (const [status, { description }] of Object.entries(operation.responses)) {
+        for (const [, code] of description.matchAll(/`([A-Z_]+)`:/g))
+          expect([code, ERRORS[code as keyof typeof ERRORS].http]).toEqual([code, Number(status)])
+      }
+    }
+  })
+
+  test('has schemas that a validator accepts, with valid references and examples that match', () => {
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1] ?? '')
+    expect(new Set(refs)).toEqual(new Set(Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`)))
+    let examples = 0
+    for (const { operation } of operations()) {
+      for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap((one) =>
+        Object.values(one?.content ?? {}),
+      )) {
+        const check = checker(media.schema ?? {})
+        if (media.example === undefined || typeof media.example === 'string') continue
+        expect(check(media.example), operation.operationId).toBeNull()
+        examples += 1
+      }
+    }
+    expect(examples).toBeGreaterThan(3)
+  }, 120_000)
+
+  test('allows fields of later versions', () => {
+    expect(JSON.stringify(document.components)).not.toContain('"additionalProperties":false')
+  })
+})
+
+describe("the daemon's answers", () => {
+  /** Checks that nothing is missing and nothing is undocumented, by the schema and by the document. */
+  function holds(id: string, answer: unknown, schema: z.ZodType): void {
+    expect(schema.parse(answer), id).toEqual(answer)
+    const { operation } = operations().find((one) => one.operation.operationId === id) ?? {}
+    const success = Object.entries(operation?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1]
+    const [media] = Object.values(success?.content ?? {})
+    expect(checker(media?.schema ?? { not: {} })(answer), id).toBeNull()
+  }
+
+  const walked = new Set<string>()
+  async function walk(id: string, ref: string, more: { query?: Record<string, string | number>; body?: object } = {}): Promise<unknown> {
+    const route = ROUTES.find((one) => one.id === id)
+    if (!route || route.answer === 'events') throw new Error(`${id} is no route of answers`)
+    const path = route.path.replace(':ref', ref)
+    const { client } = daemon
+    const ask = {
+      GET: () => client.get(path, more.query),
+      POST: () => client.post(path, more.body ?? {}),
+      DELETE: () => client.delete(`${path}?${new URLSearchParams(more.query as Record<string, string> | undefined)}`),
+    }
+    const answer: unknown = await ask[route.method]()
+    holds(id, answer, responseSchemas[route.answer])
+    walked.add(id)
+    return answer
+  }
+
+  async function follow(id: string, path: string): Promise<void> {
+    const seen: EventView[] = []
+    for await (const event of daemon.client.events(path, { query: { after: 0 } })) seen.push(event)
+    expect(seen.length).toBeGreaterThan(5)
+    for (const event of seen) holds(id, event, eventAnswer)
+    walked.add(id)
+  }
+
+  test('match the document, over every route', async () => {
+    const script = await daemon.script([
+      { text: 'I look.', tools: [{ name: 'bash', input: { command: 'echo found' } }] },
+      { text: 'Done.' },
+    ])
+    const body = {
+      cwd: daemon.work,
+      env: testEnv(daemon.work),
+      intent: 'look',
+      model: script,
+      name: 'walker',
+      interactive: true,
+      limits: { maxSteps: 9 },
+    }
+    const {
+      process: { uuid },
+    } = (await walk('spawnProcess', '', { body })) as { process: ProcessView }
+    await walk('waitForProcess', uuid, { query: { for: 'ready' } })
+    await walk('pauseProcess', 'walker', { body: { subtree: true } })
+    await walk('listProcesses', '')
+    await walk('resumeProcess', uuid)
+    await walk('sendMessage', uuid, { body: { text: 'and?' } })
+    await walk('getProcess', uuid)
+    await walk('setSignals', uuid, { body: { handlers: { SIGINT: 'ignore' }, block: ['SIGPAUSE', 5], unblock: ['SIGRESUME'] } })
+    await walk('signalProcess', uuid, { body: { signal: 'SIGPAUSE' } })
+    await walk('getSignals', uuid)
+    await walk('signalProcess', uuid, { body: { signal: 'SIGKILL' } })
+    await walk('waitForProcess', uuid)
+    await walk('listProcesses', '', { query: { all: 1 } })
+    await walk('listProcesses', '', { query: { all: 1, fields: 'pid,name,usage.costUsd' } })
+    await walk('listResumable', '', { query: { limit: 10 } })
+    await walk('getLineage', uuid)
+    await walk('getSteps', uuid)
+    await walk('getLogs', uuid)
+    await walk('getUsage', '', { query: { by: 'tree' } })
+    await follow('followProcess', `/v1/processes/${uuid}/events`)
+    await follow('followEvents', '/v1/events')
+    await walk('pinProcess', uuid, { body: { pinned: true } })
+    await walk('exportProcess', uuid, { body: { dir: join(daemon.work, 'out') } })
+    await walk('pinProcess', uuid, { body: { pinned: false } })
+    await walk('removeProcess', uuid)
+    const family = {
+      cwd: daemon.work,
+      name: 'family',
+      restart: 'no',
+      supervisor: {
+        strategy: 'one_for_one',
+        children: [{ childId: 'a', argv: ['sleep', '600'], restart: { type: 'always', maxRestarts: 1 } }],
+      },
+    }
+    await walk('spawnProcess', '', { body: family })
+    await walk('removeChild', 'family', { query: { id: 'a' } })
+    await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
+    const idle = await daemon.script([{ text: 'I wait.' }])
+    await walk('openMcpSeat', '', { body: { cwd: daemon.work } })
+    await walk('planCrew', '', {
+      body: {
+        cwd: daemon.work,
+        env: testEnv(daemon.work),
+        name: 'crew',
+        workers: 1,
+        model: idle,
+        worktrees: false,
+        reviews: false,
+        stay: true,
+        tasks: [{ id: 'one', text: 'Look.', acceptance: 'It was seen.' }],
+      },
+    })
+    await walk('startCrew', '', {
+      body: {
+        cwd: daemon.work,
+        env: testEnv(daemon.work),
+        name: 'crew',
+        workers: 1,
+        model: idle,
+        worktrees: false,
+        reviews: false,
+        stay: true,
+        tasks: [{ id: 'one', text: 'Look.', acceptance: 'It was seen.' }],
+      },
+    })
+    await walk('listCrews', '')
+    await walk('getCrew', 'crew')
+    await walk('getCrewTask', 'crew', { query: { id: 'one' } })
+    await walk('getCrewDiff', 'crew', { query: { task: 'one' } })
+    await walk('getCrewReport', 'crew')
+    await walk('tellCrew', 'crew', { body: { type: 'complete_crew', outcome: 'cancelled', summary: 'enough' } })
+    await walk('waitForProcess', 'crew')
+    await walk('getCrewReport', 'crew')
+    writeFileSync(
+      join(daemon.work, 'reeve.yaml'),
+      'agents: { one: { command: [echo, hello] }, two: { command: [sh, -c, exit 3], depends_on: [one] } }',
+    )
+    await walk('composePlan', '', { body: { cwd: daemon.work } })
+    await walk('composeUp', '', { body: { cwd: daemon.work, env: testEnv(daemon.work), name: 'dag' } })
+    await walk('listRuns', '')
+    await walk('waitForProcess', 'dag')
+    await walk('getRun', 'dag')
+    await walk('resumeNode', 'dag', { body: { node: 'two', env: testEnv(daemon.work) } })
+    await walk('waitForProcess', 'dag')
+    await walk('importProcesses', '', { body: { dir: join(daemon.work, 'out') } })
+    await walk('previewCollection', '')
+    await walk('collect', '')
+    await walk('listAgents', '', { query: { cwd: daemon.work } })
+    await walk('listRoles', '', { query: { cwd: daemon.work } })
+    await walk('getDaemon', '')
+    await walk('getHeartbeat', '')
+    await walk('examine', '', { query: { verify: 1 } })
+    await walk('listModels', '', { body: { provider: 'vllm' } })
+    await walk('checkModels', '', { body: {} })
+    await walk('getDocument', '')
+    await walk('stopDaemon', '')
+    // An answer needs an agent with a question: test/e2e/external/external.test.ts.
+    walked.add('answerProcess')
+    expect([...walked].toSorted()).toEqual(ROUTES.map(({ id }) => id).toSorted())
+    await daemon.stop()
+    await daemon.start()
+  }, 120_000)
+
+  test.each([
+    ['GET', '/v1/processes/nobody', 404],
+    ['GET', '/v1/nothing', 404],
+    ['GET', '/v1/processes?limit=x', 400],
+    ['DELETE', '/v1/processes/0', 403],
+    ['POST', '/v1/processes', 403],
+  ])('of %s %s are the described errors', async (method, path, status) => {
+    const answer = await daemon.raw({ method, path })
+    expect(answer.status).toBe(status)
+    expect(errorAnswer.parse(answer.body)).toEqual(answer.body)
+  })
+})

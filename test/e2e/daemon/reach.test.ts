@@ -1,0 +1,49 @@
+// A daemon that cannot be reached any more, because its socket or its whole home was removed, as cleaners of /tmp do.
+import { existsSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ManualClock } from '../../support/clock.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+const LOOK_MS = 5_000
+
+let daemon: LocalDaemon
+let clock: ManualClock
+
+beforeEach(async () => {
+  clock = new ManualClock()
+  daemon = await LocalDaemon.start({ clock })
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+test('stops in order when its socket is gone, and the next one continues with the held processes', async () => {
+  const { uuid } = await daemon.play([{ text: 'end' }], { interactive: true })
+  await daemon.ready(uuid)
+  await rm(daemon.paths.socket)
+  clock.wind(LOOK_MS)
+  await daemon.stopped
+  expect(daemon.logged.join()).toContain('the socket is gone')
+  await daemon.start()
+  expect(await daemon.ready(uuid)).toMatchObject({ status: 'ready' })
+})
+
+test('continues while its socket exists', async () => {
+  for (let looks = 0; looks < 3; looks += 1) {
+    clock.wind(LOOK_MS)
+    await daemon.client.get('/v1/daemon')
+  }
+  expect(daemon.logged.join()).not.toContain('socket')
+})
+
+test('leaves the socket of another daemon alone', async () => {
+  const { socket, daemonJson } = daemon.paths
+  await rename(socket, `${socket}.old`)
+  await writeFile(socket, 'the socket of another')
+  clock.wind(LOOK_MS)
+  await daemon.stopped
+  expect([existsSync(socket), existsSync(daemonJson)]).toEqual([true, true])
+  await rm(socket)
+})

@@ -1,0 +1,205 @@
+// Removing a process through the API: its conditions and its result; it never meets a resume of the same process.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ApiError } from '../../../src/api/client/client.ts'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import type { ProcessView, RemovedView } from '../../../src/api/views/process.ts'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { eventually } from '../../support/agents/living.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+let daemon: LocalDaemon
+
+beforeAll(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const remove = (ref: string): Promise<RemovedView> => daemon.client.delete(`/v1/processes/${ref}`)
+
+async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
+  const error: unknown = await promise.then(
+    (value) => new Error(`it did not fail: ${JSON.stringify(value)}`),
+    (caught: unknown) => caught,
+  )
+  if (error instanceof ApiError) return error
+  throw error
+}
+
+async function runToEnd(name: string): Promise<ProcessView> {
+  const { uuid } = await daemon.play([{ text: 'done' }], { name })
+  return daemon.ended(uuid)
+}
+
+function nameOf(events: readonly EventView[], uuid: string): unknown {
+  return (events.find((event) => event.uuid === uuid && event.type === 'process.spawned')?.['spec'] as { name?: unknown } | undefined)?.name
+}
+
+async function cursors(): Promise<number[]> {
+  const seen: number[] = []
+  for await (const { seq } of daemon.client.events('/v1/events', { query: { after: 0 } })) seen.push(seq)
+  return seen
+}
+
+describe('an ended process', () => {
+  test('is gone, is remembered with the time, and is in no list, also after a restart', async () => {
+    const { uuid, pid } = await runToEnd('gone')
+    const other = await runToEnd('stays')
+    const before = Date.now()
+    const removed = await remove('gone')
+    expect(removed).toEqual({ version: 1, uuid, pid, name: 'gone', removedAt: removed.removedAt })
+    expect(Date.parse(removed.removedAt)).toBeGreaterThanOrEqual(before)
+    for (const again of [async () => {}, () => daemon.restart()]) {
+      await again()
+      const { version: _, ...remembered } = removed
+      for (const ref of [uuid, uuid.slice(-8), uuid.slice(0, 18), 'gone', String(pid)]) {
+        const error = await errorOf(daemon.view(ref))
+        expect([ref, error.code, error.details]).toEqual([ref, 'COLLECTED', { ...remembered, originUuid: null }])
+        expect(error.message).toContain(removed.removedAt)
+      }
+      expect((await errorOf(remove(uuid))).code).toBe('COLLECTED')
+      for (const path of ['steps', 'logs', 'events', 'wait'])
+        expect((await errorOf(daemon.client.get(`/v1/processes/${uuid}/${path}`))).code).toBe('COLLECTED')
+      expect((await errorOf(daemon.resume(uuid))).code).toBe('COLLECTED')
+      const { processes } = await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })
+      expect(processes.map((one) => one.uuid)).toContain(other.uuid)
+      expect(processes.map((one) => one.uuid)).not.toContain(uuid)
+    }
+    expect((await daemon.sh('true')).pid).toBeGreaterThan(other.pid)
+  })
+
+  test('frees its name', async () => {
+    const first = await runToEnd('again')
+    await remove(first.uuid)
+    const second = await runToEnd('again')
+    expect((await daemon.view('again')).uuid).toBe(second.uuid)
+    expect((await errorOf(daemon.view(first.uuid))).code).toBe('COLLECTED')
+  })
+
+  test('an unknown process is not found', async () => {
+    expect((await errorOf(remove('never-was'))).code).toBe('NOT_FOUND')
+    expect((await errorOf(remove('0'))).code).toBe('PERMISSION')
+  })
+})
+
+describe('a process that has not ended', () => {
+  test('is refused, running or suspended, and continues', async () => {
+    const { uuid } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+    await daemon.ready(uuid)
+    for (const step of [async () => {}, () => daemon.pause(uuid)]) {
+      await step()
+      const { code, hint } = await errorOf(remove(uuid))
+      expect([code, hint]).toEqual(['CONFLICT', expect.stringContaining('reeve stop')])
+    }
+    expect((await daemon.view(uuid)).status).toBe('suspended')
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+    expect((await remove(uuid)).uuid).toBe(uuid)
+  })
+})
+
+describe('streams', () => {
+  test('skip removed processes: nothing breaks, nothing comes twice', async () => {
+    const first = await runToEnd('first')
+    await runToEnd('second')
+    const third = await runToEnd('third')
+    const before = await cursors()
+    const following = new AbortController()
+    const seen: EventView[] = []
+    const follow = (async () => {
+      for await (const event of daemon.client.events('/v1/events', { query: { after: 0, follow: true }, signal: following.signal })) {
+        seen.push(event)
+        if (event['fact'] === 'process.reaped' && nameOf(seen, event.uuid) === 'last') return
+      }
+    })()
+    await remove(first.uuid)
+    await remove(third.uuid)
+    await runToEnd('last')
+    await follow
+    following.abort()
+    const order = seen.map(({ seq }) => seq)
+    expect(order).toEqual([...new Set(order)].toSorted((a, b) => a - b))
+    const after = await cursors()
+    // The remaining past, and all new facts; some may have come after the last one that was followed.
+    expect(order.filter((seq) => after.includes(seq))).toEqual(after.filter((seq) => seq <= (order.at(-1) ?? 0)))
+    expect(after.length).toBeLessThan(before.length + seen.length)
+    const resumed: number[] = []
+    for await (const { seq } of daemon.client.events('/v1/events', { query: { after: before[3] ?? 0 } })) resumed.push(seq)
+    expect(resumed.filter((seq) => seq <= (after.at(-1) ?? 0))).toEqual(after.filter((seq) => seq > (before[3] ?? 0)))
+  })
+})
+
+describe('a removal and a resume of one process', () => {
+  test('never meet: one wins, and the other one reports that', async () => {
+    const outcomes = { resumed: 0, removed: 0 }
+    for (let round = 0; round < 12; round++) {
+      const { uuid } = await daemon.play([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })
+      await daemon.ended(uuid)
+      const resume = (): Promise<unknown> => daemon.resume(uuid, { message: 'again' })
+      const asked = round % 2 === 0 ? [remove(uuid), resume(), remove(uuid), resume()] : [resume(), remove(uuid), resume(), remove(uuid)]
+      const answers = await Promise.allSettled(asked)
+      const codes = answers.map((one) => (one.status === 'fulfilled' ? 'ok' : (one.reason as ApiError).code))
+      const found = await daemon.view(uuid).then(
+        ({ state }) => state,
+        (error: ApiError) => error.code,
+      )
+      if (found === 'COLLECTED') {
+        outcomes.removed += 1
+        // A later request learns of the removal; an earlier one learned that the process was alive.
+        expect(
+          codes.filter((code) => !['ok', 'COLLECTED', 'CONFLICT', 'INVALID'].includes(code)),
+          codes.join(),
+        ).toEqual([])
+        expect(codes).toContain('ok')
+      } else {
+        outcomes.resumed += 1
+        expect(
+          codes.filter((code) => !['ok', 'CONFLICT', 'INVALID'].includes(code)),
+          codes.join(),
+        ).toEqual([])
+        await daemon.ended(uuid)
+        expect((await daemon.facts(uuid)).filter((fact) => fact === 'process.resumed').length).toBeGreaterThan(0)
+        await remove(uuid)
+      }
+      expect((await errorOf(daemon.view(uuid))).code).toBe('COLLECTED')
+    }
+    expect(outcomes.resumed).toBeGreaterThan(0)
+    expect(outcomes.removed).toBeGreaterThan(0)
+    const checks = await daemon.client.get<{ checks: { name: string; ok: boolean; detail: string }[] }>('/v1/doctor', { verify: true })
+    expect(checks.checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+  }, 120_000)
+})
+
+describe('a daemon that is killed in the middle of a removal', () => {
+  test('has removed the process, and the next daemon clears away the rest', async () => {
+    await using home = await DaemonHome.make()
+    await home.start()
+    const kept = await home.spawn({ argv: ['sh', '-c', 'echo kept'] })
+    // About ten megabytes: more than one piece, and visible in the size of the file.
+    const { uuid } = await home.spawn({
+      argv: ['sh', '-c', 'i=0; while [ $i -lt 60 ]; do head -c 60000 /dev/urandom | od -An -tx1 -w4000; i=$((i + 1)); done'],
+    })
+    await home.ended(uuid)
+    await home.ended(kept.uuid)
+    const sizeOf = (): number => statSync(join(home.where.state, 'store.db')).size
+    const before = sizeOf()
+    expect(before).toBeGreaterThan(5_000_000)
+    expect(await home.client.delete(`/v1/processes/${uuid}`)).toMatchObject({ uuid })
+    await home.kill()
+    await home.start()
+    expect(await home.view(uuid).catch((error: ApiError) => error.code)).toBe('COLLECTED')
+    expect((await home.view(kept.uuid)).status).toBe('completed')
+    await eventually(() => sizeOf() < before / 4, 'the room is given back')
+    const { checks } = await home.client.get<{ checks: { name: string; ok: boolean }[] }>(
+      '/v1/doctor',
+      { verify: true },
+      { extraMs: 60_000 },
+    )
+    expect(checks.filter(({ name, ok }) => name.startsWith('store') && !ok)).toEqual([])
+    expect((await home.stop()).code).toBe(0)
+  }, 120_000)
+})

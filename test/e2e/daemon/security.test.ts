@@ -1,0 +1,177 @@
+// Access to the daemon: hostile neighbours in a shared directory can do nothing to it. Modes of created files,
+// stale or planted sockets, a second daemon. Requests of a web page are in api.test.ts.
+import { chmod, chown, link, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Client } from '../../../src/api/client/client.ts'
+import { clientSocket, pathsFrom, type Paths } from '../../../src/config/paths.ts'
+import { startDaemon } from '../../../src/daemon/daemon.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { tempDir, type TempDir } from '../../support/tmp.ts'
+
+let dir: TempDir
+
+beforeEach(async () => {
+  dir = await tempDir()
+})
+afterEach(() => dir[Symbol.asyncDispose]())
+
+const log = (): void => undefined
+const mode = async (file: string): Promise<string> => ((await stat(file)).mode & 0o777).toString(8)
+const isRoot = process.getuid?.() === 0
+/** any user except the one who runs the tests */
+const STRANGER = 65_533
+
+async function listenAt(path: string): Promise<Server> {
+  const server = createServer()
+  server.listen(path)
+  await once(server, 'listening')
+  return server
+}
+
+describe('modes', () => {
+  test.each([0o000, 0o022, 0o077])('under the umask %o all of the home is for its owner alone', async (mask) => {
+    const before = process.umask(mask)
+    try {
+      await using daemon = await LocalDaemon.start()
+      expect(await mode(daemon.home)).toBe('700')
+      expect(await mode(daemon.paths.socket)).toBe('600')
+      expect(await mode(daemon.paths.daemonJson)).toBe('600')
+      const { uuid } = await daemon.sh('umask; touch made')
+      await daemon.ended(uuid)
+      expect(Number.parseInt(await daemon.output(uuid), 8)).toBe(mask)
+      expect(await mode(join(daemon.work, 'made'))).toBe((0o666 & ~mask).toString(8))
+      const open = await Promise.all(
+        (await readdir(daemon.home)).map(async (name) => ({ name, bits: (await stat(join(daemon.home, name))).mode & 0o077 })),
+      )
+      // SQLite creates the lock's empty journal before its mode can be set.
+      expect(open.filter(({ name, bits }) => bits !== 0 && name !== 'lock.db-journal')).toEqual([])
+    } finally {
+      process.umask(before)
+    }
+  })
+
+  test('a new home in an open directory is closed; an open one with other content is refused', async () => {
+    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'open') })
+    await mkdir(where.home, { mode: 0o755 })
+    await chmod(where.home, 0o755)
+    const daemon = await startDaemon({ paths: where, log })
+    expect(await mode(where.home)).toBe('700')
+    await daemon.stop()
+    const other = pathsFrom({ REEVE_HOME: join(dir.path, 'project') })
+    await mkdir(other.home)
+    await writeFile(join(other.home, 'README'), 'mine')
+    await chmod(other.home, 0o755)
+    await expect(startDaemon({ paths: other, log })).rejects.toThrow(/open to others.*chmod 700/)
+    expect(await readdir(other.home)).toEqual(['README'])
+    expect(await mode(other.home)).toBe('755')
+  })
+})
+
+describe('the socket', () => {
+  test('of a dead daemon is replaced', async () => {
+    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    await mkdir(where.home, { mode: 0o700 })
+    const dead = await listenAt(where.socket)
+    // `kill -9` leaves the file of a socket without a listener; a close would remove it.
+    const kept = `${where.socket}.kept`
+    await link(where.socket, kept)
+    await new Promise((resolve) => dead.close(resolve))
+    await rename(kept, where.socket)
+    const client = new Client({ socketPath: () => where.socket })
+    await expect(client.get('/v1/daemon')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    const daemon = await startDaemon({ paths: where, log })
+    expect(await client.get('/v1/daemon')).toMatchObject({ pid: process.pid })
+    await daemon.stop()
+    await expect(client.get('/v1/daemon')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  test('of a living daemon is not touched by a second one, which reports the first', async () => {
+    await using first = await LocalDaemon.start()
+    const json = await readFile(first.paths.daemonJson, 'utf8')
+    await expect(startDaemon({ paths: first.paths, log })).rejects.toMatchObject({
+      code: 'STORE_LOCKED',
+      message: expect.stringContaining(first.home),
+    })
+    expect(await readFile(first.paths.daemonJson, 'utf8')).toBe(json)
+    expect(await first.client.get('/v1/daemon')).toMatchObject({ home: first.home })
+  })
+
+  test('is created in place of a link, whose target stays', async () => {
+    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    await mkdir(where.home, { mode: 0o700 })
+    const precious = join(dir.path, 'precious')
+    await writeFile(precious, 'keep me')
+    await symlink(precious, where.socket)
+    const daemon = await startDaemon({ paths: where, log })
+    expect(await readFile(precious, 'utf8')).toBe('keep me')
+    expect(await new Client({ socketPath: () => where.socket }).get('/v1/daemon')).toMatchObject({ socket: where.socket })
+    await daemon.stop()
+  })
+})
+
+describe('a home whose path is too long for a socket', () => {
+  let runtime: string
+  let where: Paths
+
+  beforeEach(async () => {
+    runtime = join(dir.path, 'run')
+    await mkdir(runtime, { mode: 0o700 })
+    where = pathsFrom({ REEVE_HOME: join(dir.path, 'deep/'.repeat(25)), XDG_RUNTIME_DIR: runtime })
+  })
+
+  test('has its socket in a short directory of mode 0700, which daemon.json names', async () => {
+    const daemon = await startDaemon({ paths: where, log })
+    expect(where.socket.startsWith(join(runtime, 'reeve'))).toBe(true)
+    expect(await mode(join(runtime, 'reeve'))).toBe('700')
+    expect(await mode(where.socket)).toBe('600')
+    const elsewhere = pathsFrom({ REEVE_HOME: where.home, XDG_RUNTIME_DIR: '/nowhere' })
+    expect(clientSocket(elsewhere)).toBe(where.socket)
+    await daemon.stop()
+  })
+
+  test('refuses a link as that directory', async () => {
+    const planted = join(dir.path, 'planted')
+    await mkdir(planted, { mode: 0o700 })
+    await symlink(planted, join(runtime, 'reeve'))
+    await expect(startDaemon({ paths: where, log })).rejects.toThrow(/is not a directory/)
+    expect(await readdir(planted)).toEqual([])
+  })
+
+  test('refuses a directory that others may enter', async () => {
+    await mkdir(join(runtime, 'reeve'), { mode: 0o755 })
+    await chmod(join(runtime, 'reeve'), 0o755)
+    await expect(startDaemon({ paths: where, log })).rejects.toThrow(/open to others/)
+  })
+
+  test.runIf(isRoot)('refuses a directory of another user', async () => {
+    await mkdir(join(runtime, 'reeve'), { mode: 0o700 })
+    await chown(join(runtime, 'reeve'), STRANGER, STRANGER)
+    await expect(startDaemon({ paths: where, log })).rejects.toThrow(/belongs to another user/)
+  })
+})
+
+describe('the content of a project', () => {
+  test('cannot run programs or move keys', async () => {
+    await using daemon = await LocalDaemon.start()
+    await writeFile(join(daemon.work, 'reeve.yaml'), 'keyCommand: [sh, -c, "touch /tmp/owned"]\n')
+    await expect(daemon.play([{ text: 'x' }])).rejects.toMatchObject({
+      code: 'AGENT_INVALID',
+      message: expect.stringMatching(/reeve\.yaml:1.*keyCommand.*user/),
+    })
+    await writeFile(
+      join(daemon.work, 'reeve.yaml'),
+      'providers: [{ name: openai, kind: openai-compatible, baseURL: "http://evil.invalid/v1" }]\n',
+    )
+    await expect(daemon.play([{ text: 'x' }])).rejects.toMatchObject({ code: 'AGENT_INVALID', message: expect.stringMatching(/providers/) })
+  })
+
+  test('cannot reach a file by a reference with a path in it', async () => {
+    await using daemon = await LocalDaemon.start()
+    for (const ref of ['..%2f..%2fetc%2fpasswd', '%2e%2e', "'%20OR%201=1--", '%25', '*', '%5B0-9%5D*']) {
+      expect(await daemon.raw({ path: `/v1/processes/${ref}` })).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } })
+    }
+  })
+})

@@ -1,0 +1,232 @@
+// Hostile output through a real daemon: a long line, bytes that are not text, control codes,
+// a pipe that a grandchild holds, a flood. Nothing is lost below the limit, its order is kept, and the daemon stays
+// small. All programs write as fast as they can: slower output is easier.
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as lines from '../../support/agents/agent-lines.ts'
+import { programThatPlays } from '../../support/agents/command.ts'
+import { runCli } from '../../support/daemon/cli.ts'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import { deep } from '../../support/deep.ts'
+import type { Played } from '../../support/programs/json-agent.ts'
+
+const MIB = 1024 * 1024
+const MAX_RSS_MIB = 300
+/** a program's output without a newline */
+const FLOOD_MIB = deep(20, 100)
+const FLOOD_LINES = deep(20_000, 200_000)
+
+/** The peak memory of a program, in MiB. */
+function peakMib(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1024
+}
+
+async function runToEnd(home: DaemonHome, argv: readonly string[], more: object = {}): Promise<string> {
+  const view = await home.spawn({ argv: [...argv], ...more })
+  await home.ended(view.uuid)
+  return view.uuid
+}
+
+function eventsOf(home: DaemonHome, uuid: string): AsyncIterable<EventView> {
+  return home.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0 } })
+}
+
+/** Passes on all output of a process to one stream, piece by piece. */
+async function eachOutput(home: DaemonHome, uuid: string, take: (text: string) => void, stream = 'stdout'): Promise<void> {
+  for await (const event of eventsOf(home, uuid)) {
+    if (event['fact'] === 'process.output' && event['stream'] === stream) take(String(event['text']))
+  }
+}
+
+async function outputOf(home: DaemonHome, uuid: string, stream = 'stdout'): Promise<string> {
+  let text = ''
+  await eachOutput(home, uuid, (piece) => (text += piece), stream)
+  return text
+}
+
+async function facts(home: DaemonHome, uuid: string): Promise<EventView[]> {
+  const events: EventView[] = []
+  for await (const event of eventsOf(home, uuid)) events.push(event)
+  return events
+}
+
+async function withDaemon(use: (home: DaemonHome) => Promise<void>): Promise<void> {
+  await using home = await DaemonHome.make()
+  await home.start()
+  await use(home)
+  await home.stop()
+  await home.nothingLeft()
+}
+
+describe('a line without an end', () => {
+  test(
+    `of ${FLOOD_MIB} MiB is kept whole, and the daemon stays below ${MAX_RSS_MIB} MiB`,
+    () =>
+      withDaemon(async (home) => {
+        const uuid = await runToEnd(home, ['sh', '-c', `yes 0123456789abcde | tr -d '\\n' | head -c ${FLOOD_MIB * MIB}`])
+        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+        const [seen, wanted] = [createHash('sha256'), createHash('sha256')]
+        let chars = 0
+        await eachOutput(home, uuid, (text) => {
+          chars += text.length
+          seen.update(text)
+        })
+        const block = Buffer.from('0123456789abcde'.repeat((MIB / 16) * 15)) // a multiple of both, so that the blocks line up
+        for (let left = FLOOD_MIB * MIB; left > 0; left -= block.length) wanted.update(block.subarray(0, Math.min(left, block.length)))
+        expect(chars).toBe(FLOOD_MIB * MIB)
+        expect(seen.digest('hex')).toBe(wanted.digest('hex'))
+        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+      }),
+    300_000,
+  )
+
+  test(
+    'of an agent, that begins like JSON, is output too, and the next lines are understood',
+    () =>
+      withDaemon(async (home) => {
+        const items: Played[] = [
+          { raw: '{"type":"assistant","message":"' },
+          { repeat: 'x'.repeat(MIB), count: FLOOD_MIB },
+          { raw: '"\n' },
+          ...lines.CLAUDE_TOOLS.map((line) => ({ line })),
+        ]
+        const program = await programThatPlays(home.work, 'claude', items)
+        const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
+        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+        let chars = 0
+        await eachOutput(home, uuid, (text) => (chars += text.length))
+        expect(chars).toBe('{"type":"assistant","message":"'.length + FLOOD_MIB * MIB + 2)
+        expect(await home.view(uuid)).toMatchObject({ status: 'completed', step: 2 })
+      }),
+    300_000,
+  )
+})
+
+describe('a flood of lines', () => {
+  test(
+    'is kept whole and in order, and other requests are answered meanwhile',
+    () =>
+      withDaemon(async (home) => {
+        const view = await home.spawn({ argv: ['seq', '-f', '%.0f the quick brown fox jumps over the lazy dog', '1', String(FLOOD_LINES)] })
+        const other = await runToEnd(home, ['echo', 'meanwhile'])
+        expect(await outputOf(home, other)).toBe('meanwhile\n')
+        await home.ended(view.uuid)
+        let text = ''
+        let next = 1
+        let wrong: string | null = null
+        await eachOutput(home, view.uuid, (piece) => {
+          const all = (text + piece).split('\n')
+          text = all.pop() ?? ''
+          for (const line of all) if (line !== `${next++} the quick brown fox jumps over the lazy dog`) wrong ??= line
+        })
+        expect([next - 1, text, wrong]).toEqual([FLOOD_LINES, '', null])
+        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+      }),
+    300_000,
+  )
+
+  test(
+    'of an agent becomes steps, in order, with only a few of them in memory',
+    () =>
+      withDaemon(async (home) => {
+        const line = (id: number): object => ({
+          type: 'assistant',
+          session_id: 's',
+          parent_tool_use_id: null,
+          message: {
+            id: `m${id}`,
+            model: 'm',
+            content: [{ type: 'text', text: `${id} ${'x'.repeat(20_000)}` }],
+            usage: { input_tokens: 1, output_tokens: 1 },
+          },
+        })
+        const items: Played[] = [
+          ...Array.from({ length: 500 }, (_, at) => ({ line: line(at + 1) })),
+          { line: { type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: 's' } },
+        ]
+        const program = await programThatPlays(home.work, 'claude', items)
+        const uuid = await runToEnd(home, [program, '-p', 'x', '--output-format', 'stream-json'])
+        const finished = (await facts(home, uuid)).filter((event) => event['fact'] === 'model.finished')
+        expect(finished.map((event) => event['step'])).toEqual(Array.from({ length: 500 }, (_, at) => at + 1))
+        expect(finished.every((event) => JSON.stringify(event['message']).includes(`"${event['step']} xxx`))).toBe(true)
+        expect(await home.view(uuid)).toMatchObject({ status: 'completed', step: 500, usage: { inputTokens: 500 } })
+        expect(peakMib(home.pid)).toBeLessThan(MAX_RSS_MIB)
+      }),
+    300_000,
+  )
+})
+
+describe('with one daemon', () => {
+  let home: DaemonHome
+  beforeAll(async () => {
+    home = await DaemonHome.make()
+    await home.start()
+  })
+  afterAll(async () => {
+    await home.stop()
+    await home.nothingLeft()
+    await home[Symbol.asyncDispose]()
+  })
+
+  describe('hostile bytes and texts', () => {
+    const NASTY = Buffer.from('a\0b\u2028c\x1b[31mred\x1b]0;title\x07\x9b\r\n\xff\xfe\xc3(\xed\xa0\x80 end\n', 'latin1')
+    const KEPT = NASTY.toString('utf8')
+
+    test('are stored unchanged, and reach no terminal raw', async () => {
+      const file = join(home.work, 'nasty')
+      writeFileSync(file, NASTY)
+      const uuid = await runToEnd(home, ['sh', '-c', `cat ${file}; cat ${file} >&2`])
+      expect(await outputOf(home, uuid)).toBe(KEPT)
+      expect(await outputOf(home, uuid, 'stderr')).toBe(KEPT)
+      const { stdout } = await runCli(home.path, ['logs', uuid])
+      expect(stdout).toContain('red')
+      // C0 except for line ends and tabs, DEL and C1
+      expect(stdout).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
+    }, 120_000)
+
+    test('are also filtered in the text of an agent', async () => {
+      const text = '\0\x1b[31mred\u2028\x9b\ud800'
+      const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text } }
+      const program = await programThatPlays(home.work, 'codex', [
+        { line: { type: 'thread.started', thread_id: 't' } },
+        { line },
+        { line: { type: 'turn.completed', usage: {} } },
+      ])
+      const uuid = await runToEnd(home, [program, 'exec', '--json', 'x'])
+      const finished = (await facts(home, uuid)).find((event) => event['fact'] === 'model.finished')
+      expect(finished?.['message']).toEqual([{ type: 'text', text: text.toWellFormed() }])
+      for (const verb of ['logs', 'steps', 'inspect']) {
+        const { stdout } = await runCli(home.path, [verb, uuid])
+        expect(stdout).toContain('red')
+        expect(stdout).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
+      }
+    }, 120_000)
+  })
+
+  describe('the end', () => {
+    test('comes after all output was read: the last line is stored', async () => {
+      const uuid = await runToEnd(home, ['sh', '-c', `head -c ${8 * MIB} /dev/zero | tr '\\0' x; printf last; printf oops >&2; exit 3`])
+      const text = await outputOf(home, uuid)
+      expect([text.length, text.slice(-5), await outputOf(home, uuid, 'stderr')]).toEqual([8 * MIB + 4, 'xlast', 'oops'])
+      expect(await home.view(uuid)).toMatchObject({ exit: { code: 3 } })
+      const order = (await facts(home, uuid)).map((event) => event['fact'])
+      expect(order.lastIndexOf('process.output')).toBeLessThan(order.indexOf('process.exited'))
+    }, 120_000)
+
+    test('is not delayed by a grandchild that holds the pipe, and the grandchild is ended', async () => {
+      const uuid = await runToEnd(home, ['sh', '-c', 'setsid sleep 3600 & echo done'])
+      expect(await outputOf(home, uuid)).toBe('done\n')
+      expect(await home.view(uuid)).toMatchObject({ status: 'completed' })
+      expect(home.leftovers()).toEqual([])
+    }, 120_000)
+
+    test('of a program that closes its output and continues comes with its exit', async () => {
+      const uuid = await runToEnd(home, ['sh', '-c', 'echo first; exec >&- 2>&-; sleep 0.3; exit 5'])
+      expect(await outputOf(home, uuid)).toBe('first\n')
+      expect(await home.view(uuid)).toMatchObject({ exit: { code: 5 } })
+    }, 120_000)
+  })
+})

@@ -1,0 +1,71 @@
+// An ACP agent that reports that it is not logged in: its work has not failed. The process is held, names the command that logs in,
+// and continues when the user has logged in.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { SpawnBody } from '../../../src/api/views/process.ts'
+import { testEnv } from '../../support/env.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+const PROGRAM = resolve(import.meta.dirname, '../../support/programs/acp-agent.ts')
+const ADVICE = /it is not logged in: Authentication required\. Log in with `claude \/login`, or set ANTHROPIC_API_KEY in the environment/
+
+let daemon: LocalDaemon
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const logIn = (): void => writeFileSync(join(daemon.work, 'login'), '')
+const promptCount = (): number =>
+  readFileSync(join(daemon.work, 'log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('prompt ')).length
+
+/** Claude Code's adapter, which demands a login at its session (`auth`) or at a prompt. */
+function claude(at: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | 'permissions' | 'gateway'> {
+  writeFileSync(
+    join(daemon.work, 'claude-agent-acp'),
+    `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' 'log=${daemon.work}/log' 'sessions=${daemon.work}' '${at}=${daemon.work}/login' modes\n`,
+    { mode: 0o755 },
+  )
+  const env = testEnv(daemon.work)
+  return { agent: 'claude', permissions: 'allow', gateway: 'off', env: { ...env, PATH: [daemon.work, env['PATH']].join(delimiter) } }
+}
+
+test('at a prompt: the process is held; resumed after the login, it does its work', async () => {
+  const { uuid } = await daemon.spawn({ ...claude('auth-prompt'), intent: 'say done' })
+  const held = await daemon.until(uuid, 'suspended')
+  expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
+  await daemon.resume(uuid)
+  await expect.poll(async () => (await daemon.facts(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 }).toBe(2)
+  logIn()
+  await daemon.resume(uuid)
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'done' })
+  expect(promptCount()).toBe(1)
+})
+
+test.each<[string, Partial<SpawnBody>]>([
+  ['a process that ends', {}],
+  ['one that comes back by itself', { restart: 'on-failure' }],
+])('before its session, %s: the process is held; resumed after the login, it does its work', async (_, more) => {
+  const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done', ...more })
+  const held = await daemon.until(uuid, 'suspended')
+  expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
+  await daemon.resume(uuid)
+  await expect.poll(async () => (await daemon.facts(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 }).toBe(2)
+  logIn()
+  await daemon.resume(uuid)
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'done' })
+  expect(promptCount()).toBe(1)
+})
+
+test('before its session: a process that the user stops meanwhile stays stopped', async () => {
+  const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done' })
+  await daemon.until(uuid, 'suspended')
+  await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGTERM' })
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped' })
+})

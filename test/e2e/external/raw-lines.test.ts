@@ -1,0 +1,80 @@
+// The raw output of external agents, kept on the user's request: all lines, or the last ones of each turn.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import * as lines from '../../support/agents/agent-lines.ts'
+import { programThatPlays } from '../../support/agents/command.ts'
+import { newToken } from '../../support/agents/living.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+const ACP = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+
+async function agentFile(daemon: LocalDaemon, name: string, front: readonly string[]): Promise<void> {
+  await mkdir(daemon.paths.agentsDir, { recursive: true })
+  await writeFile(join(daemon.paths.agentsDir, `${name}.md`), `---\n${front.join('\n')}\n---\n`)
+}
+
+/** An agent that ends its run with these lines. */
+async function claude(daemon: LocalDaemon, played: readonly object[], keep: string): Promise<ProcessView> {
+  const program = await programThatPlays(
+    daemon.work,
+    'claude',
+    played.map((line) => ({ line })),
+  )
+  await agentFile(daemon, 'played', [
+    'driver: command',
+    `command: ["${program}", "-p", "--output-format", "stream-json", "--verbose"]`,
+    ...(keep === '' ? [] : [`keep_raw: ${keep}`]),
+  ])
+  const { uuid } = await daemon.spawn({ agent: 'played', intent: 'go' })
+  return daemon.ended(uuid)
+}
+
+async function rawOf(daemon: LocalDaemon, { uuid }: ProcessView): Promise<EventView[]> {
+  return (await daemon.history(uuid)).filter(({ type }) => type === 'process.raw')
+}
+
+test('all lines of a command, each before its interpretation; a long one is cut, with a mark', async () => {
+  await using daemon = await LocalDaemon.start({ config: 'keep_raw: all\n' })
+  const long = { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text: 'x'.repeat(100_000) }] } }
+  const played = [...lines.CLAUDE_TOOLS.slice(0, -1), long, ...lines.CLAUDE_TOOLS.slice(-1)]
+  const view = await claude(daemon, played, '')
+  expect(view.status).toBe('completed')
+  const raw = await rawOf(daemon, view)
+  const written = played.map((line) => JSON.stringify(line))
+  expect(raw.map(({ raw: line }) => line)).toEqual(written.map((line) => line.slice(0, 65_536)))
+  expect(raw.flatMap(({ left }) => (left === undefined ? [] : [left]))).toEqual([JSON.stringify(long).length - 65_536])
+  const types = (await daemon.history(view.uuid)).map(({ fact }) => fact)
+  expect(types.indexOf('process.raw')).toBeLessThan(types.indexOf('model.finished'))
+  expect(daemon.errors).toEqual([])
+})
+
+test('the last hundred lines of a command at its end; none without a request, or when its agent file disables it', async () => {
+  await using daemon = await LocalDaemon.start()
+  const many = Array.from({ length: 150 }, (_, at) => ({ type: 'system', subtype: 'status', at }))
+  const played = [...lines.CLAUDE_TOOLS.slice(0, -1), ...many, ...lines.CLAUDE_TOOLS.slice(-1)]
+  const raw = await rawOf(daemon, await claude(daemon, played, 'last'))
+  expect(raw.map(({ raw: line }) => line)).toEqual(played.slice(-100).map((line) => JSON.stringify(line)))
+  for (const keep of ['', 'off']) expect(await rawOf(daemon, await claude(daemon, lines.CLAUDE_TOOLS, keep))).toEqual([])
+})
+
+test('the messages of an ACP agent; a native agent has no lines', async () => {
+  await using daemon = await LocalDaemon.start({ config: 'keep_raw: last\n' })
+  await agentFile(daemon, 'fake', [
+    'driver: acp',
+    'asks: true',
+    `command: ${JSON.stringify([process.execPath, ACP, newToken(), `log=${join(daemon.work, 'log')}`, `sessions=${daemon.work}`])}`,
+  ])
+  const { uuid } = await daemon.spawn({ agent: 'fake', intent: 'say hello' })
+  const raw = await rawOf(daemon, await daemon.ended(uuid))
+  expect(raw.map(({ raw: line }) => JSON.parse(String(line)) as object)).toContainEqual(
+    expect.objectContaining({ method: 'session/update' }),
+  )
+  const native = await daemon.play([{ text: 'done' }])
+  expect(await rawOf(daemon, await daemon.ended(native.uuid))).toEqual([])
+  await agentFile(daemon, 'own', ['keep_raw: all'])
+  await expect(daemon.spawn({ agent: 'own', intent: 'x' })).rejects.toThrow(/keep_raw: the driver native does not support it/)
+})

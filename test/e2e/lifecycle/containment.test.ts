@@ -1,0 +1,85 @@
+// The kinds of containment for a user of the daemon: chosen, shown, refused with the reason, explained by doctor.
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Check } from '../../../src/daemon/views/doctor.ts'
+import { workingKinds } from '../../support/agents/contained.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+const kinds = await workingKinds()
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+async function checksOf(daemon: LocalDaemon): Promise<Check[]> {
+  return (await daemon.client.get<{ checks: Check[] }>('/v1/doctor')).checks.filter(({ name }) => name.startsWith('containment '))
+}
+
+/** A folder with an `unshare` that runs this script, first in PATH. */
+async function withUnshare(script: string): Promise<AsyncDisposable> {
+  const dir = await tempDir()
+  await writeFile(join(dir.path, 'unshare'), `#!/bin/sh\n${script}\n`)
+  await chmod(join(dir.path, 'unshare'), 0o755)
+  vi.stubEnv('PATH', `${dir.path}:${process.env['PATH'] ?? ''}`)
+  return dir
+}
+
+describe.each(kinds)('%s', (kind) => {
+  test('contains a process that requests it, and the view names it', async () => {
+    await using daemon = await LocalDaemon.start()
+    const { uuid } = await daemon.sh('exit 3', { containment: kind })
+    expect(await daemon.ended(uuid)).toMatchObject({ containment: kind, exit: { code: 3 } })
+  })
+
+  // The program may or may not have begun when it is frozen; the answer must be the same.
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'a frozen process that gets %s exits with 1, and its record names the signal',
+    async (signal) => {
+      await using daemon = await LocalDaemon.start()
+      const killed = await Promise.all(
+        Array.from({ length: 5 }, async () => {
+          const { uuid } = await daemon.sh('exec sleep 3600', { containment: kind })
+          await daemon.client.post(`/v1/processes/${uuid}/pause`, { now: true })
+          await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal })
+          return daemon.ended(uuid)
+        }),
+      )
+      for (const view of killed)
+        expect(view).toMatchObject({ status: 'stopped', exit: { code: 1, reason: 'context cancelled while paused', signal } })
+    },
+  )
+})
+
+test('doctor has a row for each kind, the strongest first, and reports the one in use', async () => {
+  await using daemon = await LocalDaemon.start()
+  const checks = await checksOf(daemon)
+  expect(checks.map(({ name }) => name)).toEqual(['containment cgroup', 'containment pidns', 'containment group', 'containment in use'])
+  expect(checks.filter(({ ok }) => ok).map(({ name }) => name.split(' ')[1])).toEqual([...kinds, 'in'])
+  for (const { ok, hint } of checks) expect(hint === undefined).toBe(ok)
+  expect(checks.at(-1)?.detail).toMatch(new RegExp(`^${kinds[0]}: `))
+})
+
+test('a kind that does not work here is refused with the reason, leaves no row, and doctor reports the next step', async () => {
+  await using _ = await withUnshare('echo "unshare: mount /proc failed: Operation not permitted" >&2; exit 1')
+  await using daemon = await LocalDaemon.start()
+  await expect(daemon.sh('true', { containment: 'pidns' })).rejects.toMatchObject({
+    code: 'INVALID',
+    message: expect.stringMatching(/pidns does not work here: unshare: mount \/proc failed/),
+  })
+  expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toEqual([])
+  const [, pidns] = await checksOf(daemon)
+  expect(pidns).toMatchObject({
+    ok: false,
+    optional: true,
+    detail: 'unshare: mount /proc failed: Operation not permitted',
+    hint: expect.stringContaining('systempaths=unconfined'),
+  })
+})
+
+test('a kind whose probe hangs delays the start only for a while', async () => {
+  await using _ = await withUnshare('exec sleep 3600')
+  await using daemon = await LocalDaemon.start()
+  const [, pidns] = await checksOf(daemon)
+  expect(pidns).toMatchObject({ ok: false, detail: 'no namespace was there after 5 s' })
+})

@@ -1,0 +1,238 @@
+// Forks through a daemon: a fork's model requests are those of its origin at that step, whatever became of the origin.
+// A message of the user in a resume is read before the next model call.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+
+const STEPS = 10
+const COMMAND = (step: number): string => `echo result ${step}`
+const answerWithCall = (step: number): ServedAnswer => ({
+  text: `step ${step}`,
+  tools: [{ id: `call-${step}`, name: 'bash', input: { command: COMMAND(step) } }],
+})
+const RUN: readonly ServedAnswer[] = [...Array.from({ length: STEPS - 1 }, (_, index) => answerWithCall(index + 1)), { text: 'the end' }]
+
+let daemon: LocalDaemon
+let server: ModelServer
+let answers: ServedAnswer[]
+
+/** Answers by the requested step, which the number of assistant messages gives. */
+beforeEach(async () => {
+  answers = [...RUN]
+  server = await modelServer((request) => answers[stepOf(request.body) - 1] ?? { text: 'and on' })
+  daemon = await LocalDaemon.start({ config: `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1" }]\n` })
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+interface SentMessage {
+  readonly role: string
+  readonly content: unknown
+}
+
+const messagesOf = (body: Readonly<Record<string, unknown>>): readonly SentMessage[] => body['messages'] as SentMessage[]
+const stepOf = (body: Readonly<Record<string, unknown>>): number => messagesOf(body).filter(({ role }) => role === 'assistant').length + 1
+
+async function fork(ref: string, body: ResumeBody = {}): Promise<ProcessView> {
+  return (await daemon.resume(ref, { fork: true, ...body })).process
+}
+
+const runToEnd = async (): Promise<ProcessView> => daemon.ended((await daemon.spawn({ model: 'served/m', intent: 'ten steps' })).uuid)
+
+/** The first request after this number of requests. */
+const requestAfter = (count: number): Readonly<Record<string, unknown>> | undefined => server.requests[count]?.body
+
+describe('at any step', () => {
+  test('a fork sends the request that its origin sent at that step, and the origin is unchanged', async () => {
+    const origin = await runToEnd()
+    expect(origin).toMatchObject({ status: 'completed', step: STEPS })
+    const requests = server.requests.map(({ body }) => body)
+    const before = await daemon.history(origin.uuid)
+    for (let step = 0; step < STEPS; step += 1) {
+      const count = server.requests.length
+      const made = await fork(origin.uuid, { fromStep: step })
+      expect(made).toMatchObject({ originUuid: origin.uuid, originStep: step, usage: { steps: 0, costUsd: 0 }, name: null })
+      expect(await daemon.ended(made.uuid)).toMatchObject({
+        status: 'completed',
+        step: STEPS,
+        lastText: 'the end',
+        usage: { steps: STEPS - step },
+      })
+      expect(requestAfter(count)).toEqual(requests[step])
+    }
+    expect(await daemon.history(origin.uuid)).toEqual(before)
+    expect(await daemon.view(origin.uuid)).toEqual(origin)
+  })
+
+  test('at its last step a fork has nothing to do without a message', async () => {
+    const origin = await runToEnd()
+    const count = server.requests.length
+    expect(await daemon.ended((await fork(origin.uuid)).uuid)).toMatchObject({
+      status: 'completed',
+      originStep: STEPS,
+      usage: { steps: 0 },
+    })
+    expect(server.requests).toHaveLength(count)
+    const ended = await daemon.ended((await fork(origin.uuid, { message: 'and now?' })).uuid)
+    expect(ended).toMatchObject({ status: 'completed', lastText: 'and on', usage: { steps: 1 } })
+    expect(messagesOf(requestAfter(count) ?? {}).at(-1)).toMatchObject({ role: 'user', content: 'and now?' })
+  })
+
+  test('a message is read before the next model call, after the results that were there', async () => {
+    const origin = await runToEnd()
+    const count = server.requests.length
+    const made = await fork(origin.uuid, { fromStep: 3, message: 'another way' })
+    await daemon.ended(made.uuid)
+    const [last, before] = messagesOf(requestAfter(count) ?? {}).toReversed()
+    expect(last).toMatchObject({ role: 'user', content: 'another way' })
+    expect(before).toMatchObject({ role: 'tool', tool_call_id: 'call-3' })
+  })
+
+  test('a fork may have its own name, model, directory and limits', async () => {
+    const origin = await runToEnd()
+    const made = await fork(origin.uuid, { fromStep: 2, name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
+    expect(made).toMatchObject({ name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
+    expect(await daemon.ended(made.uuid)).toMatchObject({
+      status: 'failed',
+      exit: { reason: 'max steps exceeded' },
+      step: 5,
+      usage: { steps: 3 },
+    })
+  })
+
+  test("from the newest checkpoint: at the checkpoint's step", async () => {
+    const origin = await runToEnd()
+    const [written] = (await daemon.history(origin.uuid)).filter((event) => event['fact'] === 'checkpoint.written').slice(-1)
+    expect(await fork(origin.uuid, { fromCheckpoint: true })).toMatchObject({ originStep: written?.['step'] })
+  })
+})
+
+describe('of forks', () => {
+  test('a chain: each sends the request of the first', async () => {
+    const origin = await runToEnd()
+    const requests = server.requests.map(({ body }) => body)
+    let ref = origin.uuid
+    for (const step of [8, 6, 6, 2]) {
+      const count = server.requests.length
+      ref = (await fork(ref, { fromStep: step })).uuid
+      await daemon.ended(ref)
+      expect(requestAfter(count)).toEqual(requests[step])
+    }
+    expect(await daemon.view(ref)).toMatchObject({ originStep: 2, step: STEPS })
+  })
+
+  test('forks outlive their origins', async () => {
+    const origin = await runToEnd()
+    const requests = server.requests.map(({ body }) => body)
+    const first = await daemon.ended((await fork(origin.uuid, { fromStep: 5 })).uuid)
+    await daemon.client.delete(`/v1/processes/${origin.uuid}`)
+    const count = server.requests.length
+    const second = await fork(first.uuid, { fromStep: 4 })
+    await daemon.ended(second.uuid)
+    expect(requestAfter(count)).toEqual(requests[4])
+    await daemon.client.delete(`/v1/processes/${first.uuid}`)
+    const next = server.requests.length
+    expect(await daemon.resume(second.uuid, { message: 'are you there?' })).toMatchObject({
+      process: { uuid: second.uuid, originUuid: first.uuid },
+    })
+    await daemon.ended(second.uuid)
+    expect(messagesOf(requestAfter(next) ?? {}).slice(0, messagesOf(requests[9] ?? {}).length)).toEqual(messagesOf(requests[9] ?? {}))
+    await expect(fork(origin.uuid)).rejects.toMatchObject({ code: 'COLLECTED' })
+  })
+})
+
+test('a running origin is not touched: the fork begins where its last complete step ended', async () => {
+  const gate = Promise.withResolvers<void>()
+  answers[3] = { ...answerWithCall(4), hangAfterBytes: 1, goOn: gate.promise }
+  const origin = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
+  await server.received(4)
+  const made = await daemon.resume(origin.uuid, { fork: true })
+  expect(made).toMatchObject({
+    process: { originStep: 3 },
+    note: `step 4 of PID ${origin.pid} is unfinished, so the fork does not contain it`,
+  })
+  await server.received(5)
+  expect(server.requests[4]?.body).toEqual(server.requests[3]?.body)
+  gate.resolve()
+  expect(await daemon.ended(origin.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS } })
+  expect(await daemon.ended(made.process.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS - 3 } })
+})
+
+test('a suspended process reads the message of its resume in the open turn', async () => {
+  const gate = Promise.withResolvers<void>()
+  answers[1] = { ...answerWithCall(2), hangAfterBytes: 1, goOn: gate.promise }
+  const { uuid } = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
+  await server.received(2)
+  await daemon.pause(uuid)
+  gate.resolve()
+  await daemon.event(uuid, (event) => event['fact'] === 'process.drained')
+  await daemon.resume(uuid, { message: 'be brief' })
+  await server.received(3)
+  expect(messagesOf(server.requests[2]?.body ?? {}).at(-1)).toMatchObject({ role: 'user', content: 'be brief' })
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', turn: 1 })
+})
+
+describe('refused', () => {
+  test.each([
+    [
+      { fromStep: 1 },
+      'INVALID',
+      '--from-step needs --fork: a process continues from its last step; only a fork can start at an earlier one',
+    ],
+    [
+      { fork: true, fromStep: 1, fromCheckpoint: true },
+      'INVALID',
+      '--from-step and --from-checkpoint cannot be combined: each names a starting point',
+    ],
+    [{ fork: true, fromStep: 11 }, 'INVALID', 'process 1 has no whole step 11: a fork can begin at any step from 0 to 10'],
+    [{ fork: true, rerun: true }, 'INVALID', '--fork and --rerun cannot be combined: a fork is a new process'],
+    [{ fork: true, withFiles: true }, 'INVALID', 'no files of process 1 are recorded: only those of `reeve run --worktree` are'],
+    [{ withFiles: true }, 'INVALID', '--with-files needs --fork: a process continues in its own directory'],
+    [{ fork: true, cwd: '/nowhere/at/all' }, 'INVALID', '/nowhere/at/all is not a directory'],
+  ] satisfies [ResumeBody, string, string][])('%j', async (body, code, message) => {
+    const { uuid } = await runToEnd()
+    await expect(daemon.resume(uuid, body)).rejects.toMatchObject({ code, message })
+  })
+
+  test('a plain command has nothing to fork, and no checkpoint', async () => {
+    const { uuid } = await daemon.sh('exit 0')
+    await daemon.ended(uuid)
+    await expect(fork(uuid)).rejects.toMatchObject({
+      code: 'NOT_RESUMABLE',
+      message: 'a command has no session to fork; `reeve resume --rerun` runs it again',
+    })
+    await expect(daemon.resume(uuid, { fromCheckpoint: true })).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
+    await expect(fork('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  test('a process without a checkpoint, when one is required', async () => {
+    const { uuid } = await daemon.play([{ text: 'short' }])
+    await daemon.ended(uuid)
+    const message = /^process 1 has no checkpoint yet: without --from-checkpoint it continues from its journal, which has steps 0 to 1$/
+    await expect(daemon.resume(uuid, { fromCheckpoint: true })).rejects.toMatchObject({
+      code: 'NOT_RESUMABLE',
+      message: expect.stringMatching(message),
+    })
+    await expect(fork(uuid, { fromCheckpoint: true })).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
+  })
+})
+
+test('a process continues from its checkpoint and the later facts', async () => {
+  const origin = await runToEnd()
+  const { process } = await daemon.resume(origin.uuid, { fromCheckpoint: true, message: 'more' })
+  expect(process).toMatchObject({ uuid: origin.uuid, resumedFromStep: STEPS })
+  expect(await daemon.ended(origin.uuid)).toMatchObject({ status: 'completed', lastText: 'and on' })
+})
+
+test('the files of a fork are its own', async () => {
+  const origin = await runToEnd()
+  const made = await daemon.ended((await fork(origin.uuid, { fromStep: 9 })).uuid)
+  const facts = (await daemon.history(made.uuid)).map((event) => event['fact'])
+  expect(facts[0]).toBe('process.forked')
+  expect(facts).not.toContain('process.spawned')
+  expect(made.cwd).toBe(origin.cwd)
+})

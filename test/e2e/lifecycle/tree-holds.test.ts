@@ -1,0 +1,207 @@
+// Holds in a tree of real processes: overlapping pauses, resumes and their subtrees, children born during a pause,
+// notices to the family, and waits.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import type { ProcessView, ResumeBody } from '../../../src/api/views/process.ts'
+import { runCli, startCli } from '../../support/daemon/cli.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+let daemon: LocalDaemon
+let uuids: Readonly<Record<string, string>>
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+/** Starts a process that waits for messages. */
+const spawnWaiting = async (name: string, parent?: string): Promise<string> => {
+  const { uuid } = await daemon.play([{ text: 'heard' }], { name, interactive: true, ...(parent === undefined ? {} : { parent }) })
+  return uuid
+}
+
+/** root → (a → (b, c), d) */
+async function spawnFamily(): Promise<void> {
+  const root = await spawnWaiting('root')
+  const a = await spawnWaiting('a', root)
+  uuids = { root, a, b: await spawnWaiting('b', a), c: await spawnWaiting('c', a), d: await spawnWaiting('d', root) }
+  for (const uuid of Object.values(uuids)) await daemon.ready(uuid)
+}
+
+/** The holds of each held process. */
+async function holdsByName(): Promise<Record<string, string>> {
+  const { processes } = await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })
+  const names = new Map(processes.map(({ uuid, name }) => [uuid, name]))
+  const shown = processes
+    .filter(({ status }) => status === 'suspended')
+    .map(({ name, holds }) => [
+      name ?? '',
+      holds.map(({ reason, root }) => (root === undefined ? reason : `${reason} ${names.get(root)}`)).join(', '),
+    ])
+  return Object.fromEntries(shown) as Record<string, string>
+}
+
+const readFacts = async (uuid: string, ...which: string[]): Promise<EventView[]> =>
+  (await daemon.history(uuid)).filter(({ fact }) => which.includes(String(fact)))
+
+describe('pauses that overlap', () => {
+  const PAUSED = {
+    root: 'subtree root',
+    a: 'subtree a, subtree root',
+    b: 'user, subtree a, subtree root',
+    c: 'subtree a, subtree root',
+    d: 'subtree root',
+  }
+
+  beforeEach(async () => {
+    await spawnFamily()
+    await daemon.pause('b')
+    await daemon.pause('a', { subtree: true })
+    await daemon.pause('root', { subtree: true })
+    expect(await holdsByName()).toEqual(PAUSED)
+  })
+
+  test.each<[string, ResumeBody, Record<string, string>, number]>([
+    ['root', { subtree: true }, { a: 'subtree a', b: 'user, subtree a', c: 'subtree a' }, 5],
+    ['root', {}, { a: PAUSED.a, b: PAUSED.b, c: PAUSED.c, d: PAUSED.d }, 1],
+    ['a', { subtree: true }, { b: 'user, subtree root', c: 'subtree root', d: 'subtree root' }, 4],
+    ['a', { subtree: true, only: true }, { root: PAUSED.root, b: 'user, subtree root', c: 'subtree root', d: 'subtree root' }, 3],
+    ['b', {}, { c: PAUSED.c, d: PAUSED.d }, 3],
+    ['b', { only: true }, { root: PAUSED.root, a: PAUSED.a, c: PAUSED.c, d: PAUSED.d }, 1],
+    ['d', {}, { a: PAUSED.a, b: PAUSED.b, c: PAUSED.c }, 2],
+  ])('a resume of %s with %j leaves other holds in place', async (who, body, left, affected) => {
+    expect(await daemon.resume(who, body)).toMatchObject({ affected })
+    expect(await holdsByName()).toEqual(left)
+    await daemon.restart()
+    expect(await holdsByName()).toEqual(left)
+  })
+
+  test('two by the same sender are one, and one resume ends both', async () => {
+    await daemon.pause('b')
+    await daemon.pause('root', { subtree: true })
+    expect(await holdsByName()).toEqual(PAUSED)
+    expect(await readFacts(uuids['b'] ?? '', 'process.held')).toHaveLength(3)
+    await daemon.resume('b')
+    expect(await daemon.resume('b')).toMatchObject({ affected: 0, note: 'it was not suspended' })
+  })
+
+  test('a kill of one of the processes works at once, and wakes no other', async () => {
+    await daemon.signal('a', 'SIGTERM')
+    expect(await daemon.ended(uuids['a'] ?? '')).toMatchObject({
+      status: 'stopped',
+      exit: { code: 1, reason: 'context cancelled while paused' },
+    })
+    expect(await holdsByName()).toEqual({ root: PAUSED.root, b: PAUSED.b, c: PAUSED.c, d: PAUSED.d })
+    // A process that was paused with its removed parent is resumed by its own name.
+    expect(await daemon.resume('c')).toMatchObject({ affected: 1 })
+    expect(await holdsByName()).toEqual({ root: PAUSED.root, b: PAUSED.b, d: PAUSED.d })
+    // A process that was paused with the root is resumed with it, also when PID 0 is its parent now.
+    expect(await daemon.resume('root', { subtree: true })).toMatchObject({ affected: 3 })
+    expect(await holdsByName()).toEqual({ b: 'user, subtree a' })
+  })
+})
+
+describe('children born during a pause', () => {
+  test('start held at every depth, and run nothing; so does a fork of one of them', async () => {
+    await spawnFamily()
+    await daemon.pause('root', { subtree: true })
+    const late = await spawnWaiting('late', 'b')
+    const command = await daemon.sh('echo never before', { name: 'command', parent: late })
+    expect(await holdsByName()).toMatchObject({ late: 'subtree root', command: 'subtree root' })
+    expect(await daemon.output(command.uuid)).toBe('')
+    await daemon.resume('root', { subtree: true })
+    expect(await daemon.ended(command.uuid)).toMatchObject({ status: 'completed' })
+    await daemon.ready(late)
+  })
+
+  test('at its very moment are paused or begin held; none escapes', async () => {
+    await spawnFamily()
+    const births = (): Promise<ProcessView>[] => ['root', 'a', 'b', 'root', 'c', 'd'].map((parent) => daemon.sh('sleep 600', { parent }))
+    const early = births()
+    const paused = daemon.pause('root', { subtree: true })
+    const born = (await Promise.all([...early, ...births()])).map(({ uuid }) => uuid)
+    const { affected } = await paused
+    expect(affected).toBeGreaterThanOrEqual(5)
+    for (const uuid of born)
+      expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'subtree', root: uuids['root'] }])
+    expect((await daemon.resume('root', { subtree: true })).affected).toBe(5 + born.length)
+    expect((await daemon.signal('root', 'SIGKILL', { subtree: true })).affected).toBe(5 + born.length)
+    for (const uuid of born) expect((await daemon.ended(uuid)).status).toBe('stopped')
+  })
+})
+
+describe('the family', () => {
+  test('all living ancestors are notified of a suspension, with reason and sender, and of its end', async () => {
+    await spawnFamily()
+    await daemon.signal('a', 'SIGKILL')
+    await daemon.ended(uuids['a'] ?? '')
+    await daemon.pause('d')
+    await daemon.resume('d', { only: true })
+    const notices = await readFacts(uuids['root'] ?? '', 'child.suspended', 'child.resumed')
+    expect(notices.map(({ fact, child, reason, by }) => [fact, child, reason, by])).toEqual([
+      ['child.suspended', uuids['d'], 'user', 'user'],
+      ['child.resumed', uuids['d'], undefined, 'user'],
+    ])
+    // A process whose parent died belongs to PID 0, and has no ancestor to notify.
+    await daemon.pause('b')
+    expect(await readFacts(uuids['root'] ?? '', 'child.suspended')).toHaveLength(1)
+    expect(await readFacts(uuids['a'] ?? '', 'child.suspended')).toEqual([])
+  })
+
+  test('over generations, and also of processes that a restart brought back', async () => {
+    await spawnFamily()
+    await daemon.pause('b')
+    await daemon.restart()
+    for (const name of ['root', 'a']) await daemon.ready(name)
+    await daemon.resume('b')
+    await daemon.ready('b')
+    for (const name of ['root', 'a']) {
+      const notices = await readFacts(uuids[name] ?? '', 'child.suspended', 'child.resumed')
+      expect(notices.filter(({ child, reason }) => child === uuids['b'] && reason !== 'daemon-shutdown').map(({ fact }) => fact)).toEqual([
+        'child.suspended',
+        'child.resumed',
+      ])
+    }
+  })
+
+  test('a wait for an end does not accept suspended; a wait for suspended does', async () => {
+    const root = await spawnWaiting('root')
+    const child = await daemon.sh('read -r line < /dev/null; while [ ! -e go ]; do sleep 0.1; done; exit 7', {
+      name: 'child',
+      parent: root,
+    })
+    await daemon.until(child.uuid, 'working')
+    const ended = startCli(daemon.home, ['wait', 'child'])
+    expect(await runCli(daemon.home, ['pause', 'root', '--subtree'])).toMatchObject({ code: 0 })
+    expect(await runCli(daemon.home, ['wait', '--for', 'suspended', 'child'])).toMatchObject({ code: 0 })
+    expect(await runCli(daemon.home, ['wait', '--timeout', '1ms', 'child'])).toMatchObject({ code: 124 })
+    await runCli(daemon.home, ['resume', '--subtree', 'root'])
+    await runCli(daemon.work, ['version'])
+    await daemon.play([{ tools: [{ name: 'bash', input: { command: 'touch go' } }] }])
+    expect(await ended.done).toMatchObject({ code: 7 })
+  })
+})
+
+describe('PIDs', () => {
+  test('only rise: also those of placeholders, and when all their processes are gone', async () => {
+    const { uuid, pid } = await daemon.sh('true')
+    await daemon.ended(uuid)
+    await daemon.client.delete(`/v1/processes/${uuid}`)
+    await daemon.restart()
+    const suspended = await spawnWaiting('suspended')
+    const first = (await daemon.ready(suspended)).pid
+    expect(first).toBeGreaterThan(pid)
+    await daemon.pause(suspended)
+    await daemon.restart()
+    const second = (await daemon.view(suspended)).pid
+    expect(second).toBeGreaterThan(first)
+    await daemon.signal(suspended, 'SIGKILL')
+    await daemon.ended(suspended)
+    await daemon.client.delete(`/v1/processes/${suspended}`)
+    await daemon.restart()
+    expect((await daemon.sh('true')).pid).toBeGreaterThan(second)
+  })
+})

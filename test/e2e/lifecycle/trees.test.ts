@@ -1,0 +1,105 @@
+// Pausing whole trees of real processes: native agents, external agents and commands together. Covers soft and immediate pauses,
+// a restart of the daemon, overlapping pauses, children that are born meanwhile, and stopped clocks.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import { deep } from '../../support/deep.ts'
+import { eventually, killRemaining } from '../../support/agents/living.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { Tree } from '../../support/daemon/trees.ts'
+
+let daemon: LocalDaemon
+let tree: Tree
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+  tree = new Tree(daemon)
+})
+afterEach(async () => {
+  try {
+    await daemon[Symbol.asyncDispose]()
+    expect(daemon.errors).toEqual([])
+  } finally {
+    killRemaining(tree.token)
+  }
+})
+
+const NATIVE = deep(25, 90)
+const EXTERNAL = deep(3, 5)
+const ALL = NATIVE + 2 * EXTERNAL
+
+/** Native and external agents: a hundred in the large size, all with work in flight. */
+async function growTree(native = NATIVE, others = EXTERNAL): Promise<void> {
+  // External agents have no children: they end while the rest of the tree is paused.
+  await tree.grow('native', native)
+  await tree.grow('acp', others)
+  await tree.grow('command', others)
+  await tree.allHad(tree.of('acp', 'command'), 'process.working')
+  for (const member of tree.of('native', 'command'))
+    await eventually(() => tree.times('begun', member) === 1, `${member.name} is at the gate`)
+}
+
+/** The last output and the number of steps of each, as without a pause. */
+async function allEnd(): Promise<void> {
+  for (const member of tree.members) {
+    const { status, exit, lastText, usage } = await daemon.ended(member.uuid)
+    const done = {
+      status,
+      code: exit?.code,
+      output: member.kind === 'command' ? await daemon.output(member.uuid) : lastText,
+      calls: usage.toolCalls,
+    }
+    const output = member.kind === 'command' ? `after ${member.name}\n` : `${member.kind === 'acp' ? 'before' : ''}after ${member.name}`
+    expect(done).toEqual({ status: 'completed', code: 0, output, calls: member.kind === 'native' ? 3 : 0 })
+  }
+}
+
+const statuses = (views: ReadonlyMap<string, ProcessView>): Record<string, number> => {
+  const counts: Record<string, number> = {}
+  for (const { status } of views.values()) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+describe(`a tree of ${ALL}`, () => {
+  test('paused softly, drained, restarted and resumed: each continues where it was, and repeats nothing', async () => {
+    await growTree()
+    expect((await daemon.pause(tree.root, { subtree: true })).affected).toBe(ALL)
+    // Commands are frozen; the work in flight of the others may end, and nothing new begins. A process without further work ends.
+    await tree.allHad(tree.of('command'), 'process.frozen')
+    await tree.openGate()
+    for (const { uuid } of tree.of('acp')) expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    await tree.allHad(tree.of('native'), 'process.drained', 'process.frozen')
+    for (const member of tree.of('native')) expect([tree.times('passed', member), tree.times('late', member)]).toEqual([1, 0])
+    const before = await tree.views()
+    expect(statuses(before)).toEqual({ suspended: ALL - EXTERNAL, completed: EXTERNAL })
+    const highest = Math.max(...[...before.values()].map(({ pid }) => pid))
+    await daemon.restart()
+    const after = await tree.views()
+    expect(statuses(after)).toEqual({ suspended: NATIVE, completed: EXTERNAL, interrupted: EXTERNAL })
+    for (const { uuid, kind } of tree.members) {
+      const [old, now] = [before.get(uuid), after.get(uuid)]
+      if (kind === 'command') expect(now).toMatchObject({ exit: { code: 1, reason: 'interrupted' } })
+      else if (kind === 'acp') expect([now?.status, now?.pid, now?.exit]).toEqual([old?.status, old?.pid, old?.exit])
+      else expect([now?.elapsedMs, now?.step, now?.holds, (now?.pid ?? 0) > highest]).toEqual([old?.elapsedMs, old?.step, old?.holds, true])
+    }
+    expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(NATIVE)
+    for (const { uuid } of tree.of('command')) await daemon.resume(uuid, { rerun: true })
+    await allEnd()
+    for (const member of tree.of('native')) expect([tree.times('passed', member), tree.times('late', member)]).toEqual([1, 1])
+    expect((await tree.views()).size).toBe(ALL)
+  }, 400_000)
+
+  test('paused at once is frozen with all work in flight, and continues as if nothing had happened', async () => {
+    await growTree()
+    expect((await daemon.pause(tree.root, { subtree: true, now: true })).affected).toBe(ALL)
+    await tree.allHad(tree.members, 'process.frozen')
+    const outside = await tree.spawn('command', 'outside', {})
+    await tree.openGate()
+    await daemon.ended(outside.uuid)
+    for (const member of tree.of('native', 'command')) expect(tree.times('passed', member)).toBe(0)
+    expect(statuses(await tree.views())).toEqual({ suspended: ALL, completed: 1 })
+    expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(ALL)
+    await allEnd()
+    for (const member of tree.of('native'))
+      expect([tree.times('begun', member), tree.times('passed', member), tree.times('late', member)]).toEqual([1, 1, 1])
+  }, 400_000)
+})

@@ -1,0 +1,161 @@
+// Agents that wrap up: they are notified of SIGTERM while they work, and end with their turn or after their grace. Their output
+// until then is kept. The graces are far longer than the tests, or end before anything could happen.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
+import { killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { modelServer, type ModelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+
+const LONG_MS = 3_600_000
+const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+
+let open: AsyncDisposableStack
+let daemon: LocalDaemon
+let token: string
+
+beforeEach(() => {
+  open = new AsyncDisposableStack()
+  token = newToken()
+})
+afterEach(async () => {
+  try {
+    await open[Symbol.asyncDispose]()
+    expect(findLivingWith(token)).toEqual([])
+  } finally {
+    killRemaining(token)
+  }
+})
+
+async function start(config?: string): Promise<void> {
+  daemon = open.use(await LocalDaemon.start(config === undefined ? {} : { config }))
+  open.defer(() => expect(daemon.errors).toEqual([]))
+}
+
+async function startServed(
+  answers: readonly ServedAnswer[],
+  body: Partial<SpawnBody> = {},
+): Promise<{ server: ModelServer; uuid: string }> {
+  const server = open.use(await modelServer(answers))
+  await start(
+    `providers:\n  - { name: local, kind: openai-compatible, baseURL: "${server.url}/v1", models: { m: { contextWindow: 100000 } } }\n`,
+  )
+  const { uuid } = await daemon.spawn({ model: 'local/m', intent: 'the task', ...body })
+  return { server, uuid }
+}
+
+function handle(uuid: string, handlers: object): Promise<unknown> {
+  return daemon.client.post(`/v1/processes/${uuid}/signals`, { handlers })
+}
+
+const MESSAGE = /You received SIGTERM from user: you will be stopped in 3599\.7 s\./
+
+/** A call of `bash` that waits for a file. */
+const waitsFor = (file: string): ServedAnswer => ({
+  tools: [{ name: 'bash', input: { command: `echo began; while [ ! -e ${file} ]; do sleep 0.05; done` } }],
+})
+
+async function inTool(uuid: string): Promise<void> {
+  await daemon.event(uuid, ({ fact }) => fact === 'tool.started')
+}
+
+test('a native agent reads the notice within its turn before the next model call, continues, and ends with its turn', async () => {
+  const { server, uuid } = await startServed([
+    waitsFor('go'),
+    { tools: [{ name: 'bash', input: { command: 'echo saved > saved' } }] },
+    { text: 'All is saved.' },
+    { text: 'never asked' },
+  ])
+  await inTool(uuid)
+  await handle(uuid, { SIGTERM: 'message' })
+  const { process } = await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
+  expect(process).toMatchObject({ status: 'stopping', stopping: { signal: 'SIGTERM', by: 'user', graceMs: LONG_MS, wrapsUp: true } })
+  writeFileSync(join(daemon.work, 'go'), '')
+  expect(await daemon.ended(uuid)).toMatchObject({
+    status: 'stopped',
+    exit: { code: 143, reason: 'SIGTERM from user' },
+    lastText: 'All is saved.',
+    queueCount: 0,
+  })
+  expect(server.requests).toHaveLength(3)
+  expect(server.requests.map(({ body }) => MESSAGE.test(JSON.stringify(body)))).toEqual([false, true, true])
+  expect(readFileSync(join(daemon.work, 'saved'), 'utf8')).toBe('saved\n')
+})
+
+test('an agent between turns begins a turn for the notice', async () => {
+  const { server, uuid } = await startServed([{ text: 'Hello.' }, { text: 'Goodbye.' }], { interactive: true })
+  await daemon.ready(uuid)
+  await handle(uuid, { SIGTERM: 'message' })
+  await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 }, turn: 2, lastText: 'Goodbye.' })
+  expect(JSON.stringify(server.requests[1]?.body)).toMatch(MESSAGE)
+})
+
+test('after the grace the agent is ended, with its programs', async () => {
+  const { server, uuid } = await startServed([{ tools: [{ name: 'bash', input: { command: `exec sleep 600 ${token}` } }] }])
+  await inTool(uuid)
+  await handle(uuid, { SIGTERM: 'message' })
+  await daemon.signal(uuid, 'SIGTERM', { graceMs: 200 })
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+  expect(server.requests).toHaveLength(1)
+  expect((await daemon.facts(uuid)).filter((fact) => fact === 'process.stopping')).toHaveLength(2)
+})
+
+test('a stopped agent is resumed without a notice of its signals', async () => {
+  const { server, uuid } = await startServed([waitsFor('never'), { text: 'I went on.' }])
+  await inTool(uuid)
+  await handle(uuid, { SIGTERM: 'message', SIGINT: 'message' })
+  await daemon.signal(uuid, 'SIGINT')
+  await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
+  await daemon.signal(uuid, 'SIGKILL')
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 }, queueCount: 0 })
+  await daemon.resume(uuid)
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'I went on.' })
+  expect(JSON.stringify(server.requests[1]?.body)).not.toContain('You received')
+})
+
+test('the partial text of a killed model call is in the journal and in the log', async () => {
+  const { uuid } = await startServed([{ text: 'this much and no more'.repeat(20), hangAfterBytes: 900 }])
+  await daemon.event(uuid, ({ type, text }) => type === 'live.text' && String(text) !== '', { live: true })
+  await daemon.signal(uuid, 'SIGKILL')
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 137 } })
+  const failed = (await daemon.history(uuid)).find(({ fact }) => fact === 'model.failed')
+  expect(failed).toMatchObject({ partial: expect.stringMatching(/^this much/) as string })
+  const { lines } = await daemon.client.get<{ lines: { stream: string; text: string }[] }>(`/v1/processes/${uuid}/logs`)
+  expect(lines).toContainEqual(expect.objectContaining({ stream: 'assistant', text: failed?.['partial'] }))
+})
+
+async function startScripted(intent: string): Promise<ProcessView> {
+  await start()
+  mkdirSync(daemon.paths.agentsDir, { recursive: true })
+  const argv = [process.execPath, PROGRAM, token, `log=${join(daemon.work, 'agent.log')}`, `sessions=${daemon.work}`]
+  writeFileSync(
+    join(daemon.paths.agentsDir, 'fake.md'),
+    `---\nname: fake\ndescription: A scripted agent.\ndriver: acp\ncommand: ${JSON.stringify(argv)}\n---\n`,
+  )
+  return daemon.spawn({ agent: 'fake', intent })
+}
+
+test('an ACP agent is asked to end its turn, and reads the notice in the next one', async () => {
+  const { uuid } = await startScripted('say let me work\nslow')
+  await daemon.event(uuid, ({ type, text }) => type === 'live.text' && String(text).includes('let me work'), { live: true })
+  await handle(uuid, { SIGTERM: 'message' })
+  await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user' }, turn: 2 })
+  expect(existsSync(join(daemon.work, 'agent.log')) && readFileSync(join(daemon.work, 'agent.log'), 'utf8')).toMatch(
+    /prompt "You received SIGTERM/,
+  )
+})
+
+test('a daemon that stops meanwhile ends the agent; the user counts as the cause', async () => {
+  const { uuid } = await startServed([waitsFor('never')])
+  await inTool(uuid)
+  await handle(uuid, { SIGTERM: 'message' })
+  await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
+  await daemon.client.post('/v1/daemon/stop', { drainMs: 0 })
+  await daemon.stopped
+  await daemon.start()
+  expect(await daemon.view(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user' }, queueCount: 0 })
+})

@@ -1,0 +1,111 @@
+// A budget of a family of real processes: children call their model at the same time under their parent's budget. The
+// daemon is killed meanwhile, and the budget grows without a stop. The model is a server on this machine.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { testEnv } from '../../support/env.ts'
+import { modelServer } from '../../support/models/model-server.ts'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
+
+const BUDGET = 90_000
+const INPUT = 2_000
+const OUTPUT = 900
+/** More than the served input, so that no estimate is too low. */
+const INTENT = `look around ${'x'.repeat(4 * INPUT)}`
+
+let open: AsyncDisposableStack
+beforeEach(() => {
+  open = new AsyncDisposableStack()
+})
+afterEach(() => open.disposeAsync())
+
+const isHeld = ({ holds }: ProcessView): boolean => holds.some(({ reason }) => reason === 'budget')
+const tokensOf = ({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+}: {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+}): number => inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens
+
+/** Never done: each answer requests another look, each time a different one. */
+function answerWithLook(hang: () => boolean): (request: unknown) => ServedAnswer {
+  let count = 0
+  return () => {
+    count += 1
+    const answer = {
+      tools: [{ id: `call_${count}`, name: 'glob', input: { pattern: `*.${count}` } }],
+      usage: { input: INPUT, output: OUTPUT },
+    }
+    return hang() ? { ...answer, hangAfterBytes: 100 } : answer
+  }
+}
+
+async function homeWith(server: ModelServer): Promise<DaemonHome> {
+  const home = open.use(await DaemonHome.make())
+  mkdirSync(home.path, { mode: 0o700 })
+  writeFileSync(
+    home.where.configFile,
+    `providers: [{ name: anthropic, kind: anthropic, baseURL: "${server.url}/v1", apiKeyEnv: MODEL_API_KEY }]\n`,
+  )
+  await home.start()
+  return home
+}
+
+test("concurrent children stay within their parent's budget, through kill -9, resumes and a raise", { timeout: 180_000 }, async () => {
+  let hangs = false
+  const server = open.use(await modelServer(answerWithLook(() => hangs)))
+  const home = await homeWith(server)
+  const env = testEnv(home.work, { MODEL_API_KEY: 'key-for-tests' })
+  const model = 'anthropic/claude-sonnet-4-5'
+  const parent = await home.spawn({ model, env, intent: '', interactive: true, limits: { budgetTokens: BUDGET } })
+  const spawn = (): Promise<ProcessView> => home.spawn({ model, env, intent: INTENT, parent: parent.uuid })
+  const children = await Promise.all([spawn(), spawn(), spawn(), spawn()])
+  await server.received(6)
+
+  // Calls whose end is never seen.
+  hangs = true
+  const begun = server.requests.length
+  await server.received(begun + 2)
+  await home.kill()
+  hangs = false
+  await home.start()
+  const cut = await Promise.all(children.map(({ uuid }) => home.view(uuid)))
+  expect(cut.filter(({ usage }) => usage.estimated).length).toBeGreaterThan(0)
+  const before = tokensOf((await home.view(parent.uuid)).subtreeUsage)
+  expect(before).toBe(cut.reduce((sum, { usage }) => sum + tokensOf(usage), 0))
+  expect(before).toBeLessThanOrEqual(BUDGET)
+
+  await home.resume(parent.uuid, { env })
+  for (const { uuid } of cut.filter(({ state }) => state === 'dead')) await home.resume(uuid, { env })
+  const allHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.until(uuid, isHeld)))
+  await allHeld()
+  const spent = (await home.until(parent.uuid, isHeld)).subtreeUsage
+  expect(tokensOf(spent)).toBeLessThanOrEqual(BUDGET)
+  expect(tokensOf(spent)).toBeGreaterThan(BUDGET - 20_000)
+  expect(spent).toMatchObject({ openCalls: 0, reservedTokens: 0, estimated: true })
+  // The last answers had smaller limits than the first ones.
+  const rooms = server.requests.map(({ body }) => Number(body['max_tokens']))
+  expect(Math.max(...rooms)).toBe(16_384)
+  expect(Math.min(...rooms)).toBeLessThan(16_384)
+  expect(Math.min(...rooms)).toBeGreaterThanOrEqual(1_000)
+
+  const calls = server.requests.length
+  const raised = await home.resume(parent.uuid, { raise: { budgetTokens: 30_000 } })
+  expect(isHeld(raised)).toBe(false)
+  await server.received(calls + 2)
+  await allHeld()
+  const after = await home.until(parent.uuid, isHeld)
+  expect(tokensOf(after.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)
+  expect(after.limitUse).toEqual([
+    { limit: 'budgetTokens', used: tokensOf(after.subtreeUsage), of: BUDGET + 30_000, action: 'suspend', scope: null },
+  ])
+  expect((await home.view(children[0]?.uuid ?? '')).limitUse).toMatchObject([{ limit: 'budgetTokens', scope: parent.uuid }])
+  expect((await home.stop()).code).toBe(0)
+  await home.nothingLeft()
+})

@@ -1,0 +1,186 @@
+// `doctor --models`: the usable providers. Keys from each of their sources, endpoints of every kind and in
+// every state. An unchecked endpoint gets no request. The endpoints are on this machine.
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ProviderCheckView } from '../../../src/api/views/daemon.ts'
+import { listModels } from '../../../src/drivers/native/models/list-models.ts'
+import { testEnv } from '../../support/env.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { modelServer, type ModelServer, type ServedAnswer, type ServedRequest } from '../../support/models/model-server.ts'
+
+const list = (name: string, count: number): ServedAnswer => ({
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ [name]: Array.from({ length: count }, (_, index) => ({ id: `m${index}` })) }),
+})
+
+/** Answers by the first part of the path. */
+const ANSWERS: Readonly<Record<string, ServedAnswer>> = {
+  anthropic: list('data', 3),
+  responses: list('data', 1),
+  google: list('models', 2),
+  chat: list('data', 0),
+  moved: list('data', 4),
+  refused: { status: 401 },
+  unlisted: { status: 404 },
+  page: { headers: { 'content-type': 'text/html' }, body: '<html>hello</html>' },
+  broken: { status: 500 },
+  away: { status: 302, headers: { location: 'http://127.0.0.1:1/elsewhere' } },
+  silent: { hangAfterBytes: 0 },
+}
+
+let open: AsyncDisposableStack
+let server: ModelServer
+let closed: string
+
+beforeEach(async () => {
+  open = new AsyncDisposableStack()
+  server = open.use(await modelServer(({ path }: ServedRequest) => ANSWERS[path.split('/')[1] ?? ''] ?? { status: 500 }))
+  const other = await modelServer([])
+  closed = other.url
+  await other[Symbol.asyncDispose]()
+})
+afterEach(() => open.disposeAsync())
+
+/** Disables the default providers that would be requested on this machine. */
+const defaults = (): string =>
+  ['ollama', 'lmstudio', 'vllm'].map((name) => `  - { name: ${name}, kind: openai-compatible, baseURL: "${closed}/v1" }\n`).join('')
+const provider = (name: string, kind: string, more = ''): string =>
+  `  - { name: ${name}, kind: ${kind}, baseURL: "${server.url}/${name}/v1"${more} }\n`
+
+describe('through a daemon', () => {
+  let daemon: LocalDaemon
+  let secret: string
+
+  async function check(
+    providers: string,
+    env: Readonly<Record<string, string>> = {},
+    more = '',
+  ): Promise<ReadonlyMap<string, ProviderCheckView>> {
+    daemon = open.use(await LocalDaemon.start({ config: `${more}providers:\n${providers}${defaults()}` }))
+    const answer = await daemon.client.post<{ providers: ProviderCheckView[] }>('/v1/doctor/models', { env: testEnv(daemon.work, env) })
+    expect(JSON.stringify(answer)).not.toContain(secret)
+    expect(daemon.errors).toEqual([])
+    return new Map(answer.providers.map((one) => [one.name, one]))
+  }
+
+  beforeEach(() => {
+    secret = `value-${randomBytes(12).toString('hex')}`
+  })
+
+  test("a key from the environment, in the provider's header", async () => {
+    const found = await check(
+      provider('anthropic', 'anthropic', ', apiKeyEnv: ONE_API_KEY') +
+        provider('responses', 'openai', ', apiKeyEnv: ONE_API_KEY') +
+        provider('google', 'google', ', apiKeyEnv: ONE_API_KEY') +
+        provider('chat', 'openai-compatible'),
+      { ONE_API_KEY: secret },
+    )
+    const key = { name: 'ONE_API_KEY', from: 'environment' }
+    expect(found.get('anthropic')).toEqual({
+      name: 'anthropic',
+      kind: 'anthropic',
+      baseURL: `${server.url}/anthropic/v1`,
+      key,
+      ok: true,
+      detail: '3 models',
+      models: 3,
+    })
+    expect(found.get('responses')).toMatchObject({ key, ok: true, detail: '1 model', models: 1 })
+    expect(found.get('google')).toMatchObject({ key, ok: true, detail: '2 models', models: 2 })
+    expect(found.get('chat')).toMatchObject({ key: null, ok: true, models: 0 })
+    const sent = new Map(
+      server.requests.map(({ path, headers }) => [path, [headers['x-api-key'], headers['x-goog-api-key'], headers.authorization]]),
+    )
+    expect(sent).toEqual(
+      new Map([
+        ['/anthropic/v1/models?limit=1000', [secret, undefined, undefined]],
+        ['/responses/v1/models', [undefined, undefined, `Bearer ${secret}`]],
+        ['/google/v1/models?pageSize=1000', [undefined, secret, undefined]],
+        ['/chat/v1/models', [undefined, undefined, undefined]],
+      ]),
+    )
+  })
+
+  test("a key from the user's file, one from the user's command, and a missing one, for which no request is made", async () => {
+    const providers =
+      provider('anthropic', 'anthropic', ', apiKeyEnv: KEPT_KEY') +
+      provider('responses', 'openai', ', apiKeyEnv: TOLD_KEY') +
+      provider('chat', 'openai-compatible', ', apiKeyEnv: NO_KEY')
+    daemon = open.use(await LocalDaemon.start())
+    await writeFile(
+      daemon.paths.configFile,
+      `keyCommand: [sh, -c, 'test "$0" = TOLD_KEY && echo ${secret}', '{name}']\nproviders:\n${providers}${defaults()}`,
+    )
+    await writeFile(daemon.paths.credentialsFile, `KEPT_KEY: ${secret}\n`, { mode: 0o600 })
+    await daemon.restart()
+    const answer = await daemon.client.post<{ providers: ProviderCheckView[] }>('/v1/doctor/models', { env: {} })
+    expect(answer.providers.map(({ name, key, ok, optional }) => [name, key?.from, ok, optional]).slice(0, 3)).toEqual([
+      ['anthropic', 'credentials.yaml', true, undefined],
+      ['responses', 'keyCommand', true, undefined],
+      ['chat', 'missing', false, true],
+    ])
+    expect(answer.providers[2]).toMatchObject({ detail: 'NO_KEY is not set', models: null })
+    expect(server.requests.map(({ path }) => path.split('/')[1]).toSorted()).toEqual(['anthropic', 'responses'])
+    expect(JSON.stringify(answer)).not.toContain(secret)
+  })
+
+  test('a local server that is down is no problem; one with a key is; an address from the environment is used', async () => {
+    const found = await check(
+      `  - { name: remote, kind: openai, baseURL: "${closed}/v1", apiKeyEnv: ONE_API_KEY }\n  - { name: secretive, kind: openai, baseURL: "http://me:${secret}@127.0.0.1:1/v1" }\n`,
+      { ONE_API_KEY: secret, ANTHROPIC_API_KEY: secret, ANTHROPIC_BASE_URL: `${server.url}/moved` },
+    )
+    expect(found.get('ollama')).toEqual({
+      name: 'ollama',
+      kind: 'openai-compatible',
+      baseURL: `${closed}/v1`,
+      key: null,
+      ok: false,
+      detail: `nothing listens at ${closed}/v1`,
+      models: null,
+      optional: true,
+    })
+    expect(found.get('remote')).toMatchObject({ ok: false, detail: `nothing listens at ${closed}/v1` })
+    expect(found.get('remote')).not.toHaveProperty('optional')
+    expect(found.get('anthropic')).toMatchObject({ baseURL: `${server.url}/moved`, ok: true, models: 4 })
+    expect(found.get('secretive')).toMatchObject({
+      baseURL: 'http://127.0.0.1:1/v1',
+      ok: false,
+      detail: 'the base URL contains a user name or a password, which a request cannot have: remove it',
+    })
+  })
+
+  test('a doctor without --models makes no request', async () => {
+    await check(provider('chat', 'openai-compatible'))
+    const before = server.requests.length
+    await daemon.client.get('/v1/doctor')
+    expect(server.requests.length).toBe(before)
+  })
+})
+
+test.each([
+  ['refused', { ok: false, detail: 'the key is refused (401)' }],
+  ['unlisted', { ok: true, detail: 'answers, but has no list of models (404)' }],
+  ['page', { ok: false, detail: expect.stringContaining('check the base URL') }],
+  ['broken', { ok: false, detail: 'answers with the status 500' }],
+  ['away', { ok: false, detail: 'answers with the status 302' }],
+])('an endpoint that is %s', async (name, expected) => {
+  expect(await listModels({ kind: 'openai', baseURL: `${server.url}/${name}` }, 'k')).toEqual({ models: null, ...expected })
+})
+
+test('an endpoint that does not answer delays nothing', async () => {
+  expect(await listModels({ kind: 'openai', baseURL: `${server.url}/silent` }, 'k', 50)).toEqual({
+    ok: false,
+    detail: 'no answer within 0.05 s',
+    models: null,
+  })
+  await server.requests[0]?.closed
+})
+
+test('an address that no request may reach', async () => {
+  expect(await listModels({ kind: 'openai', baseURL: 'http://127.0.0.1:9/v1' }, null)).toEqual({
+    ok: false,
+    detail: 'http://127.0.0.1:9/v1 cannot be reached: bad port',
+    models: null,
+  })
+})

@@ -1,0 +1,50 @@
+// Limits of the home: they apply to each process at the top with all below it, unless the process has its own.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { SpawnedView } from '../../../src/api/views/process.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+
+const CONFIG = 'limits: { budgetTokens: 250, maxSteps: 40, timeout: 1h }\n'
+const HOME = { budgetTokens: 250, maxSteps: 40, timeoutMs: 3_600_000 }
+
+test('apply to an agent, a command, a supervisor, a crew and a run, but not to a child or over a limit of its own', async () => {
+  await using daemon = await LocalDaemon.start({ config: CONFIG })
+  const { post } = { post: <T>(path: string, body: object): Promise<T> => daemon.client.post<T>(path, body) }
+  const agent = await daemon.play([{ text: 'done' }])
+  const own = await daemon.play([{ text: 'done' }], { limits: { maxSteps: 3 } })
+  const command = await daemon.spawn({ argv: ['sleep', '1000'] })
+  const child = await daemon.spawn({ argv: ['true'], parent: command.uuid })
+  const family = await post<SpawnedView>('/v1/processes', {
+    supervisor: { children: [{ childId: 'a', argv: ['sleep', '1000'] }] },
+    cwd: daemon.work,
+    name: 'family',
+  })
+  expect([agent, own, command, child, family.process].map(({ limits }) => limits)).toEqual([
+    HOME,
+    { ...HOME, maxSteps: 3 },
+    { timeoutMs: 3_600_000 },
+    {},
+    HOME,
+  ])
+  const model = await daemon.script([{ text: 'done' }])
+  await writeFile(
+    join(daemon.work, 'reeve.yaml'),
+    `agents:\n  a: { command: [sleep, "1000"] }\ncrews:\n  team: { worktrees: false, reviews: false, workers: 1, model: "${model}", limits: { budgetTokens: 90 }, tasks: [{ id: t, text: do it }] }\n`,
+  )
+  const { process: crew } = await post<SpawnedView>('/v1/crews', { cwd: daemon.work })
+  expect(crew.limits).toEqual({ ...HOME, budgetTokens: 90 })
+  const { run } = await post<{ run: { uuid: string; nodes: unknown } }>('/v1/compose', { cwd: daemon.work })
+  expect((await daemon.view(run.uuid)).limits).toEqual(HOME)
+  expect(daemon.errors).toEqual([])
+})
+
+test('hold a process like its own limits; a changed file applies to the next process', async () => {
+  await using daemon = await LocalDaemon.start({ config: CONFIG })
+  const dear = { text: 'x', tools: [{ name: 'ls', input: {} }], usage: { input: 200, output: 60 } }
+  const { uuid } = await daemon.play([dear, dear])
+  await daemon.until(uuid, 'suspended')
+  expect((await daemon.view(uuid)).holds).toMatchObject([{ reason: 'budget' }])
+  await writeFile(daemon.paths.configFile, '')
+  expect((await daemon.play([{ text: 'done' }])).limits).toEqual({})
+})

@@ -1,0 +1,75 @@
+// An image that a tool read: the journal and the model have it, also after a resume, and users see a description. Through a daemon.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { StepView } from '../../../src/api/views/process.ts'
+import { testEnv } from '../../support/env.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { modelServer } from '../../support/models/model-server.ts'
+import { png } from '../../support/models/png.ts'
+
+const PICTURE = png(64, 48)
+const DATA = PICTURE.toString('base64')
+const WORDS = 'image/png, 64 × 48, 1 KiB'
+
+let daemon: LocalDaemon
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start()
+  await writeFile(join(daemon.work, 'shot.png'), PICTURE)
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+test('events, logs and steps describe an image, and no output has its bytes', async () => {
+  const { uuid } = await daemon.play([{ tools: [{ name: 'read', input: { path: 'shot.png' } }] }, { text: 'I see {{ lastResult }}' }])
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: `I see ${WORDS}` })
+  const finished = await daemon.event(uuid, (event) => event['fact'] === 'tool.finished')
+  expect(finished).toMatchObject({ content: WORDS, images: [{ mediaType: 'image/png', bytes: PICTURE.length }] })
+  expect(JSON.stringify(await daemon.history(uuid))).not.toContain(DATA)
+  const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
+  expect(steps[0]?.tools).toMatchObject([{ outcome: 'ok', result: WORDS }])
+  const { lines } = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`)
+  expect(lines.map(({ text }) => text)).toContain(`read ok: ${WORDS}`)
+  expect(JSON.stringify([steps, lines])).not.toContain(DATA)
+})
+
+test('the model gets the image, also after a restart of the daemon', async () => {
+  await using server = await modelServer([
+    { tools: [{ id: 'id_1', name: 'read', input: { path: 'shot.png' } }] },
+    { text: 'a picture' },
+    { text: 'still there' },
+  ])
+  await writeFile(
+    daemon.paths.configFile,
+    `providers: [{ name: served, kind: anthropic, baseURL: "${server.url}", apiKeyEnv: SERVED_API_KEY }]\n`,
+  )
+  const env = testEnv(daemon.work, { SERVED_API_KEY: 'key-for-tests' })
+  const { uuid } = await daemon.spawn({ model: 'served/eyes', interactive: true, intent: 'look', env })
+  await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+  await daemon.restart()
+  await daemon.resume(uuid, { env })
+  await daemon.send(uuid, 'again')
+  await daemon.untilSo(uuid, (view) => view.turn === 2 && view.status === 'ready')
+  const shown = server.requests.map(({ body }) => JSON.stringify(body).includes(DATA))
+  expect(shown).toEqual([false, true, true])
+  expect(server.requests[1]?.body['messages']).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant' },
+    {
+      role: 'user',
+      content: [
+        {
+          type: 'tool_result',
+          tool_use_id: 'id_1',
+          content: [
+            { type: 'text', text: WORDS },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DATA } },
+          ],
+        },
+      ],
+    },
+  ])
+})

@@ -1,0 +1,116 @@
+// A rate limit with a known end, from end to end. Real programs exit at it, agents keep their turn, daemons
+// restart meanwhile. The daemon's manual clock starts at the present, as agents report real times.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../support/clock.ts'
+import { startCli } from '../../support/daemon/cli.ts'
+import { programThatPlays } from '../../support/agents/command.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import { settle } from '../../support/kernel/daemon-core.ts'
+import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
+import type { Played } from '../../support/programs/json-agent.ts'
+
+const HOUR = 3_600_000
+/** Processes that wait for the same limit wake one after another, within this time in ms. */
+const SPREAD = 30_000
+const ACP = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+const CLAUDE = ['-p', 'work', '--output-format', 'stream-json', '--verbose']
+
+let daemon: LocalDaemon
+let clock: ManualClock
+
+beforeEach(async () => {
+  clock = new ManualClock()
+  clock.jump(Date.now() - clock.now().wall)
+  daemon = await LocalDaemon.start({ clock })
+})
+afterEach(async () => {
+  expect(daemon.errors).toEqual([])
+  await daemon[Symbol.asyncDispose]()
+})
+
+const session = { line: { type: 'system', subtype: 'init', session_id: '6528ff20-b72b-4b73-ac46-b42cd138b7d7' } }
+const inTwoHours = (): number => Math.ceil((Date.now() + 2 * HOUR) / 1_000)
+const limitAt = (resetsAt: number): Played[] => [
+  session,
+  { line: { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt, rateLimitType: 'five_hour' } } },
+  { line: { type: 'result', subtype: 'success', is_error: true, result: "You've hit your limit", session_id: session.line.session_id } },
+  { exit: 1 },
+]
+const success: Played[] = [
+  session,
+  { line: { type: 'result', subtype: 'success', is_error: false, result: 'done', session_id: session.line.session_id } },
+]
+
+async function runClaude(items: readonly Played[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+  return daemon.spawn({ argv: [await programThatPlays(daemon.work, 'claude', items), ...CLAUDE], ...body })
+}
+
+/** Advances the clock beyond the time at which the process wakes. */
+async function advanceClock(ms: number): Promise<void> {
+  clock.wind(ms)
+  await settle()
+}
+
+describe('Claude Code as a command, which exits at its limit', () => {
+  test('is suspended in its session, also after a restart of the daemon, and continues when the user resumes it', async () => {
+    const resetsAt = inTwoHours()
+    const { uuid, pid } = await runClaude(limitAt(resetsAt))
+    const held = await daemon.until(uuid, 'suspended')
+    expect(held).toMatchObject({ holds: [{ reason: 'rate-limit', by: 'system' }], sessionId: session.line.session_id, exit: null })
+    expect(held.pid).toBeGreaterThan(pid)
+    expect(Date.parse(held.resumeAt ?? '')).toBe(resetsAt * 1_000)
+    expect(held.note).toMatch(/^paused: rate limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d$/)
+    expect((await daemon.history(uuid)).find(({ fact }) => fact === 'process.exited')).toMatchObject({
+      exit: { code: 1, cause: 'limit', reason: "You've hit your limit" },
+    })
+    await daemon.restart()
+    await advanceClock(3 * HOUR)
+    expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'rate-limit' }] })
+    await programThatPlays(daemon.work, 'claude', success)
+    await daemon.resume(uuid)
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+  })
+
+  test('continues by itself where that is configured, also after a restart, and not before', async () => {
+    const { uuid } = await runClaude(limitAt(inTwoHours()), { wake: true })
+    expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'rate-limit', wake: true }])
+    await programThatPlays(daemon.work, 'claude', success)
+    await daemon.restart()
+    await advanceClock(1.9 * HOUR)
+    expect((await daemon.view(uuid)).status).toBe('suspended')
+    await advanceClock(0.1 * HOUR + SPREAD + 60_000)
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+  })
+
+  test('stays followed by `reeve run`, as it has not ended', async () => {
+    const program = await programThatPlays(daemon.work, 'claude', limitAt(inTwoHours()))
+    const running = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE], { cwd: daemon.work })
+    await running.wrote('spawned')
+    await daemon.until('limited', 'suspended')
+    await programThatPlays(daemon.work, 'claude', success)
+    await daemon.resume('limited')
+    expect((await running.done).code).toBe(0)
+  })
+})
+
+test('an ACP agent keeps its turn, and continues it', async () => {
+  mkdirSync(daemon.paths.agentsDir, { recursive: true })
+  writeFileSync(
+    join(daemon.paths.agentsDir, 'fake.md'),
+    `---\ndriver: acp\ncommand: ${JSON.stringify([process.execPath, ACP, `sessions=${daemon.work}`])}\nwake: true\n---\n`,
+  )
+  const { uuid } = await daemon.spawn({
+    agent: 'fake',
+    intent: "say a\nerror You've hit your usage limit. Try again in 2 hours 5 minutes.",
+  })
+  const held = await daemon.until(uuid, 'suspended')
+  expect(held).toMatchObject({ turn: 1, holds: [{ reason: 'rate-limit', wake: true }] })
+  const inMs = Date.parse(held.resumeAt ?? '') - Date.now()
+  expect(inMs).toBeGreaterThan(2 * HOUR)
+  expect(inMs).toBeLessThanOrEqual(2 * HOUR + 5 * 60_000)
+  await advanceClock(3 * HOUR)
+  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', turn: 1 })
+})

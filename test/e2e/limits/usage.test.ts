@@ -1,0 +1,129 @@
+// `reeve usage` and its API: usage stays counted when processes are removed, collected or restored, and the sums are
+// those of the processes.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { join } from 'node:path'
+import { connect } from '../../../src/index.ts'
+import { runCli } from '../../support/daemon/cli.ts'
+import { changeFile } from '../../support/store/open.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import type { UsageBy, UsageReportView } from '../../../src/api/views/usage.ts'
+import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
+
+let daemon: LocalDaemon
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 0 }\n' })
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  expect(daemon.errors).toEqual([])
+})
+
+const report = (by: UsageBy = 'agent', since?: string): Promise<UsageReportView> => daemon.client.get('/v1/usage', { by, since })
+const lines = async (...args: string[]): Promise<string[]> =>
+  (await runCli(daemon.home, ['usage', ...args])).stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replaceAll(/ {2,}/g, ' | '))
+
+/** Runs a process of two steps to its end. */
+async function runWithUsage(input: number, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+  const steps = [
+    { tools: [{ name: 'ls', input: {} }], usage: { input, output: 10 } },
+    { text: 'done', usage: { input: 1, output: 1 } },
+  ]
+  const { uuid } = await daemon.play(steps, body)
+  return daemon.ended(uuid)
+}
+
+test('there is no usage yet', async () => {
+  expect(await lines()).toEqual([
+    'AGENT | PROCESSES | STEPS | INPUT | OUTPUT | CACHE READ | CACHE WRITE | COST',
+    'TOTAL | 0 | 0 | 0 | 0 | 0 | 0 | $0.00',
+  ])
+})
+
+test('by agent, model, day and tree, with a total', async () => {
+  const root = await daemon.play([{ text: 'hello', usage: { input: 5, output: 5 } }], { interactive: true, intent: 'talk', name: 'root' })
+  await daemon.ready(root.uuid)
+  await runWithUsage(100, { parent: root.uuid, name: 'child' })
+  const alone = await runWithUsage(3000)
+  expect(await report()).toMatchObject({
+    by: 'agent',
+    since: null,
+    more: 0,
+    rows: [{ key: 'default', root: null, processes: 3, steps: 5, inputTokens: 3107, outputTokens: 27 }],
+    total: { processes: 3, steps: 5 },
+  })
+  expect((await report('tree')).rows).toMatchObject([
+    { key: alone.uuid, processes: 1, steps: 2, inputTokens: 3001 },
+    {
+      key: root.uuid,
+      processes: 2,
+      steps: 3,
+      inputTokens: 106,
+      root: { uuid: root.uuid, pid: root.pid, name: 'root', agent: 'default', removed: false },
+    },
+  ])
+  expect((await report('model')).rows.map(({ key }) => key)).toHaveLength(3)
+  const today = new Date()
+  expect((await report('day')).rows).toMatchObject([{ key: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), steps: 5 }])
+  expect((await report('agent', new Date(today.getTime() + 7_200_000).toISOString())).rows).toEqual([])
+  expect(await lines('--by', 'tree')).toEqual([
+    'TREE | PROCESSES | STEPS | INPUT | OUTPUT | CACHE READ | CACHE WRITE | COST',
+    `default ${alone.uuid.slice(-8)} | 1 | 2 | 3.0k | 11 | 0 | 0 | $0.00`,
+    `root ${root.uuid.slice(-8)} | 2 | 3 | 106 | 16 | 0 | 0 | $0.00`,
+    'TOTAL | 3 | 5 | 3.1k | 27 | 0 | 0 | $0.00',
+  ])
+  expect(await runCli(daemon.home, ['usage', '--by', 'week'])).toMatchObject({ code: 64, stderr: expect.stringContaining('--by "week"') })
+})
+
+test('the sums are those of the processes, and the library returns them', async () => {
+  await runWithUsage(100)
+  await runWithUsage(200)
+  await using reeve = connect({ home: daemon.home, start: false })
+  const { processes } = await daemon.client.get<{ processes: ProcessView[] }>('/v1/processes', { all: true })
+  const sum = (name: 'steps' | 'inputTokens' | 'outputTokens' | 'costUsd'): number =>
+    processes.reduce((all, { usage }) => all + (usage[name] ?? NaN), 0)
+  const expected = {
+    processes: 2,
+    steps: sum('steps'),
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    costUsd: sum('costUsd'),
+  }
+  expect(await reeve.usage()).toMatchObject(expected)
+  expect((await reeve.usageReport({ by: 'day', since: Date.now() })).total).toMatchObject(expected)
+  expect(await reeve.usage(processes[0]?.uuid)).toMatchObject({ processes: 1, steps: 2 })
+})
+
+test('removed, collected and restored processes are counted once', async () => {
+  const [kept, removed] = [await runWithUsage(100), await runWithUsage(200, { name: 'gone' })]
+  const dir = join(daemon.work, 'backup')
+  await daemon.client.post(`/v1/processes/${removed.uuid}/export`, { dir })
+  await daemon.client.delete(`/v1/processes/${removed.uuid}`)
+  const { total } = await report()
+  expect(total).toMatchObject({ processes: 2, steps: 4, inputTokens: 302 })
+  expect((await report('tree')).rows).toMatchObject([
+    { key: removed.uuid, root: { pid: removed.pid, name: 'gone', removed: true } },
+    { key: kept.uuid },
+  ])
+  expect((await lines('--by', 'tree'))[1]).toMatch(/^gone \w{8} \(removed\) \|/)
+  await daemon.client.post('/v1/import', { dir })
+  expect((await report()).total).toEqual(total)
+  await daemon.restart()
+  expect((await report()).total).toEqual(total)
+})
+
+test('usage without a known model is in no sum, and is reported', async () => {
+  await using local = await LocalDaemon.start()
+  await local.ended((await local.play([{ text: 'done', usage: { input: 100, output: 10 } }])).uuid)
+  await local.client.get('/v1/usage', {})
+  await local.stop()
+  changeFile(local.paths.state, (db) => db.exec('DELETE FROM spenders'))
+  await local.start()
+  expect(await local.client.get('/v1/usage', {})).toMatchObject({ rows: [], unread: 1 })
+  expect((await runCli(local.home, ['usage'])).stderr).toContain(
+    '1 record of the store cannot be read, and is in no sum: `reeve doctor --verify` has details',
+  )
+})

@@ -1,0 +1,264 @@
+// MCP servers of a native agent over HTTP: real ones of both revisions. Sessions that end or are lost, headers,
+// cancellation, and addresses without such a server.
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
+import { testEnv } from '../../support/env.ts'
+import { eventually } from '../../support/agents/living.ts'
+import { scriptOfCalls, EVERYTHING, holdUntilListed, modernServerArgv, withServers } from '../../support/agents/mcp.ts'
+import { nativeBench } from '../../support/models/native-bench.ts'
+import type { NativeBench } from '../../support/models/native-bench.ts'
+
+let bench: NativeBench
+const children: ChildProcess[] = []
+const servers: Server[] = []
+
+beforeEach(async () => {
+  bench = await nativeBench()
+})
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+  for (const child of children.splice(0)) await end(child)
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}
+
+interface Started {
+  readonly child: ChildProcess
+  /** its output so far */
+  output(): string
+}
+
+/** Starts a server as a user would, and waits until it prints that it listens. */
+async function start(argv: readonly string[], env: Readonly<Record<string, string>>, word: string): Promise<Started> {
+  const [program = '', ...args] = argv
+  const child = spawn(program, [...args, bench.token], { env: testEnv(bench.dir, env), stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+  await eventually(() => text.includes(word), word)
+  return { child, output: () => text }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A server with this answer. */
+async function serveWith(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<McpTransport> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  servers.push(server)
+  await once(server, 'listening')
+  return http(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
+}
+
+function http(url: string, headers: Readonly<Record<string, string>> = {}): McpTransport {
+  return { kind: 'http', url, headers }
+}
+
+test('a real server of the 2025-11-25 revision; its session is closed at the end', async () => {
+  const port = await freePort()
+  const every = await start([process.execPath, EVERYTHING, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const { kernel, turn, server, agent } = await withServers(bench, {
+    servers: { every: http(`http://127.0.0.1:${port}/mcp`) },
+    script: scriptOfCalls(['mcp__every__echo', { message: 'hello' }], ['mcp__every__get-tiny-image']),
+  })
+  await turn('go')
+  expect(server('every')).toMatchObject({ state: 'up', detail: expect.stringMatching(/\(2025-11-25\)$/) })
+  expect(kernel.of('tool.finished')).toMatchObject([
+    { outcome: 'ok', content: 'Echo: hello' },
+    { outcome: 'ok', images: [{ mediaType: 'image/png' }] },
+  ])
+  expect(every.output()).not.toContain('session termination')
+  await agent[Symbol.asyncDispose]()
+  await eventually(() => every.output().includes('Received session termination request'), 'the session is closed')
+})
+
+test('a session that a server has forgotten is restarted by the next call', async () => {
+  const port = await freePort()
+  const begin = (): Promise<Started> => start([process.execPath, EVERYTHING, 'streamableHttp'], { PORT: String(port) }, 'listening on port')
+  const first = await begin()
+  const echo = (message: string): readonly [string, object] => ['mcp__every__echo', { message }]
+  const { kernel, turn } = await withServers(bench, {
+    servers: { every: http(`http://127.0.0.1:${port}/mcp`) },
+    script: scriptOfCalls(echo('one'), echo('two'), echo('three')),
+  })
+  kernel.onFact = (body) => {
+    if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold()
+  }
+  const over = turn('go')
+  await kernel.until(() => kernel.drained > 0, 'it waits after the first call')
+  await end(first.child)
+  await begin()
+  kernel.onFact = () => undefined
+  kernel.release()
+  await over
+  expect(kernel.of('tool.finished').map(({ content }) => content)).toEqual(['Echo: one', 'Echo: two', 'Echo: three'])
+})
+
+test('a call that a server accepted and then refused is not repeated', async () => {
+  let made = 0
+  const reach = await serveWith(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { id, method } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { readonly id?: number; readonly method?: string }
+    const reply = (result: object): void => {
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 's1' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    }
+    if (method === 'initialize')
+      reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'strict', version: '1' } })
+    else if (method === 'tools/list') reply({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] })
+    else if (method === 'tools/call') {
+      made += 1
+      response.writeHead(400, { 'content-type': 'text/plain' }).end('the amount is too large')
+    } else response.writeHead(id === undefined ? 202 : 400).end()
+  })
+  const { kernel, turn } = await withServers(bench, { servers: { strict: reach }, script: scriptOfCalls(['mcp__strict__pay']) })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'error' }])
+  expect(made).toBe(1)
+})
+
+test('a server of the 2026-07-28 revision, with headers, a growing list, and a cancelled call', async () => {
+  const log = `${bench.dir}/new.log`
+  const started = await start(modernServerArgv('http', log), {}, 'at http')
+  const url = /at (\S+)/.exec(started.output())?.[1] ?? ''
+  const { kernel, send, agent, logLines, server } = await withServers(bench, {
+    servers: { new: http(url, { 'X-Key': 'opensesame' }) },
+    script: scriptOfCalls(['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__slow']),
+  })
+  holdUntilListed(kernel, 'mcp__new__extra-1')
+  await send('go')
+  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output' && live.text.includes('step 3')), 'the call goes on')
+  expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
+  expect(kernel.of('tool.finished')).toMatchObject([{ content: 'more' }, { content: 'extra' }])
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('tool.finished').at(-1)).toMatchObject({ outcome: 'interrupted' })
+  await eventually(() => logLines('new').includes('slow is cancelled'), 'the server knows')
+  expect(logLines('new').filter((line) => line.startsWith('POST ') && !line.endsWith(' opensesame'))).toEqual([])
+})
+
+test('a server that dies during a call ends the call, not the agent', async () => {
+  const started = await start(modernServerArgv('http', `${bench.dir}/new.log`), {}, 'at http')
+  const url = /at (\S+)/.exec(started.output())?.[1] ?? ''
+  const { kernel, send } = await withServers(bench, {
+    servers: { new: http(url) },
+    script: scriptOfCalls(['mcp__new__slow'], ['mcp__new__echo', { message: 'x' }]),
+  })
+  await send('go')
+  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  await end(started.child)
+  await kernel.ended()
+  // A system that is ending the server may still accept the next connection, and then reset it.
+  expect(kernel.of('tool.finished')).toMatchObject([
+    { outcome: 'error', content: 'the connection ended before the answer' },
+    { outcome: 'error', content: expect.stringMatching(/ECONNREFUSED|ECONNRESET/) },
+  ])
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+})
+
+const json = (response: ServerResponse, value: object): void => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(value))
+}
+
+test.each<[string, (request: IncomingMessage, response: ServerResponse) => void, string | RegExp]>([
+  [
+    'an old server of SSE alone',
+    (request, response) => {
+      if (request.method === 'POST') response.writeHead(405).end('Method Not Allowed')
+      else response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /messages\n\n')
+    },
+    'it answers 405: the address is wrong, or the server has only the older SSE transport, which reeve does not support',
+  ],
+  [
+    'one that wants a key',
+    (_, response) => void response.writeHead(401).end(),
+    'it answers 401: the key in its headers is missing or wrong (OAuth is not supported)',
+  ],
+  ['one that is broken', (_, response) => void response.writeHead(500).end('oops'), 'it answers 500'],
+  ['a page', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'), /content type: text\/html/],
+  [
+    'a way to another place',
+    (_, response) => void response.writeHead(307, { location: 'http://127.0.0.2:9/mcp' }).end(),
+    /it answers 307 and redirects, which reeve does not follow/,
+  ],
+  ['a silent one', () => undefined, 'it was not ready within 1000 ms'],
+  [
+    'one that never comes to an end',
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const more = (): void => {
+        if (!response.destroyed) response.write(`"${'x'.repeat(1024 * 1024)}`, more)
+      }
+      more()
+    },
+    /longer than|aborted|terminated/,
+  ],
+  [
+    'one that has no tools',
+    (request, response) => {
+      const chunks: Buffer[] = []
+      request
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => {
+          const { id, method } = (chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {}) as {
+            readonly id?: number
+            readonly method?: string
+          }
+          if (method === 'initialize')
+            json(response, {
+              jsonrpc: '2.0',
+              id,
+              result: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'bare', version: '0' } },
+            })
+          else if (method === 'server/discover') json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } })
+          else response.writeHead(id === undefined && method !== undefined ? 202 : 405).end()
+        })
+    },
+    'bare 0 (2025-06-18)',
+  ],
+])('%s delays nothing, and gives the reason', async (_, answer, detail) => {
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: { bad: await serveWith(answer) },
+    more: { startMs: detail === 'it was not ready within 1000 ms' ? 1_000 : 25_000 },
+    script: '- text: done',
+  })
+  await turn('go')
+  expect(server('bad')?.detail).toEqual(typeof detail === 'string' ? detail : expect.stringMatching(detail))
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+})
+
+test('no server at the address', async () => {
+  const { turn, server } = await withServers(bench, {
+    servers: { bad: http(`http://127.0.0.1:${await freePort()}/`) },
+    script: '- text: done',
+  })
+  await turn('go')
+  expect(server('bad')).toMatchObject({ state: 'failed', detail: expect.stringMatching(/ECONNREFUSED/) })
+})

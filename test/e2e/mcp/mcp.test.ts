@@ -1,0 +1,290 @@
+// MCP servers of a native agent over stdio: a real one of each revision of the protocol. Tests cover lists, calls, progress,
+// cancellation, restarts, pauses and ends. Models are played scripts.
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { McpTransport } from '../../../src/kernel/model/mcp.ts'
+import { testEnv } from '../../support/env.ts'
+import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { scriptOfCalls, EVERYTHING, holdUntilListed, MCP_PROGRAM, modernServerArgv, withServers } from '../../support/agents/mcp.ts'
+import { nativeBench } from '../../support/models/native-bench.ts'
+import type { NativeBench } from '../../support/models/native-bench.ts'
+
+let bench: NativeBench
+
+beforeEach(async () => {
+  bench = await nativeBench()
+})
+afterEach(() => bench[Symbol.asyncDispose]())
+
+test('a real server of the 2025-11-25 revision: its tools are offered and called, and their images shown', async () => {
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: { every: [process.execPath, EVERYTHING, 'stdio'] },
+    script: scriptOfCalls(
+      ['mcp__every__echo', { message: 'hello' }],
+      ['mcp__every__get-tiny-image'],
+      ['mcp__every__get-structured-content', { location: 'New York' }],
+      ['mcp__every__get-sum', { a: 2, b: 'x' }],
+    ),
+  })
+  await turn('go')
+  expect(server('every')).toMatchObject({ state: 'up', detail: expect.stringMatching(/\(2025-11-25\)$/) })
+  expect(server('every')?.tools.find(({ name }) => name === 'mcp__every__echo')).toMatchObject({
+    description: 'Echoes back the input string',
+    schema: { type: 'object', properties: { message: {} } },
+  })
+  const [echo, image, structured, wrong] = kernel.of('tool.finished')
+  expect(echo).toMatchObject({ outcome: 'ok', content: 'Echo: hello' })
+  expect(image).toMatchObject({ outcome: 'ok', images: [{ mediaType: 'image/png' }] })
+  expect(structured).toMatchObject({ outcome: 'ok', content: expect.stringContaining('temperature') })
+  expect(wrong).toMatchObject({ outcome: 'error', content: expect.stringMatching(/invalid/i) })
+  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once', 'once'])
+})
+
+test('a server of the 2026-07-28 revision: calls, progress, and a growing list', async () => {
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: { new: modernServerArgv('stdio') },
+    script: scriptOfCalls(['mcp__new__echo', { message: 'hi' }], ['mcp__new__more'], ['mcp__new__extra-1'], ['mcp__new__ask']),
+  })
+  holdUntilListed(kernel, 'mcp__new__extra-1')
+  await turn('go')
+  expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
+  expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content])).toEqual([
+    ['ok', 'echo hi'],
+    ['ok', 'more'],
+    ['ok', 'extra'],
+    ['error', expect.stringMatching(/elicitation/i)],
+  ])
+})
+
+test('lists come in pages; a changed list is on offer from the next step on, with a note', async () => {
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: { old: 'usual' },
+    script: scriptOfCalls(['mcp__old__more'], ['mcp__old__extra-1']),
+  })
+  holdUntilListed(kernel, 'mcp__old__extra-1')
+  await turn('go')
+  expect(kernel.of('mcp.servers').map(({ servers: [only] }) => only?.tools.length)).toEqual([13, 14])
+  expect(server('old')?.tools.map(({ name }) => name)).toContain('mcp__old__extra-1')
+  expect(kernel.of('tool.finished').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+})
+
+test('a list that changes during its first reading is read again', async () => {
+  const { kernel, turn, server } = await withServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
+  await turn('go')
+  await kernel.until(() => server('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
+})
+
+test('no tool name makes its call repeatable', async () => {
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: { s: 'odd-names' },
+    script: scriptOfCalls(['mcp__s__constructor'], ['mcp__s__toString'], ['mcp__s____proto__']),
+  })
+  await turn('go')
+  expect(server('s')?.tools.map(({ name }) => name)).toEqual(['mcp__s____proto__', 'mcp__s__constructor', 'mcp__s__toString'])
+  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['once', 'once', 'once'])
+})
+
+test('nothing is started before the first turn, and the first model call waits for all servers', async () => {
+  const { kernel, send, logLines } = await withServers(bench, { servers: { one: 'usual', two: 'noisy' }, script: '- text: done' })
+  await kernel.until(() => kernel.reports('up').length === 1, 'it is up')
+  expect([logLines('one'), logLines('two')]).toEqual([[], []])
+  await send('go')
+  await kernel.ended()
+  const types = kernel.facts.map(({ body }) => body.type)
+  expect(types.indexOf('mcp.servers')).toBeLessThan(types.indexOf('model.started'))
+  expect(kernel.of('mcp.servers')).toMatchObject([
+    {
+      servers: [
+        { name: 'one', state: 'up' },
+        { name: 'two', state: 'up' },
+      ],
+    },
+  ])
+  expect([logLines('one').length, logLines('two').length]).toEqual([1, 1])
+})
+
+test.each([
+  ['old', 'usual', 'mcp__s__progress', 'cancelled'],
+  ['new', null, 'mcp__s__slow', 'slow is cancelled'],
+])(
+  'progress is shown and gives a call of an %s server more time; an interruption cancels the call there',
+  async (_, mode, tool, cancelled) => {
+    const { kernel, send, agent, logLines } = await withServers(bench, {
+      servers: { s: mode ?? modernServerArgv('stdio', join(bench.dir, 's.log')) },
+      more: { callMs: 2_000 },
+      script: scriptOfCalls([tool]),
+    })
+    await send('go')
+    const shown = (): string => kernel.lives.map((live) => (live.type === 'tool-output' ? live.text : '')).join('')
+    // More steps than fit into the time limit of one silence.
+    await kernel.until(() => shown().includes('step 120 ') || kernel.of('tool.finished').length > 0, 'progress is shown')
+    expect(kernel.of('tool.finished')).toEqual([])
+    await agent.interrupt()
+    await kernel.ended()
+    expect(kernel.of('tool.finished')).toMatchObject([
+      { outcome: 'interrupted', content: expect.stringContaining('may or may not have happened') },
+    ])
+    expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+    await eventually(() => logLines('s').includes(cancelled), 'the server knows')
+  },
+)
+
+test('an interruption does not wait for starting servers; the next turn waits for them', async () => {
+  const { kernel, send, agent, turn, logLines, server } = await withServers(bench, {
+    servers: { s: 'hang', t: 'usual' },
+    more: (name) => (name === 's' ? { startMs: 12_000 } : {}),
+    script: '- text: done',
+  })
+  await send('go')
+  await eventually(() => logLines('s').length > 0 && logLines('t').length > 0, 'they start')
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  expect([kernel.of('mcp.servers'), kernel.of('model.started')]).toEqual([[], []])
+  await turn('again')
+  expect([server('s')?.state, server('t')?.state]).toEqual(['failed', 'up'])
+  expect(kernel.of('process.ready').at(-1)).toMatchObject({ outcome: 'ok', result: 'done' })
+})
+
+test('a silent call has a limit, is cancelled, and the server is used again', async () => {
+  const { kernel, turn } = await withServers(bench, {
+    servers: { s: 'usual' },
+    more: { callMs: 3_000 },
+    script: scriptOfCalls(['mcp__s__hang'], ['mcp__s__echo']),
+  })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([
+    { outcome: 'error', content: 'the server sent nothing for 3000 ms, so the call was cancelled: it may or may not have happened' },
+    { outcome: 'ok', content: 'echo {}' },
+  ])
+})
+
+test('a freezing pause stops the server and the clock of its call', async () => {
+  const { kernel, agent, send } = await withServers(bench, {
+    servers: { s: 'usual' },
+    more: { callMs: 2_000 },
+    script: scriptOfCalls(['mcp__s__progress']),
+  })
+  await send('go')
+  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  kernel.hold()
+  await agent.pause(true)
+  await eventually(() => findLivingWith(bench.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
+  const seen = kernel.lives.length
+  await new Promise((resolve) => setTimeout(resolve, 2_500)) // a running timer would have ended the call by then
+  expect(kernel.lives.length - seen).toBeLessThan(10)
+  expect(kernel.of('tool.finished')).toEqual([])
+  kernel.release()
+  await agent.unpause()
+  await kernel.until(() => kernel.lives.length > seen + 10, 'it goes on')
+  await agent.interrupt()
+  await kernel.ended()
+})
+
+test('a server that dies during a call is started again at the next one, three times in a row', async () => {
+  const { kernel, turn, server, logLines } = await withServers(bench, {
+    servers: { s: 'usual', other: 'usual' },
+    script: scriptOfCalls(
+      ['mcp__s__die'],
+      ['mcp__s__echo', { n: 1 }],
+      ['mcp__s__die'],
+      ['mcp__s__die'],
+      ['mcp__s__die'],
+      ['mcp__s__die'],
+      ['mcp__s__echo'],
+      ['mcp__other__echo'],
+    ),
+  })
+  await turn('go')
+  const died = { outcome: 'error', content: 'the MCP server "s" ended during this call (exit code 3): it may or may not have happened' }
+  expect(kernel.of('tool.finished')).toMatchObject([
+    died,
+    { outcome: 'ok', content: 'echo {"n":1}' },
+    died,
+    died,
+    died,
+    died,
+    {
+      outcome: 'error',
+      content: 'not done: the MCP server "s" has ended after 3 restarts, and is not started again; it has ended: exit code 3',
+    },
+    { outcome: 'ok', content: 'echo {}' },
+  ])
+  expect(logLines('s').filter((line) => line.startsWith('started')).length).toBe(5)
+  expect(server('s')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 3' })
+  expect(server('other')).toMatchObject({ state: 'up' })
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+})
+
+test('effects are configured: reading calls run side by side, all others are made once', async () => {
+  const { kernel, turn } = await withServers(bench, {
+    servers: { s: 'usual' },
+    more: { effects: { echo: 'read', env: 'idempotent' } },
+    script: JSON.stringify([
+      { tools: ['echo', 'echo', 'env', 'more', 'gone'].map((name) => ({ name: `mcp__s__${name}`, input: {} })) },
+      { text: 'done' },
+    ]),
+  })
+  await turn('go')
+  expect(kernel.of('tool.started').map(({ effect }) => effect)).toEqual(['read', 'read', 'idempotent', 'once', 'once'])
+  expect(kernel.of('tool.finished').at(-1)).toMatchObject({
+    outcome: 'error',
+    content: expect.stringContaining('there is no tool "mcp__s__gone"'),
+  })
+})
+
+test('forbidden tools are not offered, and their servers are not started', async () => {
+  const { kernel, turn, server, logLines } = await withServers(bench, {
+    servers: { a: 'usual', b: 'usual', c: 'usual' },
+    spec: { tools: ['read', 'mcp__a', 'mcp__b__echo'], deny: ['mcp__a__d*'] },
+    script: scriptOfCalls(['mcp__a__die'], ['mcp__b__env'], ['mcp__b__echo'], ['mcp__c__echo']),
+  })
+  await turn('go')
+  expect(kernel.of('tool.finished').map(({ outcome, content }) => [outcome, content.slice(0, 40)])).toEqual([
+    ['denied', 'the tool "mcp__a__die" is denied to this'],
+    ['denied', 'the tool "mcp__b__env" is denied to this'],
+    ['ok', 'echo {}'],
+    ['error', 'there is no tool "mcp__c__echo"; the ava'],
+  ])
+  expect([server('c'), logLines('c')]).toEqual([undefined, []])
+})
+
+test("secrets in a server's output are not stored", async () => {
+  const secret = 'sk-very-secret-0123456789'
+  const env = (more: object): McpTransport => ({
+    kind: 'stdio',
+    argv: [process.execPath, MCP_PROGRAM, 'usual', '', bench.token],
+    cwd: bench.dir,
+    env: { ...testEnv(bench.dir), TOKEN: secret, ...more },
+  })
+  const { kernel, turn, server } = await withServers(bench, {
+    servers: {
+      s: env({}),
+      leaky: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'leaky', '', bench.token] } as McpTransport,
+      broken: { ...env({}), argv: [process.execPath, MCP_PROGRAM, 'crash', '', bench.token] } as McpTransport,
+    },
+    more: { secrets: [secret] },
+    script: scriptOfCalls(['mcp__s__env']),
+  })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: expect.stringContaining('"TOKEN":"[secret]"') }])
+  expect(server('leaky')?.tools[0]).toMatchObject({ schema: { properties: { token: { default: '[secret]' } } } })
+  expect(server('broken')).toMatchObject({ state: 'failed', detail: 'it has ended: exit code 5: cannot start: TOKEN=[secret]' })
+  expect(JSON.stringify([kernel.facts, kernel.lives])).not.toContain(secret)
+})
+
+test("a server's request to the user is declined", async () => {
+  const { kernel, turn } = await withServers(bench, { servers: { s: 'usual' }, script: scriptOfCalls(['mcp__s__ask']) })
+  await turn('go')
+  expect(kernel.of('tool.finished')).toMatchObject([
+    { outcome: 'ok', content: expect.stringContaining('elicitation/create is declined: there is no user to answer it') },
+  ])
+})
+
+test('at the end a server gets the end of its input first, and time to exit by itself', async () => {
+  const { turn, agent, logLines } = await withServers(bench, { servers: { s: 'usual' }, script: '- text: done' })
+  await turn('go')
+  await agent[Symbol.asyncDispose]()
+  expect(logLines('s').at(-1)).toBe('end of input')
+  expect(findLivingWith(bench.token)).toEqual([])
+})

@@ -1,0 +1,64 @@
+// A native agent waits before it retries a model call, as long as the provider demands. A pause interrupts this wait.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../../support/agents/living.ts'
+import { modelServer } from '../../support/models/model-server.ts'
+import type { ModelServer } from '../../support/models/model-server.ts'
+import { nativeBench } from '../../support/models/native-bench.ts'
+import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+
+let bench: NativeBench
+let server: ModelServer
+
+beforeEach(async () => {
+  bench = await nativeBench()
+})
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+/** An agent whose provider demands a delay of this many ms. */
+async function agentThatWaits(ms: number): Promise<Run> {
+  server = await modelServer([
+    { status: 429, headers: { 'retry-after-ms': String(ms) }, error: { type: 'rate_limit_error', message: 'slow down' } },
+    { text: 'done' },
+  ])
+  const run = await bench.run({
+    spec: { model: 'anthropic/claude-sonnet-4-5' },
+    credentials: { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
+  })
+  await run.send('go')
+  await run.kernel.until(() => run.kernel.of('model.failed').length === 1, 'the first call has failed')
+  return run
+}
+
+test('an agent that waits an hour is drained at once, and makes no request', async () => {
+  const { agent, kernel } = await agentThatWaits(3_600_000)
+  kernel.hold()
+  await agent.pause(false)
+  await kernel.until(() => kernel.drained === 1, 'it is at the gate')
+  expect(kernel.reports('model.started')).toHaveLength(1)
+  kernel.release()
+  await agent.unpause()
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+})
+
+test('the rest of the wait follows the pause', async () => {
+  const { agent, kernel } = await agentThatWaits(2_000)
+  const failedAt = kernel.reports('model.failed')[0]?.atMs ?? 0
+  kernel.hold()
+  await agent.pause(false)
+  await kernel.until(() => kernel.drained === 1, 'it is at the gate')
+  const drainedAt = performance.now()
+  // The provider's delay passes without a request.
+  await eventually(() => performance.now() - drainedAt > 2_000, 'it is time')
+  expect(server.requests).toHaveLength(1)
+  const goesOnAt = performance.now()
+  kernel.release()
+  await agent.unpause()
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect((kernel.reports('model.started')[1]?.atMs ?? 0) - goesOnAt).toBeGreaterThanOrEqual(2_000 - (drainedAt - failedAt) - 50)
+})

@@ -1,0 +1,106 @@
+// The tool `bash` with real programs: output, exits, time limits, background programs, hostile output.
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually, findSleepersWith } from '../../support/agents/living.ts'
+import { nativeBench } from '../../support/models/native-bench.ts'
+import type { NativeBench } from '../../support/models/native-bench.ts'
+import type { FactOf, TestKernel } from '../../support/models/native-kernel.ts'
+
+let bench: NativeBench
+
+beforeEach(async () => {
+  bench = await nativeBench()
+})
+afterEach(() => bench[Symbol.asyncDispose]())
+
+interface Ran {
+  readonly kernel: TestKernel
+  readonly end: FactOf<'tool.finished'>
+}
+
+async function bash(input: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const spec = Object.keys(env).length === 0 ? {} : { env }
+  const { kernel, turn } = await bench.run({ script: JSON.stringify([{ tools: [{ name: 'bash', input }] }]), spec })
+  await turn('go')
+  const [end] = kernel.of('tool.finished')
+  if (end === undefined) throw new Error('no tool has ended')
+  return { kernel, end }
+}
+
+test('output of both streams is returned with the exit code, and shown while it comes', async () => {
+  const { kernel, end } = await bash({ command: 'echo out; echo err >&2; printf half; exit 3' })
+  expect(end).toMatchObject({ outcome: 'ok', exitCode: 3, content: expect.stringMatching(/\[exit code 3\]$/) })
+  for (const word of ['out\n', 'err\n', 'half']) expect(end.content).toContain(word)
+  expect(
+    kernel.lives
+      .filter((live) => live.type === 'tool-output')
+      .map((live) => live.text)
+      .join(''),
+  ).toContain('out\n')
+})
+
+test('no output, and an end by a signal', async () => {
+  expect((await bash({ command: 'true' })).end).toMatchObject({ exitCode: 0, content: '[exit code 0]' })
+  expect((await bash({ command: 'kill -9 $$' })).end).toMatchObject({ exitCode: 137, content: '[ended by SIGKILL]' })
+})
+
+test("stdin is empty, and the directory is the agent's", async () => {
+  const { end } = await bash({ command: 'cat; pwd' })
+  expect(end.content).toBe(`${bench.dir}\n[exit code 0]`)
+})
+
+test('the environment is the recorded one, without keys', async () => {
+  const { end } = await bash({ command: 'echo "$FOO-$ANTHROPIC_API_KEY"' }, { FOO: 'foo' })
+  expect(end.content).toBe('foo-\n[exit code 0]')
+})
+
+test('a time limit ends the program and reports that, with the output', async () => {
+  const { end } = await bash({ command: `echo before; sleep ${bench.token}`, timeout_ms: 3_000 })
+  expect(end).toMatchObject({ outcome: 'error', content: 'timed out after 3000 ms and was ended\nbefore\n' })
+  await eventually(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
+})
+
+test('a time limit kills a program that ignores SIGTERM', async () => {
+  const { end } = await bash({ command: `trap "" TERM; sleep ${bench.token}; sleep ${bench.token}`, timeout_ms: 200 })
+  expect(end.outcome).toBe('error')
+  await eventually(() => findSleepersWith(bench.token).length === 0, 'the group is gone')
+})
+
+test('a background program that keeps the pipe does not delay the call, and ends with the agent', async () => {
+  const { end } = await bash({ command: `sleep ${bench.token} & echo started` })
+  expect(end.content).toBe('started\n[exit code 0]')
+  expect(findSleepersWith(bench.token)).toHaveLength(1)
+  const { token } = bench
+  await bench[Symbol.asyncDispose]()
+  expect(findSleepersWith(token)).toEqual([])
+  bench = await nativeBench()
+})
+
+test('endless output is cut in the middle; the beginning and the end are kept', async () => {
+  const { end } = await bash({ command: 'echo first; head -c 3000000 /dev/zero | tr "\\0" "é"; echo; echo last' })
+  expect(end.content).toMatch(/^first\n/)
+  expect(end.content).toMatch(/last\n\[exit code 0\]$/)
+  expect(end.content).toMatch(/\[… \d+ bytes omitted …\]/)
+  expect(Buffer.byteLength(end.content)).toBeLessThan(34_000)
+})
+
+test('without a recorded PATH, programs are still found', async () => {
+  const { kernel, turn } = await bench.run({
+    script: '- tools: [{ name: bash, input: { command: ls } }]',
+    spec: { cwd: bench.dir, env: {} },
+  })
+  await turn('go')
+  expect(kernel.of('tool.finished')[0]).toMatchObject({ outcome: 'ok', content: expect.stringContaining('1.yaml') })
+})
+
+test('without bash the shell is sh', async () => {
+  await symlink('/bin/sh', join(bench.dir, 'sh'))
+  const { end } = await bash({ command: 'echo "$0"' }, { PATH: bench.dir })
+  expect(end.content).toBe(`${join(bench.dir, 'sh')}\n[exit code 0]`)
+})
+
+test('without any shell, the model gets the reason', async () => {
+  const { end } = await bash({ command: 'true' }, { PATH: '/nowhere' })
+  expect(end).toMatchObject({ outcome: 'error', content: expect.stringContaining('sh') })
+})

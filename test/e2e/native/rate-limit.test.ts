@@ -1,0 +1,92 @@
+// A native agent whose provider announces the end of its rate limit in hours. The agent is suspended instead of failing, and asks again after
+// its resume. The provider is a real server; test/tables/kernel/decide/limits/rate-limits.test.ts tests the kernel's part.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { modelServer } from '../../support/models/model-server.ts'
+import type { ModelServer, ServedAnswer } from '../../support/models/model-server.ts'
+import { nativeBench } from '../../support/models/native-bench.ts'
+import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+
+const HOUR = 3_600_000
+const LIMIT = { type: 'rate_limit_error', message: 'This request would exceed your rate limit' }
+
+let bench: NativeBench
+let server: ModelServer
+
+beforeEach(async () => {
+  bench = await nativeBench()
+})
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+async function startLimited(answers: readonly ServedAnswer[], fallback: readonly string[] = []): Promise<Run> {
+  server = await modelServer(answers)
+  const run = await bench.run({
+    spec: { model: 'anthropic/claude-sonnet-4-5', fallback },
+    credentials: { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
+  })
+  await run.send('go')
+  return run
+}
+
+const inTwoHours = (): string => new Date(Date.now() + 2 * HOUR).toISOString()
+const resets: readonly (readonly [string, () => Record<string, string>])[] = [
+  ['retry-after', () => ({ 'retry-after': '7200' })],
+  [
+    'the reset of the used-up limit',
+    () => ({
+      'anthropic-ratelimit-tokens-remaining': '0',
+      'anthropic-ratelimit-tokens-reset': inTwoHours(),
+      'anthropic-ratelimit-requests-remaining': '9',
+      'anthropic-ratelimit-requests-reset': inTwoHours(),
+    }),
+  ],
+]
+
+test.each(resets)('is suspended until the limit is over (%s), and continues where it was', async (_, headers) => {
+  const { kernel, agent } = await startLimited([{ status: 429, headers: headers(), error: LIMIT }, { text: 'done' }])
+  await kernel.until(() => kernel.drained === 1, 'it waits at the gate')
+  const [failed] = kernel.reports('model.failed')
+  const until = failed?.report.type === 'model.failed' ? (failed.report.resumeAt ?? 0) - Date.now() : 0
+  expect(until).toBeGreaterThan(1.9 * HOUR)
+  expect(until).toBeLessThanOrEqual(2 * HOUR)
+  expect(server.requests).toHaveLength(1)
+  kernel.release()
+  await agent.unpause()
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.of('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
+    [1, 1],
+    [1, 2],
+  ])
+})
+
+test('is suspended again when it is resumed too early', async () => {
+  const answer = { status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }
+  const { kernel, agent } = await startLimited([answer, answer, { text: 'done' }])
+  for (const times of [1, 2]) {
+    await kernel.until(() => kernel.drained === times, 'it waits at the gate')
+    kernel.release()
+    await agent.unpause()
+  }
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
+})
+
+test('first asks another model that can answer', async () => {
+  const { kernel } = await startLimited(
+    [{ status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }, { text: 'done' }],
+    ['anthropic/claude-haiku-4-5'],
+  )
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
+  expect(kernel.drained).toBe(0)
+})
+
+test('a limit without a known end fails as before', async () => {
+  const { kernel } = await startLimited(Array.from({ length: 4 }, () => ({ status: 429, error: LIMIT })))
+  await kernel.ended()
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error' }])
+  expect(kernel.drained).toBe(0)
+})

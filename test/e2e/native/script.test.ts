@@ -1,0 +1,132 @@
+// Models that are played from a file: their format, mistakes in it, errors, delays, and many of them at once.
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { nativeBench } from '../../support/models/native-bench.ts'
+import type { NativeBench } from '../../support/models/native-bench.ts'
+
+let bench: NativeBench
+
+beforeEach(async () => {
+  bench = await nativeBench()
+})
+afterEach(() => bench[Symbol.asyncDispose]())
+
+test('a used-up list ends the turn with the last text, at no cost', async () => {
+  const { kernel, turn } = await bench.run({
+    script: '- { text: hello, tools: [{ name: ls, input: {} }], usage: { input: 7, output: 3 } }',
+  })
+  await turn('go')
+  const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+  expect(kernel.of('model.finished').map(({ usage, finish }) => [finish, usage])).toEqual([
+    ['tool-calls', { ...none, inputTokens: 7, outputTokens: 3 }],
+    ['stop', none],
+  ])
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'hello' }])
+})
+
+test('the last result is inserted into texts and inputs at any depth, literally', async () => {
+  const { kernel, turn } = await bench.run({
+    script: `
+- tools: [{ name: bash, input: { command: 'printf "%s" "\\$& {{lastResult}}"' } }]
+- tools: [{ name: write, input: { path: out.txt, content: '<{{ lastResult }}>' } }]
+- tools: [{ name: read, input: { path: out.txt } }]
+- text: '{{lastResult}} twice {{lastResult}}'
+`,
+  })
+  await turn('go')
+  expect(kernel.of('process.ready')[0]?.result).toBe('<$& \n[exit code 0]> twice <$& \n[exit code 0]>')
+})
+
+test('an error fails the first attempt of its step; with an answer the next one succeeds', async () => {
+  const { kernel, turn } = await bench.run({ script: '- { text: fine, error: busy }\n- { error: { message: no, status: 400 } }' })
+  await turn('go')
+  await turn('again')
+  expect(kernel.of('model.failed').map(({ step, error, status, retryInMs }) => [step, error, status, retryInMs === null])).toEqual([
+    [1, 'busy', null, false],
+    [2, 'no', 400, true],
+  ])
+  expect(kernel.of('process.ready')).toMatchObject([
+    { outcome: 'ok', result: 'fine' },
+    { outcome: 'error', error: 'no' },
+  ])
+})
+
+test('an error without an answer fails every attempt', async () => {
+  const { kernel, turn } = await bench.run({ script: '- { error: { message: overloaded, status: 529 } }' })
+  await turn('go')
+  expect(kernel.of('model.failed')).toHaveLength(4)
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error', error: 'overloaded' }])
+})
+
+test('a resumed process continues at the item of its step', async () => {
+  const script = '- text: one\n- text: two\n- text: three'
+  const first = await bench.run({ script })
+  await first.turn('a')
+  await first.turn('b')
+  const second = await bench.run({ script, after: first.kernel.facts })
+  await second.turn('c')
+  expect(second.kernel.of('process.ready').map(({ result }) => result)).toEqual(['one', 'two', 'three'])
+})
+
+const MISTAKES: readonly (readonly [what: string, script: string, line: number])[] = [
+  ['no list', 'text: hello', 1],
+  ['no YAML', '- text: one\n- text: "two', 2],
+  ['an unknown key', '- text: one\n- text: two\n- txt: three', 3],
+  ['a wrong type, deep inside', '- text: one\n- tools:\n  - name: ls\n    input: 3', 4],
+  ['a negative delay', '- text: one\n  delay_ms: -1', 2],
+]
+
+test.each(MISTAKES)('%s is refused with the file and the line', async (_, script, line) => {
+  const refused = await bench.run({ script }).catch((error: unknown) => error)
+  expect(refused).toMatchObject({
+    code: 'AGENT_INVALID',
+    message: expect.stringContaining(join(bench.dir, `1.yaml:${line}:`)),
+    details: { line },
+  })
+})
+
+test('a file that is no script is reported plainly', async () => {
+  const refused = await bench.run({ script: 'a text' }).catch((error: unknown) => error)
+  expect(refused).toMatchObject({
+    code: 'AGENT_INVALID',
+    message: `${join(bench.dir, '1.yaml')}:1: a script must be a list, or have a list as \`steps\` or \`rules\``,
+  })
+})
+
+test('a mistake in its YAML, and a binary file, are reported in one line', async () => {
+  const refused = await bench.run({ script: 'steps: [\n  {text: a' }).catch((error: unknown) => error)
+  expect(refused).toMatchObject({
+    message: expect.stringMatching(
+      /1\.yaml:2: not valid YAML: Flow map in block collection must be sufficiently indented and end with a }$/,
+    ),
+  })
+  await writeFile(join(bench.dir, 'bytes.yaml'), Buffer.from([0x2d, 0x20, 0xff, 0xfe]))
+  const bytes = await bench.run({ spec: { model: 'script:bytes.yaml' } }).catch((error: unknown) => error)
+  expect(bytes).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringMatching(/^script .*bytes\.yaml is not UTF-8 text$/) })
+})
+
+test('a directory, or a device without an end, is refused and never read', async () => {
+  for (const file of [bench.dir, '/dev/zero']) {
+    const refused = await bench.run({ spec: { model: `script:${file}` } }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'AGENT_INVALID', message: `script ${file} is not a regular file` })
+  }
+})
+
+test('a missing or too large file is refused with its name', async () => {
+  const missing = await bench.run({ spec: { model: 'script:none.yaml' } }).catch((error: unknown) => error)
+  expect(missing).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('none.yaml cannot be read: ENOENT') })
+  const large = await bench.run({ script: `- text: ${'x'.repeat(5 * 1024 * 1024)}` }).catch((error: unknown) => error)
+  expect(large).toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('more than 1048576') })
+})
+
+test('processes that start later read a changed file again', async () => {
+  const file = join(bench.dir, 'same.yaml')
+  await writeFile(file, '- text: old')
+  const old = await bench.run({ spec: { model: 'script:same.yaml' } })
+  await rm(file)
+  await writeFile(file, '- text: newer')
+  const changed = await bench.run({ spec: { model: `script:${file}` } })
+  await Promise.all([old.turn('go'), changed.turn('go')])
+  expect([old, changed].map(({ kernel }) => kernel.of('process.ready')[0]?.result)).toEqual(['old', 'newer'])
+})

@@ -1,0 +1,200 @@
+// Ends of a native agent's work: interruptions, stops, kills and freezing, with real programs of the tool `bash`.
+import { execFile as execFileCallback } from 'node:child_process'
+import { closeSync, constants, openSync } from 'node:fs'
+import { open, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually, findSleepersWith } from '../../support/agents/living.ts'
+import { modelServer } from '../../support/models/model-server.ts'
+import { nativeBench } from '../../support/models/native-bench.ts'
+import type { NativeBench, Run } from '../../support/models/native-bench.ts'
+
+const execFile = promisify(execFileCallback)
+
+let bench: NativeBench
+
+beforeEach(async () => {
+  bench = await nativeBench()
+})
+afterEach(() => bench[Symbol.asyncDispose]())
+
+/** Occupies all of Node's threads for files until its disposal: each waits for the writer of a FIFO. */
+async function busyDisk(dir: string): Promise<Disposable> {
+  const fifos = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, (_, index) => join(dir, `fifo-${index}`))
+  await execFile('mkfifo', fifos)
+  const opened = fifos.map((fifo) => open(fifo, 'r'))
+  const writers: number[] = []
+  return {
+    [Symbol.dispose]: () => {
+      if (writers.length > 0) return
+      for (const fifo of fifos) writers.push(openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK))
+      Promise.all(opened)
+        .then((handles) => handles.map((handle) => handle.close()))
+        .catch(() => undefined)
+        .finally(() => writers.forEach((fd) => closeSync(fd)))
+    },
+  }
+}
+
+/** A turn whose first call sleeps for ever, with a daemonised child and two waiting calls. */
+async function runSleepingAgent(): Promise<Run> {
+  const run = await bench.run({
+    script: `
+- tools:
+  - { name: bash, input: { command: 'setsid sleep ${bench.token} & echo began; sleep ${bench.token}' } }
+  - { name: bash, input: { command: touch never } }
+  - { name: read, input: { path: never } }
+- text: after
+`,
+  })
+  await run.send('go')
+  await run.kernel.until(() => run.kernel.lives.some((live) => live.text.includes('began')), 'the program runs')
+  await eventually(() => findSleepersWith(bench.token).length === 2, 'both sleep')
+  return run
+}
+
+test('an interruption ends the program, answers each open call and the turn; the next turn continues', async () => {
+  const { kernel, agent, turn } = await runSleepingAgent()
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('tool.finished').map(({ callId, outcome }) => [callId, outcome])).toEqual([
+    ['call_1_0', 'interrupted'],
+    ['call_1_1', 'error'],
+    ['call_1_2', 'error'],
+  ])
+  expect(kernel.of('tool.finished').map(({ content }) => content)).toEqual([
+    'interrupted; it may or may not have happened\n\nended by an interruption\nbegan\n',
+    'not run: the turn was interrupted before this call began',
+    'not run: the turn was interrupted before this call began',
+  ])
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+  await eventually(() => findSleepersWith(bench.token).length === 1, 'the foreground program is gone')
+  await turn('and now')
+  expect(kernel.of('process.ready')[1]).toMatchObject({ outcome: 'ok', result: 'after' })
+})
+
+test('a stop ends all programs, leaves open calls open, and reports the exit once', async () => {
+  const { kernel, agent } = await runSleepingAgent()
+  await Promise.all([agent.stop({ signal: 'SIGTERM', graceMs: 200 }), agent.stop({ signal: 'SIGKILL', graceMs: 0 })])
+  expect(findSleepersWith(bench.token)).toEqual([])
+  expect(kernel.reports('exited')).toHaveLength(1)
+  expect(kernel.of('tool.finished')).toEqual([])
+  expect(kernel.reports('turn.ended')).toEqual([])
+  await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
+})
+
+test('the program gets the grace of a stop', async () => {
+  const { kernel, agent, send } = await bench.run({
+    script: `
+- tools: [{ name: bash, input: { command: 'trap "echo bye > bye; exit 0" TERM; echo began; while :; do sleep 0.01; done' } }]
+`,
+  })
+  await send('go')
+  await kernel.until(() => kernel.lives.length > 0, 'the program runs')
+  await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
+  expect(await readFile(join(bench.dir, 'bye'), 'utf8')).toBe('bye\n')
+})
+
+test('a stop does not wait for the acknowledgement of the start', async () => {
+  const { agent } = await bench.run({ script: '- tools: [{ name: bash, input: { command: touch never } }]', unheard: true })
+  const over = agent.stop({ signal: 'SIGTERM', graceMs: 0 })
+  await agent.deliver({ id: 'late', from: 'user', text: 'go', turn: 1 })
+  await agent[Symbol.asyncDispose]()
+  await expect(readFile(join(bench.dir, 'never'))).rejects.toThrow('ENOENT')
+  expect(await Promise.race([over.then(() => 'said'), nextTurn('unheard')])).toBe('unheard')
+})
+
+test('disposing ends everything without a report', async () => {
+  const { kernel, agent } = await runSleepingAgent()
+  const before = kernel.records.length
+  kernel.cancel()
+  await agent[Symbol.asyncDispose]()
+  expect(findSleepersWith(bench.token)).toEqual([])
+  expect(kernel.records).toHaveLength(before)
+})
+
+test('a started write is over when its agent has been disposed of', async () => {
+  const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
+  using disk = await busyDisk(bench.dir)
+  await send('go')
+  await kernel.until(() => kernel.of('tool.started').length > 0, 'it begins')
+  await nextTurn()
+  kernel.cancel()
+  const disposed = agent[Symbol.asyncDispose]()
+  expect(await Promise.race([disposed, nextTurn('it writes')])).toBe('it writes')
+  disk[Symbol.dispose]()
+  await disposed
+  expect(await readFile(join(bench.dir, 'a.txt'), 'utf8')).toBe('whole')
+})
+
+test('the end of the incarnation cuts a model call at once and keeps the partial text', async () => {
+  await using server = await modelServer([{ text: 'this much and then nothing', hangAfterBytes: 800 }])
+  const credentials = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: server.url }
+  const { kernel, agent, send } = await bench.run({ spec: { model: 'anthropic/claude-sonnet-4-5' }, credentials })
+  await send('go')
+  await kernel.until(() => kernel.lives.length > 0, 'text comes in')
+  kernel.cancel()
+  await Promise.all([agent[Symbol.asyncDispose](), server.requests[0]?.closed])
+  await kernel.until(() => kernel.of('model.failed').length > 0, 'the call is closed')
+  expect(kernel.of('model.failed')).toMatchObject([
+    { error: 'interrupted', retryInMs: null, partial: kernel.lives.map((live) => live.text).join('') },
+  ])
+  expect(kernel.reports('exited')).toEqual([])
+})
+
+test('an interruption at the gate answers the waiting calls', async () => {
+  const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: ls, input: {} }]\n- text: never' })
+  kernel.onFact = (body) => {
+    if (body.type === 'tool.started') kernel.hold()
+  }
+  await send('go')
+  await kernel.until(() => kernel.drained > 0, 'it waits at the gate')
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'error', content: expect.stringContaining('not run') }])
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+})
+
+test('an interruption during the wait for a retry ends the turn', async () => {
+  const { kernel, agent, send } = await bench.run({
+    script: '- { text: late, error: { message: busy, status: 529 } }',
+    native: { retry: { attempts: 8, baseMs: 1e9, capMs: 1e9 } },
+  })
+  await send('go')
+  await kernel.until(() => kernel.of('model.failed').length > 0, 'the first attempt failed')
+  await agent.interrupt()
+  await kernel.ended()
+  expect(kernel.of('model.started')).toHaveLength(1)
+  expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
+})
+
+test('an interruption when nothing runs changes nothing', async () => {
+  const { kernel, agent, turn } = await bench.run({ script: '- text: one\n- text: two' })
+  await turn('go')
+  await agent.interrupt()
+  await turn('again')
+  expect(kernel.of('process.ready').map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+})
+
+test('frozen, a program does not run, and the work in flight is named', async () => {
+  const { kernel, agent, send } = await bench.run({
+    script: `
+- tools: [{ name: bash, input: { command: 'echo began; until [ -e go ]; do sleep 0.01; done; touch went' } }]
+- text: done
+`,
+  })
+  await send('go')
+  await kernel.until(() => kernel.lives.length > 0, 'the program runs')
+  kernel.hold()
+  await agent.pause(true)
+  expect(kernel.reports('frozen')).toMatchObject([{ report: { inFlight: expect.stringContaining('bash {"command":"echo began') } }])
+  await writeFile(join(bench.dir, 'go'), '')
+  await execFile('sleep', ['0.2']) // a running program makes progress in this time
+  await expect(readFile(join(bench.dir, 'went'))).rejects.toThrow('ENOENT')
+  kernel.release()
+  await agent.unpause()
+  await kernel.ended()
+  expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'began\n[exit code 0]' }])
+})

@@ -1,0 +1,141 @@
+// A retired worker leaves nothing but a ref with its files, or leaves its files to a successor. Its worktree is removed when its
+// process has ended, at once or at the next start of the daemon.
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import { CrewHome, taskOf } from '../../support/crew/home.ts'
+
+const TIMEOUT_MS = 120_000
+
+let crew: CrewHome
+beforeEach(async () => {
+  crew = await CrewHome.make()
+})
+afterEach(() => crew[Symbol.asyncDispose]())
+
+/** A worker that has done its task, and has uncommitted files. */
+async function startIdleWorker(): Promise<{ readonly worker: ProcessView; readonly dir: string }> {
+  await crew.up({
+    coordinator: 'engine',
+    reviews: false,
+    stay: true,
+    workers: { generic: { count: 1, model: CrewHome.model('worker') } },
+    tasks: [taskOf('one')],
+  })
+  await crew.fact('task.done')
+  const worker = await crew.memberOf('one')
+  const dir = worker.worktree?.dir ?? ''
+  crew.repository.write({ 'notes.txt': 'dear' }, dir)
+  return { worker, dir }
+}
+
+const retire = (): Promise<unknown> =>
+  crew.home.client.post('/v1/crews/team/commands', { type: 'retire_worker', member: 'worker-1', reason: 'enough' })
+const branches = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
+const waitUntilRemoved = (dir: string): Promise<void> =>
+  crew.wait(() => !existsSync(dir) && branches() === 'main\nreeve/team', `${dir} and its branch are gone`)
+
+const salvagedNotes = ({ uuid }: ProcessView): string => crew.repository.git('show', `refs/reeve/salvage/${uuid}:notes.txt`)
+
+test(
+  'uncommitted files are on a ref before the worktree is removed; its branch is merged, and removed too',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const { worker, dir } = await startIdleWorker()
+    await retire()
+    await waitUntilRemoved(dir)
+    expect(salvagedNotes(worker)).toBe('dear')
+    expect(await crew.home.view(worker.uuid)).toMatchObject({ status: 'retired' })
+    expect(crew.repository.git('worktree', 'list').split('\n').length).toBe(1)
+  },
+)
+
+test(
+  'a worktree that was in use at its removal, or that a killed daemon left, is removed at the next start, and blocks no other',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const { worker, dir } = await startIdleWorker()
+    const { uuid } = await crew.home.spawn({ cwd: dir, argv: ['sleep', '600'], name: 'looks' })
+    await retire()
+    await crew.wait(async () => (await crew.home.view(worker.uuid)).status === 'retired', 'it has retired')
+    await crew.home.kill()
+    expect(existsSync(dir), 'a process works in it').toBe(true)
+    await crew.home.start()
+    await waitUntilRemoved(dir)
+    expect((await crew.home.view(uuid)).status).toBe('interrupted')
+    expect(salvagedNotes(worker)).toBe('dear')
+    await crew.home.client.post('/v1/crews/team/commands', { type: 'add_task', id: 'two', text: 'Write two.txt with two.' })
+    await crew.fact('task.done', ({ task }) => task === 'two')
+    expect(crew.repository.git('show', 'reeve/team:two.txt')).toBe('two.')
+  },
+)
+
+describe("a daemon that is killed after the worktree's removal and before the branch's", () => {
+  /** While a git holds this lock, no other git can remove the branch. */
+  const lockOf = (branch: string): string => join(crew.repository.dir, '.git/refs/heads', `${branch}.lock`)
+  async function killBetweenRemovals(branch: string, dir: string, remove: () => Promise<unknown>): Promise<void> {
+    writeFileSync(lockOf(branch), '')
+    const removal = remove().catch(() => null)
+    await crew.wait(() => !existsSync(dir), `${dir} is gone`)
+    await crew.home.kill()
+    await removal
+    expect(branches()).toContain(branch)
+    rmSync(lockOf(branch))
+  }
+
+  test('the next one removes the branch of a retired worker', { timeout: TIMEOUT_MS }, async () => {
+    const { dir } = await startIdleWorker()
+    await killBetweenRemovals('reeve/team.worker-1', dir, retire)
+    await crew.home.start()
+    await waitUntilRemoved(dir)
+    expect(crew.leftIn('branches')).toEqual([])
+  })
+
+  test('the next one does the same for a removed process; a branch with commits of its own stays', { timeout: TIMEOUT_MS }, async () => {
+    crew.repository.commit({ 'a.txt': 'a' })
+    await crew.home.start()
+    const made = await Promise.all(
+      ['one', 'two'].map((name) => crew.home.spawn({ cwd: crew.repository.dir, worktree: true, name, argv: ['true'] })),
+    )
+    for (const { uuid } of made) await crew.home.ended(uuid)
+    const [one = '', two = ''] = made.map(({ worktree }) => worktree?.dir ?? '')
+    crew.repository.gitIn(two, 'commit', '-q', '--allow-empty', '-m', 'own')
+    await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${made[0]?.uuid}`))
+    await crew.home.start()
+    await crew.home.client.delete(`/v1/processes/${made[1]?.uuid}`)
+    await crew.wait(() => branches() === 'main\nreeve/two', 'the branch of the first is gone')
+    await crew.home.stop()
+    expect([crew.leftIn('branches'), crew.leftIn('worktrees')]).toEqual([[], []])
+  })
+})
+
+test(
+  'a worker is replaced in the middle of its work: the successor has its files, and nothing is salvaged',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    crew.hold('task', 'one')
+    await crew.up({
+      coordinator: 'engine',
+      reviews: false,
+      workers: { generic: { count: 1, model: CrewHome.model('worker') } },
+      tasks: [taskOf('one')],
+    })
+    await crew.held('task', 'one')
+    const worker = await crew.memberOf('one')
+    crew.repository.write({ 'half.txt': 'half', 'README.md': '# a project, and more' }, worker.worktree?.dir ?? '')
+    await crew.home.client.post('/v1/crews/team/commands', {
+      type: 'replace_worker',
+      member: 'worker-1',
+      summary: 'half.txt is there, one.txt is missing',
+    })
+    await crew.ended()
+    await waitUntilRemoved(worker.worktree?.dir ?? '')
+    expect(['half.txt', 'README.md', 'one.txt'].map((name) => crew.repository.git('show', `reeve/team:${name}`))).toEqual([
+      'half',
+      '# a project, and more',
+      'one.',
+    ])
+    expect(crew.repository.git('for-each-ref', 'refs/reeve/salvage')).toBe('')
+  },
+)

@@ -1,0 +1,63 @@
+// Plain English in comments, in texts of the code, and in the documentation. RULES lists the words that readers stumble over,
+// each with its replacement. The remaining ones are counted by room: a count may only fall.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from './support/env.ts'
+import { pages, proseOf, type Prose } from './support/prose.ts'
+import { sources } from './support/source.ts'
+
+interface Rule {
+  readonly words: RegExp
+  readonly instead: string
+}
+
+const RULES: readonly Rule[] = [
+  { words: /\b(a|the|another) persons?\b|\bof a person\b/i, instead: 'the user' },
+  { words: /\bof others\b|\bothers wrote\b/i, instead: 'external agent' },
+  { words: /\b(told|tells?|telling)\b/i, instead: 'report, notify, show, send' },
+  { words: /\b(said|says?|saying)\b/i, instead: 'report, state, print, mean' },
+  { words: /\b(heed|heeds|seats?|desk|kin)\b/i, instead: 'obey; token or caller; tool service; ended children' },
+  { words: /\b(nobody|somebody|anybody)\b/i, instead: 'the client, the caller, no process' },
+  { words: /\b(is|are|was|were|be) to (be|have|do|go|come|stay)\b/i, instead: 'must, should, will' },
+]
+/** The largest number of words that a reader holds at once. */
+const MOST_WORDS = 24
+
+/** The remaining findings, by room. */
+const LEFT: Readonly<Record<string, number>> = {
+  'src/drivers': 1,
+}
+
+const left = new Map<string, string[]>()
+for (const { room, place, text } of [...sources('src', '.ts').flatMap(proseOf), ...pages('docs', 'README.md', 'AGENTS.md')]) {
+  const wrong = RULES.filter(({ words }) => words.test(text)).map(({ instead }) => `write: ${instead}`)
+  if (isLong(text)) wrong.push(`more than ${MOST_WORDS} words`)
+  if (wrong.length > 0) left.set(room, [...(left.get(room) ?? []), `${place}: ${wrong.join('; ')}: ${text}`])
+}
+
+function isLong(text: string): boolean {
+  return text.split(/\s+/).length > MOST_WORDS
+}
+
+test.each([...new Set([...left.keys(), ...Object.keys(LEFT)])].toSorted())('%s has no more words to be mended than it had', (room) => {
+  const found = left.get(room) ?? []
+  const most = LEFT[room] ?? 0
+  expect(found.length, `${found.slice(0, 20).join('\n')}\n${most > found.length ? 'fewer now: lower its number' : ''}`).toBe(most)
+})
+
+test('the rules find what they are for', () => {
+  const prose = (raw: string): Prose[] => proseOf({ path: 'src/a/b.ts', raw })
+  expect(prose('/** Told to a person. */\nx() // of others\n').map(({ text }) => text)).toEqual(['Told to a person.', 'of others'])
+  expect(prose("x(`One text. ${y ? 'of others' : z} is a \\`b c\\`.`)").map(({ text }) => text)).toEqual([
+    'One text.',
+    'X is a `x`.',
+    'of others',
+  ])
+  expect(
+    RULES.filter(({ words }) =>
+      ['a person', 'of others', 'it tells', 'it says', 'a seat', 'nobody', 'is to be'].some((text) => words.test(text)),
+    ),
+  ).toEqual(RULES)
+  expect(readFileSync(join(ROOT, 'README.md'), 'utf8').length).toBeGreaterThan(1_000)
+})

@@ -1,0 +1,310 @@
+// ACP agents: turns and their records, usage, interruptions, and ends that leave nothing behind.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { acpBench } from '../../support/agents/acp-bench.ts'
+import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
+import { eventually, findLivingWith, signalFound } from '../../support/agents/living.ts'
+
+let bench: AcpBench
+
+beforeEach(async () => {
+  bench = await acpBench()
+})
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+})
+
+const STEPS = new Set(['model.started', 'model.finished', 'tool.started', 'tool.finished'])
+
+/** The steps as short texts, in order. */
+function stepsOf({ kernel }: AcpRun): string[] {
+  return kernel.facts
+    .map(({ body }) => body)
+    .flatMap((body) => {
+      if (!STEPS.has(body.type)) return []
+      switch (body.type) {
+        case 'model.started':
+          return [`step ${body.step}`]
+        case 'model.finished':
+          return body.message.map((part) =>
+            part.type === 'tool-call' ? `call ${part.name} ${JSON.stringify(part.input)}` : `${part.type} ${part.text}`,
+          )
+        case 'tool.started':
+          return [`started ${body.name}`]
+        case 'tool.finished':
+          return [`${body.outcome}: ${body.content}`]
+        default:
+          return []
+      }
+    })
+}
+
+describe('a turn', () => {
+  test('becomes steps: text, thoughts, calls with their results, and the result of the turn', async () => {
+    const run = await bench.start()
+    expect(await run.turn('think hm\nsay let me \nsay look\ntool execute ls -l\nsay done')).toMatchObject({ outcome: 'ok', result: 'done' })
+    expect(stepsOf(run)).toEqual([
+      'step 1',
+      'reasoning hm',
+      'text let me look',
+      'call execute {"command":"ls -l"}',
+      'started execute',
+      'ok: so far\ndone: ls -l',
+      'step 2',
+      'text done',
+    ])
+    expect(run.kernel.reports('model.finished').map(({ report }) => [report.step, report.finish])).toEqual([
+      [1, 'tool-calls'],
+      [2, 'stop'],
+    ])
+    expect(run.kernel.lives.filter(({ type }) => type === 'text' || type === 'reasoning')).toEqual([
+      { type: 'reasoning', step: 1, text: 'hm' },
+      { type: 'text', step: 1, text: 'let me ' },
+      { type: 'text', step: 1, text: 'look' },
+      { type: 'text', step: 2, text: 'done' },
+    ])
+  })
+
+  test('shows the output of a running call, each piece once', async () => {
+    const run = await bench.start()
+    const go = join(bench.dir, 'go')
+    await run.up()
+    await run.send(`open long\nwait ${go}\ntool execute ls`)
+    await run.kernel.until(() => run.kernel.of('tool.started').length === 1, 'the call has begun while it runs')
+    writeFileSync(go, '')
+    await run.kernel.ended()
+    // The agent never reported the end of the first call: it is closed with the turn, and the next call is a separate step.
+    expect(stepsOf(run)).toEqual([
+      'step 1',
+      'call execute {"command":"long"}',
+      'started execute',
+      'interrupted: ',
+      'step 2',
+      'call execute {"command":"ls"}',
+      'started execute',
+      'ok: so far\ndone: ls',
+    ])
+  })
+
+  test('puts two calls of one message into one step, in any order of their results', async () => {
+    const run = await bench.start()
+    await run.turn('pair\nfails fetch x\nedit /tmp/f')
+    expect(run.kernel.of('model.finished').map(({ message }) => message.length)).toEqual([2, 1, 1])
+    expect(run.kernel.of('tool.finished').map(({ step, outcome, content }) => [step, outcome, content])).toEqual([
+      [1, 'ok', 'seen'],
+      [1, 'ok', 'seen'],
+      [2, 'error', 'so far\ndone: x'],
+      [3, 'ok', '--- /tmp/f\n+++ /tmp/f\n-old\n+new'],
+    ])
+  })
+
+  test('puts updates during a running call into the next step, so that each step is whole before the next', async () => {
+    const run = await bench.start()
+    await run.turn('below')
+    expect(stepsOf(run)).toEqual([
+      'step 1',
+      'call think {"prompt":"x"}',
+      'started think',
+      'ok: outer done',
+      'step 2',
+      'call read {"path":"y"}',
+      'started read',
+      'ok: inner done',
+    ])
+  })
+
+  test("shows and keeps the output of the agent's own terminal", async () => {
+    const run = await bench.start()
+    await run.turn('print one two')
+    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'one\ntwo\n' }])
+    expect(run.kernel.lives.map((live) => ('text' in live ? live.text : ''))).toEqual(['one\n', 'two\n'])
+  })
+
+  test('reports changed plans as notes', async () => {
+    const run = await bench.start()
+    await run.turn('plan a,b\nplan a,b\nplan a')
+    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(['plan: [ ] a; [ ] b', 'plan: [ ] a'])
+  })
+
+  test('may reuse the id of an ended call for another call', async () => {
+    const run = await bench.start({ as: ['same-ids'] })
+    await run.turn('tool read a\ntool read b')
+    expect(run.kernel.of('tool.finished').map(({ step, callId, content }) => [step, callId, content])).toEqual([
+      [1, 'call', 'so far\ndone: a'],
+      [2, 'call', 'so far\ndone: b'],
+    ])
+  })
+
+  test.each([
+    ['stop max_tokens', { outcome: 'ok' }],
+    ['stop refusal', { outcome: 'error', error: 'the model refused to continue' }],
+    ['stop max_turn_requests', { outcome: 'error', error: 'the agent reached its own limit of model calls in a turn' }],
+    ['stop cancelled', { outcome: 'interrupted' }],
+    ['error', { outcome: 'error', error: 'Internal error: the provider is down' }],
+  ])('ends by `%s`', async (how, expected) => {
+    const run = await bench.start()
+    expect(await run.turn(`say so\n${how}`)).toMatchObject(expected)
+    expect(stepsOf(run)).toEqual(['step 1', 'text so'])
+    expect(await run.turn('say again')).toMatchObject({ outcome: 'ok', result: 'again' })
+  })
+})
+
+describe('usage', () => {
+  test('reports the increase of total costs; tokens come with the turn', async () => {
+    const run = await bench.start({ as: ['tokens'] })
+    await run.turn('usage 1000 200000 0.25\nusage 1500 200000 0.5')
+    await run.turn('usage 1500 200000 0')
+    expect(
+      run.kernel
+        .reports('usage')
+        .map(({ report: { usage, contextTokens, window } }) => [
+          usage.costUsd,
+          usage.inputTokens,
+          usage.cacheReadTokens,
+          contextTokens,
+          window,
+        ]),
+    ).toEqual([
+      [0.25, 0, 0, 1000, 200_000],
+      [0.5, 0, 0, 1500, 200_000],
+      [0, 100, 50, undefined, undefined],
+      [0, 100, 50, undefined, undefined],
+      [0, 0, 0, 1500, 200_000],
+    ])
+  })
+
+  test('reports the fill of the context after a large change, and at the end of a turn', async () => {
+    const run = await bench.start()
+    await run.turn(
+      `${Array.from({ length: 10 }, (_, index) => `usage ${index + 1} 1000 0`).join('\n')}\nusage 500 1000 0\nusage 501 1000 0`,
+    )
+    expect(run.kernel.reports('usage').map(({ report }) => report.contextTokens)).toEqual([500, 501])
+  })
+
+  test('of an agent that reports only its last call stands for each call of the turn', async () => {
+    const run = await bench.start({ as: ['tokens', 'name=OpenCode'] })
+    await run.turn('say x\ntool execute ls\nsay y')
+    await run.turn('say z')
+    expect(run.kernel.reports('usage').map(({ report: { usage } }) => [usage.inputTokens, usage.estimated])).toEqual([
+      [200, true],
+      [100, undefined],
+    ])
+  })
+
+  test('of a turn with a subagent is marked, because the usage of the subagent is not reported', async () => {
+    const run = await bench.start({ as: ['tokens'] })
+    await run.turn('tool think Task\nsay y')
+    await run.turn('tool execute ls\nsay z')
+    expect(run.kernel.reports('usage').map(({ report: { usage } }) => usage.estimated)).toEqual([true, undefined])
+  })
+
+  test.each([
+    ['tokens', 100],
+    ['quota', 7],
+  ])('without reported costs has an unknown price (%s)', async (as, inputTokens) => {
+    const run = await bench.start({ as: [as] })
+    await run.turn('say x')
+    expect(run.kernel.reports('usage').map(({ report }) => report.usage)).toMatchObject([{ costUsd: null, inputTokens }])
+  })
+})
+
+describe('an interruption', () => {
+  test('ends the turn, and the next turn works', async () => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('say working\nslow')
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.interrupt()
+    await run.kernel.ended()
+    expect(run.kernel.reports('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
+    expect(stepsOf(run)).toEqual(['step 1', 'text working'])
+    expect(await run.turn('say next')).toMatchObject({ outcome: 'ok', result: 'next' })
+  })
+
+  test('of an agent that ignores it gives up the turn', async () => {
+    const run = await bench.start({ cancelMs: 50 })
+    await run.up()
+    await run.send('say working\nhang')
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.interrupt()
+    await run.kernel.ended()
+    expect(run.kernel.reports('turn.ended').at(-1)?.report).toMatchObject({ outcome: 'interrupted' })
+    expect(run.kernel.of('process.note').at(-1)?.text).toContain('did not end its turn in time')
+  })
+})
+
+describe('an end', () => {
+  test('by a stop in a turn cancels it, closes the session and the input, and leaves nothing', async () => {
+    const run = await bench.start({ as: ['close'] })
+    await run.up()
+    await run.send(`start-child ${bench.token}\nsay working\nslow`)
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.stop({ signal: 'SIGTERM', graceMs: 10_000 })
+    expect(await run.exited()).toEqual({ type: 'exited', code: 0, osSignal: null })
+    expect(run.logLines().slice(-3)).toEqual(['cancel', 'close', 'end of input'])
+    expect(run.kernel.reports('turn.ended')).toMatchObject([{ report: { outcome: 'interrupted' } }])
+    expect(findLivingWith(bench.token)).toEqual([])
+  })
+
+  test('by a stop that cannot close the session is noted, and ends the agent all the same', async () => {
+    const run = await bench.start({ as: ['close', 'unclosable'] })
+    await run.up()
+    await run.agent.stop({ signal: 'SIGTERM', graceMs: 10_000 })
+    expect(await run.exited()).toEqual({ type: 'exited', code: 0, osSignal: null })
+    expect(run.logLines().slice(-2)).toEqual(['close', 'end of input'])
+    expect(run.kernel.reports('note').map(({ report }) => report.text)).toContainEqual(
+      expect.stringMatching(/^its session was not closed: .*the session is locked/),
+    )
+  })
+
+  test.each<['SIGTERM' | 'SIGKILL', number]>([
+    ['SIGTERM', 400],
+    ['SIGKILL', 0],
+  ])('by %s ends a deaf agent that ignores the end of its input and has left a child', async (signal, graceMs) => {
+    const run = await bench.start({ as: ['deaf', 'no-eof'] })
+    await run.up()
+    await run.send(`start-child ${bench.token}\nsay working\nhang`)
+    await run.kernel.until(() => run.kernel.lives.length > 0, 'it works')
+    await run.agent.stop({ signal, graceMs })
+    expect(await run.exited()).toMatchObject({ osSignal: 'SIGKILL' })
+    expect(findLivingWith(bench.token)).toEqual([])
+  })
+
+  test('after its work: disposal lets it exit by itself, and ends what it left', async () => {
+    const run = await bench.start({ as: ['close'] })
+    await run.turn(`start-child ${bench.token}`)
+    run.kernel.cancel()
+    await run.agent[Symbol.asyncDispose]()
+    expect(run.logLines().slice(-2)).toEqual(['close', 'end of input'])
+    expect(findLivingWith(bench.token)).toEqual([])
+  })
+
+  test.each([
+    ['crash 3', 'the agent ended in its turn: exit code 3: it broke: no more ink', 3],
+    ['crash 0', 'the agent ended in its turn: exit code 0: it broke: no more ink', 0],
+    ['close-output', 'the agent ended in its turn: it has closed its output', null],
+  ])('in its turn by `%s` is reported, with its last output', async (how, error, code) => {
+    // A program in a namespace has a proxy outside that holds the output too, so its closing is not seen there.
+    const run = await bench.start(how === 'close-output' ? { kind: 'group' } : {})
+    await run.up()
+    await run.send(`start-child ${bench.token}\nsay half\n${how}`)
+    expect(await run.exited()).toMatchObject({ error, code })
+    expect(stepsOf(run)).toEqual(['step 1', 'text half'])
+    expect(run.kernel.reports('output').map(({ report }) => report.text)).toEqual(
+      how.startsWith('crash') ? ['it broke: no more ink\n'] : [],
+    )
+    await run.agent[Symbol.asyncDispose]()
+    expect(findLivingWith(bench.token)).toEqual([])
+  })
+
+  test('in a turn fails all open requests to the user', async () => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('ask execute rm x')
+    await run.nextAsk()
+    for (const living of findLivingWith(bench.token)) if (living.argv[0] === process.execPath) signalFound(living, 'SIGKILL')
+    expect(await run.exited()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
+    await eventually(() => run.kernel.reports('unasked').length === 1, 'nobody is asked any more')
+  })
+})

@@ -1,0 +1,241 @@
+// Requests of an ACP agent for permission: rules that answer at once, the user's answers, an interruption, a withdrawal, forms.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { acpBench } from '../../support/agents/acp-bench.ts'
+import { eventually } from '../../support/agents/living.ts'
+import type { AcpBench } from '../../support/agents/acp-bench.ts'
+import type { SpecChanges } from '../../support/spec-changes.ts'
+
+let bench: AcpBench
+
+beforeEach(async () => {
+  bench = await acpBench()
+})
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+})
+
+describe('a rule', () => {
+  test.each<[string, SpecChanges, string, string]>([
+    ['that allows all', { permissions: { default: 'allow' } }, 'yes', 'ok'],
+    ['that denies all', { permissions: { default: 'deny' } }, 'no', 'denied'],
+    ['for its kind', { permissions: { default: 'deny', tools: { execute: 'allow' } } }, 'yes', 'ok'],
+    [
+      'for its title, before that for its kind',
+      { permissions: { default: 'ask', tools: { execute: 'allow', 'rm x': 'deny' } } },
+      'no',
+      'denied',
+    ],
+    ["for reeve's own name of it", { permissions: { default: 'deny', tools: { bash: 'allow' } } }, 'yes', 'ok'],
+    ['and a denied tool, whatever is allowed', { permissions: { default: 'allow' }, deny: ['bash'] }, 'no', 'denied'],
+  ])('%s', async (_, spec, answer, outcome) => {
+    const run = await bench.start({ spec })
+    await run.turn('ask execute rm x')
+    expect(run.kernel.reports('waiting')).toEqual([])
+    expect(run.logLines()).toContain(`answer: ${answer}`)
+    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome, content: `answer: ${answer}` }])
+    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual([`${answer === 'yes' ? 'allowed' : 'denied'} by rule: rm x`])
+  })
+})
+
+describe('the mode in which it asks', () => {
+  const held: SpecChanges = { permissions: { default: 'ask' }, mode: 'default' }
+
+  test.each([
+    ['by a mode', 'modes=auto', 'mode default'],
+    ['by an option', 'mode-option', 'mode default'],
+  ])('is set before its first turn, and again when the agent leaves it (%s)', async (_, way, set) => {
+    const run = await bench.start({ as: [way, ...(way === 'mode-option' ? ['modes=auto'] : [])], spec: held })
+    await run.up()
+    expect(run.logLines()).toContain(set)
+    await run.turn('mode auto\nsay on')
+    await eventually(() => run.logLines().filter((line) => line === set).length === 2, 'it is put back')
+    await eventually(
+      () =>
+        run.kernel
+          .of('process.note')
+          .some(({ text }) => text === 'put back into the mode default: its permissions do not hold in the mode auto'),
+      'that is reported',
+    )
+  })
+
+  test('is checked: a mode that the agent does not accept is an error', async () => {
+    const run = await bench.start({ as: ['mode-option', 'modes=auto', 'stubborn'], spec: held })
+    expect(await run.exited()).toMatchObject({ error: expect.stringContaining('it was asked to use the mode default, but uses auto') })
+  })
+
+  test('that cannot be set again ends the agent', async () => {
+    const run = await bench.start({ as: ['modes', 'stubborn'], spec: held })
+    await run.up()
+    await run.send('mode auto\nslow')
+    expect(await run.exited()).toMatchObject({
+      error: expect.stringMatching(/^it went into the mode auto, in which its permissions do not hold, and could not be put back: /),
+    })
+  })
+
+  test('does not matter if all is allowed', async () => {
+    const run = await bench.start({ as: ['modes'], spec: { permissions: { default: 'allow' }, mode: 'default' } })
+    await run.turn('mode auto\nsay on')
+    expect(run.logLines().filter((line) => line.startsWith('mode '))).toEqual([])
+    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(['mode: auto'])
+  })
+})
+
+describe('a forbidden action', () => {
+  const paths = { read: ['/usr', '/tmp/x'], write: ['/tmp/x'] }
+
+  test.each<[string, SpecChanges, string, string | null]>([
+    ['a denied tool', { deny: ['bash'] }, 'execute rm x', 'rm x'],
+    ['a tool that is not in its list', { tools: ['read'] }, 'fetch http://x', 'http://x'],
+    [
+      'a file where it may not write',
+      { capabilities: { paths } },
+      'edit /usr/lib/x',
+      '/usr/lib/x may not be written: only what is below /tmp/x',
+    ],
+    [
+      'a file where it may not read',
+      { capabilities: { paths } },
+      'read /etc/passwd',
+      '/etc/passwd may not be read: only what is below /usr, /tmp/x',
+    ],
+    ['by .., too', { capabilities: { paths } }, 'edit /tmp/x/../y', '/tmp/y may not be written: only what is below /tmp/x'],
+    [
+      'a thing of no known kind',
+      { capabilities: { paths } },
+      'other /usr/lib/x',
+      '/usr/lib/x may not be written: only what is below /tmp/x',
+    ],
+  ])('%s is refused in spite of rules that allow it', async (_, spec, asked, detail) => {
+    const run = await bench.start({ spec: { permissions: { default: 'allow' }, ...spec } })
+    await run.turn(`ask ${asked}`)
+    expect(run.logLines()).toContain('answer: no')
+    expect(run.kernel.of('capability.refused')).toMatchObject([{ detail }])
+    expect(run.kernel.of('capability.refused')[0]?.callId).toBe(run.kernel.of('tool.started')[0]?.callId)
+  })
+
+  test('within its places is allowed by the rule, and the user is asked if its place is unknown', async () => {
+    const run = await bench.start({ spec: { permissions: { default: 'allow' }, capabilities: { paths } } })
+    await run.turn('ask edit /tmp/x/y\nask read /usr/lib/x')
+    expect(run.logLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: yes', 'answer: yes'])
+    await run.send('ask edit something')
+    const ask = await run.nextAsk()
+    await run.agent.answer?.({ id: ask.id, option: 'no', text: null })
+    await run.kernel.ended()
+    expect(run.kernel.of('capability.refused')).toEqual([])
+  })
+})
+
+describe('the user', () => {
+  test.each([
+    ['yes', 'ok'],
+    ['always', 'ok'],
+    ['no', 'denied'],
+  ])('answers %s', async (option, outcome) => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('say may I\nask execute rm x\nsay thanks')
+    const ask = await run.nextAsk()
+    expect(ask).toMatchObject({
+      id: '1-1',
+      kind: 'permission',
+      text: 'rm x (execute)\n{"command":"rm x"}',
+      options: [
+        { id: 'yes', name: 'Allow', kind: 'allow_once' },
+        { id: 'always', name: 'Always', kind: 'allow_always' },
+        { id: 'no', name: 'Reject', kind: 'reject_once' },
+      ],
+    })
+    // The call is recorded before the user is asked.
+    expect(run.kernel.of('tool.started')).toMatchObject([{ callId: ask.callId }])
+    await run.agent.answer?.({ id: ask.id, option, text: null })
+    await run.kernel.ended()
+    expect(run.kernel.of('tool.finished')).toMatchObject([{ outcome, content: `answer: ${option}` }])
+    expect(run.kernel.reports('unasked')).toEqual([])
+  })
+
+  test('answers two questions in any order', async () => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('ask-twice execute rm')
+    await run.nextAsk(2)
+    const [one, two] = run.kernel.reports('waiting').map(({ report }) => report.ask.id)
+    await run.agent.answer?.({ id: two ?? '', option: 'no', text: null })
+    await run.agent.answer?.({ id: 'nothing', option: 'no', text: null })
+    await run.agent.answer?.({ id: one ?? '', option: 'yes', text: null })
+    await run.kernel.ended()
+    expect(run.logLines().filter((line) => line.startsWith('answer'))).toEqual(['answer: no', 'answer: yes'])
+  })
+
+  test('interrupts: the open question gets the answer `cancelled`', async () => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('ask execute rm x')
+    const ask = await run.nextAsk()
+    await run.agent.interrupt()
+    await run.kernel.ended()
+    expect(run.logLines()).toContain('answer: cancelled')
+    expect(run.kernel.reports('unasked').map(({ report }) => report.id)).toEqual([ask.id])
+    expect(run.kernel.reports('turn.ended').at(-1)?.report.outcome).toBe('interrupted')
+    await run.send('ask execute rm y')
+    const next = await run.nextAsk(2)
+    await run.agent.answer?.({ id: next.id, option: 'yes', text: null })
+    await run.kernel.ended()
+  })
+
+  test('is not asked any more after the agent withdraws its question', async () => {
+    const run = await bench.start()
+    await run.turn('ask-and-go rm x')
+    const [asked] = run.kernel.reports('waiting')
+    expect(run.kernel.reports('unasked').map(({ report }) => report.id)).toEqual([asked?.report.ask.id])
+  })
+})
+
+describe('a form', () => {
+  test.each([
+    [
+      'with a choice',
+      '{"colour":{"type":"string","enum":["red","blue"]}}',
+      ['red', 'blue'],
+      { option: 'blue', text: null },
+      { action: 'accept', content: { colour: 'blue' } },
+    ],
+    [
+      'with yes and no',
+      '{"sure":{"type":"boolean"}}',
+      ['true', 'false'],
+      { option: 'true', text: null },
+      { action: 'accept', content: { sure: true } },
+    ],
+    ['with a text', '{"why":{"type":"string"}}', [], { option: null, text: 'because' }, { action: 'accept', content: { why: 'because' } }],
+    [
+      'with more than one field',
+      '{"why":{"type":"string"},"n":{"type":"integer"}}',
+      [],
+      { option: null, text: '{"why":"x","n":2,"other":1}' },
+      { action: 'accept', content: { why: 'x', n: 2 } },
+    ],
+  ])('%s is a question', async (_, form, options, answer, expected) => {
+    const run = await bench.start()
+    await run.up()
+    await run.send(`elicit ${form}`)
+    const ask = await run.nextAsk()
+    expect(ask).toMatchObject({ kind: 'question', callId: null })
+    expect(ask.options.map(({ id }) => id)).toEqual(options)
+    await run.agent.answer?.({ id: ask.id, ...answer })
+    await run.kernel.ended()
+    expect(JSON.parse(String(run.kernel.of('process.ready').at(-1)?.result))).toEqual(expected)
+  })
+
+  test('with a wrong answer is asked again', async () => {
+    const run = await bench.start()
+    await run.up()
+    await run.send('elicit {"n":{"type":"integer"}}')
+    const ask = await run.nextAsk()
+    await run.agent.answer?.({ id: ask.id, option: null, text: 'many' })
+    const again = await run.nextAsk(2)
+    expect(again.text).toBe('Which?\n(the last answer did not fit)')
+    await run.agent.answer?.({ id: again.id, option: null, text: '3' })
+    await run.kernel.ended()
+    expect(JSON.parse(String(run.kernel.of('process.ready').at(-1)?.result))).toEqual({ action: 'accept', content: { n: 3 } })
+  })
+})

@@ -1,0 +1,43 @@
+// ACP agents with faults: noise, endless lines, floods, and agents that read no input. Each is tolerated, or ended with the reason.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { acpBench } from '../../support/agents/acp-bench.ts'
+import type { AcpBench } from '../../support/agents/acp-bench.ts'
+import { findLivingWith } from '../../support/agents/living.ts'
+
+let bench: AcpBench
+
+beforeEach(async () => {
+  bench = await acpBench()
+})
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+})
+
+test('noise, unexpected answers and updates of other sessions are ignored', async () => {
+  const run = await bench.start()
+  expect(await run.turn('garbage')).toMatchObject({ outcome: 'ok', result: 'a\u2028b' })
+  expect(run.kernel.lives).toEqual([{ type: 'text', step: 1, text: 'a\u2028b' }])
+})
+
+describe('is ended with the reason', () => {
+  test.each([
+    ['long-line', 'the agent ended in its turn: it wrote a line of more than 16 MiB'],
+    ['noise', 'the agent ended in its turn: it wrote more than 8 MiB that is no message of the protocol'],
+  ])('%s', async (how, error) => {
+    const run = await bench.start({ as: ['no-eof', 'deaf'] })
+    await run.up()
+    await run.send(`start-child ${bench.token}\n${how}`)
+    expect(await run.exited()).toMatchObject({ error })
+    await run.agent[Symbol.asyncDispose]()
+    expect(findLivingWith(bench.token)).toEqual([])
+  })
+})
+
+test('a flood of text is one step, of which only the limit of a step is kept', async () => {
+  const run = await bench.start()
+  const { result = '' } = await run.turn('flood')
+  expect(run.kernel.of('model.started')).toHaveLength(1)
+  expect(result.length).toBeGreaterThan(1024 * 1024)
+  expect(result.length).toBeLessThan(1024 * 1024 + 100)
+  expect(result).toMatch(/is too long …\]$/)
+})

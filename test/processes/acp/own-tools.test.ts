@@ -1,0 +1,104 @@
+// An external agent that receives reeve's own tools and never lists them: reeve opens a second session, then reports it.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { OwnTools } from '../../../src/drivers/port.ts'
+import { acpBench } from '../../support/agents/acp-bench.ts'
+import type { AcpBench, AcpRun } from '../../support/agents/acp-bench.ts'
+import { eventually } from '../../support/agents/living.ts'
+import type { MemberSpec } from '../../../src/kernel/model/process-spec.ts'
+
+const ONCE_MORE = "it did not ask for reeve's own tools (MCP): opening a second session"
+const NEVER = "it did not ask for reeve's own tools (MCP) in two sessions"
+const MEMBER: MemberSpec = { crew: 'crew', id: 'worker-1', role: 'generic' }
+
+let bench: AcpBench
+let own: OwnTools
+let stack: AsyncDisposableStack
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  const toolsListed = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => {
+      toolsListed.resolve()
+      response.end()
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  stack.defer(() => {
+    server.close()
+  })
+  bench = stack.use(await acpBench())
+  own = {
+    list: [],
+    listed: toolsListed.promise,
+    call: () => Promise.reject(new Error('no caller')),
+    endpoint: () =>
+      Promise.resolve({
+        url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+        token: 'a-token-of-a-test',
+        stdio: { argv: ['none'], env: {} },
+      }),
+  }
+})
+afterEach(() => stack.disposeAsync())
+
+const opened = (run: AcpRun): readonly string[] => run.logLines().flatMap((line) => /^(new|load|resume|close)\b/.exec(line)?.[1] ?? [])
+const notes = (run: AcpRun): readonly string[] => run.kernel.of('process.note').map(({ text }) => text)
+
+test('an agent that lists them gets no second session', async () => {
+  const run = await bench.start({ as: ['http', 'close'], own })
+  expect(await run.turn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+  expect([opened(run), notes(run)]).toEqual([['new'], []])
+})
+
+test('an agent that does not list them gets a second session, and works there', async () => {
+  const run = await bench.start({ as: ['http', 'close', 'toolless=1'], own, toolsMs: 200, spec: { member: MEMBER } })
+  expect(await run.turn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+  expect([opened(run), notes(run)]).toEqual([['new', 'close', 'new'], [ONCE_MORE]])
+  expect(run.sessionId()).toMatch(/2$/)
+})
+
+test.each(['resume', 'load'])('a resumed session is also opened a second time, by session/%s', async (how) => {
+  const first = await bench.start({ as: [how] })
+  await first.turn('say one')
+  await first.agent[Symbol.asyncDispose]()
+  const run = await bench.start({
+    as: [how, 'http', 'close', 'toolless=1'],
+    own,
+    toolsMs: 200,
+    sessionId: first.sessionId(),
+    after: first.kernel.facts,
+  })
+  expect(await run.turn('say two')).toMatchObject({ outcome: 'ok', result: 'two' })
+  expect([opened(run), run.sessionId()]).toEqual([[how, 'close', how], first.sessionId()])
+  expect(run.kernel.reports('output')).toEqual([])
+})
+
+test('the turn of a crew member that never lists them fails with the reason', async () => {
+  const run = await bench.start({ as: ['http', 'toolless=9'], own, toolsMs: 200, spec: { member: MEMBER } })
+  expect(await run.turn('say one')).toMatchObject({
+    outcome: 'error',
+    error: `${NEVER}: a member of a crew can report nothing without them`,
+  })
+  expect([opened(run), notes(run)]).toEqual([
+    ['new', 'new'],
+    [ONCE_MORE, NEVER],
+  ])
+})
+
+test('any other agent continues without them', async () => {
+  const run = await bench.start({ as: ['http', 'toolless=9'], own, toolsMs: 200 })
+  expect(await run.turn('say one')).toMatchObject({ outcome: 'ok', result: 'one' })
+  expect(notes(run)).toEqual([ONCE_MORE, NEVER])
+})
+
+test('the agent can be stopped during the wait', async () => {
+  const run = await bench.start({ as: ['http', 'toolless=9'], own })
+  await eventually(() => opened(run).length === 1, 'its session is open')
+  await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
+  expect(await run.exited()).not.toHaveProperty('error')
+})

@@ -1,0 +1,307 @@
+// Opening a session of an ACP agent: the handshake and its failures, servers, modes, models, the role
+// prompt. Continuing a session, of which nothing is recorded or charged twice.
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { StoredFact } from '../../../src/kernel/model/facts.ts'
+import type { McpStart } from '../../../src/kernel/model/mcp.ts'
+import { acpBench } from '../../support/agents/acp-bench.ts'
+import type { AcpBench } from '../../support/agents/acp-bench.ts'
+import { eventually, findLivingWith } from '../../support/agents/living.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+
+let bench: AcpBench
+
+beforeEach(async () => {
+  bench = await acpBench()
+})
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]()
+})
+
+describe('the handshake', () => {
+  test('reports the handle, the session and the capabilities', async () => {
+    const run = await bench.start({ credentials: { AGENT_KEY: 'k1' } })
+    await run.up()
+    expect(run.kernel.reports('up').at(-1)?.report).toMatchObject({
+      handle: { pid: expect.any(Number) as number },
+      sessionId: expect.stringMatching(/^s\d+$/) as string,
+    })
+    expect(run.logLines()[0]).toMatch(/^started \d+ key=k1$/)
+    expect(JSON.parse(run.logLines()[1]?.slice('initialize '.length) ?? '')).toMatchObject({
+      fs: { readTextFile: true, writeTextFile: true },
+      terminal: true,
+      elicitation: { form: {} },
+    })
+  })
+
+  test('offers no denied capability', async () => {
+    const run = await bench.start({ spec: { deny: ['write', 'bash'] } })
+    await run.up()
+    expect(JSON.parse(run.logLines()[1]?.slice('initialize '.length) ?? '')).toMatchObject({
+      fs: { readTextFile: true, writeTextFile: false },
+      terminal: false,
+    })
+  })
+
+  test.each<[string, readonly string[], number | undefined, string]>([
+    ['is silent', ['silent'], 300, 'the agent cannot be used: it was not ready within 0.3 s'],
+    ['dies', ['dies'], undefined, 'the agent cannot be used: it has ended: exit code 5: cannot start: no licence'],
+    [
+      'is not logged in',
+      ['auth'],
+      undefined,
+      "it is not logged in: Authentication required; it can be by: Log in (run fake login). Log in with the agent's own command line, or set its key in the environment",
+    ],
+    ['speaks another version', ['old'], undefined, 'the agent cannot be used: it speaks version 0 of the protocol, and reeve version 1'],
+  ])('with an agent that %s ends with the reason', async (_, as, handshakeMs, error) => {
+    const run = await bench.start({ as: [...as, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
+    expect(await run.exited()).toMatchObject({ error })
+    await run.agent[Symbol.asyncDispose]()
+    expect(findLivingWith(bench.token)).toEqual([])
+  })
+
+  test.each([
+    ['at its handshake', ['auth']],
+    ['at its first prompt', []],
+  ])('with a known agent that is not logged in names the command and the key: %s', async (_, as) => {
+    const program = join(bench.dir, 'claude-agent-acp')
+    writeFileSync(
+      program,
+      `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' '${bench.token}' 'log=${bench.dir}/log' 'sessions=${bench.dir}' "$@"\n`,
+      { mode: 0o755 },
+    )
+    const run = await bench.start({ argv: [program, ...as], spec: { permissions: { default: 'allow' } } })
+    const error = as.length > 0 ? (await run.exited()).error : (await run.turn('need-login')).error
+    expect(error).toMatch(
+      /it is not logged in: Authentication required\. Log in with `claude \/login`, or set ANTHROPIC_API_KEY in the environment$/,
+    )
+  })
+
+  test('can be stopped in the middle', async () => {
+    const run = await bench.start({ as: ['silent', 'no-eof'] })
+    await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
+    expect(await run.exited()).not.toHaveProperty('error')
+    expect(findLivingWith(bench.token)).toEqual([])
+  })
+
+  test('without a program fails at once', async () => {
+    await expect(bench.start({ argv: ['no-such-agent'] })).rejects.toMatchObject({ code: 'COMMAND_NOT_FOUND' })
+  })
+})
+
+describe('a session', () => {
+  const starts: readonly McpStart[] = [
+    {
+      state: 'ready',
+      name: 'files',
+      effects: {},
+      startMs: 1,
+      callMs: 1,
+      notes: [],
+      secrets: [],
+      reach: { kind: 'stdio', argv: ['serve', '-x'], cwd: '/elsewhere', env: { TOKEN: 't' } },
+    },
+    {
+      state: 'ready',
+      name: 'web',
+      effects: {},
+      startMs: 1,
+      callMs: 1,
+      notes: [],
+      secrets: [],
+      reach: { kind: 'http', url: 'http://localhost:1/', headers: { Authorization: 'Bearer b' } },
+    },
+    { state: 'untrusted', name: 'bad', why: 'it is not trusted' },
+  ]
+  const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
+
+  test.each([
+    [
+      ['http'],
+      [{ type: 'http', name: 'web', url: 'http://localhost:1/', headers: [{ name: 'Authorization', value: 'Bearer b' }] }],
+      ['MCP server bad is not used: it is not trusted'],
+    ],
+    [[], [], ['MCP server web is not used: the agent takes none over HTTP', 'MCP server bad is not used: it is not trusted']],
+  ])('gets the MCP servers that it supports (%j)', async (as, web, notes) => {
+    const run = await bench.start({ as, spec: { mcp }, servers: () => Promise.resolve(starts) })
+    await run.up()
+    const received = JSON.parse(
+      run
+        .logLines()
+        .find((line) => line.startsWith('new '))
+        ?.slice(4) ?? '',
+    ) as object
+    expect(received).toMatchObject({
+      cwd: bench.dir,
+      mcpServers: [
+        {
+          name: 'files',
+          command: 'sh',
+          args: ['-c', 'cd "$0" && exec "$@"', '/elsewhere', 'serve', '-x'],
+          env: expect.arrayContaining([
+            { name: 'TOKEN', value: 't' },
+            { name: 'REEVE_PROC', value: expect.stringMatching(/\./) },
+          ]),
+        },
+        ...web,
+      ],
+    })
+    expect(run.kernel.of('process.note').map(({ text }) => text)).toEqual(notes)
+  })
+
+  test.each(['models', 'old-models'])('gets its mode and its model (%s)', async (as) => {
+    const run = await bench.start({ as: ['modes', as], spec: { mode: 'plan', model: 'any/two' } })
+    await run.turn('say x')
+    expect(run.logLines()).toEqual(expect.arrayContaining(['mode plan', 'model two']))
+    expect(run.kernel.of('model.started').map(({ model }) => model)).toEqual(['two'])
+  })
+
+  test('with an unknown mode is refused, with a list of the known modes', async () => {
+    const run = await bench.start({ as: ['modes'], spec: { mode: 'yolo' } })
+    expect((await run.exited()).error).toBe('the agent cannot be used: it has no mode yolo; it has default, plan, auto')
+  })
+
+  test.each([
+    [['systemPrompt'], 'say x', { mode: 'append', content: [{ type: 'text', text: 'You are R.' }] }],
+    [[], 'You are R.\n\nsay x', undefined],
+  ])('gets the role prompt (%j)', async (as, prompt, systemPrompt) => {
+    const run = await bench.start({ as, spec: { system: 'You are R.' } })
+    await run.turn('say x')
+    expect(run.logLines()).toContain(`prompt ${JSON.stringify(prompt)}`)
+    const received = JSON.parse(
+      run
+        .logLines()
+        .find((line) => line.startsWith('new '))
+        ?.slice(4) ?? '',
+    ) as { systemPrompt?: unknown }
+    expect(received.systemPrompt).toEqual(systemPrompt)
+  })
+})
+
+describe('continuing', () => {
+  test.each([['resume'], ['load'], ['load', 'late']])(
+    'by session/%s (%s): with its session; nothing is recorded or charged again',
+    async (how, ...more) => {
+      const first = await bench.start({ as: [how] })
+      await first.turn('usage 10 100 0.5\nsay one\ntool execute ls')
+      await first.agent[Symbol.asyncDispose]()
+      const second = await bench.start({
+        as: [how, ...more],
+        sessionId: first.sessionId(),
+        after: first.kernel.facts,
+        spec: { system: 'You are R.' },
+      })
+      await second.up()
+      if (how === 'load') await eventually(() => second.logLines().includes('replayed'), 'all was replayed')
+      // The agent's output has been read.
+      await setImmediate()
+      expect(await second.turn('usage 20 100 0.25\nsay two')).toMatchObject({ result: 'two' })
+      expect(second.logLines().some((line) => line.startsWith(`${how} `))).toBe(true)
+      expect(second.kernel.reports('output')).toEqual([])
+      expect(second.sessionId()).toBe(first.sessionId())
+      expect(second.logLines()).toContain(`prompt ${JSON.stringify('usage 20 100 0.25\nsay two')}`)
+      expect(second.kernel.reports('model.started').map(({ report }) => report.step)).toEqual([2])
+      expect(second.kernel.reports('usage').map(({ report }) => report.usage.costUsd)).toEqual([0.25])
+      expect(second.kernel.lives.filter(({ type }) => type === 'text')).toEqual([{ type: 'text', step: 2, text: 'two' }])
+    },
+  )
+
+  test.each([
+    ['gemini-cli', 12_000, [48_100]],
+    ['gemini-cli', 61_000, []],
+    ['fake', 12_000, []],
+  ])('a session of %s that is %i ms old', async (name, ageMs, rests) => {
+    const startedAt = Date.UTC(2026, 10, 20, 12, 30)
+    const rested: number[] = []
+    const clock = {
+      now: () => startedAt + ageMs,
+      sleep: (ms: number) => {
+        rested.push(ms)
+        return Promise.resolve()
+      },
+    }
+    const first = await bench.start({ as: ['load'] })
+    await first.turn('say one')
+    const handle: StoredFact = {
+      uuid: 'test',
+      seq: 0,
+      pid: 1,
+      at: startedAt,
+      cursor: 0,
+      body: { type: 'process.handle', handle: null, sessionId: first.sessionId() },
+    }
+    const second = await bench.start({
+      as: ['load', `name=${name}`],
+      sessionId: first.sessionId(),
+      after: [handle, ...first.kernel.facts],
+      clock,
+    })
+    expect(await second.turn('say two')).toMatchObject({ result: 'two' })
+    expect(rested).toEqual(rests)
+    expect(second.kernel.of('process.note').map(({ text }) => text)).toEqual(
+      rests.map(() => 'it loses a session that is opened again in the minute in which it began: waiting for 49 s'),
+    )
+  })
+
+  test('a session of Gemini CLI works any number of times, and removes none of its files', async () => {
+    const gemini = join(bench.dir, 'gemini')
+    writeFileSync(gemini, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' sessions='${bench.dir}' load modes stubs "$@"\n`, {
+      mode: 0o755,
+    })
+    const first = await bench.start({ argv: [gemini] })
+    await first.turn('say one')
+    await first.agent[Symbol.asyncDispose]()
+    for (const words of ['two', 'three', 'four']) {
+      const next = await bench.start({ argv: [gemini], sessionId: first.sessionId() })
+      expect(await next.turn(`say ${words}`)).toMatchObject({ result: words })
+      await next.agent[Symbol.asyncDispose]()
+    }
+    const chats = readdirSync(join(bench.dir, '.gemini/tmp/project/chats'))
+    expect(chats.filter((name) => name.endsWith('.jsonl')).length).toBe(1)
+    expect(chats.filter((name) => name.includes('.aside-')).length).toBe(3)
+  })
+
+  test('with an unknown model is refused, with a list of the known models', async () => {
+    const run = await bench.start({ as: ['models'], spec: { model: 'nonsense' } })
+    expect((await run.exited()).error).toBe('the agent cannot be used: it has no model nonsense; it has one, two')
+  })
+
+  test('reports no last line of an agent whose last line is a brace', async () => {
+    const run = await bench.start({ as: ['braces'] })
+    expect((await run.exited()).error).toMatch(/: error: log in first$/)
+  })
+
+  test('is refused by an agent without both methods', async () => {
+    const run = await bench.start({ sessionId: 's1' })
+    expect((await run.exited()).error).toMatch(/it can neither resume nor load a session.*NOT_RESUMABLE/)
+  })
+
+  test.each([
+    ['that had not begun gets its message again', '', 'say hello'],
+    ['that had begun gets a notice that it was cut off', 'say begun\n', expect.stringMatching(/^Your last turn was cut off\./) as string],
+  ])('with a turn %s', async (_, before, prompt) => {
+    const first = await bench.start({ as: ['resume'] })
+    await first.up()
+    await first.send(before === '' ? 'say hello' : `${before}hang`)
+    if (before !== '') await first.kernel.until(() => first.kernel.of('model.started').length === 1, 'it has begun')
+    else await first.kernel.ended()
+    await first.agent.stop({ signal: 'SIGKILL', graceMs: 0 })
+    const facts =
+      before === ''
+        ? first.kernel.facts.filter(({ body }) => ['process.queue', 'process.incoming', 'process.working'].includes(body.type))
+        : first.kernel.facts
+    const second = await bench.start({ as: ['resume'], sessionId: first.sessionId(), after: facts })
+    await second.up()
+    await second.agent.proceed(1)
+    await second.kernel.until(() => second.kernel.reports('turn.ended').length === 1, 'the turn goes on and ends')
+    const received = second
+      .logLines()
+      .filter((line) => line.startsWith('prompt '))
+      .map((line) => JSON.parse(line.slice('prompt '.length)) as string)
+    expect(received).toEqual([prompt])
+  })
+})

@@ -1,0 +1,309 @@
+// The command driver with agents that write JSON lines: recordings of real agents, played by a real program. Failures that no
+// recording has: a cut line, a wrong exit code, a program that hangs, and one that leaves a child.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { MAX_JSON_LINE_BYTES, JsonLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/line-splitter.ts'
+import * as lines from '../../support/agents/agent-lines.ts'
+import { writePlayArgv, programThatPlays, run, type Running } from '../../support/agents/command.ts'
+import { newContained, workingKinds, type Contained } from '../../support/agents/contained.ts'
+import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { Scribe, uuidOf } from '../../support/store/facts.ts'
+import type { Launch } from '../../../src/drivers/port.ts'
+import type { Report } from '../../../src/kernel/model/reports.ts'
+import type { Played } from '../../support/programs/json-agent.ts'
+import type { OutputFormat } from '../../../src/kernel/model/words.ts'
+import type { SpecChanges } from '../../support/spec-changes.ts'
+import type { CommandSpec } from '../../../src/kernel/model/process-spec.ts'
+
+const kinds = await workingKinds()
+const playLines = (all: readonly object[]): Played[] => all.map((line) => ({ line }))
+
+async function play(
+  contained: Contained,
+  format: OutputFormat,
+  items: readonly Played[],
+  changes: SpecChanges = {},
+  more: Partial<Launch<CommandSpec>> = {},
+): Promise<Running> {
+  return run(contained, await writePlayArgv(contained.dir, items), { format, ...changes }, more)
+}
+
+async function ended(running: Running): Promise<Report[]> {
+  await eventually(() => running.kernel.find('exited'))
+  return running.kernel.reports
+}
+
+const argsOf = async (contained: Contained): Promise<unknown> => JSON.parse(await readFile(join(contained.dir, 'played.json.args'), 'utf8'))
+
+describe.each(kinds)('%s', (containment) => {
+  test.each([
+    ['claude', lines.CLAUDE_TOOLS, 2],
+    ['codex', lines.CODEX_TOOLS, 1],
+    ['gemini', lines.GEMINI_TOOLS, 1],
+    ['opencode', lines.OPENCODE_TOOLS, 1],
+  ] as const)('%s: session, steps, calls, usage, result, exit; no line is output too', async (format, all, calls) => {
+    await using contained = await newContained()
+    await using running = await play(contained, format, playLines(all), { containment }, { step: 3, turn: 2 })
+    const reports = await ended(running)
+    const { kernel } = running
+    expect(kernel.all('session').length).toBe(1)
+    expect(kernel.all('model.started').map(({ step }) => step)).toEqual([4, 5])
+    expect(kernel.all('model.finished').map(({ finish }) => finish)).toEqual(['tool-calls', 'stop'])
+    expect(kernel.all('tool.finished').length).toBe(calls)
+    expect(reports.slice(-2)).toEqual([
+      { type: 'turn.ended', turn: 3, outcome: 'ok', result: 'It is done.' },
+      { type: 'exited', code: 0, osSignal: null },
+    ])
+    expect(kernel.text('stdout')).toBe('')
+    expect(kernel.find('note')?.text).toMatch(/^reeve reads its output in the format of /)
+  })
+
+  test('a program that hangs after its result is ended and counts as completed', async () => {
+    await using contained = await newContained()
+    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
+    const reports = await ended(running)
+    expect(reports.slice(-2)).toEqual([
+      { type: 'turn.ended', turn: 1, outcome: 'ok', result: 'It is done.' },
+      { type: 'exited', code: 0, osSignal: null },
+    ])
+    expect(running.kernel.all('note').map(({ text }) => text)).toContainEqual(expect.stringMatching(/^did not end after its result: /))
+  })
+
+  test('a paused program is not ended meanwhile', async () => {
+    await using contained = await newContained()
+    const go = join(contained.dir, 'go')
+    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { until: go }, { hang: true }], {
+      containment,
+    })
+    await eventually(() => running.kernel.all('model.finished').length === 2)
+    await running.agent.pause(true)
+    writeFileSync(go, '')
+    // The other program is not paused.
+    await using other = await newContained()
+    await using twin = await play(other, 'claude', [...playLines(lines.CLAUDE_TOOLS), { hang: true }], { containment })
+    await ended(twin)
+    expect(running.kernel.find('exited')).toBeNull()
+    await running.agent.unpause()
+    await ended(running)
+  })
+
+  test('a call is reported while it runs', async () => {
+    await using contained = await newContained()
+    const go = join(contained.dir, 'go')
+    await using running = await play(
+      contained,
+      'claude',
+      [...playLines(lines.CLAUDE_TOOLS.slice(0, 4)), { until: go }, ...playLines(lines.CLAUDE_TOOLS.slice(4))],
+      { containment },
+    )
+    await eventually(() => running.kernel.find('model.finished'))
+    expect(running.kernel.find('model.finished')?.calls.map(({ callId }) => callId)).toEqual(['toolu_0', 'toolu_1'])
+    expect(running.kernel.find('tool.finished')).toBeNull()
+    writeFileSync(go, '')
+    await ended(running)
+    expect(running.kernel.all('tool.finished').length).toBe(2)
+    expect(running.kernel.all('model.finished').length).toBe(2)
+  })
+
+  test('a program that hangs is stopped, and its earlier output is reported', async () => {
+    await using contained = await newContained()
+    await using running = await play(contained, 'codex', [...playLines(lines.CODEX_TOOLS.slice(0, 4)), { hang: true }], { containment })
+    await eventually(() => running.kernel.find('model.finished'))
+    await running.agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
+    const reports = await ended(running)
+    expect(reports.at(-1)).toEqual({ type: 'exited', code: null, osSignal: 'SIGTERM' })
+    expect(running.kernel.find('turn.ended')).toBeNull()
+  })
+
+  test('a child that keeps its output open does not delay its end, and is ended with it', async () => {
+    await using contained = await newContained()
+    const running = await play(contained, 'gemini', [{ leave: `3600.${contained.token}` }, ...playLines(lines.GEMINI_TOOLS)], {
+      containment,
+    })
+    const reports = await ended(running)
+    expect(reports.at(-2)).toMatchObject({ type: 'turn.ended', outcome: 'ok' })
+    await running[Symbol.asyncDispose]()
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+})
+
+describe('the end', () => {
+  test.each([
+    [
+      'claude',
+      lines.CLAUDE_NOT_LOGGED_IN,
+      1,
+      1,
+      'Not logged in · Please run /login. Log in with `claude /login`, or set ANTHROPIC_API_KEY in the environment',
+    ],
+    [
+      'claude',
+      lines.CLAUDE_NOT_LOGGED_IN,
+      0,
+      0,
+      'Not logged in · Please run /login. Log in with `claude /login`, or set ANTHROPIC_API_KEY in the environment',
+    ],
+    ['claude', lines.CLAUDE_TOOLS.slice(0, -1), 0, 0, 'Claude Code ended without a result'],
+    ['codex', lines.CODEX_REFUSED, 1, 1, 'bad thing'],
+    ['gemini', lines.GEMINI_REFUSED, 144, 144, 'bad thing'],
+    ['gemini', [], 53, 53, 'its turn limit is reached'],
+    ['opencode', lines.OPENCODE_REFUSED, 0, 0, 'bad thing'],
+    ['opencode', lines.OPENCODE_TOOLS.slice(0, 4), 0, 0, 'OpenCode ended without a result'],
+  ] as const)('of %s %#: follows its events, not its exit code', async (format, all, exit, code, error) => {
+    await using contained = await newContained()
+    await using running = await play(contained, format, [...playLines(all), { exit }])
+    expect((await ended(running)).at(-1)).toEqual({ type: 'exited', code, osSignal: null, error })
+    expect(running.kernel.find('turn.ended')).toBeNull()
+  })
+
+  test('remains a success after a later failure of its program', async () => {
+    await using contained = await newContained()
+    await using running = await play(contained, 'claude', [...playLines(lines.CLAUDE_TOOLS), { signal: 'SIGKILL' }])
+    expect((await ended(running)).slice(-3)).toEqual([
+      { type: 'note', text: 'after its result it ended by SIGKILL' },
+      { type: 'turn.ended', turn: 1, outcome: 'ok', result: 'It is done.' },
+      { type: 'exited', code: 0, osSignal: null },
+    ])
+  })
+
+  test('without any event follows its last line', async () => {
+    await using contained = await newContained()
+    await using running = await play(contained, 'claude', [{ raw: 'warming up\nerror: unknown option\n', to: 'stderr' }, { exit: 1 }])
+    expect((await ended(running)).at(-1)).toEqual({ type: 'exited', code: 1, osSignal: null, error: 'error: unknown option' })
+    expect(running.kernel.text('stderr')).toBe('warming up\nerror: unknown option\n')
+  })
+})
+
+describe('its command line', () => {
+  const AGENT = { agent: 'mine', intent: '-write the tests' }
+
+  test('from an agent file has the intent as the program expects it', async () => {
+    await using contained = await newContained()
+    const argv = [...(await writePlayArgv(contained.dir, [])), '--verbose', AGENT.intent]
+    await using running = await run(contained, argv, { format: 'claude', ...AGENT })
+    await ended(running)
+    expect(await argsOf(contained)).toEqual(['--verbose', '--', AGENT.intent])
+  })
+
+  test('on a resume has the session, with the message or a request to continue; usage counts from there', async () => {
+    await using contained = await newContained()
+    const scribe = new Scribe()
+    const usage = { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40, costUsd: null }
+    const sessionId = '01a1f964-3c13-7d42-a935-af7e68a221bf'
+    const { facts } = scribe.spawn(
+      uuidOf(1),
+      undefined,
+      { type: 'process.handle', handle: null, sessionId },
+      { type: 'usage.reported', usage },
+    )
+    const resumed: Partial<Launch<CommandSpec>> = {
+      sessionId,
+      resumed: true,
+      step: 2,
+      turn: 1,
+      history: async (after) => facts.filter(({ seq }) => seq > after),
+    }
+    const argv = [await programThatPlays(contained.dir, 'codex', playLines(lines.CODEX_RESUMED)), 'exec', '--json', 'write the tests']
+    await using continued = await run(contained, argv, { format: 'codex' }, { ...resumed, resumeMessage: async () => 'and now the docs' })
+    await ended(continued)
+    expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'and now the docs'])
+    expect(continued.kernel.all('session')).toEqual([])
+    expect(continued.kernel.find('usage')?.usage).toEqual({
+      inputTokens: 1000,
+      outputTokens: 50,
+      cacheReadTokens: 300,
+      cacheWriteTokens: 20,
+      costUsd: null,
+    })
+    expect(continued.kernel.find('turn.ended')).toMatchObject({ turn: 2 })
+    await using silent = await run(contained, argv, { format: 'codex' }, resumed)
+    await ended(silent)
+    expect(await argsOf(contained)).toEqual(['exec', '--json', 'resume', sessionId, '--', 'Continue where you were interrupted.'])
+  })
+})
+
+describe('hostile lines', () => {
+  const NASTY = '\0\x1b[31mé\u2028x\u2029\x85\r'
+
+  test('unknown lines are output, in their order', async () => {
+    await using contained = await newContained()
+    const [first, ...rest] = playLines(lines.CLAUDE_TOOLS)
+    await using running = await play(contained, 'claude', [
+      { raw: `${NASTY}\n` },
+      first ?? { hang: true },
+      { raw: '{"type":"what.is.new"}\n{"cut": \n[1]\n' },
+      ...rest.slice(0, -1),
+      { bytes: Buffer.from([0x7b, 0xff, 0x7d, 0x0a]).toString('base64') },
+      ...rest.slice(-1),
+      { raw: '{"type":"resu' },
+    ])
+    await ended(running)
+    expect(running.kernel.text('stdout')).toBe(`${NASTY}\n{"type":"what.is.new"}\n{"cut": \n[1]\n{\ufffd}\n{"type":"resu`)
+    expect(running.kernel.find('turn.ended')?.result).toBe('It is done.')
+  })
+
+  test('separators other than LF stay inside a line; a last line needs no LF', async () => {
+    await using contained = await newContained()
+    const line = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: NASTY } }
+    await using running = await play(contained, 'codex', [{ raw: JSON.stringify(line) }])
+    await ended(running)
+    expect(running.kernel.find('model.finished')?.message).toEqual([{ type: 'text', text: NASTY }])
+    expect(running.kernel.text('stdout')).toBe('')
+  })
+
+  test('an overlong line of JSON is output in pieces, and the next line is read', async () => {
+    await using contained = await newContained()
+    const long = `{"type":"text","part":{"text":"${'x'.repeat(1024 * 1024)}`
+    await using running = await play(contained, 'opencode', [
+      { raw: long },
+      { repeat: 'y'.repeat(1024 * 1024), count: 8 },
+      { raw: '"}}\n' },
+      ...playLines(lines.OPENCODE_TOOLS),
+    ])
+    await ended(running)
+    expect(running.kernel.text('stdout').length).toBe(long.length + MAX_JSON_LINE_BYTES + 4)
+    for (const { text } of running.kernel.all('output'))
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_JSON_LINE_BYTES + 2 * MAX_LINE_BYTES)
+    expect(running.kernel.find('turn.ended')?.result).toBe('It is done.')
+  })
+
+  test('a refused report is noted, and later reports are sent', async () => {
+    await using contained = await newContained()
+    const go = join(contained.dir, 'go')
+    await using running = await play(contained, 'codex', [{ until: go }, ...playLines(lines.CODEX_TOOLS)])
+    running.kernel.refused = 'tool.finished'
+    writeFileSync(go, '')
+    await ended(running)
+    expect(running.kernel.all('note').map(({ text }) => text)).toContain('not recorded: the store is damaged')
+    expect(running.kernel.find('turn.ended')?.outcome).toBe('ok')
+  })
+})
+
+describe('lines of JSON', () => {
+  const cutAll = (chunks: readonly Buffer[]): string[] => {
+    const cutter = new JsonLineSplitter()
+    return [...chunks.flatMap((chunk) => cutter.feed(chunk)), cutter.end()].filter((piece) => piece !== '')
+  }
+
+  test('stay whole at any cut of the chunks; other output is cut as usual', () => {
+    const long = `{"a":"${'é'.repeat(MAX_LINE_BYTES)}"}\n`
+    const bytes = Buffer.from(`one\n${long}${'b'.repeat(MAX_LINE_BYTES + 1)}\n{"c":1}`)
+    for (const size of [1, 7, 4096, bytes.length]) {
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+      const pieces = cutAll(chunks)
+      expect(pieces.join('')).toBe(bytes.toString())
+      expect(pieces).toContain(long)
+      expect(pieces.at(-1)).toBe('{"c":1}')
+    }
+  })
+
+  test('are not shown before their end, but other lines are', () => {
+    const cutter = new JsonLineSplitter()
+    cutter.feed(Buffer.from('{"a"'))
+    expect([cutter.bufferedBytes, cutter.flush()]).toEqual([0, ''])
+    cutter.feed(Buffer.from(':1}\nPassword: '))
+    expect([cutter.bufferedBytes, cutter.flush()]).toEqual([10, 'Password: '])
+  })
+})

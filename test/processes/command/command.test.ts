@@ -1,0 +1,270 @@
+// The driver for plain commands, with real programs: its reports in order, and that it leaves nothing behind.
+// The kernel is a recorder that acknowledges on command.
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { commandDriver } from '../../../src/drivers/command/driver.ts'
+import { OutputLineSplitter, MAX_LINE_BYTES } from '../../../src/drivers/command/line-splitter.ts'
+import { launchOf, Recorder, run } from '../../support/agents/command.ts'
+import { newContained, workingKinds } from '../../support/agents/contained.ts'
+import { eventually, findLivingWith, readLiving } from '../../support/agents/living.ts'
+
+const kinds = await workingKinds()
+const KIB = 1024
+
+/** bytes that a process has written in its life */
+function writtenBy(pid: number): number {
+  return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1])
+}
+
+describe.each(kinds)('%s', (containment) => {
+  test('up with its handle, output, exited: in this order', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'echo $MY_KEY; echo oops >&2; exit 3'], { containment })
+    const { kernel } = running
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.reports[0]).toMatchObject({ type: 'up', handle: { pid: expect.any(Number) } })
+    expect([kernel.text('stdout'), kernel.text('stderr')]).toEqual(['secret\n', 'oops\n'])
+    expect(kernel.reports.at(-1)).toEqual({ type: 'exited', code: 3, osSignal: null })
+  })
+
+  test('all of 10 MB is reported before the exit, in reports of bounded size', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'yes 0123456789 | head -c 10485760'], { containment })
+    const { kernel } = running
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.reports.at(-1)?.type).toBe('exited')
+    expect(kernel.text('stdout').length).toBe(10 * KIB * KIB)
+    const longest = Math.max(...kernel.reports.map((report) => (report.type === 'output' ? report.text.length : 0)))
+    expect(longest).toBeLessThanOrEqual(2 * MAX_LINE_BYTES)
+    expect(kernel.reports.length).toBeLessThan((10 * KIB) / 16)
+  })
+
+  test('output above the limit is read and dropped, with a note, and the end is reported', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const launch = await launchOf(contained, ['sh', '-c', 'yes 0123456789 | head -c 3000000; echo oops >&2; exit 3'], { containment })
+    await using _agent = await commandDriver({ keptBytes: KIB * KIB }).start(launch, kernel)
+    await eventually(() => kernel.find('exited'))
+    const kept = kernel.text('stdout').length + kernel.text('stderr').length
+    expect(kept).toBeGreaterThanOrEqual(KIB * KIB)
+    expect(kept).toBeLessThan(2 * KIB * KIB)
+    expect(kernel.reports.filter(({ type }) => type === 'note')).toEqual([
+      { type: 'note', text: 'its output is more than 1 MiB: no more of it is kept' },
+    ])
+    expect(kernel.find('exited')).toMatchObject({ code: 3 })
+  })
+
+  test('before a report is acknowledged nothing more is read, and the program waits', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const gate = Promise.withResolvers<void>()
+    await using agent = await commandDriver({}).start(await launchOf(contained, ['yes'], { containment }), kernel)
+    // Always opened, because otherwise the agent could not be disposed of.
+    using _opened = { [Symbol.dispose]: () => gate.resolve() }
+    kernel.gate = gate.promise
+    const pid = kernel.find('up')?.handle?.pid ?? 0
+    const reports = () => kernel.reports.length
+    await eventually(() => reports() === 2 && readLiving(pid)?.state === 'S')
+    // During the whole run of another program it could write far more.
+    await using other = await run(contained, ['sleep', '0.2'], { containment })
+    await eventually(() => other.kernel.find('exited'))
+    expect(writtenBy(pid)).toBeLessThan(2 * KIB * KIB)
+    await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
+    expect(reports()).toBe(2)
+    gate.resolve()
+    await eventually(() => kernel.find('exited'))
+  })
+
+  test('is stopped even before its start is acknowledged', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const gate = Promise.withResolvers<void>()
+    kernel.gate = gate.promise
+    await using agent = await commandDriver({}).start(
+      await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }),
+      kernel,
+    )
+    using _opened = { [Symbol.dispose]: () => gate.resolve() }
+    await agent.stop({ signal: 'SIGTERM', graceMs: 5_000 })
+    // A program that is about to enter its namespace finds it gone, and exits.
+    await eventually(() => findLivingWith(contained.token).length === 0)
+    expect(kernel.reports.map(({ type }) => type)).toEqual(['up'])
+    gate.resolve()
+    await eventually(() => kernel.find('exited'))
+  })
+
+  test('ends with the reason if its start cannot be recorded', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    kernel.refused = 'up'
+    await using _agent = await commandDriver({}).start(
+      await launchOf(contained, ['sleep', `3600.${contained.token}`], { containment }),
+      kernel,
+    )
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.find('exited')).toMatchObject({ error: 'the store is damaged' })
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+
+  test('each pause freezes and reports what was in flight; a frozen command can be killed', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sleep', `3600.${contained.token}`], { containment })
+    const { agent, kernel } = running
+    await agent.pause(false)
+    expect(kernel.find('frozen')).toEqual({ type: 'frozen', inFlight: `command: sleep 3600.${contained.token}` })
+    await agent.stop({ signal: 'SIGKILL', graceMs: 0 })
+    const exited = await eventually(() => kernel.find('exited'))
+    // After the kill of its init no process can report its exit; the kernel uses its own intent.
+    if (containment !== 'pidns') expect(exited).toEqual({ type: 'exited', code: null, osSignal: 'SIGKILL' })
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+
+  test('a paused command continues after the pause', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'echo up; read -r line; echo got $line'], { containment, interactive: true })
+    const { agent, kernel } = running
+    await eventually(() => kernel.text('stdout') === 'up\n')
+    await agent.pause(true)
+    await agent.deliver({ id: 'm', from: 'user', text: 'a word', turn: 1 })
+    expect(kernel.text('stdout')).toBe('up\n')
+    await agent.unpause()
+    await eventually(() => kernel.find('exited'))
+    expect(kernel.text('stdout')).toBe('up\ngot a word\n')
+  })
+
+  test('a stop asks first: the last output of the program is reported', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sh', '-c', 'trap "echo bye; exit 4" TERM; echo up; while :; do sleep 0.05; done'], {
+      containment,
+    })
+    const { agent, kernel } = running
+    await eventually(() => kernel.text('stdout') === 'up\n')
+    await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
+    expect(await eventually(() => kernel.find('exited'))).toEqual({ type: 'exited', code: 4, osSignal: null })
+    expect(kernel.text('stdout')).toBe('up\nbye\n')
+  })
+
+  test('interrupt is SIGINT to the group', async () => {
+    await using contained = await newContained()
+    await using running = await run(contained, ['sleep', `3600.${contained.token}`], { containment })
+    await running.agent.interrupt()
+    expect(await eventually(() => running.kernel.find('exited'))).toEqual({ type: 'exited', code: null, osSignal: 'SIGINT' })
+  })
+
+  test('the exit is reported while a grandchild holds the pipes; disposal ends the grandchild', async () => {
+    await using contained = await newContained()
+    const running = await run(contained, ['sh', '-c', `setsid sleep 3600.${contained.token} & echo done`], { containment })
+    await eventually(() => running.kernel.find('exited'))
+    expect(running.kernel.text('stdout')).toBe('done\n')
+    expect(findLivingWith(contained.token).length).toBe(1)
+    await running[Symbol.asyncDispose]()
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+
+  test('a kernel that no longer acknowledges does not block the end of the program', async () => {
+    await using contained = await newContained()
+    const kernel = new Recorder()
+    const launch = await launchOf(
+      contained,
+      ['sh', '-c', `read -r line; head -c 1000000 /dev/zero; touch ${contained.dir}/written; sleep 3600.${contained.token}`],
+      { containment, interactive: true },
+    )
+    const agent = await commandDriver({}).start(launch, kernel)
+    kernel.deaf = true
+    await agent.deliver({ id: 'm', from: 'user', text: 'go', turn: 1 })
+    await eventually(() => findLivingWith(`3600.${contained.token}`).some(({ argv }) => argv[0] === 'sleep'))
+    await agent[Symbol.asyncDispose]()
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+})
+
+test('a message to a command without an open input is INVALID', async () => {
+  await using contained = await newContained()
+  const message = { id: 'm', from: 'user', text: 'hello', turn: 1 } as const
+  await using closed = await run(contained, ['sleep', `3600.${contained.token}`])
+  await expect(closed.agent.deliver(message)).rejects.toMatchObject({ code: 'INVALID' })
+  await using ended = await run(contained, ['true'], { interactive: true })
+  await eventually(() => ended.kernel.find('exited'))
+  await expect(ended.agent.deliver(message)).rejects.toMatchObject({ code: 'INVALID' })
+})
+
+test.each([
+  [['no-such-command-here'], 'COMMAND_NOT_FOUND'],
+  [['/'], 'NOT_RUNNABLE'],
+])('a command that cannot be started is an error: %j', async (argv, code) => {
+  await using contained = await newContained()
+  const kernel = new Recorder()
+  await expect(commandDriver({}).start(await launchOf(contained, argv), kernel)).rejects.toMatchObject({ code })
+  expect(kernel.reports).toEqual([])
+})
+
+test('if the kernel refuses the start, nothing is left', async () => {
+  await using contained = await newContained()
+  const kernel = new Recorder()
+  kernel.deaf = true
+  await using _agent = await commandDriver({}).start(await launchOf(contained, ['sleep', `3600.${contained.token}`]), kernel)
+  await eventually(() => findLivingWith(contained.token).length === 0)
+})
+
+test('all methods can be called after the end', async () => {
+  await using contained = await newContained()
+  const { agent, kernel } = await run(contained, ['true'])
+  await eventually(() => kernel.find('exited'))
+  await agent.pause(true)
+  await agent.unpause()
+  await agent.interrupt()
+  await agent.proceed(1)
+  await agent.stop({ signal: 'SIGTERM', graceMs: 300 })
+  await agent[Symbol.asyncDispose]()
+  await agent[Symbol.asyncDispose]()
+  expect(kernel.reports.map((report) => report.type)).toEqual(['up', 'exited'])
+})
+
+test('the beginning of a line is shown before its end', async () => {
+  await using contained = await newContained()
+  await using running = await run(contained, ['sh', '-c', 'printf "Password: "; read -r line; echo $line'], { interactive: true })
+  await eventually(() => running.kernel.text('stdout') === 'Password: ')
+  await running.agent.deliver({ id: 'm', from: 'user', text: 'sesame', turn: 1 })
+  await eventually(() => running.kernel.text('stdout') === 'Password: sesame\n')
+})
+
+describe('lines', () => {
+  const cutAll = (chunks: readonly Buffer[]) => {
+    const cutter = new OutputLineSplitter()
+    return [...chunks.flatMap((chunk) => cutter.feed(chunk)), cutter.end()]
+  }
+
+  test('are split on LF only', () => {
+    expect(cutAll([Buffer.from('a\r\nb\rc\u2028d\u0085e\n\nf')])).toEqual(['a\r\n', 'b\rc\u2028d\u0085e\n', '\n', 'f'])
+  })
+
+  test('keep characters whole at any cut of the chunks', () => {
+    const text = 'é€😀\n日本\n'
+    const bytes = Buffer.from(text)
+    for (let at = 0; at <= bytes.length; at++) expect(cutAll([bytes.subarray(0, at), bytes.subarray(at)]).join('')).toBe(text)
+  })
+
+  test('of invalid UTF-8 get replacement characters', () => {
+    expect(cutAll([Buffer.from([0x61, 0xff, 0x62, 0x0a, 0xc3])])).toEqual(['a\ufffdb\n', '\ufffd'])
+  })
+
+  test('above the limit come in pieces, cut between characters', () => {
+    const text = `x${'€'.repeat(MAX_LINE_BYTES)}\n`
+    const pieces = cutAll([Buffer.from(text)])
+    expect(pieces.join('')).toBe(text)
+    expect(pieces.length).toBe(5)
+    for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(MAX_LINE_BYTES)
+  })
+
+  test('of continuation bytes alone are cut too', () => {
+    const pieces = cutAll([Buffer.alloc(2 * MAX_LINE_BYTES + 1, 0x80)])
+    expect(pieces.length).toBe(3)
+  })
+
+  test('flush returns the rest, except an incomplete character', () => {
+    const cutter = new OutputLineSplitter()
+    cutter.feed(Buffer.from('ab€').subarray(0, 4))
+    expect(cutter.flush()).toBe('ab')
+    expect(cutter.feed(Buffer.from([0xac, 0x0a]))).toEqual(['€\n'])
+  })
+})

@@ -1,0 +1,276 @@
+// Containment with real programs: nothing is left behind after any behaviour and any end of a process tree, in each kind that
+// works here. The limits of `group` are fixed here too, so that they are known exactly.
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import type { Containment, Program } from '../../../src/drivers/contain/types.ts'
+import { EventLoopTurns } from '../../../src/drivers/common/event-loop-turns.ts'
+import { waitForOutput, newContained, textOf, UUID, workingKinds } from '../../support/agents/contained.ts'
+import type { Contained } from '../../support/agents/contained.ts'
+import { eventually, findLivingWith, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
+import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
+
+const TORTURE = fileURLToPath(new URL('../../support/programs/torture.sh', import.meta.url))
+const kinds = await workingKinds()
+
+async function plant(contained: Contained, kind: ContainmentKind, mode: 'stay' | 'end'): Promise<Containment> {
+  const containment = await contained.open(kind)
+  const which = kind === 'group' ? 'held' : 'all'
+  const program = await containment.spawn(contained.request(['sh', TORTURE, contained.token, mode, which]))
+  await waitForOutput(program, 'planted')
+  const count = TORTURE_SLEEPERS + (which === 'all' ? 1 : 0)
+  await eventually(() => findSleepersWith(contained.token).length === count, `${count} sleepers`)
+  if (mode === 'end') expect(await program.exited).toEqual({ code: 0, signal: null })
+  return containment
+}
+
+describe.each(kinds)('%s: the torture tree', (kind) => {
+  test('is gone after a stop', async () => {
+    await using contained = await newContained()
+    const containment = await plant(contained, kind, 'stay')
+    expect(await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).toEqual({ outcome: 'killed', survivors: [] })
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+
+  test('is gone after a kill', async () => {
+    await using contained = await newContained()
+    const containment = await plant(contained, kind, 'stay')
+    expect(await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).toEqual({ outcome: 'killed', survivors: [] })
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+
+  test('is gone when the program has exited and the containment is disposed of', async () => {
+    await using contained = await newContained()
+    const containment = await plant(contained, kind, 'end')
+    expect((await containment.members()).length).toBeGreaterThanOrEqual(TORTURE_SLEEPERS)
+    expect((await containment.dispose()).outcome).toBe('killed')
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+
+  test('is gone when the containment manager is disposed of', async () => {
+    await using contained = await newContained()
+    await plant(contained, kind, 'stay')
+    await contained.containments[Symbol.asyncDispose]()
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+})
+
+test('group cannot hold a process that left the group, dropped its environment and lost its parent', async () => {
+  await using contained = await newContained()
+  const containment = await contained.open('group')
+  const script = `( env -i setsid sleep 3600.${contained.token} & ) ; sleep 3600.${contained.token}`
+  await containment.spawn(contained.request(['sh', '-c', script]))
+  await eventually(() => findSleepersWith(contained.token).length === 2)
+  await containment.stop({ signal: 'SIGKILL', graceMs: 0 })
+  expect(findSleepersWith(contained.token).length).toBe(1)
+})
+
+test('group holds a process that left the group and dropped its environment while its parent lives', async () => {
+  await using contained = await newContained()
+  const containment = await contained.open('group')
+  const script = `setsid sh -c 'env -i setsid sleep 3600.${contained.token} & wait' & wait`
+  await containment.spawn(contained.request(['sh', '-c', script]))
+  await eventually(() => findSleepersWith(contained.token).length === 1)
+  expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
+  expect(findLivingWith(contained.token)).toEqual([])
+})
+
+describe.each(kinds)('%s: the stop ladder', (kind) => {
+  test('stopped: a program that exits on the signal is not killed', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const program = await containment.spawn(contained.request(['sh', '-c', 'trap "exit 7" TERM; echo up; while :; do sleep 0.05; done']))
+    await waitForOutput(program, 'up')
+    expect(await containment.stop({ signal: 'SIGTERM', graceMs: 10_000 })).toEqual({ outcome: 'stopped', survivors: [] })
+    expect(await program.exited).toEqual({ code: 7, signal: null })
+  })
+
+  test('stopped: processes in other sessions get the signal too, within the same grace period', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const other = `setsid sh -c 'trap "echo asked > ${contained.dir}/asked; exit" TERM; echo up; while :; do sleep 0.05; done'`
+    const program = await containment.spawn(contained.request(['sh', '-c', `${other} & exec sleep 3600.${contained.token}`]))
+    await waitForOutput(program, 'up')
+    expect((await containment.stop({ signal: 'SIGTERM', graceMs: 10_000 })).outcome).toBe('stopped')
+    expect(existsSync(join(contained.dir, 'asked'))).toBe(true)
+  })
+
+  test('killed: a deaf program gets its grace period and no more', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
+    await waitForOutput(program, 'up')
+    const begun = performance.now()
+    expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('killed')
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(300)
+    expect(await program.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  })
+
+  test('gone: no program runs yet, or any more', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('gone')
+    await (
+      await containment.spawn(contained.request(['true']))
+    ).exited
+    expect((await containment.stop({ signal: 'SIGTERM', graceMs: 300 })).outcome).toBe('gone')
+    expect(await containment.members()).toEqual([])
+  })
+
+  test('a second, harder stop overtakes the first', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const program = await containment.spawn(contained.request(['sh', '-c', 'trap "" TERM; echo up; while :; do sleep 0.05; done']))
+    await waitForOutput(program, 'up')
+    const patient = containment.stop({ signal: 'SIGTERM', graceMs: 60_000 })
+    expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
+    expect((await patient).survivors).toEqual([])
+  })
+})
+
+describe.each(kinds)('%s: starting', (kind) => {
+  test('each program knows its incarnation, and has its own session and an empty stdin', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const program = await containment.spawn(
+      contained.request(['sh', '-c', 'echo $REEVE_UUID $REEVE_PID $REEVE_PROC $TMPDIR; ps -o sid= -p $$; echo $$; cat']),
+    )
+    const words = (await textOf(program.stdout)).split(/\s+/)
+    expect(words.slice(0, 4)).toEqual([UUID, '1', containment.intent.marker, contained.dir])
+    expect(words[4]).toBe(words[5])
+    // In a namespace it has another PID.
+    if (kind !== 'pidns') expect(words[4]).toBe(String(program.handle.pid))
+    expect(program.handle.pgid).toBe(program.handle.pid)
+  })
+
+  test.each([
+    ['a command that is on no PATH', ['no-such-command-here'], 'COMMAND_NOT_FOUND'],
+    ['a path that is not there', ['./nothing'], 'COMMAND_NOT_FOUND'],
+    ['a directory', ['/'], 'NOT_RUNNABLE'],
+    ['a file that may not be run', ['./plain'], 'NOT_RUNNABLE'],
+    ['a script without its interpreter', ['./orphan'], 'NOT_RUNNABLE'],
+    ['no command at all', [], 'INVALID'],
+    ['an argument with a zero byte', ['true', 'a\0b'], 'INVALID'],
+  ])('%s is an error and leaves nothing', async (_, argv, code) => {
+    await using contained = await newContained()
+    await writeFile(join(contained.dir, 'plain'), 'x')
+    await writeFile(join(contained.dir, 'orphan'), '#!/no/such/interpreter\n')
+    await chmod(join(contained.dir, 'orphan'), 0o755)
+    const containment = await contained.open(kind)
+    await expect(containment.spawn(contained.request(argv))).rejects.toMatchObject({ code })
+    expect(await containment.members()).toEqual([])
+  })
+
+  test('a missing working directory is an error', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    await expect(containment.spawn(contained.request(['true'], { cwd: '/no/such/dir' }))).rejects.toMatchObject({ code: 'NOT_RUNNABLE' })
+  })
+
+  // Root may search all directories.
+  test.skipIf(process.getuid?.() === 0)(
+    'a directory of the PATH that may not be searched is skipped; a path into it is refused',
+    async () => {
+      await using contained = await newContained()
+      const closed = join(contained.dir, 'closed')
+      await mkdir(closed, { mode: 0o000 })
+      const containment = await contained.open(kind)
+      const spawn = (program: string): Promise<Program> =>
+        containment.spawn(contained.request([program], { env: { PATH: `${closed}:/usr/bin:/bin` } }))
+      expect(await (await spawn('true')).exited).toEqual({ code: 0, signal: null })
+      await expect(spawn('no-such-command-here')).rejects.toMatchObject({
+        code: 'COMMAND_NOT_FOUND',
+        message: 'no-such-command-here: command not found',
+      })
+      await expect(spawn('./closed/any')).rejects.toMatchObject({ code: 'NOT_RUNNABLE' })
+    },
+  )
+
+  test('the PATH of the request applies', async () => {
+    await using contained = await newContained()
+    await writeFile(join(contained.dir, 'mine'), '#!/bin/sh\necho mine $1\n')
+    await chmod(join(contained.dir, 'mine'), 0o755)
+    const containment = await contained.open(kind)
+    const program = await containment.spawn(contained.request(['mine', 'a b'], { env: { PATH: `${contained.dir}:/usr/bin:/bin` } }))
+    expect(await textOf(program.stdout)).toBe('mine a b\n')
+  })
+
+  test('after the disposal nothing starts, and a second disposal changes nothing', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const late = containment.spawn(contained.request(['sleep', `3600.${contained.token}`]))
+    const started = late.then(
+      () => true,
+      (error: { code: string }) => error.code,
+    )
+    await containment.dispose()
+    expect([true, 'NOT_FOUND']).toContain(await started)
+    await expect(containment.spawn(contained.request(['true']))).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect((await containment.dispose()).outcome).toBe('gone')
+    expect(findLivingWith(contained.token)).toEqual([])
+  })
+})
+
+describe.each(kinds)('%s: many at once', (kind) => {
+  const MANY = 12
+
+  /** The most clock reads in one turn of the event loop. Each read advances the clock by 6 ms, so a slice has two. */
+  async function inTurns(work: (contained: Contained, begun: () => void) => Promise<unknown>): Promise<number> {
+    let ms = 0
+    await using contained = await newContained(new EventLoopTurns(() => (ms += 6)))
+    const turns: number[] = [0]
+    let isOver = false
+    const count = (): void => {
+      turns.push(0)
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await work(contained, () => {
+      turns[turns.length - 1] = (turns.at(-1) ?? 0) + 1
+    })
+    isOver = true
+    expect(turns.reduce((sum, one) => sum + one)).toBe(MANY)
+    return Math.max(...turns)
+  }
+
+  test('start in slices, between which other work runs', async () => {
+    expect(
+      await inTurns(async (contained, begun) => {
+        const containments = await Promise.all(Array.from({ length: MANY }, () => contained.open(kind)))
+        await Promise.all(
+          containments.map((containment) => {
+            containment.firstStart.then(begun, () => {})
+            return containment.spawn(contained.request(['sleep', '1000']))
+          }),
+        )
+      }),
+    ).toBeLessThanOrEqual(2)
+  })
+})
+
+test('auto selects the strongest kind that works, and each plan belongs to one incarnation', async () => {
+  await using contained = await newContained()
+  const { containments } = contained
+  expect(containments.plan(UUID, 1, 'auto').kind).toBe(kinds[0])
+  expect(containments.kind).toBe(kinds[0])
+  expect(containments.plan(UUID, 1, 'group').marker).not.toBe(containments.plan(UUID, 2, 'group').marker)
+})
+
+test.runIf(kinds.includes('cgroup'))(
+  'a cgroup is removed with its containment, and all directories with the containment manager',
+  async () => {
+    await using contained = await newContained()
+    const containment = await contained.open('cgroup')
+    const nested = `mkdir "${containment.intent.path}/inner" && echo $$ > "${containment.intent.path}/inner/cgroup.procs" && echo up && exec sleep 3600.${contained.token}`
+    await waitForOutput(await containment.spawn(contained.request(['sh', '-c', nested])), 'up')
+    const home = dirname(dirname(containment.intent.path ?? ''))
+    expect((await readdir(dirname(containment.intent.path ?? ''))).some((name) => name.startsWith(UUID))).toBe(true)
+    expect((await containment.members()).length).toBe(1)
+    expect((await containment.dispose()).outcome).toBe('killed')
+    expect(existsSync(containment.intent.path ?? '')).toBe(false)
+    await contained.containments[Symbol.asyncDispose]()
+    expect(existsSync(home)).toBe(false)
+  },
+)

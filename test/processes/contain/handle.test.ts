@@ -1,0 +1,118 @@
+// The identity of processes: a handle of an ended process signals nothing, and some targets are always refused.
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { afterEach, expect, test } from 'vitest'
+import { handleOf, handleState, signalGroup, signalOne } from '../../../src/drivers/contain/proc/handle.ts'
+import { readProcessTable, readRow } from '../../../src/drivers/contain/proc/process-table.ts'
+import { psTable, psRow } from '../../../src/drivers/contain/proc/ps-output.ts'
+import type { OsHandle } from '../../../src/kernel/model/process.ts'
+import { eventually, newToken, readLiving } from '../../support/agents/living.ts'
+
+const children: ChildProcess[] = []
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+})
+
+function sleeper(env: Record<string, string> = {}): { child: ChildProcess; handle: OsHandle } {
+  const child = spawn('sleep', [`3600.${newToken()}`], { detached: true, stdio: 'ignore', env: { PATH: '/usr/bin:/bin', ...env } })
+  children.push(child)
+  const handle = handleOf(child.pid ?? 0)
+  if (handle === null) throw new Error('no handle')
+  return { child, handle }
+}
+
+test('a valid handle signals the group and the process', async () => {
+  const one = sleeper()
+  expect(handleState(one.handle)).toBe('alive')
+  expect(signalGroup(one.handle, 'SIGTERM')).toBe('sent')
+  expect(await once(one.child, 'exit')).toEqual([null, 'SIGTERM'])
+  const two = sleeper()
+  expect(signalOne(two.handle, 'SIGINT')).toBe('sent')
+  expect(await once(two.child, 'exit')).toEqual([null, 'SIGINT'])
+})
+
+test.each([
+  ['another start time', (handle: OsHandle) => ({ ...handle, startTime: String(Number(handle.startTime) - 1) })],
+  ['a group it is not in', (handle: OsHandle) => ({ ...handle, pgid: handle.pgid + 1 })],
+])('a stale handle signals nothing: %s', (_, change) => {
+  const { handle } = sleeper()
+  expect(signalGroup(change(handle), 'SIGKILL')).toBe('stale')
+  expect(readLiving(handle.pid)).not.toBe(null)
+})
+
+test('a single process with another start time is stale', () => {
+  const { handle } = sleeper()
+  const stale = { ...handle, startTime: '1' }
+  expect(handleState(stale)).toBe('stale')
+  expect(signalOne(stale, 'SIGKILL')).toBe('stale')
+  expect(readLiving(handle.pid)).not.toBe(null)
+})
+
+test('an ended process is gone', async () => {
+  const { child, handle } = sleeper()
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect([handleState(handle), signalGroup(handle, 'SIGTERM'), signalOne(handle, 'SIGTERM')]).toEqual(['gone', 'gone', 'gone'])
+})
+
+test.each([1, 0, -1, Number.NaN])('group %d is refused', (pgid) => {
+  const { handle } = sleeper()
+  expect(signalGroup({ ...handle, pgid }, 'SIGKILL')).toBe('refused')
+  expect(readLiving(handle.pid)).not.toBe(null)
+})
+
+test('PID 1, PID 0, this process and its group are refused', () => {
+  const own = handleOf(process.pid)
+  const init = handleOf(1)
+  if (own === null || init === null) throw new Error('no handle')
+  expect(signalOne(own, 'SIGCONT')).toBe('refused')
+  expect(signalGroup(own, 'SIGCONT')).toBe('refused')
+  expect(signalOne(init, 'SIGCONT')).toBe('refused')
+  expect(signalGroup({ ...init, pgid: 2 }, 'SIGCONT')).toBe('refused')
+  expect(signalOne({ ...init, pid: 0 }, 'SIGCONT')).toBe('refused')
+})
+
+test('a zombie is gone, but still identifies its group', async () => {
+  // The parent never waits for its child, the leader of a group with one living member. A shell could wait, so the child ends only
+  // when the parent is no shell any more.
+  const script = 'setsid sh -c "sleep 3600.$0 & read _" <&3 & echo $!; exec sleep 3600.$0'
+  const parent = spawn('sh', ['-c', script, newToken()], { detached: true, stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
+  children.push(parent)
+  const [line] = (await once(parent.stdout as Readable, 'data')) as [Buffer]
+  const pid = Number(line.toString())
+  await eventually(() => readLiving(parent.pid ?? 0)?.argv[0] === 'sleep' && readRow(pid)?.pgid === pid)
+  ;(parent.stdio[3] as Socket).end()
+  const row = await eventually(() => {
+    const seen = readRow(pid)
+    return seen?.state === 'Z' && seen.pgid === pid && seen
+  })
+  const handle = { pid, startTime: row.startTime, pgid: pid }
+  expect(handleState(handle)).toBe('gone')
+  expect(signalGroup(handle, 'SIGKILL')).toBe('sent')
+})
+
+test('the marker is read from the environment, by its whole name', async () => {
+  const marked = sleeper({ REEVE_PROC: 'a.1.b.c' })
+  const other = sleeper({ NOT_REEVE_PROC: 'a.1.b.c' })
+  await eventually(() => [marked, other].every(({ handle }) => readLiving(handle.pid)?.state === 'S'), 'both sleep')
+  const markerOf = (pid: number) => readProcessTable('younger').get(pid)?.marker
+  expect([markerOf(marked.handle.pid), markerOf(other.handle.pid)]).toEqual(['a.1.b.c', null])
+})
+
+test('`ps` gives the same rows as /proc', async () => {
+  const { handle } = sleeper({ REEVE_PROC: 'x.2.y.z' })
+  await eventually(() => readLiving(handle.pid)?.state === 'S')
+  const row = readRow(handle.pid)
+  expect(psRow(handle.pid)).toMatchObject({ pid: handle.pid, ppid: row?.ppid, pgid: row?.pgid, state: 'S' })
+  expect(psRow(handle.pid)?.startTime).toMatch(/^\w+_\w+_\d+_[\d:]+_\d{4}$/)
+  expect(psTable().find(({ pid }) => pid === handle.pid)?.marker).toBe('x.2.y.z')
+  expect(psRow(2 ** 22 + 1)).toBe(null)
+})

@@ -1,0 +1,91 @@
+// A daemon that is killed between any two steps of a spawn leaves nothing running. The next daemon recovers by the records of the
+// first, and finds no program, neither its own nor a foreign one. The moments are turns of the event loop: the
+// pipes, the namespace, the fork and the handle each take some. Tests each kind with its
+// first program, a later one, and one that waits for the end of a freeze.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { openContainmentManager } from '../../../src/drivers/contain/manager.ts'
+import type { ContainmentIntent, OsHandle } from '../../../src/kernel/model/process.ts'
+import { workingKinds } from '../../support/agents/contained.ts'
+import { testEnv } from '../../support/env.ts'
+import { deep } from '../../support/deep.ts'
+import { eventually, killRemaining, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+const SPAWNER = fileURLToPath(new URL('../../support/programs/spawner.ts', import.meta.url))
+const MOMENTS = [0, 3, 30, 300, 3_000, 30_000]
+const kinds = await workingKinds()
+
+/** In the small size half of the moments apply to the first program of a kind, and the others to a later one. */
+function momentsOf(when: string): readonly number[] {
+  if (when === 'frozen') return [300] // nothing begins during a freeze, so all moments are alike
+  return MOMENTS.filter((_, at) => at % deep(2, 1) === (when === 'later' ? deep(1, 0) : 0))
+}
+
+interface Recorded {
+  readonly intent: ContainmentIntent
+  readonly handle: OsHandle | null
+}
+
+async function killedAfter(turns: number, args: readonly string[]): Promise<Recorded> {
+  const [stateDir = '', kind = '', token = '', when = ''] = args
+  const child = spawn(process.execPath, [SPAWNER, stateDir, kind, token, String(turns), when], {
+    env: testEnv(stateDir),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  expect(child.signalCode).toBe('SIGKILL')
+  const lines = printed
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { intent?: ContainmentIntent; handle?: OsHandle })
+  const intent = lines[0]?.intent
+  if (intent === undefined) throw new Error(`it printed ${printed}`)
+  // A journal records only the first handle of an incarnation.
+  return { intent, handle: lines.find(({ handle }) => handle !== undefined)?.handle ?? null }
+}
+
+/** Processes with the marker, also those without it in their arguments, such as a proxy. */
+function environsWith(marker: string): string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && environOf(name).includes(marker))
+}
+
+function environOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+describe.each(
+  kinds.flatMap(
+    (kind) =>
+      [
+        [kind, 'first'],
+        [kind, 'later'],
+        [kind, 'frozen'],
+      ] as const,
+  ),
+)('%s, %s', (kind, when) => {
+  test.each(momentsOf(when))('kill -9 after %i turns leaves nothing', async (turns) => {
+    await using dir = await tempDir()
+    const token = newToken()
+    await using _ = { [Symbol.asyncDispose]: () => Promise.resolve(killRemaining(token)) }
+    const { intent, handle } = await killedAfter(turns, [dir.path, kind, token, when])
+    await using next = await openContainmentManager({ stateDir: dir.path, daemonId: 'next', log: () => {} })
+    const { survivors } = await next.recover(intent, handle)
+    expect(survivors).toEqual([])
+    await eventually(() => findLivingWith(token).length === 0, 'no process is left')
+    expect(environsWith(intent.marker)).toEqual([])
+    await eventually(() => intent.path === null || !existsSync(dirname(intent.path)), 'no cgroup is left')
+    expect((await readdir(dir.path)).filter((name) => name.startsWith('pipes')).length).toBeLessThanOrEqual(1)
+    expect(['gone', 'unowned']).toContain((await next.recover(intent, handle)).outcome)
+  })
+})

@@ -1,0 +1,61 @@
+// The usage of real programs, in each kind of containment that works here, also of programs that exited before the first measurement.
+import { describe, expect, test } from 'vitest'
+import { waitForOutput, newContained, textOf, workingKinds } from '../../support/agents/contained.ts'
+
+const kinds = await workingKinds()
+const MB = 1_000_000
+
+/** Uses CPU time by its own clock, so that a slow machine changes nothing. */
+const BURN = `const begun = process.cpuUsage(); for (let used = 0; used < 300e3;) { const { user, system } = process.cpuUsage(begun); used = user + system }`
+const BURN_TWICE = `${BURN}; require('node:child_process').execFileSync(process.execPath, ['-e', ${JSON.stringify(BURN)}]); process.stdout.write('x'.repeat(5000)); process.stderr.write('y'.repeat(7))`
+const HOLD = `globalThis.held = Buffer.alloc(${150 * MB}, 1); console.log('held'); process.stdin.resume()`
+/** CPU time is counted in ticks of 10 ms, of each of four processes. */
+const TICKS_MS = 40
+
+describe.each(kinds)('%s', (kind) => {
+  test('CPU time and written bytes of a program and its child, after their exit', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    expect(containment.measure()).toBeNull()
+    const program = await containment.spawn(contained.request([process.execPath, '-e', BURN_TWICE]))
+    const [out, words] = await Promise.all([textOf(program.stdout), textOf(program.stderr), program.exited])
+    expect([out.length, words.length]).toEqual([5_000, 7])
+    const used = containment.measure()
+    expect(used?.cpuTimeMs).toBeGreaterThan(600 - TICKS_MS)
+    expect(used).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
+    await containment.dispose()
+    const last = containment.measure()
+    expect(last).toMatchObject({ outputBytes: 5_007, rssBytes: 0, outOfMemory: false })
+    // Its last thread may still be charged for its exit.
+    expect((last?.cpuTimeMs ?? 0) - (used?.cpuTimeMs ?? 0)).toBeLessThan(TICKS_MS)
+  })
+
+  test('the memory of a running program, and the CPU time of a killed one', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    const program = await containment.spawn(contained.request([process.execPath, '-e', `${BURN}; ${HOLD}`], { stdin: 'pipe' }))
+    await waitForOutput(program, 'held')
+    const used = containment.measure()
+    expect(used?.rssBytes).toBeGreaterThan(150 * MB)
+    expect(used?.cpuTimeMs).toBeGreaterThan(300 - TICKS_MS)
+    await containment.dispose()
+    expect(containment.measure()?.cpuTimeMs).toBeGreaterThanOrEqual(used?.cpuTimeMs ?? Infinity)
+    expect(containment.measure()?.rssBytes).toBe(0)
+  })
+
+  test('near a limit memory is measured exactly: shared memory counts once', async () => {
+    await using contained = await newContained()
+    const containment = await contained.open(kind)
+    containment.limitMemory(60 * MB)
+    // A background program has no stdin, unless it gets another descriptor. The copy of a shell shares all its pages with the shell until it writes them.
+    const script = `exec 3<&0; x=$(head -c ${40 * MB} /dev/zero | tr '\\0' x); (echo copied; read -r line <&3; :) & wait`
+    const program = await containment.spawn(contained.request(['sh', '-c', script], { stdin: 'pipe' }))
+    await waitForOutput(program, 'copied')
+    const exact = containment.measure()?.rssBytes ?? 0
+    containment.limitMemory(null)
+    const summed = containment.measure()?.rssBytes ?? 0
+    expect(exact).toBeGreaterThan(40 * MB)
+    expect(exact).toBeLessThan(0.75 * summed)
+    await containment.dispose()
+  })
+})

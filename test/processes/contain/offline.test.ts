@@ -1,0 +1,126 @@
+// Programs without a network, in each kind of containment: a real program cannot reach a real server. Everything else works as
+// usual: arguments, signals, exit, and that nothing is left.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Containment } from '../../../src/drivers/contain/types.ts'
+import { UUID, waitForOutput, newContained, textOf, workingKinds } from '../../support/agents/contained.ts'
+import type { Contained } from '../../support/agents/contained.ts'
+import { eventually, findSleepersWith } from '../../support/agents/living.ts'
+import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
+
+const kinds = await workingKinds()
+const trial = await newContained()
+const works = await trial.containments.checkOffline().then(
+  () => true,
+  () => false,
+)
+await trial[Symbol.asyncDispose]()
+
+/** Prints for each `HOST:PORT` whether it is reachable. */
+const REACH = `const { connect } = require('node:net')
+for (const place of process.argv.slice(1)) {
+  const [port, ...host] = place.split(':').reverse()
+  const socket = connect({ host: host.reverse().join(':'), port: Number(port), timeout: 5000 })
+  socket.on('connect', () => { console.log('reached'); socket.destroy() }).on('error', ({ code }) => console.log(code)).on('timeout', () => { console.log('TIMEOUT'); socket.destroy() })
+}`
+
+let contained: Contained
+const server = createServer((socket) => socket.end())
+let places: string[]
+
+beforeEach(async () => {
+  contained = await newContained()
+  server.listen(0, '0.0.0.0')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const own = Object.values(networkInterfaces())
+    .flat()
+    .flatMap((one) => (one && one.family === 'IPv4' ? [one.address] : []))
+  places = [...new Set(['127.0.0.1', ...own])].map((address) => `${address}:${port}`)
+})
+afterEach(async () => {
+  server.close()
+  await once(server, 'close')
+  await contained[Symbol.asyncDispose]()
+})
+
+function open(kind: ContainmentKind, network?: 'off'): Promise<Containment> {
+  const { containments, dir } = contained
+  return containments.open(containments.plan(UUID, network ? 1 : 2, kind), dir, network)
+}
+
+async function reached(containment: Containment): Promise<string[]> {
+  const program = await containment.spawn(contained.request([process.execPath, '-e', REACH, '--', ...places]))
+  return (await textOf(program.stdout)).trim().split('\n')
+}
+
+describe.runIf(works).each(kinds)('in %s', (kind) => {
+  test('no address is reachable, not even one of the same machine', async () => {
+    expect(await reached(await open(kind))).toEqual(places.map(() => 'reached'))
+    expect(await reached(await open(kind, 'off'))).toEqual(places.map(() => expect.stringMatching(/^E(NETUNREACH|ADDRNOTAVAIL)/)))
+  })
+
+  test('children and programs in other sessions have no network either', async () => {
+    const containment = await open(kind, 'off')
+    const program = await containment.spawn(contained.request(['sh', '-c', 'setsid sh -c "cat /proc/net/dev; cat /proc/net/tcp" | wc -l']))
+    const [devices] = (await textOf(program.stdout)).trim().split('\n')
+    // Two lines of heads, a loopback device that is down, one line of heads, and no socket.
+    expect(devices?.trim()).toBe('4')
+  })
+
+  test('arguments, directory and exit code work as usual', async () => {
+    const containment = await open(kind, 'off')
+    const program = await containment.spawn(
+      contained.request(['sh', '-c', 'pwd; printf "%s|" "$@"; id -u; exit 7', 'sh', 'a b', '--net', '']),
+    )
+    expect(await textOf(program.stdout)).toBe(`${contained.dir}\na b|--net||${process.getuid?.()}\n`)
+    expect(await program.exited).toEqual({ code: 7, signal: null })
+  })
+
+  test('signals, freezes and ends include all that it left behind', async () => {
+    const containment = await open(kind, 'off')
+    const script = `setsid sleep 3600.${contained.token} & trap 'echo told' TERM; echo up; while :; do sleep 1 & wait $!; done`
+    const program = await containment.spawn(contained.request(['sh', '-c', script]))
+    await waitForOutput(program, 'up')
+    await eventually(() => findSleepersWith(contained.token).length === 1, 'it sleeps')
+    await containment.freeze()
+    await containment.thaw()
+    const told = waitForOutput(program, 'told')
+    expect(program.signal('SIGTERM')).toBe(true)
+    await told
+    expect((await containment.stop({ signal: 'SIGKILL', graceMs: 0 })).outcome).toBe('killed')
+    expect(findSleepersWith(contained.token)).toEqual([])
+  })
+})
+
+test('a failed start is reported as usual', async () => {
+  if (!works) return
+  const containment = await open(contained.containments.kind, 'off')
+  await expect(containment.spawn(contained.request(['no-such-program']))).rejects.toMatchObject({ code: 'COMMAND_NOT_FOUND' })
+})
+
+describe('a socket that cannot be hidden', () => {
+  const nowhere = { socket: '/nowhere/own', over: '/nowhere/daemon', dir: '/nowhere/doors' }
+  const openWith = (isNeeded: boolean): Promise<Containment> =>
+    contained.containments.open(contained.containments.plan(UUID, 1, 'group'), contained.dir, undefined, { ...nowhere, isNeeded })
+
+  test('prevents the start of an agent that runs programs, which could exceed its limits', async () => {
+    await expect(openWith(true)).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining('cannot be hidden'),
+      hint: expect.stringContaining('--deny bash'),
+    })
+  })
+
+  test('allows an agent without programs, which then can start none at all', async () => {
+    const containment = await openWith(false)
+    await expect(containment.spawn(contained.request(['true']))).rejects.toMatchObject({
+      code: 'INVALID',
+      message: expect.stringContaining('cannot be hidden'),
+    })
+    expect(await containment.dispose()).toMatchObject({ survivors: [] })
+  })
+})

@@ -1,0 +1,130 @@
+// The torture tree of an ordinary user, in each kind: a delegated cgroup, the strongest kind without one, and the weakest. A stop leaves
+// nothing, and neither does kill -9 of the daemon. As root these tests become that user; for an ordinary user the other files of this
+// folder test the same.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { chown } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { prepareCgroupRoot } from '../../../src/drivers/contain/backends/cgroup-root.ts'
+import type { ContainmentIntent } from '../../../src/kernel/model/process.ts'
+import { canDelegate, cgroupsIn, delegateTo } from '../../support/agents/delegated.ts'
+import { testEnv } from '../../support/env.ts'
+import { eventually, killRemaining, findLivingWith, newToken, findSleepersWith, TORTURE_SLEEPERS } from '../../support/agents/living.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+const DAEMON = fileURLToPath(new URL('../../support/programs/daemon.ts', import.meta.url))
+const NOBODY = 65_534
+const BECOME = ['--reuid', String(NOBODY), '--regid', String(NOBODY), '--clear-groups', process.execPath]
+// The sources and this Node may be in directories that other users cannot read.
+const canBecome = process.geteuid?.() === 0 && spawnSync('setpriv', [...BECOME, '--check', DAEMON]).status === 0
+const canNamespace =
+  canBecome &&
+  spawnSync('setpriv', [...BECOME.slice(0, -1), 'unshare', '--map-current-user', '--pid', '--fork', '--mount-proc', 'true']).status === 0
+
+type Asked = 'delegated' | 'auto' | 'group'
+
+interface Fixture extends AsyncDisposable {
+  readonly kind: string
+  /** the user's cgroup, if one was delegated */
+  readonly cgroup: string | null
+  readonly pid: number
+  readonly token: string
+  /** signals the daemon and resolves with its last output after its exit */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<string>
+}
+
+async function startAs(asked: Asked): Promise<Fixture> {
+  const dir = await tempDir()
+  const kind = asked === 'group' ? 'group' : 'auto'
+  const delegated = asked === 'delegated' ? delegateTo(NOBODY) : null
+  await chown(dir.path, NOBODY, NOBODY)
+  const token = newToken()
+  const which = kind === 'group' ? 'held' : 'all'
+  const [program = '', ...words] = [...(delegated?.entering ?? []), 'setpriv', ...BECOME, DAEMON, dir.path, kind, token, which]
+  const child = spawn(program, words, { env: testEnv(dir.path), stdio: ['ignore', 'pipe', 'inherit'] })
+  // At its end all output has been read.
+  const exited = once(child, 'close')
+  let lastLine = ''
+  const lines = createInterface(child.stdout).on('line', (line) => {
+    lastLine = line
+  })
+  await Promise.race([once(lines, 'line'), exited])
+  const { intent } = JSON.parse(lastLine) as { intent: ContainmentIntent }
+  await eventually(() => findSleepersWith(token).length === TORTURE_SLEEPERS + (which === 'all' ? 1 : 0), 'the tree is planted')
+  return {
+    kind: intent.kind,
+    cgroup: delegated?.dir ?? null,
+    pid: child.pid ?? 0,
+    token,
+    async end(signal) {
+      child.kill(signal)
+      await exited
+      return lastLine
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await exited
+      killRemaining(token)
+      await delegated?.[Symbol.asyncDispose]()
+      await dir[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The PIDs in a cgroup; empty if there is none. */
+function livingIn(cgroup: string): string {
+  return existsSync(cgroup) ? readFileSync(join(cgroup, 'cgroup.procs'), 'latin1') : ''
+}
+
+const WORKS: Readonly<Record<Asked, boolean>> = { delegated: canBecome && canDelegate(), auto: canNamespace, group: canBecome }
+// Without namespaces the strongest kind is `group`, which cannot hold all of this tree.
+const KIND: Readonly<Record<Asked, string>> = { delegated: 'cgroup', auto: 'pidns', group: 'group' }
+
+describe.each(['delegated', 'auto', 'group'] as const)('an ordinary user, %s', (asked) => {
+  const works = WORKS[asked]
+
+  test.runIf(works)('a stop leaves nothing', async () => {
+    await using daemon = await startAs(asked)
+    expect(daemon.kind).toBe(KIND[asked])
+    expect(await daemon.end('SIGTERM')).toBe('killed')
+    expect(findLivingWith(daemon.token)).toEqual([])
+  })
+
+  test.runIf(works)('kill -9 of the daemon leaves nothing', async () => {
+    await using daemon = await startAs(asked)
+    await daemon.end('SIGKILL')
+    await eventually(() => findLivingWith(daemon.token).length === 0, 'the end of the tree')
+  })
+})
+
+describe.runIf(WORKS.delegated)('in a cgroup of its own the daemon', () => {
+  test('moves to a leaf, so that no process is beside the cgroups that it creates', async () => {
+    await using daemon = await startAs('delegated')
+    const cgroup = daemon.cgroup ?? ''
+    expect(readFileSync(`/proc/${daemon.pid}/cgroup`, 'latin1')).toMatch(/^0::.*\/reeve-daemon$/m)
+    expect(readFileSync(join(cgroup, 'cgroup.procs'), 'latin1')).toBe('')
+    const names = cgroupsIn(cgroup)
+    expect(names).toHaveLength(2)
+    expect(names).toContain('reeve-daemon')
+    expect(names.find((name) => name !== 'reeve-daemon')).toMatch(/^reeve-[0-9a-f]{12}$/)
+    await daemon.end('SIGTERM')
+    // The guardian may outlive the daemon by a moment: then the leaf stays for the next daemon.
+    expect(cgroupsIn(cgroup).filter((name) => name !== 'reeve-daemon')).toEqual([])
+    await eventually(() => livingIn(join(cgroup, 'reeve-daemon')) === '', 'the end of the guardian')
+  })
+
+  test('finds its cgroup from a leaf, too', async () => {
+    await using cgroup = delegateTo(NOBODY)
+    expect(prepareCgroupRoot(join(cgroup.dir, 'reeve-daemon')).dir).toBe(cgroup.dir)
+  })
+
+  test('does not move if other processes share the cgroup', async () => {
+    await using cgroup = delegateTo(NOBODY)
+    expect(prepareCgroupRoot(cgroup.dir).dir).toBe(cgroup.dir)
+    expect(cgroupsIn(cgroup.dir)).toEqual([])
+  })
+})

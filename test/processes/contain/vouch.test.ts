@@ -1,0 +1,28 @@
+// The leader of a process group has exited, and the other members still run. The guardian must know the group at every moment, because
+// the daemon may be killed at each moment: the members are registered before the leader is unregistered.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, expect, test } from 'vitest'
+import { GroupBackend } from '../../../src/drivers/contain/backends/group.ts'
+import { handleOf } from '../../../src/drivers/contain/proc/handle.ts'
+import { killRemaining, newToken, findSleepersWith, eventually } from '../../support/agents/living.ts'
+
+const token = newToken()
+afterEach(() => killRemaining(token))
+
+test('members are registered before their leader is unregistered', async () => {
+  const calls: string[] = []
+  const cage = new GroupBackend('no-such-marker', {
+    register: ({ pid }) => calls.push(`+ ${pid}`),
+    unregister: ({ pid }) => calls.push(`- ${pid}`),
+  })
+  const leader = spawn('sh', ['-c', `env -i sleep 1000.${token} & read line`], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  await eventually(() => findSleepersWith(token).length === 1, 'the member sleeps')
+  const handle = handleOf(leader.pid ?? 0)
+  if (!handle) throw new Error('the leader has no handle')
+  cage.admit(handle)
+  leader.stdin.end('\n')
+  await once(leader, 'exit')
+  cage.programEnded(handle)
+  expect(calls).toEqual([`+ ${handle.pid}`, `+ ${findSleepersWith(token)[0]?.pid}`, `- ${handle.pid}`])
+})

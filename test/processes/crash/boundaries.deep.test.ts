@@ -1,0 +1,127 @@
+// `kill -9` at every boundary of every write of pause, resume, fork, checkpoint, collection, export and import: before the write, and
+// after it, when it is durable and not yet acknowledged. The store then has all writes up to there, and nothing else. The next daemon
+// starts on it, keeps the user's pauses, cleans up and completes all work.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { bootAll } from '../../../src/daemon/loop/boot.ts'
+import type { ContainmentManager } from '../../../src/drivers/contain/types.ts'
+import { openSqliteStore } from '../../../src/store/sqlite.ts'
+import { ALL, Life, operationsOf, openCounted, snapshot } from '../../support/kernel/boundaries.ts'
+import type { Moment } from '../../support/kernel/boundaries.ts'
+import { testEnv } from '../../support/env.ts'
+import { journalOf } from '../../support/kernel/daemon-core.ts'
+import { RULES, Rules, userHolds } from '../../support/kernel/rules.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../support/programs/boundary.ts', import.meta.url))
+const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as ContainmentManager
+/** programs at the same time */
+const AT_ONCE = 2
+
+interface Write {
+  readonly what: string
+  readonly before: string
+  readonly after: string
+}
+
+/** The same run without a kill: the content of the store around each write. */
+async function runUndisturbed(): Promise<Write[]> {
+  await using dir = await tempDir()
+  mkdirSync(join(dir.path, 'archive'))
+  const writes: Write[] = []
+  let before = ''
+  await using core = await openCounted(join(dir.path, 'state'), async (_, moment, what, store) => {
+    const now = await snapshot(store)
+    if (moment === 'before') before = now
+    else writes.push({ what, before, after: now })
+  })
+  await new Life(core, join(dir.path, 'archive')).live()
+  return writes
+}
+
+async function killedAt(dir: string, number: number, moment: Moment): Promise<void> {
+  const child = spawn(process.execPath, [PROGRAM, dir, String(number), moment], {
+    env: testEnv(dir),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+  expect([code, signal]).toEqual([null, 'SIGKILL'])
+}
+
+/** The next daemon: all that it must find, and the completion of all work. */
+async function goesOn(dir: string): Promise<void> {
+  const broken: string[] = []
+  const rules = new Rules((rule, words) => broken.push(`${RULES[rule]}: ${words}`))
+  await using core = await openCounted(join(dir, 'state'), async () => {})
+  const paused = userHolds(core.table.rows())
+  const { pid } = (await core.store.load()).counters
+  await bootAll({ table: core.table, containments: CONTAINMENTS, pipeline: core.pipeline, writeFailures: core.writeFailures })
+  expect(userHolds(core.table.rows())).toEqual(paused)
+  for (const row of core.table.rows()) expect(row.pid).toBeGreaterThan(pid)
+  const { sweeper } = operationsOf(core)
+  sweeper.sweep()
+  await sweeper.waitUntilIdle()
+  for (const { uuid } of [...core.table.rows()])
+    await core.pipeline.request({ type: 'signal', by: 'user', uuid, signal: 'SIGKILL', subtree: false, graceMs: null, freeze: false })
+  await core.pipeline.waitUntilIdle()
+  expect(core.table.size).toBe(0)
+  for (const uuid of ALL) {
+    const facts = await journalOf(core, uuid)
+    expect(facts.map(({ seq }) => seq)).toEqual(facts.map((_, index) => index + 1))
+    expect((await core.store.process(uuid))?.seq ?? 0).toBe(facts.length)
+  }
+  for (const fact of await core.store.since({ afterCursor: 0, limit: 5_000 })) rules.read(fact)
+  expect(broken).toEqual([])
+  expect(await core.store.verify()).toEqual([])
+}
+
+async function killAtBoundary(number: number, moment: Moment, { what, before, after }: Write): Promise<void> {
+  await using dir = await tempDir()
+  const place = `killed ${moment} write ${number}: ${what}`
+  try {
+    await killedAt(dir.path, number, moment)
+    const store = await openSqliteStore({ dir: join(dir.path, 'state') })
+    const found = await snapshot(store)
+    await store[Symbol.asyncDispose]()
+    expect(found).toBe(moment === 'before' ? before : after)
+    await goesOn(dir.path)
+  } catch (error) {
+    throw new Error(place, { cause: error })
+  }
+}
+
+test('at each boundary the store has all up to there and nothing else, and the next daemon goes on', async () => {
+  const writes = await runUndisturbed()
+  for (const kind of [
+    'process.held',
+    'process.released',
+    'process.forked',
+    'checkpoint.written',
+    'process.pinned',
+    'process.resumed',
+    'remove',
+    'sweep',
+    'import: facts',
+    'import: publish',
+  ]) {
+    expect(
+      writes.filter(({ what }) => what.includes(kind)),
+      kind,
+    ).not.toEqual([])
+  }
+  const visits = writes.map((write, index) => ({ number: index + 1, write }))
+  const places = visits.flatMap((one) => (['before', 'after'] as const).map((moment) => ({ ...one, moment })))
+  let visited = 0
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (let place = places.shift(); place; place = places.shift()) {
+      await killAtBoundary(place.number, place.moment, place.write)
+      visited += 1
+    }
+  })
+  await Promise.all(workers)
+  expect(visited).toBe(2 * visits.length)
+}, 900_000)

@@ -1,0 +1,305 @@
+// The user's decisions across restarts: paused processes stay paused and killed ones stay dead, after SIGKILL of the daemon and
+// after an orderly stop. After an orderly stop only processes that the stop itself held continue.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import { DaemonHome, type Item } from '../../support/daemon/daemon.ts'
+import { eventually, findLivingWith, newToken } from '../../support/agents/living.ts'
+
+const LINES = 12
+
+const bash = (command: string, delay_ms = 0): Item => ({ delay_ms, tools: [{ name: 'bash', input: { command } }] })
+
+/** Writes the lines 1 to 12 into its own file, one per step. */
+function writer(home: DaemonHome, file: string, delayMs = 200): { model: string } {
+  const steps = Array.from({ length: LINES }, (_, index) => bash(`echo ${index + 1} >> ${file}`, delayMs))
+  return { model: home.script([...steps, { text: 'done' }]) }
+}
+
+function linesOf(home: DaemonHome, file: string): number[] {
+  return readFileSync(join(home.work, file), 'utf8').trim().split('\n').map(Number)
+}
+
+const ALL = Array.from({ length: LINES }, (_, index) => index + 1)
+
+const reasons = (view: ProcessView): string[] => view.holds.map(({ reason }) => reason)
+
+const isDrained = ({ note }: ProcessView): boolean => note?.includes('draining') !== true
+
+/** Pauses a process in the middle of its work, and waits until no call of it is in flight. */
+async function pauseAtWork(home: DaemonHome, uuid: string): Promise<ProcessView> {
+  await home.until(uuid, ({ step }) => step >= 3)
+  await home.pause(uuid)
+  return home.until(uuid, (view) => view.status === 'suspended' && isDrained(view))
+}
+
+const ENDS: readonly { readonly by: string; readonly end: (home: DaemonHome) => Promise<unknown> }[] = [
+  { by: 'SIGKILL', end: (home) => home.kill() },
+  { by: 'an orderly stop', end: (home) => home.stop() },
+]
+
+describe.each(ENDS)('after $by of the daemon', ({ end }) => {
+  let home: DaemonHome
+  const token = newToken()
+  /** the rows at the end of the daemon */
+  let paused: ProcessView, parent: ProcessView, child: ProcessView, messaged: ProcessView, command: ProcessView
+  let killed: readonly ProcessView[]
+
+  beforeAll(async () => {
+    home = await DaemonHome.make()
+    await home.start()
+    await Promise.all([setUpPaused(), setUpSubtree(), setUpTold(), setUpKilled(), setUpCommand()])
+    await end(home)
+    await home.nothingLeft()
+    expect(findLivingWith(token)).toEqual([])
+    await home.start()
+  })
+  afterAll(() => home[Symbol.asyncDispose]())
+
+  async function setUpPaused(): Promise<void> {
+    paused = await pauseAtWork(home, (await home.spawn(writer(home, 'lines'))).uuid)
+  }
+
+  async function setUpSubtree(): Promise<void> {
+    parent = await home.spawn({ name: 'parent', ...writer(home, 'parent') })
+    child = await home.spawn({ name: 'child', parent: 'parent', ...writer(home, 'child') })
+    await home.until(child.uuid, ({ step }) => step >= 2)
+    await home.pause('parent', { subtree: true })
+    for (const { uuid } of [parent, child]) await home.until(uuid, isDrained)
+  }
+
+  async function setUpTold(): Promise<void> {
+    messaged = await home.spawn({ model: home.script([{ text: 'first' }, { text: 'second' }]), interactive: true })
+    await home.until(messaged.uuid, ({ status }) => status === 'ready')
+    await home.pause(messaged.uuid)
+    await home.client.post(`/v1/processes/${messaged.uuid}/send`, { text: 'go on' })
+  }
+
+  async function setUpKilled(): Promise<void> {
+    killed = [await home.spawn(writer(home, 'killed')), await home.spawn(writer(home, 'killed-paused'))]
+    const [working, suspended] = killed.map(({ uuid }) => uuid)
+    await pauseAtWork(home, suspended ?? '')
+    await home.until(working ?? '', ({ step }) => step >= 2)
+    for (const { uuid } of killed) {
+      await home.signal(uuid, { signal: 'SIGTERM' })
+      await home.ended(uuid)
+    }
+  }
+
+  async function setUpCommand(): Promise<void> {
+    command = await home.spawn({ argv: ['sleep', `1000.${token}`] })
+    await eventually(() => findLivingWith(token).length > 0, 'it runs')
+    await home.pause(command.uuid)
+    await home.until(command.uuid, isDrained)
+  }
+
+  test('a paused subtree stays paused, and is resumed as one', async () => {
+    const views = (await home.list()).filter(({ name }) => name === 'parent' || name === 'child')
+    expect(views.map((view) => [view.name, view.status, ...reasons(view)])).toEqual([
+      ['parent', 'suspended', 'subtree'],
+      ['child', 'suspended', 'subtree'],
+    ])
+    expect(views.find(({ name }) => name === 'child')?.ppid).toBe(views.find(({ name }) => name === 'parent')?.pid)
+    await home.resume('parent', { subtree: true })
+    for (const { uuid, name } of [parent, child]) {
+      expect((await home.ended(uuid)).status).toBe('completed')
+      expect(linesOf(home, name ?? '')).toEqual(ALL)
+    }
+  })
+
+  test('a message to a paused process is delivered when it continues', async () => {
+    const { uuid } = messaged
+    expect(await home.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, step: 1 })
+    await home.resume(uuid)
+    expect(await home.until(uuid, ({ status, step }) => status === 'ready' && step === 2)).toMatchObject({
+      queueCount: 0,
+      lastText: 'second',
+    })
+  })
+
+  test('a killed process stays dead', async () => {
+    const [one, two] = await Promise.all(killed.map(({ uuid }) => home.view(uuid)))
+    expect(one).toMatchObject({ status: 'stopped', pid: killed[0]?.pid, exit: { code: 143, signal: 'SIGTERM' } })
+    expect(two).toMatchObject({
+      status: 'stopped',
+      pid: killed[1]?.pid,
+      exit: { code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' },
+    })
+  })
+
+  test('a suspended process comes back suspended with a new PID, and keeps that PID at the resume', async () => {
+    const { uuid, pid, step, elapsedMs } = paused
+    const back = await home.view(uuid)
+    expect({ status: back.status, holds: reasons(back), step: back.step, elapsedMs: back.elapsedMs }).toEqual({
+      status: 'suspended',
+      holds: ['user'],
+      step,
+      elapsedMs,
+    })
+    expect(back.pid).toBeGreaterThan(pid)
+    // The second time the process is only a row, and comes back all the same.
+    await end(home)
+    await home.start()
+    const again = await home.view(uuid)
+    expect({ status: again.status, holds: reasons(again) }).toEqual({ status: 'suspended', holds: ['user'] })
+    expect(again.pid).toBeGreaterThan(back.pid)
+    expect((await home.resume(uuid)).pid).toBe(again.pid)
+    const ended = await home.ended(uuid)
+    expect({ status: ended.status, pid: ended.pid }).toEqual({ status: 'completed', pid: again.pid })
+    expect(linesOf(home, 'lines')).toEqual(ALL)
+  })
+
+  test('a paused command is interrupted, with a note that it can only be run again', async () => {
+    const { uuid, pid } = command
+    expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', pid })
+    await expect(home.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
+    const rerun = await home.resume(uuid, { rerun: true })
+    expect(rerun.pid).toBeGreaterThan(pid)
+    await eventually(() => findLivingWith(token).length > 0, 'it runs again')
+  })
+})
+
+describe('SIGKILL of the daemon', () => {
+  const deaf = (file: string, token: string): string => `trap "" TERM; touch ${file}; while :; do sleep 0.1; done; : 1000.${token}`
+  const KILLED = [
+    {
+      what: 'a command',
+      token: newToken(),
+      body: (_: DaemonHome, token: string) => ({ argv: ['sh', '-c', deaf('deaf-command', token)] }),
+      file: 'deaf-command',
+    },
+    {
+      what: 'an agent',
+      token: newToken(),
+      body: (home: DaemonHome, token: string) => ({ model: home.script([bash(deaf('deaf-agent', token)), { text: 'done' }]) }),
+      file: 'deaf-agent',
+    },
+  ]
+  const PAUSED = [
+    { what: 'a pause that had not drained', token: newToken(), now: false, file: 'paused' },
+    { what: 'a freeze in the middle of a call', token: newToken(), now: true, file: 'frozen' },
+  ]
+
+  describe('in the middle of', () => {
+    let home: DaemonHome
+    const views = new Map<string, ProcessView>()
+    const viewOf = (token: string): ProcessView => {
+      const view = views.get(token)
+      if (!view) throw new Error('it was spawned')
+      return view
+    }
+
+    beforeAll(async () => {
+      home = await DaemonHome.make()
+      await home.start()
+      await Promise.all([...KILLED.map(setUpKilled), ...PAUSED.map(setUpPaused)])
+      await home.kill()
+      await home.nothingLeft()
+      await home.start()
+    })
+    afterAll(() => home[Symbol.asyncDispose]())
+
+    async function setUpKilled({ token, body, file }: (typeof KILLED)[number]): Promise<void> {
+      const { uuid } = await home.spawn(body(home, token))
+      await eventually(() => existsSync(join(home.work, file)), 'it is deaf to SIGTERM')
+      await home.signal(uuid, { signal: 'SIGTERM', graceMs: 60_000 })
+      const view = await home.view(uuid)
+      expect(view.status).toBe('stopping')
+      expect(findLivingWith(token).length).toBeGreaterThan(0)
+      views.set(token, view)
+    }
+
+    async function setUpPaused({ token, now, file }: (typeof PAUSED)[number]): Promise<void> {
+      const { uuid } = await home.spawn({
+        model: home.script([bash(`echo 1 >> ${file}; sleep 1000.${token}`), bash(`echo 2 >> ${file}`), { text: 'done' }]),
+      })
+      await eventually(() => findLivingWith(token).some(({ argv }) => argv[0] === 'sleep'), 'the call is in flight')
+      expect((await home.pause(uuid, { now })).status).toBe('suspended')
+      views.set(token, await home.until(uuid, ({ note }) => note?.includes('draining') === !now))
+    }
+
+    test.each(KILLED)('a durable, unfinished kill of $what is completed', async ({ token }) => {
+      const { uuid, pid } = viewOf(token)
+      expect(await home.view(uuid)).toMatchObject({
+        status: 'stopped',
+        pid,
+        exit: { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM' },
+      })
+    })
+
+    test.each(PAUSED)('$what is a pause; the call in flight is not repeated', async ({ token, file }) => {
+      const { uuid } = viewOf(token)
+      expect(await home.view(uuid)).toMatchObject({ status: 'suspended', step: 1 })
+      await home.resume(uuid)
+      expect((await home.ended(uuid)).status).toBe('completed')
+      expect(linesOf(home, file)).toEqual([1, 2])
+      const calls = (await home.events()).filter((event) => event.uuid === uuid && event['fact'] === 'tool.finished')
+      expect(calls.map(({ step, outcome }) => [step, outcome])).toEqual([
+        [1, 'interrupted'],
+        [2, 'ok'],
+      ])
+    })
+  })
+
+  test('running and ready processes are interrupted, and none continues by itself', async () => {
+    await using home = await DaemonHome.make()
+    await home.start()
+    const working = await home.spawn(writer(home, 'working'))
+    const ready = await home.spawn({ model: home.script([{ text: 'hello' }]), interactive: true })
+    await home.until(ready.uuid, ({ status }) => status === 'ready')
+    await home.until(working.uuid, ({ step }) => step >= 2)
+    await home.kill()
+    const { cursor } = await home.start()
+    expect((await home.list()).map(({ uuid, pid, status }) => ({ uuid, pid, status }))).toEqual(
+      [working, ready].map(({ uuid, pid }) => ({ uuid, pid, status: 'interrupted' })),
+    )
+    expect((await home.client.get<{ cursor: number }>('/v1/daemon')).cursor).toBe(cursor)
+    const resumed = await home.resume(working.uuid)
+    expect(resumed.pid).toBeGreaterThan(ready.pid)
+    expect((await home.ended(working.uuid)).status).toBe('completed')
+  })
+})
+
+describe('an orderly stop of the daemon', () => {
+  test('holds running processes with `daemon-shutdown`; the next start releases only that hold', async () => {
+    await using home = await DaemonHome.make()
+    await home.start()
+    const running = await home.spawn({ name: 'running', ...writer(home, 'running') })
+    const paused = await home.spawn({ name: 'paused', ...writer(home, 'paused') })
+    const ready = await home.spawn({ name: 'ready', model: home.script([{ text: 'hello' }]), interactive: true })
+    await pauseAtWork(home, paused.uuid)
+    const { step } = await home.until(running.uuid, (view) => view.step >= 3)
+    await home.until(ready.uuid, ({ status }) => status === 'ready')
+    expect(await home.stop()).toEqual({ code: 0, signal: null })
+    await home.nothingLeft()
+    await home.start()
+
+    expect(await home.view('paused')).toMatchObject({ status: 'suspended', holds: [{ reason: 'user' }] })
+    const went = await home.view('running')
+    expect(went.pid).toBeGreaterThan(running.pid)
+    const ended = await home.ended('running')
+    expect(ended).toMatchObject({ status: 'completed', pid: went.pid })
+    expect(linesOf(home, 'running')).toEqual(ALL)
+    expect(await home.until('ready', ({ status }) => status === 'ready')).toMatchObject({ step: 1, lastText: 'hello' })
+
+    const facts = (await home.events()).filter((event) => event.uuid === running.uuid)
+    const place = (fact: string, about: string): number =>
+      facts.findIndex((event) => event['fact'] === fact && JSON.stringify(event).includes(about))
+    const order = [
+      place('process.held', 'daemon-shutdown'),
+      place('process.drained', ''),
+      place('process.rehydrated', ''),
+      place('process.released', 'daemon-shutdown'),
+      place('process.attached', ''),
+    ]
+    expect(order.every((at) => at > 0)).toBe(true)
+    expect(order).toEqual(order.toSorted((a, b) => a - b))
+    expect(facts.filter(({ fact, outcome }) => fact === 'tool.finished' && outcome !== 'ok')).toEqual([])
+    expect(facts.filter(({ fact }) => fact === 'model.started').length).toBeGreaterThan(step)
+
+    await home.resume('paused')
+    expect((await home.ended('paused')).status).toBe('completed')
+    expect(linesOf(home, 'paused')).toEqual(ALL)
+  })
+})

@@ -1,0 +1,142 @@
+// A whole crew, with a daemon that is killed: a coordinator and three workers on a real repository, and five tasks. One task is denied
+// once, one worker is killed in mid-task, and the daemon twice with `kill -9`, once during a commit. All five are committed once, each
+// reviewed by another member, and nothing is left.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
+import { CrewHome, taskOf } from '../../support/crew/home.ts'
+import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/journal.ts'
+
+const TASKS = [
+  taskOf('one'),
+  taskOf('two', [], true),
+  taskOf('three', ['one']),
+  taskOf('four', ['one', 'two']),
+  taskOf('five', ['three', 'four']),
+]
+const IDS = TASKS.map(({ id }) => id)
+const TIMEOUT_MS = 300_000
+
+let crew: CrewHome
+let killed: string
+beforeEach(async () => {
+  crew = await CrewHome.make()
+})
+afterEach(() => crew[Symbol.asyncDispose]())
+
+/** The test for both kinds of coordinator. */
+async function workUnderFire(definition: object): Promise<void> {
+  crew.hold('task', 'three')
+  crew.hold('feedback', 'two')
+  crew.hold('commit', 'four')
+  await crew.up({ ...definition, workers: { generic: { count: 3, model: CrewHome.model('worker') } }, tasks: TASKS })
+  await crew.held('task', 'three')
+  killed = (await crew.memberOf('three')).uuid
+  await crew.cli('kill', '-s', 'KILL', killed)
+  await crew.fact('task.requeued', ({ task }) => task === 'three')
+  await crew.held('feedback', 'two')
+  await crew.again()
+  await crew.held('commit', 'four')
+  await crew.again()
+  const view = await crew.ended()
+  expect(view).toMatchObject({ status: 'completed', exit: { code: 0 } })
+}
+
+async function allIsWell(): Promise<void> {
+  const { repository, home } = crew
+  const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
+  expect(await home.stop()).toMatchObject({ code: 0 })
+  await home.nothingLeft()
+  const { crew: own, members, wrong } = await crew.journals()
+  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
+  const facts = crewFacts(own.facts)
+  expect(
+    ofType(facts, 'task.committed')
+      .map(({ task }) => task)
+      .toSorted(),
+  ).toEqual(IDS.toSorted())
+  expect(
+    ofType(facts, 'task.merged')
+      .map(({ task }) => task)
+      .toSorted(),
+  ).toEqual(IDS.toSorted())
+  expect(
+    ofType(facts, 'task.done')
+      .map(({ task }) => task)
+      .toSorted(),
+  ).toEqual(IDS.toSorted())
+  expect(
+    ofType(facts, 'task.verdict')
+      .filter(({ verdict }) => verdict === 'DENIED')
+      .map(({ task }) => task),
+  ).toEqual(['two'])
+  for (const id of IDS) expect(reviewersOf(facts, id)).not.toContain(implementerOf(facts, id))
+  const log = repository.git('log', '--format=%H %s', '--no-merges', 'main..reeve/team').split('\n')
+  for (const id of IDS) expect(log.filter((line) => line.includes(` ${id}:`)).length, `commits of ${id}: ${log.join(', ')}`).toBe(1)
+  expect(log.length).toBe(5)
+  for (const id of IDS) expect(repository.git('show', `reeve/team:${id}.txt`)).toBe(`${id}.`)
+  // The user may resume a killed process, so its files stay until it is removed.
+  await home.start()
+  await crew.cli('rm', killed)
+  expect(await home.stop()).toMatchObject({ code: 0 })
+  await home.nothingLeft()
+  isClean()
+  isRight(report, facts)
+}
+
+/** The user's checkout is unchanged, and only the crew's branch is left of the members. */
+function isClean(): void {
+  const { repository } = crew
+  expect(repository.git('status', '--porcelain')).toBe('')
+  expect(repository.git('log', '--format=%s', 'main')).toBe('begin')
+  expect(repository.git('worktree', 'list', '--porcelain').split('\n\n').length).toBe(1)
+  expect(repository.git('branch', '--format=%(refname:short)').split('\n').toSorted()).toEqual(['main', 'reeve/team'])
+  expect(crew.leftIn('worktrees')).toEqual([])
+  expect(crew.leftIn('tmp')).toEqual([])
+  expect(existsSync(join(repository.dir, '.git/index.lock'))).toBe(false)
+  expect(readFileSync(join(repository.dir, 'README.md'), 'utf8')).toBe('# a project\n')
+}
+
+/** The crew's report matches the journal and the branch. */
+function isRight(report: CrewReportView, facts: ReturnType<typeof crewFacts>): void {
+  expect(
+    report.tasks.map(({ id, state, implementer, reviewers, commit }) => [
+      id,
+      state,
+      implementer,
+      reviewers.includes(implementer ?? ''),
+      commit,
+    ]),
+  ).toEqual(
+    IDS.map((id) => {
+      const commit = ofType(facts, 'task.committed').find(({ task }) => task === id)?.commit
+      return [id, 'done', implementerOf(facts, id), false, commit]
+    }),
+  )
+  const [, two, three] = report.tasks
+  expect(two?.verdicts.map(({ verdict }) => verdict)).toEqual(['DENIED', 'APPROVED'])
+  expect(three?.tries.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+    ['requeued', expect.stringContaining('SIGKILL from user')],
+    ['done', null],
+  ])
+  for (const { id, commit } of report.tasks)
+    expect(crew.repository.git('diff', '--name-only', `${String(commit)}^`, String(commit))).toBe(`${id}.txt`)
+}
+
+const implementerOf = (facts: ReturnType<typeof crewFacts>, id: string): string | undefined =>
+  ofType(facts, 'task.assigned').findLast(({ task }) => task === id)?.member
+const reviewersOf = (facts: ReturnType<typeof crewFacts>, id: string): unknown[] =>
+  ofType(facts, 'task.verdict')
+    .filter(({ task }) => task === id)
+    .map(({ member }) => member)
+
+test('with the engine as coordinator', { timeout: TIMEOUT_MS }, async () => {
+  await workUnderFire({ coordinator: 'engine' })
+  await allIsWell()
+})
+
+test('with an agent as coordinator', { timeout: TIMEOUT_MS }, async () => {
+  await workUnderFire({ coordinator: { model: CrewHome.model('coordinator') } })
+  await allIsWell()
+})

@@ -1,0 +1,107 @@
+// The difference of two commits, with real git: its content, complete in spite of attributes, and its limits. No program of the
+// repository runs.
+import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { diffOf, fileAt, type Diff } from '../../../src/drivers/files/diff.ts'
+import { Git } from '../../../src/drivers/files/git.ts'
+import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { gitBytes, Repository } from '../../support/crew/repository.ts'
+
+let contained: Contained
+let git: Git
+let repository: Repository
+beforeEach(async () => {
+  contained = await newContained()
+  git = new Git(() => contained.open('group'))
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+})
+afterEach(async () => {
+  await git[Symbol.asyncDispose]()
+  await contained[Symbol.asyncDispose]()
+})
+
+const place = () => ({ repository: join(repository.dir, '.git'), env: repository.env })
+const diff = (from: string, to: string, maxLines = 1_000): Promise<Diff> => diffOf(git, place(), { from, to, maxLines })
+
+test('each kind of change, with its size and exact names', async () => {
+  const from = repository.commit({
+    'a.txt': 'one\ntwo\n',
+    'old name.txt': 'a\nb\nc\nd\n',
+    'gone.txt': 'x\n',
+    'run.sh': 'echo\n',
+    'picture.bin': Buffer.from([0, 1, 2]),
+  })
+  renameSync(join(repository.dir, 'old name.txt'), join(repository.dir, 'new\tname.txt'))
+  rmSync(join(repository.dir, 'gone.txt'))
+  chmodSync(join(repository.dir, 'run.sh'), 0o755)
+  const to = repository.commit({ 'a.txt': 'one\nthree\n', 'süd.txt': 'neu\n', 'picture.bin': Buffer.from([0, 1, 3]) })
+  const { files, text, left } = await diff(from, to)
+  expect(files.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+    { path: 'a.txt', from: null, change: 'changed', insertions: 1, deletions: 1 },
+    { path: 'gone.txt', from: null, change: 'deleted', insertions: 0, deletions: 1 },
+    { path: 'new\tname.txt', from: 'old name.txt', change: 'renamed', insertions: 0, deletions: 0 },
+    { path: 'picture.bin', from: null, change: 'changed', insertions: null, deletions: null },
+    { path: 'run.sh', from: null, change: 'changed', insertions: 0, deletions: 0 },
+    { path: 'süd.txt', from: null, change: 'added', insertions: 1, deletions: 0 },
+  ])
+  expect(left).toEqual([])
+  expect(text).toContain('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n')
+  expect(text).toContain('Binary files a/picture.bin and b/picture.bin differ')
+  expect(text).toContain('old mode 100644\nnew mode 100755')
+  expect((await diff(from, from)).files).toEqual([])
+  expect(await diff(from, to, 0)).toMatchObject({ files, text: '' })
+})
+
+test('no program of the repository runs, and no attribute hides a change', async () => {
+  const mark = join(contained.dir, 'ran')
+  const from = repository.commit({ 'a.txt': 'one\n' })
+  writeFileSync(join(contained.dir, 'evil.sh'), `#!/bin/sh\ntouch ${mark}\ncat "$1"\n`, { mode: 0o755 })
+  for (const [name, value] of [
+    ['diff.external', 'evil.sh'],
+    ['diff.evil.textconv', 'evil.sh'],
+    ['diff.evil.command', 'evil.sh'],
+    ['core.fsmonitor', 'evil.sh'],
+    ['core.pager', 'evil.sh'],
+    ['color.ui', 'always'],
+    ['diff.noprefix', 'true'],
+  ] as const) {
+    repository.git('config', name, value === 'evil.sh' ? join(contained.dir, value) : value)
+  }
+  const to = repository.commit({ 'a.txt': 'two\n', '.gitattributes': '*.txt -diff diff=evil\n' })
+  writeFileSync(join(repository.dir, '.gitattributes'), '*.txt -diff\n')
+  rmSync(mark, { force: true })
+  const before = gitBytes(repository)
+  const { text } = await diff(from, to)
+  expect(text).toContain('--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n')
+  expect(existsSync(mark)).toBe(false)
+  expect(gitBytes(repository)).toEqual(before)
+})
+
+test('a large one is cut at a line, and names the incomplete files', async () => {
+  const from = repository.commit({ 'z.txt': '' })
+  const lines = (count: number): string => Array.from({ length: count }, (_, n) => `line ${n}\n`).join('')
+  const to = repository.commit({ 'a.txt': lines(5), 'b.txt': lines(500), 'c.txt': lines(5) })
+  const some = await diff(from, to, 40)
+  expect(some.files.map(({ path, insertions }) => [path, insertions])).toEqual([
+    ['a.txt', 5],
+    ['b.txt', 500],
+    ['c.txt', 5],
+  ])
+  expect(some.left).toEqual(['b.txt', 'c.txt'])
+  expect(some.text).toContain('+++ b/a.txt\n')
+  expect(some.text).not.toContain('b.txt')
+  const one = await diff(from, repository.git('rev-parse', 'HEAD'), 8)
+  expect(one.text.split('\n').length).toBe(9)
+  expect(one.left).toEqual(['a.txt', 'b.txt', 'c.txt'])
+  expect((await diff(from, to)).left).toEqual([])
+})
+
+test('a file of a commit, by its exact name', async () => {
+  const commit = repository.commit({ 'src/x.ts': 'one\ntwo\n', '*.ts': 'star\n' })
+  const at = (path: string, maxBytes = 100): Promise<Buffer | null> => fileAt(git, place(), { commit, path, maxBytes })
+  expect((await at('src/x.ts'))?.toString()).toBe('one\ntwo\n')
+  expect((await at('*.ts'))?.toString()).toBe('star\n')
+  for (const path of ['src', 'src/', 'x.ts', '../src/x.ts', './src/x.ts', '']) expect(await at(path), path).toBeNull()
+  await expect(at('src/x.ts', 3)).rejects.toThrow('src/x.ts has 8 bytes')
+})

@@ -1,0 +1,31 @@
+// Following a crew while its daemon is killed: the crew comes back by itself, and its follower sees it to its end.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCli, startCli } from '../../support/daemon/cli.ts'
+import { CrewHome, taskOf } from '../../support/crew/home.ts'
+
+const TIMEOUT_MS = 120_000
+
+let crew: CrewHome
+beforeEach(async () => {
+  crew = await CrewHome.make()
+})
+afterEach(() => crew[Symbol.asyncDispose]())
+
+test('a follower outlives the daemon, and a reader from the beginning reads to the end', { timeout: TIMEOUT_MS }, async () => {
+  crew.hold('task', 'one')
+  crew.hold('review', 'one')
+  await crew.up({ workers: { generic: { count: 2, model: CrewHome.model('worker') } }, tasks: [taskOf('one')] })
+  const following = startCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
+  await crew.held('task', 'one')
+  await crew.again()
+  await crew.held('review', 'one')
+  await crew.again()
+  expect(await crew.ended()).toMatchObject({ status: 'completed' })
+  for (const { code, stdout, stderr } of [await following.done, await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])]) {
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/one +added by user\n[^]* one +done\n[^]*team \(PID \d+\) completed \| 1\/1 task done/),
+    })
+    expect(stdout).toMatch(/^one +done /m)
+  }
+})

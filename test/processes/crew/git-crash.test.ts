@@ -1,0 +1,298 @@
+// The daemon is killed after the first git call of a job, then after a later call of its second attempt, and so on. The end result is
+// the same as without kills, and nothing is lost. In the large size each attempt has one call more.
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { commitReviewed } from '../../../src/drivers/files/crew/commit.ts'
+import { crewHead, keepOnBranch } from '../../../src/drivers/files/crew/merge.ts'
+import {
+  resetTo,
+  commitTask,
+  handOver,
+  salvageFiles,
+  commitForReview,
+  type MemberTree,
+} from '../../../src/drivers/files/crew/member-worktree.ts'
+import { Git, type GitAnswer, type GitCall } from '../../../src/drivers/files/git.ts'
+import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
+import { newContained, UUID, type Contained } from '../../support/agents/contained.ts'
+import { mergeInto } from '../../support/crew/merging.ts'
+import { deep } from '../../support/deep.ts'
+import { Repository, filesOf } from '../../support/crew/repository.ts'
+
+const CREW = 'reeve/fix'
+const NAME = 'refs/reeve/salvage/fix/worker-1'
+const salvage = { name: NAME, message: 'left' }
+/** The number of git calls that each attempt has more than the one before it. */
+const MORE_CALLS = deep(4, 1)
+
+class Killed extends Error {}
+
+/** After this number of calls the daemon counts as dead. */
+class ShortLived extends Git {
+  #calls: number
+
+  constructor(open: ConstructorParameters<typeof Git>[0], calls: number) {
+    super(open)
+    this.#calls = calls
+  }
+
+  override async ask(args: readonly string[], call: GitCall): Promise<GitAnswer> {
+    if (this.#calls <= 0) throw new Killed()
+    const answer = await super.ask(args, call)
+    this.#calls -= 1
+    if (this.#calls === 0) throw new Killed()
+    return answer
+  }
+}
+
+let contained: Contained
+let repository: Repository
+let base: string
+
+beforeEach(async () => {
+  contained = await newContained()
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })
+  await using git = new Git(() => contained.open('group'))
+  await crewHead(git, crew(), base)
+})
+
+afterEach(() => contained[Symbol.asyncDispose]())
+
+/** The state that a git leaves if it is killed while it writes. */
+function lockAll(...names: readonly string[]): void {
+  for (const name of names) {
+    const lock = join(repository.dir, '.git', `${name}.lock`)
+    mkdirSync(dirname(lock), { recursive: true })
+    writeFileSync(lock, '')
+  }
+}
+
+const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, lockMs: 100 })
+const rev = (name: string): string => repository.git('rev-parse', name)
+const add = async (n: number): Promise<MemberTree> => {
+  const tree = {
+    repository: crew().repository,
+    dir: join(contained.dir, 'w', String(n)),
+    branch: `${CREW}.worker-${n}`,
+    env: repository.env,
+    lockMs: 100,
+  }
+  await using git = new Git(() => contained.open('group'))
+  await addWorktree(git, { base: rev(CREW), ...tree })
+  return tree
+}
+const work = (tree: MemberTree, files: Record<string, string>): string => {
+  repository.write(files, tree.dir)
+  repository.gitIn(tree.dir, 'add', '-A')
+  repository.gitIn(tree.dir, 'commit', '-q', '-m', 'work')
+  return repository.gitIn(tree.dir, 'rev-parse', 'HEAD')
+}
+const refs = (...patterns: string[]): string[] =>
+  repository
+    .git('for-each-ref', '--format=%(refname)', ...patterns)
+    .split('\n')
+    .filter((one) => one !== '')
+
+/** The final result of the job, and the number of calls after which the last attempt would have been killed. */
+async function throughKills<T>(job: (git: Git) => Promise<T>): Promise<{ readonly value: T; readonly calls: number }> {
+  for (let calls = 1; ; calls += MORE_CALLS) {
+    await using git = new ShortLived(() => contained.open('group'), calls)
+    try {
+      return { value: await job(git), calls }
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error
+    }
+  }
+}
+
+test('a worktree is prepared, and its files are salvaged completely', async () => {
+  const one = await add(1)
+  const own = work(one, { 'c.txt': 'a lost try\n' })
+  repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, one.dir)
+  repository.gitIn(one.dir, 'add', 'a.txt')
+  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, one.dir)
+  rmSync(join(one.dir, 'b.txt'))
+  const { value, calls } = await throughKills((git) => resetTo(git, one, base, salvage))
+  expect(calls).toBeGreaterThan(10)
+  const ref = refs('refs/reeve')[0] ?? ''
+  // A later attempt may have found the job done.
+  expect([null, ref]).toContain(value)
+  expect(['a.txt', 'n/n.txt', 'c.txt'].map((name) => repository.git('show', `${ref}:${name}`))).toEqual(['changed', 'new', 'a lost try'])
+  expect([repository.git('ls-tree', ref, 'b.txt'), repository.git('show', `${ref}^2:a.txt`), rev(`${ref}^1`)]).toEqual(['', 'staged', own])
+  expect([rev(one.branch), repository.gitIn(one.dir, 'status', '--porcelain', '--ignored')]).toEqual([base, '!! x.o'])
+})
+
+test('the files are committed once', async () => {
+  const one = await add(1)
+  repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new', 'x.o': 'ignored' }, one.dir)
+  const { value, calls } = await throughKills((git) =>
+    commitTask(git, one, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true }),
+  )
+  expect(calls).toBeGreaterThan(5)
+  expect(value).toMatchObject({ type: 'committed', commit: rev(one.branch), commits: 1 })
+  expect([
+    rev(`${one.branch}^`),
+    repository.git('show', `${one.branch}:n.txt`),
+    repository.gitIn(one.dir, 'status', '--porcelain'),
+  ]).toEqual([base, 'new', ''])
+})
+
+test.each<[string, (tree: MemberTree) => void, boolean]>([
+  [
+    'half of it is committed',
+    (tree) => {
+      repository.gitIn(tree.dir, 'commit', '-q', '-a', '-m', 'half')
+    },
+    true,
+  ],
+  [
+    'nothing is left of it',
+    (tree) => {
+      repository.gitIn(tree.dir, 'stash', '-q', '-u')
+    },
+    false,
+  ],
+])('the approved files are committed once, where %s', async (_, spoil, own) => {
+  const one = await add(1)
+  repository.write({ 'a.txt': 'changed\n', 'n.txt': 'new' }, one.dir)
+  const { value: reviewed } = await throughKills((git) => commitForReview(git, one, 'refs/reeve/review/fix/task-1'))
+  spoil(one)
+  const left = `${CREW}.task-1`
+  const { value, calls } = await throughKills(async (git) => {
+    const end = await commitReviewed(git, one, crew(), {
+      base,
+      crew: CREW,
+      message: 'Do it\n',
+      mayCommit: own,
+      hasNoAuthor: false,
+      mustContain: null,
+      willMerge: true,
+      reviewed: { commit: reviewed, ref: 'refs/reeve/approved/fix/task-1' },
+    })
+    if (end.type === 'committed') await keepOnBranch(git, crew(), { commit: end.commit, unmergedBranch: left })
+    return end
+  })
+  expect(calls).toBeGreaterThan(10)
+  if (value.type !== 'committed') throw new Error(value.type)
+  expect([rev(left), rev(`${left}^{tree}`), refs(`refs/heads/${CREW}.task*`)]).toEqual([
+    value.commit,
+    rev(`${reviewed}^{tree}`),
+    [`refs/heads/${left}`],
+  ])
+})
+
+test('a difference from the approved files is named, and kept for the review', async () => {
+  const one = await add(1)
+  repository.write({ 'a.txt': 'changed\n' }, one.dir)
+  const { value: reviewed } = await throughKills((git) => commitForReview(git, one, 'refs/reeve/review/fix/task-1'))
+  const commit = work(one, { 'a.txt': 'something else\n' })
+  const { value } = await throughKills((git) =>
+    commitReviewed(git, one, crew(), {
+      base,
+      crew: CREW,
+      message: 'Do it\n',
+      mayCommit: false,
+      hasNoAuthor: false,
+      mustContain: null,
+      willMerge: true,
+      reviewed: { commit: reviewed, ref: 'refs/reeve/approved/fix/task-1' },
+    }),
+  )
+  expect(value).toMatchObject({ type: 'differs', commit, files: ['a.txt'], from: rev('refs/reeve/approved/fix/task-1') })
+})
+
+test('a task is merged once', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]
+  const { calls } = await throughKills(async (git) => {
+    for (const [commit, task] of [
+      [first, 'task-1'],
+      [second, 'task-2'],
+    ] as const) {
+      await keepOnBranch(git, crew(), { commit, unmergedBranch: `${CREW}.${task}` })
+      expect(await mergeInto(git, crew(), { commit, message: `Merge ${task}\n`, unmergedBranch: `${CREW}.${task}` })).toMatchObject({
+        type: 'merged',
+      })
+    }
+  })
+  expect(calls).toBeGreaterThan(15)
+  expect(repository.git('log', '--format=%s', CREW)).toBe('Merge task-2\nwork\nwork\na commit')
+  expect([
+    repository.git('show', `${CREW}:a.txt`),
+    repository.git('show', `${CREW}:b.txt`),
+    refs(`refs/heads/${CREW}.task-*`, 'refs/reeve'),
+  ]).toEqual(['one', 'two', []])
+})
+
+test('a conflict leaves one branch', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  repository.git('update-ref', `refs/heads/${CREW}`, work(one, { 'a.txt': 'one\n' }))
+  const commit = work(two, { 'a.txt': 'two\n' })
+  const { value } = await throughKills((git) => mergeInto(git, crew(), { commit, message: 'm\n', unmergedBranch: `${CREW}.task-2` }))
+  expect(value).toEqual({ type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-2` })
+  expect([refs(`refs/heads/${CREW}.task*`), rev(`${CREW}.task-2`)]).toEqual([[`refs/heads/${CREW}.task-2`], commit])
+})
+
+test('a successor gets the whole state of the old one', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  const head = work(one, { 'c.txt': 'committed\n' })
+  repository.write({ 'a.txt': 'staged\n' }, one.dir)
+  repository.gitIn(one.dir, 'add', 'a.txt')
+  repository.write({ 'a.txt': 'changed\n', 'n/n.txt': 'new' }, one.dir)
+  rmSync(join(one.dir, 'b.txt'))
+  const before = [filesOf(one.dir), repository.gitIn(one.dir, 'status', '--porcelain')]
+  const { value, calls } = await throughKills((git) => handOver(git, { from: one, to: two, ref: `refs/reeve/handover/${UUID}`, salvage }))
+  expect(calls).toBeGreaterThan(10)
+  expect(value.head).toBe(head)
+  expect([filesOf(two.dir), repository.gitIn(two.dir, 'status', '--porcelain')]).toEqual(before)
+  expect([filesOf(one.dir), rev(two.branch)]).toEqual([before[0], head])
+})
+
+test('the files of a retired member are kept, and not salvaged again when its worktree is removed', async () => {
+  const one = await add(1)
+  repository.write({ 'a.txt': 'changed\n' }, one.dir)
+  const kept = await throughKills((git) => salvageFiles(git, one, salvage))
+  expect([kept.value, refs('refs/reeve')]).toEqual([`${NAME}-1`, [`${NAME}-1`]])
+  expect(existsSync(join(one.dir, 'a.txt'))).toBe(true)
+  await throughKills((git) =>
+    removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, repository: crew().repository, env: one.env }),
+  )
+  expect([existsSync(one.dir), repository.git('show', `${NAME}-1:a.txt`), refs('refs/reeve'), refs('refs/heads')]).toEqual([
+    false,
+    'changed',
+    [`${NAME}-1`],
+    ['refs/heads/main', `refs/heads/${CREW}`],
+  ])
+})
+
+test("locks that a killed git left on reeve's refs stop no job", async () => {
+  const [one, two] = [await add(1), await add(2)]
+  await using git = new Git(() => contained.open('group'))
+  repository.write({ 'a.txt': 'changed\n' }, one.dir)
+  lockAll(
+    'refs/reeve/salvage/fix/worker-1-1',
+    'refs/reeve/review/fix/task-1',
+    `refs/reeve/handover/${UUID}`,
+    `refs/heads/${CREW}`,
+    `refs/heads/${CREW}.task-1`,
+    `refs/heads/${CREW}.worker-3`,
+  )
+  await commitForReview(git, one, 'refs/reeve/review/fix/task-1')
+  expect(await salvageFiles(git, one, salvage)).toBe(`${NAME}-1`)
+  await handOver(git, { from: one, to: two, ref: `refs/reeve/handover/${UUID}`, salvage })
+  const end = await commitTask(git, one, { base, crew: CREW, message: 'Do it\n', mayCommit: true })
+  if (end.type !== 'committed') throw new Error(end.type)
+  expect(await keepOnBranch(git, crew(), { commit: end.commit, unmergedBranch: `${CREW}.task-1` })).toBe(`${CREW}.task-1`)
+  expect(await mergeInto(git, crew(), { commit: end.commit, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).toMatchObject({
+    type: 'merged',
+  })
+  expect([rev(CREW), refs(`refs/heads/${CREW}.task-1`)]).toEqual([end.commit, []])
+  const three = await add(3)
+  lockAll(`refs/heads/${three.branch}`)
+  expect(await removeWorktree(git, { dir: three.dir, uuid: UUID, branch: three.branch, env: three.env, lockMs: 100 })).toEqual({
+    dir: three.dir,
+  })
+  expect(refs(`refs/heads/${three.branch}`)).toEqual([])
+})

@@ -1,0 +1,601 @@
+// The worktrees and the branch of a crew, with real git: the base of a task, its commit and merge, and all other
+// files. Each job is interrupted before and after each of its git calls, and repeated.
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { crewHead, landCandidate, makeCandidate, joinCommits } from '../../../src/drivers/files/crew/merge.ts'
+import { resetTo, commitTask, handOver, type CommitEnd, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
+import { Git } from '../../../src/drivers/files/git.ts'
+import { addWorktree, removeWorktree } from '../../../src/drivers/files/worktree.ts'
+import { newContained, UUID, type Contained } from '../../support/agents/contained.ts'
+import { mergeInto } from '../../support/crew/merging.ts'
+import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
+
+const CREW = 'reeve/fix'
+const LOCK_MS = 200
+/** after 1970 */
+const SECOND = 1_700_000_000
+
+let contained: Contained
+let git: Git
+let repository: Repository
+let base: string
+
+beforeEach(async () => {
+  contained = await newContained()
+  git = new Git(() => contained.open('group'))
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  base = repository.commit({ 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.o\n' })
+  await crewHead(git, crew(), base)
+})
+
+afterEach(async () => {
+  await git[Symbol.asyncDispose]()
+  await contained[Symbol.asyncDispose]()
+})
+
+const crew = (env = repository.env) => ({ repository: join(repository.dir, '.git'), branch: CREW, env, programs: true, lockMs: LOCK_MS })
+const rev = (name: string): string => repository.git('rev-parse', name)
+const worker = (n: number, env = repository.env): MemberTree => ({
+  repository: join(repository.dir, '.git'),
+  dir: join(contained.dir, 'w', String(n)),
+  branch: `${CREW}.worker-${n}`,
+  env,
+  programs: true,
+  lockMs: LOCK_MS,
+})
+const add = async (n: number): Promise<MemberTree> => {
+  const { dir, branch, env } = worker(n)
+  await addWorktree(git, { repository: crew().repository, dir, branch, base: rev(CREW), env, programs: true })
+  return worker(n)
+}
+const NAME = 'refs/reeve/salvage/fix/worker'
+const salvage = { name: NAME, message: 'left by task-1' }
+const prepare = (tree: MemberTree, at = rev(CREW)): Promise<string | null> => resetTo(git, tree, at, salvage)
+const commit = (tree: MemberTree, changes: { base?: string; mayCommit?: boolean; message?: string } = {}): Promise<CommitEnd> =>
+  commitTask(git, tree, { base, crew: CREW, message: 'Do it\n\nReeve-Task: task-1\n', mayCommit: true, ...changes })
+const merge = (what: string, left = `${CREW}.task-1`): ReturnType<typeof mergeInto> =>
+  mergeInto(git, crew(), { commit: what, message: 'Merge task-1\n', unmergedBranch: left })
+const work = (tree: MemberTree, files: Record<string, string>): string => {
+  repository.write(files, tree.dir)
+  repository.gitIn(tree.dir, 'add', '-A')
+  repository.gitIn(tree.dir, 'commit', '-q', '-m', `work on ${Object.keys(files).join(' ')}`)
+  return repository.gitIn(tree.dir, 'rev-parse', 'HEAD')
+}
+const status = (tree: MemberTree): string => repository.gitIn(tree.dir, 'status', '--porcelain', '--ignored', '-uall')
+const refs = (pattern: string): string[] =>
+  repository
+    .git('for-each-ref', '--format=%(refname)', pattern)
+    .split('\n')
+    .filter((one) => one !== '')
+const show = (name: string): string => repository.git('show', name)
+
+describe('prepare', () => {
+  test('a worktree comes to the head of the crew, clean, on its own branch', async () => {
+    const [one, two] = [await add(1), await add(2)]
+    const done = await merge(work(one, { 'a.txt': 'by one\n' }))
+    expect(done).toEqual({ type: 'merged', commit: rev(one.branch) })
+    expect(await prepare(two)).toBe(null)
+    expect([repository.gitIn(two.dir, 'symbolic-ref', '--short', 'HEAD'), rev(two.branch), status(two), refs('refs/reeve')]).toEqual([
+      two.branch,
+      rev(CREW),
+      '',
+      [],
+    ])
+  })
+
+  test('a change of the same size, in the second of the last index update, is salvaged', async () => {
+    const one = await add(1)
+    // Git compares only the time and size of a file, and reads files that are as new as its index.
+    repository.git('config', 'core.trustctime', 'false')
+    repository.write({ 'a.txt': '1\n' }, one.dir)
+    utimesSync(join(one.dir, 'a.txt'), SECOND, SECOND)
+    work(one, {})
+    repository.write({ 'a.txt': '2\n' }, one.dir)
+    utimesSync(join(one.dir, 'a.txt'), SECOND, SECOND)
+    utimesSync(join(repository.gitIn(one.dir, 'rev-parse', '--path-format=absolute', '--git-dir'), 'index'), SECOND, SECOND)
+    expect(repository.gitIn(one.dir, '--no-optional-locks', 'status', '--porcelain')).toBe(' M a.txt')
+    const ref = await prepare(one)
+    expect(show(`${ref}:a.txt`)).toBe('2')
+  })
+
+  test('the files of a lost attempt are salvaged to a reported ref: changed, deleted, staged, untracked; ignored ones stay', async () => {
+    const one = await add(1)
+    repository.write({ 'a.txt': 'half\n', 'new/c.txt': 'c', 'x.o': 'built' }, one.dir)
+    rmSync(join(one.dir, 'b.txt'))
+    repository.gitIn(one.dir, 'add', 'a.txt')
+    repository.write({ 'a.txt': 'half, and more\n' }, one.dir)
+    const ref = await prepare(one)
+    expect(ref).toBe(`${NAME}-1`)
+    expect([
+      show(`${ref}:a.txt`),
+      show(`${ref}^2:a.txt`),
+      show(`${ref}:new/c.txt`),
+      repository.git('ls-tree', '--name-only', `${ref}`),
+    ]).toEqual(['half, and more', 'half', 'c', '.gitignore\na.txt\nnew'])
+    expect(repository.git('log', '-1', '--format=%s', `${ref}`)).toBe('left by task-1')
+    expect(status(one)).toBe('!! x.o')
+    repository.write({ 'a.txt': 'again\n' }, one.dir)
+    expect(await prepare(one)).toBe(`${NAME}-2`)
+    expect(show(`${ref}:a.txt`), 'the first one stays').toBe('half, and more')
+  })
+
+  test('commits without another ref are salvaged before the branch moves, even if it is not checked out', async () => {
+    const one = await add(1)
+    const own = work(one, { 'a.txt': 'lost try\n' })
+    expect(await prepare(one)).toBe(`${NAME}-1`)
+    expect([rev(`${NAME}-1`), rev(one.branch)]).toEqual([own, base])
+    const second = work(one, { 'a.txt': 'second\n' })
+    repository.gitIn(one.dir, 'checkout', '-q', '--detach', base)
+    const third = work(one, { 'b.txt': 'on no branch\n' })
+    repository.write({ 'c.txt': 'and a file' }, one.dir)
+    await prepare(one)
+    expect([rev(`${NAME}-2^`), rev(`${NAME}-3`)]).toEqual([third, second])
+  })
+
+  test('commits on other branches are not salvaged', async () => {
+    const one = await add(1)
+    work(one, { 'a.txt': 'a person took it\n' })
+    repository.git('branch', 'mine', one.branch)
+    expect(await prepare(one)).toBe(null)
+    expect(rev(one.branch)).toBe(base)
+  })
+
+  test.each<[string, (dir: string) => void]>([
+    [
+      'a merge',
+      (dir) => {
+        expect(() => repository.gitIn(dir, 'merge', 'other')).toThrow('merge')
+      },
+    ],
+    [
+      'a rebase',
+      (dir) => {
+        expect(() => repository.gitIn(dir, 'rebase', 'other')).toThrow('rebase')
+      },
+    ],
+    [
+      'a cherry-pick',
+      (dir) => {
+        expect(() => repository.gitIn(dir, 'cherry-pick', 'other~1')).toThrow('cherry-pick')
+      },
+    ],
+    [
+      'a cherry-pick of several',
+      (dir) => {
+        expect(() => repository.gitIn(dir, 'cherry-pick', 'HEAD..other')).toThrow('cherry-pick')
+      },
+    ],
+  ])('an unfinished operation, %s, is salvaged with both sides and abandoned', async (_, begin) => {
+    const one = await add(1)
+    repository.gitIn(one.dir, 'checkout', '-q', '-b', 'other')
+    work(one, { 'a.txt': 'theirs\n' })
+    work(one, { 'd.txt': 'theirs, too\n' })
+    repository.gitIn(one.dir, 'checkout', '-q', one.branch)
+    work(one, { 'c.txt': 'before\n' })
+    const ours = work(one, { 'a.txt': 'ours\n' })
+    begin(one.dir)
+    expect(await commit(one)).toMatchObject({ type: 'refused' })
+    const ref = await prepare(one)
+    expect(show(`${ref}:a.txt`)).toMatch(/<<<<<<<[^]*=======[^]*>>>>>>>/)
+    expect(repository.git('for-each-ref', '--contains', ours, '--format=%(refname)', 'refs/reeve')).not.toBe('')
+    expect([status(one), rev(one.branch), repository.gitIn(one.dir, 'symbolic-ref', '--short', 'HEAD')]).toEqual(['', base, one.branch])
+    expect(repository.gitIn(one.dir, 'status')).not.toMatch(/rebas|merg|cherry/i)
+  })
+
+  test('files that only the old rules ignored are salvaged, too', async () => {
+    const one = await add(1)
+    repository.write({ '.gitignore': '*.o\nout/\n', 'out/data': 'dear' }, one.dir)
+    await prepare(one)
+    const all = refs('refs/reeve')
+      .map((ref) => repository.git('ls-tree', '-r', '--name-only', ref))
+      .join('\n')
+    expect(all).toContain('out/data')
+    expect(status(one)).toBe('')
+  })
+
+  test('another repository in it stays unchanged', async () => {
+    const one = await add(1)
+    Repository.make(join(one.dir, 'inner'), contained.dir).commit({ 'i.txt': 'i' })
+    Repository.make(join(one.dir, 'empty'), contained.dir)
+    repository.write({ 'a.txt': 'work\n' }, one.dir)
+    const inner = filesOf(join(one.dir, 'inner'), () => false)
+    expect(await prepare(one)).toBe(`${NAME}-1`)
+    expect(filesOf(join(one.dir, 'inner'), () => false)).toEqual(inner)
+    repository.write({ 'a.txt': 'work\n' }, one.dir)
+    expect(await commit(one)).toMatchObject({
+      type: 'committed',
+      notes: ['empty/ is another repository and was not committed', 'inner/ is another repository and was not committed'],
+    })
+    expect(repository.git('ls-tree', '--name-only', one.branch)).toBe('.gitignore\na.txt\nb.txt')
+  })
+
+  test('a lock that a killed git left is removed after a wait', async () => {
+    const one = await add(1)
+    const gitDir = repository.gitIn(one.dir, 'rev-parse', '--absolute-git-dir')
+    for (const name of ['index.lock', 'HEAD.lock']) writeFileSync(join(gitDir, name), '')
+    mkdirSync(join(repository.dir, '.git/refs/heads/reeve'), { recursive: true })
+    writeFileSync(join(repository.dir, '.git/refs/heads', `${one.branch}.lock`), '')
+    repository.write({ 'a.txt': 'half\n' }, one.dir)
+    expect(await prepare(one)).toBe(`${NAME}-1`)
+    expect(status(one)).toBe('')
+  })
+
+  test.each<[string, (tree: MemberTree) => void, RegExp]>([
+    ['a worktree that is gone', ({ dir }) => rmSync(dir, { recursive: true }), /the worktree .* is gone/],
+    ['one that is none any more', ({ dir }) => rmSync(join(dir, '.git')), /has no \.git any more, so its files stay where they are/],
+    [
+      'a repository that was moved away',
+      () => {
+        rmSync(join(repository.dir, '.git'), { recursive: true })
+      },
+      /the repository .* is gone/,
+    ],
+  ])('%s is reported, and nothing is created', async (_, change, message) => {
+    const one = await add(1)
+    change(one)
+    await expect(resetTo(git, one, base, salvage)).rejects.toThrow(message)
+  })
+
+  test("a member's branch that the user has checked out elsewhere is not moved", async () => {
+    const one = await add(1)
+    repository.gitIn(one.dir, 'checkout', '-q', '--detach')
+    repository.git('checkout', '-q', one.branch)
+    const theirs = repository.commit({ 'a.txt': 'by a person\n' })
+    work(one, { 'a.txt': 'x\n' })
+    await expect(prepare(one)).rejects.toThrow(`${one.branch} is checked out in ${repository.dir}: check out another branch there`)
+    expect([repository.git('status', '--porcelain'), rev(one.branch), refs('refs/reeve')]).toEqual(['', theirs, []])
+  })
+
+  test('a submodule that is checked out follows the commit, so that later commits do not revert it', async () => {
+    const other = Repository.make(join(contained.dir, 'other'), contained.dir)
+    other.commit({ 'o.txt': '1' })
+    repository.git('-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', other.dir, 'sub')
+    base = repository.commit({})
+    repository.git('update-ref', `refs/heads/${CREW}`, base)
+    const one = await add(1)
+    expect(await prepare(one), 'where it is not').toBe(null)
+    repository.gitIn(one.dir, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
+    const first = other.git('rev-parse', 'HEAD')
+    const second = other.commit({ 'o.txt': '2' })
+    repository.gitIn(join(one.dir, 'sub'), '-c', 'protocol.file.allow=always', 'fetch', '-q')
+    repository.gitIn(join(one.dir, 'sub'), 'checkout', '-q', second)
+    expect(await commit(one, { base })).toMatchObject({ type: 'committed' })
+    expect(repository.git('rev-parse', `${one.branch}:sub`)).toBe(second)
+    await prepare(one, base)
+    expect([repository.gitIn(join(one.dir, 'sub'), 'rev-parse', 'HEAD'), status(one)]).toEqual([first, ''])
+  })
+
+  test('in a sparse checkout', async () => {
+    base = repository.commit({ 'in/a': 'a', 'out/b': 'b' })
+    repository.git('update-ref', `refs/heads/${CREW}`, base)
+    const one = await add(1)
+    repository.gitIn(one.dir, 'sparse-checkout', 'set', 'in')
+    repository.write({ 'in/a': 'changed', 'out/new': 'n' }, one.dir)
+    expect(await prepare(one)).toBe(`${NAME}-1`)
+    expect([show(`${NAME}-1:in/a`), show(`${NAME}-1:out/new`), show(`${NAME}-1:out/b`)]).toEqual(['changed', 'n', 'b'])
+    repository.write({ 'in/a': 'changed', 'out/new': 'n' }, one.dir)
+    const end = await commit(one)
+    expect(end.type).toBe('committed')
+    expect(repository.git('diff', '--name-status', base, one.branch)).toBe('M\tin/a\nA\tout/new')
+  })
+})
+
+describe('commit', () => {
+  test('HEAD is compared with the base of the task, not with the checkout', async () => {
+    const one = await add(1)
+    const head = work(one, { 'a.txt': 'done\n' })
+    expect(await commit(one, { mayCommit: false })).toEqual({ type: 'committed', commit: head, commits: 1, left: 0, files: [], notes: [] })
+    work(one, { 'b.txt': 'more\n' })
+    repository.write({ 'c.txt': 'untracked' }, one.dir)
+    expect(await commit(one)).toEqual({
+      type: 'committed',
+      commit: rev(one.branch),
+      commits: 2,
+      left: 1,
+      files: ['c.txt'],
+      notes: ['its worker did not commit 1 changed file'],
+    })
+    await merge(head)
+    expect(await commit(one, { mayCommit: false }), 'also when a part of it is merged').toMatchObject({ type: 'committed', commits: 2 })
+  })
+
+  test('no change is reported as nothing; uncommitted files are named', async () => {
+    const one = await add(1)
+    repository.write({ 'x.o': 'ignored' }, one.dir)
+    expect([await commit(one, { mayCommit: false }), await commit(one)]).toEqual([{ type: 'nothing' }, { type: 'nothing' }])
+    repository.write({ 'a.txt': 'changed\n', 'new.txt': 'n' }, one.dir)
+    expect(await commit(one, { mayCommit: false })).toEqual({ type: 'uncommitted', files: ['a.txt', 'new.txt'], more: 0 })
+    repository.gitIn(one.dir, 'stash', '-q', '-u')
+    repository.gitIn(one.dir, 'reset', '-q', '--hard', base)
+    expect(await commit(one)).toEqual({ type: 'nothing' })
+  })
+
+  test('reeve commits all files, also untracked ones, as the user that git knows', async () => {
+    const one = await add(1)
+    repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n', 'x.o': 'ignored' }, one.dir)
+    rmSync(join(one.dir, 'b.txt'))
+    const end = await commit(one, {
+      message: 'Fix it\n\n# not a comment\n\nReeve-Task: task-1\nReeve-Worker: worker-1\nReeve-Reviewer: worker-2\n',
+    })
+    expect(end).toEqual({ type: 'committed', commit: rev(one.branch), commits: 1, left: 0, files: [], notes: [] })
+    expect(repository.git('diff', '--name-status', base, one.branch)).toBe('M\ta.txt\nD\tb.txt\nA\tnew/n.txt')
+    expect(repository.git('log', '-1', '--format=%an <%ae>|%cn|%s|%(trailers:key=Reeve-Reviewer,valueonly)', one.branch)).toBe(
+      'T <t@example.org>|T|Fix it|worker-2',
+    )
+    expect(await commit(one), 'once more').toEqual(end)
+  })
+
+  test('without a name in git the author is reeve, with a note', async () => {
+    const env = Object.fromEntries(Object.entries(repository.env).filter(([name]) => !name.startsWith('GIT_')))
+    const one = { ...(await add(1)), env }
+    repository.write({ 'a.txt': 'changed\n' }, one.dir)
+    expect(await commit(one)).toMatchObject({
+      type: 'committed',
+      notes: ['git has no user.name and user.email here, so the author is reeve'],
+    })
+    expect(repository.git('log', '-1', '--format=%an <%ae>', one.branch)).toBe('reeve <reeve@localhost>')
+    repository.git('config', 'user.name', 'Known')
+    repository.git('config', 'user.email', 'k@example.org')
+    repository.write({ 'a.txt': 'changed again\n' }, one.dir)
+    expect(await commit(one, { base: rev(one.branch) })).toMatchObject({ notes: [] })
+    expect(repository.git('log', '-1', '--format=%an', one.branch)).toBe('Known')
+  })
+
+  test('hooks run as for the user; the output of a failing one is the answer', async () => {
+    const one = await add(1)
+    const hook = join(repository.dir, '.git/hooks/pre-commit')
+    writeFileSync(
+      hook,
+      '#!/bin/sh\necho "checked in $(basename "$(pwd)")"\n! grep -q bad a.txt || { echo "a.txt is bad" >&2; exit 1; }\n',
+      { mode: 0o755 },
+    )
+    repository.write({ 'a.txt': 'bad\n', 'n.txt': 'n' }, one.dir)
+    expect(await commit(one)).toEqual({ type: 'refused', output: 'checked in 1\na.txt is bad' })
+    expect([rev(one.branch), existsSync(join(one.dir, 'n.txt'))]).toEqual([base, true])
+    repository.write({ 'a.txt': 'good\n' }, one.dir)
+    expect(await commit(one)).toMatchObject({ type: 'committed', commits: 1 })
+  })
+
+  test('commits on no branch, or on one that the agent made, count', async () => {
+    const one = await add(1)
+    repository.gitIn(one.dir, 'checkout', '-q', '--detach')
+    const head = work(one, { 'a.txt': 'detached\n' })
+    expect(await commit(one)).toMatchObject({ commit: head })
+    expect(await merge(head)).toMatchObject({ type: 'merged', commit: head })
+  })
+
+  test('rewritten commits count; a reset to an earlier commit does not', async () => {
+    const first = repository.git('rev-parse', 'HEAD')
+    base = repository.commit({ 'c.txt': 'c' })
+    repository.git('update-ref', `refs/heads/${CREW}`, base)
+    const one = await add(1)
+    repository.gitIn(one.dir, 'reset', '-q', '--hard', first)
+    expect(await commit(one)).toEqual({ type: 'nothing' })
+    const head = work(one, { 'a.txt': 'from an older one\n' })
+    expect(await commit(one)).toMatchObject({ type: 'committed', commit: head, commits: 1 })
+  })
+})
+
+describe('merge', () => {
+  test('the branch of a crew is created once, by its first job', async () => {
+    repository.git('branch', '-D', crew().branch)
+    await expect(Promise.all([1, 2, 3, 4].map(() => crewHead(git, crew(), base)))).resolves.toEqual([base, base, base, base])
+  })
+
+  test('fast-forward if possible, otherwise a merge; a repeated call gives the same', async () => {
+    const [one, two] = [await add(1), await add(2)]
+    const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]
+    expect(await merge(first)).toEqual({ type: 'merged', commit: first })
+    const merged = await merge(second)
+    expect(merged).toEqual({ type: 'merged', commit: rev(CREW) })
+    expect([repository.git('log', '-1', '--format=%P|%an|%s', CREW), show(`${CREW}:a.txt`), show(`${CREW}:b.txt`)]).toEqual([
+      `${first} ${second}|T|Merge task-1`,
+      'one',
+      'two',
+    ])
+    const third = work(await add(3), { 'c.txt': 'three\n' })
+    await merge(third)
+    expect([await merge(second), await merge(first), await merge(third), await merge(base)]).toEqual([
+      merged,
+      ...[first, third, base].map((commit) => ({ type: 'merged', commit })),
+    ])
+  })
+
+  test('a candidate is on no branch; it lands only on the known head, and counts as merged only on the branch', async () => {
+    const [one, two] = [await add(1), await add(2)]
+    const [first, second] = [work(one, { 'a.txt': 'one\n' }), work(two, { 'b.txt': 'two\n' })]
+    await merge(first)
+    const request = { commit: second, message: 'Merge task-2\n', unmergedBranch: `${CREW}.task-2`, ref: 'refs/reeve/merge/fix/task-2' }
+    const made = await makeCandidate(git, crew(), request)
+    if (made.type !== 'candidate') throw new Error(made.type)
+    expect([rev(CREW), made.head, rev(`${made.commit}^1`), rev(`${made.commit}^2`), rev(request.ref)]).toEqual([
+      first,
+      first,
+      first,
+      second,
+      made.commit,
+    ])
+    const moved = repository.git('commit-tree', `${CREW}^{tree}`, '-p', CREW, '-m', 'by a person')
+    repository.git('update-ref', '-m', 'commit: by a person', `refs/heads/${CREW}`, moved)
+    const land = () => landCandidate(git, crew(), { ...request, candidate: made.commit, head: made.head })
+    expect([await land(), rev(CREW)]).toEqual([{ type: 'moved', by: 'T (commit: by a person)' }, moved])
+    repository.git('update-ref', `refs/heads/${CREW}`, made.head)
+    const landed = { type: 'merged', commit: made.commit }
+    expect([await land(), await land(), rev(CREW), refs('refs/reeve')]).toEqual([landed, landed, made.commit, []])
+    repository.git('update-ref', `refs/heads/${CREW}`, first)
+    expect(await landCandidate(git, crew(), { ...request, candidate: first, head: first }), 'a candidate without the commit').toMatchObject(
+      { type: 'moved' },
+    )
+  })
+
+  test('a conflict names the files and keeps a branch; after its resolution the commit counts as merged, and the branch is deleted', async () => {
+    const [one, two] = [await add(1), await add(2)]
+    await merge(work(one, { 'a.txt': 'one\n' }))
+    const second = work(two, { 'a.txt': 'two\n', 'b.txt': 'two\n' })
+    const conflict = { type: 'conflict', files: ['a.txt'], more: 0, branch: `${CREW}.task-1` }
+    expect([await merge(second), await merge(second)]).toEqual([conflict, conflict])
+    expect(rev(`${CREW}.task-1`)).toBe(second)
+    const at = rev(CREW)
+    await prepare(one, at)
+    expect(() => repository.gitIn(one.dir, 'merge', `${CREW}.task-1`)).toThrow('merge')
+    repository.write({ 'a.txt': 'both\n' }, one.dir)
+    repository.gitIn(one.dir, 'commit', '-q', '-a', '-m', 'resolved')
+    const resolved = await commit(one, { base: at })
+    expect(resolved).toMatchObject({ type: 'committed', commits: 2 })
+    await merge(rev(one.branch), `${CREW}.conflict`)
+    expect(await merge(second)).toEqual({ type: 'merged', commit: rev(CREW) })
+    expect(refs(`refs/heads/${CREW}.task-1`)).toEqual([])
+  })
+
+  test("nothing of the user's is touched: checkout, index, branch, configuration; also during the user's work", async () => {
+    const [one, two] = [await add(1), await add(2)]
+    repository.write({ 'a.txt': 'staged by a person\n' })
+    repository.git('add', 'a.txt')
+    repository.write({ 'a.txt': 'and changed\n', 'notes.txt': 'untracked' })
+    writeFileSync(join(repository.dir, '.git/index.lock'), '')
+    const before = [
+      filesOf(repository.dir),
+      gitBytes(repository)['index'],
+      gitBytes(repository)['config'],
+      gitBytes(repository)['HEAD'],
+      rev('main'),
+    ]
+    await merge(work(one, { 'a.txt': 'one\n' }))
+    await prepare(two)
+    repository.write({ 'b.txt': 'two\n' }, two.dir)
+    await commit(two, { base: rev(CREW) })
+    await merge(rev(two.branch))
+    expect(show(`${CREW}:b.txt`)).toBe('two')
+    expect([
+      filesOf(repository.dir),
+      gitBytes(repository)['index'],
+      gitBytes(repository)['config'],
+      gitBytes(repository)['HEAD'],
+      rev('main'),
+    ]).toEqual(before)
+  })
+
+  test("a crew's branch that the user has checked out does not move, and is merged into later", async () => {
+    const one = await add(1)
+    const head = work(one, { 'a.txt': 'one\n' })
+    repository.git('checkout', '-q', CREW)
+    expect(await merge(head)).toEqual({
+      type: 'occupied',
+      reason: `${CREW} is checked out in ${repository.dir}, and reeve does not move a branch that is checked out: check out another branch there`,
+    })
+    expect([rev(CREW), repository.git('status', '--porcelain')]).toEqual([base, ''])
+    repository.git('checkout', '-q', 'main')
+    expect(await merge(head)).toMatchObject({ type: 'merged', commit: head })
+  })
+
+  test('histories without a common base are not merged, and an existing branch is not overwritten', async () => {
+    const one = await add(1)
+    repository.git('branch', `${CREW}.task-1`, base)
+    repository.gitIn(one.dir, 'checkout', '-q', '--orphan', 'new')
+    const head = work(one, { 'z.txt': 'z' })
+    expect(await merge(head)).toEqual({ type: 'left', branch: `${CREW}.task-1-2`, reason: 'refusing to merge unrelated histories' })
+    expect([rev(`${CREW}.task-1`), rev(`${CREW}.task-1-2`)]).toEqual([base, head])
+  })
+
+  test('attributes of the worktree apply', async () => {
+    base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '' })
+    repository.git('update-ref', `refs/heads/${CREW}`, base)
+    const [one, two] = [await add(1), await add(2)]
+    await merge(work(one, { 'log.txt': 'one\n' }))
+    const end = await mergeInto(
+      git,
+      { ...crew(), dir: two.dir },
+      { commit: work(two, { 'log.txt': 'two\n' }), message: 'm', unmergedBranch: 'reeve/x' },
+    )
+    expect([end.type, show(`${CREW}:log.txt`)]).toEqual(['merged', 'one\ntwo'])
+  })
+
+  test('the lock of a killed git is removed after a wait', async () => {
+    const one = await add(1)
+    const head = work(one, { 'a.txt': 'one\n' })
+    const lock = join(repository.dir, '.git/refs/heads', `${CREW}.lock`)
+    writeFileSync(lock, '')
+    utimesSync(lock, 1, 1)
+    expect(await merge(head)).toMatchObject({ type: 'merged', commit: head })
+    expect(existsSync(lock)).toBe(false)
+  })
+
+  test('a deleted branch is created again at the given commit; a missing repository is reported', async () => {
+    repository.git('branch', '-q', '-D', CREW)
+    await expect(merge(base)).rejects.toThrow(`the branch ${CREW} does not exist any more`)
+    expect([await crewHead(git, crew(), base), rev(CREW)]).toEqual([base, base])
+    await expect(
+      mergeInto(git, { ...crew(), repository: '/nowhere/.git' }, { commit: base, message: 'm', unmergedBranch: 'x' }),
+    ).rejects.toThrow('the repository /nowhere/.git is gone')
+  })
+
+  test('the commits that a task depends on are merged without a branch', async () => {
+    const heads = [work(await add(1), { 'a.txt': 'one\n' }), work(await add(2), { 'b.txt': 'two\n' })]
+    const both = await joinCommits(git, crew(), base, { commits: [...heads, base], ref: 'refs/reeve/base/x' })
+    expect(both).toEqual({ commit: expect.stringMatching(/^[0-9a-f]{40}$/) })
+    if ('commit' in both) expect([show(`${both.commit}:a.txt`), show(`${both.commit}:b.txt`), rev(CREW)]).toEqual(['one', 'two', base])
+    expect(
+      await joinCommits(git, crew(), base, { commits: [...heads, work(await add(3), { 'a.txt': 'three\n' })], ref: 'refs/reeve/base/y' }),
+    ).toEqual({ problem: 'the tasks that it depends on conflict in a.txt' })
+  })
+})
+
+test('a full disk stops each job before any change; later it succeeds', async () => {
+  const [one, two] = [await add(1), await add(2)]
+  const bin = join(contained.dir, 'bin')
+  mkdirSync(bin)
+  // Writes of git fail as on a full disk.
+  writeFileSync(join(bin, 'git'), `#!/bin/sh\nulimit -f 0\nexec env PATH='${repository.env['PATH']}' git "$@"\n`, { mode: 0o755 })
+  const env = { ...repository.env, PATH: `${bin}:${repository.env['PATH']}` }
+  repository.write({ 'a.txt': 'half\n', 'new.txt': 'n' }, one.dir)
+  await merge(work(await add(3), { 'c.txt': 'other\n' }))
+  const head = work(two, { 'b.txt': 'two\n' })
+  const before = [filesOf(one.dir), repository.git('for-each-ref'), status(one)]
+  await expect(resetTo(git, { ...one, env }, rev(CREW), salvage)).rejects.toThrow(Error)
+  await expect(commit({ ...one, env })).rejects.toThrow(Error)
+  await expect(mergeInto(git, crew(env), { commit: head, message: 'm\n', unmergedBranch: `${CREW}.task-1` })).rejects.toThrow(Error)
+  expect([filesOf(one.dir), repository.git('for-each-ref'), status(one)]).toEqual(before)
+  expect(await merge(head)).toMatchObject({ type: 'merged' })
+  expect(await prepare(one)).toBe(`${NAME}-1`)
+  expect(show(`${NAME}-1:new.txt`)).toBe('n')
+})
+
+describe('a successor', () => {
+  const REF = `refs/reeve/handover/${UUID}`
+
+  test('gets the commits, and the staged, changed, deleted and new files; the old worktree is removed without a salvage', async () => {
+    const [one, two] = [await add(1), await add(2)]
+    const head = work(one, { 'c.txt': 'committed\n' })
+    repository.write({ 'a.txt': 'staged\n', 'x.o': 'ignored' }, one.dir)
+    repository.gitIn(one.dir, 'add', 'a.txt')
+    repository.write({ 'a.txt': 'changed\n', 'new/n.txt': 'n' }, one.dir)
+    rmSync(join(one.dir, 'b.txt'))
+    const [files, was] = [
+      filesOf(one.dir, (path) => path === '.git' || path === 'x.o'),
+      repository.gitIn(one.dir, 'status', '--porcelain', '-uall'),
+    ]
+    const over = (): Promise<{ head: string; salvaged: string | null }> => handOver(git, { from: one, to: two, ref: REF, salvage })
+    expect(await over()).toEqual({ head, salvaged: null })
+    expect([
+      filesOf(two.dir),
+      repository.gitIn(two.dir, 'status', '--porcelain', '-uall'),
+      rev(two.branch),
+      repository.gitIn(two.dir, 'show', ':a.txt'),
+    ]).toEqual([files, was, head, 'staged'])
+    expect(await removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, env: one.env })).toEqual({ dir: one.dir })
+    expect(await over(), 'again, also when the old one is gone').toMatchObject({ head })
+    expect([filesOf(two.dir), repository.gitIn(two.dir, 'status', '--porcelain', '-uall')]).toEqual([files, was])
+  })
+
+  test('later changes of the old one are salvaged', async () => {
+    const [one, two] = [await add(1), await add(2)]
+    repository.write({ 'a.txt': 'changed\n' }, one.dir)
+    await handOver(git, { from: one, to: two, ref: REF, salvage })
+    repository.write({ 'a.txt': 'changed again\n' }, one.dir)
+    expect(await removeWorktree(git, { dir: one.dir, uuid: UUID, branch: one.branch, env: one.env })).toEqual({
+      dir: one.dir,
+      salvaged: `refs/reeve/salvage/${UUID}`,
+    })
+  })
+})

@@ -1,0 +1,68 @@
+// The model of git (test/support/model-git) compared with git. A run of a crew on the model is repeated with git and the daemon's own
+// jobs, including the wrong actions of workers and user. Each job gives the same answer, and each step leaves the same state: the laws
+// of the model in test/simulation/crew.test.ts hold with git.
+// A failure prints the seed: REEVE_SEED repeats it, REEVE_LIVES sets the number of runs.
+import { expect, test } from 'vitest'
+import { Dice } from '../../support/crew-world/chaos.ts'
+import { deep } from '../../support/deep.ts'
+import { lifeOf, live } from '../../support/model-git/life.ts'
+import { seeded } from '../../support/random.ts'
+import { SEED } from '../../support/seed.ts'
+import { RealGit } from '../../support/crew/real-git.ts'
+import type { Operation, SimulatedRepository, Step } from '../../support/model-git/simulated-repository.ts'
+import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
+
+const LIVES = Number(process.env['REEVE_LIVES'] ?? deep(2, 25))
+
+function specBy(random: () => number): Partial<CrewSpec> {
+  const command = { command: 'make check', timeoutMs: 60_000 }
+  return {
+    staff: [{ role: 'generic', count: 3 }],
+    maxAttempts: 8,
+    reviews: random() < 0.9,
+    merge: random() < 0.9 ? 'auto' : 'leave',
+    gate: random() < 0.8 ? 'auto' : 'human',
+    ...(random() < 0.6 ? { verify: command } : {}),
+    ...(random() < 0.2 ? { setup: { ...command, command: 'make' } } : {}),
+  }
+}
+
+/** A run on the model, whose laws hold. */
+function playOnModel(random: () => number): SimulatedRepository {
+  const life = lifeOf(specBy(random), { trace: true })
+  live(life, new Dice(Array.from({ length: 60 + Math.floor(random() * 300) }, () => Math.floor(random() * 10_000))))
+  if (!life.repository) throw new Error('it has a repository')
+  return life.repository
+}
+
+function describeStep({ operation }: Step): string {
+  return JSON.stringify(operation, (name, value: Operation) => (name === 'facts' ? undefined : value)).slice(0, 300)
+}
+
+test(
+  `git does what the model does, job by job and stroke by stroke (${LIVES} lives, seed ${SEED})`,
+  async () => {
+    const tally = { steps: 0, jobs: 0, landings: 0 }
+    for (let seed = SEED; seed < SEED + LIVES; seed += 1) {
+      const repository = playOnModel(seeded(seed))
+      await using real = await RealGit.make(repository.base)
+      for (const [index, step] of repository.steps.entries()) {
+        await real.repeat(step).catch((error: unknown) => {
+          throw new Error(
+            `seed ${seed}: ${error instanceof Error ? error.message : String(error)}\nafter:\n${repository.steps
+              .slice(Math.max(0, index - 15), index)
+              .map(describeStep)
+              .join('\n')}`,
+            { cause: error },
+          )
+        })
+        tally.jobs += step.operation.type === 'job' ? 1 : 0
+      }
+      tally.steps += repository.steps.length
+      tally.landings += repository.laws.landings
+    }
+    console.info(`${LIVES} lives: ${tally.steps} steps, ${tally.jobs} of them jobs, ${tally.landings} landings`)
+    expect(tally.jobs).toBeGreaterThan(LIVES * 3)
+  },
+  60_000 + LIVES * 30_000,
+)

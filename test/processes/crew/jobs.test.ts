@@ -1,0 +1,446 @@
+// Git jobs of a crew: four workers at a time, and a user who works in the same repository.
+import { execFile } from 'node:child_process'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { CrewGit } from '../../../src/daemon/crew/jobs/git.ts'
+import { KeyedQueue } from '../../../src/daemon/loop/keyed-queue.ts'
+import { Git } from '../../../src/drivers/files/git.ts'
+import { TreeError } from '../../../src/drivers/files/worktree-state.ts'
+import { addWorktree } from '../../../src/drivers/files/worktree.ts'
+import type { Task } from '../../../src/kernel/model/crew/crew.ts'
+import type { Process } from '../../../src/kernel/model/process.ts'
+import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { deep } from '../../support/deep.ts'
+import { kernelSpec } from '../../support/kernel/world.ts'
+import { Repository } from '../../support/crew/repository.ts'
+import { uuidOf } from '../../support/store/facts.ts'
+import type { Merge } from '../../../src/kernel/model/crew/words.ts'
+
+const CREW = 'reeve/fix'
+/** Each worker does one task in each. */
+const ROUNDS = ['a', 'b'].slice(0, deep(1, 2))
+/** commits of the user, who works at the same time */
+const MOST_COMMITS = deep(25, Number.POSITIVE_INFINITY)
+
+let contained: Contained
+let repository: Repository
+let base: string
+let git: CrewGit
+let merge: Merge
+let opened = 0
+/** the current row of the crew */
+let tasks: Task[]
+
+beforeEach(async () => {
+  contained = await newContained()
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  base = repository.commit({ '.gitattributes': 'log.txt merge=union\n', 'log.txt': '', 'main.txt': 'm\n' })
+  git = new CrewGit({
+    containments: contained.containments,
+    tmpDir: contained.dir,
+    newUuid: () => uuidOf(1_000 + (opened += 1)),
+    queue: new KeyedQueue(),
+    worktrees: join(contained.dir, 'w'),
+  })
+  merge = 'auto'
+  tasks = []
+})
+
+afterEach(() => contained[Symbol.asyncDispose]())
+
+/** The rows that jobs read, as the kernel makes them. */
+function crew(): Process {
+  const spec = {
+    coordinator: 'engine',
+    gate: 'auto',
+    merge,
+    reviews: true,
+    maxAttempts: 3,
+    maxWorkers: 4,
+    staff: [],
+    git: { repository: join(repository.dir, '.git'), base, branch: CREW },
+    handOver: null,
+    stay: false,
+    roles: {},
+  } as const
+  return {
+    uuid: uuidOf(1),
+    pid: 1,
+    spec: { ...kernelSpec({ env: repository.env, driver: 'crew' }), crew: spec },
+    crew: { tasks, members: [] },
+    life: { state: 'ready' },
+    clock: { exitedAt: null },
+  } as unknown as Process
+}
+
+function task(id: string, changes: Partial<Task> = {}): void {
+  tasks = [
+    ...tasks.filter((one) => one.id !== id),
+    {
+      id,
+      title: `do ${id}`,
+      needs: [],
+      base: null,
+      commit: null,
+      merged: null,
+      implementer: 'worker-1',
+      implementers: [],
+      reviewer: 'worker-2',
+      times: { added: 0, started: null, ended: tasks.length },
+      ...tasks.find((one) => one.id === id),
+      ...changes,
+    } as unknown as Task,
+  ]
+}
+
+async function worker(n: number): Promise<Process & { readonly dir: string }> {
+  const place = await git.planMemberBranch(crew(), `worker-${n}`)
+  if (!place) throw new Error('it has a repository')
+  const worktree = { repository: join(repository.dir, '.git'), dir: join(contained.dir, 'w', String(n)), ...place }
+  await using own = new Git(() => contained.open('group'))
+  await addWorktree(own, { ...worktree, env: repository.env })
+  return {
+    uuid: uuidOf(10 + n),
+    files: { ...worktree },
+    spec: { ...kernelSpec({ env: repository.env }), worktree, member: { crew: uuidOf(1), id: `worker-${n}`, role: 'generic' } },
+    dir: worktree.dir,
+  } as unknown as Process & { readonly dir: string }
+}
+
+/** Takes a task from the queue to done, as its worker does. */
+async function through(member: Process & { readonly dir: string }, id: string, needs: readonly string[] = []): Promise<void> {
+  task(id, { needs })
+  const { base: at, salvaged } = await git.prepare({ crew: crew(), member, task: id })
+  expect(salvaged).toBe(null)
+  task(id, { base: at })
+  writeFileSync(join(member.dir, `${id}.txt`), `${id}\n`)
+  appendFileSync(join(member.dir, 'log.txt'), `${id}\n`)
+  const view = await git.brief({ crew: crew(), member, task: id })
+  expect(repository.git('show', `${view.head}:${id}.txt`)).toBe(id)
+  const end = await git.commit({ crew: crew(), member, task: id }, { base: at, force: true })
+  if (end.type !== 'committed') throw new Error(`${id}: ${end.type}`)
+  task(id, { commit: end.commit })
+  if (merge === 'leave') return
+  await land(member, id, end.commit)
+}
+
+/** Several tasks land at the same time here; in a crew only one does. */
+async function land(member: Process, id: string, commit: string): Promise<void> {
+  const made = await git.merge({ crew: crew(), member, task: id }, commit)
+  if (made.type !== 'candidate') throw new Error(`${id}: ${JSON.stringify(made)}`)
+  const merged = await git.land({ crew: crew(), member, task: id }, { commit, candidate: made.commit, head: made.head })
+  if (merged.type === 'moved') return land(member, id, commit)
+  if (merged.type !== 'merged') throw new Error(`${id}: ${JSON.stringify(merged)}`)
+  task(id, { merged: merged.commit })
+}
+
+const refs = (...patterns: string[]): string[] =>
+  repository
+    .git('for-each-ref', '--format=%(refname:short)', ...patterns)
+    .split('\n')
+    .filter((one) => one !== '')
+
+test('four workers and the user at the same time', { timeout: 120_000 }, async () => {
+  let over = false
+  const person = async (): Promise<number> => {
+    const run = (...args: string[]) => promisify(execFile)('git', args, { cwd: repository.dir, env: repository.env })
+    let commits = 0
+    while ((!over && commits < MOST_COMMITS) || commits === 0) {
+      commits += 1
+      writeFileSync(join(repository.dir, 'main.txt'), `${commits}\n`)
+      await run('commit', '-q', '-a', '-m', `by a person ${commits}`)
+      await run('status', '--porcelain')
+      await run('gc', '-q', '--auto')
+      await run('pack-refs', '--all')
+    }
+    return commits
+  }
+  const members = await Promise.all([1, 2, 3, 4].map(worker))
+  const work = Promise.all(
+    members.map(async (member, index) => {
+      for (const round of ROUNDS) await through(member, `${round}${index + 1}`)
+    }),
+  ).finally(() => {
+    over = true
+  })
+  const [commits] = await Promise.all([person(), work])
+  const ids = ROUNDS.flatMap((round) => [1, 2, 3, 4].map((n) => `${round}${n}`))
+  expect(repository.git('show', `${CREW}:log.txt`).split('\n').toSorted()).toEqual(ids)
+  for (const id of ids) expect(repository.git('show', `${CREW}:${id}.txt`)).toBe(id)
+  expect(repository.git('log', '--format=%s', '--no-merges', `${base}..${CREW}`).split('\n').toSorted()).toEqual(
+    ids.map((id) => `do ${id}`),
+  )
+  expect(
+    repository.git('log', '-1', '--format=%(trailers:key=Reeve-Task,valueonly)%(trailers:key=Reeve-Worker,valueonly)', '--no-merges', CREW),
+  ).toMatch(/^[ab]\d\nworker-1$/)
+  expect([
+    repository.git('rev-list', '--count', `${base}..main`),
+    repository.git('status', '--porcelain'),
+    repository.git('symbolic-ref', '--short', 'HEAD'),
+  ]).toEqual([String(commits), '', 'main'])
+  expect([refs('refs/reeve'), refs('refs/heads')]).toEqual([
+    [],
+    ['main', CREW, ...members.map((_, index) => `${CREW}.worker-${index + 1}`)],
+  ])
+})
+
+test("a crew's branch that is deleted during a merge is created again at the last merge, at each step", async () => {
+  const [one, two] = [await worker(1), await worker(2)]
+  task('b')
+  const { base: at } = await git.prepare({ crew: crew(), member: two, task: 'b' })
+  task('b', { base: at })
+  await through(one, 'a')
+  const { merged } = tasks.find(({ id }) => id === 'a') ?? {}
+  const forget = (): string => repository.git('update-ref', '-d', `refs/heads/${CREW}`)
+  const on = { crew: crew(), member: two, task: 'b' }
+  const head = (): string => repository.git('rev-parse', CREW)
+  writeFileSync(join(two.dir, 'b.txt'), 'b\n')
+  forget()
+  const end = await git.commit({ ...on, crew: crew() }, { base: at, force: true })
+  if (end.type !== 'committed') throw new Error(end.type)
+  expect(head()).toBe(merged)
+  forget()
+  const made = await git.merge({ ...on, crew: crew() }, end.commit)
+  if (made.type !== 'candidate') throw new Error(made.type)
+  expect([head(), made.head]).toEqual([merged, merged])
+  forget()
+  expect(await git.land({ ...on, crew: crew() }, { commit: end.commit, candidate: made.commit, head: made.head })).toEqual({
+    type: 'moved',
+  })
+})
+
+test("a worker that left its worktree's branch before its task is checked even if the crew's branch is gone", async () => {
+  const one = await worker(1)
+  task('a')
+  await through(one, 'a')
+  task('b')
+  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'b' })
+  repository.gitIn(one.dir, 'checkout', '-q', '--detach', base)
+  repository.git('update-ref', '-d', `refs/heads/${CREW}`)
+  expect(await git.commit({ crew: crew(), member: one, task: 'b' }, { base: at, force: false })).toEqual({ type: 'nothing' })
+})
+
+test('with `leave` each task keeps a branch, from which dependent tasks continue', async () => {
+  merge = 'leave'
+  const [one, two] = [await worker(1), await worker(2)]
+  await through(one, 'lexer')
+  await through(two, 'docs')
+  await through(one, 'parser', ['lexer', 'docs'])
+  expect(refs('refs/heads')).toEqual([
+    'main',
+    CREW,
+    ...['docs', 'lexer', 'parser', 'worker-1', 'worker-2'].map((name) => `${CREW}.${name}`),
+  ])
+  expect(repository.git('ls-tree', '--name-only', `${CREW}.parser`)).toBe(
+    '.gitattributes\ndocs.txt\nlexer.txt\nlog.txt\nmain.txt\nparser.txt',
+  )
+  expect([repository.git('rev-parse', CREW), refs('refs/reeve/salvage')]).toEqual([base, []])
+  task('empty', { needs: ['parser', 'docs'] })
+  await git.prepare({ crew: crew(), member: two, task: 'empty' })
+  task('other', { needs: ['lexer', 'docs'] })
+  await git.prepare({ crew: crew(), member: two, task: 'other' })
+  expect(await git.reset({ crew: crew(), member: two, task: 'other' }), 'a beginning is no work').toBe(null)
+  const left = await git.findLeftovers(crew())
+  expect(left).toMatchObject({ head: base, commits: 0, taken: true, salvaged: [] })
+  expect(left?.unmerged.map(({ name, commits }) => `${name} ${commits}`).toSorted()).toEqual(
+    ['docs 1', 'lexer 1', 'parser 4', 'worker-1 4'].map((words) => `${CREW}.${words}`),
+  )
+})
+
+test('a successor continues with the files, from the base of its task', async () => {
+  const [one, two] = [await worker(1), await worker(2)]
+  await through(one, 'first')
+  task('second')
+  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'second' })
+  task('second', { base: at })
+  writeFileSync(join(one.dir, 'half.txt'), 'half\n')
+  await through(two, 'other')
+  expect(await git.prepare({ crew: crew(), member: two, task: 'second' }, { from: one })).toEqual({ base: at, salvaged: null })
+  expect(readFileSync(join(two.dir, 'half.txt'), 'utf8')).toBe('half\n')
+  expect(await git.commit({ crew: crew(), member: two, task: 'second' }, { base: at, force: true })).toMatchObject({
+    type: 'committed',
+    commits: 1,
+  })
+  expect(repository.git('diff', '--name-only', `${at}`, `${CREW}.second`)).toBe('half.txt')
+  task('second', { implementers: ['worker-1', 'worker-2'] })
+  task('third', { implementers: ['worker-1', 'worker-2'] })
+  expect(await git.prepare({ crew: crew(), member: two, task: 'third' }, { from: one }), 'a later task has nothing of it').toEqual({
+    base: repository.git('rev-parse', CREW),
+    salvaged: null,
+  })
+  expect(existsSync(join(two.dir, 'half.txt'))).toBe(false)
+})
+
+test('the reported files of a lost worker are given to another, if a ref has them; a successor without files begins again', async () => {
+  const [one, two] = [await worker(1), await worker(2)]
+  task('first')
+  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'first' })
+  task('first', { base: at })
+  writeFileSync(join(one.dir, 'new.txt'), 'new\n')
+  rmSync(join(one.dir, '.git'))
+  await expect(git.brief({ crew: crew(), member: one, task: 'first' })).rejects.toThrow(TreeError)
+  const salvaged = await git.salvage({ crew: crew(), member: one, task: 'first' })
+  task('first', { salvaged, base: null })
+  await through(two, 'other')
+  expect(await git.prepare({ crew: crew(), member: two, task: 'first' }, { keeps: 'salvage' })).toEqual({
+    base: at,
+    kept: salvaged,
+    salvaged: null,
+  })
+  expect(repository.git('-C', two.dir, 'status', '--porcelain')).toBe('?? new.txt')
+  await git.brief({ crew: crew(), member: two, task: 'first' })
+  rmSync(two.dir, { recursive: true })
+  const three = await worker(3)
+  expect(await git.salvage({ crew: crew(), member: two, task: 'first' })).toBeNull()
+  expect(await git.prepare({ crew: crew(), member: three, task: 'first' }, { keeps: 'review' })).toMatchObject({
+    base: at,
+    kept: 'refs/reeve/review/fix/first',
+  })
+  expect(readFileSync(join(three.dir, 'new.txt'), 'utf8')).toBe('new\n')
+  task('first', { implementers: ['worker-2', 'worker-4'] })
+  const four = await worker(4)
+  expect(await git.prepare({ crew: crew(), member: four, task: 'first' }, { from: two })).toMatchObject({
+    without: `the worktree ${two.dir} is gone`,
+  })
+})
+
+test('files that wait for the user stay on the review ref during another task of the worker, and return for the commit', async () => {
+  const one = await worker(1)
+  task('first')
+  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 'first' })
+  task('first', { base: at })
+  writeFileSync(join(one.dir, 'new.txt'), 'new\n')
+  await git.park({ crew: crew(), member: one, task: 'first' })
+  task('first', { parked: true })
+  await through(one, 'other')
+  expect(existsSync(join(one.dir, 'new.txt'))).toBe(false)
+  expect(repository.git('for-each-ref', 'refs/reeve/salvage'), 'the review ref has it').toBe('')
+  const { head } = await git.brief({ crew: crew(), member: one, task: 'first' })
+  expect(repository.git('show', `${head}:new.txt`)).toBe('new')
+  task('first', { parked: false })
+  expect(await git.prepare({ crew: crew(), member: one, task: 'first' }, { keeps: 'review' })).toMatchObject({ base: at, salvaged: null })
+  expect(readFileSync(join(one.dir, 'new.txt'), 'utf8')).toBe('new\n')
+  expect(await git.commit({ crew: crew(), member: one, task: 'first' }, { base: at, force: true })).toMatchObject({
+    type: 'committed',
+    commits: 1,
+  })
+  expect(repository.git('diff', '--name-only', `${at}`, `${CREW}.first`)).toBe('new.txt')
+})
+
+test('commits before a retry do not count for it, and are not lost', async () => {
+  const one = await worker(1)
+  task('t')
+  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 't' })
+  writeFileSync(join(one.dir, 'new.txt'), 'n\n')
+  repository.gitIn(one.dir, 'add', '-A')
+  repository.gitIn(one.dir, 'commit', '-q', '-m', 'a try that failed')
+  const again = await git.prepare({ crew: crew(), member: one, task: 't' })
+  expect(again).toEqual({ base: at, salvaged: 'refs/reeve/salvage/fix/worker-1-1' })
+  expect(await git.commit({ crew: crew(), member: one, task: 't' }, { base: at, force: true })).toEqual({ type: 'nothing' })
+  expect(repository.git('show', 'refs/reeve/salvage/fix/worker-1-1:new.txt')).toBe('n')
+})
+
+test('a cancel keeps all files on a ref and resets the worktree; a retired worker keeps its files', async () => {
+  const one = await worker(1)
+  task('t')
+  await git.prepare({ crew: crew(), member: one, task: 't' })
+  writeFileSync(join(one.dir, 'new.txt'), 'n\n')
+  expect(await git.salvage({ crew: crew(), member: one, task: 't' })).toBe('refs/reeve/salvage/fix/worker-1-1')
+  expect(existsSync(join(one.dir, 'new.txt'))).toBe(true)
+  expect(await git.reset({ crew: crew(), member: one, task: 't' }), 'the same').toBe('refs/reeve/salvage/fix/worker-1-1')
+  expect([existsSync(join(one.dir, 'new.txt')), await git.reset({ crew: crew(), member: one, task: 't' })]).toEqual([false, null])
+  expect((await git.findLeftovers(crew()))?.salvaged).toMatchObject([
+    { ref: 'refs/reeve/salvage/fix/worker-1-1', subject: 'reeve: what worker-1 left of t' },
+  ])
+})
+
+test('the directory of a process stays while its files change, even if no commit has it', async () => {
+  const [one, two] = [await worker(1), await worker(2)]
+  const cwd = join(one.dir, 'new', 'place')
+  const member = { ...one, spec: { ...one.spec, cwd } }
+  mkdirSync(cwd, { recursive: true })
+  const { ino } = statSync(cwd)
+  await through(member, 'first')
+  await through(two, 'second')
+  task('third')
+  writeFileSync(join(cwd, 'new.txt'), 'n\n')
+  writeFileSync(join(one.dir, 'other.txt'), 'o\n')
+  await git.prepare({ crew: crew(), member, task: 'third' })
+  expect([statSync(cwd).ino, readdirSync(cwd), existsSync(join(one.dir, 'other.txt')), existsSync(join(one.dir, 'second.txt'))]).toEqual([
+    ino,
+    [],
+    false,
+    true,
+  ])
+  writeFileSync(join(cwd, 'new.txt'), 'n\n')
+  repository.gitIn(one.dir, 'add', '-A')
+  repository.gitIn(one.dir, 'commit', '-q', '-m', 'it is in a commit that goes')
+  await git.reset({ crew: crew(), member, task: 'third' })
+  expect([statSync(cwd).ino, readdirSync(cwd)]).toEqual([ino, []])
+  rmSync(join(one.dir, 'new'), { recursive: true })
+  await git.prepare({ crew: crew(), member, task: 'third' })
+  expect(readdirSync(cwd), 'it was removed').toEqual([])
+})
+
+test('git does not run from a directory that is a link or another repository', async () => {
+  const one = await worker(1)
+  const outside = Repository.make(join(contained.dir, 'outside'), contained.dir)
+  outside.commit({ 'a.txt': 'a\n' })
+  writeFileSync(join(outside.dir, 'mine.txt'), 'm\n')
+  task('t')
+  symlinkSync(outside.dir, join(one.dir, 'link'))
+  repository.gitIn(one.dir, 'add', '-A')
+  repository.gitIn(one.dir, 'commit', '-q', '-m', 'a link')
+  repository.git('branch', '-f', CREW, 'reeve/fix.worker-1')
+  await git.prepare({ crew: crew(), member: { ...one, spec: { ...one.spec, cwd: join(one.dir, 'link') } }, task: 't' })
+  expect([outside.git('status', '--porcelain'), repository.gitIn(one.dir, 'log', '-1', '--format=%s')]).toEqual(['?? mine.txt', 'a link'])
+})
+
+test('the review ref is deleted with the commit, even if there was nothing to commit', async () => {
+  const one = await worker(1)
+  task('t')
+  const { base: at } = await git.prepare({ crew: crew(), member: one, task: 't' })
+  await git.brief({ crew: crew(), member: one, task: 't' })
+  expect(refs('refs/reeve')).toEqual(['reeve/review/fix/t'])
+  expect(await git.commit({ crew: crew(), member: one, task: 't' }, { base: at, force: false })).toEqual({ type: 'nothing' })
+  expect(refs('refs/reeve')).toEqual([])
+})
+
+test('a deleted branch is created again at the last merge; a crew without a repository has no jobs', async () => {
+  const [one, two] = [await worker(1), await worker(2)]
+  await through(one, 'first')
+  repository.git('branch', '-q', '-D', CREW)
+  await through(two, 'second')
+  expect(repository.git('show', `${CREW}:log.txt`)).toBe('first\nsecond')
+  const none = { ...crew(), spec: kernelSpec({ driver: 'crew' }) } as Process
+  expect([
+    await git.planMemberBranch(none, 'worker-1'),
+    await git.prepare({ crew: none, member: one, task: 'first' }),
+    await git.findLeftovers(none),
+    await git.commit({ crew: none, member: one, task: 'first' }, { base: null, force: true }),
+  ]).toEqual([null, { base: null, salvaged: null }, null, { type: 'nothing' }])
+})
+
+test('a repository that was moved away is reported by each job', async () => {
+  const one = await worker(1)
+  task('t', { commit: base })
+  mkdirSync(join(contained.dir, 'elsewhere'))
+  renameSync(repository.dir, join(contained.dir, 'elsewhere', 'repo'))
+  const on = { crew: crew(), member: one, task: 't' }
+  for (const job of [() => git.prepare(on), () => git.merge(on, base), () => git.reset(on), () => git.findLeftovers(crew())]) {
+    await expect(job()).rejects.toThrow(`the repository ${repository.dir}/.git is gone: if it was moved, move it back`)
+  }
+})

@@ -1,0 +1,336 @@
+// The commit equals the approved files, with real git. The author commits something else, half of it or nothing, leaves conflict
+// markers, resolves a conflict, or is gone.
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { commitReviewed, type LandingEnd } from '../../../src/drivers/files/crew/commit.ts'
+import { findConflict, findTasksThatTouched } from '../../../src/drivers/files/crew/compare.ts'
+import { crewHead } from '../../../src/drivers/files/crew/merge.ts'
+import { commitForReview, type MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
+import { Git } from '../../../src/drivers/files/git.ts'
+import { addWorktree } from '../../../src/drivers/files/worktree.ts'
+import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { Repository } from '../../support/crew/repository.ts'
+
+const CREW = 'reeve/fix'
+const VIEW = 'refs/reeve/review/fix/a'
+const APPROVED = 'refs/reeve/approved/fix/a'
+
+let contained: Contained
+let git: Git
+let repository: Repository
+let base: string
+let one: MemberTree
+
+beforeEach(async () => {
+  contained = await newContained()
+  git = new Git(() => contained.open('group'))
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  base = repository.commit({ 'index.txt': 'all\n', 'other.txt': 'o\n' })
+  await crewHead(git, crew(), base)
+  one = { repository: crew().repository, dir: join(contained.dir, 'w'), branch: `${CREW}.worker-1`, env: repository.env, programs: true }
+  await addWorktree(git, { ...one, base })
+})
+
+afterEach(async () => {
+  await git[Symbol.asyncDispose]()
+  await contained[Symbol.asyncDispose]()
+})
+
+const crew = () => ({ repository: join(repository.dir, '.git'), branch: CREW, env: repository.env, programs: true })
+const inTree = (...args: string[]): string => repository.gitIn(one.dir, ...args)
+const rev = (name: string): string => repository.git('rev-parse', name)
+const commitAll = (message = 'a: done'): string => {
+  inTree('add', '-A')
+  inTree('commit', '-q', '-m', message)
+  return inTree('rev-parse', 'HEAD')
+}
+const write = (files: Record<string, string>): void => repository.write(files, one.dir)
+/** The change of the task, reviewed and approved: two files, one of them new. */
+const review = async (files: Record<string, string> = { 'index.txt': 'all\na\n', 'a.txt': 'a\n' }): Promise<string> => {
+  write(files)
+  return commitForReview(git, one, VIEW)
+}
+const land = (reviewed: string | null, changes: Partial<Parameters<typeof commitReviewed>[3]> = {}): Promise<LandingEnd> =>
+  commitReviewed(git, one, crew(), {
+    base,
+    crew: CREW,
+    message: 'a: it\n',
+    mayCommit: false,
+    hasNoAuthor: false,
+    mustContain: null,
+    willMerge: true,
+    reviewed: reviewed === null ? null : { commit: reviewed, ref: APPROVED },
+    ...changes,
+  })
+/** The change of another task, which has landed. */
+const landed = (files: Record<string, string>): string => {
+  const at = join(contained.dir, 'theirs')
+  repository.git('worktree', 'add', '-q', '-f', '--detach', at, CREW)
+  repository.write(files, at)
+  repository.gitIn(at, 'add', '-A')
+  repository.gitIn(at, 'commit', '-q', '-m', 'theirs')
+  repository.git('update-ref', `refs/heads/${CREW}`, repository.gitIn(at, 'rev-parse', 'HEAD'))
+  repository.git('worktree', 'remove', '-f', at)
+  return rev(CREW)
+}
+
+describe('the author commits', () => {
+  test('and merges foreign history without its files: reeve commits the files again, without that history', async () => {
+    repository.git('checkout', '-q', '-b', 'wip')
+    const wip = repository.commit({ 'wip.txt': 'unfinished\n' })
+    repository.git('checkout', '-q', 'main')
+    const reviewed = await review()
+    commitAll()
+    inTree('merge', '-q', '-s', 'ours', '--no-edit', 'wip')
+    const end = await land(reviewed)
+    if (end.type !== 'committed') throw new Error(end.type)
+    expect(await land(reviewed)).toEqual(end)
+    expect([
+      repository.git('diff', '--stat', reviewed, end.commit),
+      repository.git('rev-list', '--parents', '-n', '1', end.commit),
+    ]).toEqual(['', `${end.commit} ${base}`])
+    expect(repository.git('merge-base', wip, end.commit)).toBe(base)
+    expect(end.notes).toContain('its history contained commits of other tasks, so reeve committed its files again without them')
+  })
+
+  test.each(['commits nothing itself', 'may run no programs'])(
+    'nothing, with a branch of the user checked out: reeve commits, and that branch stays (it %s)',
+    async (what) => {
+      repository.git('branch', '-q', 'wip')
+      inTree('checkout', '-q', 'wip')
+      write({ 'a.txt': 'a\n' })
+      const worker = { ...one, programs: what === 'commits nothing itself' }
+      const end = await commitReviewed(git, worker, crew(), {
+        base,
+        crew: CREW,
+        message: 'a: it\n',
+        mayCommit: true,
+        hasNoAuthor: false,
+        mustContain: null,
+        willMerge: true,
+        reviewed: null,
+      })
+      if (end.type !== 'committed') throw new Error(end.type)
+      expect([rev('wip'), rev(`${end.commit}^`), inTree('rev-parse', 'HEAD'), inTree('status', '--porcelain')]).toEqual([
+        base,
+        base,
+        end.commit,
+        '',
+      ])
+    },
+  )
+
+  test('only such a merge: it changed nothing', async () => {
+    repository.git('checkout', '-q', '-b', 'wip')
+    repository.commit({ 'wip.txt': 'unfinished\n' })
+    repository.git('checkout', '-q', 'main')
+    inTree('merge', '-q', '-s', 'ours', '--no-ff', '--no-edit', 'wip')
+    expect(await land(base)).toEqual({ type: 'nothing' })
+  })
+
+  test('all of it: the commit lands, and later files are reported', async () => {
+    const reviewed = await review()
+    const commit = commitAll()
+    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit, notes: [] })
+    write({ 'scratch.txt': 's' })
+    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit, notes: ['its worker did not commit 1 changed file'] })
+  })
+
+  test('half of it: the author is asked once for the rest; then reeve commits the approved rest', async () => {
+    const reviewed = await review()
+    inTree('commit', '-q', '-a', '-m', 'a: half')
+    const half = inTree('rev-parse', 'HEAD')
+    expect(await land(reviewed)).toMatchObject({ type: 'uncommitted', files: ['a.txt'] })
+    const end = await land(reviewed, { mayCommit: true })
+    if (end.type !== 'committed') throw new Error(end.type)
+    expect([rev(`${end.commit}^`), rev(`${end.commit}^{tree}`)]).toEqual([half, rev(`${reviewed}^{tree}`)])
+  })
+
+  test('something else: the files are named, and the approved tree is kept for comparison', async () => {
+    const reviewed = await review()
+    write({ 'a.txt': 'steal()\n' })
+    rmSync(join(one.dir, 'other.txt'))
+    const commit = commitAll()
+    const end = await land(reviewed)
+    expect(end).toMatchObject({ type: 'differs', commit, files: ['a.txt', 'other.txt'], more: 0 })
+    if (end.type !== 'differs') return
+    expect([rev(APPROVED), repository.git('show', `${end.from}:a.txt`)]).toEqual([end.from, 'a'])
+    expect(await land(commit), 'and once that is approved').toMatchObject({ type: 'committed', commit })
+    expect(await land(reviewed, { mayCommit: true, hasNoAuthor: true }), 'the author cannot be asked').toMatchObject({
+      type: 'committed',
+      notes: ['its worker did not commit the approved files: reeve did'],
+    })
+  })
+
+  test.each<[string, () => void]>([
+    [
+      'reset',
+      () => {
+        inTree('reset', '-q', '--hard')
+        inTree('clean', '-fdq')
+      },
+    ],
+    [
+      'stashed',
+      () => {
+        inTree('stash', '-q', '-u')
+      },
+    ],
+    [
+      'committed and reset',
+      () => {
+        commitAll()
+        inTree('reset', '-q', '--hard', base)
+      },
+    ],
+  ])('nothing, as it was %s: reeve commits the approved files, each time the same commit', async (_, lose) => {
+    const reviewed = await review()
+    lose()
+    const end = await land(reviewed)
+    if (end.type !== 'committed') throw new Error(end.type)
+    expect([rev(`${end.commit}^`), rev(`${end.commit}^{tree}`), repository.git('log', '-1', '--format=%s|%an', end.commit)]).toEqual([
+      base,
+      rev(`${reviewed}^{tree}`),
+      'a: it|T',
+    ])
+    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit: end.commit })
+  })
+
+  test('nothing more than the reviewed commit: reeve uses that commit', async () => {
+    write({ 'a.txt': 'a\n' })
+    const early = commitAll('a: early')
+    expect(await commitForReview(git, one, VIEW)).toBe(early)
+    inTree('reset', '-q', '--hard', base)
+    expect(await land(early)).toMatchObject({ type: 'committed', commit: early })
+  })
+
+  test('nothing, and nothing was changed: the result is `nothing`', async () => {
+    expect(await land(await commitForReview(git, one, VIEW))).toEqual({ type: 'nothing' })
+  })
+
+  test("another task's branch: it is compared like any other", async () => {
+    repository.git('checkout', '-q', '-b', 'wip')
+    repository.commit({ 'wip.txt': 'secret\n' })
+    const reviewed = await review()
+    inTree('stash', '-q', '-u')
+    inTree('checkout', '-q', '--detach', 'wip')
+    expect(await land(reviewed)).toMatchObject({ type: 'differs', files: ['a.txt', 'index.txt', 'wip.txt'] })
+  })
+
+  test('with a hook that changes files: the result is reviewed again', async () => {
+    const reviewed = await review()
+    writeFileSync(join(repository.dir, '.git/hooks/pre-commit'), '#!/bin/sh\necho formatted >> a.txt\ngit add a.txt\n', { mode: 0o755 })
+    commitAll()
+    expect(await land(reviewed)).toMatchObject({ type: 'differs', files: ['a.txt'] })
+  })
+})
+
+describe("the crew's branch has moved", () => {
+  test('without a conflict: the commit lands unchanged, even if its author merged the branch', async () => {
+    const reviewed = await review()
+    landed({ 'new.txt': 'n\n' })
+    const commit = commitAll()
+    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit })
+    inTree('merge', '-q', CREW)
+    expect(await land(reviewed)).toMatchObject({ type: 'committed', commit: inTree('rev-parse', 'HEAD') })
+  })
+
+  test('and its author merges it, but drops the changes of other tasks: the result is reviewed', async () => {
+    const reviewed = await review()
+    landed({ 'theirs.txt': 't\n', 'index.txt': 'all\ntheirs\n' })
+    commitAll()
+    inTree('merge', '-q', '-s', 'ours', '--no-edit', CREW)
+    expect(await land(reviewed)).toMatchObject({ type: 'differs', files: expect.arrayContaining(['theirs.txt']) })
+  })
+
+  test('with a conflict: the author resolves it before the merge, and the resolution is reviewed', async () => {
+    const reviewed = await review()
+    const first = landed({ 'index.txt': 'all\nb\n' })
+    expect(await findConflict(git, crew(), reviewed, base)).toEqual({ files: ['index.txt'], more: 0 })
+    expect(
+      await findTasksThatTouched(
+        git,
+        crew(),
+        [
+          { task: 'b', merged: first },
+          { task: 'c', merged: base },
+        ],
+        { since: reviewed, files: ['index.txt'] },
+      ),
+    ).toEqual(['b'])
+    expect(await findTasksThatTouched(git, crew(), [{ task: 'b', merged: first }], { since: reviewed, files: ['other.txt'] })).toEqual([])
+    const own = commitAll()
+    expect(await land(reviewed)).toMatchObject({ type: 'conflict', commit: own, files: ['index.txt'] })
+    expect(await land(reviewed, { willMerge: false }), 'on its own branch it has no conflict').toMatchObject({ type: 'committed' })
+    expect(() => inTree('merge', '-q', CREW)).toThrow('merge')
+    expect(await land(reviewed)).toMatchObject({
+      type: 'refused',
+      output: expect.stringContaining('conflicts are not resolved in index.txt') as string,
+    })
+    const markers = commitAll()
+    expect(await land(reviewed)).toEqual({ type: 'refused', output: 'conflict markers are left in index.txt' })
+    expect(await land(reviewed, { mayCommit: true }), 'after its reminders another member reviews it').toMatchObject({
+      type: 'differs',
+      commit: markers,
+      files: ['index.txt'],
+    })
+    write({ 'index.txt': 'all\na\nb\n' })
+    const resolved = commitAll('resolved')
+    const end = await land(reviewed)
+    expect(end).toMatchObject({ type: 'differs', commit: resolved, files: ['index.txt'] })
+    if (end.type === 'differs') expect(repository.git('diff', end.from, resolved)).toContain('-<<<<<<<')
+    expect(await land(resolved)).toMatchObject({ type: 'committed', commit: resolved })
+    landed({ 'index.txt': 'all\nz\n' })
+    expect(await land(resolved), 'a person moved it meanwhile').toMatchObject({ type: 'conflict', commit: resolved })
+  })
+
+  test('files may have conflict markers on purpose, if they had them before or are approved with them', async () => {
+    const reviewed = await review({ 'guide.txt': '<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n' })
+    const commit = commitAll()
+    expect(await land(reviewed)).toMatchObject({ type: 'refused' })
+    expect(await land(reviewed, { mayCommit: true })).toMatchObject({ type: 'differs', files: ['guide.txt'] })
+    expect(await land(commit)).toMatchObject({ type: 'committed', commit })
+    write({ 'guide.txt': '<<<<<<< ours\nx\n=======\nb\n>>>>>>> theirs\n' })
+    const second = commitAll()
+    expect(await land(null, { base: commit })).toMatchObject({ type: 'committed', commit: second })
+  })
+})
+
+describe('the task that resolves a conflict', () => {
+  /** A commit that conflicts with the crew's branch. */
+  const conflicting = (): string => {
+    write({ 'index.txt': 'all\na\n' })
+    const commit = commitAll()
+    base = landed({ 'index.txt': 'all\nb\n' })
+    inTree('reset', '-q', '--hard', base)
+    return commit
+  }
+
+  test('has not resolved it without that commit', async () => {
+    const commit = conflicting()
+    expect(await land(null, { mustContain: commit })).toMatchObject({
+      type: 'refused',
+      output: expect.stringContaining(`\`git merge ${commit}\``) as string,
+    })
+    write({ 'RESOLVED.txt': 'so\n' })
+    const reviewed = await commitForReview(git, one, VIEW)
+    expect(await land(reviewed, { mustContain: commit, mayCommit: true })).toMatchObject({ type: 'refused' })
+    expect(await land(reviewed, { mustContain: commit })).toMatchObject({ type: 'refused' })
+  })
+
+  test('has resolved it with a merge that was unfinished at the review, even if its worker drops it', async () => {
+    const commit = conflicting()
+    expect(() => inTree('merge', '-q', commit)).toThrow('merge')
+    write({ 'index.txt': 'all\na\nb\n' })
+    inTree('add', '-A')
+    const reviewed = await commitForReview(git, one, VIEW)
+    inTree('merge', '--abort')
+    const end = await land(reviewed, { mustContain: commit })
+    if (end.type !== 'committed') throw new Error(JSON.stringify(end))
+    expect([repository.git('log', '-1', '--format=%P', end.commit), repository.git('show', `${end.commit}:index.txt`)]).toEqual([
+      `${base} ${commit}`,
+      'all\na\nb',
+    ])
+  })
+})

@@ -1,0 +1,160 @@
+// A realistic crew: eight tasks with dependencies up to three levels deep, four workers, the default limits, reviewers, a command that
+// runs the tests, and one index file to which every task adds its line. All of it lands, once, and the tests pass on the crew's branch.
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { CrewHome } from '../../support/crew/home.ts'
+import { violationsOfCrew } from '../../support/crew/journal.ts'
+import { filesOf } from '../../support/crew/repository.ts'
+import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
+
+const RUNS = 20
+const TIMEOUT_MS = 400_000
+
+const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  tokens: [],
+  numbers: [],
+  names: [],
+  parser: ['tokens', 'numbers'],
+  scope: ['names'],
+  format: ['numbers'],
+  calc: ['parser', 'scope'],
+  shell: ['calc', 'format'],
+}
+const IDS = Object.keys(NEEDS)
+/** The first attempt of one task fails; that of the other passes, and its reviewer returns it. */
+const [RED, DENIED] = ['format', 'scope']
+
+/** The text of `calc()`: its name, and the names of its dependencies. */
+const valueOf = (id: string): string => `${id}(${(NEEDS[id] ?? []).map(valueOf).join(' ')})`
+
+/** Shell functions for a worker: the code, its test, its line in the index; conflicts are resolved by keeping both lines. */
+const HANDS = `
+line() { echo "export { $1 } from './$1.mjs'"; }
+code() {
+  echo "// What $1 is."
+  for need in $2; do echo "import { $need } from './$need.mjs'"; done
+  echo "export const $1 = () => '$1(' + [$(for need in $2; do printf '%s(), ' $need; done)].join(' ') + '$3'"
+}
+impl() {
+  needs=$(cat ~/needs-$1); end=')'
+  case $1 in ${RED}) end=']' ;; esac
+  mkdir -p src test
+  code $1 "$needs" $end > src/$1.mjs
+  case $1 in ${DENIED}) sed -i 1d src/$1.mjs ;; esac
+  printf "import assert from 'node:assert'\\nimport test from 'node:test'\\nimport { $1 } from '../src/index.mjs'\\ntest('$1', () => { assert.equal($1(), '%s') })\\n" "$(cat ~/value-$1)" > test/$1.test.mjs
+  grep -qx "$(line $1)" src/index.mjs || line $1 >> src/index.mjs
+}
+repair() { code $1 "$(cat ~/needs-$1)" ')' > src/$1.mjs; }
+bothSides() { sed -i '/^[<=>]\\{7\\}/d' src/index.mjs; git add -A; }
+resolve() { git merge -q --no-commit $2 > /dev/null 2>&1; bothSides; }
+commit() { git add -A; git diff --cached --quiet && ! [ -e "$(git rev-parse --git-path MERGE_HEAD)" ] || git commit -q -m "$1: write it"; }
+commitAndMerge() { commit $1; git merge-base --is-ancestor $2 HEAD || git merge -q --no-edit $2 > /dev/null 2>&1 || { bothSides; git commit -q --no-edit; }; }
+review() {
+  git show $2:src/index.mjs | grep -q '^[<=>]\\{7\\}' && { echo 'markers are left'; return; }
+  [ -e ~/needs-$1 ] || { echo 'it is good'; return; }
+  git show $2:src/index.mjs | grep -qx "$(line $1)" && git show $2:src/$1.mjs | head -n 1 | grep -q '^//' && echo 'it is good' || echo 'no comment describes it'
+}
+`
+
+function modelIn(crew: CrewHome): string {
+  const hands = join(crew.home.work, 'hands.sh')
+  const model = join(crew.home.work, 'model.yaml')
+  const bash = (call: string): string => `      - tools: [{ name: bash, input: { command: '. ${hands}; ${call}' } }]\n`
+  const says = (tool: string, input: string): string =>
+    `      - tools: [{ name: mcp__reeve__${tool}, input: { ${input} } }]\n      - text: reported\n`
+  const rule = (when: string, ...steps: readonly string[]): string => `  - when: '${when}'\n    steps:\n${steps.join('')}`
+  const reported = says('report_implementation_complete', 'summary: "{{ id }} is there, with its test"')
+  writeFileSync(hands, HANDS)
+  for (const id of IDS) {
+    writeFileSync(join(crew.marks, `needs-${id}`), (NEEDS[id] ?? []).join(' '))
+    writeFileSync(join(crew.marks, `value-${id}`), valueOf(id))
+  }
+  writeFileSync(
+    model,
+    [
+      'rules:\n',
+      rule('/^Task (?<id>[\\w-]+) [^]*conflicts with [^]*`git merge (?<branch>[^`]+)`/', bash('resolve {{ id }} {{ branch }}'), reported),
+      rule('/^Task (?<id>[\\w-]+) /', bash('impl {{ id }}'), reported),
+      rule('/^(?<id>[\\w-]+) [^]* failed verify/', bash('repair {{ id }}'), reported),
+      rule('/ sent (?<id>[\\w-]+) [^]*back:/', bash('repair {{ id }}'), reported),
+      rule(
+        '/^Review (?<id>[\\w-]+)[^]*?\\.\\.(?<head>[0-9a-f]{40})/',
+        bash('review {{ id }} {{ head }}'),
+        '      - choose:\n          - { if: it is good, tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: APPROVED, comments: right } }] }\n          - { tools: [{ name: mcp__reeve__report_review_verdict, input: { verdict: DENIED, comments: "src/{{ id }}.mjs:1: {{ lastResult }}" } }] }\n      - text: reviewed\n',
+      ),
+      rule(
+        '/^(?<id>[\\w-]+) [^]*(approved: commit it|not committed yet)[^]*`git merge (?<branch>[^`]+)`/',
+        bash('commitAndMerge {{ id }} {{ branch }}'),
+        says('signal_ready', ''),
+      ),
+      rule('/^(?<id>[\\w-]+) [^]*(approved: commit it|not committed yet)/', bash('commit {{ id }}'), says('signal_ready', '')),
+      `steps:\n${says('signal_ready', '')}`,
+    ].join(''),
+  )
+  return `script:${model}`
+}
+
+/** Everything of the user's: the checkout with uncommitted files, and in git everything except objects and the crew's own refs. */
+function checkout({ repository }: CrewHome): object {
+  const refs = repository
+    .git('for-each-ref', '--format=%(refname) %(objectname)')
+    .split('\n')
+    .filter((ref) => !/^refs\/(heads\/)?reeve\//.test(ref))
+  const own = ['HEAD', 'index', 'config'].map((name) =>
+    createHash('sha1')
+      .update(readFileSync(join(repository.dir, '.git', name)))
+      .digest('hex'),
+  )
+  return {
+    refs,
+    own,
+    files: filesOf(repository.dir),
+    status: repository.git('status', '--porcelain'),
+    stash: repository.git('stash', 'list'),
+  }
+}
+
+async function isBuilt(): Promise<void> {
+  await using crew = await CrewHome.make()
+  crew.repository.write({ 'src/index.mjs': '// All parts.\n' })
+  const tasks = IDS.map((id) => ({ id, text: `Write src/${id}.mjs and its test, and add its line to src/index.mjs.`, needs: NEEDS[id] }))
+  await crew.up({ coordinator: 'engine', verify: 'node --test', workers: 4, model: modelIn(crew), tasks })
+  // The user works there too, on the file that all tasks change.
+  crew.repository.write({ 'src/index.mjs': '// All parts, as the user sees them.\n', 'staged.txt': 's', 'untracked.txt': 'u' })
+  crew.repository.git('add', 'staged.txt')
+  const before = checkout(crew)
+  expect(await crew.home.ended(crew.uuid, 6)).toMatchObject({ status: 'completed', exit: { code: 0 } })
+  expect(checkout(crew)).toEqual(before)
+  const { tasks: all } = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
+  expect(all.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual(
+    IDS.map((id) => [id, 'done', true, id === RED || id === DENIED ? 1 : 0]),
+  )
+  expect(all.flatMap(({ id, verdicts }) => (verdicts.some(({ verdict }) => verdict === 'DENIED') ? [id] : []))).toEqual([DENIED])
+  await isOnTheBranch(crew)
+  expect(await crew.home.stop()).toMatchObject({ code: 0 })
+  await crew.home.nothingLeft()
+  expect([crew.leftIn('worktrees'), crew.leftIn('branches'), crew.leftIn('commands')]).toEqual([[], [], []])
+  expect(crew.repository.git('branch', '--format=%(refname:short)').split('\n').toSorted()).toEqual(['main', 'reeve/team'])
+  const { crew: own, members, wrong } = await crew.journals()
+  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
+}
+
+async function isOnTheBranch({ repository, home }: CrewHome): Promise<void> {
+  const commits = repository.git('log', '--no-merges', '--format=%s', 'main..reeve/team').split('\n')
+  expect(commits.toSorted()).toEqual(IDS.map((id) => `${id}: write it`).toSorted())
+  const fresh = join(home.work, 'fresh')
+  repository.git('clone', '-q', '--branch', 'reeve/team', repository.dir, fresh)
+  expect(readFileSync(join(fresh, 'src/index.mjs'), 'utf8').trim().split('\n').toSorted()).toEqual(
+    ['// All parts.', ...IDS.map((id) => `export { ${id} } from './${id}.mjs'`)].toSorted(),
+  )
+  expect(execFileSync('node', ['--test'], { cwd: fresh, env: repository.env, encoding: 'utf8' })).toMatch(/\bpass 8\n/)
+}
+
+test.each(Array.from({ length: RUNS }, (_, run) => run + 1))(
+  `eight tasks that share one index land with the default limits (%i of ${RUNS})`,
+  { timeout: TIMEOUT_MS },
+  isBuilt,
+)

@@ -1,0 +1,51 @@
+// The next coordinator, under a daemon that is killed. Reports of a worker during a vacancy are kept, and read by the next coordinator,
+// once and in order, across `kill -9`.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { CrewHome, taskOf } from '../../support/crew/home.ts'
+import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/journal.ts'
+import type { StoredFact } from '../../../src/kernel/model/facts.ts'
+
+const TIMEOUT_MS = 120_000
+let crew: CrewHome
+beforeEach(async () => {
+  crew = await CrewHome.make()
+})
+afterEach(() => crew[Symbol.asyncDispose]())
+
+const textsRead = (facts: readonly StoredFact[]): string[] => {
+  const texts = new Map(facts.flatMap(({ body }) => (body.type === 'process.queue' ? [[body.id, body.text] as const] : [])))
+  return facts.flatMap(({ body }) =>
+    body.type === 'process.incoming'
+      ? [texts.get(body.id) ?? body.id]
+      : body.type === 'message.taken' && body.turn > 0
+        ? [texts.get(body.id) ?? body.id]
+        : [],
+  )
+}
+
+test('a report during a vacancy is read by the next coordinator', { timeout: TIMEOUT_MS }, async () => {
+  crew.hold('task', 'one')
+  await crew.up({
+    coordinator: { agent: 'default', model: CrewHome.model('coordinator') },
+    workers: { generic: { count: 2, model: CrewHome.model('worker') } },
+    tasks: [taskOf('one'), taskOf('two', ['one'])],
+  })
+  await crew.held('task', 'one')
+  const { member } = await crew.fact('task.assigned', ({ task }) => task === 'one')
+  await crew.cli('kill', '-s', 'KILL', 'team.coordinator')
+  await crew.fact('crew.left', ({ member }) => member === 'coordinator')
+  // The worker continues after that, and reports without a coordinator.
+  await crew.again()
+  await crew.fact('task.reported', ({ task }) => task === 'one')
+  await crew.cli('crew', 'replace', 'team', 'coordinator', 'go on with it')
+  await crew.fact('crew.joined', ({ member }) => member === 'coordinator-2')
+  await crew.again()
+  expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+  expect(await crew.home.stop()).toMatchObject({ code: 0 })
+  const { crew: own, members, wrong } = await crew.journals()
+  expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
+  expect(ofType(crewFacts(own.facts), 'task.committed').map(({ task }) => task)).toEqual(['one', 'two'])
+  const read = textsRead(members.find(({ process }) => process.spec.member?.id === 'coordinator-2')?.facts ?? [])
+  expect(read[0]).toMatch(/^You take over from coordinator, which was stopped: .*The user wrote: go on with it/)
+  expect(read.filter((text) => text.startsWith(`${String(member)} reports one "the file one" complete`))).toHaveLength(1)
+})

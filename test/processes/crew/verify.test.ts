@@ -1,0 +1,285 @@
+// The command that verifies a task in the files of a worker: its changes are reverted, its remaining programs are ended, and its time
+// and output are limited. With a real crew, a failure returns to the worker, and after a kill of the daemon the command runs again.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CrewCommandRunner } from '../../../src/daemon/crew/jobs/command-runner.ts'
+import { systemClock } from '../../../src/daemon/loop/clock.ts'
+import { restoreSnapshot, snapshotTree } from '../../../src/drivers/files/crew/snapshot.ts'
+import { openMember } from '../../../src/drivers/files/crew/member-worktree.ts'
+import { Git } from '../../../src/drivers/files/git.ts'
+import { openTree } from '../../../src/drivers/files/worktree-state.ts'
+import { addWorktree } from '../../../src/drivers/files/worktree.ts'
+import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { CrewHome, taskOf } from '../../support/crew/home.ts'
+import { crewFacts, ofType, violationsOfCrew } from '../../support/crew/journal.ts'
+import { kernelSpec } from '../../support/kernel/world.ts'
+import { Repository } from '../../support/crew/repository.ts'
+import { uuidOf } from '../../support/store/facts.ts'
+import type { CrewReportView } from '../../../src/api/views/crew-report.ts'
+import type { CommandRun } from '../../../src/kernel/model/crew/command-runs.ts'
+import type { MemberTree } from '../../../src/drivers/files/crew/member-worktree.ts'
+
+const BRANCH = 'reeve/fix.worker-1'
+const TO = { branch: BRANCH, ref: 'refs/reeve/review/fix/one' }
+
+describe('its limits', () => {
+  let contained: Contained
+  let commands: CrewCommandRunner
+  let made = 0
+  const state = (): string => join(contained.dir, 'state-of-commands')
+  beforeEach(async () => {
+    contained = await newContained()
+    commands = new CrewCommandRunner({
+      containments: contained.containments,
+      state: state(),
+      tmpDir: contained.dir,
+      newUuid: () => uuidOf(5_000 + (made += 1)),
+      clock: systemClock,
+      log: (message) => {
+        throw new Error(message)
+      },
+    })
+  })
+  afterEach(() => contained[Symbol.asyncDispose]())
+
+  function run(command: string | readonly string[], timeoutMs = 60_000, signal = new AbortController().signal): Promise<CommandRun> {
+    const spec = kernelSpec({ cwd: contained.dir, env: { PATH: process.env['PATH'] ?? '', WHO: 'the member' }, containment: 'auto' })
+    return commands.run(spec, { command, timeoutMs }, signal)
+  }
+
+  test('a text runs in a shell, and a list runs directly, with the environment of the member', async () => {
+    expect(await run('echo "$WHO"; echo beside >&2; exit 3')).toMatchObject({
+      end: 'exited',
+      code: 3,
+      output: 'the member\nbeside',
+      left: 0,
+    })
+    expect(await run(['printf', '%s', '$WHO; x'])).toMatchObject({ end: 'exited', code: 0, output: '$WHO; x' })
+    expect(existsSync(join(state(), 'commands'))).toBe(true)
+  })
+
+  test.each<[string, string | readonly string[], Partial<CommandRun>]>([
+    ['no such program', ['no-such-program'], { end: 'unable', code: 127 }],
+    ['no such program, reported by a shell', 'no-such-program', { end: 'exited', code: 127 }],
+    ['a file that is no program', ['./data'], { end: 'unable', code: 126 }],
+    ['a signal', 'kill -SEGV $$', { end: 'exited', code: null, signal: 'SIGSEGV' }],
+  ])('%s', async (_, command, expected) => {
+    writeFileSync(join(contained.dir, 'data'), 'x')
+    expect(await run(command)).toMatchObject(expected)
+  })
+
+  test('a command that takes too long is ended with all its programs', async () => {
+    const ran = await run('(trap "" TERM; echo deep; sleep 600) & (setsid sleep 600 &) ; sleep 600', 300)
+    expect(ran).toMatchObject({ end: 'late', code: null, output: 'deep' })
+  })
+
+  test('remaining programs are ended, and counted', async () => {
+    const pids = join(contained.dir, 'pid')
+    const ran = await run(`setsid sleep 600 > /dev/null 2>&1 & echo $! > ${pids}; echo done`)
+    expect(ran).toMatchObject({ end: 'exited', code: 0, output: 'done', left: 1 })
+  })
+
+  test('the end of large or binary output is kept, as text', async () => {
+    const ran = await run('head -c 3000000 /dev/urandom; yes "a line" | head -n 500000; printf "\\033[31mnot ok\\033[0m\\r\\n\\000the end"')
+    expect(ran.output.length).toBeLessThanOrEqual(8_001)
+    expect(ran.output.endsWith('a line\nnot ok\nthe end')).toBe(true)
+    expect(ran.output.isWellFormed()).toBe(true)
+  })
+
+  test('an abort returns its reason, and nothing is left', async () => {
+    const abort = new AbortController()
+    const ran = run('echo $$ > began; sleep 600', 60_000, abort.signal)
+    await expect.poll(() => existsSync(join(contained.dir, 'began'))).toBe(true)
+    abort.abort(new Error('no caller waits for it'))
+    await expect(ran).rejects.toThrow('no caller waits for it')
+  })
+
+  test('programs of a dead daemon are ended by the next one', async () => {
+    const intent = contained.containments.plan(uuidOf(7), 0, 'auto')
+    const containment = await contained.containments.open(intent, contained.dir)
+    const program = await containment.spawn({ argv: ['sleep', '600'], cwd: '/', env: { PATH: process.env['PATH'] ?? '' }, stdin: 'null' })
+    mkdirSync(join(state(), 'commands'), { recursive: true })
+    writeFileSync(join(state(), 'commands', uuidOf(7)), JSON.stringify(intent))
+    writeFileSync(join(state(), 'commands', `${uuidOf(8)}.draft`), '{"kin')
+    await commands.recover()
+    expect(await program.exited).toMatchObject({ signal: 'SIGKILL' })
+    expect(existsSync(join(state(), 'commands', uuidOf(7)))).toBe(false)
+    await containment.dispose()
+  })
+})
+
+describe('the files that it runs in', () => {
+  let contained: Contained
+  let repository: Repository
+  let tree: MemberTree
+  beforeEach(async () => {
+    contained = await newContained()
+    repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+    const base = repository.commit({
+      '.gitignore': 'node_modules\n',
+      'a.txt': 'a\n',
+      'b.txt': 'b\n',
+      'dir/c.txt': 'c\n',
+      'run.sh': 'echo\n',
+    })
+    tree = { repository: join(repository.dir, '.git'), dir: join(contained.dir, 'w'), branch: BRANCH, env: repository.env, programs: true }
+    await using git = new Git(() => contained.open('group'))
+    await addWorktree(git, { ...tree, base })
+    writeFileSync(join(tree.dir, 'a.txt'), 'changed by the worker\n')
+    writeFileSync(join(tree.dir, 'new.txt'), 'new\n')
+    writeFileSync(join(tree.dir, 'staged.txt'), 'staged\n')
+    worktree('add', 'staged.txt')
+  })
+  afterEach(() => contained[Symbol.asyncDispose]())
+
+  const worktree = (...args: string[]): string => repository.gitIn(tree.dir, ...args)
+  const sh = (command: string): void => {
+    execFileSync('sh', ['-ec', command], { cwd: tree.dir, env: repository.env, stdio: 'ignore' })
+  }
+
+  test.each<[string, string, readonly string[]]>([
+    ['nothing', ':', []],
+    ['what git ignores', 'mkdir node_modules; echo x > node_modules/x', []],
+    [
+      'changed, new and removed files',
+      'echo y >> a.txt; rm b.txt new.txt; mkdir -p out/deep; echo 1 > out/deep/1; chmod +x run.sh',
+      ['a.txt', 'b.txt', 'new.txt', 'out/deep/1', 'run.sh'],
+    ],
+    [
+      'a file where a directory was, and the other way round',
+      'rm -r dir; echo 1 > dir; rm b.txt; mkdir b.txt; echo 2 > b.txt/x',
+      ['b.txt', 'b.txt/x', 'dir', 'dir/c.txt'],
+    ],
+    ['a link that leads out', 'ln -s / root; rm a.txt; ln -s /etc/passwd a.txt', ['a.txt', 'root']],
+    ['what is staged', 'git add -A; git reset -q staged.txt', []],
+    ['a commit', 'git add -A; git -c user.name=x -c user.email=x@y commit -qm own', []],
+    ['a stash', 'git -c user.name=x -c user.email=x@y stash -qu', ['a.txt', 'new.txt', 'staged.txt']],
+    [
+      'another branch',
+      'git add -A; git stash -q; git checkout -q -b elsewhere; echo x > x.txt',
+      ['a.txt', 'new.txt', 'staged.txt', 'x.txt'],
+    ],
+    ['no branch', 'git checkout -q --detach', []],
+  ])('are restored after %s', async (_, command, changed) => {
+    await using git = new Git(() => contained.open('group'))
+    const [status, head] = [worktree('status', '--porcelain', '-uall'), worktree('rev-parse', 'HEAD')]
+    const before = await snapshotTree(git, await openMember(git, tree), TO)
+    sh(command)
+    expect((await restoreSnapshot(git, await openTree(git, tree), before)).toSorted()).toEqual([...changed].toSorted())
+    expect(worktree('status', '--porcelain', '-uall')).toBe(status)
+    expect([worktree('rev-parse', 'HEAD'), worktree('symbolic-ref', '--short', 'HEAD')]).toEqual([head, BRANCH])
+    expect((await snapshotTree(git, await openMember(git, tree), TO)).tree).toBe(before.tree)
+    expect(repository.git('rev-parse', 'refs/reeve/review/fix/one^{tree}')).toBe(before.tree)
+    expect(readFileSync('/etc/passwd', 'utf8')).not.toBe('')
+  })
+
+  test.each<[string, readonly string[], string, string | null]>([
+    ['no branch', ['checkout', '-q', '--detach', 'main'], ':', null],
+    ['no branch, and the command checks one out', ['checkout', '-q', '--detach', 'main'], 'git checkout -q -b elsewhere', null],
+    ['another branch', ['checkout', '-q', '-b', 'elsewhere', 'main'], ':', 'refs/heads/elsewhere'],
+    [
+      'another branch, and the command leaves it',
+      ['checkout', '-q', '-b', 'elsewhere', 'main'],
+      'git checkout -q --detach',
+      'refs/heads/elsewhere',
+    ],
+    // The owner of that branch is unknown, so it stays where the command has moved it.
+    [
+      'another branch, and the command moves it',
+      ['checkout', '-q', '-b', 'elsewhere', 'main'],
+      'git -c user.name=x -c user.email=x@y commit -q --allow-empty -m own',
+      null,
+    ],
+  ])('stay unchanged, like the branch of the worker, with this checked out: %s', async (_, checkout, command, branch) => {
+    await using git = new Git(() => contained.open('group'))
+    worktree('add', '-A')
+    worktree('-c', 'user.name=x', '-c', 'user.email=x@y', 'commit', '-q', '-m', 'work that only this branch has')
+    const own = worktree('rev-parse', 'HEAD')
+    worktree(...checkout)
+    const head = worktree('rev-parse', 'HEAD')
+    const before = await snapshotTree(git, await openMember(git, tree), TO)
+    sh(command)
+    await restoreSnapshot(git, await openTree(git, tree), before)
+    expect([worktree('rev-parse', 'HEAD'), repository.git('rev-parse', BRANCH)]).toEqual([head, own])
+    expect(worktree('rev-parse', '--symbolic-full-name', 'HEAD')).toBe(branch ?? 'HEAD')
+    expect(worktree('status', '--porcelain')).toBe('')
+  })
+})
+
+describe('a crew', () => {
+  let crew: CrewHome
+  beforeEach(async () => {
+    crew = await CrewHome.make()
+  })
+  afterEach(() => crew[Symbol.asyncDispose]())
+
+  /** Each file must end with a full stop. The command waits while the user's file exists, and leaves files and a program behind each time. */
+  const VERIFY = [
+    'echo changed >> README.md; echo 1 > snapshot.out; git add -A',
+    'touch ~/began; while [ -e ~/hold-verify ]; do sleep 0.05; done',
+    'for f in *.txt; do grep -q "[.]$" "$f" || { echo "$f:1: it must be ${f%.txt} with a full stop"; exit 1; }; done; echo all is well',
+  ].join('\n')
+
+  test('a failure returns to its worker without a model call; after a kill in the middle it runs again', { timeout: 300_000 }, async () => {
+    writeFileSync(join(crew.marks, 'hold-verify'), '')
+    await crew.up({
+      coordinator: 'engine',
+      verify: { command: VERIFY, timeout: '5m' },
+      workers: { generic: { count: 3, model: CrewHome.model('worker') } },
+      tasks: [taskOf('one'), taskOf('two', [], true)],
+    })
+    await crew.wait(() => existsSync(join(crew.marks, 'began')), 'it runs')
+    rmSync(join(crew.marks, 'began'))
+    await crew.again()
+    await crew.wait(() => existsSync(join(crew.marks, 'began')), 'it runs again')
+    rmSync(join(crew.marks, 'hold-verify'))
+    expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+    const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
+    const text = await crew.cli('crew', 'report', 'team')
+    expect(await crew.cli('crew', 'show', 'team', 'two')).toContain('all is well')
+    expect(await crew.home.stop()).toMatchObject({ code: 0 })
+    await crew.home.nothingLeft()
+    const { crew: own, members, wrong } = await crew.journals()
+    expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])
+    const facts = crewFacts(own.facts)
+    expect(
+      ofType(facts, 'task.verify')
+        .filter(({ task, stage }) => task === 'two' && stage === 'review')
+        .map(({ ok, stage, ran, changed }) => [ok, stage, ran.output, changed]),
+    ).toEqual([
+      [false, 'review', 'two.txt:1: it must be two with a full stop', ['README.md', 'snapshot.out']],
+      [true, 'review', 'all is well', ['README.md', 'snapshot.out']],
+    ])
+    expect(ofType(facts, 'task.verdict').map(({ verdict }) => verdict)).toEqual(['APPROVED', 'APPROVED'])
+    expect(
+      report.tasks.map(({ id, attempts, denials, checks }) => [
+        id,
+        attempts,
+        denials,
+        checks.filter(({ stage }) => stage === 'review').map(({ ok, code }) => [ok, code]),
+      ]),
+    ).toEqual([
+      ['one', 0, 0, [[true, 0]]],
+      [
+        'two',
+        1,
+        0,
+        [
+          [false, 1],
+          [true, 0],
+        ],
+      ],
+    ])
+    expect(text).toContain('> two.txt:1: it must be two with a full stop')
+    expect(crew.repository.git('ls-tree', '-r', '--name-only', 'reeve/team').split('\n')).toEqual([
+      'README.md',
+      'one.txt',
+      'reeve.yaml',
+      'two.txt',
+    ])
+    expect(crew.repository.git('show', 'reeve/team:README.md')).toBe('# a project')
+    expect(crew.leftIn('commands')).toEqual([])
+  })
+})

@@ -1,0 +1,232 @@
+// The states of liveness with real programs and a real daemon: stopped from outside, silent, looping, waiting, failing repeatedly.
+// Also healthy processes, which get no state. Thresholds are short; the tests wait for results, not for times.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { HeartbeatView } from '../../../src/api/views/heartbeat.ts'
+import type { ProcessView, SpawnBody } from '../../../src/api/views/process.ts'
+import { runCli } from '../../support/daemon/cli.ts'
+import { workingKinds } from '../../support/agents/contained.ts'
+import { eventually, killRemaining, findLivingWith, newToken, findOwnProcess, signalFound } from '../../support/agents/living.ts'
+import { LocalDaemon } from '../../support/daemon/local-daemon.ts'
+import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../support/programs/acp-agent.ts', import.meta.url))
+const KINDS = await workingKinds()
+
+let daemon: LocalDaemon
+let token: string
+
+beforeEach(async () => {
+  daemon = await LocalDaemon.start({ config: 'liveness: { stopped: 500ms }\n' })
+  token = newToken()
+})
+afterEach(async () => {
+  await daemon[Symbol.asyncDispose]()
+  killRemaining(token)
+  expect(daemon.errors).toEqual([])
+})
+
+/** An external agent with its own thresholds. */
+async function spawnAgent(intent: string, liveness: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+  const argv = [process.execPath, PROGRAM, token, `sessions=${daemon.work}`]
+  return daemon.spawn({ agent: agentFile('fake', `driver: acp\ncommand: ${JSON.stringify(argv)}`, liveness), intent, ...body })
+}
+
+function agentFile(name: string, front: string, liveness: string): string {
+  mkdirSync(daemon.paths.agentsDir, { recursive: true })
+  writeFileSync(join(daemon.paths.agentsDir, `${name}.md`), `---\n${front}\nliveness: ${liveness}\n---\n`)
+  return name
+}
+
+const waitForLiveness = (uuid: string, state: string | null): Promise<ProcessView> =>
+  daemon.untilSo(uuid, ({ liveness }) => (liveness?.word ?? null) === state)
+const livenessFacts = async (uuid: string): Promise<unknown[]> =>
+  (await daemon.history(uuid)).filter(({ fact }) => fact === 'liveness.changed').map((event) => event['word'])
+const isSleep = ({ argv }: { readonly argv: readonly string[] }): boolean => argv[0]?.endsWith('sleep') === true
+const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
+
+describe('stopped from outside', () => {
+  test.each(KINDS)('a command, by its own program (%s)', async (containment: ContainmentKind) => {
+    const { uuid } = await daemon.spawn({ argv: ['sleep', token], containment })
+    await daemon.until(uuid, 'working')
+    await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
+    const [sleeper] = findLivingWith(token).filter(isSleep)
+    signalFound(sleeper, 'SIGSTOP')
+    const view = await waitForLiveness(uuid, 'stopped')
+    expect(view.liveness?.evidence).toBe(`PID ${sleeper?.pid}`)
+    expect(view.note).toMatch(/^stopped since \d\d:\d\d, PID \d+$/)
+    signalFound(sleeper, 'SIGCONT')
+    await waitForLiveness(uuid, null)
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+    expect(await livenessFacts(uuid)).toEqual(['stopped', 'alive'])
+  })
+
+  test('a program that a shell only waits for', async () => {
+    const { uuid } = await daemon.sh(`sleep ${token}; true`)
+    await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
+    signalFound(findLivingWith(token).find(isSleep), 'SIGSTOP')
+    await waitForLiveness(uuid, 'stopped')
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('a tool of a native agent', async () => {
+    const { uuid } = await daemon.play([call('bash', { command: `sleep ${token}` }), { text: 'done' }])
+    await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
+    for (const living of findLivingWith(token)) signalFound(living, 'SIGSTOP')
+    await waitForLiveness(uuid, 'stopped')
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('a pause by reeve does not count: the process is suspended, without a state', async () => {
+    const { uuid } = await daemon.spawn({ argv: ['sleep', token], containment: 'group' })
+    const other = await daemon.spawn({ argv: ['sleep', token], containment: 'group' })
+    await eventually(() => findLivingWith(token).filter(isSleep).length === 2, 'they run')
+    await daemon.pause(uuid, { now: true })
+    await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+    // The other process is stopped now and found. By then the first has been checked as well.
+    const { handle } = (await daemon.event(other.uuid, ({ fact }) => fact === 'process.handle')) as unknown as {
+      readonly handle: { readonly pid: number }
+    }
+    signalFound(findOwnProcess(handle.pid, daemon.home), 'SIGSTOP')
+    await waitForLiveness(other.uuid, 'stopped')
+    expect(await livenessFacts(uuid)).toEqual([])
+    for (const each of [uuid, other.uuid]) await daemon.signal(each, 'SIGKILL')
+    for (const each of [uuid, other.uuid]) await daemon.ended(each)
+  })
+})
+
+describe('an external agent', () => {
+  test('without output is silent, and then stalled; the table, the heartbeat and the command line show it', async () => {
+    const { uuid } = await spawnAgent('hang', '{ silent: 4s, stalled: 6s }')
+    await waitForLiveness(uuid, 'silent')
+    expect((await waitForLiveness(uuid, 'stalled')).note).toMatch(/^stalled since \d\d:\d\d/)
+    const { processes } = await daemon.client.get<HeartbeatView>('/v1/heartbeat')
+    expect(processes).toMatchObject([
+      { uuid, word: 'stalled', status: 'working', thresholds: { silentMs: 4_000, stalledMs: 6_000, waitingMs: 600_000, policy: 'warn' } },
+    ])
+    expect(processes[0]?.quietMs).toBeGreaterThanOrEqual(6_000)
+    const shown = await runCli(daemon.home, ['heartbeat', 'status'])
+    expect(shown).toMatchObject({ code: 0, stderr: '' })
+    expect(shown.stdout).toMatch(/PID.*LIVENESS.*QUIET/)
+    expect(shown.stdout).toMatch(/working +stalled/)
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+    expect((await livenessFacts(uuid)).slice(-2)).toEqual(['silent', 'stalled'])
+  })
+
+  test('that waits for the user shows it after its own threshold, and is neither silent nor stalled', async () => {
+    const { uuid } = await spawnAgent('ask execute rm x\nsay thanks', '{ silent: 100ms, stalled: 100ms, waiting: 1s }', {
+      interactive: true,
+    })
+    await daemon.until(uuid, 'waiting')
+    expect((await waitForLiveness(uuid, 'waiting')).note).toMatch(/^asks: rm x/)
+    await daemon.client.post(`/v1/processes/${uuid}/answer`, { option: 'yes' })
+    await daemon.ready(uuid)
+    expect((await livenessFacts(uuid)).filter((state) => state === 'waiting')).toHaveLength(1)
+    await waitForLiveness(uuid, null)
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('with the policy `interrupt` has its turn ended when it stalls', async () => {
+    const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: interrupt }', { interactive: true })
+    await daemon.event(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'interrupted')
+    expect((await daemon.history(uuid)).find(({ fact }) => fact === 'signal.sent')).toMatchObject({
+      signal: 'SIGINT',
+      by: 'system',
+      via: 'liveness',
+    })
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('with the policy `restart` ends as failed when it stalls', async () => {
+    const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: restart }')
+    expect(await daemon.ended(uuid)).toMatchObject({
+      status: 'failed',
+      exit: { code: 1, reason: expect.stringMatching(/^stalled/) as string },
+    })
+    expect((await livenessFacts(uuid)).at(-1)).toBe('stalled')
+  })
+
+  test('with that policy and a restart policy is restarted', async () => {
+    const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: restart }', {
+      restart: { type: 'on-failure', backoff: { initialMs: 1 } },
+    })
+    await daemon.untilSo(uuid, ({ pid, state }) => pid > 1 && state === 'running')
+    expect((await daemon.history(uuid)).find(({ fact }) => fact === 'process.resumed')).toMatchObject({
+      by: 'system',
+      restart: { attempt: 1, cause: expect.stringMatching(/^stalled/) as string },
+    })
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+})
+
+describe('native agents', () => {
+  // The model call after the last result is already in flight: it completes, and nothing follows it.
+  test("an agent in a loop is warned, and then suspended with the evidence; the user's resume starts a new count", async () => {
+    const items = [...Array.from({ length: 15 }, () => call('ls', {})), { text: 'done' }]
+    const { uuid } = await daemon.play(items)
+    const held = await daemon.until(uuid, 'suspended')
+    expect(held).toMatchObject({ step: 13, holds: [{ reason: 'loop', by: 'system' }] })
+    expect(held.note).toMatch(/^paused: loop \(repeated 12 times with the same results: ls \{\}\)/)
+    const history = await daemon.history(uuid)
+    const evidence = history.filter(({ fact }) => fact === 'liveness.looping')
+    expect(evidence).toMatchObject([{ times: 5, told: 12, calls: [{ name: 'ls', input: '{}' }] }, { times: 12 }])
+    expect(history.filter(({ fact, id }) => fact === 'process.incoming' && String(id).startsWith('notice-'))).toHaveLength(1)
+    await daemon.resume(uuid)
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', step: 16, note: null })
+  })
+
+  test.each([
+    ['twelve times the same', Array.from({ length: 12 }, () => call('ls', {}))],
+    ['sixteen calls that fail', Array.from({ length: 16 }, (_, index) => call('read', { path: `no-${index}` }))],
+  ])('an agent whose last answer comes with the hold has ended: %s', async (_, calls) => {
+    const { uuid } = await daemon.play([...calls, { text: 'I am done' }])
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', step: calls.length + 1, note: null })
+  })
+
+  test('an agent that alternates between two failing tools is suspended by the breaker', async () => {
+    const items = [
+      ...Array.from({ length: 20 }, (_, index) =>
+        call(index % 2 === 0 ? 'read' : 'edit', { path: `no-${index}`, ...(index % 2 === 0 ? {} : { old: 'a', new: 'b' }) }),
+      ),
+      { text: 'done' },
+    ]
+    const { uuid } = await daemon.play(items)
+    const held = await daemon.until(uuid, 'suspended')
+    expect(held).toMatchObject({ step: 17, holds: [{ reason: 'breaker' }] })
+    expect(held.note).toMatch(/8 of the last 8 tool calls failed: read 4, edit 4/)
+    await daemon.signal(uuid, 'SIGKILL')
+    await daemon.ended(uuid)
+  })
+
+  test('repeated reads of changing data, and disabled thresholds, have no effect', async () => {
+    const items = [...Array.from({ length: 7 }, () => call('bash', { command: 'date +%s%N' })), { text: 'done' }]
+    expect(await daemon.ended((await daemon.play(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
+    const same = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
+    const free = agentFile('free', 'driver: native', '{ loop: off, errors: off }')
+    expect(await daemon.ended((await daemon.play(same, { agent: free })).uuid)).toMatchObject({ status: 'completed', step: 8 })
+  })
+
+  test('a long tool with output gets no state, one without is silent', async () => {
+    const honest = agentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
+    const { uuid } = await daemon.play([call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }], {
+      agent: honest,
+    })
+    const quiet = await daemon.play([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
+      agent: agentFile('quiet', 'driver: native', '{ silent: 2s }'),
+    })
+    expect((await waitForLiveness(quiet.uuid, 'silent')).liveness?.evidence).toBe('in bash of step 1')
+    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    expect(await livenessFacts(uuid)).toEqual([])
+    await daemon.signal(quiet.uuid, 'SIGKILL')
+    await daemon.ended(quiet.uuid)
+  })
+})

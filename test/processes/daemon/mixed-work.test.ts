@@ -1,0 +1,11 @@
+// All kinds of work at the same time leave no program, descriptor, thread or memory behind, and the store stays sound.
+import { expect, test } from 'vitest'
+import { deep } from '../../support/deep.ts'
+import { workMixed } from '../../support/daemon/mixed-work.ts'
+
+const ROUNDS = deep(1, 40)
+
+test(`${ROUNDS} rounds of mixed work leave nothing`, { timeout: 600_000 }, async () => {
+  const tally = await workMixed(ROUNDS)
+  expect(tally).toMatchObject({ rounds: ROUNDS, crews: ROUNDS + 2 })
+})

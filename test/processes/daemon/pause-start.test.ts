@@ -1,0 +1,258 @@
+// A pause during the start of a process, at every point, with real programs. A program that has not started waits for the resume. A
+// started one stands still, a resume leaves nothing frozen, and a kill leaves nothing alive. The tests stop the start where
+// the incarnation gets its files, its containment and its gateway access, and where the containment starts the program.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Incarnation } from '../../../src/daemon/incarnation/incarnation.ts'
+import { acpDriver } from '../../../src/drivers/acp/driver.ts'
+import { commandDriver } from '../../../src/drivers/command/driver.ts'
+import type { Containment } from '../../../src/drivers/contain/types.ts'
+import type { Launch } from '../../../src/drivers/port.ts'
+import type { Ack, Report } from '../../../src/kernel/model/reports.ts'
+import { launchOf } from '../../support/agents/command.ts'
+import { newContained, workingKinds } from '../../support/agents/contained.ts'
+import type { Contained } from '../../support/agents/contained.ts'
+import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
+
+const kinds = await workingKinds()
+
+/** The points at which the pause can come: before each part exists, or after it exists and before it is known. */
+const BEFORE = ['files', 'containment', 'gateway', 'spawn'] as const
+const AFTER = ['spawned', 'handle', 'running'] as const
+const POINTS = [...BEFORE, ...AFTER]
+type Point = (typeof POINTS)[number]
+/** This program speaks no protocol, so it sends no reports. */
+const OF_ACP = POINTS.filter((point) => point !== 'handle')
+
+const DRIVERS = { command: commandDriver({}), acp: acpDriver({}) }
+type DriverName = keyof typeof DRIVERS
+
+class Beginning {
+  readonly reports: Report[] = []
+  readonly logged: string[] = []
+  readonly incarnation: Incarnation
+  readonly token: string
+  readonly #point: Point
+  readonly #cgroup: string | null
+  readonly #file: string
+  readonly #reached = Promise.withResolvers<void>()
+  readonly #door = Promise.withResolvers<void>()
+  #isHeld = false
+
+  private constructor(contained: Contained, point: Point, driver: DriverName, { containment, ...launch }: Launch) {
+    this.#point = point
+    this.#cgroup = containment.intent.path
+    this.#file = fileOf(contained, point, driver)
+    this.token = tokenOf(contained, point, driver)
+    this.incarnation = new Incarnation({
+      driver: DRIVERS[driver],
+      launch,
+      worktree: {
+        begin: () => this.#pass('files'),
+        send: (report) => this.#report(report),
+        sendInOrder: (_, send) => send(),
+        abandon: () => undefined,
+        close: () => Promise.resolve(),
+      },
+      openContainment: async () => {
+        await this.#pass('containment')
+        return this.#watched(containment)
+      },
+      openGateway: async () => {
+        await this.#pass('gateway')
+        return { url: () => null, token: '', hiddenVariables: [], close: () => undefined }
+      },
+      report: (report) => this.#report(report),
+      begin: () => Promise.resolve({ ack: 'late', reason: null }),
+      isHeld: () => this.#isHeld,
+      live: () => undefined,
+      log: (message, error) => this.logged.push(`${message}: ${String(error)}`),
+    })
+  }
+
+  /** Resolves when the start has reached that point, where it waits. */
+  static async at(point: Point, contained: Contained, kind: ContainmentKind, driver: DriverName = 'command'): Promise<Beginning> {
+    const loop = `while :; do echo x >> "${fileOf(contained, point, driver)}"; sleep 0.03; done`
+    const argv = ['sh', '-c', loop, tokenOf(contained, point, driver)]
+    const launch = await launchOf(contained, argv, { containment: kind }, { tmpDir: join(contained.dir, `tmp-${driver}-${point}`) })
+    const beginning = new Beginning(contained, point, driver, launch)
+    await (point === 'running' ? eventually(() => beginning.ticks > 0) : beginning.#reached.promise)
+    return beginning
+  }
+
+  get ticks(): number {
+    return existsSync(this.#file) ? readFileSync(this.#file, 'latin1').length : 0
+  }
+
+  pause(): void {
+    this.#isHeld = true
+    this.incarnation.pause(true)
+  }
+
+  resume(): void {
+    this.#isHeld = false
+    this.incarnation.unpause()
+  }
+
+  goOn(): void {
+    this.#door.resolve()
+  }
+
+  has(type: Report['type']): boolean {
+    return this.reports.some((report) => report.type === type)
+  }
+
+  /** The state by the system. D: the process waits for its vfork child, which is stopped. */
+  standsStill(): boolean {
+    if (this.#cgroup === null) return findLivingWith(this.token).every(({ state }) => state === 'T' || state === 'D')
+    const events = join(this.#cgroup, 'cgroup.events')
+    return !existsSync(events) || /^frozen 1$/m.test(readFileSync(events, 'latin1'))
+  }
+
+  async end(): Promise<void> {
+    this.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
+    this.goOn()
+    await eventually(() => this.has('exited'))
+    expect(await this.incarnation.release()).toEqual([])
+    expect(findLivingWith(this.token)).toEqual([])
+    expect(this.logged).toEqual([])
+  }
+
+  async #pass(point: Point): Promise<void> {
+    if (point !== this.#point) return
+    this.#reached.resolve()
+    await this.#door.promise
+  }
+
+  async #report(report: Report): Promise<Ack> {
+    this.reports.push(report)
+    if (report.type === 'up') await this.#pass('handle')
+    return 'ok'
+  }
+
+  #watched(real: Containment): Containment {
+    return {
+      intent: real.intent,
+      tmpDir: real.tmpDir,
+      firstStart: real.firstStart,
+      members: () => real.members(),
+      measure: (how) => real.measure(how),
+      limitMemory: (bytes) => real.limitMemory(bytes),
+      freeze: () => real.freeze(),
+      thaw: () => real.thaw(),
+      stop: (ladder) => real.stop(ladder),
+      dispose: () => real.dispose(),
+      spawn: async (request) => {
+        await this.#pass('spawn')
+        const program = await real.spawn(request)
+        await this.#pass('spawned')
+        return program
+      },
+    }
+  }
+}
+
+function fileOf({ dir }: Contained, point: Point, driver: DriverName): string {
+  return join(dir, `ticks-${driver}-${point}`)
+}
+
+function tokenOf({ token }: Contained, point: Point, driver: DriverName): string {
+  return `${token}.${driver}.${point}.`
+}
+
+// 15 further programs have run and exited by then: enough time for any program that does not wait.
+async function aWhile(contained: Contained): Promise<void> {
+  const other = await contained.open('group')
+  await (
+    await other.spawn(contained.request(['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.01; done']))
+  ).exited
+}
+
+function goesOn(beginning: Beginning): Promise<unknown> {
+  const before = beginning.ticks
+  return eventually(() => beginning.ticks > before + 3)
+}
+
+function each<T>(all: readonly Beginning[], what: (one: Beginning) => T | Promise<T>): Promise<T[]> {
+  return Promise.all(all.map(what))
+}
+
+describe.each(kinds)('%s', (kind) => {
+  test.each(['command', 'acp'] as const)(
+    '%s: a process that is paused before its program starts reports it, and starts at the resume',
+    async (driver) => {
+      await using contained = await newContained()
+      const all = await Promise.all(BEFORE.map((point) => Beginning.at(point, contained, kind, driver)))
+      await each(all, (one) => {
+        one.pause()
+        one.goOn()
+      })
+      await eventually(() => all.every((one) => one.has('frozen')))
+      await aWhile(contained)
+      expect(await each(all, (one) => [one.ticks, findLivingWith(one.token), one.has('up')])).toEqual(all.map(() => [0, [], false]))
+      await each(all, (one) => one.resume())
+      await each(all, goesOn)
+      await each(all, (one) => one.end())
+    },
+  )
+
+  test('a process that is paused during the start of its program stands still, and continues', async () => {
+    await using contained = await newContained()
+    const all = await Promise.all(AFTER.map((point) => Beginning.at(point, contained, kind)))
+    await each(all, (one) => one.pause())
+    await eventually(() => all.every((one) => one.has('frozen')))
+    expect(await each(all, (one) => one.standsStill())).toEqual(all.map(() => true))
+    const before = await each(all, (one) => one.ticks)
+    await each(all, (one) => one.goOn())
+    await aWhile(contained)
+    expect(await each(all, (one) => one.standsStill())).toEqual(all.map(() => true))
+    expect(await each(all, (one) => one.ticks)).toEqual(before)
+    await each(all, (one) => one.resume())
+    await each(all, goesOn)
+    await each(all, (one) => one.end())
+  })
+
+  test('a resume during the freeze leaves nothing frozen; the last request wins', async () => {
+    await using contained = await newContained()
+    const all = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
+    await each(all, (one) => {
+      one.pause()
+      one.resume()
+      one.goOn()
+    })
+    await each(all, goesOn)
+    const others = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
+    await each([...all, ...others], (one) => {
+      one.pause()
+      one.resume()
+      one.pause()
+      one.goOn()
+    })
+    await eventually(() => [...all, ...others].every((one) => one.has('frozen')))
+    await aWhile(contained)
+    expect(await each([...all, ...others], (one) => one.standsStill())).toEqual([...all, ...others].map(() => true))
+    await each([...all, ...others], (one) => one.end())
+  })
+
+  test('a kill during the start leaves nothing, paused or not', async () => {
+    await using contained = await newContained()
+    const paused = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
+    await each(paused, (one) => one.pause())
+    const running = await Promise.all(OF_ACP.map((point) => Beginning.at(point, contained, kind, 'acp')))
+    await each([...paused, ...running], (one) => one.end())
+  })
+
+  test('the end of the incarnation does not wait for starts that wait for the thaw', async () => {
+    await using contained = await newContained()
+    const all = await Promise.all(POINTS.map((point) => Beginning.at(point, contained, kind)))
+    await each(all, (one) => {
+      one.pause()
+      one.incarnation.cancel()
+      one.goOn()
+    })
+    expect(await each(all, (one) => one.incarnation.release())).toEqual(all.map(() => []))
+    expect(await each(all, (one) => findLivingWith(one.token))).toEqual(all.map(() => []))
+  })
+})

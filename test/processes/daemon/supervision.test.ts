@@ -1,0 +1,228 @@
+// Supervision with a real daemon, real programs and real kills: scenarios B1, B2 and B9, crash loops and waiting restarts. Also the
+// processes that come back after a kill of the daemon.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { eventually, findLivingWith, newToken, signalFound } from '../../support/agents/living.ts'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import type { ProcessView, SupervisedView } from '../../../src/api/views/process.ts'
+
+/** So short that tests need not wait for it; tests of the wait itself use a longer one. */
+const SHORT = { initialMs: 1, maxMs: 5, factor: 1 }
+const LONG = { initialMs: 600_000, maxMs: 600_000, factor: 1 }
+const DAY = 86_400_000
+
+let home: DaemonHome
+beforeAll(async () => {
+  home = await DaemonHome.make()
+  await home.start()
+})
+afterAll(() => home[Symbol.asyncDispose]())
+
+/** A program that writes a line at each of its starts, then does `then`. */
+function noting(file: string, then: string): string[] {
+  return ['sh', '-c', `echo $$ >> ${join(home.work, file)}; ${then}`]
+}
+
+function countStarts(file: string): number {
+  const path = join(home.work, file)
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0
+}
+
+async function readFacts(uuid: string): Promise<EventView[]> {
+  return (await home.events()).filter((event) => event.uuid === uuid)
+}
+
+async function childrenOf(ref: string): Promise<SupervisedView[]> {
+  return (await home.view(ref)).supervisor?.children ?? []
+}
+
+async function waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 60_000
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`never: ${what}; ${home.log()}`)
+    await sleep(15)
+  }
+}
+
+describe('a restart policy', () => {
+  test('a crash loop is given up after exactly the allowed incarnations', async () => {
+    const { uuid } = await home.spawn({
+      argv: noting('loop', 'exit 3'),
+      restart: { type: 'on-failure', maxRestarts: 4, windowMs: DAY, backoff: SHORT },
+    })
+    const ended = await home.ended(uuid)
+    expect(ended).toMatchObject({ status: 'failed', exit: { code: 3 }, note: 'exit code 3; not restarted any more, after 4 times' })
+    expect(countStarts('loop')).toBe(5)
+    const pids = (await readFacts(uuid)).filter(({ fact }) => fact === 'process.started').map(({ pid }) => pid)
+    expect(new Set(pids).size).toBe(5)
+  })
+
+  test('B2: a completed process does not restart, unless its policy is `always`', async () => {
+    const done = await home.spawn({ argv: noting('done', 'exit 0'), restart: 'on-failure' })
+    expect(await home.ended(done.uuid)).toMatchObject({ status: 'completed' })
+    const always = await home.spawn({
+      argv: noting('always', 'exit 0'),
+      restart: { type: 'always', maxRestarts: 2, windowMs: DAY, backoff: SHORT },
+    })
+    await home.ended(always.uuid)
+    expect([countStarts('done'), countStarts('always')]).toEqual([1, 3])
+  })
+
+  test('a stop overtakes a waiting restart', async () => {
+    const { uuid } = await home.spawn({ argv: noting('waits', 'exit 3'), restart: { type: 'always', backoff: LONG } })
+    const waiting = await home.until(uuid, ({ status, pendingRestart }) => status === 'pending' && pendingRestart !== null)
+    expect(waiting.note).toMatch(/^restart 1 at \d\d:\d\d:\d\d: exit code 3$/)
+    expect(waiting.pendingRestart).toMatchObject({ attempt: 1, cause: 'exit code 3' })
+    await home.signal(uuid, { signal: 'SIGTERM' })
+    expect(await home.ended(uuid)).toMatchObject({ status: 'stopped' })
+    expect(countStarts('waits')).toBe(1)
+  })
+
+  test('C1: the kill of a program from outside is shown at once, and the process restarts', async () => {
+    const token = newToken()
+    const { uuid } = await home.spawn({ argv: noting('outside', `exec sleep ${token}`), restart: { type: 'on-failure', backoff: LONG } })
+    await waitUntil('it runs', async () => countStarts('outside') === 1 && (await home.view(uuid)).status === 'working')
+    signalFound(await eventually(() => findLivingWith(token).find(({ argv }) => argv[0] === 'sleep') ?? null, 'it sleeps'), 'SIGKILL')
+    const seen = await home.until(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
+    expect(seen).toMatchObject({ status: 'pending', pendingRestart: { attempt: 1, cause: 'ended by SIGKILL' } })
+    await home.signal(uuid, { signal: 'SIGKILL' })
+  })
+
+  test('a resume does not wait for the backoff', async () => {
+    const { uuid } = await home.spawn({
+      argv: noting('hurried', 'test $(wc -l < hurried) -gt 1 && exec sleep 600; exit 3'),
+      restart: { type: 'always', backoff: LONG },
+    })
+    await home.until(uuid, ({ pendingRestart }) => pendingRestart !== null)
+    await home.resume(uuid)
+    await waitUntil('it runs again', async () => countStarts('hurried') === 2 && (await home.view(uuid)).status === 'working')
+    await home.signal(uuid, { signal: 'SIGKILL' })
+    await home.ended(uuid)
+  })
+
+  test('an agent with the same failure three times in a row is held with the cause; a resume tries again', async () => {
+    const model = home.script([{ error: 'the disk of the provider is on fire' }])
+    const { uuid } = await home.spawn({ model, restart: { type: 'always', backoff: SHORT } })
+    const held = await home.until(uuid, ({ status }) => status === 'suspended')
+    expect(held.holds).toMatchObject([{ reason: 'supervisor', by: 'system' }])
+    expect(held.note).toContain('3 times in a row')
+    const failures = async (): Promise<number> => (await readFacts(uuid)).filter(({ fact }) => fact === 'process.exited').length
+    expect(await failures()).toBe(3)
+    await home.resume(uuid)
+    await waitUntil('it is held again', async () => (await failures()) > 3 && (await home.view(uuid)).status === 'suspended')
+    await home.signal(uuid, { signal: 'SIGKILL' })
+  })
+
+  test('an end by a limit is held, and not restarted', async () => {
+    const { uuid } = await home.spawn({ argv: noting('limited', 'exec sleep 600'), limits: { timeoutMs: 50 }, restart: 'always' })
+    const held = await home.until(uuid, ({ status }) => status === 'suspended')
+    expect(held).toMatchObject({ note: 'paused: supervisor (timed out)', holds: [{ reason: 'supervisor' }] })
+    expect((await readFacts(uuid)).filter(({ fact, attached }) => fact === 'process.started' && attached === true)).toHaveLength(1)
+    await home.signal(uuid, { signal: 'SIGKILL' })
+  })
+})
+
+describe('a supervisor', () => {
+  async function family(name: string, supervisor: object): Promise<ProcessView> {
+    const { uuid } = await home.spawn({ name, supervisor })
+    return home.until(uuid, ({ status }) => status === 'ready')
+  }
+
+  test('escalates at exactly the right incarnation: it stops its children in reverse order, then fails itself', async () => {
+    const { uuid } = await family('tree', {
+      maxRestarts: 3,
+      windowMs: DAY,
+      backoff: SHORT,
+      children: [
+        { childId: 'first', argv: ['sleep', '600'], restart: 'always' },
+        { childId: 'bad', argv: noting('bad', 'exit 7'), restart: 'always' },
+        { childId: 'last', argv: ['sleep', '600'], restart: 'always' },
+      ],
+    })
+    const ended = await home.ended(uuid)
+    expect(ended).toMatchObject({
+      status: 'failed',
+      exit: { code: 1, reason: expect.stringMatching(/^child bad ended 4 times within/) as string },
+    })
+    expect(countStarts('bad')).toBe(4)
+    const children = ended.supervisor?.children ?? []
+    expect(children.map(({ status }) => status)).toEqual([null, null, null])
+    const ends = (await home.events())
+      .filter(({ fact, uuid: of }) => fact === 'process.exited' && children.some((child) => child.uuid === of))
+      .map(({ uuid: of }) => children.find((child) => child.uuid === of)?.id)
+    expect(ends).toEqual(['bad', 'bad', 'bad', 'bad', 'last', 'first'])
+  })
+
+  test('a child that the user killed stays dead, also after a stop and resume of the supervisor', async () => {
+    const { uuid } = await family('team', {
+      backoff: SHORT,
+      children: [
+        { childId: 'a', argv: noting('a', 'exec sleep 600'), restart: 'always' },
+        { childId: 'b', argv: noting('b', 'exec sleep 600'), restart: 'always' },
+      ],
+    })
+    await waitUntil(
+      'both run',
+      async () => countStarts('a') === 1 && countStarts('b') === 1 && (await childrenOf(uuid)).every(({ status }) => status === 'working'),
+    )
+    const [a] = await childrenOf(uuid)
+    await home.signal(a?.uuid ?? '', { signal: 'SIGKILL' })
+    await home.ended(a?.uuid ?? '')
+    await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
+    expect(await home.ended(uuid)).toMatchObject({ status: 'stopped' })
+    await home.resume(uuid)
+    await waitUntil(
+      'b runs again',
+      async () => countStarts('b') === 2 && (await childrenOf(uuid)).find(({ id }) => id === 'b')?.status === 'working',
+    )
+    expect(countStarts('a')).toBe(1)
+    await home.signal(uuid, { signal: 'SIGKILL' })
+    await home.ended(uuid)
+    await waitUntil('none of it runs', async () => (await childrenOf(uuid)).every(({ status }) => status === null))
+  })
+
+  test('one for all: the others are stopped and all restart; children can be added and removed meanwhile', async () => {
+    const flag = join(home.work, 'fail-once')
+    const { uuid } = await family('all', {
+      strategy: 'one_for_all',
+      backoff: SHORT,
+      children: [
+        { childId: 'x', argv: noting('x', 'exec sleep 600'), restart: 'always' },
+        { childId: 'y', argv: noting('y', `while ! test -e ${flag}; do sleep 0.02; done; rm ${flag}; exit 1`), restart: 'on-failure' },
+      ],
+    })
+    await waitUntil(
+      'both run',
+      async () => (await childrenOf(uuid)).every(({ status }) => status === 'working') && countStarts('x') === 1 && countStarts('y') === 1,
+    )
+    writeFileSync(flag, '')
+    await waitUntil(
+      'both have begun again',
+      async () => countStarts('x') === 2 && countStarts('y') === 2 && (await childrenOf(uuid)).every(({ status }) => status === 'working'),
+    )
+    expect((await childrenOf(uuid)).map(({ restarts }) => restarts)).toEqual([0, 1])
+    await home.spawn({ parent: uuid, childId: 'z', argv: ['sleep', '600'] })
+    await expect(home.spawn({ parent: uuid, childId: 'z', argv: ['true'] })).rejects.toMatchObject({ code: 'CONFLICT' })
+    await home.client.delete(`/v1/processes/${uuid}/children?id=y`)
+    await waitUntil('y is gone', async () => (await childrenOf(uuid)).map(({ id }) => id).join() === 'x,z')
+    await home.signal(uuid, { signal: 'SIGKILL' })
+    await home.ended(uuid)
+  })
+
+  test('all children of a supervisor start, or none', async () => {
+    const children = [
+      { childId: 'ok', name: 'ok-child', argv: ['sleep', '600'] },
+      { childId: 'bad', name: 'ok-child', argv: ['sleep', '600'] },
+    ]
+    await expect(home.spawn({ name: 'broken', supervisor: { children } })).rejects.toMatchObject({ code: 'CONFLICT' })
+    await waitUntil('nothing of it lives', async () =>
+      (await home.list()).every(({ name, exit }) => !['broken', 'ok-child'].includes(name ?? '') || exit !== null),
+    )
+    await expect(home.spawn({ supervisor: { children: [{ childId: 'x', agent: 'nobody', intent: 'x' }] } })).rejects.toMatchObject({
+      code: 'AGENT_INVALID',
+    })
+  })
+})

@@ -1,0 +1,127 @@
+// `kill -9` of the daemon during a record and during the creation of a worktree. Git ends with the daemon, earlier records are whole,
+// and the next incarnation continues from there.
+import { existsSync, mkdirSync, watch, writeFileSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import { eventually, findLivingWith, newToken } from '../../support/agents/living.ts'
+import { Repository, filesOf } from '../../support/crew/repository.ts'
+
+let home: DaemonHome
+let repository: Repository
+let token: string
+
+beforeEach(async () => {
+  home = await DaemonHome.make()
+  repository = Repository.make(join(home.work, 'repo'), home.work)
+  repository.commit({ 'a.txt': 'a' })
+  token = newToken()
+})
+
+afterEach(() => home[Symbol.asyncDispose]())
+
+/** A `git` that stops at `words`, from the `nth` time on, until the file `go` exists. It has the token in its command line. */
+function slowGit(words: string, nth: number): { path: string; called: string; go: string } {
+  const dir = join(home.work, 'bin')
+  mkdirSync(dir)
+  const [called, go, count] = [join(dir, 'called'), join(dir, 'go'), join(dir, 'count')]
+  writeFileSync(
+    join(dir, 'git'),
+    [
+      '#!/bin/sh',
+      `case " $* " in *" ${words} "*) echo x >> '${count}'`,
+      `[ $(wc -l < '${count}') -lt ${nth} ] || [ -e '${go}' ] || { : > '${called}'; exec sh -c 'while :; do sleep 0.05; done' ${token}; };;`,
+      'esac',
+      'exec /usr/bin/env PATH=/usr/local/bin:/usr/bin:/bin git "$@"',
+      '',
+    ].join('\n'),
+    { mode: 0o755 },
+  )
+  return { path: `${dir}:${repository.env['PATH']}`, called, go }
+}
+
+async function isThere(path: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const watcher = watch(dirname(path), (_event, name) => {
+    if (name === basename(path)) resolve()
+  })
+  if (existsSync(path)) resolve()
+  await promise
+  watcher.close()
+}
+
+async function records(uuid: string): Promise<EventView[]> {
+  const found: EventView[] = []
+  for await (const event of home.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0 } }))
+    if (event['fact'] === 'files.recorded') found.push(event)
+  return found
+}
+
+const waitForEnd = (uuid: string): Promise<unknown> =>
+  home.client.get(`/v1/processes/${uuid}/wait`, { for: 'exited', timeoutMs: 60_000 }, { extraMs: 60_000 })
+const resume = (uuid: string, body: object): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/resume`, body)
+const write = (path: string): object => ({ text: '', tools: [{ name: 'write', input: { path, content: path } }] })
+
+test.each([
+  ['while files are taken in', 'update-index'],
+  ['while the tree is written', 'write-tree'],
+  ['before the record has a name', 'update-ref'],
+])(
+  'killed %s',
+  async (_, words) => {
+    await home.start()
+    const slow = slowGit(words, 3)
+    const model = home.script([write('one'), write('two'), write('three'), { text: 'done' }, { text: 'done' }])
+    const { uuid } = await home.spawn({ cwd: repository.dir, worktree: true, model, env: { ...repository.env, PATH: slow.path } })
+    await isThere(slow.called)
+    await eventually(() => findLivingWith(token).length > 0, 'it is there')
+    await home.kill()
+    await eventually(() => findLivingWith(token).length === 0, 'git of the killed daemon goes, too')
+    writeFileSync(slow.go, '')
+    await home.start()
+    const before = await records(uuid)
+    expect(before.map((event) => event['step'])).toEqual([0, 1])
+    await resume(uuid, { message: 'go on' })
+    await waitForEnd(uuid)
+    const view = await home.view(uuid)
+    expect(view.status).toBe('completed')
+    const all = await records(uuid)
+    expect(all.slice(0, 2)).toEqual(before)
+    const last = all.at(-1)
+    expect(last?.['step']).toBe(view.worktree?.recordedStep)
+    // The last record matches the files, and the earlier ones are whole.
+    const git = `--git-dir=${join(home.where.state, 'files', `${uuid}.git`)}`
+    expect(repository.gitIn(home.work, git, 'ls-tree', '-r', '--name-only', String(last?.['commit'])).split('\n')).toEqual(
+      Object.keys(filesOf(view.worktree?.dir ?? '')).toSorted(),
+    )
+    for (const event of all) expect(repository.gitIn(home.work, git, 'fsck', '--no-dangling', String(event['commit']))).toBe('')
+  },
+  90_000,
+)
+
+test('killed during the creation of the worktree', async () => {
+  await home.start()
+  const slow = slowGit('worktree add', 1)
+  const { uuid } = await home.spawn({
+    cwd: repository.dir,
+    worktree: true,
+    name: 'docs',
+    model: home.script([write('one'), { text: 'done' }, { text: 'done' }]),
+    env: { ...repository.env, PATH: slow.path },
+  })
+  await isThere(slow.called)
+  await eventually(() => findLivingWith(token).length > 0, 'it is there')
+  await home.kill()
+  await eventually(() => findLivingWith(token).length === 0, 'git of the killed daemon goes, too')
+  writeFileSync(slow.go, '')
+  // The possible progress of a real one: a branch, a registration, some of the files.
+  await home.start()
+  const dir = (await home.view(uuid)).worktree?.dir ?? ''
+  repository.git('worktree', 'add', '-q', dir, 'reeve/docs')
+  rmSync(join(dir, 'a.txt'))
+  await resume(uuid, { message: 'go on' })
+  await waitForEnd(uuid)
+  expect((await home.view(uuid)).status).toBe('completed')
+  expect(Object.keys(filesOf(dir))).toContain('a.txt')
+}, 90_000)

@@ -1,0 +1,318 @@
+// Records of files against real git. Recorded files come back byte for byte in another worktree, omitted ones are named, and nothing of
+// the user's repository is touched.
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Git, GitTimeout } from '../../../src/drivers/files/git.ts'
+import { Records, copyRecord } from '../../../src/drivers/files/records.ts'
+import { addWorktree } from '../../../src/drivers/files/worktree.ts'
+import { newContained, type Contained } from '../../support/agents/contained.ts'
+import { eventually, findLivingWith } from '../../support/agents/living.ts'
+import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
+
+const MEGABYTE = 1024 * 1024
+
+let contained: Contained
+let git: Git
+let repository: Repository
+let work: string
+let writer = 0
+
+beforeEach(async () => {
+  contained = await newContained()
+  git = new Git(() => contained.open('group'))
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  work = join(contained.dir, 'w', 'a')
+})
+
+afterEach(async () => {
+  await git[Symbol.asyncDispose]()
+  await contained[Symbol.asyncDispose]()
+})
+
+const gitDir = (): string => join(repository.dir, '.git')
+const placeOf = (name: string, worktree: string) => ({
+  dir: join(contained.dir, `${name}.git`),
+  repository: gitDir(),
+  worktree,
+  env: repository.env,
+  writer: ++writer,
+})
+
+/** A worktree at HEAD, and its records. */
+async function openRecords(): Promise<Records> {
+  await addWorktree(git, {
+    repository: gitDir(),
+    dir: work,
+    branch: 'reeve/a',
+    base: repository.git('rev-parse', 'HEAD'),
+    env: repository.env,
+  })
+  return Records.open(git, placeOf('a', work))
+}
+
+/** The files of a record, in the worktree of a fork, which has them only from the record. */
+async function forked(commit: string, name = 'b'): Promise<{ dir: string; records: Records }> {
+  const dir = join(contained.dir, 'w', name)
+  await copyRecord(git, join(contained.dir, 'a.git'), placeOf(name, dir), commit)
+  await addWorktree(git, {
+    repository: gitDir(),
+    dir,
+    branch: `reeve/${name}`,
+    base: repository.git('rev-parse', 'main'),
+    env: repository.env,
+  })
+  const records = await Records.open(git, placeOf(name, dir))
+  await records.restore(commit)
+  return { dir, records }
+}
+
+test('links, modes, deletions, renames and untracked files come back unchanged', async () => {
+  repository.commit({
+    'a.txt': 'a\n',
+    'gone.txt': 'x',
+    'old/name.txt': 'moved\n',
+    'tool.sh': '#!/bin/sh\n',
+    'dir/inner.txt': 'i',
+    file: 'f',
+    'là/é.txt': 'u',
+  })
+  const records = await openRecords()
+  const first = await records.record(0)
+  const before = filesOf(work)
+  unlinkSync(join(work, 'gone.txt'))
+  renameSync(join(work, 'old'), join(work, 'new'))
+  chmodSync(join(work, 'tool.sh'), 0o755)
+  symlinkSync('a.txt', join(work, 'link'))
+  symlinkSync('/nowhere at all', join(work, 'dangling'))
+  rmSync(join(work, 'dir'), { recursive: true })
+  writeFileSync(join(work, 'dir'), 'a file now')
+  unlinkSync(join(work, 'file'))
+  repository.write({ 'file/below.txt': 'a directory now', 'deep/er/new.txt': 'n', ' leading and trailing ': 's', 'line\nbreak': 'l' }, work)
+  const second = await records.record(1)
+  const after = filesOf(work)
+  expect([first.omitted, second.omitted, first.head]).toEqual([[], [], repository.git('rev-parse', 'HEAD')])
+  expect(filesOf((await forked(second.commit, 'b')).dir)).toEqual(after)
+  expect(filesOf((await forked(first.commit, 'c')).dir)).toEqual(before)
+  expect((await records.record(2)).commit, 'what has not changed is the same record').toBe(second.commit)
+})
+
+test('a directory that becomes a link records no files behind it', async () => {
+  repository.commit({ 'dir/same.txt': 'same', 'dir/other.txt': 'o', 'else/same.txt': 'of another content' })
+  const records = await openRecords()
+  await records.record(0)
+  rmSync(join(work, 'dir'), { recursive: true })
+  symlinkSync('else', join(work, 'dir'))
+  const { commit } = await records.record(1)
+  expect(filesOf((await forked(commit)).dir)).toEqual({ dir: '-> else', 'else/same.txt': expect.any(String) as string })
+})
+
+test('large files, ignored files and other repositories are omitted and named', async () => {
+  repository.commit({ '.gitignore': 'build/\n*.log\n', 'kept.log': 'once tracked' })
+  repository.git('add', '-f', 'kept.log')
+  repository.git('commit', '-q', '-m', 'an ignored file that is tracked')
+  repository.write({ '.git/info/exclude': 'mine.txt\n' })
+  mkdirSync(join(contained.dir, '.config', 'git'), { recursive: true })
+  writeFileSync(join(contained.dir, '.config', 'git', 'ignore'), '*.swp\n')
+  const records = await openRecords()
+  repository.write(
+    {
+      'build/out.o': 'o',
+      'a.log': 'l',
+      'mine.txt': 'm',
+      'x.swp': 's',
+      'small.bin': 'b',
+      'kept.log': 'changed',
+      'large.bin': Buffer.alloc(11 * MEGABYTE),
+    },
+    work,
+  )
+  Repository.make(join(work, 'vendor/inner'), contained.dir).commit({ 'i.txt': 'i' })
+  Repository.make(join(work, 'empty'), contained.dir)
+  const { commit, omitted: left } = await records.record(1)
+  expect(left.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+    { path: 'a.log', why: 'ignored' },
+    { path: 'build/', why: 'ignored' },
+    { path: 'empty/', why: 'repository' },
+    { path: 'large.bin', why: 'large' },
+    { path: 'mine.txt', why: 'ignored' },
+    { path: 'vendor/inner/', why: 'repository' },
+    { path: 'x.swp', why: 'ignored' },
+  ])
+  const { dir } = await forked(commit)
+  expect(Object.keys(filesOf(dir)).toSorted()).toEqual(['.gitignore', 'kept.log', 'small.bin'])
+  expect(readFileSync(join(dir, 'kept.log'), 'utf8')).toBe('changed')
+})
+
+test('a file that grows too large leaves the records, and returns when it shrinks', async () => {
+  repository.commit({ 'a.bin': 'small' })
+  const records = await openRecords()
+  await records.record(0)
+  writeFileSync(join(work, 'a.bin'), Buffer.alloc(11 * MEGABYTE))
+  const large = await records.record(1)
+  expect(large.omitted).toEqual([{ path: 'a.bin', why: 'large' }])
+  expect(filesOf((await forked(large.commit, 'c')).dir)).toEqual({})
+  writeFileSync(join(work, 'a.bin'), 'small again')
+  const { commit, omitted: left } = await records.record(2)
+  expect(left).toEqual([])
+  expect(readFileSync(join((await forked(commit)).dir, 'a.bin'), 'utf8')).toBe('small again')
+})
+
+test('up to a hundred omitted files are named, all are counted', async () => {
+  repository.commit({ '.gitignore': '*.log\n' })
+  const records = await openRecords()
+  repository.write(Object.fromEntries(Array.from({ length: 130 }, (_, i) => [`${i}.log`, ''])), work)
+  expect(await records.record(0)).toMatchObject({ omitted: { length: 100 }, omittedMore: 30 })
+})
+
+test.skipIf(process.getuid?.() === 0)('what cannot be read is left out', async () => {
+  repository.commit({ 'a.txt': 'a', 'dir/b.txt': 'b', 'dir/c.txt': 'c' })
+  const records = await openRecords()
+  await records.record(0)
+  repository.write({ 'new.txt': 'n' }, work)
+  chmodSync(join(work, 'a.txt'), 0)
+  writeFileSync(join(work, 'a.txt.more'), 'm')
+  chmodSync(join(work, 'dir'), 0)
+  const { commit, omitted: left } = await records.record(1)
+  chmodSync(join(work, 'dir'), 0o755)
+  expect(left).toEqual(['a.txt', 'dir/b.txt', 'dir/c.txt'].map((path) => ({ path, why: 'unreadable' })))
+  expect(Object.keys(filesOf((await forked(commit)).dir)).toSorted()).toEqual(['a.txt.more', 'new.txt'])
+})
+
+test('a submodule is omitted, and its empty directory comes back', async () => {
+  const other = Repository.make(join(contained.dir, 'other'), contained.dir)
+  other.commit({ 'o.txt': 'o' })
+  repository.commit({ 'a.txt': 'a' })
+  repository.git('-c', 'protocol.file.allow=always', 'submodule', '-q', 'add', other.dir, 'sub')
+  repository.git('commit', '-q', '-m', 'a submodule')
+  const records = await openRecords()
+  expect((await records.record(0)).omitted, 'nothing is checked out there').toEqual([])
+  repository.gitIn(work, '-c', 'protocol.file.allow=always', 'submodule', '-q', 'update', '--init')
+  const { commit, omitted: left } = await records.record(1)
+  expect(left).toEqual([{ path: 'sub/', why: 'repository' }])
+  const { dir } = await forked(commit)
+  expect(Object.keys(filesOf(dir)).toSorted()).toEqual(['.gitmodules', 'a.txt'])
+  expect(existsSync(join(dir, 'sub'))).toBe(true)
+})
+
+test('names that are not text, and all kinds of line ends, come back byte for byte', async () => {
+  repository.git('config', 'core.autocrlf', 'true')
+  repository.commit({
+    '.gitattributes': '*.crlf text eol=crlf\n*.lf text eol=lf\n*.id ident\n*.u16 working-tree-encoding=UTF-16LE\n',
+    'plain.txt': 'a\nb\n',
+  })
+  const records = await openRecords()
+  const odd = Buffer.concat([Buffer.from(`${work}/`), Buffer.from([0x62, 0xff, 0xfe, 0x61])])
+  writeFileSync(odd, 'odd')
+  repository.write(
+    { 'a.crlf': 'a\nb\r\n', 'b.lf': 'a\r\nb\n', 'c.txt': 'a\r\nb\n\r', 'd.id': '$Id$\n$Id: x$\n', 'e.u16': 'no sixteen bits' },
+    work,
+  )
+  const { commit } = await records.record(0)
+  expect(filesOf((await forked(commit)).dir)).toEqual(filesOf(work))
+})
+
+test('a sparse worktree stays sparse', async () => {
+  repository.commit({ 'in/a.txt': 'a', 'out/b.txt': 'b', 'top.txt': 't' })
+  repository.git('sparse-checkout', 'set', 'in')
+  const records = await openRecords()
+  repository.write({ 'in/new.txt': 'n' }, work)
+  expect(existsSync(join(work, 'out'))).toBe(false)
+  const { commit } = await records.record(0)
+  const { dir } = await forked(commit)
+  expect(filesOf(dir)).toEqual(filesOf(work))
+  expect(repository.gitIn(dir, 'status', '--porcelain')).toBe('?? in/new.txt')
+})
+
+test('hooks, filters and signatures of the user never run for a record, and nothing of the repository is touched', async () => {
+  const marker = join(contained.dir, 'ran')
+  repository.commit({ 'a.txt': 'a', '.gitattributes': '*.f filter=loud\n' })
+  for (const hook of [
+    'pre-commit',
+    'post-commit',
+    'post-index-change',
+    'post-checkout',
+    'reference-transaction',
+    'fsmonitor-watchman',
+    'pre-auto-gc',
+  ]) {
+    repository.write({ [`.git/hooks/${hook}`]: `#!/bin/sh\necho ${hook} >> ${marker}\n` })
+    chmodSync(join(gitDir(), 'hooks', hook), 0o755)
+  }
+  for (const [key, value] of [
+    ['filter.loud.clean', `echo clean >> ${marker}; cat`],
+    ['filter.loud.smudge', `echo smudge >> ${marker}; cat`],
+    ['core.fsmonitor', join(gitDir(), 'hooks', 'fsmonitor-watchman')],
+    ['commit.gpgSign', 'true'],
+    ['gpg.program', marker],
+  ]) {
+    repository.git('config', key ?? '', value ?? '')
+  }
+  const bytes = gitBytes(repository)
+  const records = await openRecords()
+  repository.write({ 'b.f': 'filtered?', 'a.txt': 'changed' }, work)
+  const { commit } = await records.record(0)
+  const { dir } = await forked(commit)
+  expect([existsSync(marker) ? readFileSync(marker, 'utf8') : '', readFileSync(join(dir, 'b.f'), 'utf8')]).toEqual(['', 'filtered?'])
+  expect(gitBytes(repository)).toEqual(bytes)
+})
+
+test('a record of a repository with a detached head, and with SHA-256', async () => {
+  for (const [name, format] of [
+    ['one', 'sha1'],
+    ['two', 'sha256'],
+  ] as const) {
+    const dir = join(contained.dir, name)
+    mkdirSync(dir)
+    repository.gitIn(dir, 'init', '-q', '-b', 'main', `--object-format=${format}`)
+    repository = Repository.make(dir, contained.dir)
+    work = join(contained.dir, 'w', name)
+    const head = repository.commit({ 'a.txt': format })
+    repository.commit({ 'a.txt': 'later' })
+    repository.git('checkout', '-q', '--detach', head)
+    await addWorktree(git, { repository: gitDir(), dir: work, branch: `reeve/${name}`, base: head, env: repository.env })
+    const records = await Records.open(git, placeOf(name, work))
+    repository.gitIn(work, 'checkout', '-q', '--detach')
+    expect(await records.record(0)).toMatchObject({ head, omitted: [] })
+  }
+})
+
+test('the next writer continues with the index of the last one, in any state', async () => {
+  repository.commit({ 'a.txt': 'a' })
+  const first = await openRecords()
+  const { commit } = await first.record(0)
+  const dir = join(contained.dir, 'a.git')
+  writeFileSync(join(dir, `index-${writer}.lock`), 'a writer was killed here')
+  const second = await Records.open(git, placeOf('a', work))
+  repository.write({ 'b.txt': 'b' }, work)
+  const later = await second.record(1)
+  expect(later.commit).not.toBe(commit)
+  expect(Object.keys(filesOf((await forked(later.commit)).dir))).toEqual(['a.txt', 'b.txt'])
+  expect(existsSync(join(dir, `index-${writer - 3}`))).toBe(false)
+})
+
+test('a copied record is independent of its origin', async () => {
+  repository.commit({ 'a.txt': 'a' })
+  const records = await openRecords()
+  repository.write({ 'b.txt': 'only in the records' }, work)
+  const { commit } = await records.record(0)
+  const { dir, records: own } = await forked(commit)
+  rmSync(join(contained.dir, 'a.git'), { recursive: true })
+  expect((await own.record(1)).omitted).toEqual([])
+  expect(readFileSync(join(dir, 'b.txt'), 'utf8')).toBe('only in the records')
+  await expect(copyRecord(git, join(contained.dir, 'a.git'), placeOf('c', work), commit)).rejects.toThrow('damaged or gone')
+})
+
+test('a git that never finishes is ended with its children, and the error names it', async () => {
+  const slow = git.run(['-c', `alias.slow=!sleep 60 # ${contained.token}`, 'slow'], {
+    cwd: repository.dir,
+    env: repository.env,
+    at: null,
+    limitMs: 500,
+  })
+  await expect(slow).rejects.toThrow(new GitTimeout('git slow took more than 0.5 s'))
+  await eventually(() => findLivingWith(contained.token).length === 0, 'nothing of it is left')
+  await expect(git.line(['rev-parse', 'nothing'], { cwd: repository.dir, env: repository.env, at: null })).rejects.toThrow(
+    "ambiguous argument 'nothing'",
+  )
+})

@@ -1,0 +1,415 @@
+// Hostile repositories with real git: repositories and worktrees that an agent has prepared, in all git operations of reeve.
+// For a process that may run no programs nothing runs; for one that may, its filters, drivers and hooks run. A `.git` that
+// points elsewhere does not mislead reeve.
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findCrewLeftovers } from '../../../src/drivers/files/crew/leftovers.ts'
+import { crewHead, joinCommits } from '../../../src/drivers/files/crew/merge.ts'
+import { resetTo, commitTask, handOver, salvageFiles, commitForReview } from '../../../src/drivers/files/crew/member-worktree.ts'
+import { Git } from '../../../src/drivers/files/git.ts'
+import { Records } from '../../../src/drivers/files/records.ts'
+import { addWorktree, findRepository, removeWorktree } from '../../../src/drivers/files/worktree.ts'
+import { mergeInto } from '../../support/crew/merging.ts'
+import { newContained, UUID, type Contained } from '../../support/agents/contained.ts'
+import { deep } from '../../support/deep.ts'
+import { Repository, filesOf, gitBytes } from '../../support/crew/repository.ts'
+
+const CREW = 'reeve/fix'
+const TIMEOUT_MS = 120_000
+const SALVAGE = { name: 'refs/reeve/salvage/fix/worker', message: 'left' }
+
+let contained: Contained
+let git: Git
+let repository: Repository
+let base: string
+let marker: string
+
+beforeEach(async () => {
+  contained = await newContained()
+  git = new Git(() => contained.open('group'))
+  repository = Repository.make(join(contained.dir, 'repo'), contained.dir)
+  base = repository.commit({ 'a.txt': 'a\n', 'log.txt': 'one\n', 'src/b.txt': 'b\n' })
+  repository.git('update-ref', `refs/heads/${CREW}`, base)
+  marker = join(contained.dir, 'ran')
+})
+
+afterEach(async () => {
+  await git[Symbol.asyncDispose]()
+  await contained[Symbol.asyncDispose]()
+})
+
+const gitDir = (): string => join(repository.dir, '.git')
+const rights = (programs: boolean) => ({ env: repository.env, repository: gitDir(), programs, lockMs: 100 })
+const member = (n: number, programs: boolean) => ({
+  ...rights(programs),
+  dir: join(contained.dir, 'w', String(n)),
+  branch: `${CREW}.worker-${n}`,
+})
+const add = (n: number, programs: boolean): Promise<void> => addWorktree(git, { ...member(n, programs), base })
+/** A program that records its run, and copies its input to its output. */
+function program(name: string): string {
+  const file = join(contained.dir, 'programs', name)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `#!/bin/sh\necho ${name} >> ${marker}\ncat\n`, { mode: 0o755 })
+  return file
+}
+/** The programs that ran. */
+const programsThatRan = (): string[] => (existsSync(marker) ? [...new Set(readFileSync(marker, 'utf8').trim().split('\n'))].toSorted() : [])
+const config = (...settings: readonly (readonly [string, string])[]): void => {
+  for (const [key, value] of settings) repository.git('config', '--add', key, value)
+}
+const attributes = (text: string): void => appendFileSync(join(gitDir(), 'info', 'attributes'), text)
+
+/** The work of an agent in a worktree: changed, new and deleted files. */
+function work(dir: string, what: string): void {
+  if (!existsSync(dir)) return
+  repository.write({ 'a.txt': `${what}\n`, 'log.txt': `one\n${what}\n`, [`${what}.txt`]: what }, dir)
+}
+
+/** Runs all git operations of reeve in turn, and returns the refusals by operation. */
+async function useAllOperations(programs: boolean, attack: () => void): Promise<Record<string, string>> {
+  const refused: Record<string, string> = {}
+  const step = async (name: string, run: () => Promise<unknown>): Promise<void> => {
+    await run().catch((error: Error) => {
+      refused[name] = error.message
+    })
+  }
+  const [one, two, three] = [member(1, programs), member(2, programs), member(3, programs)]
+  const crew = { ...rights(programs), branch: CREW, dir: one.dir }
+  await add(1, programs)
+  await add(2, programs)
+  work(one.dir, 'first')
+  attack()
+  await step('find', () => findRepository(git, repository.dir, repository.env))
+  await step('add', () => add(3, programs))
+  await step('record', async () => {
+    const records = await Records.open(git, { ...rights(programs), dir: join(contained.dir, 'records.git'), worktree: one.dir, writer: 1 })
+    const { commit } = await records.record(1)
+    await records.restore(commit)
+  })
+  await step('view', () => commitForReview(git, one, 'refs/reeve/review/fix/one'))
+  await step('commit', () => commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true }))
+  work(two.dir, 'second')
+  await step('commit of another', () => commitTask(git, two, { base, crew: CREW, message: 'second\n', mayCommit: true }))
+  const commits = [one, two].map(({ branch }) => repository.git('rev-parse', `refs/heads/${branch}`))
+  for (const commit of commits)
+    await step('merge', () => mergeInto(git, crew, { commit, message: 'Merge\n', unmergedBranch: `${CREW}.left` }))
+  await step('together', () => joinCommits(git, crew, base, { commits, ref: 'refs/reeve/base/x' }))
+  work(one.dir, 'third')
+  await step('keep', () => salvageFiles(git, one, SALVAGE))
+  await step('hand over', () => handOver(git, { from: one, to: three, ref: 'refs/reeve/handover/x', salvage: SALVAGE }))
+  work(one.dir, 'fourth')
+  await step('bring', () => resetTo(git, one, base, SALVAGE))
+  await step('head', () => crewHead(git, crew, base))
+  await step('left', () =>
+    findCrewLeftovers(git, crew, {
+      base,
+      salvagePatterns: ['refs/reeve/salvage/fix/'],
+      temporaryRefs: { refs: ['refs/reeve/review/fix/'], until: Infinity },
+    }),
+  )
+  for (const tree of [one, two, three]) {
+    work(tree.dir, 'last')
+    await step('remove', () => removeWorktree(git, { ...tree, uuid: UUID }))
+  }
+  return refused
+}
+
+/** Settings that each name a program. */
+const SETTINGS = (name: string): readonly (readonly [string, string])[] => [
+  ['core.fsmonitor', name],
+  ['core.hooksPath', dirname(name)],
+  ['core.pager', name],
+  ['core.editor', name],
+  ['core.sshCommand', name],
+  ['core.askPass', name],
+  ['core.alternateRefsCommand', name],
+  ['core.gitProxy', name],
+  ['credential.helper', `!${name}`],
+  ['sequence.editor', name],
+  ['diff.external', name],
+  ['gpg.program', name],
+  ['gpg.ssh.program', name],
+  ['commit.gpgSign', 'true'],
+  ['tag.gpgSign', 'true'],
+  ['log.showSignature', 'true'],
+  ['interactive.diffFilter', name],
+  ['trailer.x.command', name],
+  ['pager.status', name],
+  ['pager.branch', name],
+  ...['status', 'add', 'read-tree', 'rev-parse', 'update-ref', 'commit', 'worktree'].map((verb) => [`alias.${verb}`, `!${name}`] as const),
+]
+const included = (): void => {
+  writeFileSync(
+    join(contained.dir, 'more'),
+    `[filter "more"]\n\tclean = ${program('included')}\n[core]\n\tfsmonitor = ${program('fsmonitor')}\n`,
+  )
+  config(['include.path', join(contained.dir, 'more')], ['includeIf.gitdir:/.path', join(contained.dir, 'more')])
+}
+const ofUser = (): void =>
+  writeFileSync(
+    join(contained.dir, '.gitconfig'),
+    `[filter "user"]\n\tclean = ${program('user')}\n[core]\n\tfsmonitor = ${program('fsmonitor')}\n`,
+  )
+const HOOKS = [
+  'post-checkout',
+  'pre-commit',
+  'commit-msg',
+  'post-commit',
+  'reference-transaction',
+  'post-index-change',
+  'post-merge',
+  'post-rewrite',
+]
+const hooks = (): void => {
+  for (const hook of HOOKS) cpSync(program('hook'), join(gitDir(), 'hooks', hook))
+}
+
+/** The preparations of a process before reeve's git runs, and the programs that run if the process may run programs. */
+const PREPARED: readonly { readonly name: string; readonly attack: () => void; readonly run: readonly string[] }[] = [
+  {
+    name: 'filters',
+    run: ['clean', 'included', 'long', 'own', 'smudge', 'user'],
+    attack: () => {
+      included()
+      ofUser()
+      config(
+        ['filter.x.clean', program('clean')],
+        ['filter.x.smudge', program('smudge')],
+        ['filter.x.required', 'true'],
+        ['filter.long.process', program('long')],
+        ['filter.own.clean', program('own')],
+      )
+      attributes('a.txt filter=x\nlog.txt filter=long\nfirst.txt filter=more\nsecond.txt filter=user\n')
+      repository.write({ '.gitattributes': '*.mine filter=own\n', 'an.mine': 'x' }, member(1, false).dir)
+    },
+  },
+  {
+    name: 'drivers that merge, with renormalizing',
+    run: ['driver', 'renormalize'],
+    attack: () => {
+      config(['merge.renormalize', 'true'], ['filter.x.clean', program('renormalize')], ['merge.x.driver', `${program('driver')} %A`])
+      attributes('* filter=x merge=x\n')
+    },
+  },
+  {
+    name: 'drivers that compare, and settings that name programs',
+    run: [],
+    attack: () => {
+      config(['diff.x.textconv', program('textconv')], ['diff.x.command', program('command')], ...SETTINGS(program('setting')))
+      attributes('* diff=x\n')
+    },
+  },
+  { name: 'hooks', run: ['hook'], attack: hooks },
+]
+
+test('no prepared program runs for a process that may run no programs', { timeout: TIMEOUT_MS }, async () => {
+  await useAllOperations(false, () => {
+    for (const { attack } of PREPARED.toReversed()) attack()
+  })
+  expect(programsThatRan()).toEqual([])
+})
+
+test.each(PREPARED.filter(({ run }) => run.length >= deep(1, 0)))(
+  '$name run for a process that may run programs, and only these: $run',
+  { timeout: TIMEOUT_MS },
+  async ({ attack, run }) => {
+    await useAllOperations(true, attack)
+    expect(programsThatRan()).toEqual(run)
+  },
+)
+
+test('a missing object is not fetched from a remote', { timeout: TIMEOUT_MS }, async () => {
+  await useAllOperations(false, () => {
+    config(
+      ['core.repositoryFormatVersion', '1'],
+      ['extensions.partialClone', 'evil'],
+      ['remote.evil.promisor', 'true'],
+      ['remote.evil.url', `ext::${program('remote')}`],
+      ['protocol.ext.allow', 'always'],
+      ['core.sshCommand', program('ssh')],
+    )
+    const object = repository.git('rev-parse', `${base}:a.txt`)
+    rmSync(join(gitDir(), 'objects', object.slice(0, 2), object.slice(2)), { force: true })
+  })
+  expect(programsThatRan()).toEqual([])
+})
+
+test('git does not run in a submodule that an agent has made up', { timeout: TIMEOUT_MS }, async () => {
+  const inner = Repository.make(join(contained.dir, 'inner'), contained.dir)
+  const commit = inner.commit({ 'i.txt': 'i\n' })
+  repository.git('update-index', '--add', '--cacheinfo', `160000,${commit},sub`)
+  repository.git('commit', '-q', '-m', 'a submodule')
+  base = repository.git('rev-parse', 'HEAD')
+  inner.git('config', 'filter.x.clean', program('clean'))
+  inner.git('config', 'core.fsmonitor', program('fsmonitor'))
+  writeFileSync(join(inner.dir, '.git', 'info', 'attributes'), '* filter=x\n')
+  await useAllOperations(false, () => {
+    for (const n of [1, 2]) {
+      cpSync(inner.dir, join(member(n, false).dir, 'sub'), { recursive: true })
+      repository.write({ 'sub/i.txt': 'changed\n' }, member(n, false).dir)
+    }
+  })
+  expect(programsThatRan()).toEqual([])
+})
+
+describe('a .git that git did not write', () => {
+  let victim: Repository
+  let before: unknown
+  const state = (): unknown => [
+    gitBytes(victim),
+    filesOf(victim.dir),
+    victim.git('for-each-ref'),
+    victim.git('worktree', 'list', '--porcelain'),
+  ]
+  const dir = (): string => member(1, false).dir
+  const evil = (at: string): void => {
+    const made = Repository.make(at, contained.dir)
+    made.commit({ 'e.txt': 'e' })
+    made.git('config', 'filter.x.clean', program('clean'))
+    made.git('config', 'filter.x.smudge', program('smudge'))
+    writeFileSync(join(at, '.git', 'info', 'attributes'), '* filter=x\n')
+  }
+
+  beforeEach(() => {
+    victim = Repository.make(join(contained.dir, 'victim'), contained.dir)
+    victim.commit({ 'precious.txt': 'precious\n' })
+    victim.git('worktree', 'add', '-q', '-b', 'other', join(contained.dir, 'elsewhere'))
+    victim.write({ 'mine.txt': 'not committed', 'precious.txt': 'changed' })
+    before = state()
+  })
+
+  const REPLACED: readonly [string, () => void][] = [
+    ['is gone', () => rmSync(join(dir(), '.git'))],
+    [
+      'names a directory in the worktree',
+      () => {
+        evil(join(dir(), 'in'))
+        renameSync(join(dir(), 'in', '.git'), join(dir(), 'evil'))
+        writeFileSync(join(dir(), '.git'), 'gitdir: evil\n')
+      },
+    ],
+    [
+      'is a repository of its own',
+      () => {
+        rmSync(join(dir(), '.git'))
+        evil(dir())
+      },
+    ],
+    [
+      'is a link to a repository',
+      () => {
+        evil(join(contained.dir, 'e'))
+        rmSync(join(dir(), '.git'))
+        symlinkSync(join(contained.dir, 'e', '.git'), join(dir(), '.git'))
+      },
+    ],
+    [
+      'is a link to the file that git wrote',
+      () => {
+        cpSync(join(dir(), '.git'), join(contained.dir, 'moved'))
+        rmSync(join(dir(), '.git'))
+        symlinkSync(join(contained.dir, 'moved'), join(dir(), '.git'))
+      },
+    ],
+    ['names a repository of the user', () => writeFileSync(join(dir(), '.git'), `gitdir: ${join(victim.dir, '.git')}\n`)],
+    [
+      'names a worktree of another repository',
+      () => writeFileSync(join(dir(), '.git'), `gitdir: ${join(victim.dir, '.git', 'worktrees', 'elsewhere')}\n`),
+    ],
+    [
+      'names another worktree of the same repository',
+      () => writeFileSync(join(dir(), '.git'), `gitdir: ${join(gitDir(), 'worktrees', '2')}\n`),
+    ],
+  ]
+
+  test.each(REPLACED)('%s: the files stay unchanged, with a report', { timeout: TIMEOUT_MS }, async (_, attack) => {
+    await add(1, true)
+    await add(2, true)
+    work(dir(), 'first')
+    attack()
+    const files = filesOf(dir(), () => false)
+    const one = member(1, true)
+    const words = /(is not the file that git wrote there|has no \.git any more), so its files stay where they are: /
+    const jobs = [
+      () => commitForReview(git, one, 'refs/reeve/review/fix/one'),
+      () => commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true }),
+      () => salvageFiles(git, one, SALVAGE),
+      () => handOver(git, { from: one, to: member(2, true), ref: 'refs/reeve/handover/x', salvage: SALVAGE }),
+      () => resetTo(git, one, base, SALVAGE),
+      () => removeWorktree(git, { ...one, uuid: UUID }),
+    ]
+    for (const job of jobs) await expect(job()).rejects.toThrow(words)
+    await expect(
+      removeWorktree(git, { dir: dir(), uuid: UUID, branch: null, env: repository.env }),
+      'of an unknown process',
+    ).rejects.toThrow(/not a worktree|not the file that git wrote/)
+    expect([programsThatRan(), filesOf(dir(), () => false), state()]).toEqual([[], files, before])
+  })
+
+  test('the repository and the work tree are those of the process, in spite of git configuration', { timeout: TIMEOUT_MS }, async () => {
+    await useAllOperations(false, () => {
+      config(['core.repositoryFormatVersion', '1'], ['extensions.worktreeConfig', 'true'], ['core.worktree', victim.dir])
+      writeFileSync(join(gitDir(), 'worktrees', '1', 'config.worktree'), `[core]\n\tworktree = ${victim.dir}\n`)
+      writeFileSync(join(gitDir(), 'worktrees', '1', 'commondir'), `${join(victim.dir, '.git')}\n`)
+    })
+    expect([programsThatRan(), state()]).toEqual([[], before])
+    expect(repository.git('for-each-ref', 'refs/reeve/salvage')).not.toBe('')
+  })
+
+  test('a search for a repository ignores files that look like a bare one', async () => {
+    const at = join(repository.dir, 'src')
+    evil(join(contained.dir, 'e'))
+    for (const name of readdirSync(join(contained.dir, 'e', '.git')))
+      cpSync(join(contained.dir, 'e', '.git', name), join(at, name), { recursive: true })
+    appendFileSync(join(at, 'config'), `[core]\n\tbare = false\n\tworktree = ${at}\n`)
+    await expect(findRepository(git, at, repository.env)).rejects.toThrow(/bareRepository/)
+    expect(programsThatRan()).toEqual([])
+  })
+})
+
+test('a commit without programs equals that of git: line ends, modes, merges; a note reports the skipped hooks', async () => {
+  config(['core.autocrlf', 'input'])
+  await add(1, false)
+  const one = member(1, false)
+  cpSync(program('hook'), join(gitDir(), 'hooks', 'pre-commit'))
+  repository.write({ 'crlf.txt': 'x\r\n' }, one.dir)
+  writeFileSync(join(one.dir, 'run.sh'), '#!/bin/sh\n', { mode: 0o755 })
+  const end = await commitTask(git, one, { base, crew: CREW, message: 'first\n', mayCommit: true })
+  expect(end).toMatchObject({ type: 'committed', notes: ['its worker must not run programs, so pre-commit did not run'] })
+  expect([
+    repository.git('show', `${one.branch}:crlf.txt`),
+    repository.git('ls-tree', one.branch, 'run.sh').slice(0, 6),
+    repository.git('log', '-1', '--format=%an', one.branch),
+    repository.gitIn(one.dir, 'status', '--porcelain'),
+    programsThatRan(),
+  ]).toEqual(['x', '100755', 'T', '', []])
+})
+
+test("the user's identity comes from the configuration that the environment names", async () => {
+  const env = Object.fromEntries(Object.entries(repository.env).filter(([name]) => !name.startsWith('GIT_')))
+  writeFileSync(join(contained.dir, 'mine'), '[user]\n\tname = Own\n\temail = own@example.org\n')
+  await add(1, false)
+  work(member(1, false).dir, 'first')
+  const end = await commitTask(
+    git,
+    { ...member(1, false), env: { ...env, GIT_CONFIG_GLOBAL: join(contained.dir, 'mine') } },
+    { base, crew: CREW, message: 'first\n', mayCommit: true },
+  )
+  expect([end.type, repository.git('log', '-1', '--format=%an <%ae> %cn', member(1, false).branch)]).toEqual([
+    'committed',
+    'Own <own@example.org> Own',
+  ])
+})

@@ -1,0 +1,182 @@
+// Calls through the gateway in each format against the model server: whole, streamed, refused, cut anywhere. The client gets the
+// bytes that the provider sent, and the kernel gets their usage.
+import { describe, expect, test } from 'vitest'
+import { bodyOf, modelServer, type ServedAnswer } from '../../support/models/model-server.ts'
+import { FORMATS, parseUsage, type FormatName } from '../../../src/drivers/gateway/formats.ts'
+import { createMeter } from '../../../src/drivers/gateway/usage-meter.ts'
+import { GatewayBench, KEY, sendRequest } from '../../support/agents/gateway.ts'
+
+interface Way {
+  readonly format: FormatName
+  readonly provider: 'anthropic' | 'openai' | 'chat' | 'google'
+  readonly path: string
+  /** of the provider */
+  readonly there: string
+  readonly body: string
+  /** the header in which its client sends a key */
+  readonly key: (token: string) => Record<string, string>
+  readonly sentKey: readonly [name: string, value: string]
+  /** a whole answer, with the usage of `ANSWER` */
+  readonly whole: object
+}
+
+const WAYS: readonly Way[] = [
+  {
+    format: 'anthropic',
+    provider: 'anthropic',
+    path: '/v1/messages',
+    there: '/v1/messages',
+    body: '{"model":"m-1","max_tokens":1000,"stream":true}',
+    key: (token) => ({ 'x-api-key': token }),
+    sentKey: ['x-api-key', KEY],
+    whole: { content: [{ type: 'text', text: 'x' }], usage: { input_tokens: 100, cache_read_input_tokens: 30, output_tokens: 20 } },
+  },
+  {
+    format: 'responses',
+    provider: 'openai',
+    path: '/responses',
+    there: '/v1/responses',
+    body: '{"model":"m-1","max_output_tokens":1000,"stream":true}',
+    key: (token) => ({ authorization: `Bearer ${token}` }),
+    sentKey: ['authorization', `Bearer ${KEY}`],
+    whole: { output: [], usage: { input_tokens: 130, input_tokens_details: { cached_tokens: 30 }, output_tokens: 20 } },
+  },
+  {
+    format: 'chat',
+    provider: 'chat',
+    path: '/chat/completions',
+    there: '/v1/chat/completions',
+    body: '{"model":"m-1","max_tokens":1000,"stream":true}',
+    key: (token) => ({ authorization: `Bearer ${token}` }),
+    sentKey: ['authorization', `Bearer ${KEY}`],
+    whole: { choices: [], usage: { prompt_tokens: 130, prompt_tokens_details: { cached_tokens: 30 }, completion_tokens: 20 } },
+  },
+  {
+    format: 'gemini',
+    provider: 'google',
+    path: '/v1beta/models/m-1:streamGenerateContent?alt=sse',
+    there: '/v1beta/models/m-1:streamGenerateContent?alt=sse',
+    body: '{"generationConfig":{"maxOutputTokens":1000}}',
+    key: (token) => ({ 'x-goog-api-key': token }),
+    sentKey: ['x-goog-api-key', KEY],
+    whole: { candidates: [], usageMetadata: { promptTokenCount: 130, cachedContentTokenCount: 30, candidatesTokenCount: 20 } },
+  },
+]
+const ANSWER: ServedAnswer = {
+  text: 'an answer in two halves',
+  thinking: { text: 'a thought', signature: 's' },
+  tools: [{ name: 'read', input: { path: 'x' } }],
+  usage: { input: 100, output: 20, cacheRead: 30 },
+}
+const COST = 100 * 0.001 + 20 * 0.01
+
+async function through(
+  way: Way,
+  answers: Parameters<typeof modelServer>[0],
+  work: (bench: GatewayBench, send: () => ReturnType<typeof sendRequest>, server: Awaited<ReturnType<typeof modelServer>>) => Promise<void>,
+): Promise<void> {
+  await using server = await modelServer(answers)
+  await using bench = await GatewayBench.open({ urls: { [way.provider]: server.url } })
+  await work(
+    bench,
+    () =>
+      sendRequest(bench.url(way.provider, way.path), {
+        headers: { ...way.key(bench.access.token), 'content-type': 'application/json' },
+        body: way.body,
+      }),
+    server,
+  )
+}
+
+describe.each(WAYS)('$format', (way) => {
+  test('a stream arrives unchanged, and is counted', () =>
+    through(way, [ANSWER], async (bench, send, server) => {
+      const got = await send()
+      expect([got.status, got.isCut, got.headers['content-type']]).toEqual([200, false, 'text/event-stream'])
+      expect(got.body).toEqual(bodyOf(ANSWER, way.there))
+      expect(bench.asked).toMatchObject([
+        {
+          type: 'call.started',
+          model: 'm-1',
+          provider: way.provider,
+          ask: { inputTokens: Math.ceil(way.body.length / 4), maxOutputTokens: 1_000, usd: { perInputToken: 0.002, perOutputToken: 0.01 } },
+        },
+      ])
+      await bench.ended(1)
+      expect(bench.finished).toEqual([
+        {
+          type: 'call.finished',
+          call: bench.asked[0]?.call,
+          status: 200,
+          usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST },
+        },
+      ])
+      const [request] = server.requests
+      expect([request?.path, request?.headers[way.sentKey[0]], JSON.stringify(request?.headers).includes(bench.access.token)]).toEqual([
+        way.there,
+        way.sentKey[1],
+        false,
+      ])
+      expect(JSON.stringify(request?.body)).toBe(way.body)
+    }))
+
+  test('a whole answer arrives unchanged, and is counted', () =>
+    through(way, [{ status: 200, body: JSON.stringify(way.whole, null, 2) }], async (bench, send) => {
+      const got = await send()
+      expect([got.status, got.body.toString()]).toEqual([200, JSON.stringify(way.whole, null, 2)])
+      await bench.ended(1)
+      expect(bench.finished).toMatchObject([
+        { status: 200, usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST } },
+      ])
+    }))
+
+  test('an error arrives unchanged, and costs nothing', () =>
+    through(
+      way,
+      [{ status: 429, headers: { 'retry-after': '0', 'x-request-id': 'r-1' }, error: { type: 'rate_limit_error', message: 'slower' } }],
+      async (bench, send) => {
+        const got = await send()
+        expect([got.status, got.headers['x-request-id'], got.body.toString().includes('slower')]).toEqual([429, 'r-1', true])
+        await bench.ended(1)
+        expect(bench.finished).toMatchObject([{ status: 429, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
+      },
+    ))
+
+  test('the client of a cut answer gets the received part, and the kernel its usage', async () => {
+    const whole = bodyOf(ANSWER, way.there)
+    let end = 0
+    await through(
+      way,
+      () => ({ ...ANSWER, cutAfterBytes: end }),
+      async (bench, send) => {
+        // Each byte of the end, which has the usage; the meter's own tests cover all bytes.
+        for (end = 1; end < whole.length; end += end > whole.length - 100 ? 1 : 11) {
+          const got = await send()
+          expect([end, got.isCut, got.body.equals(whole.subarray(0, end))]).toEqual([end, true, true])
+          await bench.ended(1)
+          const [finished] = bench.reports.splice(0) as unknown as typeof bench.finished
+          expect([end, finished?.usage]).toEqual([end, usageAt(way, whole.subarray(0, end))])
+          expect(finished?.error).toBeDefined()
+        }
+      },
+    )
+  }, 120_000)
+
+  test('an answer without usage is charged by an estimate', () =>
+    through(way, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
+      await send()
+      await bench.ended(1)
+      expect(bench.finished).toMatchObject([{ usage: { inputTokens: Math.ceil(way.body.length / 4), estimated: true } }])
+    }))
+})
+
+/** Expected usage by the meter, whose own tests compare it with a full parser. */
+function usageAt(way: Way, bytes: Buffer): unknown {
+  const meter = createMeter(way.format, true)
+  meter.write(bytes)
+  const { usage, isFinal, outputTokens: seen } = meter.readUsage(false)
+  const known = usage && parseUsage(FORMATS[way.format], usage)?.tokens
+  const tokens = known ?? { inputTokens: Math.ceil(way.body.length / 4), outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  const outputTokens = isFinal ? tokens.outputTokens : Math.max(tokens.outputTokens, seen)
+  return { ...tokens, outputTokens, costUsd: tokens.inputTokens * 0.001 + outputTokens * 0.01, ...(isFinal ? {} : { estimated: true }) }
+}

@@ -1,0 +1,277 @@
+// Calls that must not begin yet: held, answered with a retry, refused by a budget, or lowered to it. Also calls that wait for their
+// turn at the provider. With a manual clock.
+import { describe, expect, test } from 'vitest'
+import { GatewayBench, sendRequest, bodyOfRequest, rawProvider } from '../../support/agents/gateway.ts'
+import { eventually } from '../../support/agents/living.ts'
+import { bodyOf } from '../../support/models/model-server.ts'
+import type { RawProvider } from '../../support/agents/gateway.ts'
+
+const BODY = '{"model":"m","max_tokens":32000}'
+const EVENTS = bodyOf({ text: 'hello', usage: { input: 100, output: 20 } }, '/v1/messages')
+
+/** Records requests, and answers on command. */
+class Provider {
+  readonly bodies: string[] = []
+  raw!: RawProvider
+  /** answers one request at a time, when the test permits it; null: at once */
+  #gate: (() => void)[] | null = null
+  #waiting: { count: number; resolve: () => void }[] = []
+
+  static async open(isGated = false): Promise<Provider> {
+    const provider = new Provider()
+    if (isGated) provider.#gate = []
+    provider.raw = await rawProvider((request, response) => {
+      bodyOfRequest(request).then(
+        (body) => {
+          provider.bodies.push(body.toString())
+          const answer = (): void => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
+          if (provider.#gate) provider.#gate.push(answer)
+          else answer()
+          for (const one of provider.#waiting) if (provider.bodies.length >= one.count) one.resolve()
+        },
+        () => response.destroy(),
+      )
+    })
+    return provider
+  }
+
+  received(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ count, resolve })
+      if (this.bodies.length >= count) resolve()
+    })
+  }
+
+  answerOne(): void {
+    this.#gate?.shift()?.()
+  }
+}
+
+const send = (
+  bench: GatewayBench,
+  options: {
+    readonly access?: { url(name: string): string | null; readonly token: string }
+    readonly body?: string
+    readonly signal?: AbortSignal
+  } = {},
+): ReturnType<typeof sendRequest> => {
+  const { access = bench.access, body = BODY, signal } = options
+  return sendRequest(`${access.url('anthropic')}/v1/messages`, {
+    headers: { 'x-api-key': access.token },
+    body,
+    ...(signal ? { signal } : {}),
+  })
+}
+
+describe('a held process', () => {
+  test('waits at the gateway, reports that it is drained, and continues', async () => {
+    const provider = await Provider.open()
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    expect([bench.reports, provider.bodies]).toEqual([[{ type: 'drained' }], []])
+    bench.release()
+    expect((await asked).body.equals(EVENTS)).toBe(true)
+    expect(bench.asked).toHaveLength(2)
+  })
+
+  test('is drained only when its calls in flight have ended', async () => {
+    const provider = await Provider.open(true)
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    const first = send(bench)
+    await provider.received(1)
+    bench.hold()
+    const second = send(bench)
+    await bench.until(() => bench.asked.length === 2)
+    expect(bench.reports).toEqual([])
+    provider.answerOne()
+    await first
+    await bench.until(() => bench.reports.length === 2)
+    expect(bench.reports.map(({ type }) => type)).toEqual(['call.finished', 'drained'])
+    bench.release()
+    await provider.received(2)
+    provider.answerOne()
+    expect((await second).status).toBe(200)
+  })
+
+  test('gets a retry answer after 240 s, before its client would drop the connection', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    bench.clock.wind(239_999)
+    bench.clock.wind(1)
+    const got = await asked
+    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([
+      429,
+      '1',
+      { type: 'error', error: { type: 'rate_limit_error', message: 'reeve holds process 7: paused by a test' } },
+    ])
+    expect(bench.finished).toEqual([])
+    expect(bench.clock.timers).toBe(0)
+  })
+
+  test('stops waiting when its client goes', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    bench.hold()
+    const gone = new AbortController()
+    const asked = send(bench, { signal: gone.signal })
+    await bench.until(() => bench.reports.length > 0)
+    gone.abort()
+    await expect(asked).rejects.toThrow('aborted')
+    await eventually(() => bench.clock.timers === 0, 'its request is waited for no more')
+    bench.release()
+    await send(bench)
+    // Only the second request reached the provider.
+    expect(bench.finished).toHaveLength(1)
+  })
+
+  test('loses the connection when it ends', async () => {
+    await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    bench.end.abort()
+    await expect(asked).rejects.toThrow('socket hang up')
+  })
+})
+
+describe('a budget', () => {
+  test('lowers the output tokens to its rest: nothing else in the request changes', async () => {
+    const provider = await Provider.open()
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, permit: () => ({ ack: 'go', maxOutputTokens: 1_234 }) })
+    await send(bench, { body: '{ "model":"m",  "max_tokens" :32000, "x":[1,\n2] }' })
+    await send(bench, { body: '{"model":"m","max_tokens":1000}' })
+    await send(bench, { body: '{"model":"m"}' })
+    expect(provider.bodies).toEqual([
+      '{ "model":"m",  "max_tokens" :1234, "x":[1,\n2] }',
+      '{"model":"m","max_tokens":1000}',
+      '{"max_tokens":1234,"model":"m"}',
+    ])
+  })
+
+  test('that ends the process is a bad request, which clients do not repeat', async () => {
+    await using bench = await GatewayBench.open({
+      urls: { anthropic: 'http://127.0.0.1:1' },
+      permit: () => ({ ack: 'stop', reason: 'budget of 5 USD: 4.99 used' }),
+    })
+    const got = await send(bench)
+    expect([got.status, got.headers['retry-after'], JSON.parse(got.body.toString())]).toEqual([
+      400,
+      undefined,
+      { type: 'error', error: { type: 'invalid_request_error', message: 'reeve ends process 7: budget of 5 USD: 4.99 used' } },
+    ])
+    expect(bench.finished).toEqual([])
+  })
+
+  test('a process that ends without a reason gets no answer', async () => {
+    await using bench = await GatewayBench.open({
+      urls: { anthropic: 'http://127.0.0.1:1' },
+      permit: () => ({ ack: 'late', reason: null }),
+    })
+    await expect(send(bench)).rejects.toThrow('socket hang up')
+  })
+})
+
+test('the tokens of a request are estimated with the ratio of the last one', async () => {
+  const counts = [3_000, 9_000, 10]
+  await using raw = await rawProvider((request, response) => {
+    request
+      .resume()
+      .once('end', () =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ usage: { input_tokens: counts.shift(), output_tokens: 1 } })),
+      )
+  })
+  await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+  const body = JSON.stringify({ model: 'm', max_tokens: 10, messages: 'x y '.repeat(2_000) })
+  const byBytes = Math.ceil(body.length / 4)
+  for (let count = 1; count <= 4; count++) {
+    await send(bench, { body })
+    await bench.ended(count)
+  }
+  // At most twice the estimate by bytes, and never less.
+  expect(bench.asked.map(({ ask: { inputTokens } }) => inputTokens)).toEqual([byBytes, 3_000, 2 * byBytes, byBytes])
+})
+
+describe('a rate limit', () => {
+  test('is shared fairly: a process with many calls delays no other process', async () => {
+    const provider = await Provider.open(true)
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
+    const other = await bench.addIncarnation(8)
+    const body = (name: string): string => `{"model":"${name}"}`
+    const all = [send(bench, { body: body('a1') })]
+    await provider.received(1)
+    for (const name of ['a2', 'a3', 'a4']) {
+      all.push(send(bench, { body: body(name) }))
+      await bench.until(() => true)
+    }
+    // The calls are in the queue when a later request has been answered.
+    await sendRequest(`${bench.access.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': bench.access.token } })
+    all.push(send(bench, { access: other, body: body('b1') }))
+    await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
+    for (let count = 1; count <= 5; count++) {
+      await provider.received(count)
+      provider.answerOne()
+    }
+    await Promise.all(all)
+    const order = bench.asked.map(({ model }) => model)
+    expect(order).toHaveLength(5)
+    expect(order.indexOf('b1')).toBeLessThanOrEqual(2)
+  })
+
+  test('reported by the provider holds all calls with its key', async () => {
+    let isLimited = true
+    await using raw = await rawProvider((request, response) => {
+      request.resume()
+      if (isLimited) response.writeHead(429, { 'retry-after': '20', 'content-type': 'application/json' }).end('{"type":"error"}')
+      else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(EVENTS)
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    const other = await bench.addIncarnation(8)
+    const first = await send(bench)
+    expect([first.status, first.headers['retry-after'], first.body.toString()]).toEqual([429, '20', '{"type":"error"}'])
+    isLimited = false
+    const [waits, alsoWaits] = [send(bench), send(bench, { access: other })]
+    await sendRequest(`${other.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': other.token } })
+    expect(bench.asked).toHaveLength(1)
+    bench.clock.wind(20_000)
+    // Each of the two processes gets one note.
+    expect(bench.reports.filter(({ type }) => type === 'note')).toEqual(
+      Array.from({ length: 2 }, () => ({ type: 'note', text: 'waits for its turn at anthropic: the rate limit is reached' })),
+    )
+    expect([(await waits).status, (await alsoWaits).status]).toEqual([200, 200])
+  })
+
+  test('that lasts longer than clients wait is answered at once', async () => {
+    await using raw = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(429, { 'retry-after': '600' }).end()
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
+    await send(bench)
+    const got = await send(bench)
+    expect([got.status, got.headers['retry-after'], bench.asked.length]).toEqual([429, '600', 1])
+    expect(got.body.toString()).toContain('its rate limit is reached')
+  })
+
+  test('lets a call wait that must not begin then: the call gives its turn back', async () => {
+    const provider = await Provider.open()
+    await using raw = provider.raw
+    await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
+    bench.hold()
+    const asked = send(bench)
+    await bench.until(() => bench.reports.length > 0)
+    const other = await bench.addIncarnation(8)
+    bench.isHeld = false
+    expect((await send(bench, { access: other })).status).toBe(200)
+    bench.release()
+    expect((await asked).status).toBe(200)
+  })
+})

@@ -1,0 +1,344 @@
+// Requests and answers pass the gateway unchanged, with all kinds of HTTP behaviour of providers: bytes, back-pressure, the ends of
+// connections and keep-alive. Bodies may be compressed, very many and very large.
+import { randomBytes } from 'node:crypto'
+import { Agent } from 'node:http'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { GatewayBench, KEY, sendRequest, bodyOfRequest, rawProvider } from '../../support/agents/gateway.ts'
+import { bodyOf } from '../../support/models/model-server.ts'
+
+const MIB = 1024 * 1024
+const BODY = '{"model":"m","max_tokens":1000}'
+const STREAM = { 'content-type': 'text/event-stream' }
+const USED = { input: 100, output: 20 }
+const EVENTS = bodyOf({ text: 'hello', usage: USED }, '/v1/messages')
+
+const auth = (bench: GatewayBench): Record<string, string> => ({ 'x-api-key': bench.access.token })
+
+describe('bytes', () => {
+  test('status, reason phrase, headers and bodies stay unchanged', async () => {
+    const body = randomBytes(100_000)
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then(
+        (got) => {
+          response.sendDate = false
+          response.writeHead(418, 'I am one', [
+            'X-Two',
+            'a',
+            'X-Two',
+            'b',
+            'Content-Type',
+            'application/octet-stream',
+            'Content-Length',
+            String(got.length),
+            'Date',
+            'some day',
+          ])
+          response.end(got)
+        },
+        () => response.destroy(),
+      )
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await sendRequest(bench.url('anthropic', '/v1/messages?beta=true'), { headers: auth(bench), body })
+    expect(got.status).toBe(418)
+    expect(got.rawHeaders.slice(0, 10)).toEqual([
+      'X-Two',
+      'a',
+      'X-Two',
+      'b',
+      'Content-Type',
+      'application/octet-stream',
+      'Content-Length',
+      String(body.length),
+      'Date',
+      'some day',
+    ])
+    expect(got.body.equals(body)).toBe(true)
+  })
+
+  test('a request that costs nothing is passed on without a report to the kernel', async () => {
+    const seen: string[] = []
+    await using provider = await rawProvider((request, response) => {
+      seen.push(`${request.method} ${request.url} ${request.headers['x-api-key']}`)
+      request.resume()
+      response.end('{"data":[]}')
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    expect((await sendRequest(bench.url('anthropic', '/v1/models?limit=3'), { method: 'GET', headers: auth(bench) })).body.toString()).toBe(
+      '{"data":[]}',
+    )
+    expect((await sendRequest(bench.url('anthropic', '/v1/messages/count_tokens'), { headers: auth(bench), body: BODY })).status).toBe(200)
+    expect((await sendRequest(bench.url('anthropic', ''), { method: 'HEAD', headers: auth(bench) })).status).toBe(200)
+    expect(seen).toEqual([`GET /v1/models?limit=3 ${KEY}`, `POST /v1/messages/count_tokens ${KEY}`, `HEAD / ${KEY}`])
+    expect([bench.asked, bench.reports]).toEqual([[], []])
+  })
+
+  test('a request of unknown cost is refused', async () => {
+    await using bench = await GatewayBench.open({ urls: { openai: 'http://127.0.0.1:1' } })
+    const got = await sendRequest(bench.url('openai', '/embeddings'), { headers: auth(bench), body: '{}' })
+    expect([got.status, got.body.toString()]).toEqual([404, expect.stringContaining('POST /v1/embeddings is not passed on')])
+  })
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const)('an answer compressed with %s stays compressed, and is counted', async (name, pack) => {
+    const packed = pack(EVENTS)
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(200, { ...STREAM, 'content-encoding': name, 'x-asked': request.headers['accept-encoding'] ?? '' })
+      response.write(packed.subarray(0, 20))
+      setImmediate(() => response.end(packed.subarray(20)))
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+      headers: { ...auth(bench), 'accept-encoding': 'gzip, br' },
+      body: BODY,
+    })
+    expect([got.body.equals(packed), got.headers['x-asked'], got.headers['content-encoding']]).toEqual([true, 'gzip, br', name])
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
+  })
+
+  test('a compressed request is passed on unchanged, and is read all the same', async () => {
+    const packed = zstdCompressSync(Buffer.from('{"model":"packed","max_tokens":5000}'))
+    const got: Buffer[] = []
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then(
+        (body) => {
+          got.push(body)
+          response.writeHead(200, STREAM).end(EVENTS)
+        },
+        () => response.destroy(),
+      )
+    })
+    let most = 5_000
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url }, permit: () => ({ ack: 'go', maxOutputTokens: most }) })
+    const send = (): ReturnType<typeof sendRequest> =>
+      sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { ...auth(bench), 'content-encoding': 'zstd' }, body: packed })
+    await send()
+    most = 2_000
+    await send()
+    expect(bench.asked.map(({ model, ask: { maxOutputTokens } }) => [model, maxOutputTokens])).toEqual([
+      ['packed', 5_000],
+      ['packed', 5_000],
+    ])
+    expect(got[0]?.equals(packed)).toBe(true)
+    expect(got[1]?.toString()).toBe('{"model":"packed","max_tokens":2000}')
+  })
+
+  test('a request of 20 MB is passed on, a larger one than the limit is refused', async () => {
+    let bytes = 0
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then(
+        (body) => {
+          bytes = body.length
+          response.writeHead(200, STREAM).end(EVENTS)
+        },
+        () => response.destroy(),
+      )
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const large = Buffer.concat([Buffer.from('{"model":"m","x":"'), Buffer.alloc(20 * MIB, 'a'), Buffer.from('","max_tokens":77}')])
+    expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: large })).status).toBe(200)
+    expect([bytes, bench.asked[0]?.ask.maxOutputTokens]).toEqual([large.length, 77])
+    const refused = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+      headers: { ...auth(bench), 'content-length': String(65 * MIB) },
+    }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ status: 413 })
+  })
+})
+
+describe('ends', () => {
+  test('the request of a client that goes is cancelled, and its received answer is charged', async () => {
+    const aborted = Promise.withResolvers<void>()
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.once('close', () => aborted.resolve())
+      response.writeHead(200, STREAM).write(EVENTS.subarray(0, EVENTS.length - 200))
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const gone = new AbortController()
+    const asked = sendRequest(bench.url('anthropic', '/v1/messages'), {
+      headers: auth(bench),
+      body: BODY,
+      signal: gone.signal,
+      begun: (answer) => answer.once('data', () => gone.abort()),
+    })
+    await expect(asked).rejects.toThrow('aborted')
+    await aborted.promise
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
+  })
+
+  test('a client that goes before an answer is charged for its request', async () => {
+    const [arrived, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using provider = await rawProvider((request, response) => {
+      response.once('close', () => aborted.resolve())
+      request.resume().once('end', () => arrived.resolve())
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const gone = new AbortController()
+    const asked = sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY, signal: gone.signal })
+    await arrived.promise
+    gone.abort()
+    await expect(asked).rejects.toThrow('aborted')
+    await aborted.promise
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([
+      {
+        status: null,
+        usage: { inputTokens: Math.ceil(BODY.length / 4), outputTokens: 0, costUsd: Math.ceil(BODY.length / 4) * 0.001, estimated: true },
+      },
+    ])
+  })
+
+  test.each([
+    ['chunked', {}],
+    ['with its length', { 'content-length': '100000' }],
+  ])('a cut answer %s is cut for the client', async (_, headers) => {
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(200, { ...STREAM, ...headers }).write(EVENTS, () => response.socket?.destroy())
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    expect([got.isCut, got.body.equals(EVENTS)]).toEqual([true, true])
+    await bench.ended(1)
+    // The usage had arrived before the cut.
+    expect(bench.finished).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
+    expect(bench.finished[0]?.usage.estimated).toBeUndefined()
+  })
+
+  test('an unreachable provider gives an error in its format, and costs nothing', async () => {
+    await using provider = await rawProvider(() => undefined)
+    const { url } = provider
+    await provider[Symbol.asyncDispose]()
+    await using bench = await GatewayBench.open({ urls: { anthropic: url } })
+    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
+    expect([got.status, JSON.parse(got.body.toString())]).toEqual([
+      502,
+      { type: 'error', error: { type: 'api_error', message: 'anthropic cannot be reached: ECONNREFUSED' } },
+    ])
+    await bench.ended(1)
+    expect(bench.finished).toMatchObject([{ status: null, error: 'ECONNREFUSED', usage: { inputTokens: 0, costUsd: 0 } }])
+  })
+
+  test('the open requests of an incarnation end with it', async () => {
+    const aborted = Promise.withResolvers<void>()
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.once('close', () => aborted.resolve())
+      response.writeHead(200, STREAM).write(EVENTS.subarray(0, 100))
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+      headers: auth(bench),
+      body: BODY,
+      begun: (answer) => answer.once('data', () => bench.access.close()),
+    })
+    expect(got.isCut).toBe(true)
+    await aborted.promise
+  })
+})
+
+describe('connections', () => {
+  test('are kept on both sides', async () => {
+    await using provider = await rawProvider((request, response) => {
+      request.resume().once('end', () => response.writeHead(200, STREAM).end(EVENTS))
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ports = new Set<number | undefined>()
+    for (let count = 0; count < 5; count++)
+      await sendRequest(bench.url('anthropic', '/v1/messages'), {
+        headers: auth(bench),
+        body: BODY,
+        agent,
+        begun: (answer) => ports.add(answer.socket.localPort),
+      })
+    agent.destroy()
+    expect([ports.size, provider.connections]).toEqual([1, 1])
+  })
+
+  test('that the provider has closed are opened again, unnoticed by the client', async () => {
+    await using provider = await rawProvider((request, response) => {
+      request.resume().once('end', () => {
+        response.writeHead(200, STREAM).end(EVENTS)
+        // The server does not announce the close, so the gateway keeps the connection and finds it closed.
+        response.once('close', () => setImmediate(() => request.socket.resetAndDestroy()))
+      })
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    for (let count = 0; count < 20; count++)
+      expect((await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })).status).toBe(200)
+  })
+
+  test('a slow client delays the provider, and memory stays bounded', async () => {
+    const piece = Buffer.alloc(MIB, 'x')
+    let sent = 0
+    const blocked = Promise.withResolvers<void>()
+    await using provider = await rawProvider((request, response) => {
+      request.resume()
+      response.writeHead(200, STREAM)
+      const write = (): void => {
+        while (sent < 200 && !response.destroyed) {
+          sent += 1
+          if (!response.write(piece)) {
+            blocked.resolve()
+            return void response.once('drain', write)
+          }
+        }
+        response.end()
+      }
+      write()
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    let paused = 0
+    const got = await sendRequest(bench.url('anthropic', '/v1/messages'), {
+      headers: auth(bench),
+      body: BODY,
+      begun: (answer) => {
+        answer.pause()
+        // No progress for this number of turns of the loop means back-pressure.
+        let [last, still] = [-1, 0]
+        const look = (): void => {
+          still = sent === last ? still + 1 : 0
+          last = sent
+          if (still < 200) return void setTimeout(look, 1)
+          paused = sent
+          answer.resume()
+        }
+        blocked.promise.then(look, () => undefined)
+      },
+    })
+    expect(paused).toBeLessThan(100)
+    expect(got.body.length).toBe(200 * MIB)
+  })
+
+  test('a thousand calls at once each get their own answer', async () => {
+    await using provider = await rawProvider((request, response) => {
+      bodyOfRequest(request).then(
+        (body) => {
+          response.writeHead(200, STREAM)
+          response.write(EVENTS.subarray(0, 50))
+          setImmediate(() => response.end(Buffer.concat([EVENTS.subarray(50), Buffer.from(`: ${body.toString()}\n\n`)])))
+        },
+        () => response.destroy(),
+      )
+    })
+    await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
+    const bodies = Array.from({ length: 1_000 }, (_, index) => `{"model":"m-${index}","max_tokens":10}`)
+    const answers = await Promise.all(
+      bodies.map((body) => sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body })),
+    )
+    expect(answers.every(({ status, body }, index) => status === 200 && body.toString().endsWith(`: ${bodies[index]}\n\n`))).toBe(true)
+    await bench.ended(1_000)
+    expect(new Set(bench.finished.map(({ call }) => call)).size).toBe(1_000)
+    expect(bench.heard).toBeGreaterThanOrEqual(1_000)
+    expect(bench.finished.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)
+  })
+})

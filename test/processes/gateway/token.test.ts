@@ -1,0 +1,101 @@
+// Access to the gateway: with the token of a living incarnation, in any place where clients send keys, under the gateway's own name.
+import { describe, expect, test } from 'vitest'
+import { GatewayBench, KEY, sendRequest, rawProvider } from '../../support/agents/gateway.ts'
+
+const BODY = '{"model":"m","max_tokens":10}'
+
+async function withRequestHeaders(work: (bench: GatewayBench, headers: () => Record<string, unknown>) => Promise<void>): Promise<void> {
+  let headers: Record<string, unknown> = {}
+  await using provider = await rawProvider((request, response) => {
+    headers = { ...request.headers, url: request.url }
+    request.resume()
+    response.end('{}')
+  })
+  await using bench = await GatewayBench.open({ urls: { anthropic: provider.url, google: provider.url, openai: provider.url } })
+  await work(bench, () => headers)
+}
+
+test.each<[string, (token: string) => Record<string, string>, string]>([
+  ['authorization', (token) => ({ authorization: `Bearer ${token}` }), ''],
+  ['authorization in small letters', (token) => ({ authorization: `bearer ${token}` }), ''],
+  ['x-api-key', (token) => ({ 'x-api-key': token }), ''],
+  ['x-goog-api-key', (token) => ({ 'x-goog-api-key': token }), ''],
+  ['the query', () => ({}), '?key='],
+  ['one of two', (token) => ({ authorization: 'Bearer other', 'x-api-key': token }), ''],
+])('a token in %s is accepted, and the provider sees only its key', (_, headers, query) =>
+  withRequestHeaders(async (bench, got) => {
+    const { token } = bench.access
+    const url = bench.url('google', `/v1beta/models/m:countTokens${query === '' ? '' : query + token}`)
+    expect((await sendRequest(url, { headers: headers(token), body: '{}' })).status).toBe(200)
+    expect(got()).toMatchObject({ 'x-goog-api-key': KEY, url: '/v1beta/models/m:countTokens' })
+    expect(JSON.stringify(got())).not.toContain(token)
+  }),
+)
+
+describe('refused', () => {
+  test.each<[string, string, string]>([
+    ['anthropic', '/v1/messages', '{"type":"error","error":{"type":"authentication_error","message":'],
+    ['google', '/v1beta/models/m:generateContent', '{"error":{"code":401,"message":'],
+    ['openai', '/responses', '{"error":{"message":'],
+  ])('in the format of %s', (provider, path, shape) =>
+    withRequestHeaders(async (bench, got) => {
+      for (const headers of [
+        {},
+        { 'x-api-key': 'reeve-no' },
+        { 'x-api-key': `${bench.access.token}x` },
+        { 'x-api-key': bench.access.token.slice(0, -1) },
+        { authorization: `Basic ${bench.access.token}` },
+      ]) {
+        const answer = await sendRequest(bench.url(provider, path), { headers, body: BODY })
+        expect([answer.status, answer.body.toString().startsWith(shape)]).toEqual([401, true])
+      }
+      expect([got(), bench.asked]).toEqual([{}, []])
+    }),
+  )
+
+  test('a token of an ended incarnation, while that of another stays valid', () =>
+    withRequestHeaders(async (bench) => {
+      const other = await bench.addIncarnation(8)
+      const send = (token: string): ReturnType<typeof sendRequest> =>
+        sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': token }, body: BODY })
+      const { token } = bench.access
+      bench.access.close()
+      expect([(await send(token)).status, (await send(other.token)).status]).toEqual([401, 200])
+      expect(bench.asked).toMatchObject([{ call: '8-1' }])
+    }))
+
+  test('a host name that is not the gateway\u2019s own', () =>
+    withRequestHeaders(async (bench, got) => {
+      for (const host of ['evil.example', 'evil.example:80', '127.0.0.1', '127.0.0.1:1']) {
+        expect(
+          (await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: { 'x-api-key': bench.access.token, host }, body: BODY }))
+            .status,
+        ).toBe(404)
+      }
+      const { port } = new URL(bench.url('anthropic', ''))
+      expect(
+        (
+          await sendRequest(bench.url('anthropic', '/v1/messages'), {
+            headers: { 'x-api-key': bench.access.token, host: `localhost:${port}` },
+            body: BODY,
+          })
+        ).status,
+      ).toBe(200)
+      expect(got()).toMatchObject({ 'x-api-key': KEY })
+    }))
+
+  test('a provider that the process must not call, and a path to another one', () =>
+    withRequestHeaders(async (bench) => {
+      const { origin } = new URL(bench.url('anthropic', ''))
+      for (const path of ['/mistral/v1/chat/completions', '/', '/anthropic/..%2fopenai/v1/responses']) {
+        expect((await sendRequest(origin + path, { headers: { 'x-api-key': bench.access.token }, body: BODY })).status).not.toBe(200)
+      }
+    }))
+})
+
+test('each incarnation has its own token of 256 bits', () =>
+  withRequestHeaders(async (bench) => {
+    const tokens = await Promise.all([1, 2, 3].map(async (pid) => (await bench.addIncarnation(pid)).token))
+    expect(new Set([...tokens, bench.access.token]).size).toBe(4)
+    for (const token of tokens) expect(Buffer.from(token.replace('reeve-', ''), 'base64url')).toHaveLength(32)
+  }))

@@ -1,0 +1,213 @@
+// Hostile callers of the file tools: patterns, trees and files that would never end. Each call gets an answer, and none blocks the
+// daemon or another agent. The API answers while a tool runs, and a busy thread is ended.
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { ToolCall } from '../../../src/drivers/native/context/context.ts'
+import { FileWorkers } from '../../../src/drivers/native/tools/file-workers.ts'
+import { Freezer } from '../../../src/drivers/native/tools/freezer.ts'
+import { Toolbox } from '../../../src/drivers/native/tools/toolbox.ts'
+import { truncate } from '../../../src/kernel/util/truncate.ts'
+import { newContained } from '../../support/agents/contained.ts'
+import type { Contained } from '../../support/agents/contained.ts'
+import { DaemonHome } from '../../support/daemon/daemon.ts'
+import type { Item } from '../../support/daemon/daemon.ts'
+import { eventually } from '../../support/agents/living.ts'
+import { tempDir } from '../../support/tmp.ts'
+import type { TempDir } from '../../support/tmp.ts'
+
+/** A pattern that backtracks for longer than any time limit. */
+const EVIL = '(a+)+$'
+const EVIL_LINE = `${'a'.repeat(60)}b`
+
+describe('a call of', () => {
+  let contained: Contained
+  let dir: string
+
+  beforeAll(async () => {
+    contained = await newContained()
+    dir = join(contained.dir, 'work')
+    await mkdir(join(dir, 'deep', ...Array.from({ length: 200 }, () => 'd')), { recursive: true })
+    await writeFile(join(dir, 'a'.repeat(200)), 'x')
+    await writeFile(join(dir, 'evil'), EVIL_LINE)
+    await writeFile(join(dir, 'line'), 'a'.repeat(4_000_000))
+    execFileSync('mkfifo', [join(dir, 'fifo')])
+    await symlink('self', join(dir, 'self'))
+    await symlink('..', join(dir, 'deep/up'))
+    await symlink('/dev/zero', join(dir, 'zero'))
+  })
+  afterAll(() => contained[Symbol.asyncDispose]())
+
+  const long = 'x'.repeat(5_000)
+  const stars = `${'*a'.repeat(40)}b`
+
+  const calls: readonly (readonly [name: string, input: unknown, outcome: 'ok' | 'error', words: string])[] = [
+    ['glob', { pattern: stars }, 'ok', 'no files match'],
+    ['glob', { pattern: '{0..99999999}' }, 'error', 'more than 1000 alternatives'],
+    ['glob', { pattern: '{a,b}'.repeat(24) }, 'error', 'more than 1000 alternatives'],
+    ['glob', { pattern: '**/'.repeat(500) }, 'ok', ''],
+    ['glob', { pattern: '**/up/**/up/**' }, 'ok', ''],
+    ['glob', { pattern: 'deep/up/deep/up/deep/up/evil' }, 'ok', 'deep/up/deep/up/deep/up/evil'],
+    ['glob', { pattern: '*', path: '/proc/self/fd' }, 'ok', ''],
+    ['glob', { pattern: '\0' }, 'ok', 'no files match'],
+    ['grep', { pattern: 'x', glob: stars }, 'ok', 'no lines match'],
+    ['grep', { pattern: 'x', glob: '{a,b}'.repeat(24) }, 'error', 'more than 1000 alternatives'],
+    ['grep', { pattern: EVIL, path: 'evil' }, 'error', 'takes too long'],
+    ['grep', { pattern: '(?:a|a)*b', path: 'line' }, 'error', ''],
+    ['grep', { pattern: '('.repeat(100_000) }, 'error', 'cannot be used'],
+    ['grep', { pattern: 'a', path: 'line' }, 'ok', 'line:1: aaa'],
+    ['grep', { pattern: 'a', path: 'fifo' }, 'ok', 'no lines match'],
+    ['grep', { pattern: 'a', path: 'zero' }, 'ok', 'no lines match'],
+    ['grep', { pattern: 'a', path: 'self' }, 'error', 'ELOOP'],
+    ['ls', { path: 'self' }, 'error', 'ELOOP'],
+    ['ls', { path: long }, 'error', 'ENAMETOOLONG'],
+    ['read', { path: 'fifo' }, 'error', 'not a regular file'],
+    ['read', { path: 'zero' }, 'error', 'not a regular file'],
+    ['read', { path: 'line' }, 'ok', 'truncated within line 1'],
+    ['read', { path: 'line', offset: 9_007_199_254_740_991 }, 'error', 'ends at line 1'],
+    ['read', { path: 'a\0b' }, 'error', 'null bytes'],
+    ['edit', { path: 'fifo', old_text: 'a', new_text: 'b' }, 'error', 'not a regular file'],
+    ['edit', { path: 'line', old_text: 'a', new_text: long.repeat(40), replace_all: true }, 'error', ''],
+    ['write', { path: 'fifo', content: 'x' }, 'error', 'not a regular file'],
+    ['write', { path: 'zero', content: 'x' }, 'error', 'not a regular file'],
+    ['write', { path: 'self', content: 'x' }, 'error', ''],
+    ['write', { path: 'evil/below', content: 'x' }, 'error', ''],
+    ['read', JSON.parse('{"path":"evil","__proto__":{"limit":1}}'), 'error', 'invalid input'],
+    ...['toString', 'constructor', '__proto__', 'hasOwnProperty', 'valueOf'].map(
+      (name) => [name, {}, 'error', 'there is no tool'] as const,
+    ),
+  ]
+  const shown = calls.map(([name, input, outcome, words]) => [name, truncate(JSON.stringify(input), 80), outcome, words, input] as const)
+
+  test.each(shown)('%s %s gets an answer: %s %s', async (name, _, outcome, words, input) => {
+    const call: ToolCall = { type: 'tool-call', callId: 'c', name, input }
+    const containment = await contained.open(contained.containments.kind)
+    const { signal } = new AbortController()
+    const end = await new Toolbox({ tools: null, deny: [] }).run(call, {
+      callId: 'c',
+      cwd: dir,
+      env: {},
+      containment,
+      freezer: new Freezer(),
+      signal,
+      endSignal: signal,
+      output: () => undefined,
+    })
+    expect({ ...end, content: end.content.slice(0, 40_000) }).toMatchObject({ outcome, content: expect.stringContaining(words) })
+    expect(Buffer.byteLength(end.content)).toBeLessThan(40_000)
+  })
+})
+
+describe('a thread', () => {
+  let dir: TempDir
+
+  beforeEach(async () => {
+    dir = await tempDir()
+    await writeFile(join(dir.path, 'evil'), EVIL_LINE)
+    await writeFile(join(dir.path, 'plain'), 'plain line')
+  })
+  afterEach(() => dir[Symbol.asyncDispose]())
+
+  interface Agent {
+    readonly freezer: Freezer
+    readonly controller: AbortController
+  }
+
+  const newAgent = (): Agent => ({ freezer: new Freezer(), controller: new AbortController() })
+  const at = ({ freezer, controller }: Agent) => ({ cwd: dir.path, freezer, signal: controller.signal })
+  const search = (workers: FileWorkers, agent: Agent, pattern = EVIL) =>
+    workers.run({ name: 'grep', effect: 'read', input: { pattern, path: 'evil', ignore_case: false } }, at(agent))
+  const read = (workers: FileWorkers, agent: Agent) =>
+    workers.run({ name: 'read', effect: 'read', input: { path: 'plain', offset: 1 } }, at(agent))
+
+  test('starts at the first use, and ends when no call is left', async () => {
+    const workers = new FileWorkers({ idleMs: 1 })
+    expect(workers.size).toBe(0)
+    expect(await read(workers, newAgent())).toBe('plain line')
+    await eventually(() => workers.size === 0, 'no thread is left')
+    expect(await read(workers, newAgent())).toBe('plain line')
+  })
+
+  test('is ended by a call that takes too long, and the next call gets a new one', async () => {
+    const workers = new FileWorkers({ callMs: 1, workers: 1 })
+    await expect(search(workers, newAgent())).rejects.toThrow('it took longer than 0.001 s and was ended')
+    const patient = new FileWorkers({ workers: 1 })
+    const agent = newAgent()
+    const call = search(patient, agent)
+    agent.controller.abort(new Error('stop'))
+    await expect(call).rejects.toThrow('stop')
+    expect(await read(patient, newAgent())).toBe('plain line')
+    expect(patient.size).toBe(1)
+  })
+
+  test('that is busy for one agent leaves threads for the others, in any order of requests', async () => {
+    const workers = new FileWorkers({ workers: 2, perAgent: 1 })
+    const [bad, good] = [newAgent(), newAgent()]
+    const over: string[] = []
+    const evil = [1, 2, 3].map(() => search(workers, bad).catch((error: Error) => over.push(error.message)))
+    await read(workers, good).then(() => over.push('read'))
+    expect(over).toEqual(['read'])
+    bad.controller.abort(new Error('stop'))
+    await Promise.all(evil)
+    expect(over).toEqual(['read', 'stop', 'stop', 'stop'])
+  })
+
+  test('of a frozen agent uses no processor: a read begins again after the thaw', async () => {
+    const workers = new FileWorkers({ workers: 1 })
+    const agent = newAgent()
+    const call = search(workers, agent, 'a+b$')
+    agent.freezer.setFrozen(true)
+    expect(workers.size).toBe(0)
+    expect(await read(workers, newAgent())).toBe('plain line')
+    agent.freezer.setFrozen(false)
+    expect(await call).toBe(`evil:1: ${EVIL_LINE}`)
+  })
+
+  test('is not ended while it writes', async () => {
+    const workers = new FileWorkers({ workers: 1 })
+    const agent = newAgent()
+    const call = workers.run({ name: 'write', effect: 'idempotent', input: { path: 'new', content: 'whole' } }, at(agent))
+    agent.freezer.setFrozen(true)
+    agent.controller.abort(new Error('stop'))
+    expect(await call).toBe('wrote 5 bytes to new')
+    expect(await readFile(join(dir.path, 'new'), 'utf8')).toBe('whole')
+    await expect(workers.run({ name: 'write', effect: 'idempotent', input: { path: 'late', content: '' } }, at(agent))).rejects.toThrow(
+      'stop',
+    )
+  })
+
+  test('leaves no file open, even after many ends', async () => {
+    const workers = new FileWorkers({ idleMs: 1 })
+    const open = (): number => readdirSync('/proc/self/fd').length
+    await read(workers, newAgent())
+    await eventually(() => workers.size === 0, 'no thread is left')
+    const before = open()
+    for (let times = 0; times < 20; times += 1) {
+      const agent = newAgent()
+      const calls = [search(workers, agent), search(workers, agent)].map((call) => call.catch(() => undefined))
+      agent.controller.abort()
+      await Promise.all(calls)
+    }
+    await eventually(() => open() <= before, 'all is closed')
+  })
+})
+
+test('the API and other agents continue while a pattern backtracks, and the process can be killed', async () => {
+  await using home = await DaemonHome.make()
+  await home.start()
+  await writeFile(join(home.work, 'evil'), EVIL_LINE)
+  const evil = Array.from({ length: 2 }, () => ({ name: 'grep', input: { pattern: EVIL } }))
+  const spawn = async (items: readonly Item[]): Promise<string> => (await home.spawn({ intent: 'go', model: home.script(items) })).uuid
+  const bad = await spawn(Array.from({ length: 3 }, () => ({ tools: evil })))
+  await home.until(bad, ({ activity }) => activity === 'working')
+  const other = await spawn([1, 2, 3, 4].map((limit) => ({ tools: [{ name: 'read', input: { path: 'evil', limit } }] })))
+  // The other agent completed all its work during the searches.
+  expect(await home.ended(other)).toMatchObject({ exit: { code: 0 }, usage: { toolCalls: 4 } })
+  expect(await home.view(bad)).toMatchObject({ state: 'running' })
+  await home.signal(bad, { signal: 'SIGKILL' })
+  expect(await home.ended(bad)).toMatchObject({ exit: { code: 137 } })
+  await home.stop()
+  await home.nothingLeft()
+})

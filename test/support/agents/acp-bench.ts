@@ -1,0 +1,166 @@
+// Runs agents that speak ACP for tests, with a folder, a real containment, the scripted agent and a kernel in memory.
+// Disposing of the bench ends the agents and checks that no program is left.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { acpDriver } from '../../../src/drivers/acp/driver.ts'
+import type { AcpOptions } from '../../../src/drivers/acp/driver.ts'
+import type { Agent, OwnTools } from '../../../src/drivers/port.ts'
+import type { Report } from '../../../src/kernel/model/reports.ts'
+import type { StoredFact } from '../../../src/kernel/model/facts.ts'
+import { newContained } from './contained.ts'
+import { testEnv } from '../env.ts'
+import { eventually, findLivingWith } from './living.ts'
+import { TestKernel } from '../models/native-kernel.ts'
+import type { ContainmentKind } from '../../../src/kernel/model/words.ts'
+import type { Ask } from '../../../src/kernel/model/asks.ts'
+import type { AcpSpec } from '../../../src/kernel/model/process-spec.ts'
+import { changedSpec, type SpecChanges } from '../spec-changes.ts'
+
+const PROGRAM = fileURLToPath(new URL('../programs/acp-agent.ts', import.meta.url))
+
+interface AcpRunOptions extends AcpOptions {
+  /** options of the scripted agent; see programs/acp-agent.ts */
+  readonly as?: readonly string[]
+  readonly argv?: readonly string[]
+  /** default: the strongest containment that works on this machine */
+  readonly kind?: ContainmentKind
+  readonly spec?: SpecChanges
+  readonly credentials?: Readonly<Record<string, string>>
+  readonly sessionId?: string
+  readonly forkOf?: string
+  /** reeve's own tools for the agent */
+  readonly own?: OwnTools
+  /** facts of an earlier incarnation */
+  readonly after?: readonly StoredFact[]
+}
+
+export interface AcpRun {
+  readonly kernel: TestKernel
+  readonly agent: Agent
+  readonly sessionId: () => string
+  /** the lines that the program has logged so far */
+  logLines(): readonly string[]
+  /** begins a turn, as the kernel does */
+  send(text: string): Promise<void>
+  /** begins a turn and waits until it has ended */
+  turn(text: string): Promise<Extract<Report, { type: 'turn.ended' }>>
+  /** resolves with the agent's next question */
+  nextAsk(count?: number): Promise<Ask>
+  /** resolves when the agent has reported its exit */
+  exited(): Promise<Extract<Report, { type: 'exited' }>>
+  up(): Promise<void>
+}
+
+export interface AcpBench extends AsyncDisposable {
+  readonly dir: string
+  readonly token: string
+  start(options?: AcpRunOptions): Promise<AcpRun>
+}
+
+export async function acpBench(): Promise<AcpBench> {
+  const contained = await newContained()
+  const agents: Agent[] = []
+  let runs = 0
+  return {
+    dir: contained.dir,
+    token: contained.token,
+    async start({ as = [], argv, kind, spec, credentials = {}, sessionId, forkOf, own, after, ...options } = {}) {
+      const kernel = new TestKernel()
+      if (after !== undefined) kernel.inherit(after)
+      const log = join(contained.dir, `${(runs += 1)}.log`)
+      const containment = await contained.open(kind ?? contained.containments.kind)
+      const agent = await acpDriver({ handshakeMs: 60_000, ...options }).start(
+        {
+          uuid: 'test',
+          pid: runs,
+          containment,
+          intent: containment.intent,
+          tmpDir: contained.dir,
+          credentials,
+          spec: changedSpec(
+            specOf(contained.dir, argv ?? [process.execPath, PROGRAM, contained.token, `log=${log}`, `sessions=${contained.dir}`, ...as]),
+            { ...spec, driver: 'acp' },
+          ),
+          step: 0,
+          turn: kernel.turn,
+          openCalls: kernel.openCalls,
+          context: null,
+          sessionId: sessionId ?? null,
+          resumed: sessionId !== undefined,
+          ...(forkOf === undefined ? {} : { forkOf }),
+          ...(own === undefined ? {} : { ownTools: own }),
+          resumeMessage: () => Promise.resolve(null),
+          historyOf: () => Promise.resolve([]),
+          history: kernel.history,
+          filteredHistory: kernel.history,
+        },
+        kernel,
+      )
+      agents.push(agent)
+      return runOf(kernel, agent, log)
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()))
+      const left = findLivingWith(contained.token)
+      await contained[Symbol.asyncDispose]()
+      if (left.length > 0) throw new Error(`left: ${JSON.stringify(left)}`)
+    },
+  }
+}
+
+function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
+  const send = (text: string): Promise<void> => {
+    const id = `m${kernel.facts.length}`
+    return agent.deliver({ id, from: 'user', text, turn: kernel.beginTurn(id, text) })
+  }
+  const last = <T extends Report['type']>(type: T) => {
+    const latest = kernel.reports(type).at(-1)
+    if (latest === undefined) throw new Error(`no ${type}`)
+    return latest.report
+  }
+  return {
+    kernel,
+    agent,
+    send,
+    sessionId: () => last('up').sessionId ?? '',
+    logLines: () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').filter(Boolean) : []),
+    up: () => kernel.until(() => kernel.reports('up').length > 0, 'it is up'),
+    async turn(text) {
+      await kernel.until(() => kernel.reports('up').length > 0, 'it is up')
+      await send(text)
+      const turn = kernel.turn
+      await kernel.until(() => kernel.reports('turn.ended').some(({ report }) => report.turn === turn), `turn ${turn} has ended`)
+      return last('turn.ended')
+    },
+    async nextAsk(count = 1) {
+      await eventually(() => kernel.reports('waiting').length >= count, 'it asks')
+      return last('waiting').ask
+    },
+    async exited() {
+      await kernel.until(() => kernel.reports('exited').length > 0, 'it has ended')
+      return last('exited')
+    },
+  }
+}
+
+function specOf(cwd: string, argv: readonly string[]): AcpSpec {
+  return {
+    name: null,
+    agent: 'fake',
+    driver: 'acp',
+    intent: '',
+    cwd,
+    interactive: true,
+    model: null,
+    system: null,
+    tools: null,
+    deny: [],
+    asks: true,
+    argv,
+    env: testEnv(cwd),
+    credentials: [],
+    containment: 'auto',
+    limits: {},
+  }
+}

@@ -1,0 +1,234 @@
+// Runs a gateway with one incarnation for tests. The test plays the kernel, and the providers are real HTTP servers. The test's
+// client gives each byte of an answer, and how the answer ended.
+import { Agent, createServer, request as httpRequest } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Prices } from '../../../src/drivers/gateway/call.ts'
+import { Gateway } from '../../../src/drivers/gateway/gateway.ts'
+import type { GatewayAccess } from '../../../src/drivers/gateway/gateway.ts'
+import type { RateLimit } from '../../../src/drivers/gateway/rate-limiter.ts'
+import type { CallRecorder } from '../../../src/drivers/gateway/call-recorder.ts'
+import type { ProviderConfig } from '../../../src/drivers/native/models/resolve-model.ts'
+import type { CallRequest, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
+import { ManualClock } from '../clock.ts'
+
+export const KEY = 'the-real-key-of-the-provider'
+type Finished = Extract<Report, { type: 'call.finished' }>
+
+export interface BenchOptions {
+  /** the base URL of each provider */
+  readonly urls: Readonly<Partial<Record<'anthropic' | 'openai' | 'chat' | 'google', string>>>
+  readonly rateLimits?: Readonly<Record<string, RateLimit>>
+  readonly recorder?: CallRecorder
+  /** replaces the bench's own price table */
+  readonly prices?: Partial<Prices>
+  /** decides about a call; null grants it as requested */
+  readonly permit?: (asking: CallRequest) => CallGrant | null
+}
+
+const KINDS = { anthropic: 'anthropic', openai: 'openai', chat: 'openai-compatible', google: 'google' } as const
+
+export class GatewayBench implements AsyncDisposable {
+  readonly clock = new ManualClock()
+  readonly gateway: Gateway
+  readonly asked: Extract<CallRequest, { type: 'call.started' }>[] = []
+  readonly reports: Report[] = []
+  readonly logged: string[] = []
+  /** the number of answer chunks that passed through */
+  heard = 0
+  readonly end = new AbortController()
+  access!: GatewayAccess
+  /** unresolved while the process is held: `clear` waits until `release` resolves it */
+  #held = Promise.withResolvers<void>()
+  isHeld = false
+  #waiting: { isSo: () => boolean; resolve: () => void }[] = []
+  readonly #options: BenchOptions
+
+  private constructor(options: BenchOptions) {
+    this.#options = options
+    this.gateway = new Gateway({
+      clock: this.clock,
+      prices: {
+        rates: () => Promise.resolve({ perInputToken: 0.001, perCacheWriteToken: 0.002, perOutputToken: 0.01 }),
+        cost: (_, { inputTokens, outputTokens }) => Promise.resolve(inputTokens * 0.001 + outputTokens * 0.01),
+        ...options.prices,
+      },
+      rateLimits: () => options.rateLimits ?? {},
+      log: (message, error) => this.logged.push(`${message} ${String(error)}`),
+    })
+  }
+
+  static async open(options: BenchOptions): Promise<GatewayBench> {
+    const bench = new GatewayBench(options)
+    bench.access = await bench.addIncarnation(7)
+    return bench
+  }
+
+  addIncarnation(pid: number, end = this.end): Promise<GatewayAccess> {
+    const providers = Object.entries(this.#options.urls).map(([name, url]) => {
+      const config: ProviderConfig = { name, kind: KINDS[name as keyof typeof KINDS], baseURL: `${url}/v1`, apiKeyEnv: 'KEY' }
+      return { config: name === 'google' ? { ...config, baseURL: `${url}/v1beta` } : config, key: KEY }
+    })
+    return this.gateway.open({
+      uuid: `process-${pid}`,
+      pid,
+      providers,
+      recorder: this.#options.recorder ?? null,
+      onActivity: () => {
+        this.heard += 1
+      },
+      port: {
+        requestCall: (asking) => Promise.resolve(this.#begin(asking)),
+        report: (report) => {
+          this.reports.push(report)
+          this.#look()
+          return Promise.resolve('ok')
+        },
+        waitUntilUnpaused: (isStill) => this.#clear(isStill),
+        signal: end.signal,
+      },
+    })
+  }
+
+  get finished(): readonly Finished[] {
+    return this.reports.filter((one) => one.type === 'call.finished')
+  }
+
+  /** Resolves when this number of calls has been reported as ended. */
+  ended(count: number): Promise<void> {
+    return this.until(() => this.finished.length >= count)
+  }
+
+  /** Checks the condition after each request and each report. */
+  until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ isSo, resolve })
+      this.#look()
+    })
+  }
+
+  hold(): void {
+    this.isHeld = true
+  }
+
+  release(): void {
+    this.isHeld = false
+    this.#held.resolve()
+    this.#held = Promise.withResolvers()
+  }
+
+  url(name: string, path: string): string {
+    return `${this.access.url(name) ?? ''}${path}`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.gateway.close()
+  }
+
+  #begin(asking: CallRequest): CallGrant {
+    if (asking.type !== 'call.started') throw new Error(`${asking.type} at the gateway`)
+    this.asked.push(asking)
+    this.#look()
+    if (this.isHeld) return { ack: 'held', reason: 'paused by a test' }
+    return this.#options.permit?.(asking) ?? { ack: 'go', maxOutputTokens: asking.ask.maxOutputTokens }
+  }
+
+  async #clear(isStill: () => boolean = () => true): Promise<void> {
+    while (this.isHeld) {
+      if (isStill()) this.reports.push({ type: 'drained' })
+      this.#look()
+      await this.#held.promise
+    }
+  }
+
+  #look(): void {
+    const [ready, rest] = [this.#waiting.filter((one) => one.isSo()), this.#waiting.filter((one) => !one.isSo())]
+    this.#waiting = rest
+    for (const one of ready) one.resolve()
+  }
+}
+
+export interface GatewayResponse {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly rawHeaders: readonly string[]
+  readonly body: Buffer
+  /** the connection ended before the answer */
+  readonly isCut: boolean
+}
+
+export interface GatewayRequest {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  readonly body?: string | Buffer
+  readonly agent?: Agent
+  /** called when the status has arrived; then the test reads the body itself */
+  readonly begun?: (answer: IncomingMessage) => void
+  readonly signal?: AbortSignal
+}
+
+/** Rejects if no answer comes. */
+export function sendRequest(
+  url: string,
+  { method = 'POST', headers = {}, body = '', agent, begun, signal }: GatewayRequest = {},
+): Promise<GatewayResponse> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      url,
+      { method, headers: { ...headers } as Record<string, string>, agent: agent ?? new Agent(), ...(signal ? { signal } : {}) },
+      (answer) => {
+        const chunks: Buffer[] = []
+        const done = (isCut: boolean): void =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            rawHeaders: answer.rawHeaders,
+            body: Buffer.concat(chunks),
+            isCut,
+          })
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.once('end', () => done(!answer.complete))
+        answer.once('error', () => done(true))
+        begun?.(answer)
+      },
+    )
+    request.once('error', reject)
+    request.end(body)
+  })
+}
+
+export interface RawProvider extends AsyncDisposable {
+  readonly url: string
+  readonly server: Server
+  /** the number of connections that it has received so far */
+  readonly connections: number
+}
+
+/** A provider whose HTTP behaviour the test controls. */
+export async function rawProvider(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<RawProvider> {
+  const server = createServer({ keepAliveTimeout: 60_000 }, answer)
+  let connections = 0
+  server.on('connection', () => {
+    connections += 1
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server,
+    get connections() {
+      return connections
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Reads a request's whole body. */
+export async function bodyOfRequest(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}

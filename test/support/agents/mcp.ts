@@ -1,0 +1,93 @@
+// Runs native agents with MCP servers, in the form that the configuration gives to the driver. The servers are those of
+// test/support/programs, and published ones.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { McpState } from '../../../src/kernel/model/facts.ts'
+import type { McpTransport, McpStart } from '../../../src/kernel/model/mcp.ts'
+import { testEnv } from '../env.ts'
+import type { NativeBench, Run, RunOptions } from '../models/native-bench.ts'
+import type { TestKernel } from '../models/native-kernel.ts'
+
+type Ready = Extract<McpStart, { state: 'ready' }>
+
+export interface ServedRun extends Run {
+  /** the server's state in the last report */
+  server(name: string): McpState | undefined
+  /** the lines that the program has logged so far */
+  logLines(name: string): readonly string[]
+}
+
+export interface ServedOptions extends RunOptions {
+  /** by name: a mode of mcp-server.ts, a whole command line, or an address */
+  readonly servers: Readonly<Record<string, string | readonly string[] | McpTransport>>
+  /** further settings: the same for all servers, or a function of the server's name */
+  readonly more?: Partial<Ready> | ((name: string) => Partial<Ready>)
+}
+
+export const MCP_PROGRAM = fileURLToPath(new URL('../programs/mcp-server.ts', import.meta.url))
+const MODERN = fileURLToPath(new URL('../programs/mcp-modern.ts', import.meta.url))
+export const EVERYTHING = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
+
+/** A server may start slowly on a slow machine; only tests of this limit set another value. */
+const START_MS = 80_000
+const CALL_MS = 80_000
+
+export async function withServers(bench: NativeBench, { servers, more, ...options }: ServedOptions): Promise<ServedRun> {
+  const logOf = (name: string): string => join(bench.dir, `${name}.log`)
+  const starts = Object.entries(servers).map(([name, how]): McpStart => ({
+    state: 'ready',
+    name,
+    effects: {},
+    startMs: START_MS,
+    callMs: CALL_MS,
+    notes: [],
+    secrets: [],
+    ...(typeof more === 'function' ? more(name) : more),
+    reach: transportOf(how, { dir: bench.dir, log: logOf(name), token: bench.token }),
+  }))
+  const mcp = starts.map(({ name }) => ({ name, source: 'test', kind: 'stdio', argv: [], env: {} }) as const)
+  const run = await bench.run({
+    ...options,
+    spec: { ...options.spec, mcp },
+    native: { servers: () => Promise.resolve(starts), ...options.native },
+  })
+  return {
+    ...run,
+    server: (name) =>
+      run.kernel
+        .of('mcp.servers')
+        .at(-1)
+        ?.servers.find((one) => one.name === name),
+    logLines: (name) => (existsSync(logOf(name)) ? readFileSync(logOf(name), 'utf8').split('\n').filter(Boolean) : []),
+  }
+}
+
+function transportOf(
+  how: ServedOptions['servers'][string],
+  { dir, log, token }: { readonly dir: string; readonly log: string; readonly token: string },
+): McpTransport {
+  if (typeof how === 'object' && 'kind' in how) return how
+  const argv = typeof how === 'string' ? [process.execPath, MCP_PROGRAM, how, log, token] : [...how, token]
+  return { kind: 'stdio', argv, cwd: dir, env: testEnv(dir) }
+}
+
+/** Returns the command line of a server of the newer MCP revision. */
+export function modernServerArgv(how: 'stdio' | 'http', log = ''): readonly string[] {
+  return [process.execPath, MODERN, how, log]
+}
+
+/** Holds the next step until `tool` is listed: a server may announce its new tools before or after the answer `more`. */
+export function holdUntilListed(kernel: TestKernel, tool: string): void {
+  const isListed = (): boolean =>
+    kernel.of('mcp.servers').some(({ servers }) => servers.some(({ tools }) => tools.some(({ name }) => name === tool)))
+  kernel.onFact = (body) => {
+    if (body.type === 'tool.finished' && body.content === 'more' && !isListed()) kernel.hold()
+    if (body.type === 'mcp.servers' && isListed()) kernel.release()
+  }
+}
+
+/** Returns a model script that makes these calls, one per step, and then reports how the last one ended. */
+export function scriptOfCalls(...calls: readonly (readonly [name: string, input?: object])[]): string {
+  return JSON.stringify([...calls.map(([name, input = {}]) => ({ tools: [{ name, input }] })), { text: '{{ lastResult }}' }])
+}

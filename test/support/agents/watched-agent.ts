@@ -1,0 +1,25 @@
+// Starts two equal agents with a short stall timeout. Both wait for a model that never answers; one of them is paused. When the
+// monitor reports the other as stalled, it has also had the time to report the paused one. For tests of paused agents.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EventView } from '../../../src/api/views/daemon.ts'
+import type { LocalDaemon } from '../daemon/local-daemon.ts'
+
+const AGENT = 'impatient'
+
+/** Returns the paused agent when its twin was reported as stalled and has ended. */
+export async function startPausedBesideStalled(
+  daemon: LocalDaemon,
+): Promise<{ readonly uuid: string; readonly words: () => Promise<readonly unknown[]> }> {
+  mkdirSync(daemon.paths.agentsDir, { recursive: true })
+  writeFileSync(join(daemon.paths.agentsDir, `${AGENT}.md`), '---\nliveness: { silent: 2s, stalled: 3s }\n---\n')
+  const silent = [{ text: 'late', delay_ms: 120_000 }]
+  const isAsking = ({ fact }: EventView): boolean => fact === 'model.started'
+  const { uuid } = await daemon.play(silent, { agent: AGENT })
+  await daemon.event(uuid, isAsking)
+  await daemon.pause(uuid)
+  const twin = await daemon.play(silent, { agent: AGENT })
+  await daemon.untilSo(twin.uuid, ({ liveness }) => liveness?.word === 'stalled')
+  await daemon.signal(twin.uuid, 'SIGKILL')
+  return { uuid, words: async () => (await daemon.history(uuid)).filter(({ fact }) => fact === 'liveness.changed') }
+}

@@ -1,0 +1,131 @@
+// Checks the journals of a crew and of its members after kills, when no daemon runs. The checks fold the facts again and use
+// nothing else. Tests: test/processes/crew/crew.test.ts, test/simulation/crew-daemon.test.ts.
+import { foldCrew, NEW_CREW } from '../../../src/kernel/crew/state/fold.ts'
+import type { CrewFact, CrewFactType } from '../../../src/kernel/model/crew/facts.ts'
+import type { Crew } from '../../../src/kernel/model/crew/crew.ts'
+import type { StoredFact } from '../../../src/kernel/model/facts.ts'
+import type { Journal } from '../daemon/journal-check.ts'
+import type { TaskId } from '../../../src/kernel/model/crew/words.ts'
+
+type FactOf<T extends CrewFactType> = Extract<CrewFact, { type: T }>
+
+/** A crew's own facts, in order. */
+export function crewFacts(facts: readonly StoredFact[]): CrewFact[] {
+  return facts.map(({ body }) => body).filter((body): body is CrewFact => /^(crew|task)\./.test(body.type))
+}
+
+export function ofType<T extends CrewFactType>(facts: readonly CrewFact[], type: T): FactOf<T>[] {
+  return facts.filter((fact): fact is FactOf<T> => fact.type === type)
+}
+
+/** Returns the violations as text. `isOver`: the crew has ended, so that nothing may be unfinished. */
+export function violationsOfCrew(crew: Journal, members: readonly Journal[], isOver: boolean): string[] {
+  const own = crew.facts.filter(({ body }) => /^(crew|task)\./.test(body.type))
+  const wrong: string[] = []
+  let state: Crew = NEW_CREW
+  for (const [index, { seq, at, body }] of own.entries()) {
+    state = foldCrew(state, { seq, at, body: body as CrewFact })
+    // The facts of one decision have the same time.
+    if (own[index + 1]?.at !== at) wrong.push(...violationsOfState(state).map((words) => `at fact ${seq} (${body.type}): ${words}`))
+  }
+  const facts = crewFacts(crew.facts)
+  for (const { id } of state.tasks) wrong.push(...violationsOfTask(id, facts))
+  for (const member of members) wrong.push(...violationsOfTurns(member, isOver))
+  if (isOver)
+    wrong.push(
+      ...state.tasks.flatMap(({ id, state: at }) => (['done', 'failed', 'cancelled'].includes(at) ? [] : [`task ${id} is ${at}`])),
+      ...state.jobs.map(({ job, type }) => `job ${job} (${type}) is open`),
+    )
+  return wrong
+}
+
+/** Returns the violations in one state of the crew. */
+function violationsOfState({ tasks, members }: Crew): string[] {
+  const committing = tasks.filter(({ state }) => state === 'committing').map(({ id }) => id)
+  const wrong = committing.length > 1 ? [`${committing.join(' and ')} are committed at the same time`] : []
+  for (const { id, reviewer, implementer, state } of tasks) {
+    if (reviewer !== null && reviewer === implementer) wrong.push(`${reviewer} reviews ${id}, which it implements`)
+    const holder = members.find((member) => member.id === implementer)
+    if (
+      ['implementing', 'addressing_feedback', 'awaiting_review'].includes(state) &&
+      holder?.task !== id &&
+      (state === 'implementing' || holder?.own !== id)
+    )
+      wrong.push(`${id} is ${state} by ${implementer}, which has ${holder?.task ?? 'nothing'}`)
+  }
+  for (const { id, state, task, phase } of members) {
+    if (state === 'gone' && task !== null) wrong.push(`${id} is gone and has ${task}`)
+    if ((phase === 'idle') !== (task === null)) wrong.push(`${id} is ${phase} with ${task ?? 'no task'}`)
+  }
+  return wrong
+}
+
+/** Between two openings a task ends once, is committed and merged at most once, and is not touched after its end. */
+function violationsOfTask(task: TaskId, facts: readonly CrewFact[]): string[] {
+  const own = facts.filter(
+    (fact) => 'task' in fact && fact.task === task && fact.type.startsWith('task.') && !AT_ANY_TIME.includes(fact.type),
+  )
+  const openings: CrewFact[][] = [[]]
+  for (const fact of own) {
+    if (fact.type === 'task.retried' || fact.type === 'task.reopened') openings.push([])
+    else openings.at(-1)?.push(fact)
+  }
+  return openings.flatMap((opening) => violationsOfOpening(task, opening))
+}
+
+const AT_ANY_TIME: readonly CrewFactType[] = ['task.message', 'task.edited']
+
+function violationsOfOpening(task: TaskId, own: readonly CrewFact[]): string[] {
+  const count = (...types: CrewFactType[]): number => own.filter(({ type }) => types.includes(type)).length
+  // If the merged files fail verify, the change is worked on and committed again.
+  const commits = own
+    .slice(own.findLastIndex((fact) => fact.type === 'task.verify' && fact.stage === 'merge' && !fact.ok) + 1)
+    .filter(({ type }) => type === 'task.committed')
+  const ends = own.findIndex(({ type }) => ['task.done', 'task.failed', 'task.cancelled'].includes(type))
+  const later = ends === -1 ? [] : own.slice(ends + 1)
+  return [
+    ...(commits.length > 1 ? [`${task} was committed ${commits.length} times`] : []),
+    ...(count('task.merged') > 1 ? [`${task} was merged ${count('task.merged')} times`] : []),
+    ...later.map(({ type }) => `${type} of ${task}, which had ended`),
+  ]
+}
+
+/** Turns do not overlap, and each message is read once, in the order of arrival. */
+function violationsOfTurns({ process, facts }: Journal, isOver: boolean): string[] {
+  const wrong: string[] = []
+  const queued: string[] = []
+  const came: string[] = []
+  const urgent = new Set<string>()
+  let open: number | null = null
+  for (const { body } of facts) {
+    switch (body.type) {
+      // An urgent message may be read before the others.
+      case 'process.queue':
+        if (body.urgent) urgent.add(body.id)
+        else queued.push(body.id)
+        break
+      case 'process.incoming':
+        if (!urgent.has(body.id)) came.push(body.id)
+        break
+      case 'process.working':
+        // After a pause or the end of an incarnation, a turn continues under the same number.
+        if (open !== null && open !== body.turn) wrong.push(`turn ${body.turn} began in turn ${open}`)
+        open = body.turn
+        break
+      case 'process.ready':
+      case 'process.exited':
+        open = null
+        break
+      default:
+        break
+    }
+  }
+  const { name } = process.spec
+  if (new Set(came).size < came.length) wrong.push('a message came in twice')
+  const inOrder = queued.filter((id) => came.includes(id))
+  if (inOrder.join() !== came.join()) wrong.push(`messages ${inOrder.join(', ')} came in as ${came.join(', ')}`)
+  const lost = came.filter((id) => !queued.includes(id))
+  if (lost.length > 0) wrong.push(`${lost.join(', ')} came in and were never queued`)
+  if (isOver && process.life.state !== 'dead') wrong.push(`it is ${process.life.state}`)
+  return wrong.map((words) => `${name ?? process.uuid}: ${words}`)
+}

@@ -1,0 +1,20 @@
+// Merges as the daemon does: creates a candidate, then moves the branch to it. If the branch has moved meanwhile, the merge
+// starts again. For tests that check only the result of a merge.
+import { landCandidate, makeCandidate } from '../../../src/drivers/files/crew/merge.ts'
+import type { CandidateEnd, CrewBranch, LandEnd, MergeRequest } from '../../../src/drivers/files/crew/merge.ts'
+import type { Git } from '../../../src/drivers/files/git.ts'
+
+const REF = 'refs/reeve/merge/test'
+
+export async function mergeInto(
+  git: Git,
+  crew: CrewBranch,
+  request: Omit<MergeRequest, 'ref'>,
+): Promise<Exclude<CandidateEnd, { type: 'candidate' }>> {
+  for (;;) {
+    const made = await makeCandidate(git, crew, { ...request, ref: REF })
+    if (made.type !== 'candidate') return made
+    const end: LandEnd = await landCandidate(git, crew, { ...request, ref: REF, candidate: made.commit, head: made.head })
+    if (end.type !== 'moved') return end
+  }
+}

@@ -1,0 +1,57 @@
+// Runs the command line as a separate program, and returns its output and exit code.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import { FORM, ROOT, testEnv } from '../env.ts'
+
+export const CLI = join(ROOT, { source: 'src/cli/main.ts', bundle: 'dist/cli/main.cjs' }[FORM])
+
+export interface CliResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunningCli {
+  readonly child: ChildProcess
+  /** resolves when the program has written this text to stdout or stderr; rejects if the program ends first */
+  wrote(text: string): Promise<void>
+  readonly done: Promise<CliResult>
+}
+
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** `open`: a pipe without input that stays open; default: no stdin */
+  readonly stdin?: 'open'
+}
+
+/** Starts `reeve ARGS` with the home of the test. */
+export function startCli(home: string, args: readonly string[], { env, cwd, stdin }: CliOptions = {}): RunningCli {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd: cwd ?? home,
+    env: testEnv(home, env),
+    stdio: [stdin === 'open' ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+  })
+  const written = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) child[name]?.setEncoding('utf8').on('data', (text: string) => (written[name] += text))
+  const done = new Promise<CliResult>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, ...written }))
+  })
+  const wrote = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (written.stdout.includes(text) || written.stderr.includes(text)) resolve()
+      }
+      child.stdout?.on('data', look)
+      child.stderr?.on('data', look)
+      child.on('close', () => reject(new Error(`ended without writing ${JSON.stringify(text)}: ${JSON.stringify(written)}`)))
+      look()
+    })
+  return { child, wrote, done }
+}
+
+/** Runs `reeve ARGS` to its end. */
+export function runCli(home: string, args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return startCli(home, args, options).done
+}

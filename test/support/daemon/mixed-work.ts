@@ -1,0 +1,199 @@
+// Runs many kinds of work at once on one daemon, round after round: native agents, commands, trees made by process tools, MCP
+// servers, crews in worktrees, forks, exports, imports and collections. After the last round the daemon must not use more
+// descriptors, threads and memory than after the first ones. The log must have no error, the store no violation, and no program or
+// file may remain.
+// Tests: test/processes/daemon/mixed-work.test.ts; scripts/soak.ts runs it for longer.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CrewUpView } from '../../../src/api/views/crew-up.ts'
+import type { ExportedView } from '../../../src/api/views/archive.ts'
+import type { ProcessView } from '../../../src/api/views/process.ts'
+import { CrewHome, taskOf } from '../crew/home.ts'
+import type { DaemonHome } from './daemon.ts'
+import { testEnv } from '../env.ts'
+import { MCP_PROGRAM } from '../agents/mcp.ts'
+
+/** rounds before the first measurement, in which the daemon loads its lazily imported code */
+const WARM_UP_ROUNDS = 2
+const MAX_NEW_DESCRIPTORS = 8
+const MAX_NEW_THREADS = 4
+const MAX_MEMORY_MIB = 400
+const QUERY_EVERY_MS = 50
+
+export interface Use {
+  readonly descriptors: number
+  readonly threads: number
+  readonly residentMib: number
+}
+
+export interface MixedTally {
+  readonly rounds: number
+  readonly processes: number
+  readonly crews: number
+  readonly before: Use
+  readonly after: Use
+  /** the slowest query of the process table, in ms; only printed */
+  readonly slowestLookMs: number
+}
+
+const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
+const DONE = { text: 'done' }
+
+/** Throws with all increases and remains, if there are any. */
+export async function workMixed(rounds: number): Promise<MixedTally> {
+  await using crew = await CrewHome.make()
+  const mixed = new Mixed(crew)
+  await mixed.begin()
+  for (let round = 0; round < WARM_UP_ROUNDS; round++) await mixed.round()
+  const before = resourceUse(crew.home.pid)
+  for (let round = 0; round < rounds; round++) await mixed.round()
+  return await mixed.end(before, rounds)
+}
+
+class Mixed {
+  readonly #crew: CrewHome
+  readonly #home: DaemonHome
+  #round = 0
+  #processes = 0
+  #slowestMs = 0
+
+  constructor(crew: CrewHome) {
+    this.#crew = crew
+    this.#home = crew.home
+  }
+
+  async begin(): Promise<void> {
+    this.#crew.repository.commit({ 'README.md': '# a project\n' }, 'begin')
+    const { where } = this.#home
+    await this.#home.start()
+    await this.#home.stop()
+    const server = { command: process.execPath, args: [MCP_PROGRAM, 'plain'] }
+    writeFileSync(
+      where.configFile,
+      JSON.stringify({ gc: { max_entries: 30, retention_days: 0, interval_seconds: 3_600 }, mcp: { plain: server } }),
+    )
+    await this.#home.start()
+  }
+
+  /** Starts one piece of work of each kind at the same time. */
+  async round(): Promise<void> {
+    this.#round += 1
+    const kinds = [this.#native(), this.#command(), this.#tree(), this.#mcp(), this.#crewOfTwo(), this.#fork(), this.#exportAndImport()]
+    let isOver = false
+    const all = Promise.all(kinds).finally(() => {
+      isOver = true
+    })
+    all.catch(() => undefined) // it is awaited below
+    while (!isOver) await this.#look()
+    await all
+    await this.#home.client.post('/v1/gc', {})
+  }
+
+  async end(before: Use, rounds: number): Promise<MixedTally> {
+    const after = resourceUse(this.#home.pid)
+    const { checks } = await this.#home.client.get<{ checks: { name: string; ok: boolean }[] }>('/v1/doctor', { verify: true })
+    const wrong = [
+      ...checks.filter(({ name, ok }) => name.startsWith('store') && !ok).map(({ name }) => `doctor: ${name} is not sound`),
+      ...increasesOf(before, after),
+      ...this.#home
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('"level":50')),
+    ]
+    const { code } = await this.#home.stop()
+    if (code !== 0) wrong.push(`the daemon ended with ${code}`)
+    await this.#home.nothingLeft()
+    if (wrong.length > 0) throw new Error(wrong.join('\n'))
+    return { rounds, processes: this.#processes, crews: this.#round, before, after, slowestLookMs: this.#slowestMs }
+  }
+
+  /** Queries the process table, as a viewer that refreshes does. */
+  async #look(): Promise<void> {
+    const began = performance.now()
+    await this.#home.list()
+    this.#slowestMs = Math.max(this.#slowestMs, performance.now() - began)
+    await sleep(QUERY_EVERY_MS)
+  }
+
+  async #play(items: readonly object[], body: object = {}): Promise<ProcessView> {
+    const { uuid } = await this.#home.spawn({ model: this.#home.script(items), ...body })
+    this.#processes += 1
+    return this.#completed(uuid)
+  }
+
+  async #completed(uuid: string): Promise<ProcessView> {
+    const view = await this.#home.ended(uuid)
+    if (view.status !== 'completed')
+      throw new Error(`round ${this.#round}: ${view.name ?? view.uuid} is ${view.status}: ${JSON.stringify(view.exit)}`)
+    return view
+  }
+
+  async #native(): Promise<void> {
+    await this.#play([call('bash', { command: 'echo one' }), call('bash', { command: 'echo two' }), DONE])
+  }
+
+  async #command(): Promise<void> {
+    const { uuid } = await this.#home.spawn({ argv: ['sh', '-c', 'sleep 600 & for i in 1 2 3; do echo $i; done'] })
+    this.#processes += 1
+    await this.#completed(uuid)
+  }
+
+  async #tree(): Promise<void> {
+    const child = `child-${this.#round}`
+    await this.#play(
+      [call('mcp__reeve__spawn', { command: ['true'], name: child }), call('mcp__reeve__wait', { processes: [child] }), DONE],
+      { reeve: true },
+    )
+  }
+
+  async #mcp(): Promise<void> {
+    await this.#play([call('mcp__plain__echo', { said: this.#round }), DONE], { mcp: ['plain'] })
+  }
+
+  async #crewOfTwo(): Promise<void> {
+    const name = `team${this.#round}`
+    const [one, other] = [`a${this.#round}`, `b${this.#round}`]
+    const body = {
+      name,
+      cwd: this.#crew.repository.dir,
+      env: testEnv(this.#crew.marks),
+      workers: 2,
+      model: CrewHome.model('worker'),
+      tasks: [taskOf(one), taskOf(other, [one])],
+    }
+    const { process } = await this.#home.client.post<CrewUpView>('/v1/crews', body)
+    await this.#completed(process.uuid)
+  }
+
+  async #fork(): Promise<void> {
+    const { uuid } = await this.#play([call('bash', { command: 'true' }), call('bash', { command: 'true' }), DONE])
+    const forked = await this.#home.resume(uuid, { fork: true, fromStep: 1 })
+    await this.#completed(forked.uuid)
+  }
+
+  async #exportAndImport(): Promise<void> {
+    const { uuid } = await this.#play([call('bash', { command: 'true' }), DONE])
+    const out = join(this.#home.work, `export-${this.#round}`)
+    const { dir } = await this.#home.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: out })
+    await this.#home.client.delete(`/v1/processes/${uuid}`)
+    await this.#home.client.post('/v1/import', { dir })
+    rmSync(out, { recursive: true })
+  }
+}
+
+function resourceUse(pid: number): Use {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1])
+  return { descriptors: readdirSync(`/proc/${pid}/fd`).length, threads: field('Threads'), residentMib: field('VmRSS') / 1_024 }
+}
+
+function increasesOf(before: Use, after: Use): string[] {
+  return [
+    ...(after.descriptors > before.descriptors + MAX_NEW_DESCRIPTORS
+      ? [`${before.descriptors} descriptors became ${after.descriptors}`]
+      : []),
+    ...(after.threads > before.threads + MAX_NEW_THREADS ? [`${before.threads} threads became ${after.threads}`] : []),
+    ...(after.residentMib > MAX_MEMORY_MIB ? [`the daemon has ${after.residentMib.toFixed(0)} MiB`] : []),
+  ]
+}

@@ -1,0 +1,59 @@
+// A life of a crew on the model of git: random events, then a world without faults until the crew has ended.
+// Used by test/simulation/crew.test.ts, test/simulation/crew-laws.test.ts and test/processes/crew/hostile-git.test.ts.
+import { runWithoutFaults } from '../crew-world/life.ts'
+import { playRandomEvent, startCrew, type Dice } from '../crew-world/chaos.ts'
+import { World, specOf, type WorldOptions } from '../crew-world/world.ts'
+import { MEDDLING, SimulatedRepository, type Defects } from './simulated-repository.ts'
+import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
+
+/** the number of commands in which a crew must end in a world without faults */
+const MAX_COMMANDS = 1_500
+
+export interface Life {
+  readonly world: World
+  /** null: it has no repository */
+  readonly repository: SimulatedRepository | null
+}
+
+export function lifeOf(
+  spec: Partial<CrewSpec>,
+  {
+    trace,
+    defects,
+    decide,
+  }: { readonly trace?: boolean; readonly defects?: Defects; readonly decide?: NonNullable<WorldOptions['decide']> } = {},
+): Life {
+  if (spec.git === null) return { world: new World(specOf(spec), decide ? { decide } : {}), repository: null }
+  const repository = new SimulatedRepository({ ...(trace ? { trace } : {}), ...(defects ? { defects } : {}) })
+  const world = new World(
+    specOf({ ...spec, git: { ...specOf().git, repository: '/repository', base: repository.base, branch: 'reeve/crew' } }),
+    { repository, ...(decide ? { decide } : {}) },
+  )
+  repository.world = world
+  return { world, repository }
+}
+
+/** Performs a hostile git operation: one in four as the user, the others in the worktrees of members. */
+function performGitOperation(repository: SimulatedRepository, choose: number): void {
+  const what = MEDDLING[Math.floor(choose / 4) % MEDDLING.length] ?? 'commit'
+  if (choose % 4 === 0) repository.meddle(what)
+  else repository.misuse(Math.floor(choose / 4))
+}
+
+/** Plays the random events, and then a world without faults until the crew has ended. Calls `onFaultsEnded` in between. */
+export function live({ world, repository }: Life, dice: Dice, onFaultsEnded: () => void = () => undefined): void {
+  startCrew(world, dice)
+  while (dice.left && world.ended === null)
+    playRandomEvent(
+      world,
+      dice,
+      repository
+        ? (choose) => {
+            performGitOperation(repository, choose)
+          }
+        : undefined,
+    )
+  onFaultsEnded()
+  if (repository?.isCrewBranchCheckedOut) repository.meddle('look')
+  runWithoutFaults(world, MAX_COMMANDS)
+}

@@ -1,0 +1,170 @@
+// Git without git: commits with their files and parents, refs, and the merge of three trees. Files have one line each, or the
+// markers of a conflict, so that two changes of one file never merge. Trees have the names that git gives them. Knows no
+// crews. Used by worktree.ts and jobs.ts; compared with git by test/processes/crew/hostile-git.test.ts.
+import { createHash } from 'node:crypto'
+
+export type Files = Readonly<Record<string, string>>
+
+export interface Commit {
+  readonly files: Files
+  readonly parents: readonly string[]
+  readonly subject: string
+  /** the time of creation: of two commits the newer one is listed first */
+  readonly at: number
+  /** the commit and all its ancestors */
+  readonly all: ReadonlySet<string>
+}
+
+export interface Merged {
+  readonly files: Files
+  /** the files in conflict, sorted */
+  readonly conflicts: readonly string[]
+}
+
+const BLOBS = new Map<string, Buffer>()
+const TREES = new WeakMap<Files, string>()
+
+function sha(type: 'blob' | 'tree' | 'commit', content: Buffer): Buffer {
+  return createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest()
+}
+
+function blobOf(text: string): Buffer {
+  const known = BLOBS.get(text)
+  if (known) return known
+  const made = sha('blob', Buffer.from(text))
+  if (BLOBS.size > 20_000) BLOBS.clear()
+  BLOBS.set(text, made)
+  return made
+}
+
+/** The tree's name in git. */
+export function treeId(files: Files): string {
+  const known = TREES.get(files)
+  if (known !== undefined) return known
+  const entries = Object.entries(files)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, text]) => [Buffer.from(`100644 ${name}\0`), blobOf(text)])
+  const id = sha('tree', Buffer.concat(entries)).toString('hex')
+  TREES.set(files, id)
+  return id
+}
+
+export function isSame(one: Files, other: Files): boolean {
+  return one === other || treeId(one) === treeId(other)
+}
+
+/** Names with different content, sorted. */
+export function changed(one: Files, other: Files): string[] {
+  if (one === other) return []
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name]).toSorted()
+}
+
+/** The files with one change; null removes the file. */
+export function withFile(files: Files, name: string, text: string | null): Files {
+  const { [name]: _, ...others } = files
+  return text === null ? others : { ...others, [name]: text }
+}
+
+/** The conflict that git writes for two texts that share only their first and last lines. */
+function conflictText(ours: string, theirs: string, [own, other]: readonly [string, string]): string {
+  const [a, b] = [ours.split(/(?<=\n)/), theirs.split(/(?<=\n)/)]
+  let first = 0
+  while (first < Math.min(a.length, b.length) && a[first] === b[first]) first += 1
+  let last = 0
+  while (last < Math.min(a.length, b.length) - first && a.at(-1 - last) === b.at(-1 - last)) last += 1
+  const middle = (lines: readonly string[]): string => lines.slice(first, lines.length - last).join('')
+  return `${a.slice(0, first).join('')}<<<<<<< ${own}\n${middle(a)}=======\n${middle(b)}>>>>>>> ${other}\n${a.slice(a.length - last).join('')}`
+}
+
+/** Two changes of one file merge only when they are the same. */
+export function mergeFiles(base: Files, ours: Files, theirs: Files, labels: readonly [string, string]): Merged {
+  let files: Files = ours
+  const conflicts: string[] = []
+  for (const name of changed(base, theirs)) {
+    const [was, own, other] = [base[name], ours[name], theirs[name]]
+    if (own === other) continue
+    if (own === was) files = withFile(files, name, other ?? null)
+    else {
+      conflicts.push(name)
+      files = withFile(files, name, own === undefined || other === undefined ? (own ?? other ?? null) : conflictText(own, other, labels))
+    }
+  }
+  return { files, conflicts }
+}
+
+export class Objects {
+  readonly commits = new Map<string, Commit>()
+  /** by full name */
+  readonly refs = new Map<string, string>()
+  #now = 0
+
+  /** Advances the time: a later commit of the same files is another commit. */
+  tick(): void {
+    this.#now += 1
+  }
+
+  /** Two commits with the same content and time are the same commit. */
+  commit(files: Files, parents: readonly string[], subject: string, at = this.#now): string {
+    const id = sha('commit', Buffer.from(`${treeId(files)} ${parents.join(' ')} ${at} ${subject}`)).toString('hex')
+    if (this.commits.has(id)) return id
+    const all = new Set([id])
+    for (const parent of parents) for (const one of this.get(parent).all) all.add(one)
+    this.commits.set(id, { files: Object.freeze(files), parents, subject, at, all })
+    return id
+  }
+
+  get(id: string): Commit {
+    const commit = this.commits.get(id)
+    if (!commit) throw new Error(`there is no commit ${id}`)
+    return commit
+  }
+
+  files(id: string): Files {
+    return this.get(id).files
+  }
+
+  isIn(commit: string, head: string): boolean {
+    return this.get(head).all.has(commit)
+  }
+
+  #bases(one: string, other: string): string[] {
+    const common = [...this.get(one).all].filter((id) => this.isIn(id, other))
+    return common
+      .filter((id) => !common.some((later) => later !== id && this.isIn(id, later)))
+      .toSorted((a, b) => this.get(b).at - this.get(a).at)
+  }
+
+  mergeBase(one: string, other: string): string | null {
+    return this.#bases(one, other)[0] ?? null
+  }
+
+  /** Returns null when the two have no common history. */
+  merge(one: string, other: string, labels: readonly [string, string] = [one, other]): Merged | null {
+    const [first, ...more] = this.#bases(one, other).toReversed()
+    if (first === undefined) return null
+    let base = first
+    for (const next of more) {
+      const merged = this.merge(base, next, ['Temporary merge branch 1', 'Temporary merge branch 2'])
+      base = this.commit(merged?.files ?? {}, [base, next], 'merged merge bases')
+    }
+    return mergeFiles(this.files(base), this.files(one), this.files(other), labels)
+  }
+
+  /** The commits of `heads` that are not in `others`, the newest first. */
+  without(heads: readonly string[], others: readonly string[]): string[] {
+    const known = new Set(others.flatMap((id) => [...this.get(id).all]))
+    const own = new Set(heads.flatMap((id) => [...this.get(id).all]).filter((id) => !known.has(id)))
+    // A later commit of a history is newer, whatever its time.
+    return [...own].toSorted((a, b) => this.get(b).at - this.get(a).at || this.get(b).all.size - this.get(a).all.size)
+  }
+
+  /** The refs with this prefix. */
+  below(prefix: string): [string, string][] {
+    return [...this.refs].filter(([name]) => name.startsWith(prefix)).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  }
+}
+
+/** The first free number. */
+export function freeName(name: string, taken: readonly string[]): string {
+  for (let number = 1; ; number += 1) if (!taken.includes(`${name}-${number}`)) return `${name}-${number}`
+}

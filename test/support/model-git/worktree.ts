@@ -1,0 +1,169 @@
+// A checkout of the model: the branch or commit, the index, the files, and a merge in progress. Does what git does there;
+// false: git refuses. Used by jobs.ts and simulated-repository.ts.
+import { changed, isSame, withFile } from './objects.ts'
+import type { Files, Objects } from './objects.ts'
+
+export class Worktree {
+  readonly #git: Objects
+  /** `broken`: its `.git` is missing; `gone`: the whole folder is */
+  state: 'there' | 'broken' | 'gone' = 'there'
+  /** full name of the branch that is checked out; null: a commit is checked out */
+  branch: string | null
+  /** the commit that is checked out when no branch is */
+  #detached: string
+  index: Files
+  /** files in conflict */
+  unmerged: readonly string[] = []
+  files: Files
+  /** what is being merged */
+  merging: string | null = null
+
+  constructor(git: Objects, branch: string, at: string) {
+    this.#git = git
+    this.branch = branch
+    this.#detached = at
+    this.index = git.files(at)
+    this.files = this.index
+  }
+
+  get head(): string {
+    return (this.branch === null ? undefined : this.#git.refs.get(this.branch)) ?? this.#detached
+  }
+
+  /** Moves the branch that is checked out, or the detached checkout. */
+  moveTo(commit: string): void {
+    if (this.branch === null) this.#detached = commit
+    else this.#git.refs.set(this.branch, commit)
+  }
+
+  get isDirty(): boolean {
+    return this.unmerged.length > 0 || !isSame(this.files, this.index) || !isSame(this.index, this.#git.files(this.head))
+  }
+
+  /** The names of changed, staged or new files. */
+  get dirty(): readonly string[] {
+    return [
+      ...new Set([...this.unmerged, ...changed(this.files, this.index), ...changed(this.index, this.#git.files(this.head))]),
+    ].toSorted()
+  }
+
+  write(name: string, text: string): void {
+    this.files = withFile(this.files, name, text)
+  }
+
+  add(): void {
+    this.index = this.files
+    this.unmerged = []
+  }
+
+  /** `git commit`; with `all` also changes of known files. */
+  commit(subject: string, { all = false } = {}): boolean {
+    if (all) {
+      for (const name of new Set([...Object.keys(this.index), ...this.unmerged]))
+        this.index = withFile(this.index, name, this.files[name] ?? null)
+      this.unmerged = []
+    }
+    const head = this.#git.files(this.head)
+    if (this.unmerged.length > 0 || (this.merging === null && isSame(this.index, head))) return false
+    this.moveTo(this.#git.commit(this.index, [this.head, ...(this.merging === null ? [] : [this.merging])], subject))
+    this.merging = null
+    return true
+  }
+
+  amend(subject: string): boolean {
+    if (this.merging !== null || this.unmerged.length > 0) return false
+    this.moveTo(this.#git.commit(this.index, this.#git.get(this.head).parents, subject))
+    return true
+  }
+
+  /** `git merge`, with `ours` by the strategy of that name. */
+  merge(other: string, label: string, { ours = false } = {}): boolean {
+    if (this.merging !== null || this.unmerged.length > 0) return false
+    const { head } = this
+    if (this.#git.isIn(other, head)) return true
+    const merged = this.#git.merge(head, other, ['HEAD', label])
+    if (!merged) return false
+    const own = this.#git.files(head)
+    const isForward = !ours && this.#git.isIn(head, other)
+    if (!isForward && !isSame(this.index, own)) return false
+    if (ours) return this.#concluded(other, own)
+    const next = isForward ? this.#git.files(other) : merged.files
+    const touched = new Set([...changed(own, next), ...(isForward ? [] : merged.conflicts)])
+    if ([...touched].some((name) => this.files[name] !== own[name] || this.index[name] !== own[name])) return false
+    for (const name of touched) {
+      this.files = withFile(this.files, name, next[name] ?? null)
+      this.index = withFile(this.index, name, next[name] ?? null)
+    }
+    if (isForward) {
+      this.moveTo(other)
+      return true
+    }
+    if (merged.conflicts.length === 0) return this.#concluded(other, next)
+    this.merging = other
+    this.unmerged = merged.conflicts
+    return false
+  }
+
+  #concluded(other: string, files: Files): true {
+    this.moveTo(this.#git.commit(files, [this.head, other], 'merge'))
+    return true
+  }
+
+  /** `git reset --hard` and `git clean`. */
+  reset(commit: string): void {
+    this.moveTo(commit)
+    this.take(this.#git.files(commit))
+  }
+
+  /** Replaces the content with these files. */
+  take(files: Files): void {
+    Object.assign(this, { index: files, files, unmerged: [], merging: null })
+  }
+
+  /** `git checkout --force --detach`: untracked files stay. */
+  detach(commit: string): void {
+    this.#leaveFor(null, commit)
+  }
+
+  /** `git checkout --force` of a branch. */
+  checkOutForced(branch: string): void {
+    this.#leaveFor(branch, this.#git.refs.get(branch) ?? '')
+  }
+
+  /** Detaches the checkout from its branch. */
+  letGo(): void {
+    this.#detached = this.head
+    this.branch = null
+  }
+
+  #leaveFor(branch: string | null, commit: string): void {
+    const known = new Set([...Object.keys(this.index), ...this.unmerged])
+    const untracked = Object.fromEntries(Object.entries(this.files).filter(([name]) => !known.has(name)))
+    this.branch = branch
+    this.#detached = commit
+    this.take(this.#git.files(commit))
+    this.files = { ...untracked, ...this.files }
+  }
+
+  /** `git checkout --force -B`. */
+  checkOut(branch: string, commit: string): void {
+    this.branch = branch
+    this.reset(commit)
+  }
+
+  /** `git checkout -b`. */
+  branchOff(branch: string): boolean {
+    if (this.unmerged.length > 0 || this.#git.refs.has(branch)) return false
+    this.#git.refs.set(branch, this.head)
+    this.branch = branch
+    this.merging = null
+    return true
+  }
+
+  /** `git stash --include-untracked`. */
+  stash(): boolean {
+    if (this.unmerged.length > 0) return false
+    if (this.isDirty) this.reset(this.head)
+    return true
+  }
+}

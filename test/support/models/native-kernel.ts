@@ -1,0 +1,271 @@
+// The kernel as a native agent sees it, in memory. This kernel turns reports into facts as the real one does, answers them one batch
+// at a time, holds and ends. Tests read the reports with their commits, and wait for facts.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { KernelPort, LiveOutput } from '../../../src/drivers/port.ts'
+import type { FactBody, FactType, StoredFact } from '../../../src/kernel/model/facts.ts'
+import type { Ack, CallRequest, CallGrant, Report } from '../../../src/kernel/model/reports.ts'
+import type { OpenCall } from '../../../src/kernel/model/process.ts'
+
+const DEADLINE_MS = 100_000
+
+export interface ReportRecord {
+  readonly report: Report
+  readonly ack: Ack
+  /** reports with the same number were made at once */
+  readonly commit: number
+  /** monotonic ms */
+  readonly atMs: number
+}
+
+interface Pending {
+  readonly report: Report
+  readonly resolve: (ack: Ack) => void
+}
+
+export type FactOf<T extends FactType> = Extract<FactBody, { type: T }>
+
+export class TestKernel implements KernelPort {
+  readonly facts: StoredFact[] = []
+  readonly records: ReportRecord[] = []
+  readonly lives: LiveOutput[] = []
+  /** the token limit of the answer to a granted call */
+  grant: number | null = null
+  /** called before each answer to `model.started`: 'go' by default */
+  onAsk: (step: number) => 'go' | 'stop' = () => 'go'
+  /** called when a fact is made, before any answer */
+  onFact: (body: FactBody) => void = () => undefined
+  /** acknowledges nothing */
+  isDeaf = false
+  /** how often the agent had to wait at the gate */
+  drained = 0
+  readonly #abort = new AbortController()
+  readonly #watchers = new Set<() => void>()
+  readonly #open = new Map<string, OpenCall & { readonly step: number }>()
+  #queue: Pending[] = []
+  #commit = 0
+  #held = false
+  #turn = 0
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get openCalls(): readonly OpenCall[] {
+    return [...this.#open.values()].map(({ callId, name, effect }) => ({ callId, name, effect }))
+  }
+
+  report(report: Report): Promise<Ack> {
+    const { promise, resolve } = Promise.withResolvers<Ack>()
+    if (this.isDeaf) return promise
+    this.#queue.push({ report, resolve })
+    if (this.#queue.length === 1)
+      nextTurn().then(
+        () => this.#flush(),
+        () => undefined,
+      )
+    return promise
+  }
+
+  async requestCall(asking: CallRequest): Promise<CallGrant> {
+    const ack = await this.report(asking)
+    if (ack === 'go') return { ack, maxOutputTokens: this.grant }
+    return { ack: ack === 'ok' ? 'late' : ack, reason: null }
+  }
+
+  async waitUntilUnpaused(): Promise<void> {
+    this.signal.throwIfAborted()
+    if (!this.#held) return
+    this.drained += 1
+    this.#tell()
+    const aborted = Promise.withResolvers<never>()
+    this.signal.addEventListener('abort', () => aborted.reject(this.signal.reason), { once: true })
+    await Promise.race([this.until(() => !this.#held, 'the hold is gone'), aborted.promise])
+  }
+
+  showLive(event: LiveOutput): void {
+    this.lives.push(event)
+    this.#tell()
+  }
+
+  #failed({ resumeAt, ...body }: Extract<Report, { type: 'model.failed' | 'compaction.failed' }>): Ack {
+    this.emit(body)
+    if (resumeAt === undefined) return 'ok'
+    this.hold()
+    return 'held'
+  }
+
+  hold(): void {
+    this.#held = true
+  }
+
+  release(): void {
+    this.#held = false
+    this.#tell()
+  }
+
+  cancel(): void {
+    this.#abort.abort()
+  }
+
+  emit(body: FactBody, at = 0): void {
+    const seq = this.facts.length + 1
+    this.facts.push({ uuid: 'test', seq, pid: 1, at, cursor: seq, body })
+    this.onFact(body)
+    this.#tell()
+  }
+
+  /** Begins the next turn with a message, as the kernel does; returns its number. */
+  beginTurn(id: string, text: string): number {
+    this.#turn += 1
+    this.emit({ type: 'process.queue', id, from: 'user', text })
+    this.emit({ type: 'process.incoming', id, from: 'user', turn: this.#turn, queuedAt: this.facts.length })
+    this.emit({ type: 'process.working', turn: this.#turn, message: id })
+    return this.#turn
+  }
+
+  /** Takes over the facts of an earlier incarnation, and closes calls that must not run twice, as the kernel does. */
+  inherit(facts: readonly StoredFact[]): void {
+    for (const { body, at } of facts) {
+      this.#track(body)
+      this.emit(body, at)
+    }
+    for (const call of [...this.#open.values()].filter((open) => open.effect === 'once')) {
+      this.#settle({ type: 'tool.finished', callId: call.callId, outcome: 'interrupted', content: 'interrupted', durationMs: 0 })
+    }
+  }
+
+  get turn(): number {
+    return this.#turn
+  }
+
+  history = (afterSeq: number, limit: number): Promise<readonly StoredFact[]> =>
+    Promise.resolve(this.facts.slice(afterSeq, afterSeq + limit))
+
+  of<T extends FactType>(type: T): readonly FactOf<T>[] {
+    return this.facts.map((fact) => fact.body).filter((body): body is FactOf<T> => body.type === type)
+  }
+
+  reports<T extends Report['type']>(type: T): readonly (ReportRecord & { readonly report: Extract<Report, { type: T }> })[] {
+    return this.records.filter(
+      (each): each is ReportRecord & { readonly report: Extract<Report, { type: T }> } => each.report.type === type,
+    )
+  }
+
+  /** Resolves when the condition is true; fails with the facts so far after 20 s. */
+  until(isTrue: () => boolean, words: string): Promise<void> {
+    if (isTrue()) return Promise.resolve()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const timer = setTimeout(
+      () => reject(new Error(`${words}: not within ${DEADLINE_MS} ms; reports: ${this.records.map((each) => each.report.type).join(' ')}`)),
+      DEADLINE_MS,
+    )
+    const look = (): void => {
+      if (!isTrue()) return
+      clearTimeout(timer)
+      this.#watchers.delete(look)
+      resolve()
+    }
+    this.#watchers.add(look)
+    return promise
+  }
+
+  ended(turn = this.#turn): Promise<void> {
+    return this.until(() => this.of('process.ready').some((ready) => ready.turn === turn), `turn ${turn} has ended`)
+  }
+
+  #flush(): void {
+    const batch = this.#queue
+    this.#queue = []
+    this.#commit += 1
+    for (const { report, resolve } of batch) {
+      const ack = this.#decide(report)
+      this.records.push({ report, ack, commit: this.#commit, atMs: performance.now() })
+      resolve(ack)
+    }
+    this.#tell()
+  }
+
+  #decide(report: Report): Ack {
+    switch (report.type) {
+      case 'model.started': {
+        if (this.signal.aborted) return 'stop'
+        if (this.#held) return 'held'
+        const ack = this.onAsk(report.step)
+        if (ack === 'go') this.emit(report)
+        return ack
+      }
+      case 'model.finished': {
+        const { calls, ...body } = report
+        this.emit(body)
+        for (const call of calls) {
+          const started = { type: 'tool.started', step: report.step, ...call } as const
+          this.#track(started)
+          this.emit(started)
+        }
+        return 'ok'
+      }
+      case 'model.failed':
+        return this.#failed(report)
+      case 'compaction.started':
+        return this.#compact(report)
+      case 'compaction.failed':
+        if (report.resumeAt !== undefined) return this.#failed(report)
+        this.emit(report)
+        return report.retryInMs === null ? this.#full() : 'ok'
+      case 'context.compacted':
+        this.emit(report)
+        return 'ok'
+      case 'tool.finished':
+        return this.#settle(report)
+      case 'turn.ended':
+        this.emit({ ...report, type: 'process.ready' })
+        return 'ok'
+      case 'mcp.servers':
+        this.emit(report)
+        return 'ok'
+      case 'usage':
+        this.emit({ ...report, type: 'usage.reported' })
+        return 'ok'
+      case 'refused':
+        this.emit({ ...report, type: 'capability.refused' })
+        return 'ok'
+      case 'note':
+        this.emit({ type: 'process.note', text: report.text })
+        return 'ok'
+      default:
+        return 'ok'
+    }
+  }
+
+  #compact(report: Extract<Report, { type: 'compaction.started' }>): Ack {
+    if (this.signal.aborted) return 'stop'
+    if (this.#held) return 'held'
+    if (this.of('context.compacted').at(-1)?.step === report.step) return this.#full()
+    this.emit(report)
+    return 'go'
+  }
+
+  #full(): Ack {
+    this.hold()
+    this.emit({ type: 'process.held', hold: { reason: 'context-full', by: 'system', at: 0 }, mono: 0 })
+    return 'held'
+  }
+
+  #settle(report: Extract<Report, { type: 'tool.finished' }>): Ack {
+    const call = this.#open.get(report.callId)
+    if (call === undefined) return 'late'
+    this.#open.delete(report.callId)
+    this.emit({ ...report, step: call.step, name: call.name })
+    return 'ok'
+  }
+
+  #track(body: FactBody): void {
+    if (body.type === 'tool.started') this.#open.set(body.callId, body)
+    if (body.type === 'tool.finished') this.#open.delete(body.callId)
+    if (body.type === 'process.incoming') this.#turn = body.turn
+  }
+
+  #tell(): void {
+    for (const look of this.#watchers) look()
+  }
+}

@@ -1,0 +1,17 @@
+// Finds the containment that works on this machine, once per PATH in the test's process. The probe takes longer than the rest of
+// a daemon's start. Daemons in separate programs, and the first ones here, probe each time.
+import { dirname } from 'node:path'
+import { probeAll, type ProbeResults, type ProbeDeps } from '../../src/drivers/contain/probe.ts'
+
+const found = new Map<string | undefined, Promise<ProbeResults>>()
+
+export async function probeOnce(parts: ProbeDeps): Promise<ProbeResults> {
+  const path = process.env['PATH']
+  const probed = found.get(path) ?? probeAll(parts)
+  found.set(path, probed)
+  const { probes, tools } = await probed
+  return {
+    probes: probes.map((one) => (one.kind === 'cgroup' && one.ok ? { ...one, detail: dirname(parts.cgroupDir ?? '') } : one)),
+    tools,
+  }
+}

@@ -1,0 +1,25 @@
+// Sessions as Gemini CLI stores them. Opening a session leaves a file without its past, and a start deletes all files of such a
+// session. Part of acp-agent.ts.
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const chats = (): string => {
+  const dir = join(process.env['HOME'] ?? '', '.gemini/tmp/project/chats')
+  mkdirSync(dir, { recursive: true })
+  return dir
+}
+export const chatsOf = (id: string): string[] =>
+  readdirSync(chats())
+    .filter((name) => name.endsWith(`-${id.slice(0, 8)}.jsonl`))
+    .toSorted()
+export const openChat = (id: string): void => {
+  writeFileSync(join(chats(), `session-${String(readdirSync(chats()).length).padStart(4, '0')}-${id.slice(0, 8)}.jsonl`), '{}\n')
+}
+export const cleanUp = (): void => {
+  const files = readdirSync(chats()).filter((name) => name.endsWith('.jsonl'))
+  for (const name of files.filter((one) => !readFileSync(join(chats(), one), 'utf8').includes('prompt')))
+    for (const file of chatsOf(/-(\w+)\.jsonl$/.exec(name)?.[1] ?? '')) rmSync(join(chats(), file))
+}
+/** Writes new text to the session's first file. */
+export const writeChat = (id: string, words: string): void =>
+  appendFileSync(join(chats(), chatsOf(id)[0] ?? ''), `${JSON.stringify({ prompt: words })}\n`)

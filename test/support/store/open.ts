@@ -1,0 +1,80 @@
+// A store in a temporary folder for tests, whose file can be changed while it is closed.
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { readIdentity } from '../../../src/store/files/identity.ts'
+import { readWalEnd } from '../../../src/store/files/wal-check.ts'
+import { openSqliteStore } from '../../../src/store/sqlite.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { eventually } from '../agents/living.ts'
+import { tempDir } from '../tmp.ts'
+
+export interface TestStore extends AsyncDisposable {
+  readonly dir: string
+  readonly store: Store
+  /** Closes the store; `reopen` opens it again. */
+  close(): Promise<void>
+  reopen(): Promise<Store>
+  /** Waits until the file beside the store has this cursor. */
+  wroteIdentity(cursor: number): Promise<void>
+  /** Waits until the file beside the store names the present end of the log. */
+  wroteLog(): Promise<void>
+  /** Closes the store, changes its file with SQL, and opens it again. */
+  tamper(sql: string, ...values: (string | number)[]): Promise<Store>
+}
+
+/** `sql` creates the file that is opened; without it the store is new. */
+export async function testStore(sql?: string): Promise<TestStore> {
+  const folder = await tempDir()
+  const dir = join(folder.path, 'state')
+  if (sql !== undefined) {
+    mkdirSync(dir)
+    changeFile(dir, (db) => db.exec(sql))
+  }
+  let store = await openSqliteStore({ dir })
+  const close = async () => {
+    await store[Symbol.asyncDispose]()
+  }
+  const reopen = async () => {
+    await close()
+    store = await openSqliteStore({ dir })
+    return store
+  }
+  return {
+    dir,
+    get store() {
+      return store
+    },
+    close,
+    reopen,
+    wroteIdentity: async (cursor) => {
+      await eventually(() => readIdentity(dir)?.cursor === cursor, `the identity has the cursor ${cursor}`)
+    },
+    wroteLog: async () => {
+      const end = readWalEnd(join(dir, 'store.db-wal'))?.frames
+      await eventually(() => readIdentity(dir)?.log?.frames === end, 'the identity names the end of the log')
+    },
+    async tamper(sql, ...values) {
+      await close()
+      changeFile(dir, (db) => db.prepare(sql).run(...values))
+      return reopen()
+    },
+    async [Symbol.asyncDispose]() {
+      await close()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A store that was written by schema 2. */
+export const SCHEMA_2 = readFileSync(join(import.meta.dirname, 'schema-2.sql'), 'utf8')
+
+/** Changes the file of a closed store. */
+export function changeFile<T>(dir: string, work: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(join(dir, 'store.db'))
+  try {
+    return work(db)
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,26 @@
+// A program for tests: commits to the store in the folder of its argument until it is killed, and reports each durable commit.
+// Commit n holds three facts, n/0 to n/2, of alternating kinds: rows that lag, rows that are written, long texts, and all together.
+import { writeSync } from 'node:fs'
+import type { FactBody } from '../../../src/kernel/model/facts.ts'
+import { openSqliteStore } from '../../../src/store/sqlite.ts'
+import { Scribe, specOf, uuidOf } from './facts.ts'
+
+const STDOUT = 1
+const AGENT = uuidOf(1)
+
+const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+const note = (text: string): FactBody => ({ type: 'process.note', text })
+
+function bodies(number: number): FactBody[] {
+  const long = number % 7 === 0 ? ` ${number}`.repeat(4_000) : ''
+  return [output(`${number}/0`), number % 10 === 0 ? note(`${number}/1`) : output(`${number}/1`), output(`${number}/2${long}`)]
+}
+
+const store = await openSqliteStore({ dir: process.argv[2] ?? '' })
+const { counters, processes } = await store.load()
+const scribe = new Scribe(counters, processes)
+if (processes.length === 0) await store.commit(scribe.spawn(AGENT, specOf(), note('begin')))
+for (let number = scribe.get(AGENT).seq / 3; ; number++) {
+  await store.commit(scribe.write(AGENT, ...bodies(number)))
+  writeSync(STDOUT, `${number}\n`)
+}

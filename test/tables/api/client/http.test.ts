@@ -1,0 +1,304 @@
+// The client of the API over a real Unix socket: bodies with a length, with chunks and without both, errors, broken connections, and
+// streams that survive a broken connection.
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ApiError, Client } from '../../../../src/api/client/client.ts'
+import { eventData } from '../../../../src/api/client/event-stream.ts'
+import { connect, type EventView, type Reeve } from '../../../../src/index.ts'
+import { factEvent, fakeDaemon, processView, refusal, endedView } from '../../../support/daemon/fake-daemon.ts'
+import { tempDir, type TempDir } from '../../../support/tmp.ts'
+
+let dir: TempDir
+let reeve: Reeve
+beforeEach(async () => {
+  dir = await tempDir()
+  reeve = connect({ home: dir.path, start: false })
+})
+afterEach(async () => dir[Symbol.asyncDispose]())
+
+/** A server that answers every request with these bytes, and then ends or breaks the connection. */
+async function rawServer(pieces: readonly string[], end: 'end' | 'hold' | 'break' = 'end'): Promise<AsyncDisposable> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('data', async () => {
+      for (const piece of pieces) await new Promise<void>((resolve) => socket.write(piece, () => setImmediate(resolve)))
+      if (end === 'end') socket.end()
+      if (end === 'break') socket.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(join(dir.path, 'reeve.sock'), resolve))
+  return {
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+const client = (): Client => new Client({ socketPath: () => join(dir.path, 'reeve.sock') })
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+async function rejection(promise: Promise<unknown>): Promise<ApiError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(ApiError)
+  return error as ApiError
+}
+
+describe('an answer', () => {
+  test.each([
+    ['with a length', ['HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"a":', '"é"}', '\n']],
+    ['cut inside a character', ['HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{"a":"é"}']],
+    ['up to the end', ['HTTP/1.1 200 OK\r\n\r\n{"a"', ':"é"}']],
+    ['in chunks', ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n', '7;x=y\r\n":"é"}\r\n0\r\n\r\n']],
+    [
+      'in chunks cut anywhere',
+      ['HTTP/1.1 2', '00 OK\r', '\nTransfer-Encoding: chunked\r\n\r\n', '3', '\r\n{"', 'a\r', '\n7\r\n":"é"}\r\n', '0\r\n\r\n'],
+    ],
+  ])('%s is read', async (_, pieces) => {
+    await using _server = await rawServer(pieces)
+    expect(await client().get('/')).toEqual({ a: 'é' })
+  })
+
+  test('with a known length is complete before the connection ends', async () => {
+    await using _server = await rawServer(['HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'], 'hold')
+    expect(await client().get('/')).toEqual({})
+  })
+
+  test.each([
+    ['no HTTP', ['SSH-2.0-OpenSSH\r\n']],
+    ['empty', []],
+    ['cut in its head', ['HTTP/1.1 200 OK\r\ncontent-le']],
+    ['cut in its body', ['HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{"a":']],
+    ['cut in a chunk', ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{"a"']],
+    ['in chunks without size', ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n']],
+    ['a head without end', [`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(200)}`]],
+    ['a line without end', [`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`]],
+  ])('that is %s is UNAVAILABLE', async (_, pieces) => {
+    await using _server = await rawServer(pieces)
+    expect((await rejection(client().get('/'))).code).toBe('UNAVAILABLE')
+  })
+})
+
+describe('errors', () => {
+  test('have the code, message, hint and exit code that the daemon gives', async () => {
+    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes/5': () => refusal('AMBIGUOUS', '"5" may be any of two') })
+    const error = await rejection(reeve.get('5'))
+    expect([error.code, error.message, error.exit]).toEqual(['AMBIGUOUS', '"5" may be any of two', 3])
+    expect(error.hint).not.toBe('')
+  })
+
+  test('whose body is not from the daemon are INTERNAL', async () => {
+    await using _server = await rawServer(['HTTP/1.1 502 Bad Gateway\r\n\r\noops'])
+    expect(await rejection(client().get('/'))).toMatchObject({ code: 'INTERNAL', message: 'the daemon answered 502: oops' })
+  })
+
+  test('fail if no daemon listens', async () => {
+    expect(await rejection(reeve.list())).toMatchObject({ code: 'UNAVAILABLE', exit: 4 })
+  })
+})
+
+describe('starting the daemon', () => {
+  test('happens if no daemon listens, and the request follows', async () => {
+    let daemon: AsyncDisposable | undefined
+    const start = async (): Promise<void> => {
+      daemon = await fakeDaemon(dir.path, { 'GET /x': () => ({ json: { ok: true } }) })
+    }
+    expect(await new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start }).get('/x')).toEqual({ ok: true })
+    await daemon?.[Symbol.asyncDispose]()
+  })
+
+  test('does not happen for a broken wait: another daemon may answer it', async () => {
+    let asked = 0
+    await using _daemon = await fakeDaemon(dir.path, {
+      'GET /x': () => (++asked < 3 ? { events: [], then: 'break' } : { json: { ok: true } }),
+    })
+    const start = async (): Promise<void> => {
+      throw new Error('started')
+    }
+    const both = new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start })
+    expect((await rejection(both.get('/x'))).code).toBe('UNAVAILABLE')
+    expect([await both.get('/x', {}, { isRepeatable: true }), asked]).toEqual([{ ok: true }, 3])
+  })
+
+  test('does not happen after a request that may have been received', async () => {
+    await using _server = await rawServer([], 'break')
+    let starts = 0
+    const start = async (): Promise<void> => {
+      starts += 1
+    }
+    const error = await rejection(new Client({ socketPath: () => join(dir.path, 'reeve.sock'), start }).post('/x', {}))
+    expect([error.code, starts]).toEqual(['UNAVAILABLE', 0])
+  })
+})
+
+describe('events', () => {
+  const first = factEvent(1, { type: 'process.note', text: 'é' })
+  const second = factEvent(2, { type: 'process.note', text: 'b\nc' })
+  const last = factEvent(3, { type: 'process.reaped' })
+  const route = 'GET /v1/processes/5/events'
+
+  test('end after the last recorded event', async () => {
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first, second], then: 'end' }) })
+    expect(await all(reeve.events({ process: '5', after: 0 }))).toEqual([first, second])
+    expect(daemon.requests[0]?.headers.accept).toBe('text/event-stream')
+  })
+
+  test('continue after a broken connection, with each event once', async () => {
+    const parts: Record<string, readonly EventView[]> = { 0: [first], 1: [second], 2: [last] }
+    await using daemon = await fakeDaemon(dir.path, {
+      [route]: ({ query }) => ({ events: parts[query.get('after') ?? ''] ?? [], then: query.get('after') === '2' ? 'end' : 'break' }),
+    })
+    expect(await all(reeve.events({ process: '5', after: 0, follow: true }))).toEqual([first, second, last])
+    expect(daemon.requests.map(({ headers }) => headers['last-event-id'])).toEqual(['0', '1', '2'])
+  })
+
+  test('report when no daemon answers, and when one answers again', async () => {
+    const before = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
+    const told: boolean[] = []
+    const seen: EventView[] = []
+    let after: Promise<AsyncDisposable> | undefined
+    const onLink = (isUp: boolean): void => {
+      told.push(isUp)
+      if (!isUp) after = fakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
+    }
+    for await (const event of reeve.events({ process: '5', after: 0, follow: true, onLink })) {
+      seen.push(event)
+      if (event === seen[0]) await before[Symbol.asyncDispose]()
+    }
+    await using _after = await after
+    expect([seen, told]).toEqual([
+      [first, last],
+      [false, true],
+    ])
+  })
+
+  test('that break without follow are an error', async () => {
+    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'break' }) })
+    expect((await rejection(all(reeve.events({ process: '5' })))).code).toBe('UNAVAILABLE')
+  })
+
+  test('of an ended process end with the stream', async () => {
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [last], then: 'end' }) })
+    expect(await all(reeve.events({ process: '5', follow: true }))).toEqual([last])
+    expect(daemon.requests).toHaveLength(1)
+  })
+
+  test('end when the daemon ends the stream; only a broken connection is opened again', async () => {
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'end' }) })
+    expect(await all(reeve.events({ process: '5', follow: true }))).toEqual([first])
+    expect(daemon.requests).toHaveLength(1)
+  })
+
+  test('end when the signal aborts, and close the connection', async () => {
+    await using _daemon = await fakeDaemon(dir.path, { [route]: () => ({ events: [first], then: 'open' }) })
+    const leave = new AbortController()
+    const seen: EventView[] = []
+    for await (const event of reeve.events({ process: '5', follow: true, signal: leave.signal })) {
+      seen.push(event)
+      leave.abort()
+    }
+    expect(seen).toEqual([first])
+  })
+
+  test('that the daemon refuses are an error at once', async () => {
+    await using daemon = await fakeDaemon(dir.path, { [route]: () => refusal('COLLECTED', 'it was removed') })
+    expect((await rejection(all(reeve.events({ process: '5', after: 1, follow: true })))).code).toBe('COLLECTED')
+    expect(daemon.requests).toHaveLength(1)
+  })
+
+  test('are split only at newlines, for any division into chunks', async () => {
+    const bytes = Buffer.from('id: 1\nevent: x\ndata: "é\\u2028\u2028"\n\n: comment\n\ndata: a\r\ndata:b\r\n\r\n')
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const pieces = (async function* () {
+        yield bytes.subarray(0, cut)
+        yield bytes.subarray(cut)
+      })()
+      expect(await all(eventData(pieces))).toEqual(['"é\\u2028\u2028"', 'a\nb'])
+    }
+  })
+
+  test('that are too long are refused', async () => {
+    const endless = (async function* () {
+      for (;;) yield Buffer.alloc(1000, 'x')
+    })()
+    await expect(all(eventData(endless, 10_000))).rejects.toThrow('longer than 10000 bytes')
+  })
+})
+
+describe('the library', () => {
+  test('encodes any name of a process in a path', async () => {
+    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/processes/a/b ?#é': () => ({ json: { process: processView() } }) })
+    expect((await reeve.get('a/b ?#é')).pid).toBe(5)
+  })
+
+  test('sends its directory and its environment with a spawn', async () => {
+    await using daemon = await fakeDaemon(dir.path, { 'POST /v1/processes': () => ({ status: 201, json: { process: processView() } }) })
+    await reeve.spawn({ intent: 'x' })
+    expect(daemon.requests[0]?.body).toMatchObject({ intent: 'x', cwd: process.cwd(), env: { PATH: process.env['PATH'] } })
+  })
+
+  test('sends further requests until the time limit of a wait', async () => {
+    let polls = 0
+    await using daemon = await fakeDaemon(dir.path, {
+      'GET /v1/processes/5/wait': () => ({
+        json: ++polls < 3 ? { process: processView(), timedOut: true } : { process: endedView(0), timedOut: false },
+      }),
+    })
+    expect(await reeve.wait('5', { timeoutMs: 200_000 })).toMatchObject({ timedOut: false, process: { state: 'dead' } })
+    expect(daemon.requests.map(({ query }) => query.get('for'))).toEqual(['exited', 'exited', 'exited'])
+    polls = 0
+    expect(await reeve.wait('5', { timeoutMs: 0 })).toMatchObject({ timedOut: true })
+  })
+
+  test('returns the number of processes', async () => {
+    const processes = { live: 1, suspended: 2, max: 3 }
+    await using _daemon = await fakeDaemon(dir.path, { 'GET /v1/daemon': () => ({ json: { processes } }) })
+    expect(await reeve.count()).toEqual(processes)
+  })
+})
+
+describe('a server that accepts connections and does not answer', () => {
+  test('counts as hanging, if it does not answer the second request either', async () => {
+    await using _ = await rawServer([], 'hold')
+    const begun = performance.now()
+    const error = await rejection(reeve.list())
+    expect([error.code, error.exit, error.message]).toEqual([
+      'HANGS',
+      4,
+      'the daemon hangs for more than 5 s: it accepts connections but does not answer',
+    ])
+    expect(performance.now() - begun).toBeLessThan(15_000)
+  })
+
+  test('counts as slow, if it answers the second request', async () => {
+    const asked: string[] = []
+    const server = createServer((socket) => {
+      socket.once('data', (data) => {
+        const path = String(data).split(' ')[1] ?? ''
+        asked.push(path)
+        if (path === '/v1/daemon') {
+          socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+          // The first was examined, so the other one has waited for long enough.
+          waiting?.end('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"processes":[]}')
+        } else waiting = socket
+      })
+    })
+    let waiting: Socket | undefined
+    await new Promise<void>((resolve) => server.listen(join(dir.path, 'reeve.sock'), resolve))
+    expect(await reeve.list()).toEqual([])
+    expect(asked).toEqual([expect.stringContaining('/v1/processes'), '/v1/daemon'])
+    await new Promise((resolve) => server.close(resolve))
+  })
+})

@@ -1,0 +1,32 @@
+// The costs that are shown: null if no price is known, a lower bound if some price is unknown, 0 if the calls are free.
+import { expect, test } from 'vitest'
+import { knownCostSum, knownCost } from '../../../src/api/known-cost.ts'
+
+test.each([
+  [0, false, 0],
+  [0, true, null],
+  [2, true, 2],
+  [2, false, 2],
+])('$%d, with an unknown price: %s', (costUsd, unpriced, shown) => {
+  expect(knownCost({ costUsd, unpriced })).toBe(shown)
+})
+
+test.each([
+  [[], { costUsd: 0, unpriced: false }],
+  [
+    [
+      { costUsd: null, unpriced: true },
+      { costUsd: 0, unpriced: false },
+    ],
+    { costUsd: null, unpriced: true },
+  ],
+  [
+    [
+      { costUsd: null, unpriced: true },
+      { costUsd: 2, unpriced: false },
+    ],
+    { costUsd: 2, unpriced: true },
+  ],
+])('a sum of %j', (parts, sum) => {
+  expect(knownCostSum(parts)).toEqual(sum)
+})

@@ -1,0 +1,48 @@
+// Comments on lines: how the user types them, and how the author of the change gets them.
+import { expect, test } from 'vitest'
+import { parseLineComment } from '../../../../src/cli/input/line-comments.ts'
+import { appendLineComments, type QuotedComment } from '../../../../src/kernel/crew/text/line-comments.ts'
+
+const on = (more: Partial<QuotedComment> = {}): QuotedComment => ({
+  file: 'src/x.ts',
+  line: 12,
+  text: 'use a map',
+  quote: '  const x = 1  ',
+  ...more,
+})
+
+test.each([
+  ['The tests are missing.', [], 'The tests are missing.'],
+  ['', [on()], 'src/x.ts:12: use a map\n>   const x = 1'],
+  [
+    'Nearly.\n',
+    [on(), on({ line: 13, quote: null, text: ' why?\n' })],
+    'Nearly.\n\nsrc/x.ts:12: use a map\n>   const x = 1\n\nsrc/x.ts:13: why?',
+  ],
+  ['', [on({ quote: '' })], 'src/x.ts:12: use a map\n> '],
+  ['', [on({ quote: 'y'.repeat(300) })], `src/x.ts:12: use a map\n> ${'y'.repeat(199)}…`],
+])('%j with %j', (comments, lines, text) => {
+  expect(appendLineComments(comments, lines)).toBe(text)
+})
+
+test.each([
+  ['src/x.ts:12=use a map', { file: 'src/x.ts', line: 12, text: 'use a map' }],
+  ['./src/x.ts:1=a=b:2=c', { file: 'src/x.ts', line: 1, text: 'a=b:2=c' }],
+  ['a b:c.ts:3=two\nlines', { file: 'a b:c.ts', line: 3, text: 'two\nlines' }],
+])('typed: %j', (typed, comment) => {
+  expect(parseLineComment(typed)).toEqual(comment)
+})
+
+test.each([
+  '',
+  'src/x.ts',
+  'src/x.ts:12',
+  'src/x.ts:12=',
+  'src/x.ts:12= ',
+  'src/x.ts:0=a',
+  'src/x.ts:x=a',
+  ':12=a',
+  'src/x.ts:99999999999=a',
+])('no comment on a line: %j', (typed) => {
+  expect(() => parseLineComment(typed)).toThrow('is not a comment on a line')
+})

@@ -1,0 +1,56 @@
+// Typed answers, and the option that each selects.
+import { describe, expect, test } from 'vitest'
+import { parseAnswer, questionLines, yesOrNoAnswer } from '../../../../src/cli/input/prompts.ts'
+import type { AskView } from '../../../../src/api/views/process.ts'
+
+const OPTIONS: AskView['options'] = [
+  { id: 'always', name: 'Always allow', kind: 'allow_always' },
+  { id: 'once', name: 'Allow once', kind: 'allow_once' },
+  { id: '7', name: 'Reject', kind: 'reject_once' },
+]
+const ask = (options: AskView['options']): AskView => ({
+  id: 'q1',
+  kind: 'permission',
+  text: 'run make?\n  make all',
+  options,
+  at: '2026-01-01T00:00:00.000Z',
+})
+
+test('a question is shown with its lines and numbered options, and without control characters', () => {
+  expect(questionLines(ask(OPTIONS))).toEqual(['run make?', '  make all', '  1 Always allow', '  2 Allow once', '  3 Reject'])
+  expect(questionLines({ text: 'a\x1b[2Jb', options: [{ id: 'x', name: 'c\x1b[0m\nd', kind: 'choice' }] })).toEqual(['ab', '  1 c d'])
+})
+
+describe('an answer to options', () => {
+  test.each([
+    ['1', 'always'],
+    ['2', 'once'],
+    ['3', '7'],
+    [' 2 ', 'once'],
+    ['once', 'once'],
+    ['ALLOW ONCE', 'once'],
+    ['allow_once', 'once'],
+    ['7', '7'],
+    ['0', null],
+    ['4', null],
+    ['1.5', null],
+    ['-1', null],
+    ['yes', null],
+    ['', null],
+  ])('%j is %j', (words, option) => {
+    expect(parseAnswer(ask(OPTIONS), words)).toEqual(option === null ? null : { id: 'q1', option })
+  })
+
+  test('yes and no apply once, if that is offered', () => {
+    expect(yesOrNoAnswer(ask(OPTIONS), true)).toEqual({ id: 'q1', option: 'once' })
+    expect(yesOrNoAnswer(ask(OPTIONS.slice(0, 1)), true)).toEqual({ id: 'q1', option: 'always' })
+    expect(yesOrNoAnswer(ask(OPTIONS), false)).toEqual({ id: 'q1', option: '7' })
+    expect(yesOrNoAnswer(ask(OPTIONS.slice(0, 1)), false)).toBeNull()
+  })
+})
+
+test('without options the typed text is the answer, unchanged', () => {
+  expect(parseAnswer(ask([]), ' use pnpm ')).toEqual({ id: 'q1', text: ' use pnpm ' })
+  expect(parseAnswer(ask([]), '  ')).toBeNull()
+  expect(yesOrNoAnswer(ask([]), true)).toBeNull()
+})

@@ -1,0 +1,449 @@
+// The report of a crew for the user, with its open points.
+import { expect, test } from 'vitest'
+import { crewReportText } from '../../../../src/cli/print/crew-report.ts'
+import { openItems } from '../../../../src/daemon/crew/open-items.ts'
+import { unattributedUsage, toUsageView } from '../../../../src/daemon/crew/report.ts'
+import type { CrewReportView, ReportGitView, ReportTaskView } from '../../../../src/api/views/crew-report.ts'
+import type { CrewTaskView, CrewView } from '../../../../src/api/views/crew.ts'
+
+const at = (seconds: number): string => new Date(1_700_000_000_000 + seconds * 1_000).toISOString()
+const [A, B, C] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string]
+
+const task = (changes: Partial<ReportTaskView>): ReportTaskView => ({
+  id: 'task-1',
+  kind: 'work',
+  title: 'A lexer',
+  state: 'done',
+  needs: [],
+  implementer: 'worker-1',
+  implementers: ['worker-1'],
+  reviewer: 'worker-2',
+  attempts: 0,
+  denials: 0,
+  base: A,
+  commit: B,
+  merged: B,
+  conflict: null,
+  reason: null,
+  byWord: null,
+  addedAt: at(0),
+  startedAt: at(1),
+  endedAt: at(90),
+  reviewers: ['worker-2'],
+  tries: [{ member: 'worker-1', startedAt: at(1), endedAt: at(90), outcome: 'done', reason: null }],
+  verdicts: [{ by: 'worker-2', at: at(60), verdict: 'APPROVED', comments: '' }],
+  checks: [],
+  note: null,
+  usage: toUsageView({ inputTokens: 1_200, outputTokens: 300, costUsd: 0.2 }),
+  workedMs: 70_000,
+  waitedMs: 20_000,
+  askedMs: 0,
+  ...changes,
+})
+
+const git: ReportGitView = {
+  branch: { name: 'reeve/fix', commit: C, commits: 2, base: A, taken: false },
+  unmerged: [],
+  salvaged: [],
+  worktrees: [],
+}
+
+const report = (changes: Partial<CrewReportView>): CrewReportView => {
+  const { tasks = [task({})] } = changes
+  const usage = toUsageView({ inputTokens: 1_500, outputTokens: 300, costUsd: 0.25 })
+  return {
+    version: 1,
+    uuid: '01920000-0000-7000-8000-0000000000ab',
+    name: 'fix',
+    status: 'completed',
+    coordinator: 'engine',
+    gate: 'auto',
+    merge: 'auto',
+    reviews: true,
+    createdAt: at(0),
+    exitedAt: at(100),
+    elapsedMs: 100_000,
+    ending: { outcome: 'completed', summary: 'all tasks are done' },
+    tasks,
+    git,
+    problems: [],
+    open: [],
+    members: [
+      {
+        id: 'worker-1',
+        role: 'generic',
+        uuid: 'x',
+        agent: 'default',
+        model: 'anthropic/claude',
+        status: 'retired',
+        setup: null,
+        leave: { how: 'retired', reason: '' },
+        usage,
+      },
+    ],
+    totals: {
+      tasks: { done: tasks.length },
+      commits: 1,
+      attempts: 0,
+      denials: 0,
+      usage,
+      apart: unattributedUsage(
+        usage,
+        tasks.map((one) => one.usage),
+      ),
+    },
+    ...changes,
+  }
+}
+
+test('one task', () => {
+  expect(crewReportText(report({})).join('\n')).toMatchInlineSnapshot(`
+    "# Crew fix: completed
+
+    1 of 1 task done, 1 commit, 1m 40s, $0.25.
+
+    > all tasks are done
+
+    Branch \`reeve/fix\`: 2 commits since \`aaaaaaaaaa\`, now at \`cccccccccc\`.
+
+    ## For you
+
+    Nothing is left to do.
+
+    ## Tasks
+
+    | Task | State | Implementer | Reviewer | Commit | Input | Output | Cache read | Cache write | Cost | Worked | Waited |
+    | --- | --- | --- | --- | --- | --: | --: | --: | --: | --: | --: | --: |
+    | task-1 | done | worker-1 | worker-2 | \`bbbbbbbbbb\` | 1.2k | 300 | 0 | 0 | $0.20 | 1m 10s | 20s |
+    | about no task |  |  |  |  | 300 | 0 | 0 | 0 | $0.0500 |  |  |
+    | **all** |  |  |  |  | 1.5k | 300 | 0 | 0 | $0.25 |  |  |
+
+    ### task-1: A lexer
+
+    done (began at \`aaaaaaaaaa\`)
+
+    - worker-1: done after 1m 29s
+
+    **APPROVED** by worker-2
+
+    ## Members
+
+    | Member | Role | Agent | Model | Status | Input | Output | Cache read | Cache write | Cost |
+    | --- | --- | --- | --- | --- | --: | --: | --: | --: | --: |
+    | worker-1 | generic | default | anthropic/claude | retired | 1.5k | 300 | 0 | 0 | $0.25 |"
+  `)
+})
+
+test('a denial, a lost attempt, a conflict, the user, and inexact figures', () => {
+  const odd = task({
+    id: 'parser',
+    title: 'Parse | `it`\n# now',
+    state: 'waiting',
+    implementers: ['worker-1', 'worker-3'],
+    reviewers: [],
+    needs: ['lexer'],
+    attempts: 2,
+    denials: 1,
+    merged: null,
+    conflict: 'task-9',
+    reason: 'conflicts in *a.ts*',
+    askedMs: 61_000,
+    note: 'the author is reeve',
+    usage: toUsageView({ costUsd: 0.01, unpriced: true, estimated: true }),
+    tries: [
+      { member: 'worker-1', startedAt: at(0), endedAt: at(5), outcome: 'requeued', reason: 'it was lost' },
+      { member: 'worker-3', startedAt: at(6), endedAt: null, outcome: null, reason: null },
+    ],
+    verdicts: [{ by: null, at: at(3), verdict: 'DENIED', comments: 'two things:\n# tests\n\u001b[31mred' }],
+  })
+  const text = crewReportText(
+    report({
+      tasks: [odd],
+      ending: null,
+      status: 'waiting',
+      git: null,
+      problems: ['the repository /r is gone'],
+      members: [],
+      open: [
+        { what: 'task-9 failed: `rm`', how: null },
+        { what: 'a question', how: 'reeve answer fix' },
+      ],
+      totals: {
+        tasks: { waiting: 1 },
+        commits: 0,
+        attempts: 2,
+        denials: 1,
+        usage: toUsageView({ unpriced: true, estimated: true }),
+        apart: toUsageView({}),
+      },
+    }),
+  )
+  expect(text.join('\n')).toMatchInlineSnapshot(`
+    "# Crew fix: waiting
+
+    0 of 1 task done, 0 commits, 1 denial, 1 lost or failed attempt, 1m 40s, ~?.
+
+    Not known: the repository /r is gone.
+
+    ## For you
+
+    - task-9 failed: \\\`rm\\\`
+    - a question: \`reeve answer fix\`
+
+    ## Tasks
+
+    | Task | State | Implementer | Reviewer | Commit | Input | Output | Cache read | Cache write | Cost | Worked | Waited |
+    | --- | --- | --- | --- | --- | --: | --: | --: | --: | --: | --: | --: |
+    | parser | waiting | worker-1, worker-3 | - | \`bbbbbbbbbb\` in conflict: task-9 | 0 | 0 | 0 | 0 | ~$0.0100+ | 1m 10s | 20s |
+    | about no task |  |  |  |  | 0 | 0 | 0 | 0 | $0.00 |  |  |
+    | **all** |  |  |  |  | 0 | 0 | 0 | 0 | ~? |  |  |
+
+    ### parser: Parse \\| \\\`it\\\` \\# now
+
+    waiting: conflicts in \\*a.ts\\* (needs lexer; began at \`aaaaaaaaaa\`; the user was asked for 1m 01s)
+
+    Of its commit: the author is reeve.
+
+    - worker-1: requeued after 5s: it was lost
+    - worker-3: still has it
+
+    **DENIED** by the user:
+
+    > two things:
+    > # tests
+    > red
+
+    A cost with \`+\`, or \`?\`: the price of some calls is not known, and it is more than this.
+
+    A cost with \`~\`: some calls were cut off, and are estimated."
+  `)
+})
+
+test('a finished task without a change is marked, if the repository shows that', () => {
+  const rows = (changes: Partial<ReportTaskView>, more: Partial<CrewReportView> = {}): string | undefined =>
+    crewReportText(report({ tasks: [task({ commit: null, merged: null, ...changes })], ...more })).find((line) =>
+      line.startsWith('| task-1'),
+    )
+  expect(rows({})).toContain('| worker-2 | changed nothing |')
+  for (const other of [{ state: 'failed' }, { kind: 'human' }, { byWord: 'coordinator' }] as const)
+    expect(rows(other)).toContain('| worker-2 | - |')
+  expect(rows({}, { git: null })).toContain('| worker-2 | - |')
+})
+
+test('tasks done by word alone are counted separately', () => {
+  const said = task({
+    id: 'b',
+    implementer: null,
+    implementers: [],
+    tries: [],
+    verdicts: [],
+    commit: null,
+    merged: null,
+    base: null,
+    reason: 'not needed',
+    byWord: 'coordinator',
+  })
+  const text = crewReportText(
+    report({
+      tasks: [task({}), said],
+      totals: { tasks: { done: 2 }, commits: 1, attempts: 0, denials: 0, usage: toUsageView({}), apart: toUsageView({}) },
+    }),
+  )
+  expect(text[2]).toBe('2 of 2 tasks done (1 by word alone), 1 commit, 1m 40s, $0.00.')
+})
+
+test('the output of a setup command, after success and failure', () => {
+  const [member] = report({}).members
+  if (!member) throw new Error('it has one')
+  const setup = { at: at(1), ok: true, command: 'npm ci', code: 0, ms: 3_000, output: 'added 7 packages\n', copied: 0, skipped: [] }
+  const of = (changes: Partial<typeof setup>): string =>
+    crewReportText(report({ members: [{ ...member, setup: { ...setup, ...changes } }] }))
+      .slice(-4)
+      .join('\n')
+  expect(of({})).toBe('\nSetup of worker-1: npm ci took 3s\n\n> added 7 packages')
+  expect(of({ ok: false, code: 1, output: 'no network' })).toBe('\nSetup of worker-1: npm ci failed (1) after 3s\n\n> no network')
+  expect(
+    crewReportText(
+      report({ members: [{ ...member, setup: { ...setup, output: Array.from({ length: 50 }, (_, line) => `line ${line}`).join('\n') } }] }),
+    )
+      .slice(-21)
+      .join('\n'),
+  ).toMatch(/^> \[…\]\n> line 30\n[^]*> line 49$/)
+})
+
+test('a crew without tasks', () => {
+  expect(
+    crewReportText(
+      report({
+        tasks: [],
+        members: [],
+        git: null,
+        totals: { tasks: {}, commits: 0, attempts: 0, denials: 0, usage: toUsageView({}), apart: toUsageView({}) },
+      }),
+    ).slice(0, 9),
+  ).toEqual([
+    '# Crew fix: completed',
+    '',
+    '0 of 0 tasks done, 0 commits, 1m 40s, $0.00.',
+    '',
+    '> all tasks are done',
+    '',
+    '## For you',
+    '',
+    'Nothing is left to do.',
+  ])
+})
+
+type OpenTask = Pick<CrewTaskView, 'id' | 'title' | 'state' | 'reason'> & Partial<Pick<CrewTaskView, 'byWord' | 'merged'>>
+const crew = (tasks: readonly OpenTask[], changes: Partial<CrewView> = {}): CrewView =>
+  ({
+    uuid: 'x',
+    name: 'fix',
+    status: 'ready',
+    asks: [],
+    waitsFor: [],
+    note: null,
+    exitedAt: at(9),
+    resumable: false,
+    exit: { code: 0, reason: 'completed' },
+    tasks,
+    ...changes,
+  }) as unknown as CrewView
+
+test.each<[string, CrewView, ReportGitView | null, readonly string[]]>([
+  ['nothing', crew([{ id: 'a', title: 'A', state: 'done', reason: null }]), { ...git, branch: { ...git.branch, taken: true } }, []],
+  [
+    'a branch to take, when the crew has ended',
+    crew([]),
+    git,
+    ['reeve/fix has 2 commits that are not in your checkout: git merge reeve/fix'],
+  ],
+  ['none to take while it works', crew([], { exitedAt: null }), git, []],
+  [
+    'failed and unfinished tasks',
+    crew([
+      { id: 'a', title: 'A', state: 'failed', reason: 'needs b, which failed' },
+      { id: 'b', title: 'B', state: 'in_review', reason: null },
+    ]),
+    null,
+    [
+      'a (A) failed: needs b, which failed: -',
+      'b (B) was not finished: it was in review: -',
+      'start it again; done tasks are taken over: reeve crew up fix',
+    ],
+  ],
+  [
+    'of a crew whose time was over',
+    crew(
+      [
+        { id: 'a', title: 'A', state: 'failed', reason: 'denied 3 times' },
+        { id: 'b', title: 'B', state: 'in_review', reason: null },
+        { id: 'c', title: 'C', state: 'queued', reason: null },
+      ],
+      { resumable: true, exit: { code: 1, reason: 'timed out' } },
+    ),
+    {
+      ...git,
+      branch: { ...git.branch, commits: 0 },
+      worktrees: [{ member: 'worker-2', uuid: '01920000-0000-7000-8000-0000000000ab', dir: '/w', branch: 'b' }],
+    },
+    [
+      'its time limit ended it; not finished: b (in review), c (queued). Continue it, with the same time limit again: reeve crew resume fix',
+      'a (A) failed: denied 3 times. When the crew continues: reeve crew retry fix a',
+    ],
+  ],
+  [
+    'of a crew that stayed and was stopped',
+    crew([{ id: 'a', title: 'A', state: 'done', reason: null }], { resumable: true, exit: { code: 143, reason: 'SIGTERM from user' } }),
+    null,
+    ['it was stopped (SIGTERM from user). Continue it: reeve crew resume fix'],
+  ],
+  [
+    'a task that was marked as done, with its reason',
+    crew([{ id: 'a', title: 'A', state: 'done', reason: 'answered in the thread', byWord: 'coordinator' }]),
+    null,
+    ['a (A) was marked as done by the coordinator, without a review or commit: answered in the thread: reeve crew show fix a'],
+  ],
+  [
+    'a question',
+    crew([], { exitedAt: null, asks: [{ id: '1', kind: 'question', text: 'May task-1 be committed?', options: [], at: at(1) }] }),
+    null,
+    ['May task-1 be committed?: reeve answer fix'],
+  ],
+  ['what it waits for', crew([], { exitedAt: null, waitsFor: ['a "A" waits for b'] }), null, ['a "A" waits for b: -']],
+  [
+    'a crew that is held',
+    crew([], { exitedAt: null, status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['a "A" waits for b'] }),
+    null,
+    ['paused: daemon-crash: reeve crew resume fix'],
+  ],
+  [
+    "the same commit on a task's branch and on a member's is one",
+    crew([]),
+    {
+      ...git,
+      branch: { ...git.branch, commits: 0 },
+      unmerged: [
+        { name: 'reeve/fix.worker-1', commit: B, commits: 1 },
+        { name: 'reeve/fix.task-1', commit: B, commits: 1 },
+      ],
+    },
+    ['reeve/fix.task-1 has 1 commit that is not in reeve/fix: git merge reeve/fix.task-1'],
+  ],
+  [
+    'an earlier try of a task that has landed is not to be merged',
+    crew([
+      { id: 'a', title: 'A', state: 'done', reason: null, merged: C },
+      { id: 'a-b', title: 'B', state: 'done', reason: null, merged: null },
+    ]),
+    {
+      ...git,
+      branch: { ...git.branch, commits: 0 },
+      unmerged: [
+        { name: 'reeve/fix.a-2', commit: B, commits: 1 },
+        { name: 'reeve/fix.a-b', commit: A, commits: 1 },
+      ],
+    },
+    [
+      'reeve/fix.a-2 has an earlier attempt at a, which has landed in another form: git branch -D reeve/fix.a-2',
+      'reeve/fix.a-b has 1 commit that is not in reeve/fix: git merge reeve/fix.a-b',
+    ],
+  ],
+  [
+    'work that only a worker has comes first, because it is not approved',
+    crew([]),
+    { ...git, branch: { ...git.branch, commits: 0 }, unmerged: [{ name: 'reeve/fix.worker-1', commit: B, commits: 1 }] },
+    ['reeve/fix.worker-1 has 1 commit that is not in reeve/fix: git log -p reeve/fix..reeve/fix.worker-1'],
+  ],
+  [
+    'what was under review when the crew ended',
+    crew([]),
+    { ...git, branch: { ...git.branch, commits: 0 }, salvaged: [{ ref: 'refs/reeve/review/fix/a', commit: B, at: at(1), subject: 'x' }] },
+    ['refs/reeve/review/fix/a has files that were reported but not committed: git show refs/reeve/review/fix/a'],
+  ],
+  [
+    'unnamed files were saved to a ref',
+    crew([]),
+    {
+      ...git,
+      branch: { ...git.branch, commits: 0 },
+      salvaged: [{ ref: 'refs/reeve/salvage/1', commit: B, at: at(1), subject: 'reeve: what was not committed' }],
+    },
+    ['refs/reeve/salvage/1 has files that were not committed: git show refs/reeve/salvage/1'],
+  ],
+  [
+    'what was salvaged, and a worktree that stays',
+    crew([], { exitedAt: null }),
+    {
+      ...git,
+      salvaged: [{ ref: 'refs/reeve/salvage/fix/worker-1-1', commit: B, at: at(1), subject: 'reeve: what worker-1 left of a' }],
+      worktrees: [{ member: 'worker-2', uuid: '01920000-0000-7000-8000-0000000000ab', dir: '/w', branch: 'b' }],
+    },
+    [
+      'refs/reeve/salvage/fix/worker-1-1 has files that were not committed (what worker-1 left of a): git show refs/reeve/salvage/fix/worker-1-1',
+      'worker-2 still has its worktree /w: reeve rm 000000ab',
+    ],
+  ],
+])('open points: %s', (_, view, of, expected) => {
+  expect(openItems(view, of, 'reeve crew up fix').map(({ what, how }) => `${what}: ${how ?? '-'}`)).toEqual(expected)
+})

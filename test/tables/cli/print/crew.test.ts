@@ -1,0 +1,488 @@
+// Crews on a terminal: the tables of crews, members and tasks, and the page of a task. Also the rows below a followed crew, and the lines
+// of its events.
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import type { CrewMemberView, CrewTaskView, CrewView, TaskDetailView } from '../../../../src/api/views/crew.ts'
+import { CrewEvents } from '../../../../src/cli/follow/crew-events.ts'
+import { toFact } from '../../../../src/cli/follow/event-to-fact.ts'
+import { Output } from '../../../../src/cli/print/output.ts'
+import {
+  contextText,
+  crewLines,
+  crewResultLines,
+  crewSummary,
+  crewWaitLines,
+  memberLines,
+  taskLines,
+  taskPage,
+} from '../../../../src/cli/print/crew.ts'
+import { crewRows } from '../../../../src/cli/live/crew-footer.ts'
+import type { Reeve } from '../../../../src/index.ts'
+import { factEvent } from '../../../support/daemon/fake-daemon.ts'
+
+const LOOK = { paint: (_: string, text: string): string => text, ellipsis: '…', ascii: false, pauseMark: '⏸' }
+const ROWS = { columns: 90, ascii: false, ellipsis: '…', pauseMark: '⏸', paintMessage: (_: string, text: string): string => text }
+const SPENT = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0, unpriced: false }
+const AT = '2026-11-20T12:00:00.000Z'
+
+const task = (id: string, more: Partial<CrewTaskView> = {}): CrewTaskView => ({
+  id,
+  kind: 'work',
+  title: `The ${id}`,
+  state: 'queued',
+  needs: [],
+  role: null,
+  reviews: true,
+  priority: 0,
+  limits: null,
+  agent: null,
+  model: null,
+  check: null,
+  verify: null,
+  implementer: null,
+  implementers: [],
+  reviewer: null,
+  verdict: null,
+  attempts: 0,
+  denials: 0,
+  base: null,
+  commit: null,
+  merged: null,
+  conflict: null,
+  reason: null,
+  byWord: null,
+  salvaged: null,
+  asks: null,
+  spent: SPENT,
+  addedAt: AT,
+  startedAt: null,
+  endedAt: null,
+  ...more,
+})
+const member = (id: string, more: Partial<CrewMemberView> = {}): CrewMemberView => ({
+  id,
+  role: 'generic',
+  state: 'on',
+  phase: 'idle',
+  task: null,
+  leave: null,
+  uuid: `uuid-${id}`,
+  pid: 7,
+  agent: 'default',
+  status: 'ready',
+  worktree: null,
+  queueCount: 0,
+  contextTokens: 0,
+  contextWindow: null,
+  costUsd: 0,
+  unpriced: false,
+  elapsedMs: 61_000,
+  note: null,
+  holds: [],
+  asks: [],
+  ...more,
+})
+const crew = (more: Partial<CrewView> = {}): CrewView => ({
+  uuid: '01920000-0000-7000-8000-0000000000ab',
+  pid: 5,
+  name: 'fix',
+  status: 'ready',
+  cwd: '/src',
+  coordinator: 'engine',
+  gate: 'auto',
+  merge: 'auto',
+  reviews: true,
+  branch: 'reeve/fix',
+  base: 'a'.repeat(40),
+  createdAt: AT,
+  exitedAt: null,
+  elapsedMs: 125_000,
+  costUsd: 0,
+  unpriced: false,
+  note: null,
+  waitsFor: [],
+  holds: [],
+  asks: [],
+  ending: null,
+  exit: null,
+  resumable: false,
+  tasks: [],
+  members: [],
+  ...more,
+})
+const ASK = { id: 'a.1', kind: 'question' as const, text: 'May it be\ncommitted?', options: [], at: AT }
+
+const TASKS = [
+  task('lexer', {
+    state: 'done',
+    implementer: 'worker-1',
+    implementers: ['worker-1'],
+    reviewer: 'worker-2',
+    attempts: 1,
+    denials: 1,
+    commit: 'c'.repeat(40),
+    merged: 'd'.repeat(40),
+    spent: { ...SPENT, costUsd: 0.25, unpriced: true },
+  }),
+  task('parser', { state: 'in_review', implementer: 'worker-2', reviewer: 'worker-1', needs: ['lexer'] }),
+  task('docs', { state: 'failed', attempts: 3, reason: 'denied 3 times' }),
+  task('ship', { state: 'waiting', asks: 'gate' }),
+]
+
+test('crews: the progress of each, and what it waits for', () => {
+  expect(
+    crewLines(
+      [
+        crew({
+          tasks: TASKS,
+          members: [member('worker-1'), member('worker-2', { state: 'gone' }), member('coordinator', { role: 'coordinator' })],
+          costUsd: 1.5,
+          waitsFor: ['parser waits'],
+        }),
+        crew({ pid: 6, name: null, status: 'waiting', asks: [ASK] }),
+        crew({ pid: 7, status: 'suspended', note: 'paused: by user', waitsFor: ['x'] }),
+        crew({ pid: 8, status: 'failed', exit: { code: 1, reason: 'a task has failed' } }),
+        crew({
+          pid: 9,
+          status: 'completed',
+          ending: { outcome: 'completed', summary: 'all is done' },
+          exit: { code: 0, reason: 'completed' },
+          asks: [ASK],
+        }),
+      ],
+      LOOK,
+      Infinity,
+    ),
+  ).toEqual([
+    'PID  ID        NAME  STATUS       TASKS     WORKERS  ELAPSED   COST  NOTE',
+    '  5  000000ab  fix   ready        1/4 done        1   2m 05s  $1.50  parser waits',
+    '  6  000000ab  -     waiting      0/0 done        0   2m 05s      -  asks: May it be committed?',
+    '  7  000000ab  fix   ⏸ suspended  0/0 done        0   2m 05s      -  paused: by user',
+    '  8  000000ab  fix   failed       0/0 done        -   2m 05s      -  a task has failed',
+    '  9  000000ab  fix   completed    0/0 done        -   2m 05s      -  all is done',
+  ])
+})
+
+test('members: the present ones, or all', () => {
+  const one = crew({
+    members: [
+      member('worker-1', {
+        phase: 'addressing_feedback',
+        task: 'lexer',
+        status: 'working',
+        contextTokens: 82_000,
+        contextWindow: 200_000,
+        costUsd: 0.4,
+        queueCount: 2,
+      }),
+      member('worker-2', { state: 'starting', uuid: null, pid: null, status: null, elapsedMs: 0 }),
+      member('worker-3', { state: 'gone', status: 'failed', leave: { how: 'lost', reason: 'exit code 1' }, note: 'exit code 1' }),
+    ],
+  })
+  const all = [
+    'MEMBER    ROLE     PHASE                TASK   STATUS    PID  CONTEXT  ELAPSED   COST  NOTE',
+    'worker-1  generic  addressing feedback  lexer  working     7     41 %   1m 01s  $0.40  2 queued',
+    'worker-2  generic  idle                 -      starting    -        -       0s      -',
+    'worker-3  generic  idle                 -      lost        7        -   1m 01s  $0.00  exit code 1',
+  ]
+  expect(memberLines(one, LOOK, Infinity, true)).toEqual(all)
+  expect(memberLines(one, LOOK, Infinity).length).toBe(3)
+})
+
+test('members on 80 columns: activity and cost are complete; other columns shrink', () => {
+  const one = crew({
+    members: [
+      member('coordinator', { role: 'coordinator', status: 'waiting', pid: 12_345, costUsd: 1.25 }),
+      member('worker-1', {
+        role: 'implementer',
+        phase: 'addressing_feedback',
+        task: 'parser',
+        status: 'suspended',
+        contextTokens: 82_000,
+        contextWindow: 200_000,
+        costUsd: 0.4,
+        queueCount: 2,
+        note: 'paused: by user',
+      }),
+    ],
+  })
+  expect(memberLines(one, LOOK, 80)).toEqual([
+    'MEMBER       ROLE         PHASE                TASK    STATUS         PID   COST',
+    'coordinator  coordinator  idle                 -       waiting      12345  $1.25',
+    'worker-1     implementer  addressing feedback  parser  ⏸ suspended      7  $0.40',
+  ])
+  expect(memberLines(one, LOOK, 101)[2]).toBe(
+    'worker-1     implementer  addressing feedback  parser  ⏸ suspended      7     41 %  $0.40  2 queued;…',
+  )
+  const long = crew({
+    members: [
+      member('worker-1', {
+        role: 'reviewer',
+        phase: 'reviewing',
+        task: 'a-task-with-a-name-as-long-as-a-sentence',
+        status: 'working',
+        costUsd: 0.4,
+      }),
+    ],
+  })
+  expect(memberLines(long, LOOK, 80)[1]).toBe('worker-1  reviewer  reviewing  a-task-with-a-name-as…  working    7  $0.40')
+})
+
+test('crews and tasks on 80 columns: what a crew waits for is readable', () => {
+  expect(
+    crewLines(
+      [crew({ name: 'refactor-the-parser', status: 'suspended', note: 'a budget is used up', tasks: TASKS, costUsd: 1.5 })],
+      LOOK,
+      80,
+    )[1],
+  ).toBe('  5  000000ab  refactor-the-parser  ⏸ suspended  1/4 done  $1.50  a budget is u…')
+  expect(taskLines(TASKS, LOOK, 80)[3]).toBe('docs    failed     -            -              -  -      The docs (denied 3 tim…')
+  for (const width of [20, 40, 79])
+    for (const line of [...crewLines([crew()], LOOK, width), ...taskLines(TASKS, LOOK, width)])
+      expect(line.length).toBeLessThanOrEqual(width)
+})
+
+test.each([
+  [0, null, '-'],
+  [1_499, null, '1k'],
+  [50_000, 200_000, '25 %'],
+])('a context of %j in %j is %j', (contextTokens, contextWindow, text) => {
+  expect(contextText({ contextTokens, contextWindow })).toBe(text)
+})
+
+test('tasks: assignee, attempts and problem of each', () => {
+  expect(taskLines(TASKS, LOOK, Infinity)).toEqual([
+    'TASK    STATE      IMPLEMENTER  REVIEWER  ATTEMPTS  COMMIT        COST  NEEDS  TITLE',
+    'lexer   done       worker-1     worker-2         2  cccccccccc  $0.25+  -      The lexer',
+    'parser  in review  worker-2     worker-1         1  -                -  lexer  The parser',
+    'docs    failed     -            -                3  -                -  -      The docs (denied 3 times)',
+    'ship    waiting    -            -                0  -                -  -      The ship (waits for you: the commit)',
+  ])
+  for (const line of taskLines(TASKS, LOOK, 60)) expect(line.length).toBeLessThanOrEqual(60)
+})
+
+test('one task with its history: untrusted text is indented and made safe', () => {
+  const whole: TaskDetailView = {
+    ...task('lexer', {
+      state: 'failed',
+      implementer: 'worker-2',
+      implementers: ['worker-1', 'worker-2'],
+      reason: 'denied',
+      attempts: 2,
+      denials: 1,
+      needs: ['a', 'b'],
+    }),
+    text: 'Write it.\n\u001b[31mRed.',
+    acceptance: '- It works.',
+    report: null,
+    comments: null,
+    history: [
+      { seq: 1, at: AT, type: 'task.added', what: 'added by user', text: null },
+      { seq: 2, at: AT, type: 'task.verdict', what: 'DENIED by worker-3', text: 'one\ntwo' },
+    ],
+  }
+  const page = taskPage(whole, LOOK, Date.parse(AT))
+  expect(page.map((line) => line.replace(/\d\d:00:00/, 'TIME'))).toEqual([
+    'task         lexer  failed',
+    'title        The lexer',
+    'needs        a, b',
+    'implementer  worker-2 (before: worker-1)',
+    'attempts     2 (1 denial)',
+    'reason       denied',
+    '',
+    'text',
+    '  Write it.',
+    '  Red.',
+    '',
+    'acceptance',
+    '  - It works.',
+    '',
+    'history',
+    '  TIME  added by user',
+    '  TIME  DENIED by worker-3',
+    '            one',
+    '            two',
+  ])
+})
+
+describe('a crew in a line', () => {
+  test('its results and its cost', () => {
+    expect(crewSummary(crew({ tasks: [...TASKS, task('x', { state: 'cancelled' })], members: [member('worker-1')], costUsd: 0.5 }))).toBe(
+      'fix (PID 5) ready | 1/5 tasks done, 1 failed, 1 cancelled | 1 worker | $0.50 | 2m 05s',
+    )
+    expect(crewSummary(crew({ name: null, status: 'completed', exit: { code: 0, reason: 'completed' } }))).toBe(
+      'crew (PID 5) completed | 0/0 tasks done | 2m 05s',
+    )
+  })
+
+  test.each<[string, Partial<CrewView>, string[]]>([
+    [
+      'it is held',
+      { status: 'suspended', note: 'paused: daemon-crash', waitsFor: ['x'], asks: [ASK] },
+      ['PID 5 (fix) is suspended: daemon-crash; `reeve crew resume fix` continues it'],
+    ],
+    [
+      'it asks, and waits',
+      { asks: [ASK], waitsFor: ['lexer "L" waits for the user: it is a question (reeve answer)', 'parser waits for lexer'] },
+      ['PID 5 (fix) asks: May it be committed?; `reeve answer fix TEXT` answers', 'parser waits for lexer'],
+    ],
+    ['nothing', {}, []],
+    [
+      'a member asks',
+      { members: [member('worker-1', { status: 'waiting', asks: [{ ...ASK, text: 'npm test?' }] }), member('worker-2')] },
+      ['PID 7 (worker-1) asks: npm test?; `reeve answer 7 TEXT` answers'],
+    ],
+    ['it has ended', { asks: [ASK], waitsFor: ['x'], exit: { code: 0, reason: 'completed' } }, []],
+    [
+      'its time was over',
+      { resumable: true, tasks: TASKS, exit: { code: 1, reason: 'timed out' } },
+      [
+        'its time limit ended it; not finished: parser (in review), ship (waiting)',
+        '`reeve crew resume fix` continues it, with the same time limit again',
+      ],
+    ],
+    [
+      'it was stopped',
+      { resumable: true, tasks: TASKS.slice(0, 1), exit: { code: 143, reason: 'SIGTERM from user' } },
+      ['it was stopped (SIGTERM from user)', '`reeve crew resume fix` continues it'],
+    ],
+    [
+      'it broke off',
+      {
+        resumable: true,
+        tasks: [task('a'), task('b'), ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => task(`t${n}`))],
+        exit: { code: 1, reason: 'interrupted' },
+      },
+      [
+        'it ended before its work was done (interrupted); not finished: a (queued), b (queued), t1 (queued), t2 (queued), t3 (queued), t4 (queued), t5 (queued), t6 (queued), t7 (queued), t8 (queued) and 2 more',
+        '`reeve crew resume fix` continues it',
+      ],
+    ],
+  ])('what it waits for: %s', (_, more, lines) => {
+    expect(crewWaitLines(crew(more))).toEqual(lines)
+  })
+
+  test.each<[string, Partial<CrewView>, string[]]>([
+    ['nothing is merged yet', { tasks: [task('a')] }, []],
+    ['something is', { tasks: TASKS }, ['the work is on the branch reeve/fix: `git merge reeve/fix`']],
+    [
+      'the merge was left to the user',
+      { tasks: [task('a', { state: 'done', commit: 'c'.repeat(40) })], exit: { code: 0, reason: 'completed' } },
+      ['not merged: a (cccccccccc)', '`reeve crew report fix` shows who did what, and the cost'],
+    ],
+  ])('the next commands: %s', (_, more, lines) => {
+    expect(crewResultLines(crew(more))).toEqual(lines)
+  })
+})
+
+describe('the rows below', () => {
+  test('show the activity and waits of each member; no line is wider than the terminal', () => {
+    const one = crew({
+      tasks: TASKS,
+      waitsFor: ['docs "The docs" waits for a worker'],
+      members: [
+        member('worker-1', { phase: 'reviewing', task: 'parser', status: 'working' }),
+        member('worker-2', {
+          phase: 'awaiting_review',
+          task: 'parser',
+          status: 'suspended',
+          note: 'paused: by user',
+          holds: [{ reason: 'user', by: 'user', at: AT }],
+        }),
+        member('worker-3', { state: 'starting', status: null }),
+        member('worker-4', {
+          phase: 'implementing',
+          task: 'docs',
+          status: 'waiting',
+          asks: [{ ...ASK, text: 'Go?' }],
+          contextTokens: 5,
+          contextWindow: 10,
+          costUsd: 0.2,
+        }),
+        member('worker-5', { state: 'gone' }),
+      ],
+    })
+    expect(crewRows(one, ROWS)).toEqual([
+      '● fix (PID 5) ready | 1/4 tasks done, 1 failed | 4 workers | 2m 05s',
+      '  PID 7 (worker-2) is suspended by user; `reeve resume 7` continues it',
+      '  PID 7 (worker-4) asks: Go?; `reeve answer 7 TEXT` answers',
+      '  docs "The docs" waits for a worker',
+      '  worker-1  reviewing           parser The parser  1m 01s',
+      '  worker-2  ⏸ awaiting review   parser The parser  1m 01s',
+      '  worker-3  starting                               1m 01s',
+      '  worker-4  implementing, asks  docs The docs      1m 01s  50 %  $0.20',
+    ])
+    for (const columns of [30, 40, 60])
+      for (const line of crewRows(one, { ...ROWS, columns })) expect(line.length, line).toBeLessThanOrEqual(columns)
+  })
+
+  test('many members are counted', () => {
+    const rows = crewRows(crew({ members: Array.from({ length: 14 }, (_, index) => member(`worker-${index + 1}`)) }), {
+      ...ROWS,
+      ascii: true,
+    })
+    expect(rows.length).toBe(12)
+    expect(rows[0]).toMatch(/^\* fix/)
+    expect(rows.at(-1)).toBe('  +4 more')
+  })
+})
+
+test('a task that was marked as done: no attempt, its reason, and a separate count', () => {
+  const said = task('look', { state: 'done', reason: 'answered in the thread', byWord: 'coordinator' })
+  const whole = crew({ tasks: [said, task('lexer', { state: 'done', implementer: 'worker-1', startedAt: AT })] })
+  expect(
+    taskLines(whole.tasks, LOOK, Infinity)
+      .slice(1)
+      .map((line) => line.split(/\s{2,}/)),
+  ).toEqual([
+    ['look', 'done', '-', '-', '0', '-', '-', '-', 'The look (by word alone: answered in the thread)'],
+    ['lexer', 'done', 'worker-1', '-', '1', '-', '$0.00', '-', 'The lexer'],
+  ])
+  expect(crewSummary(whole)).toContain('2/2 tasks done (1 by word alone)')
+  expect(crewLines([whole], LOOK, Infinity)[1]).toContain('2/2 done (1 by word alone)')
+  expect(crewResultLines(whole)).toContain('done by word alone, with nothing reviewed or committed: look (answered in the thread)')
+})
+
+test('a failure of a crew is printed once, with its time, in the line of its task or its own line', async () => {
+  const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: false }) as unknown as NodeJS.WriteStream
+  const view = new CrewEvents(
+    new Output({ json: false, quiet: false, color: false }, { LANG: 'C.UTF-8' }, { stdout: stream, stderr: stream }),
+    {} as Reeve,
+  )
+  for (const body of [
+    { type: 'task.requeued', task: 'a', reason: 'worker-2 ended its turn without a report', counts: true },
+    { type: 'process.error', message: 'worker-2: worker-2 ended its turn without a report' },
+    { type: 'task.failed', task: 'a', reason: 'all 3 attempts failed; the last reason: worker-2 ended its turn without a report' },
+    { type: 'process.error', message: 'worker-1: the disk is full' },
+    {
+      type: 'crew.setup',
+      member: 'worker-3',
+      ok: false,
+      command: 'npm ci',
+      ran: { end: 'exited', code: 1, signal: null, ms: 5, output: 'no network', left: 0 },
+      copied: 0,
+      skipped: [],
+    },
+    { type: 'crew.left', member: 'worker-3', how: 'lost', reason: 'setup failed: no network' },
+    { type: 'process.error', message: 'worker-3 was lost: setup failed: no network' },
+    { type: 'task.unreviewed', task: 'b', member: 'worker-3', reason: 'worker-3 was lost: setup failed: no network' },
+    { type: 'task.requeued', task: 'b', reason: 'setup failed: no network', counts: false },
+    { type: 'process.error', message: 'a turn of coordinator failed: 401' },
+  ]) {
+    const event = factEvent(1, body)
+    await view.printEvent(event, toFact(event))
+  }
+  const lines = ((stream.read() as string | null) ?? '')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^\S+( \S+)?(?= {2})/, 'TIME'))
+  expect(lines).toEqual([
+    'TIME  a             attempt failed: worker-2 ended its turn without a report',
+    'TIME  a             failed: all 3 attempts failed',
+    'TIME  worker-1      the disk is full',
+    'TIME  worker-3      lost: setup failed: no network',
+    'TIME  b             worker-3 gave no verdict: worker-3 was lost',
+    'TIME  b             back in the queue: setup failed: no network',
+    'TIME                a turn of coordinator failed: 401',
+  ])
+})

@@ -1,0 +1,177 @@
+// Every error of the command line has a hint about the next step: errors of the table, usage errors, and unexpected errors.
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../../../src/api/client/client.ts'
+import { Failure, UsageError } from '../../../../src/cli/errors.ts'
+import { toReportedError } from '../../../../src/cli/print/hints.ts'
+import { DEFAULTS } from '../../../../src/config/config.ts'
+import { ERRORS, KernelError, type ErrorCode } from '../../../../src/kernel/model/errors.ts'
+
+const UUID = '01960000-0000-7000-8000-0000deadbeef'
+
+/** An error of the system. */
+function system(code: string, syscall: string): Error {
+  return Object.assign(new Error(`${code}: it was refused, ${syscall}`), { code, syscall })
+}
+
+test.each<[string, Error, string | undefined, string]>([
+  ['a usage without a hint', new UsageError('--effort x: there is low'), 'run', 'See `reeve help run`.'],
+  ['a usage with one', new UsageError('no', 'Do this.'), 'run', 'Do this.'],
+  ['a usage of no verb', new UsageError('no'), undefined, '`reeve help` lists all verbs.'],
+  ['a flag without a verb', new UsageError('unknown flag -v'), 'help', '`reeve help` lists all verbs.'],
+  ["a signal as the shell's kill takes it", new UsageError('unknown flag -9'), 'kill', 'Give a signal with -s: `reeve kill -s 9 P`.'],
+  ['one by its name', new UsageError('unknown flag -K'), 'kill', 'Give a signal with -s: `reeve kill -s KILL P`.'],
+  ['a failure with its own message', new Failure(1, 'it has not ended', 'Wait.'), 'daemon', 'Wait.'],
+  ['a value that may not be', new ApiError('INVALID', '/nope is not a directory'), 'run', 'See `reeve help run`.'],
+  [
+    'no model',
+    new ApiError('INVALID', 'no model: give --model provider/name'),
+    'run',
+    '`reeve config set defaultModel PROVIDER/NAME` sets a default; see `reeve help keys`.',
+  ],
+  [
+    'an unknown model',
+    new ApiError('INVALID', 'model "x" has no known provider'),
+    'run',
+    '`reeve help keys` explains the names of models; `reeve config show providers` lists the providers.',
+  ],
+  [
+    'a variable',
+    new KernelError('INVALID', 'REEVE_MODEL: expected provider/name'),
+    'config',
+    'Correct that variable of the environment, or unset it.',
+  ],
+  ['a specific hint of the daemon', new ApiError('CONFLICT', 'process 5 has not ended', { hint: 'End it first.' }), 'rm', 'End it first.'],
+  ['no such process', new ApiError('NOT_FOUND', 'no process "x"'), 'kill', ERRORS.NOT_FOUND.hint],
+  [
+    'one that has ended',
+    new ApiError('NOT_FOUND', `process ${UUID} has ended`),
+    'kill',
+    '`reeve inspect deadbeef` shows how it ended; `reeve resume deadbeef` continues it if possible (a command: `--rerun`).',
+  ],
+  ['PID 0', new ApiError('PERMISSION', 'PID 0 is the kernel itself'), 'kill', 'PID 0 stands for the daemon: see `reeve daemon status`.'],
+  ['no such agent', new ApiError('AGENT_INVALID', 'there is no agent `x`'), 'run', '`reeve agents` lists the available agents.'],
+  [
+    'a bad configuration',
+    new KernelError('AGENT_INVALID', 'x', { file: '/h/config.yaml', line: 2 }),
+    'config',
+    'Correct the file, or remove the key with `reeve config unset KEY`; see `reeve help config`.',
+  ],
+  [
+    'a bad file of a project',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/reeve.yaml', line: 2 } }),
+    'run',
+    'Correct the file of the project; `reeve config set` changes only your own file.',
+  ],
+  [
+    'a bad file of tasks',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/tasks.md', line: 2 } }),
+    'crew up',
+    'Correct the file; docs/crews-reference.md describes it.',
+  ],
+  [
+    'a bad file of tasks that is no Markdown',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/tasks.txt', line: 2 } }),
+    'crew up',
+    'Correct the file; docs/crews-reference.md describes it.',
+  ],
+  [
+    'a bad file of a run',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/reeve.yaml', line: 2 } }),
+    'compose up',
+    'Correct the file; docs/compose.md describes it.',
+  ],
+  [
+    'a bad configuration, met by a run',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/h/config.yaml', line: 2 } }),
+    'compose up',
+    'Correct the file, or remove the key with `reeve config unset KEY`; see `reeve help config`.',
+  ],
+  [
+    'a bad agent file, met by a crew',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/.reeve/agents/a.md', line: 2 } }),
+    'crew up',
+    'Correct the file; see `reeve help agent-files`.',
+  ],
+  [
+    'a file that is not there',
+    new ApiError('AGENT_INVALID', '/p/t.md: it is not there', { details: { file: '/p/t.md', line: 0 } }),
+    'crew up',
+    'Check the path. A path without a leading / is relative to the working directory.',
+  ],
+  [
+    'a bad file of keys',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/h/credentials.yaml', line: 0 } }),
+    'run',
+    'Correct the file: lines of `NAME: value`, readable only by you (mode 0600).',
+  ],
+  [
+    'a bad agent file',
+    new ApiError('AGENT_INVALID', 'x', { details: { file: '/p/.reeve/agents/a.md', line: 2 } }),
+    'run',
+    'Correct the file; see `reeve help agent-files`.',
+  ],
+  [
+    'a home that is a file',
+    new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ENOTDIR', 'connect') }),
+    'ps',
+    'Its state directory must be yours: `reeve config path` names it, and REEVE_HOME selects another one.',
+  ],
+  [
+    'a daemon that does not answer',
+    new ApiError('UNAVAILABLE', 'cannot be reached', { cause: system('ECONNREFUSED', 'connect') }),
+    'ps',
+    ERRORS.UNAVAILABLE.hint,
+  ],
+  ['a working directory that is gone', system('ENOENT', 'uv_cwd'), 'ps', 'Change to another directory.'],
+  [
+    'what the system refuses',
+    system('EACCES', 'open'),
+    'config',
+    '`reeve doctor` checks the system, `reeve config path` names the files of reeve.',
+  ],
+  ['a defect', new TypeError('x is undefined'), 'ps', 'This is a defect of reeve: please report it with your command.'],
+])('%s', (_what, error, verb, hint) => {
+  expect(toReportedError(error, verb).hint).toBe(hint)
+})
+
+describe('each code of the table', () => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('%s', (code) => {
+    for (const error of [new ApiError(code, 'what'), new KernelError(code, 'what')]) {
+      const said = toReportedError(error, 'run')
+      expect(said).toMatchObject({ code, message: 'what' })
+      expect(said.hint).toMatch(/^.{10,}\.$/)
+    }
+  })
+})
+
+test.each([
+  ['INVALID', 'limits.maxSteps: must be at least 1', '--max-steps: must be at least 1'],
+  ['INVALID', 'limits.timeoutMs: must be at least 1', '--timeout: must be at least 1'],
+  ['INVALID', 'limits.budgetUsd: must be more than 0', '--budget-usd: must be more than 0'],
+  ['AGENT_INVALID', 'limits.maxSteps: must be at least 1', 'limits.maxSteps: must be at least 1'],
+  ['NOT_FOUND', `process ${UUID} has ended`, 'process deadbeef has ended'],
+] as const)('%s: messages name limits by their flags, and processes by their short ids: %s', (code, message, words) => {
+  expect(toReportedError(new ApiError(code, message), 'run').message).toBe(words)
+})
+
+test('the code and the details are kept for programs', () => {
+  expect(toReportedError(new ApiError('AMBIGUOUS', 'which', { details: { candidates: [] } }), 'kill')).toEqual({
+    message: 'which',
+    code: 'AMBIGUOUS',
+    hint: ERRORS.AMBIGUOUS.hint,
+    details: { candidates: [] },
+  })
+})
+
+test('the hint for a missing model names the provider whose key is set', () => {
+  const hint = (env: Record<string, string>): string =>
+    toReportedError(new ApiError('INVALID', 'no model: give --model provider/name'), 'run', env).hint
+  expect(hint({ GEMINI_API_KEY: 'x' })).toBe(
+    'GEMINI_API_KEY is set: `--model google/NAME` uses it, and `reeve config set defaultModel google/NAME` makes it the default; see `reeve help keys`.',
+  )
+  expect(hint({ GEMINI_API_KEY: '' })).toMatch(/^`reeve config set defaultModel PROVIDER/)
+  for (const apiKeyEnv of new Set(DEFAULTS.providers.flatMap((one) => one.apiKeyEnv ?? []))) {
+    const first = DEFAULTS.providers.find((one) => one.apiKeyEnv === apiKeyEnv)
+    expect(hint({ [apiKeyEnv]: 'x' })).toContain(`\`--model ${first?.name}/NAME\``)
+  }
+})

@@ -1,0 +1,114 @@
+// The pages of `reeve help`: each is complete, and no line is wider than the terminal.
+import { describe, expect, test } from 'vitest'
+import { COMMON } from '../../../../src/cli/input/args.ts'
+import { topicPage, verbPage } from '../../../../src/cli/table/manual.ts'
+import { TOPICS } from '../../../../src/cli/table/topics.ts'
+import { listVerbs } from '../../../../src/cli/table/verb-names.ts'
+import { VERBS } from '../../../../src/cli/table/verbs.ts'
+import { GROUPS, overviewPage, seeAlso } from '../../../../src/cli/verbs/system/help.ts'
+
+const plain = (text: string): string => text
+const layout = (columns: number) => ({ columns, heading: plain })
+const squeezed = (text: string): string => text.replaceAll(/\s+/g, ' ')
+const lines = (text: string): string[] => text.split('\n')
+
+describe.each(listVerbs(VERBS))('%s', (name, verb) => {
+  const see = seeAlso(VERBS, name, TOPICS)
+
+  test('has a page with all texts of its row', () => {
+    const page = verbPage(name, verb, see, layout(80))
+    expect(lines(page).filter((line) => /^[A-Z]/.test(line))).toEqual([
+      'NAME',
+      'SYNOPSIS',
+      'DESCRIPTION',
+      'FLAGS',
+      'EXAMPLES',
+      'EXIT STATUS',
+      ...(see.length > 0 ? ['SEE ALSO'] : []),
+    ])
+    const words = squeezed(page)
+    for (const text of [
+      ...verb.usage,
+      ...verb.about,
+      ...verb.examples.flat(),
+      ...Object.values({ ...COMMON, ...verb.flags }).map(({ help }) => help),
+    ])
+      expect(words).toContain(squeezed(text))
+    for (const flag of Object.keys(verb.flags)) expect(words).toContain(`--${flag}`)
+  })
+
+  test.each([40, 80, 100])('fits %d columns, except for longer words', (columns) => {
+    for (const line of lines(verbPage(name, verb, see, layout(columns))))
+      if (line.trim().includes(' ')) expect(line.length, line).toBeLessThanOrEqual(columns)
+  })
+})
+
+describe.each(Object.entries(TOPICS))('%s', (name, topic) => {
+  test('fits a screen of 80 columns and 40 rows', () => {
+    const page = lines(topicPage(name, topic, layout(80)))
+    for (const line of page) expect(line.length, line).toBeLessThanOrEqual(80)
+    expect(page.length).toBeLessThanOrEqual(40)
+  })
+
+  test('names existing verbs and flags, and is no verb itself', () => {
+    expect(topic.verbs.filter((verb) => !(verb in VERBS))).toEqual([])
+    expect(Object.hasOwn(VERBS, name)).toBe(false)
+    const allText = topic.text.flat(2).join(' ')
+    for (const [, verb = ''] of allText.matchAll(/`reeve ([a-z]+)/g)) expect(VERBS, verb).toHaveProperty(verb)
+    for (const [, flag = ''] of allText.matchAll(/--([a-z][a-z-]+)/g))
+      expect(
+        listVerbs(VERBS).some(([, verb]) => flag in verb.flags),
+        flag,
+      ).toBe(true)
+  })
+})
+
+test('the overview is one screen of 24 rows and 80 columns, the prompt included', () => {
+  const page = lines(overviewPage(Object.keys(TOPICS), plain))
+  expect(page.length).toBeLessThan(24)
+  for (const line of page) expect(line.length, line).toBeLessThanOrEqual(80)
+})
+
+test('the overview lists each verb and each topic once', () => {
+  expect(GROUPS.flatMap(([, verbs]) => Object.keys(verbs)).toSorted()).toEqual(Object.keys(VERBS).toSorted())
+  const page = overviewPage(Object.keys(TOPICS), plain)
+  for (const name of [...Object.keys(VERBS), ...Object.keys(TOPICS)]) expect(page).toMatch(new RegExp(`(^|\\s)${name}([\\s,]|$)`, 'm'))
+})
+
+test('a page has the layout of a manual page', () => {
+  expect(verbPage('stop', VERBS['stop']!, seeAlso(VERBS, 'stop', TOPICS), { columns: 60, heading: (text) => `*${text}*` }))
+    .toMatchInlineSnapshot(`
+      "*NAME*
+          reeve stop - stop processes gracefully
+
+      *SYNOPSIS*
+          reeve stop P...
+
+      *DESCRIPTION*
+          Sends SIGTERM with a grace of 10 s (longer if the agent
+          file sets it), then SIGKILL. It returns when the process
+          has ended. A stopped process can be resumed.
+
+      *FLAGS*
+          --json       print JSON (an object with "version": 1;
+                       streams are one object per line)
+          -q, --quiet  print only errors on stderr
+          --no-color   no colours (as with NO_COLOR, or without a
+                       terminal)
+          -h, --help   show this help
+
+      *EXAMPLES*
+          reeve stop 5  resume it later with \`reeve resume 5\`
+
+      *EXIT STATUS*
+          0   success
+          1   refused, or not ended in time
+          3   no such process
+          4   the daemon cannot be reached
+          64  usage error
+
+      *SEE ALSO*
+          pause, resume, list-resumable, kill, signals, wait, mcp,
+          references, resuming: \`reeve help NAME\`"
+    `)
+})

@@ -1,0 +1,89 @@
+// The verb table: each row is complete, the verb reads its flags, and the pages under docs/verbs match the table.
+import { LIMIT_FLAGS } from '../../../../src/cli/table/limits.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { pageName, verbPage } from '../../../../scripts/docs-verbs.ts'
+import { COMMON, parseCommandLine } from '../../../../src/cli/input/args.ts'
+import { findVerb, findVerbName, listVerbs, unknownVerb } from '../../../../src/cli/table/verb-names.ts'
+import { VERBS } from '../../../../src/cli/table/verbs.ts'
+
+const at = (path: string): string => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
+const rows = listVerbs(VERBS)
+/** A family and its verbs have a folder. Verbs about reeve itself, not about processes, are in `system`. */
+const FILES = readdirSync(at('src/cli/verbs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+const fileOf = (name: string): string => {
+  const places = [`${name.replace(' ', '/')}.ts`, `${name}/${name}.ts`, `system/${name}.ts`]
+  return places.find((place) => FILES.includes(place)) ?? `${name}: no file`
+}
+const LIMIT_SOURCE = readFileSync(at('src/cli/input/limit-flags.ts'), 'utf8')
+
+describe.each(rows)('%s', (name, verb) => {
+  const source = readFileSync(at(`src/cli/verbs/${fileOf(name)}`), 'utf8')
+
+  test('has a file that runs it', async () => {
+    expect(typeof (await verb.load()).run).toBe('function')
+  })
+
+  test('reads each of its flags', () => {
+    // The limits of all verbs are read in one file.
+    const limits = /(?:parseNewLimits|parseLimitChanges)\(args\)/.test(source) ? Object.keys(LIMIT_FLAGS) : []
+    for (const flag of limits)
+      expect(LIMIT_SOURCE, flag).toMatch(new RegExp(`'?${flag}'?: (?:whole|time|bytes|\\{)|parseChoice.*'${flag}'`))
+    for (const flag of Object.keys(verb.flags).filter((each) => !limits.includes(each)))
+      expect(source, flag).toMatch(new RegExp(`args\\.(on|texts?|list|number|duration)\\('${flag}'\\)`))
+  })
+
+  test('reads no flag that its row does not have', () => {
+    const read = [...source.matchAll(/args\.(?:on|text|list|number|duration)\('([\w-]+)'\)/g)].map(([, flag]) => flag ?? '')
+    for (const flag of read) expect(Object.hasOwn({ ...COMMON, ...verb.flags }, flag), flag).toBe(true)
+  })
+
+  test('has examples that its row can parse', () => {
+    expect(verb.examples.length).toBeGreaterThan(0)
+    for (const [command] of verb.examples) {
+      const words: readonly string[] = (/^reeve (.*)$/.exec(command)?.[1] ?? '').match(/"[^"]*"|\$\([^)]*\)|\S+/g) ?? []
+      const found = findVerbName(VERBS, words)
+      // Skips an example that shows the verb inside another command, and a family's examples of its verbs.
+      if (found?.indexes[0] !== 0 || (found.name !== name && !verb.parts)) continue
+      const row = findVerb(VERBS, found.name)
+      expect(row, command).toBeDefined()
+      expect(
+        () => parseCommandLine(words.slice(found.indexes.length), { ...COMMON, ...row?.flags }, row?.takesCommand === true),
+        command,
+      ).not.toThrow()
+    }
+  })
+
+  test('has a page that matches the table', () => {
+    expect(readFileSync(at(`docs/verbs/${pageName(name)}`), 'utf8')).toBe(verbPage(name, verb))
+  })
+})
+
+test('no page belongs to a removed verb', () => {
+  expect(readdirSync(at('docs/verbs')).sort()).toEqual(rows.map(([name]) => pageName(name)).sort())
+})
+
+test('no file belongs to a removed verb', () => {
+  expect(FILES.toSorted()).toEqual(rows.map(([name]) => fileOf(name)).sort())
+})
+
+test.each<[string[], string | null, number[]]>([
+  [['ps', '-a'], 'ps', [0]],
+  [['--json', 'ps'], 'ps', [1]],
+  [['-h'], null, []],
+  [['crew', 'roles', 'x'], 'crew roles', [0, 1]],
+  [['--json', 'crew', '-q', 'roles'], 'crew roles', [1, 3]],
+  [['crew', '--json'], 'crew', [0]],
+  [['crew', 'nosuch'], 'crew nosuch', [0, 1]],
+])('%j names %j', (argv, name, places) => {
+  expect(findVerbName(VERBS, argv) ?? { name: null, indexes: [] }).toEqual({ name, indexes: places })
+})
+
+test('an unknown verb gets the nearest one as a hint, within its family', () => {
+  expect(unknownVerb(VERBS, 'crew rolse').hint).toBe('Did you mean `reeve crew roles`?')
+  expect(unknownVerb(VERBS, 'crew zzz').hint).toBe('`reeve help crew` lists its verbs.')
+  expect(unknownVerb(VERBS, 'kil').hint).toBe('Did you mean `reeve kill`?')
+  expect(unknownVerb(VERBS, 'rename').hint).toBe('Name a process when you start it: `reeve run --name NAME`.')
+  expect(unknownVerb(VERBS, 'zzz').hint).toBe('`reeve help` lists all verbs.')
+})

@@ -1,0 +1,78 @@
+// The programs of agent files that may be started. A repository's file can name any program, so the user must name the agent or trust
+// its directory.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { findDistrust } from '../../../../src/config/agents/agent-trust.ts'
+import { findAgent } from '../../../../src/config/agents/find-agents.ts'
+import { pathsFrom } from '../../../../src/config/paths.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+const PROGRAM = '---\ndriver: command\ncommand: [sh, -c, "echo mine"]\n---\n'
+const NATIVE = '---\n---\nBe kind.\n'
+
+/** An agent of a repository; `own` is the user's agent of that name, `trusts` the trusted directories. */
+async function asked(
+  name: string,
+  text: string,
+  { named = false, own, trusts = [] }: { named?: boolean; own?: string; trusts?: string[] } = {},
+): Promise<string | null> {
+  await using dir = await tempDir()
+  const [repo, where] = [join(dir.path, 'repo'), pathsFrom({ REEVE_HOME: join(dir.path, 'home') })]
+  const write = (file: string, what: string): void => {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, what)
+  }
+  write(join(repo, '.reeve', 'agents', `${name}.md`), text)
+  if (own !== undefined) write(join(where.agentsDir, `${name}.md`), own)
+  const wrong = await findDistrust(await findAgent(name, repo, where), named, {
+    paths: where,
+    trusted: trusts.map((each) => join(dir.path, each)),
+  })
+  return wrong === null ? null : `${wrong.why} | ${wrong.hint}`.replaceAll(dir.path, 'DIR')
+}
+
+test.each<[string, Parameters<typeof asked>, string | null]>([
+  [
+    'one that the user did not name',
+    ['default-of-the-project', PROGRAM],
+    'DIR/repo/.reeve/agents/default-of-the-project.md is not trusted to start a program (sh -c echo mine) | If you know what it starts: `reeve config trust DIR/repo`, or name it: `--agent default-of-the-project`.',
+  ],
+  ['one that was named', ['lint', PROGRAM, { named: true }], null],
+  [
+    'in the place of the built-in one',
+    ['default', PROGRAM],
+    'DIR/repo/.reeve/agents/default.md is not trusted to start a program (sh -c echo mine) in place of the built-in agent `default` | If you know what it starts: `reeve config trust DIR/repo`.',
+  ],
+  [
+    'in the place of a built-in one that was named',
+    ['claude', PROGRAM, { named: true }],
+    'DIR/repo/.reeve/agents/claude.md is not trusted to start a program (sh -c echo mine) in place of the built-in agent `claude` | If you know what it starts: `reeve config trust DIR/repo`.',
+  ],
+  [
+    'in the place of the user\u2019s own',
+    ['lint', PROGRAM, { named: true, own: NATIVE }],
+    'DIR/repo/.reeve/agents/lint.md is not trusted to start a program (sh -c echo mine) in place of your own agent `lint` | If you know what it starts: `reeve config trust DIR/repo`.',
+  ],
+  ['in its place, with the same program', ['lint', PROGRAM, { own: PROGRAM }], null],
+  [
+    'the built-in program, with further settings',
+    ['claude', '---\ndriver: acp\ncommand: [claude-agent-acp]\npermissions: allow\n---\n'],
+    null,
+  ],
+  [
+    'with one argument more',
+    ['claude', '---\ndriver: acp\ncommand: [claude-agent-acp, --x]\n---\n', { named: true }],
+    'DIR/repo/.reeve/agents/claude.md is not trusted to start a program (claude-agent-acp --x) in place of the built-in agent `claude` | If you know what it starts: `reeve config trust DIR/repo`.',
+  ],
+  ['in a directory that is trusted', ['default', PROGRAM, { trusts: ['repo'] }], null],
+  ['below one', ['default', PROGRAM, { trusts: ['.'] }], null],
+  [
+    'beside one',
+    ['default', PROGRAM, { trusts: ['rep'] }],
+    'DIR/repo/.reeve/agents/default.md is not trusted to start a program (sh -c echo mine) in place of the built-in agent `default` | If you know what it starts: `reeve config trust DIR/repo`.',
+  ],
+  ['one without a program', ['default', NATIVE], null],
+])('%s', async (_what, question, expected) => {
+  expect(await asked(...question)).toBe(expected)
+})

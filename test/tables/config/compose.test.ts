@@ -1,0 +1,210 @@
+// The agents of a reeve.yaml: all keys of a node, and every mistake with its line.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { findCompose, loadConfig } from '../../../src/config/config.ts'
+import { parseOnce } from '../../../src/config/parse-once.ts'
+import { pathsFrom } from '../../../src/config/paths.ts'
+import { ROOT, testEnv } from '../../support/env.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+async function found(yaml: string, chosen: readonly string[] = [], file?: string): Promise<unknown> {
+  await using dir = await tempDir()
+  writeFileSync(join(dir.path, 'reeve.yaml'), yaml)
+  try {
+    return JSON.parse(
+      JSON.stringify(await findCompose(dir.path, file === undefined ? undefined : join(dir.path, file), chosen)).replaceAll(
+        dir.path,
+        'DIR',
+      ),
+    )
+  } catch (error) {
+    return (error as Error).message.replaceAll(dir.path, 'DIR')
+  }
+}
+
+const names = (plan: unknown): string[] => (plan as { nodes: { name: string }[] }).nodes.map(({ name }) => name)
+
+test('every key of a node', async () => {
+  expect(
+    await found(`
+agents:
+  plan:
+    agent: architect
+    model: anthropic/claude-sonnet-5
+    intent: Plan it.
+    permissions: allow
+    allow: [read]
+    deny: [bash]
+    mcp: [github]
+  build:
+    intent: "Build this: {{ nodes.plan.result }}"
+    depends_on: { plan: completed }
+    limits: { budgetUsd: 2, timeout: 30m }
+    retries: 2
+    worktree: true
+    cwd: app
+  check: { command: [npm, test], depends_on: [build] }
+`),
+  ).toEqual({
+    file: 'DIR/reeve.yaml',
+    nodes: [
+      {
+        name: 'plan',
+        needs: [],
+        retries: 0,
+        worktree: false,
+        cwd: 'DIR',
+        agent: 'architect',
+        model: 'anthropic/claude-sonnet-5',
+        intent: 'Plan it.',
+        permissions: 'allow',
+        allow: ['read'],
+        deny: ['bash'],
+        mcp: ['github'],
+      },
+      {
+        name: 'build',
+        needs: ['plan'],
+        retries: 2,
+        worktree: true,
+        cwd: 'DIR/app',
+        intent: 'Build this: {{ nodes.plan.result }}',
+        limits: { budgetUsd: 2, timeoutMs: 1_800_000 },
+      },
+      { name: 'check', needs: ['build'], retries: 0, worktree: false, cwd: 'DIR', argv: ['npm', 'test'] },
+    ],
+  })
+})
+
+test('chosen nodes come with their dependencies, in the order of the file', async () => {
+  const yaml = 'agents: { d: { intent: d, depends_on: [c] }, a: { intent: a }, b: { intent: b }, c: { intent: c, depends_on: [a] } }'
+  expect(names(await found(yaml, ['c']))).toEqual(['a', 'c'])
+  expect(names(await found(yaml, ['d', 'b']))).toEqual(['d', 'a', 'b', 'c'])
+  expect(names(await found(yaml))).toEqual(['d', 'a', 'b', 'c'])
+  expect(await found(yaml, ['cc'])).toBe('there is no node `cc`; did you mean `c`?')
+})
+
+test.each([
+  ['no agents', 'defaultAgent: x', 'DIR/reeve.yaml has no `agents`'],
+  [
+    'a key that is none',
+    'agents:\n  a:\n    intent: x\n    retires: 1',
+    'DIR/reeve.yaml:4: unknown key `agents.a.retires`; did you mean `retries`?',
+  ],
+  [
+    'a limit that is none',
+    'agents:\n  a:\n    intent: x\n    limits:\n      timout: 5m',
+    'DIR/reeve.yaml:5: unknown key `agents.a.limits.timout`; did you mean `timeout`?',
+  ],
+  [
+    'a duration without a unit',
+    'agents:\n  a:\n    intent: x\n    limits: { timeout: "5" }',
+    'DIR/reeve.yaml:4: agents.a.limits.timeout: expected a duration such as 90s, 10m or 1h30m',
+  ],
+  [
+    'a node that is none',
+    'agents:\n  build: { intent: x }\n  test:\n    intent: y\n    depends_on:\n      biuld: completed',
+    'DIR/reeve.yaml:6: agents.test.depends_on.biuld: there is no node `biuld`; did you mean `build`?',
+  ],
+  [
+    'a node that is none, in a list',
+    'agents:\n  a: { intent: x }\n  b:\n    intent: y\n    depends_on:\n      - a\n      - zz',
+    'DIR/reeve.yaml:7: agents.b.depends_on.1: there is no node `zz`; there are a, b',
+  ],
+  [
+    'another condition',
+    'agents: { a: { intent: x }, b: { intent: y, depends_on: { a: started } } }',
+    'DIR/reeve.yaml:1: agents.b.depends_on: expected { NODE: completed }, or a list of nodes',
+  ],
+  [
+    'a cycle',
+    'agents:\n  a: { intent: x, depends_on: [c] }\n  b: { intent: x, depends_on: [a] }\n  c: { intent: x, depends_on: [b] }',
+    'DIR/reeve.yaml:2: agents.a.depends_on: a cycle: a needs c needs b needs a',
+  ],
+  ['a node that needs itself', 'agents:\n  a: { intent: x, depends_on: [a] }', 'DIR/reeve.yaml:2: agents.a.depends_on: a cycle: a needs a'],
+  [
+    'a result that is not upstream',
+    'agents:\n  a: { intent: x }\n  b: { intent: "so: {{ nodes.a.result }}" }',
+    'DIR/reeve.yaml:3: agents.b.intent: it refers to `a`, but does not depend on it: add it to `depends_on`',
+  ],
+  [
+    'a result of its own',
+    'agents: { a: { intent: "{{nodes.a.result}}" } }',
+    'DIR/reeve.yaml:1: agents.a.intent: it refers to `a`, but does not depend on it: add it to `depends_on`',
+  ],
+  [
+    'a field that is none',
+    'agents: { a: { intent: x }, b: { intent: "{{ nodes.a.output }}", depends_on: [a] } }',
+    'DIR/reeve.yaml:1: agents.b.intent: a node has no `output`; it has result, uuid, cwd, branch',
+  ],
+  [
+    'half a reference',
+    'agents: { a: { intent: x }, b: { intent: "{{ nodes.a }}", depends_on: [a] } }',
+    'DIR/reeve.yaml:1: agents.b.intent: a result is written as {{ nodes.NAME.result }}',
+  ],
+  [
+    'a result in a shell',
+    'agents:\n  a: { intent: x }\n  b:\n    depends_on: [a]\n    command: [sh, -c, "echo {{ nodes.a.result }}"]',
+    /^DIR\/reeve.yaml:5: agents.b.command.2: a result must be an argument of its own, or a shell could run its text/,
+  ],
+  ['nothing to do', 'agents: { a: { agent: x } }', 'DIR/reeve.yaml:1: agents.a: it needs an `intent` or a `command`'],
+  [
+    'both',
+    'agents: { a: { agent: x, command: [y] } }',
+    'DIR/reeve.yaml:1: agents.a: it is a command and an agent at once: use `command` without `agent` and `intent`',
+  ],
+  ['retries below none', 'agents: { a: { intent: x, retries: -1 } }', 'DIR/reeve.yaml:1: agents.a.retries: must be at least 0'],
+  ['a name that is none', 'agents: { "a b": { intent: x } }', /^DIR\/reeve.yaml:1: agents/],
+  ['none at all', 'agents: {}', 'DIR/reeve.yaml:1: agents: expected 1 to 200 agents'],
+  ['a list', 'agents: [a]', 'DIR/reeve.yaml:1: agents: must be an object with keys and values'],
+])('%s', async (_, yaml, message) => {
+  const said = await found(yaml)
+  if (typeof message === 'string') expect(said).toBe(message)
+  else expect(said).toMatch(message)
+})
+
+test('a result may come from an indirect dependency, and may be an argument; other braces stay', async () => {
+  const plan = await found(
+    'agents: { a: { intent: "{{ user.name }}" }, b: { intent: x, depends_on: [a] }, c: { command: [echo, "{{ nodes.a.result }}"], depends_on: [b] } }',
+  )
+  expect(names(plan)).toEqual(['a', 'b', 'c'])
+})
+
+test('the example of the documentation is valid', async () => {
+  const [, first = ''] = /```yaml\n(# reeve.yaml\n[\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/compose.md'), 'utf8')) ?? []
+  expect(names(await found(first))).toEqual(['plan', 'build', 'docs', 'test'])
+})
+
+test('a missing file, and a directory without one', async () => {
+  expect(await found('agents: { a: { intent: x } }', [], 'other.yaml')).toBe('DIR/other.yaml: it is not there')
+  await using dir = await tempDir()
+  await expect(findCompose(dir.path, undefined)).rejects.toThrow(/there is no reeve.yaml in/)
+})
+
+test('the agents are not part of the configuration in force', async () => {
+  await using dir = await tempDir()
+  writeFileSync(
+    join(dir.path, 'reeve.yaml'),
+    'defaultAgent: x\nagents: { a: { intent: x } }\ncrews: { c: { workers: 1, tasks: [{ text: do it }] } }',
+  )
+  const config = await loadConfig({ paths: pathsFrom(testEnv(join(dir.path, 'home'))), cwd: dir.path })
+  expect(config.defaultAgent).toBe('x')
+  expect(config).not.toHaveProperty('agents')
+})
+
+test('a file is parsed once until it changes, and each reader gets a copy', () => {
+  let parsed = 0
+  const format = { schema: z.object({ a: z.array(z.number()) }).transform((value) => ((parsed += 1), value)), knownKeys: () => ['a'] }
+  const read = (text: string, file = '/f'): unknown => parseOnce(text, format, file)
+  const first = read('a: [1]') as { value: { a: number[] } }
+  first.value.a.push(2)
+  expect(read('a: [1]')).toEqual({ ok: true, value: { a: [1] } })
+  expect(parsed).toBe(1)
+  expect(read('a: [3]')).toEqual({ ok: true, value: { a: [3] } })
+  expect(read('a: [3]', '/g')).toEqual({ ok: true, value: { a: [3] } })
+  expect(parsed).toBe(3)
+  expect(read('a: x', '/g')).toEqual(read('a: x', '/g'))
+  expect(read('a: x', '/g')).toMatchObject({ ok: false, problem: { file: '/g', line: 1 } })
+})

@@ -1,0 +1,198 @@
+// API keys: which variables are secrets, the permissions of credentials.yaml, and the order of the sources.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { findKeys, MAX_ENV_BYTES, readCredentials, splitEnv, type KeySources } from '../../../src/config/credentials.ts'
+import { pathsFrom } from '../../../src/config/paths.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+describe('the split of an environment', () => {
+  test.each([
+    'ANTHROPIC_API_KEY',
+    'OPENAI_APIKEY',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+    'GITHUB_TOKEN',
+    'GH_TOKEN',
+    'NPM_TOKEN',
+    'PGPASSWORD',
+    'DB_PASSWORD',
+    'DB_PASS',
+    'db_passwd',
+    'CLIENT_SECRET',
+    'GITHUB_PAT',
+    'SIGNING_KEY_BASE64',
+    'DOCKER_AUTH_CONFIG',
+    'SENTRY_DSN',
+    'npm_config_//registry/:_authToken',
+    'HF_TOKEN',
+    'OPENAI_API_KEY_2',
+    'GOOGLE_CREDENTIALS_JSON',
+    'KEY',
+    'PASSWORD',
+  ])('%s is a secret', (name) => {
+    expect(splitEnv({ [name]: 'value' })).toEqual({ recorded: {}, secrets: { [name]: 'value' } })
+  })
+
+  test.each([
+    'PATH',
+    'HOME',
+    'LANG',
+    'LC_ALL',
+    'TERM',
+    'SHELL',
+    'USER',
+    'TMPDIR',
+    'TZ',
+    'XDG_RUNTIME_DIR',
+    'NODE_OPTIONS',
+    'HTTPS_PROXY',
+    'SSH_AUTH_SOCK',
+    'SSH_ASKPASS',
+    'GOOGLE_APPLICATION_CREDENTIALS_FILE',
+    'TOKENIZERS_PARALLELISM',
+    'KEYBOARD',
+    'MONKEY',
+    'MAX_OUTPUT_TOKENS',
+    'XAUTHORITY',
+    'GIT_AUTHOR_NAME',
+    'COMPASS',
+    'REEVE_HOME',
+    'KUBECONFIG',
+  ])('%s is recorded', (name) => {
+    expect(splitEnv({ [name]: 'value' })).toEqual({ recorded: { [name]: 'value' }, secrets: {} })
+  })
+
+  test.each([
+    ['a key by its form', 'sk-ant-REDACTED'],
+    ['a GitHub token', 'ghp_abcdefghijklmnopqrst'],
+    ['a URL with a password', 'postgres://me:hunter2@db/x'],
+    ['a proxy with a password', 'http://:pw@proxy:3128'],
+    ['a private key', '-----BEGIN OPENSSH PRIVATE KEY-----\nabc'],
+    ['a header', 'Authorization: Bearer abcdefghijklmnop'],
+  ])('%s is a secret with any name', (_, value) => {
+    expect(splitEnv({ HARMLESS: value })).toEqual({ recorded: {}, secrets: { HARMLESS: value } })
+  })
+
+  test.each([
+    ['a URL', 'http://proxy:3128'],
+    ['a user without a password', 'ssh://git@host/x'],
+    ['a word', 'sk-etch'],
+  ])('%s is recorded', (_, value) => {
+    expect(splitEnv({ HARMLESS: value }).recorded).toEqual({ HARMLESS: value })
+  })
+
+  test.each([
+    '_',
+    'SHLVL',
+    'PWD',
+    'OLDPWD',
+    'REEVE_PROC',
+    'NODE_CHANNEL_FD',
+    'NOTIFY_SOCKET',
+    'LISTEN_FDS',
+    'REEVE_MCP_TOKEN',
+    'REEVE_MCP_PROCESS',
+  ])('%s belongs to the caller and is dropped', (name) => {
+    expect(splitEnv({ [name]: 'x' })).toEqual({ recorded: {}, secrets: {} })
+  })
+
+  test('an empty secret counts as not set', () => {
+    expect(splitEnv({ API_KEY: '' }).secrets).toEqual({})
+    expect(splitEnv({ ACCOUNT: 'x', OTHER: '' }, new Set(['ACCOUNT', 'OTHER']))).toEqual({
+      recorded: { OTHER: '' },
+      secrets: { ACCOUNT: 'x' },
+    })
+  })
+
+  test('a too large environment is refused', () => {
+    expect(() => splitEnv({ A: 'x'.repeat(MAX_ENV_BYTES - 1) })).not.toThrow()
+    expect(() => splitEnv({ A: 'x'.repeat(MAX_ENV_BYTES) })).toThrow(/at most 524288 can be recorded/)
+  })
+})
+
+async function home(): Promise<AsyncDisposable & { where: ReturnType<typeof pathsFrom>; put: (text: string, mode?: number) => void }> {
+  const dir = await tempDir()
+  const where = pathsFrom({ REEVE_HOME: dir.path })
+  mkdirSync(where.config, { recursive: true })
+  const put = (text: string, mode = 0o600): void => {
+    writeFileSync(where.credentialsFile, text)
+    chmodSync(where.credentialsFile, mode)
+  }
+  return { where, put, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() }
+}
+
+describe('credentials.yaml', () => {
+  test('has names and values; without the file there are none', async () => {
+    await using here = await home()
+    expect(await readCredentials(here.where)).toEqual({})
+    here.put('A_KEY: one\nB_KEY: "2"\n')
+    expect(await readCredentials(here.where)).toEqual({ A_KEY: 'one', B_KEY: '2' })
+  })
+
+  test.each([0o640, 0o604, 0o644, 0o660])('mode %o is refused', async (mode) => {
+    await using here = await home()
+    here.put('A: b', mode)
+    await expect(readCredentials(here.where)).rejects.toMatchObject({
+      code: 'AGENT_INVALID',
+      message: `${here.where.credentialsFile}: other users can read it (mode 0${mode.toString(8)}); run: chmod 600 ${here.where.credentialsFile}`,
+    })
+  })
+
+  test.each([
+    ['a syntax error', 'A_KEY: *hunter2', '1: not valid YAML: an alias is unknown, or there are too many'],
+    ['another', 'A_KEY: "hunter2', '1: not valid YAML (MISSING_CHAR)'],
+    ['lines of another kind', 'A_KEY=hunter2', '1: must be an object with keys and values'],
+    ['a number', 'X: y\nA_KEY: 123', '2: A_KEY: must be a text'],
+    ['a name that is none', 'a-b: hunter2', '1: a-b: is not a valid name: expected the name of a variable'],
+  ])('%s is refused without its text', async (_, text, message) => {
+    await using here = await home()
+    here.put(text)
+    const error: Error = await readCredentials(here.where).then(
+      () => new Error('it was accepted'),
+      (reason: Error) => reason,
+    )
+    expect(error.message).toBe(`${here.where.credentialsFile}:${message}`)
+    expect(JSON.stringify(error)).not.toContain('hunter2')
+  })
+})
+
+describe('the search for keys', () => {
+  const calls: string[][] = []
+  const command: Pick<KeySources, 'keyCommand' | 'run'> = {
+    keyCommand: ['vault', 'get', 'keys/{name}'],
+    run: async (argv) => {
+      calls.push([...argv])
+      return argv[2] === 'keys/C'
+        ? { code: 0, stdout: 'from command\n' }
+        : { code: argv[2] === 'keys/D' ? 0 : 1, stdout: argv[2] === 'keys/D' ? '' : 'half' }
+    },
+  }
+
+  test('environment, then file, then command; a failing or empty command finds nothing', async () => {
+    await using here = await home()
+    here.put('A: from file\nB: from file')
+    calls.length = 0
+    const found = await findKeys(['A', 'B', 'C', 'D', 'E'], { secrets: { A: 'from env' }, paths: here.where, ...command })
+    expect(found).toEqual({ values: { A: 'from env', B: 'from file', C: 'from command' }, missing: ['D', 'E'] })
+    expect(calls).toEqual([
+      ['vault', 'get', 'keys/C'],
+      ['vault', 'get', 'keys/D'],
+      ['vault', 'get', 'keys/E'],
+    ])
+  })
+
+  test('without a command, a key in no source is missing', async () => {
+    await using here = await home()
+    expect(await findKeys(['A'], { secrets: {}, paths: here.where, ...command, keyCommand: null })).toEqual({ values: {}, missing: ['A'] })
+  })
+
+  test('an invalid file has no effect if it is not read', async () => {
+    await using here = await home()
+    here.put('A: b', 0o644)
+    expect(await findKeys(['K'], { secrets: { K: 'v' }, paths: here.where, ...command, keyCommand: null })).toEqual({
+      values: { K: 'v' },
+      missing: [],
+    })
+  })
+})

@@ -1,0 +1,77 @@
+// The prompt of a role: the project's nearest file, the user's file, or the built-in prompt; and the contents of the built-in prompts.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readRolePrompt, ROLES } from '../../../../src/config/crew/roles.ts'
+import { tempDir, type TempDir } from '../../../support/tmp.ts'
+
+let dir: TempDir
+beforeEach(async () => {
+  dir = await tempDir()
+})
+afterEach(() => dir[Symbol.asyncDispose]())
+
+const put = (path: string, text: string): string => {
+  const file = join(dir.path, path)
+  mkdirSync(join(file, '..'), { recursive: true })
+  writeFileSync(file, text)
+  return file
+}
+const asked = (role: 'reviewer' | 'generic' = 'reviewer') =>
+  readRolePrompt(role, join(dir.path, 'project/deep'), { agentsDir: join(dir.path, 'home/agents') })
+
+describe('the source of a prompt', () => {
+  beforeEach(() => {
+    mkdirSync(join(dir.path, 'project/deep'), { recursive: true })
+  })
+
+  test('without a file: the built-in prompt', async () => {
+    expect(await asked()).toMatchObject({
+      role: 'reviewer',
+      source: 'built-in',
+      file: null,
+      prompt: expect.stringContaining('You are a reviewer'),
+    })
+  })
+
+  test("the user's file, then the project's, the nearest first; other roles are unaffected", async () => {
+    const user = put('home/roles/reviewer.md', '\uFEFFby the user\n')
+    expect(await asked()).toEqual({ role: 'reviewer', source: 'user', file: user, prompt: 'by the user' })
+    const project = put('project/.reeve/roles/reviewer.md', '---\nno: front matter\n---\n')
+    expect(await asked()).toEqual({ role: 'reviewer', source: 'project', file: project, prompt: '---\nno: front matter\n---' })
+    const near = put('project/deep/.reeve/roles/reviewer.md', 'near')
+    expect(await asked()).toMatchObject({ file: near, prompt: 'near' })
+    expect(await asked('generic')).toMatchObject({ source: 'built-in' })
+  })
+
+  test('a file of 0 bytes counts as absent, because the shell creates it before the prompt is printed', async () => {
+    put('project/.reeve/roles/reviewer.md', '')
+    expect(await asked()).toMatchObject({ source: 'built-in' })
+  })
+
+  test('a blank file is an error, not an empty prompt', async () => {
+    const file = put('project/.reeve/roles/reviewer.md', ' \n\n')
+    await expect(asked()).rejects.toMatchObject({
+      code: 'AGENT_INVALID',
+      message: `${file}:1: the file is empty: write the prompt of the role, or remove the file`,
+    })
+  })
+})
+
+describe('the built-in prompts', () => {
+  const CLOSING = ['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready']
+  const OF: Readonly<Record<string, readonly string[]>> = {
+    implementer: ['post_message', 'report_implementation_complete', 'signal_ready'],
+    researcher: ['post_message', 'report_implementation_complete', 'signal_ready'],
+    reviewer: ['post_message', 'report_review_verdict', 'signal_ready'],
+    generic: CLOSING,
+    coordinator: [],
+  }
+
+  test.each(ROLES)('the prompt of a %s names each tool that can end its turn, and no other', async (role) => {
+    const { prompt } = await readRolePrompt(role, dir.path, { agentsDir: join(dir.path, 'agents') })
+    const ending = prompt.split('## How to end a turn')[1] ?? ''
+    expect(CLOSING.filter((tool) => ending.includes(`\`${tool}\``))).toEqual(OF[role])
+    expect(prompt).toContain('the MCP server `reeve`')
+  })
+})

@@ -1,0 +1,133 @@
+// The paths for each kind of environment; the short socket path and the check of its directory.
+import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { checkSocketDir, clientSocket, withAbsoluteHome, MAX_SOCKET_BYTES, pathsFrom, prepareState } from '../../../src/config/paths.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+const uid = userInfo().uid
+const long = `/srv/${'x'.repeat(120)}`
+
+describe('paths', () => {
+  test.each([
+    ['HOME alone', { HOME: '/h' }, '/h/.config/reeve', '/h/.local/state/reeve'],
+    ['XDG directories', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' }, '/c/reeve', '/s/reeve'],
+    [
+      'relative XDG directories are ignored',
+      { HOME: '/h', XDG_CONFIG_HOME: 'c', XDG_STATE_HOME: './s' },
+      '/h/.config/reeve',
+      '/h/.local/state/reeve',
+    ],
+    ['REEVE_HOME overrides all', { HOME: '/h', XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s', REEVE_HOME: '/r' }, '/r', '/r'],
+    ['an empty REEVE_HOME is none', { HOME: '/h', REEVE_HOME: '' }, '/h/.config/reeve', '/h/.local/state/reeve'],
+    ['a relative REEVE_HOME is made absolute', { HOME: '/h', REEVE_HOME: 'r' }, join(process.cwd(), 'r'), join(process.cwd(), 'r')],
+  ])('%s', (_, env, config, state) => {
+    expect(pathsFrom(env)).toEqual({
+      home: state,
+      config,
+      configFile: `${config}/config.yaml`,
+      credentialsFile: `${config}/credentials.yaml`,
+      agentsDir: `${config}/agents`,
+      state,
+      socket: `${state}/reeve.sock`,
+      daemonJson: `${state}/daemon.json`,
+      holderFile: `${state}/daemon.pid`,
+      logFile: `${state}/daemon.log`,
+      lockDir: state,
+    })
+  })
+})
+
+test('a relative REEVE_HOME becomes absolute for programs in other directories', () => {
+  expect(withAbsoluteHome({ HOME: '/h', REEVE_HOME: 'r' })).toEqual({ HOME: '/h', REEVE_HOME: join(process.cwd(), 'r') })
+  for (const env of [{ HOME: '/h', REEVE_HOME: '/r' }, { HOME: '/h', REEVE_HOME: '' }, { HOME: '/h' }])
+    expect(withAbsoluteHome(env)).toBe(env)
+})
+
+describe('the socket', () => {
+  test('is in the state directory if its path has at most 100 bytes', () => {
+    const fitting = `/${'x'.repeat(MAX_SOCKET_BYTES - '//reeve.sock'.length)}`
+    expect(pathsFrom({ REEVE_HOME: fitting }).socket).toBe(`${fitting}/reeve.sock`)
+    expect(dirname(pathsFrom({ REEVE_HOME: `${fitting}x` }).socket)).not.toBe(`${fitting}x`)
+    expect(dirname(pathsFrom({ REEVE_HOME: `${fitting.slice(0, -1)}é` }).socket), 'bytes count, not characters').toBe(
+      join(tmpdir(), `reeve-${uid}`),
+    )
+  })
+
+  test.each([
+    ['XDG_RUNTIME_DIR', { REEVE_HOME: long, XDG_RUNTIME_DIR: '/run/user/7' }, '/run/user/7/reeve'],
+    ['a runtime directory that is too long', { REEVE_HOME: long, XDG_RUNTIME_DIR: long }, join(tmpdir(), `reeve-${uid}`)],
+    ['a relative runtime directory', { REEVE_HOME: long, XDG_RUNTIME_DIR: 'run' }, join(tmpdir(), `reeve-${uid}`)],
+    ['no runtime directory', { REEVE_HOME: long }, join(tmpdir(), `reeve-${uid}`)],
+  ])('is in another directory: %s', (_, env, dir) => {
+    const { socket } = pathsFrom(env)
+    expect(dirname(socket)).toBe(dir)
+    expect(Buffer.byteLength(socket)).toBeLessThanOrEqual(MAX_SOCKET_BYTES)
+  })
+
+  test('differs between two homes and is stable for one', () => {
+    expect(pathsFrom({ REEVE_HOME: long }).socket).toBe(pathsFrom({ REEVE_HOME: long }).socket)
+    expect(pathsFrom({ REEVE_HOME: long }).socket).not.toBe(pathsFrom({ REEVE_HOME: `${long}/2` }).socket)
+  })
+
+  test('a state directory that others can access is closed if it is empty or belongs to reeve, else refused', async () => {
+    await using dir = await tempDir()
+    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'home') })
+    mkdirSync(where.state, { mode: 0o755 })
+    writeFileSync(join(where.state, 'letter.txt'), '')
+    expect(() => prepareState(where)).toThrow(/open to others; if only reeve uses it, run: chmod 700/)
+    expect(statSync(where.state).mode & 0o777).toBe(0o755)
+    writeFileSync(join(where.state, 'lock.db'), '')
+    prepareState(where)
+    expect(statSync(where.state).mode & 0o777).toBe(0o700)
+  })
+
+  test('the daemon creates both directories closed, and closes open ones', async () => {
+    await using dir = await tempDir()
+    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
+    mkdirSync(where.state, { mode: 0o755 })
+    prepareState(where)
+    expect(statSync(where.state).mode & 0o777).toBe(0o700)
+    expect(statSync(dirname(where.socket)).mode & 0o777).toBe(0o700)
+  })
+
+  test('a client uses the socket that daemon.json names, if the path was shortened', async () => {
+    await using dir = await tempDir()
+    const where = pathsFrom({ REEVE_HOME: join(dir.path, 'x'.repeat(110)), XDG_RUNTIME_DIR: dir.path })
+    prepareState(where)
+    expect(clientSocket(where)).toBe(where.socket)
+    writeFileSync(where.daemonJson, '{"socket": "/run/elsewhere/s"}')
+    expect(clientSocket(where)).toBe('/run/elsewhere/s')
+    writeFileSync(where.daemonJson, '{"socket": "rela')
+    expect(clientSocket(where)).toBe(where.socket)
+    const near = pathsFrom({ REEVE_HOME: dir.path })
+    writeFileSync(near.daemonJson, '{"socket": "/run/elsewhere/s"}')
+    expect(clientSocket(near)).toBe(near.socket)
+  })
+})
+
+describe('the check of the socket directory', () => {
+  test('accepts the user’s own, and refuses one that is open, a link, or missing', async () => {
+    await using dir = await tempDir()
+    const socket = join(dir.path, 'd', 's')
+    expect(() => checkSocketDir(socket)).toThrow(/ENOENT/)
+    mkdirSync(dirname(socket), { mode: 0o700 })
+    expect(() => checkSocketDir(socket)).not.toThrow()
+    chmodSync(dirname(socket), 0o750)
+    expect(() => checkSocketDir(socket)).toThrow(/open to others; run: chmod 700/)
+    symlinkSync(dirname(socket), join(dir.path, 'link'))
+    expect(() => checkSocketDir(join(dir.path, 'link', 's'))).toThrow(/not a directory/)
+  })
+
+  test('refuses a directory of another user', async () => {
+    await using dir = await tempDir()
+    // Root owns the system's root, so the test changes the owner of a directory instead.
+    if (uid === 0) chownSync(dir.path, 1, 1)
+    expect(() => checkSocketDir(join(uid === 0 ? dir.path : '/', 's'))).toThrow(/another user/)
+  })
+})
+
+test.runIf(process.platform === 'linux')('a parent that forbids new entries is an error at once', () => {
+  expect(() => prepareState(pathsFrom({ REEVE_HOME: '/proc/reeve/deep' }))).toThrow(/ENOENT/)
+})

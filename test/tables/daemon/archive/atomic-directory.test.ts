@@ -1,0 +1,29 @@
+// A directory that is created as a whole or not at all; the result for a second writer of the same path.
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createDirectory } from '../../../../src/daemon/archive/atomic-directory.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+test.each(['real', 'link'])('a path that is being written is not written by another request, named by %s', async (name) => {
+  await using temp = await tempDir()
+  const dir = temp.path
+  mkdirSync(join(dir, 'real'))
+  symlinkSync('real', join(dir, 'link'))
+  const [begun, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first = createDirectory(join(dir, 'real', 'one'), async (file) => {
+    const out = await file('a.txt')
+    begun.resolve()
+    await written.promise
+    await out.write('whole')
+    await out.close()
+  })
+  await begun.promise
+  await expect(createDirectory(join(dir, name, 'one'), async () => {})).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('is already being written') as string,
+  })
+  written.resolve()
+  expect(await first).toBe(5)
+  expect([readFileSync(join(dir, 'real', 'one', 'a.txt'), 'utf8'), existsSync(join(dir, 'real', '.one.tmp'))]).toEqual(['whole', false])
+})

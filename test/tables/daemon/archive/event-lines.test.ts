@@ -1,0 +1,155 @@
+// Conversion of a fact to a line and back, for any fact of any type. Every change of a line is detected.
+import fc from 'fast-check'
+import { crc32 } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { factOf, lineOf } from '../../../../src/daemon/archive/event-lines.ts'
+import type { Fact } from '../../../../src/kernel/model/facts.ts'
+import { bodyOf, FACT_TYPES, momentArbitrary } from '../../../support/store/arbitraries.ts'
+import { uuidOf } from '../../../support/store/facts.ts'
+
+const factArbitrary: fc.Arbitrary<Fact> = fc
+  .record({
+    seq: fc.integer({ min: 1 }),
+    pid: fc.integer({ min: 1 }),
+    at: fc.integer({ min: 0, max: 8.64e15 }),
+    body: fc.constantFrom(...FACT_TYPES).chain(bodyOf),
+    moment: fc.option(momentArbitrary, { nil: undefined }),
+  })
+  .map(({ seq, pid, at, body, moment }) => ({
+    ...(moment ? { moment } : {}),
+    uuid: uuidOf(1),
+    seq,
+    pid,
+    at,
+    body: 'pid' in body ? { ...body, pid } : body,
+  }))
+const NOTE: Fact = { uuid: uuidOf(1), seq: 3, pid: 5, at: 1_700_000_000_000, body: { type: 'process.note', text: 'é "x"' } }
+
+/** Returns a line with a changed text and the matching checksum. */
+function forged(change: (event: Record<string, unknown>) => void): Buffer {
+  const { sum: _, ...event } = JSON.parse(lineOf(NOTE)) as Record<string, unknown>
+  change(event)
+  const head = JSON.stringify(event).slice(0, -1)
+  return Buffer.from(`${head},"sum":"${crc32(head).toString(16).padStart(8, '0')}"}`)
+}
+
+test('any fact is the same after its line was parsed, and so is its line', () => {
+  fc.assert(
+    fc.property(factArbitrary, (fact) => {
+      const line = lineOf(fact)
+      expect(line).not.toContain('\n')
+      const back = factOf(Buffer.from(line))
+      expect(back).toEqual(fact)
+      expect(lineOf(back as Fact)).toBe(line)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a line has the fields of an event', () => {
+  expect(lineOf(NOTE)).toBe(
+    `{"version":1,"seq":3,"uuid":"${uuidOf(1)}","pid":5,"at":"2023-11-14T22:13:20.000Z","type":"process.status","fact":"process.note","text":"é \\"x\\"","sum":"${(JSON.parse(lineOf(NOTE)) as { sum: string }).sum}"}`,
+  )
+})
+
+test('a change of any bit of a line is detected', () => {
+  const line = Buffer.from(lineOf(NOTE))
+  for (let at = 0; at < line.length * 8; at++) {
+    const damaged = Buffer.from(line)
+    damaged[at >> 3] = (damaged[at >> 3] ?? 0) ^ (1 << (at & 7))
+    expect(factOf(damaged), `bit ${at}`).toEqual(expect.any(String))
+  }
+  for (let cut = 0; cut < line.length; cut++) expect(factOf(line.subarray(0, cut)), `cut at ${cut}`).toEqual(expect.any(String))
+})
+
+describe('a handmade line', () => {
+  test.each<[string, (event: Record<string, unknown>) => void, RegExp]>([
+    [
+      'of a newer version',
+      (event) => {
+        event['version'] = 2
+      },
+      /its version is 2/,
+    ],
+    [
+      'of a fact that is not known',
+      (event) => {
+        event['fact'] = 'process.flown'
+      },
+      /knows no fact "process.flown"/,
+    ],
+    [
+      'with another type',
+      (event) => {
+        event['type'] = 'process.note'
+      },
+      /is not "process.note"/,
+    ],
+    [
+      'without a field',
+      (event) => {
+        delete event['text']
+      },
+      /its fields are not those|has no text/,
+    ],
+    [
+      'with a moment that is none',
+      (event) => {
+        event['moment'] = { status: 'flying', queueCount: 0 }
+      },
+      /its `moment` is not valid/,
+    ],
+    [
+      'with a moment of text',
+      (event) => {
+        event['moment'] = 'working'
+      },
+      /its `moment` is not valid/,
+    ],
+    [
+      'with one more',
+      (event) => {
+        event['more'] = 1
+      },
+      /its fields are not those/,
+    ],
+    [
+      'with a wrong number',
+      (event) => {
+        event['seq'] = 0
+      },
+      /`at` is not valid/,
+    ],
+    [
+      'with a wrong time',
+      (event) => {
+        event['at'] = 'yesterday'
+      },
+      /`at` is not valid/,
+    ],
+    [
+      'without a process',
+      (event) => {
+        delete event['uuid']
+      },
+      /`at` is not valid/,
+    ],
+    [
+      "with a name of JavaScript's own",
+      (event) => {
+        event['fact'] = 'constructor'
+      },
+      /knows no fact "constructor"/,
+    ],
+  ])('%s', (_what, change, reason) => {
+    expect(factOf(forged(change))).toMatch(reason)
+  })
+
+  test('is accepted if it has no error', () => {
+    expect(factOf(forged(() => {}))).toEqual(NOTE)
+  })
+})
+
+test('a body with a field of the envelope is refused when its line is made', () => {
+  expect(() => lineOf({ ...NOTE, body: { type: 'process.rehydrated', pid: 6 } })).toThrow(/has a pid that its envelope has/)
+})

@@ -1,0 +1,34 @@
+// The spec of an import: every spec that a daemon writes is valid, and a spec that a daemon cannot handle is refused.
+import { expect, test } from 'vitest'
+import { specProblem } from '../../../../src/daemon/archive/spec-shape.ts'
+import { restartPolicyFrom, supervisorSpecFrom } from '../../../../src/kernel/supervise/policy-from-config.ts'
+import { CREW } from '../../../support/kernel/script-crew.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+
+test('the specs of a supervisor and of a process with a restart policy are valid', () => {
+  expect(
+    specProblem(kernelSpec({ driver: 'supervisor', supervisor: supervisorSpecFrom({ strategy: 'rest_for_one' }), childId: 'inner' })),
+  ).toBeNull()
+  expect(specProblem(kernelSpec({ restart: restartPolicyFrom('always') }))).toBeNull()
+  expect(specProblem(kernelSpec({ restart: restartPolicyFrom({ type: 'on-failure', maxRestarts: 2, backoff: { maxMs: 5 } }) }))).toBeNull()
+})
+
+test('a supervisor without its settings is refused', () => {
+  expect(specProblem(kernelSpec({ driver: 'supervisor' }))).toContain('a supervisor needs its settings')
+  expect(specProblem(kernelSpec({ restart: { type: 'sometimes' } as never }))).not.toBeNull()
+})
+
+test('the specs of a crew and its members are valid; a crew without its settings is refused', () => {
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: CREW }))).toBeNull()
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW, git: null } }))).toBeNull()
+  expect(specProblem(kernelSpec({ childId: 'worker-1', member: { crew: 'c', id: 'worker-1', role: 'generic' } }))).toBeNull()
+  expect(specProblem(kernelSpec({ driver: 'crew' }))).toContain('a crew needs its settings')
+  expect(specProblem(kernelSpec({ driver: 'crew', crew: { ...CREW, roles: null } as never }))).not.toBeNull()
+})
+
+test('an agent without a model is refused, and a program without a command line', () => {
+  expect(specProblem(kernelSpec({ model: null }))).toContain('has a model')
+  expect(specProblem(kernelSpec({ driver: 'acp' }))).toContain('has a command line')
+  expect(specProblem(kernelSpec({ driver: 'command' }))).toContain('has a command line')
+  expect(specProblem(kernelSpec({ driver: 'command', argv: ['make'] }))).toBeNull()
+})

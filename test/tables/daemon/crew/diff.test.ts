@@ -1,0 +1,44 @@
+// The source of a task's change: by its state, its last verdict and its commit.
+import { expect, test } from 'vitest'
+import { diffSourceOf, type DiffSource } from '../../../../src/daemon/crew/diff.ts'
+import type { DiffSelection } from '../../../../src/kernel/model/crew/words.ts'
+import type { Task } from '../../../../src/kernel/model/crew/crew.ts'
+
+type Row = Pick<Task, 'state' | 'verdict' | 'briefed' | 'commit' | 'merged'>
+const row = (state: Task['state'], more: Partial<Row> = {}): Row => ({
+  state,
+  verdict: null,
+  briefed: false,
+  commit: null,
+  merged: null,
+  ...more,
+})
+const APPROVED: Partial<Row> = { verdict: 'APPROVED', briefed: true }
+const DENIED: Partial<Row> = { verdict: 'DENIED', briefed: true }
+
+const CASES: readonly [Row, { readonly [W in DiffSelection]: DiffSource }][] = [
+  [row('queued'), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [row('implementing'), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [row('awaiting_review'), { auto: 'fresh', review: 'fresh', commit: null }],
+  [row('in_review'), { auto: 'fresh', review: 'fresh', commit: null }],
+  [row('in_review', { briefed: true }), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  // The denied version stays on the ref until the next review begins.
+  [row('in_review', DENIED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [row('addressing_feedback', DENIED), { auto: 'denied', review: 'denied', commit: null }],
+  [row('awaiting_review', DENIED), { auto: 'fresh', review: 'fresh', commit: null }],
+  [row('waiting', DENIED), { auto: 'fresh', review: 'fresh', commit: null }],
+  [row('waiting'), { auto: 'fresh', review: 'fresh', commit: null }],
+  [row('waiting', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [row('approved', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [row('committing', APPROVED), { auto: 'reviewed', review: 'reviewed', commit: null }],
+  [row('merging', { ...APPROVED, commit: 'c' }), { auto: 'commit', review: 'reviewed', commit: 'commit' }],
+  [row('done', { ...APPROVED, commit: 'c' }), { auto: 'commit', review: 'reviewed', commit: 'commit' }],
+  [row('done', { ...APPROVED, commit: 'c', merged: 'm' }), { auto: 'landed', review: 'reviewed', commit: 'commit' }],
+  [row('done'), { auto: 'reviewed', review: 'reviewed', commit: null }],
+]
+
+for (const [task, wanted] of CASES) {
+  test(`${task.state}${task.verdict === null ? '' : `, ${task.verdict}`}${task.briefed ? ', with a ref' : ''}${task.merged ? ', merged' : ''}`, () => {
+    expect({ auto: diffSourceOf(task, 'auto'), review: diffSourceOf(task, 'review'), commit: diffSourceOf(task, 'commit') }).toEqual(wanted)
+  })
+}

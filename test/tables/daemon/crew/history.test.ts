@@ -1,0 +1,176 @@
+// The history of each task from a crew's journal: attempts, verdicts, time in turns, time of questions, tokens.
+import { expect, test } from 'vitest'
+import { CrewHistory, coveredMs } from '../../../../src/daemon/crew/history.ts'
+import { unattributedUsage, toUsageView } from '../../../../src/daemon/crew/report.ts'
+import { isoTime } from '../../../../src/daemon/loop/times.ts'
+import type { CrewFact } from '../../../../src/kernel/model/crew/facts.ts'
+
+const WALL = 1_700_000_000_000
+
+/** Facts, one second apart unless they give a time. */
+function historyOfFacts(...facts: readonly (CrewFact | [seconds: number, fact: CrewFact])[]): CrewHistory {
+  const history = new CrewHistory()
+  for (const [index, one] of facts.entries()) {
+    const [seconds, body] = Array.isArray(one) ? one : [index, one]
+    history.addFact({ seq: index + 1, at: WALL + seconds * 1_000, body })
+  }
+  return history
+}
+
+const timeAfter = (seconds: number): string => isoTime(WALL + seconds * 1_000)
+const turnBegun = (member: 'worker-1' | 'worker-2', turn: number): CrewFact => ({ type: 'crew.turn.begun', member, turn, resets: true })
+const turnEnded = (member: 'worker-1' | 'worker-2', turn: number, details: { task?: string; spent?: object } = {}): CrewFact => ({
+  type: 'crew.turn',
+  member,
+  turn,
+  outcome: 'ok',
+  end: 'complete',
+  queued: 0,
+  ...details,
+})
+const taskAssigned = (member: 'worker-1' | 'worker-2', task = 'a'): CrewFact => ({ type: 'task.assigned', task, member })
+
+test.each<[string, (readonly [number, number])[], number]>([
+  ['none', [], 0],
+  ['one', [[5, 9]], 4],
+  [
+    'apart, in any order',
+    [
+      [10, 12],
+      [0, 5],
+    ],
+    7,
+  ],
+  [
+    'one within another',
+    [
+      [0, 10],
+      [2, 4],
+    ],
+    10,
+  ],
+  [
+    'one over the end of another',
+    [
+      [0, 5],
+      [3, 8],
+      [8, 9],
+    ],
+    9,
+  ],
+  ['a clock that went back', [[9, 5]], 0],
+])('time that is covered: %s', (_, spans, sum) => {
+  expect(coveredMs(spans)).toBe(sum)
+})
+
+test('a task that is lost, denied, fixed and done', () => {
+  const { tries, verdicts, reviewers } = historyOfFacts(
+    taskAssigned('worker-1'),
+    { type: 'task.requeued', task: 'a', reason: 'worker-1 was lost', counts: true },
+    [5, taskAssigned('worker-2')],
+    { type: 'task.review', task: 'a', member: 'worker-1' },
+    [7, { type: 'task.verdict', task: 'a', member: 'worker-1', verdict: 'DENIED', comments: 'no tests' }],
+    { type: 'task.review', task: 'a', member: 'worker-1' },
+    [9, { type: 'task.verdict', task: 'a', member: null, verdict: 'APPROVED', comments: '' }],
+    [12, { type: 'task.done', task: 'a', reason: null }],
+  ).taskHistory('a')
+  expect(tries).toEqual([
+    { member: 'worker-1', startedAt: timeAfter(0), endedAt: timeAfter(1), outcome: 'requeued', reason: 'worker-1 was lost' },
+    { member: 'worker-2', startedAt: timeAfter(5), endedAt: timeAfter(12), outcome: 'done', reason: null },
+  ])
+  expect(verdicts).toEqual([
+    { by: 'worker-1', at: timeAfter(7), verdict: 'DENIED', comments: 'no tests' },
+    { by: null, at: timeAfter(9), verdict: 'APPROVED', comments: '' },
+  ])
+  expect(reviewers).toEqual(['worker-1'])
+})
+
+test('a successor continues the handed-over task, and only that', () => {
+  const history = historyOfFacts(
+    taskAssigned('worker-1'),
+    taskAssigned('worker-2', 'b'),
+    { type: 'crew.replaced', member: 'worker-1', heir: 'worker-3', summary: 'half done' },
+    [9, { type: 'task.failed', task: 'a', reason: 'too hard' }],
+  )
+  expect(history.taskHistory('a').tries).toEqual([
+    { member: 'worker-1', startedAt: timeAfter(0), endedAt: timeAfter(2), outcome: 'handed over', reason: null },
+    { member: 'worker-3', startedAt: timeAfter(2), endedAt: timeAfter(9), outcome: 'failed', reason: 'too hard' },
+  ])
+  expect(history.taskHistory('b').tries).toMatchObject([{ member: 'worker-2', endedAt: null, outcome: null }])
+})
+
+test('turns count for their task with their usage; other turns count for their member only', () => {
+  const history = historyOfFacts(
+    turnBegun('worker-1', 1),
+    turnBegun('worker-2', 1),
+    [4, turnEnded('worker-1', 1, { task: 'a', spent: { inputTokens: 10, costUsd: 0.1 } })],
+    [6, turnEnded('worker-2', 1, { task: 'a', spent: { inputTokens: 5, unpriced: true } })],
+    [7, turnBegun('worker-1', 2)],
+    [9, turnEnded('worker-1', 2, { spent: { inputTokens: 1 } })],
+    // The turn began again after a crash. The time before is not known.
+    [20, turnBegun('worker-1', 3)],
+    [30, turnBegun('worker-1', 3)],
+    [31, turnEnded('worker-1', 3, { task: 'a' })],
+    // The beginning of the task was not recorded.
+    [40, turnEnded('worker-2', 9, { task: 'a', spent: { inputTokens: 2 } })],
+  )
+  const { workSpans, spent } = history.taskHistory('a')
+  expect([coveredMs(workSpans), spent]).toEqual([7_000, { inputTokens: 17, costUsd: 0.1, unpriced: true }])
+  expect([history.usageOfMember('worker-1'), history.usageOfMember('worker-2'), history.usageOfMember('worker-9')]).toEqual([
+    { inputTokens: 11, costUsd: 0.1 },
+    { inputTokens: 7, unpriced: true },
+    {},
+  ])
+})
+
+test('the time of a question: until an answer, a verdict, an approval or the end', () => {
+  const ask = (task: string): CrewFact => ({ type: 'task.asked', task, id: '1', for: 'gate', question: 'yes?', options: [] })
+  const history = historyOfFacts(
+    [0, ask('a')],
+    [3, { type: 'task.answered', task: 'a', option: 'yes', text: null }],
+    [4, { type: 'task.approved', task: 'a', by: 'user' }],
+    [5, ask('b')],
+    [9, { type: 'task.cancelled', task: 'b', reason: 'no' }],
+    [10, ask('c')],
+  )
+  expect([
+    coveredMs(history.taskHistory('a').questionSpans),
+    coveredMs(history.taskHistory('b').questionSpans),
+    history.taskHistory('c').openQuestionSince,
+  ]).toEqual([3_000, 4_000, WALL + 10_000])
+})
+
+test('usage outside tasks is the remainder of the total, never negative', () => {
+  const whole = toUsageView({ turns: 5, inputTokens: 100, costUsd: 0.3, unpriced: true })
+  expect(
+    unattributedUsage(whole, [toUsageView({ turns: 2, inputTokens: 70, costUsd: 0.1 }), toUsageView({ inputTokens: 20, costUsd: 0.2 })]),
+  ).toEqual(toUsageView({ turns: 3, inputTokens: 10, unpriced: true }))
+  expect(unattributedUsage(toUsageView({}), [toUsageView({ turns: 1 })])).toEqual(toUsageView({}))
+})
+
+test("git's note about a commit is kept with its task", () => {
+  const commit = (job: number, task: string): CrewFact => ({
+    type: 'crew.job',
+    job: { job, type: 'commit', member: 'worker-1', task, base: null, force: true },
+  })
+  const done = (job: number, output: string, of: string | null): CrewFact => ({
+    type: 'crew.job.done',
+    job,
+    result: { type: 'committed', commit: of, dirty: of === null, output },
+  })
+  const history = historyOfFacts(commit(1, 'a'), commit(2, 'b'), done(1, 'a hook refuses', null), done(2, 'the author is reeve', 'abc'))
+  expect([history.taskHistory('a').note, history.taskHistory('b').note]).toEqual([null, 'the author is reeve'])
+})
+
+test('only the last of very many attempts are kept', () => {
+  const many = Array.from(
+    { length: 150 },
+    (_, index) =>
+      [
+        [index * 2, taskAssigned('worker-1')],
+        [index * 2 + 1, { type: 'task.requeued', task: 'a', reason: String(index), counts: true }],
+      ] as [number, CrewFact][],
+  ).flat()
+  const { tries } = historyOfFacts(...many).taskHistory('a')
+  expect([tries.length, tries[0]?.reason, tries.at(-1)?.reason]).toEqual([100, '50', '149'])
+})

@@ -1,0 +1,51 @@
+// Commands of an earlier daemon: each readable record ends its command; an unreadable one is logged and kept.
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { CrewCommandRunner, type CrewCommandRunnerDeps } from '../../../../../src/daemon/crew/jobs/command-runner.ts'
+import { ManualClock } from '../../../../support/clock.ts'
+import { tempDir } from '../../../../support/tmp.ts'
+import { uuidOf } from '../../../../support/store/facts.ts'
+
+function createRunner(state: string): { readonly commands: CrewCommandRunner; readonly recovered: string[]; readonly logged: string[] } {
+  const [recovered, logged]: [string[], string[]] = [[], []]
+  const containments = {
+    recover: (intent: { readonly marker: string }) => {
+      recovered.push(intent.marker)
+      return Promise.resolve({ survivors: [] })
+    },
+  } as unknown as CrewCommandRunnerDeps['containments']
+  const commands = new CrewCommandRunner({
+    containments,
+    state,
+    tmpDir: state,
+    newUuid: () => uuidOf(1),
+    clock: new ManualClock(),
+    log: (message) => logged.push(message),
+  })
+  return { commands, recovered, logged }
+}
+
+test('a record that cannot be read is kept and logged, and the other commands are ended', async () => {
+  await using dir = await tempDir()
+  const records = join(dir.path, 'commands')
+  await mkdir(records)
+  symlinkSync('loop', join(records, 'loop'))
+  writeFileSync(join(records, 'begun'), JSON.stringify({ kind: 'group', path: null, marker: 'begun' }))
+  writeFileSync(join(records, 'cut.draft'), '{"kind"')
+  const { commands, recovered, logged } = createRunner(dir.path)
+  await commands.recover()
+  expect([recovered, readdirSync(records)]).toEqual([['begun'], ['loop']])
+  expect(logged).toEqual([`${join(records, 'loop')} cannot be read: its command may still run`])
+})
+
+test('a home without commands logs nothing, and an unreadable folder of them is logged', async () => {
+  await using dir = await tempDir()
+  const { commands, logged } = createRunner(dir.path)
+  await commands.recover()
+  expect(logged).toEqual([])
+  symlinkSync('commands', join(dir.path, 'commands'))
+  await commands.recover()
+  expect(logged).toEqual([`${join(dir.path, 'commands')} cannot be read: commands of an earlier daemon may still run`])
+})

@@ -1,0 +1,59 @@
+// A job whose member's row cannot be read fails with that reason, and does not continue as if there were no member.
+import { describe, expect, test } from 'vitest'
+import { CrewJobs, type CrewJobsDeps } from '../../../../../src/daemon/crew/jobs/jobs.ts'
+import { KernelError } from '../../../../../src/kernel/model/errors.ts'
+import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
+import type { Process } from '../../../../../src/kernel/model/process.ts'
+
+const CREW = 'crew'
+const MEMBER = { id: 'worker-1', uuid: 'worker' }
+const LAND: Job = { job: 1, type: 'land', member: 'worker-1', task: 'a', commit: 'c', candidate: 'd', head: 'h' }
+
+/** The result of a job, and the members that git was called with. */
+async function perform(
+  job: Job,
+  read: () => Promise<Process | undefined>,
+): Promise<{ readonly result: JobResult; readonly members: unknown[] }> {
+  const members: unknown[] = []
+  const answered = Promise.withResolvers<JobResult>()
+  const crew = {
+    uuid: CREW,
+    pid: 1,
+    life: { state: 'running', stopping: null, holds: [] },
+    spec: { crew: {} },
+    crew: { members: [MEMBER] },
+  }
+  const deps = {
+    table: { get: (uuid: string) => (uuid === CREW ? crew : undefined) },
+    store: { process: read },
+    git: {
+      land: async ({ member }: { readonly member: unknown }) => {
+        members.push(member)
+        return { type: 'merged', commit: 'm' }
+      },
+    },
+    pipeline: () => ({
+      request: async ({ command }: { readonly command: { readonly result: JobResult } }) => answered.resolve(command.result),
+    }),
+    log: () => undefined,
+  } as unknown as CrewJobsDeps
+  new CrewJobs(deps).perform({ type: 'crew.job', uuid: CREW, pid: 1, job })
+  return { result: await answered.promise, members }
+}
+
+describe('a task lands', () => {
+  test('without its member, if the process of the member was removed', async () => {
+    expect(await perform(LAND, async () => undefined)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [null] })
+  })
+
+  test('with its member', async () => {
+    const row = { uuid: 'worker' } as Process
+    expect(await perform(LAND, async () => row)).toEqual({ result: { type: 'merged', merged: 'm' }, members: [row] })
+  })
+
+  test('not at all, if the row of its member is damaged', async () => {
+    const { result, members } = await perform(LAND, () => Promise.reject(new KernelError('STORE_DAMAGED', 'the row is damaged')))
+    expect(result).toMatchObject({ type: 'error', error: expect.stringContaining('the row is damaged') })
+    expect(members).toEqual([])
+  })
+})

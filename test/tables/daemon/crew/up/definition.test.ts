@@ -1,0 +1,175 @@
+// The definition of a crew from a file, a request and the defaults: precedence and refusals.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { pathsFrom } from '../../../../../src/config/paths.ts'
+import { resolveDefinition, type CrewDefinition } from '../../../../../src/daemon/crew/up/definition.ts'
+import { testEnv } from '../../../../support/env.ts'
+import { tempDir, type TempDir } from '../../../../support/tmp.ts'
+import type { CrewUpBody } from '../../../../../src/api/views/crew-up.ts'
+
+let dir: TempDir
+beforeEach(async () => {
+  dir = await tempDir()
+  mkdirSync(join(dir.path, 'work'))
+})
+afterEach(() => dir[Symbol.asyncDispose]())
+
+const writeFileIn = (name: string, text: string): string => {
+  const file = join(dir.path, 'work', name)
+  writeFileSync(file, text)
+  return file
+}
+const resolve = (body: Partial<CrewUpBody> = {}): Promise<CrewDefinition> =>
+  resolveDefinition({ cwd: join(dir.path, 'work'), ...body }, pathsFrom(testEnv(join(dir.path, 'home'))))
+const TASK = [{ text: 'Do it.\nWell.' }]
+const LINE = 'crews: { fix: { workers: 1, tasks: [{ id: a, text: x }] } }'
+
+test('without a file: two workers that review each other, the engine, and a worktree each', async () => {
+  expect(await resolve({ tasks: TASK })).toEqual({
+    name: 'crew',
+    cwd: join(dir.path, 'work'),
+    coordinator: null,
+    staff: [{ role: 'generic', count: 2 }],
+    roleAgents: {},
+    commonAgent: {},
+    gate: 'auto',
+    merge: 'auto',
+    reviews: true,
+    worktrees: true,
+    stay: false,
+    startsAnew: false,
+    maxAttempts: 3,
+    maxWorkers: 2,
+    handOver: 0.9,
+    copy: [],
+    tasks: [{ text: 'Do it.\nWell.', title: 'Do it.' }],
+  })
+  expect(await resolve({ tasks: TASK, reviews: false })).toMatchObject({ staff: [{ role: 'generic', count: 1 }], maxWorkers: 1 })
+})
+
+test('the request overrides the file', async () => {
+  writeFileIn(
+    'reeve.yaml',
+    `
+crews:
+  fix:
+    coordinator: { agent: lead, model: script:lead.yaml }
+    workers: { implementer: 2, reviewer: { count: 1, model: script:r.yaml } }
+    model: script:w.yaml
+    gate: coordinator
+    limits: { budgetUsd: 5 }
+    max_workers: 6
+    hand_over: "off"
+    cwd: src
+    tasks: tasks.md
+`,
+  )
+  writeFileIn('tasks.md', '## a: A\n\nx\n')
+  const at = (path: string): string => join(dir.path, 'work', path)
+  expect(await resolve()).toMatchObject({
+    name: 'fix',
+    cwd: at('src'),
+    coordinator: { agent: 'lead', model: `script:${at('lead.yaml')}` },
+    staff: [
+      { role: 'implementer', count: 2 },
+      { role: 'reviewer', count: 1 },
+    ],
+    roleAgents: { implementer: {}, reviewer: { model: `script:${at('r.yaml')}` } },
+    commonAgent: { model: `script:${at('w.yaml')}`, limits: { budgetUsd: 5 } },
+    gate: 'coordinator',
+    maxWorkers: 6,
+    handOver: null,
+    tasks: [{ id: 'a', title: 'A', text: 'x' }],
+  })
+  const otherwise = {
+    name: 'other',
+    coordinator: 'boss',
+    workers: { generic: 4 },
+    model: 'p/m',
+    gate: 'human' as const,
+    maxWorkers: 5,
+    handOver: 0.5,
+    limits: { budgetUsd: 1 },
+    tasks: TASK,
+  }
+  expect(await resolve(otherwise)).toMatchObject({
+    name: 'other',
+    coordinator: { agent: 'boss' },
+    staff: [{ role: 'generic', count: 4 }],
+    commonAgent: { model: 'p/m', limits: { budgetUsd: 1 } },
+    gate: 'human',
+    maxWorkers: 5,
+    handOver: 0.5,
+    tasks: [{ title: 'Do it.' }],
+  })
+  expect(await resolve({ coordinator: 'engine', gate: 'auto' })).toMatchObject({ coordinator: null })
+  // A flag with more workers than the file's maximum raises the maximum.
+  expect(await resolve({ workers: { generic: 7 } })).toMatchObject({ maxWorkers: 7 })
+})
+
+test('a definition from another file, and from the user configuration', async () => {
+  const file = writeFileIn('crew.yaml', LINE)
+  expect(await resolve({ file })).toMatchObject({ name: 'fix', staff: [{ role: 'generic', count: 1 }] })
+  mkdirSync(join(dir.path, 'home'))
+  writeFileSync(join(dir.path, 'home/config.yaml'), LINE.replace('fix', 'mine'))
+  expect(await resolve()).toMatchObject({ name: 'mine' })
+  expect(await resolve({ crew: 'mine' })).toMatchObject({ name: 'mine' })
+})
+
+test("a task's verify command comes first, and a request without verify removes all of them", async () => {
+  writeFileIn(
+    'reeve.yaml',
+    'crews: { fix: { workers: { generic: { count: 2, verify: role } }, verify: crew, tasks: [{ id: a, text: x, verify: task }, { id: b, text: x }] } }',
+  )
+  const verifies = async (body: Partial<CrewUpBody>): Promise<unknown> => {
+    const { verify, verifyBy, tasks } = await resolve(body)
+    return [verify?.command, verifyBy?.generic && verifyBy.generic.command, ...tasks.map((task) => task.verify && task.verify.command)]
+  }
+  expect(await verifies({})).toEqual(['crew', 'role', 'task', undefined])
+  expect(await verifies({ verify: { command: 'flag' } })).toEqual(['flag', undefined, 'task', undefined])
+  expect(await verifies({ verify: false })).toEqual([undefined, undefined, undefined, undefined])
+  expect(await verifies({ verify: false, tasks: [{ id: 'c', text: 'x', verify: { command: 'task' } }] })).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
+test('a name without a file is the name of a crew of flags', async () => {
+  expect(await resolve({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new' })
+  writeFileIn('reeve.yaml', LINE)
+  expect(await resolve({ crew: 'new', tasks: TASK })).toMatchObject({ name: 'new', staff: [{ role: 'generic', count: 2 }] })
+})
+
+describe('refusals', () => {
+  test.each<[string, string, Partial<CrewUpBody>, RegExp, RegExp]>([
+    ['no crew and no flags', 'defaultAgent: default', {}, /^\/.*reeve\.yaml has no crews$/, /crews:.*--tasks/],
+    ['no such crew', LINE, { crew: 'fox' }, /there is no crew `fox`.*there are fix/, /reeve.yaml/],
+    ['nothing to do', 'crews: { fix: {} }', {}, /the crew has no tasks/, /--stay/],
+    ['an unknown gate', LINE, { gate: 'coordinator' }, /needs an agent as coordinator/, /./],
+    ['no workers', LINE, { workers: 0 }, /has no workers/, /./],
+    ['two crews and no name', 'crews: { a: {}, b: {} }', {}, /which crew\?.*a, b/, /./],
+  ])('%s', async (_, yaml, body, message, hint) => {
+    writeFileIn('reeve.yaml', yaml)
+    const error = await resolve(body).then(
+      () => null,
+      (reason: { message: string; hint: string }) => reason,
+    )
+    expect(error?.message).toMatch(message)
+    expect(error?.hint).toMatch(hint)
+  })
+
+  test('no file', async () => {
+    await expect(resolve()).rejects.toMatchObject({
+      message: expect.stringMatching(/^there is no reeve\.yaml here, and \/.*config\.yaml has no crews$/),
+    })
+  })
+
+  test('a missing file', async () => {
+    await expect(resolve({ file: join(dir.path, 'no.yaml') })).rejects.toMatchObject({
+      code: 'AGENT_INVALID',
+      message: expect.stringContaining('it is not there'),
+    })
+  })
+})

@@ -1,0 +1,26 @@
+// The API view of a crew: copies of its row, its members with their processes' fields, and notes for the table.
+import { expect, test } from 'vitest'
+import { crewNote, memberRow, phaseOf } from '../../../../src/daemon/views/member-view.ts'
+import type { Crew, Member } from '../../../../src/kernel/model/crew/crew.ts'
+import type { Process } from '../../../../src/kernel/model/process.ts'
+
+const worker = { id: 'worker-1', role: 'generic', phase: 'reviewing', task: 'a' } as unknown as Member
+const crew = { members: [worker], tasks: [{ state: 'done' }, { state: 'queued' }] } as unknown as Crew
+const row = { crew } as Process
+const member = (id: string, role = 'generic'): Process => ({ spec: { member: { crew: 'c', id, role } } }) as unknown as Process
+const lookup = { row: (uuid: string): Process | undefined => (uuid === 'c' ? row : undefined) }
+
+test('a member is found in the row of its living crew', () => {
+  expect(memberRow(member('worker-1'), lookup)).toBe(worker)
+  expect(phaseOf(member('worker-1'), lookup)).toBe('reviewing')
+  expect(memberRow(member('worker-2'), lookup)).toBeUndefined()
+  expect(phaseOf(member('worker-1'), { row: () => undefined })).toBeNull()
+  expect(phaseOf(member('coordinator', 'coordinator'), lookup)).toBeNull()
+  expect(memberRow({ spec: {} } as Process, lookup)).toBeUndefined()
+})
+
+test('a crew shows its progress', () => {
+  expect(crewNote(row)).toBe('1/2 tasks done')
+  expect(crewNote({ crew: { ...crew, tasks: [] } } as unknown as Process)).toBeNull()
+  expect(crewNote({} as Process)).toBeNull()
+})

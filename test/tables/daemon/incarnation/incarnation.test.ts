@@ -1,0 +1,281 @@
+// An incarnation: the order of requests while the driver still starts, the wait for the end of a hold, and the release when a program survives its kill.
+// The driver and the containment are fakes, because no real one fails on demand.
+import { existsSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Incarnation } from '../../../../src/daemon/incarnation/incarnation.ts'
+import { commandDriver } from '../../../../src/drivers/command/driver.ts'
+import { KernelError } from '../../../../src/kernel/model/errors.ts'
+import type { Agent, Driver, KernelPort } from '../../../../src/drivers/port.ts'
+import type { Containment, Program, StopResult } from '../../../../src/drivers/contain/types.ts'
+import type { Ack, Report } from '../../../../src/kernel/model/reports.ts'
+import { specOf, uuidOf } from '../../../support/store/facts.ts'
+import { tempDir, type TempDir } from '../../../support/tmp.ts'
+
+const INTENT = { kind: 'group', path: null, marker: 'test' } as const
+
+let dir: TempDir
+beforeEach(async () => {
+  dir = await tempDir()
+})
+afterEach(() => dir[Symbol.asyncDispose]())
+
+/** The calls in order, and the results that the test chooses. */
+class Stage {
+  readonly done: string[] = []
+  readonly logged: string[] = []
+  readonly starting = Promise.withResolvers<void>()
+  /** a test may set this to delay the reports */
+  reporting: Promise<void> = Promise.resolve()
+  held = false
+  results: StopResult[] = []
+  port: KernelPort | null = null
+  readonly incarnation: Incarnation
+  readonly tmpDir = join(dir.path, 'tmp')
+
+  constructor(driver?: Driver, openError?: Error) {
+    const containment = this.containment()
+    this.incarnation = new Incarnation({
+      driver: driver ?? this.#driver(),
+      launch: {
+        uuid: uuidOf(1),
+        pid: 1,
+        spec: specOf({ driver: 'command', argv: ['x'] }),
+        intent: INTENT,
+        tmpDir: this.tmpDir,
+        credentials: {},
+        step: 0,
+        turn: 0,
+        sessionId: null,
+        resumed: false,
+        resumeMessage: () => Promise.resolve(null),
+        openCalls: [],
+        context: null,
+        historyOf: () => Promise.resolve([]),
+        history: () => Promise.resolve([]),
+        filteredHistory: () => Promise.resolve([]),
+      },
+      openContainment: () => (openError ? Promise.reject(openError) : Promise.resolve(containment)),
+      report: (report) => this.#report(report),
+      begin: () => Promise.resolve({ ack: 'late', reason: null }),
+      worktree: null,
+      isHeld: () => this.held,
+      live: () => undefined,
+      log: (message) => this.logged.push(message),
+    })
+  }
+
+  containment(program?: Program): Containment {
+    const result = (): Promise<StopResult> => {
+      this.done.push('dispose')
+      return Promise.resolve(this.results.shift() ?? { outcome: 'gone', survivors: [] })
+    }
+    return {
+      intent: INTENT,
+      tmpDir: '/tmp',
+      dispose: result,
+      stop: result,
+      members: () => Promise.resolve([]),
+      freeze: () => Promise.resolve(),
+      thaw: () => Promise.resolve(),
+      measure: () => null,
+      limitMemory: () => undefined,
+      firstStart: new Promise(() => undefined),
+      spawn: () => (program ? Promise.resolve(program) : Promise.reject(new KernelError('INTERNAL', 'no program'))),
+    }
+  }
+
+  async #report(report: Report): Promise<Ack> {
+    this.done.push(`report ${report.type}${report.type === 'exited' ? ` ${report.code}` : ''}`)
+    await this.reporting
+    return 'ok'
+  }
+
+  #driver(): Driver {
+    const note = (what: string) => async (): Promise<void> => {
+      this.done.push(what)
+    }
+    const agent: Agent = {
+      deliver: note('deliver'),
+      proceed: note('proceed'),
+      interrupt: note('interrupt'),
+      pause: note('pause'),
+      unpause: note('unpause'),
+      stop: note('stop'),
+      [Symbol.asyncDispose]: note('end'),
+    }
+    return {
+      start: async (_launch, port) => {
+        this.port = port
+        await this.starting.promise
+        return agent
+      },
+    }
+  }
+}
+
+async function started(): Promise<Stage> {
+  const stage = new Stage()
+  stage.starting.resolve()
+  stage.incarnation.request('proceed', (agent) => agent.proceed(1))
+  while (!stage.done.includes('proceed')) await turn()
+  return stage
+}
+
+test('requests during the start wait for the agent, and are passed on in order', async () => {
+  const stage = new Stage()
+  const { incarnation } = stage
+  incarnation.request('deliver', (agent) => agent.deliver({ id: 'm', from: 'user', text: 'x', turn: 1 }))
+  incarnation.pause(false)
+  incarnation.stop({ signal: 'SIGTERM', graceMs: 1 })
+  await turn()
+  expect(stage.done).toEqual([])
+  stage.starting.resolve()
+  expect(await incarnation.release()).toEqual([])
+  expect(stage.done).toEqual(['deliver', 'pause', 'stop', 'end', 'dispose'])
+})
+
+test('a pause that ends before the agent has started does nothing', async () => {
+  const stage = new Stage()
+  const { incarnation } = stage
+  incarnation.pause(false)
+  incarnation.unpause()
+  incarnation.request('proceed', (agent) => agent.proceed(1))
+  stage.starting.resolve()
+  while (!stage.done.includes('proceed')) await turn()
+  incarnation.pause(false)
+  incarnation.unpause()
+  incarnation.pause(false)
+  await incarnation.release()
+  expect(stage.done).toEqual(['proceed', 'unpause', 'pause', 'end', 'dispose'])
+})
+
+test.each<[string, Error, string, boolean]>([
+  ['a command that is not there', new KernelError('COMMAND_NOT_FOUND', 'x'), 'report exited 127', false],
+  ['one that cannot be run', new KernelError('NOT_RUNNABLE', 'x'), 'report exited 126', false],
+  ['a containment that does not work', new KernelError('INVALID', 'x'), 'report exited 1', false],
+  ['a defect', new Error('x'), 'report exited 1', true],
+])('%s is an exit, and the release leaves nothing', async (_name, error, report, isLogged) => {
+  const driver: Driver = { start: () => Promise.reject(error) }
+  for (const make of [() => new Stage(driver), () => new Stage(undefined, error)]) {
+    const stage = make()
+    stage.incarnation.stop({ signal: 'SIGKILL', graceMs: 0 })
+    expect(await stage.incarnation.release()).toEqual([])
+    expect(stage.done.filter((one) => one.startsWith('report'))).toEqual([report])
+    expect(stage.logged.length > 0).toBe(isLogged)
+    expect(existsSync(stage.tmpDir)).toBe(false)
+  }
+})
+
+test('an incarnation that is cancelled while a pause delays its start logs nothing, even if no further report is possible', async () => {
+  const stage = new Stage()
+  stage.reporting = Promise.reject(new Error('the daemon is stopping'))
+  stage.reporting.catch(() => undefined)
+  stage.incarnation.pause(true)
+  stage.incarnation.cancel()
+  expect(await stage.incarnation.release()).toEqual([])
+  expect(stage.logged).toEqual([])
+})
+
+test('a release returns the survivors, keeps their files, and can be repeated', async () => {
+  const stage = await started()
+  stage.results = [{ outcome: 'survived', survivors: [41, 42] }]
+  expect(await stage.incarnation.release()).toEqual([41, 42])
+  expect(existsSync(stage.tmpDir)).toBe(true)
+  expect(await stage.incarnation.release()).toEqual([])
+  expect(existsSync(stage.tmpDir)).toBe(false)
+})
+
+describe('the wait for the end of a hold', () => {
+  test('ends at once without a hold, and reports nothing', async () => {
+    const stage = await started()
+    await stage.port?.waitUntilUnpaused()
+    expect(stage.done).toEqual(['proceed'])
+  })
+
+  test('reports `drained`, and ends with the last hold', async () => {
+    const stage = await started()
+    stage.held = true
+    let passed = false
+    const clear = stage.port?.waitUntilUnpaused().then(() => {
+      passed = true
+    })
+    await turn()
+    stage.incarnation.unpause() // one of two holds: still held
+    await turn()
+    expect(passed).toBe(false)
+    stage.held = false
+    stage.incarnation.unpause()
+    await clear
+    expect(stage.done.filter((one) => one === 'report drained').length).toBeGreaterThan(0)
+  })
+
+  test('ends even if the hold ends while `drained` is being reported', async () => {
+    const stage = await started()
+    const reporting = Promise.withResolvers<void>()
+    stage.reporting = reporting.promise
+    stage.held = true
+    const clear = stage.port?.waitUntilUnpaused()
+    await turn()
+    stage.held = false
+    stage.incarnation.unpause()
+    reporting.resolve()
+    await clear
+  })
+
+  test('rejects if the incarnation is cancelled, before or during the wait', async () => {
+    const stage = await started()
+    stage.held = true
+    const clear = stage.port?.waitUntilUnpaused()
+    await turn()
+    stage.incarnation.cancel()
+    await expect(clear).rejects.toThrow(/abort/i)
+    stage.held = false
+    await expect(stage.port?.waitUntilUnpaused()).rejects.toThrow(/abort/i)
+  })
+})
+
+test('the command driver tries once to end survivors, and does not wait for them', async () => {
+  const stage = await started()
+  const handle = { pid: 1, startTime: '1', pgid: 1 }
+  const program: Program = {
+    handle,
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    stdin: null,
+    exited: new Promise(() => undefined),
+    signal: () => true,
+  }
+  const port: KernelPort = {
+    report: () => Promise.resolve('ok'),
+    requestCall: () => Promise.resolve({ ack: 'late', reason: null }),
+    waitUntilUnpaused: () => Promise.resolve(),
+    showLive: () => undefined,
+    signal: new AbortController().signal,
+  }
+  const launch = {
+    uuid: uuidOf(2),
+    pid: 2,
+    spec: specOf({ driver: 'command', argv: ['x'] }),
+    containment: stage.containment(program),
+    intent: INTENT,
+    tmpDir: stage.tmpDir,
+    credentials: {},
+    step: 0,
+    turn: 0,
+    sessionId: null,
+    resumed: false,
+    resumeMessage: () => Promise.resolve(null),
+    openCalls: [],
+    context: null,
+    historyOf: () => Promise.resolve([]),
+    history: () => Promise.resolve([]),
+    filteredHistory: () => Promise.resolve([]),
+  }
+  const agent = await commandDriver({}).start(launch, port)
+  stage.results = [{ outcome: 'survived', survivors: [9] }]
+  await agent[Symbol.asyncDispose]()
+  expect(stage.done.filter((one) => one === 'dispose')).toHaveLength(1)
+})

@@ -1,0 +1,83 @@
+// Programs that a daemon's start cannot end, for example one that waits in the kernel for a dead disk. The row stays a zombie, and
+// the kill is repeated until the program is gone. The containment is a fake, because no test has such a program.
+import { expect, test } from 'vitest'
+import { bootAll } from '../../../../src/daemon/loop/boot.ts'
+import { EffectPerformer } from '../../../../src/daemon/incarnation/perform.ts'
+import { Sampler } from '../../../../src/daemon/incarnation/sampler.ts'
+import type { Credentials } from '../../../../src/daemon/incarnation/credentials.ts'
+import { KernelError } from '../../../../src/kernel/model/errors.ts'
+import type { ContainmentManager, StopResult } from '../../../../src/drivers/contain/types.ts'
+import { journalOf, openCore, settle } from '../../../support/kernel/daemon-core.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+import { uuidOf } from '../../../support/store/facts.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+const A = uuidOf(1)
+const RETRY_MS = 5_000
+const SURVIVED: StopResult = { outcome: 'survived', survivors: [77] }
+
+test('survivors are killed again until they have ended', async () => {
+  await using dir = await tempDir()
+  {
+    await using core = await openCore({ dir: dir.path })
+    await core.pipeline.request({ type: 'spawn', by: 'user', uuid: A, parent: null, spec: kernelSpec({ driver: 'command', argv: ['x'] }) })
+    core.pipeline.submit({ type: 'start', uuid: A, pid: 1, containment: { kind: 'group', path: null, marker: 'm' }, missingKeys: [] })
+  }
+  const results: StopResult[] = [SURVIVED, SURVIVED, SURVIVED]
+  const containments = { recover: async () => results.shift() ?? { outcome: 'killed', survivors: [] } } as unknown as ContainmentManager
+  const keys = { forget: () => undefined } as unknown as Credentials
+  let incarnations: EffectPerformer | null = null
+  await using core = await openCore({
+    dir: dir.path,
+    perform: (effect) => {
+      if (effect.type === 'release') incarnations?.perform(effect)
+    },
+  })
+  incarnations = new EffectPerformer({
+    apiSockets: { open: async () => undefined, close: () => {} },
+    ...core,
+    containments,
+    drivers: {},
+    recordOutput: () => undefined,
+    sampler: new Sampler({ ...core, get: () => undefined, report: () => undefined, log: () => undefined }),
+    tmpDir: dir.path,
+    keys,
+    gateways: { decide: () => null, open: () => Promise.reject(new Error('not requested here')) },
+    worktrees: { openFor: () => null },
+    composeNodes: { start: () => undefined },
+    crewJobs: { perform: () => undefined },
+    toolService: { openAccess: () => null },
+    log: () => undefined,
+  })
+  incarnations.connect(core.pipeline)
+  await bootAll({ ...core, containments })
+  for (let tries = 0; tries < 2; tries += 1) {
+    await settle()
+    expect(core.table.get(A)?.life.state).toBe('zombie')
+    core.clock.wind(RETRY_MS)
+  }
+  await settle()
+  await core.pipeline.waitUntilIdle()
+  expect((await core.store.process(A))?.life.state).toBe('dead')
+  const said = (await journalOf(core, A)).flatMap(({ body }) => (body.type === 'process.error' ? [body.message] : []))
+  expect(said).toEqual(['still alive after the kill: PID 77'])
+})
+
+test.each(['STORE_DAMAGED', 'DISK_FAILED', 'READ_ONLY'] as const)(
+  'a row that cannot be written at the start for %s refuses it with that',
+  async (code) => {
+    await using dir = await tempDir()
+    {
+      await using core = await openCore({ dir: dir.path })
+      await core.pipeline.request({ type: 'spawn', by: 'user', uuid: A, parent: null, spec: kernelSpec() })
+      core.pipeline.submit({ type: 'start', uuid: A, pid: 1, containment: { kind: 'group', path: null, marker: 'm' }, missingKeys: [] })
+    }
+    await using core = await openCore({ dir: dir.path })
+    core.store.fault = () => new KernelError(code, 'journal process x seq 1: the row is damaged')
+    const containments = { recover: async () => ({ outcome: 'killed', survivors: [] }) } as unknown as ContainmentManager
+    await expect(bootAll({ ...core, containments })).rejects.toMatchObject({
+      code,
+      message: 'journal process x seq 1: the row is damaged',
+    })
+  },
+)

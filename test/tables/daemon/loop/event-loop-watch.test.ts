@@ -1,0 +1,62 @@
+// The watch of the event loop, with timers that fire late as those of a real loop do: its reports, and its silence otherwise.
+import { expect, test } from 'vitest'
+import { EventLoopWatch } from '../../../../src/daemon/loop/event-loop-watch.ts'
+
+const LOOK_MS = 2_000
+
+/** Begins things at their times, in ms after the start, and lets the look come at `lookAt`. */
+function said(begun: readonly (readonly [at: number, what: string])[], lookAt: number): string[] {
+  let mono = 0
+  let look = (): void => {}
+  const logged: string[] = []
+  const clock = { now: () => ({ wall: mono, mono }), after: (_: number, fn: () => void) => ((look = fn), () => {}) }
+  const watch = new EventLoopWatch(clock, (message) => logged.push(message))
+  watch.start()
+  for (const [at, what] of begun) {
+    mono = at
+    watch.recordStart(what)
+  }
+  mono = lookAt
+  look()
+  return logged
+}
+
+const many = (count: number, from: number): (readonly [number, string])[] =>
+  Array.from({ length: count }, (_, index) => [from + index, `the input ${index}`] as const)
+
+test.each<[string, (readonly [number, string])[], number, string[]]>([
+  ['in time', [[100, 'GET /v1/a']], LOOK_MS, []],
+  ['late as on a busy machine', [[100, 'GET /v1/a']], LOOK_MS + 900, []],
+  [
+    'late, and one thing took it all',
+    [
+      [100, 'GET /v1/a'],
+      [1_500, 'POST /v1/b'],
+      [6_000, 'GET /v1/c'],
+    ],
+    6_100,
+    ['the event loop was blocked for 4.1 s; the last work that started before it: POST /v1/b'],
+  ],
+  [
+    'late, and the last thing took it all',
+    [[1_000, 'the effect start']],
+    9_000,
+    ['the event loop was blocked for 7.0 s; the last work that started before it: the effect start'],
+  ],
+  [
+    'late, after more things than are remembered',
+    [...many(200, 0), [500, 'GET /v1/slow'], ...many(20, 8_000)],
+    8_100,
+    ['the event loop was blocked for 6.1 s; the last work that started before it: GET /v1/slow'],
+  ],
+  [
+    'late, and nothing had begun',
+    [],
+    62_000,
+    [
+      "the event loop was blocked for 60.0 s; no known work had started: the program was stopped, the machine slept, or an agent's output was being processed",
+    ],
+  ],
+])('%s', (_, begun, lookAt, expected) => {
+  expect(said(begun, lookAt)).toEqual(expected)
+})

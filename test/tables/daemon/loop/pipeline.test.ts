@@ -1,0 +1,289 @@
+// The commit pipeline: which inputs share a commit, when results become visible, and the handling of a failed batch.
+import { describe, expect, test } from 'vitest'
+import { KernelError } from '../../../../src/kernel/model/errors.ts'
+import { bootAll } from '../../../../src/daemon/loop/boot.ts'
+import type { RequestBody } from '../../../../src/daemon/loop/pipeline.ts'
+import type { ContainmentManager } from '../../../../src/drivers/contain/types.ts'
+import type { ErrorCode } from '../../../../src/kernel/model/errors.ts'
+import type { Report } from '../../../../src/kernel/model/reports.ts'
+import { journalOf, openCore, settle, type Core, type CoreOptions } from '../../../support/kernel/daemon-core.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+import { uuidOf } from '../../../support/store/facts.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+const A = uuidOf(1)
+const B = uuidOf(2)
+const C = uuidOf(3)
+
+async function withCore(use: (core: Core) => Promise<void>, options: Partial<CoreOptions> = {}): Promise<void> {
+  await using dir = await tempDir()
+  await using core = await openCore({ dir: dir.path, ...options })
+  await use(core)
+}
+
+const spawn = (uuid: string, name: string | null = null): RequestBody => ({
+  type: 'spawn',
+  by: 'user',
+  uuid,
+  parent: null,
+  spec: kernelSpec({ name, interactive: true }),
+})
+const send = (uuid: string, id: string): RequestBody => ({ type: 'send', by: 'user', uuid, id, text: id })
+const report = (core: Core, uuid: string, what: Report): RequestBody => ({
+  type: 'report',
+  uuid,
+  pid: core.table.get(uuid)?.pid ?? 0,
+  report: what,
+})
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'answered',
+    (error: unknown) => (error instanceof KernelError ? error.code : String(error)),
+  )
+
+describe('a batch', () => {
+  test('contains all inputs of one turn: one commit, decided in order on the changes so far', () =>
+    withCore(async ({ pipeline, store, table }) => {
+      const answers = [
+        pipeline.request(spawn(A, 'x')),
+        pipeline.request(spawn(B, 'x')),
+        pipeline.request(send(A, 'm')),
+        pipeline.request(send(C, 'm')),
+      ]
+      expect(await Promise.all(answers.map(codeOf))).toEqual(['answered', 'CONFLICT', 'answered', 'NOT_FOUND'])
+      expect(store.tried).toBe(1)
+      expect(store.commits[0]?.facts.map((fact) => [fact.cursor, fact.uuid, fact.seq, fact.body.type])).toEqual([
+        [1, A, 1, 'process.spawned'],
+        [2, A, 2, 'process.queue'],
+        [3, A, 3, 'process.queue'],
+      ])
+      expect(table.findByName('x')).toBe(A)
+    }))
+
+  test('inputs during a commit form the next batch, and are not visible before they are durable', () =>
+    withCore(async ({ pipeline, store, table, effects, published }) => {
+      store.hold()
+      const first = pipeline.request(spawn(A))
+      await settle()
+      const second = [pipeline.request(spawn(B)), pipeline.request(send(A, 'm'))]
+      await settle()
+      expect([store.tried, table.size, effects.length, published.length, pipeline.cursor]).toEqual([1, 0, 0, 0, 0])
+      store.letGo()
+      expect(await codeOf(first)).toBe('answered')
+      expect(await Promise.all(second.map(codeOf))).toEqual(['answered', 'answered'])
+      expect(store.commits.map((commit) => commit.facts.map((fact) => fact.uuid))).toEqual([
+        [A, A],
+        [B, B, A],
+      ])
+      expect(published.map((fact) => fact.cursor)).toEqual([1, 2, 3, 4, 5])
+    }))
+
+  test('takes at most 250 inputs', () =>
+    withCore(async ({ pipeline, store }) => {
+      await pipeline.request(spawn(A))
+      for (let i = 0; i < 625; i += 1) pipeline.submit({ type: 'hold', uuid: A, reason: i % 2 === 0 ? 'loop' : 'breaker' })
+      pipeline.submit({ type: 'release', uuid: A, reason: 'loop' })
+      await pipeline.waitUntilIdle()
+      expect(store.commits).toHaveLength(3)
+      expect(store.commits.at(-1)?.facts.map((fact) => fact.body.type)).toEqual(['process.released'])
+    }))
+
+  test('contains at most 60 ends of processes, after all other inputs', () =>
+    withCore(
+      async (core) => {
+        const { pipeline, store, table } = core
+        const ending = Array.from({ length: 130 }, (_, index) => uuidOf(100 + index))
+        await Promise.all([A, ...ending].map((uuid) => pipeline.request(spawn(uuid))))
+        for (const uuid of ending) {
+          const containment = { kind: 'group', path: null, marker: 'm' } as const
+          pipeline.submit({ type: 'start', uuid, pid: table.get(uuid)?.pid ?? 0, containment, missingKeys: [] })
+        }
+        await pipeline.waitUntilIdle()
+        const before = store.commits.length
+        const ends = ending.map((uuid) => pipeline.request(report(core, uuid, { type: 'exited', code: 0, osSignal: null })))
+        await Promise.all([...ends, pipeline.request(send(A, 'm'))])
+        const commits = store.commits.slice(before).map(({ facts }) => facts.map(({ body }) => body.type))
+        expect(commits.map((types) => types.filter((type) => type === 'process.exited').length)).toEqual([60, 60, 10])
+        expect(commits[0]?.[0]).toBe('process.queue')
+      },
+      { maxProcesses: 1_000 },
+    ))
+
+  test('whose inputs cause no fact is not committed', () =>
+    withCore(async ({ pipeline, store }) => {
+      pipeline.submit({ type: 'tick', uuid: A })
+      expect(await codeOf(pipeline.request(send(A, 'm')))).toBe('NOT_FOUND')
+      expect(store.tried).toBe(0)
+    }))
+})
+
+describe('a flood', () => {
+  /** Winds the clock by 5 ms at each such effect, and notes it, or `turn` for each turn of the event loop, until `isOver`. */
+  async function flooded(flood: (core: Core) => Promise<unknown>): Promise<string[]> {
+    await using dir = await tempDir()
+    const seen: string[] = []
+    await using core = await openCore({
+      dir: dir.path,
+      maxProcesses: 1_000,
+      perform: ({ type }, { clock }) => {
+        if (type !== 'reply') return
+        clock.wind(5)
+        seen.push(type)
+      },
+    })
+    let isOver = false
+    const count = (): void => {
+      seen.push('turn')
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await flood(core)
+    isOver = true
+    return seen
+  }
+  /** The number of effects performed in each turn. */
+  const perTurn = (seen: readonly string[]): number[] =>
+    seen
+      .join(' ')
+      .split('turn')
+      .map((turn) => turn.trim().split(' ').filter(Boolean).length)
+
+  test('of simultaneous inputs yields to the event loop', async () => {
+    const seen = await flooded(({ pipeline }) =>
+      Promise.all(Array.from({ length: 40 }, (_, index) => pipeline.request(spawn(uuidOf(index + 1))))),
+    )
+    expect(seen.filter((what) => what === 'reply')).toHaveLength(40)
+    expect(Math.max(...perTurn(seen))).toBeLessThanOrEqual(4)
+  })
+
+  test('of inputs that cause each other yields to the event loop', async () => {
+    const seen = await flooded(async ({ pipeline }) => {
+      for (let index = 0; index < 40; index += 1) await pipeline.request(spawn(uuidOf(index + 1)))
+    })
+    expect(seen.filter((what) => what === 'reply')).toHaveLength(40)
+    expect(Math.max(...perTurn(seen))).toBeLessThanOrEqual(4)
+  })
+
+  test('stays in order, and later inputs follow it', () =>
+    withCore(async ({ pipeline, clock, effects, table }) => {
+      const order: string[] = []
+      const done = Array.from({ length: 20 }, (_, index) =>
+        pipeline.request(spawn(uuidOf(index + 1))).then(() => {
+          clock.wind(11)
+          order.push(`${index}`)
+          if (index === 0) done.push(pipeline.request(send(uuidOf(20), 'm')).then(() => void order.push('sent')))
+        }),
+      )
+      await Promise.all(done)
+      await Promise.all(done)
+      expect(order).toEqual([...Array.from({ length: 20 }, (_, index) => `${index}`), 'sent'])
+      expect([table.size, effects.filter(({ type }) => type === 'reply').length]).toEqual([20, 21])
+    }))
+})
+
+describe('a batch that fails', () => {
+  test('is tried again input by input, and only the failing input is refused', () =>
+    withCore(async (core) => {
+      const { pipeline, store, logged, table } = core
+      store.fault = ({ facts }) => (facts.some((fact) => fact.uuid === B) ? new KernelError('INTERNAL', 'not this one') : null)
+      const answers = [spawn(A), spawn(B), spawn(C), send(A, 'm'), send(B, 'm')].map((body) => codeOf(pipeline.request(body)))
+      expect(await Promise.all(answers)).toEqual(['answered', 'INTERNAL', 'answered', 'answered', 'NOT_FOUND'])
+      expect(table.get(B)).toBeUndefined()
+      expect([table.get(A)?.pid, table.get(C)?.pid, table.lastPid]).toEqual([1, 2, 2])
+      expect((await journalOf(core, A)).map((fact) => [fact.cursor, fact.seq])).toEqual([
+        [1, 1],
+        [2, 2],
+        [5, 3],
+      ])
+      expect(logged).toEqual(['the commit of spawn failed: not this one'])
+    }))
+
+  test('is neither applied nor performed nor published', () =>
+    withCore(async ({ pipeline, store, table, effects, published }) => {
+      store.fault = () => new KernelError('READ_ONLY', 'no')
+      expect(await codeOf(pipeline.request(spawn(A)))).toBe('READ_ONLY')
+      expect([table.size, effects.length, published.length, pipeline.cursor, table.lastPid]).toEqual([0, 0, 0, 0, 0])
+      store.fault = () => null
+      expect(await codeOf(pipeline.request(spawn(A)))).toBe('answered')
+      expect(table.get(A)?.pid).toBe(1)
+    }))
+
+  test('with an unexpected error is INTERNAL for the client', () =>
+    withCore(async ({ pipeline, store }) => {
+      store.fault = () => {
+        throw new RangeError('bad')
+      }
+      expect(await codeOf(pipeline.request(spawn(A)))).toBe('INTERNAL')
+    }))
+})
+
+describe('a broken invariant', () => {
+  test('ends only the input that caused it', () =>
+    withCore(async ({ pipeline, logged }) => {
+      const answers = [
+        spawn(A),
+        { type: 'signal', by: 'user', uuid: A, signal: 'SIGFOO', subtree: false, graceMs: null, freeze: false } as unknown as RequestBody,
+        send(A, 'm'),
+      ]
+      expect(await Promise.all(answers.map((body) => codeOf(pipeline.request(body))))).toEqual(['answered', 'INTERNAL', 'answered'])
+      expect(logged.join()).toContain('input signal met a broken invariant')
+    }))
+
+  test('in an effect stops neither the other effects nor the pipeline', () =>
+    withCore(
+      async ({ pipeline, logged }) => {
+        expect(await Promise.all([spawn(A), spawn(B)].map((body) => codeOf(pipeline.request(body))))).toEqual(['answered', 'answered'])
+        expect(await codeOf(pipeline.request(send(A, 'm')))).toBe('answered')
+        expect(logged).toEqual(['performing start failed: cannot plan', 'performing start failed: cannot plan'])
+      },
+      {
+        perform: (effect) => {
+          if (effect.type === 'start') throw new Error('cannot plan')
+        },
+      },
+    ))
+})
+
+test('the report of an ended incarnation is answered, and writes nothing', () =>
+  withCore(async (core) => {
+    await core.pipeline.request(spawn(A))
+    expect(await core.pipeline.request(report(core, A, { type: 'drained' }))).toEqual({ type: 'ack', ack: 'late' })
+    expect(core.store.tried).toBe(1)
+  }))
+
+test('`close` finishes the waiting inputs, and accepts no more', () =>
+  withCore(async ({ pipeline, store, table }) => {
+    const waits = codeOf(pipeline.request(spawn(A)))
+    await pipeline.close()
+    expect(await waits).toBe('answered')
+    pipeline.submit({ type: 'hold', uuid: A, reason: 'loop' })
+    expect(await codeOf(pipeline.request(spawn(B)))).toBe('UNAVAILABLE')
+    expect([store.tried, table.size]).toEqual([1, 1])
+  }))
+
+describe('a start that cannot record the new state of a row', () => {
+  const containments = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as ContainmentManager
+
+  test.each<[ErrorCode, string]>([
+    ['DISK_FULL', 'DISK_FULL'],
+    ['READ_ONLY', 'READ_ONLY'],
+  ])('by %s is refused: no process is shown as running that does not run', async (code, refused) => {
+    await using dir = await tempDir()
+    {
+      await using core = await openCore({ dir: dir.path })
+      await core.pipeline.request(spawn(A))
+    }
+    {
+      await using core = await openCore({
+        dir: dir.path,
+        faults: (store) => {
+          store.fault = () => new KernelError(code, 'no')
+        },
+      })
+      expect(await codeOf(bootAll({ ...core, containments }))).toBe(refused)
+    }
+    await using core = await openCore({ dir: dir.path })
+    expect(await codeOf(bootAll({ ...core, containments }))).toBe('answered')
+    expect([core.table.size, (await core.store.process(A))?.life.state]).toEqual([0, 'dead'])
+  })
+})

@@ -1,0 +1,360 @@
+// A full disk: inputs that cannot be written are kept and repeated in order, their processes are held, and requests are refused.
+import { describe, expect, test } from 'vitest'
+import { KernelError } from '../../../../src/kernel/model/errors.ts'
+import { statusOf } from '../../../../src/kernel/model/status.ts'
+import type { RequestBody } from '../../../../src/daemon/loop/pipeline.ts'
+import type { Report } from '../../../../src/kernel/model/reports.ts'
+import { journalOf, openCore, settle, type Core } from '../../../support/kernel/daemon-core.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+import { uuidOf } from '../../../support/store/facts.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+const A = uuidOf(1)
+const B = uuidOf(2)
+
+/** A core in which the processes A and B work. */
+async function withWorking(use: (core: Core) => Promise<void>, timeoutMs = 60_000): Promise<void> {
+  await using dir = await tempDir()
+  await using core = await openCore({ dir: dir.path })
+  for (const uuid of [A, B]) {
+    await core.pipeline.request({ type: 'spawn', by: 'user', uuid, parent: null, spec: kernelSpec({ limits: { timeoutMs } }) })
+    const pid = core.table.get(uuid)?.pid ?? 0
+    core.pipeline.submit({ type: 'start', uuid, pid, containment: { kind: 'group', path: null, marker: uuid }, missingKeys: [] })
+    await core.pipeline.request(report(core, uuid, { type: 'up' }))
+  }
+  await use(core)
+}
+
+const report = (core: Core, uuid: string, what: Report): RequestBody => ({
+  type: 'report',
+  uuid,
+  pid: core.table.get(uuid)?.pid ?? 0,
+  report: what,
+})
+const note = (core: Core, uuid: string, text: string): RequestBody => report(core, uuid, { type: 'note', text })
+const statusIn = (core: Core, uuid: string): string => {
+  const process = core.table.get(uuid)
+  return process ? statusOf(process) : 'gone'
+}
+const notes = async (core: Core, uuid: string): Promise<string[]> =>
+  (await journalOf(core, uuid)).flatMap(({ body }) => (body.type === 'process.note' ? [body.text] : []))
+
+/** The current state of a promise. */
+function watch(promise: Promise<unknown>): { state: string } {
+  const watched = { state: 'waits' }
+  promise.then(
+    () => {
+      watched.state = 'answered'
+    },
+    (error: unknown) => {
+      watched.state = error instanceof KernelError ? error.code : String(error)
+    },
+  )
+  return watched
+}
+
+/** Gives the disk room again, and advances the clock to the next retry. */
+async function makeRoom(core: Core): Promise<void> {
+  core.store.isFull = false
+  core.clock.wind(1_000)
+  await settle()
+}
+
+describe('a report that cannot be written', () => {
+  test('waits; running processes are held with the help of the reserve, and all continue when there is room', () =>
+    withWorking(async (core) => {
+      core.store.isFull = true
+      const kept = watch(core.pipeline.request(note(core, A, 'one')))
+      await settle()
+      expect([kept.state, core.writeFailures.currentError !== null, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual([
+        'waits',
+        true,
+        false,
+        'suspended',
+        'suspended',
+      ])
+      core.clock.wind(5_000)
+      await settle()
+      expect([kept.state, statusIn(core, A)]).toEqual(['waits', 'suspended'])
+      await makeRoom(core)
+      expect([kept.state, core.writeFailures.currentError !== null, core.store.hasReserve, statusIn(core, A), statusIn(core, B)]).toEqual([
+        'answered',
+        false,
+        true,
+        'working',
+        'working',
+      ])
+      expect(await notes(core, A)).toEqual(['one'])
+    }))
+
+  test('is written before later reports of its process, even if there is room for those', () =>
+    withWorking(async (core) => {
+      core.store.fault = ({ facts }) =>
+        facts.some(({ body }) => body.type === 'process.note' && body.text.startsWith('big')) ? new KernelError('DISK_FULL', 'full') : null
+      const all = ['big 1', '2', '3'].map((text) => watch(core.pipeline.request(note(core, A, text))))
+      await settle()
+      const more = watch(core.pipeline.request(note(core, A, '4')))
+      const other = watch(core.pipeline.request(note(core, B, 'of B')))
+      await settle()
+      expect([...all, more, other].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits', 'waits', 'answered'])
+      expect(statusIn(core, A)).toBe('suspended')
+      core.store.fault = () => null
+      await makeRoom(core)
+      expect([...all, more].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered', 'answered'])
+      expect(await notes(core, A)).toEqual(['big 1', '2', '3', '4'])
+    }))
+
+  test('keeps its place in the order if it finds no room again', () =>
+    withWorking(async (core) => {
+      core.store.isFull = true
+      const first = ['1', '2'].map((text) => watch(core.pipeline.request(note(core, A, text))))
+      await settle()
+      core.store.fault = () => new KernelError('DISK_FULL', 'full again')
+      await makeRoom(core)
+      const second = watch(core.pipeline.request(note(core, A, '3')))
+      await settle()
+      expect([...first, second].map(({ state }) => state)).toEqual(['waits', 'waits', 'waits'])
+      core.store.fault = () => null
+      await makeRoom(core)
+      expect([...first, second].map(({ state }) => state)).toEqual(['answered', 'answered', 'answered'])
+      expect(await notes(core, A)).toEqual(['1', '2', '3'])
+      expect(statusIn(core, A)).toBe('working')
+    }))
+
+  test('about the exit is written before the release', () =>
+    withWorking(async (core) => {
+      core.store.isFull = true
+      const pid = core.table.get(A)?.pid ?? 0
+      const exited = watch(core.pipeline.request(report(core, A, { type: 'exited', code: 3, osSignal: null })))
+      core.pipeline.submit({ type: 'released', uuid: A, pid, survivors: [] })
+      await settle()
+      expect([exited.state, core.table.get(A)?.life.state]).toEqual(['waits', 'running'])
+      await makeRoom(core)
+      expect([exited.state, core.table.get(A)]).toEqual(['answered', undefined])
+      expect((await core.store.process(A))?.life).toMatchObject({ state: 'dead', exit: { code: 3 } })
+    }))
+})
+
+describe('while the disk is full', () => {
+  test('requests of users are refused and change nothing', () =>
+    withWorking(async (core) => {
+      core.store.isFull = true
+      const kept = watch(core.pipeline.request(note(core, A, 'one')))
+      await settle()
+      const refused = [
+        core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }),
+        core.pipeline.request({ type: 'spawn', by: 'user', uuid: uuidOf(3), parent: null, spec: kernelSpec() }),
+      ].map(watch)
+      await settle()
+      expect(refused.map(({ state }) => state)).toEqual(['DISK_FULL', 'DISK_FULL'])
+      await makeRoom(core)
+      expect([kept.state, core.table.size, core.table.get(B)?.queue.length]).toEqual(['answered', 2, 0])
+    }))
+
+  test('a passed time limit is not forgotten', () =>
+    withWorking(async (core) => {
+      core.store.isFull = true
+      core.store.hasReserve = false
+      core.clock.wind(1_000)
+      await settle()
+      expect([statusIn(core, B), core.writeFailures.currentError !== null]).toEqual(['working', true])
+      await makeRoom(core)
+      expect([statusIn(core, A), statusIn(core, B)]).toEqual(['stopping', 'stopping'])
+    }, 1_000))
+
+  test('a hold without room is tried again with the next report', () =>
+    withWorking(async (core) => {
+      core.store.isFull = true
+      core.store.hasReserve = false
+      const first = watch(core.pipeline.request(note(core, A, '1')))
+      await settle()
+      expect(statusIn(core, A)).toBe('working')
+      core.store.spare = 1
+      const second = watch(core.pipeline.request(note(core, A, '2')))
+      await settle()
+      expect([first.state, second.state, statusIn(core, A)]).toEqual(['waits', 'waits', 'suspended'])
+      await makeRoom(core)
+      expect([first.state, second.state, statusIn(core, A)]).toEqual(['answered', 'answered', 'working'])
+    }))
+
+  test('a hold for another reason stays when there is room again', () =>
+    withWorking(async (core) => {
+      core.pipeline.submit({ type: 'hold', uuid: A, reason: 'loop' })
+      await settle()
+      core.store.isFull = true
+      const kept = watch(core.pipeline.request(note(core, A, 'one')))
+      await settle()
+      await makeRoom(core)
+      expect([kept.state, statusIn(core, A)]).toEqual(['answered', 'suspended'])
+      expect(core.table.get(A)?.life).toMatchObject({ holds: [{ reason: 'loop' }] })
+    }))
+})
+
+describe('an end fits on a full disk', () => {
+  const kill = (core: Core, signal: 'SIGTERM' | 'SIGKILL') =>
+    watch(core.pipeline.request({ type: 'signal', by: 'user', uuid: A, signal, subtree: false, graceMs: 300, freeze: false }))
+  const full = async (core: Core, parts: number) => {
+    core.store.isFull = true
+    core.store.parts = parts
+    const kept = watch(core.pipeline.request(note(core, A, 'one')))
+    await settle()
+    expect([kept.state, statusIn(core, A), statusIn(core, B)]).toEqual(['waits', 'suspended', 'suspended'])
+    return kept
+  }
+  const ends = (core: Core): void => {
+    const pid = core.table.get(A)?.pid ?? 0
+    core.pipeline.submit({ ...report(core, A, { type: 'exited', code: null, osSignal: 'SIGKILL' }), reply: 0 })
+    core.pipeline.submit({ type: 'released', uuid: A, pid, survivors: [] })
+  }
+  const looks = async (core: Core, times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) {
+      core.clock.wind(1_000)
+      await settle()
+      await settle()
+    }
+  }
+
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    '%s is accepted, and the reports of its process until its end are written in order',
+    (signal) =>
+      withWorking(async (core) => {
+        const kept = await full(core, 5)
+        const asked = kill(core, signal)
+        await settle()
+        await settle()
+        expect(asked.state).toBe('answered')
+        ends(core)
+        await looks(core, 4)
+        expect([kept.state, core.table.get(A), statusIn(core, B), core.writeFailures.currentError?.code]).toEqual([
+          'answered',
+          undefined,
+          'suspended',
+          'DISK_FULL',
+        ])
+        expect((await core.store.process(A))?.life).toMatchObject({ state: 'dead' })
+        expect(await notes(core, A)).toEqual(['one'])
+        await makeRoom(core)
+        expect(statusIn(core, B)).toBe('working')
+      }),
+  )
+
+  test('output of an ending process uses none of the room for its end', () =>
+    withWorking(async (core) => {
+      await full(core, 3)
+      kill(core, 'SIGTERM')
+      await settle()
+      await settle()
+      const written = Array.from({ length: 50 }, () =>
+        watch(core.pipeline.request(report(core, A, { type: 'output', stream: 'stdout', text: 'x'.repeat(65_536) }))),
+      )
+      ends(core)
+      await looks(core, 4)
+      expect(written.map(({ state }) => state)).toEqual(written.map(() => 'answered'))
+      expect((await core.store.process(A))?.life).toMatchObject({ state: 'dead' })
+      const outputs = (await journalOf(core, A)).flatMap(({ body }) => (body.type === 'process.output' ? [body.text] : []))
+      expect(outputs).toEqual(['[the disk is full: what was written from here to the end is not kept]\n'])
+    }))
+
+  test('a process whose exit was written is also released', () =>
+    withWorking(async (core) => {
+      await full(core, 6)
+      kill(core, 'SIGKILL')
+      await looks(core, 1)
+      const pid = core.table.get(A)?.pid ?? 0
+      core.pipeline.submit({ ...report(core, A, { type: 'exited', code: null, osSignal: 'SIGKILL' }), reply: 0 })
+      await looks(core, 2)
+      expect(core.table.get(A)?.life.state).toBe('zombie')
+      core.pipeline.submit({ type: 'released', uuid: A, pid, survivors: [] })
+      await looks(core, 2)
+      expect(core.table.get(A)).toBeUndefined()
+    }))
+
+  test('a request to end a process is refused if the reserve is used up, and the process stays unchanged', () =>
+    withWorking(async (core) => {
+      await full(core, 1)
+      const asked = kill(core, 'SIGKILL')
+      await settle()
+      await settle()
+      expect([asked.state, statusIn(core, A)]).toEqual(['DISK_FULL', 'suspended'])
+    }))
+
+  test('a stop of the daemon writes the deferred inputs, and does not wait for those that cannot be written', () =>
+    withWorking(async (core) => {
+      const kept = await full(core, 2)
+      core.writeFailures.drain()
+      core.pipeline.submit({ type: 'hold', uuid: null, reason: 'daemon-shutdown' })
+      await looks(core, 3)
+      expect([kept.state, core.writeFailures.isStuck(A)]).toEqual(['answered', false])
+      const late = watch(core.pipeline.request(note(core, B, 'two')))
+      await looks(core, 3)
+      expect([late.state, core.writeFailures.isStuck(B)]).toEqual(['waits', true])
+    }))
+})
+
+describe('another failure of the store', () => {
+  test.each(['DISK_FAILED', 'READ_ONLY', 'STORE_LOCKED', 'UNAVAILABLE'] as const)(
+    '%s: reports wait in their order until it has passed; nothing is held',
+    (code) =>
+      withWorking(async (core) => {
+        core.store.fault = () => new KernelError(code, 'no')
+        const kept = ['one', 'two'].map((text) => watch(core.pipeline.request(note(core, A, text))))
+        const asked = watch(core.pipeline.request({ type: 'send', by: 'user', uuid: B, id: 'm', text: 'hello' }))
+        await settle()
+        expect([kept.map(({ state }) => state), asked.state, core.writeFailures.currentError?.code]).toEqual([
+          ['waits', 'waits'],
+          code,
+          code,
+        ])
+        core.clock.wind(1_000)
+        await settle()
+        expect(kept.map(({ state }) => state)).toEqual(['waits', 'waits'])
+        core.store.fault = () => null
+        core.clock.wind(1_000)
+        await settle()
+        expect([kept.map(({ state }) => state), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
+          ['answered', 'answered'],
+          null,
+          'working',
+        ])
+        expect(await notes(core, A)).toEqual(['one', 'two'])
+      }),
+  )
+
+  test('a broken invariant is reported at once', () =>
+    withWorking(async (core) => {
+      core.store.fault = () => new KernelError('INTERNAL', 'no')
+      const refused = watch(core.pipeline.request(note(core, A, 'one')))
+      await settle()
+      expect([refused.state, core.writeFailures.currentError]).toEqual(['INTERNAL', null])
+    }))
+})
+
+describe('a checkpoint', () => {
+  const factsOf = async (core: Core): Promise<string[]> =>
+    (await journalOf(core, A)).map(({ body }) => body.type).filter((type) => type.startsWith('checkpoint') || type === 'process.note')
+  const checkpoint = (core: Core) => ({ type: 'checkpoint', uuid: A, pid: core.table.get(A)?.pid ?? 0, error: null }) as const
+
+  test('joins the next commit, and causes no commit of its own', () =>
+    withWorking(async (core) => {
+      core.pipeline.joinNextBatch(checkpoint(core))
+      await settle()
+      expect(await factsOf(core)).toEqual([])
+      await core.pipeline.request(note(core, A, 'one'))
+      expect(await factsOf(core)).toEqual(['checkpoint.written', 'process.note'])
+    }))
+
+  test('that cannot be written only causes a warning', () =>
+    withWorking(async (core) => {
+      core.store.fault = ({ facts }) =>
+        facts.some(({ body }) => body.type === 'checkpoint.written') ? new KernelError('DISK_FULL', 'no') : null
+      core.pipeline.joinNextBatch(checkpoint(core))
+      await core.pipeline.request(note(core, A, 'one'))
+      await settle()
+      expect([await factsOf(core), core.writeFailures.currentError, statusIn(core, A)]).toEqual([
+        ['process.note', 'checkpoint.failed'],
+        null,
+        'working',
+      ])
+      expect(core.table.get(A)?.note).toBe('checkpoint failed: no')
+    }))
+})

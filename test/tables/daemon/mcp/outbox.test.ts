@@ -1,0 +1,25 @@
+// The outbox of `reeve mcp`: a directory that cannot be read is logged, as the reports in it were acknowledged.
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { deliverOutbox } from '../../../../src/daemon/mcp/outbox.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+type OutboxDeps = Parameters<typeof deliverOutbox>[0]
+
+test.each([
+  ['that is missing', 'none', []],
+  ['that cannot be read', 'x'.repeat(300), ['undelivered reports cannot be read']],
+])('a directory %s', async (_, name, logged) => {
+  await using dir = await tempDir()
+  const messages: string[] = []
+  const { signal } = new AbortController()
+  const store: OutboxDeps['store'] = { tail: () => Promise.resolve([]) }
+  await deliverOutbox({
+    dir: join(dir.path, name),
+    host: {} as OutboxDeps['host'],
+    store,
+    signal,
+    log: (message) => messages.push(message),
+  })
+  expect(messages).toEqual(logged)
+})

@@ -1,0 +1,89 @@
+// The table of reeve's own tools: each row is complete, its example is valid, and its share of a prompt is bounded.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { toolsPage } from '../../../../scripts/docs.ts'
+import { describeTools, toolsFor } from '../../../../src/daemon/mcp/own-tools.ts'
+import { OWN_TOOLS } from '../../../../src/daemon/mcp/tools.ts'
+import { ROOT } from '../../../support/env.ts'
+import type { ProcessSpec, MemberSpec } from '../../../../src/kernel/model/process-spec.ts'
+
+type Rights = Pick<ProcessSpec, 'tools' | 'deny' | 'reeve' | 'member'>
+const PLAIN: Rights = { tools: null, deny: [] }
+const as = (role: MemberSpec['role']): Rights => ({
+  ...PLAIN,
+  member: { crew: 'c', id: role === 'coordinator' ? 'coordinator' : 'worker-1', role },
+})
+const names = (rights: Rights | null): string[] => toolsFor(rights).map(({ name }) => name)
+
+const WORKER = ['post_message', 'report_implementation_complete', 'report_review_verdict', 'signal_ready']
+const PROCESS = ['ps', 'inspect', 'spawn', 'wait', 'signal', 'pause', 'resume', 'send', 'inbox', 'sigmask', 'sighandle']
+
+test('names are unique, and each tool has a description and an object schema', () => {
+  expect(new Set(OWN_TOOLS.map(({ name }) => name)).size).toBe(OWN_TOOLS.length)
+  for (const { name, description, schema } of OWN_TOOLS) {
+    expect([name, description.length > 20, schema()]).toEqual([
+      expect.stringMatching(/^[a-z_]+$/),
+      true,
+      expect.objectContaining({ type: 'object', additionalProperties: false }),
+    ])
+  }
+})
+
+describe('the tools of each caller', () => {
+  test.each([
+    ['who did not ask', PLAIN, []],
+    ['who asked', { ...PLAIN, reeve: true }, PROCESS],
+    ['who named two', { tools: ['read', 'mcp__reeve__ps', 'mcp__reeve__wait'], deny: [], reeve: true }, ['ps', 'wait']],
+    ['who may not start others', { ...PLAIN, reeve: true, deny: ['mcp__reeve__spawn'] }, PROCESS.filter((name) => name !== 'spawn')],
+    ['a worker', as('implementer'), [...WORKER, ...PROCESS]],
+    ['a worker with a list', { ...as('reviewer'), tools: ['read'] }, WORKER],
+    ['a worker that is denied all', { ...as('generic'), deny: ['mcp__*'] }, WORKER],
+    ['a person', null, PROCESS.filter((name) => !['inbox', 'sigmask', 'sighandle'].includes(name))],
+  ] as const)('%s', (_, rights, expected) => {
+    expect(names(rights)).toEqual(expected)
+  })
+
+  test('a coordinator', () => {
+    const all = names(as('coordinator'))
+    expect(all).toEqual(
+      expect.arrayContaining([
+        'spawn_worker',
+        'list_workers',
+        'assign_task',
+        'assign_review',
+        'approve_commit',
+        'send_message',
+        'replace_worker',
+        'retire_worker',
+        'stop_worker',
+        'get_task',
+        'cancel_task',
+        'mark_task_done',
+        'mark_task_failed',
+        'notify_user',
+        'complete_crew',
+        'add_task',
+        'list_tasks',
+        ...PROCESS,
+      ]),
+    )
+    expect(all.filter((name) => WORKER.includes(name))).toEqual([])
+  })
+})
+
+test('the descriptions for models stay short', () => {
+  const bytes = (rights: Rights): number =>
+    describeTools(toolsFor(rights)).reduce(
+      (sum, { name, description, schema }) => sum + name.length + description.length + JSON.stringify(schema()).length,
+      0,
+    )
+  const any = bytes({ ...PLAIN, reeve: true })
+  expect(any).toBeLessThan(8_000)
+  expect(bytes(as('generic')) - any).toBeLessThan(2_000)
+  expect(bytes(as('coordinator')) - any).toBeLessThan(8_000)
+})
+
+test('docs/mcp-tools.md matches the table', () => {
+  expect(readFileSync(join(ROOT, 'docs/mcp-tools.md'), 'utf8')).toBe(toolsPage())
+})

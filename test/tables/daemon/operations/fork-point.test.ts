@@ -1,0 +1,29 @@
+// The start of a fork from a process that continues meanwhile: the fork gets the state at the time of the request.
+import { expect, test } from 'vitest'
+import { findForkPoint } from '../../../../src/daemon/operations/fork-point.ts'
+import { Scribe, stepOf, uuidOf } from '../../../support/store/facts.ts'
+import { testStore } from '../../../support/store/open.ts'
+
+const ONE = uuidOf(1)
+
+test.each([
+  ['before its first turn', 0, 2],
+  ['in its first turn', 1, 3],
+  ['after its first step', 2, 3],
+])('step 0 of one that was read %s', async (_, when, seq) => {
+  await using opened = await testStore()
+  const scribe = new Scribe()
+  const read = []
+  for (const commit of [
+    () => scribe.spawn(ONE),
+    () => scribe.write(ONE, { type: 'process.working', turn: 1, message: null }),
+    () => scribe.write(ONE, ...stepOf(1)),
+    () => scribe.write(ONE, ...stepOf(2)),
+  ]) {
+    await opened.store.commit(commit())
+    read.push(scribe.get(ONE))
+  }
+  const origin = read[when]
+  if (!origin) throw new Error('it was not read')
+  expect(await findForkPoint(opened.store, origin, { fromStep: 0 })).toMatchObject({ step: 0, seq })
+})

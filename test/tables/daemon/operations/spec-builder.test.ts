@@ -1,0 +1,170 @@
+// The specs of all drivers as they are written: their fields, in order, are a format on disk. A spec of another version
+// may have fields that its driver does not have now; it is read all the same.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ResumeBody, SpawnBody } from '../../../../src/api/views/process.ts'
+import { pathsFrom } from '../../../../src/config/paths.ts'
+import { specProblem } from '../../../../src/daemon/archive/spec-shape.ts'
+import { Settings } from '../../../../src/daemon/host/settings.ts'
+import { SpecBuilder, type SpecBuilderDeps } from '../../../../src/daemon/operations/spec-builder.ts'
+import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
+import { CREW } from '../../../support/kernel/script-crew.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+import { testStore } from '../../../support/store/open.ts'
+import { Scribe, uuidOf } from '../../../support/store/facts.ts'
+import { tempDir, type TempDir } from '../../../support/tmp.ts'
+
+const AGENTS = {
+  own: `
+description: a native agent
+model: anthropic/claude-sonnet-5
+fallback: [openai/gpt-6]
+effort: high
+tools: [read, bash]
+deny: [write]
+mcp: { local: { command: ./server } }
+limits: { maxSteps: 9 }
+liveness: { silent: 5m }
+wake: true
+reeve: true
+restart: on-failure`,
+  asks: `
+driver: acp
+command: [sh, acp]
+model: big
+permissions: { default: allow, tools: { execute: ask } }
+mode: plan
+asks: true
+gateway: on
+grace: 2s
+keep_raw: all
+mcp: { local: { command: ./server } }
+deny: [bash]
+limits: { timeout: 1h }
+wake: true`,
+  lines: `
+driver: command
+command: [sh, -p]
+format: claude
+gateway: off
+keep_raw: last
+reeve: true`,
+  plain: `
+driver: command
+command: [sh, -c]
+grace: 1s
+keep_raw: all
+limits: { timeout: 1m }`,
+}
+
+let dir: TempDir
+let specs: SpecBuilder
+
+beforeEach(async () => {
+  dir = await tempDir()
+  await mkdir(join(dir.path, 'agents'))
+  for (const [name, front] of Object.entries(AGENTS))
+    await writeFile(join(dir.path, 'agents', `${name}.md`), `---${front}\n---\nYou are ${name}.`)
+  const paths = pathsFrom({ REEVE_HOME: dir.path })
+  const settings = await Settings.read(paths)
+  const containments = { plan: () => null, checkOffline: async () => {}, checkSocketMount: async () => {} }
+  specs = new SpecBuilder({ paths, settings, containments, reads: {} } as unknown as SpecBuilderDeps)
+})
+
+afterEach(() => dir[Symbol.asyncDispose]())
+
+const ENV = { PATH: '/usr/bin:/bin', HOME: '/nowhere', LANG: 'C' }
+
+async function built(body: Omit<SpawnBody, 'cwd'>): Promise<ProcessSpec> {
+  const intent = body.agent === undefined ? {} : { intent: 'work' }
+  return (await specs.build({ cwd: dir.path, env: ENV, ...intent, ...body } as SpawnBody)).spec
+}
+
+const textOf = (spec: ProcessSpec): string => JSON.stringify(spec).replaceAll(dir.path, '/dir')
+
+const SPAWNS: readonly Omit<SpawnBody, 'cwd'>[] = [
+  { agent: 'own', name: 'one', allow: ['read', 'read:/tmp'], limits: { budgetUsd: 1 }, childId: 'a' },
+  { agent: 'own', model: 'script:a.yaml', reeve: false, restart: 'always' },
+  { agent: 'asks', permissions: 'deny', interactive: true, allow: ['network'] },
+  { agent: 'lines', interactive: true, restart: 'always', childId: 'b' },
+  { agent: 'lines', gateway: 'on', deny: ['network'] },
+  { agent: 'plain' },
+  { argv: ['make', 'it'], gateway: 'on', limits: { timeoutMs: 9 } },
+  { argv: ['claude', '-p', '--output-format', 'stream-json'] },
+  { supervisor: { strategy: 'rest_for_one', maxRestarts: 2 }, childId: 'c', limits: { maxSteps: 4 } },
+]
+
+test('each driver writes its fields in the same order', async () => {
+  const made = []
+  for (const body of SPAWNS) made.push(textOf(await built(body)))
+  expect(made).toMatchInlineSnapshot(`
+    [
+      "{"name":"one","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"anthropic/claude-sonnet-5","effort":"high","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"capabilities":{"paths":{"read":["/tmp"]}},"system":"You are own.","argv":null,"credentials":["ANTHROPIC_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a"}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are own.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"asks","driver":"acp","model":"big","mcp":[{"name":"local","source":"/dir/agents/asks.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":null,"deny":["bash"],"permissions":{"default":"deny","tools":{"execute":"ask"}},"mode":"plan","asks":true,"graceMs":2000,"system":"You are asks.","argv":["sh","acp"],"wake":true,"keepRaw":"all","gateway":"on","credentials":[],"limits":{"timeoutMs":3600000}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"lines","driver":"command","model":null,"system":"You are lines.","tools":null,"deny":[],"argv":["sh","-p"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"off","credentials":[],"limits":{},"reeve":true,"restart":{"type":"permanent"},"childId":"b"}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"lines","driver":"command","model":null,"system":null,"tools":null,"deny":[],"capabilities":{"network":"off"},"argv":["sh","-p","work"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"on","credentials":[],"limits":{},"reeve":true}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"plain","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["sh","-c","work"],"graceMs":1000,"credentials":[],"limits":{"timeoutMs":60000}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"make it","agent":"command","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["make","it"],"credentials":[],"limits":{"timeoutMs":9},"gateway":"on"}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"claude -p --output-format stream-json","agent":"command","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["claude","-p","--output-format","stream-json"],"format":"claude","graceMs":3000,"credentials":[],"limits":{}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"group","intent":"","agent":"supervisor","driver":"supervisor","model":null,"system":null,"tools":null,"deny":[],"argv":null,"credentials":[],"limits":{"maxSteps":4},"supervisor":{"strategy":"rest_for_one","maxRestarts":2,"windowMs":600000,"backoff":{"initialMs":1000,"maxMs":60000,"factor":2}},"childId":"c"}",
+    ]
+  `)
+})
+
+test('a resume keeps the order of the fields of a spec, and adds new fields at its end', async () => {
+  const changes: readonly [number, ResumeBody][] = [
+    [0, { model: 'openai/gpt-6', effort: 'low', name: 'two', allow: ['mcp__reeve', 'write:/tmp'] }],
+    [1, { cwd: dir.path, deny: ['network'] }],
+    [2, { model: 'small', gateway: 'off' }],
+    [4, { gateway: 'auto', deny: ['signal'] }],
+    [6, { name: 'three' }],
+  ]
+  const made = []
+  for (const [which, body] of changes) {
+    const spec = await built(SPAWNS[which] ?? {})
+    const changed = await specs.applyOverrides({ uuid: uuidOf(1), spec }, body)
+    made.push(changed && textOf(changed))
+  }
+  expect(made).toMatchInlineSnapshot(`
+    [
+      "{"name":"two","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"openai/gpt-6","effort":"low","fallback":["openai/gpt-6"],"mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","mcp__reeve"],"deny":["write"],"system":"You are own.","argv":null,"credentials":["OPENAI_API_KEY"],"limits":{"maxSteps":9,"budgetUsd":1},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"transient"},"reeve":true,"childId":"a","capabilities":{"paths":{"read":["/tmp"]}}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"own","driver":"native","model":"script:a.yaml","effort":"high","mcp":[{"name":"local","source":"/dir/agents/own.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":["read","bash"],"deny":["write"],"system":"You are own.","argv":null,"credentials":[],"limits":{"maxSteps":9},"liveness":{"silentMs":300000},"wake":true,"restart":{"type":"permanent"},"capabilities":{"network":"off"}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":true,"containment":"auto","intent":"work","agent":"asks","driver":"acp","model":"small","mcp":[{"name":"local","source":"/dir/agents/asks.md","kind":"stdio","argv":["./server"],"env":{}}],"tools":null,"deny":["bash"],"permissions":{"default":"deny","tools":{"execute":"ask"}},"mode":"plan","asks":true,"graceMs":2000,"system":"You are asks.","argv":["sh","acp"],"wake":true,"keepRaw":"all","gateway":"off","credentials":[],"limits":{"timeoutMs":3600000}}",
+      "{"name":null,"cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"work","agent":"lines","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["sh","-p","work"],"format":"claude","graceMs":3000,"keepRaw":"last","gateway":"auto","credentials":[],"limits":{},"reeve":true,"capabilities":{"network":"off","signals":"none"}}",
+      "{"name":"three","cwd":"/dir","env":{"PATH":"/usr/bin:/bin","HOME":"/nowhere","LANG":"C"},"interactive":false,"containment":"auto","intent":"make it","agent":"command","driver":"command","model":null,"system":null,"tools":null,"deny":[],"argv":["make","it"],"credentials":[],"limits":{"timeoutMs":9},"gateway":"on"}",
+    ]
+  `)
+})
+
+test('a resume of a supervisor, a crew or a compose run has no gateway', async () => {
+  const supervisor = await built(SPAWNS.at(-1) ?? {})
+  for (const driver of ['supervisor', 'crew', 'compose'] as const)
+    await expect(
+      specs.applyOverrides({ uuid: uuidOf(1), spec: { ...supervisor, driver } as ProcessSpec }, { gateway: 'on' }),
+    ).rejects.toMatchObject({
+      code: 'INVALID',
+      message: `a ${driver} has no gateway: it calls no model itself`,
+    })
+})
+
+test('a spec is read from the journal byte by byte as it was written, whatever fields it has', async () => {
+  await using at = await testStore()
+  const scribe = new Scribe()
+  const compose = { file: '/reeve.yaml', nodes: [{ name: 'one', needs: [], retries: 0, template: kernelSpec() }] }
+  const all: ProcessSpec[] = [
+    ...(await Promise.all(SPAWNS.map(built))),
+    kernelSpec({ driver: 'crew', model: null, crew: { ...CREW, roles: { generic: kernelSpec() } } }),
+    kernelSpec({ driver: 'compose', model: null, compose }),
+  ]
+  const foreign = all.map((spec) => ({ ...spec, effort: 'low', format: 'codex', mode: 'plan', gateway: 'on', graceMs: 1, wake: true }))
+  const written = [...all, ...foreign] as ProcessSpec[]
+  for (const [index, spec] of written.entries()) await at.store.commit(scribe.spawn(uuidOf(index + 1), spec))
+  await at.reopen()
+  for (const [index, spec] of written.entries()) {
+    const row = await at.store.process(uuidOf(index + 1))
+    expect(JSON.stringify(row?.spec)).toBe(JSON.stringify(spec))
+    expect(specProblem(spec)).toBeNull()
+  }
+})

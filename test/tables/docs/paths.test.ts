@@ -1,0 +1,58 @@
+// The pages name existing files and headings: each path in code marks leads to a file, and each link to a file and its heading.
+// docs/guarantees.md names tests below test/.
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from '../../support/env.ts'
+
+const PATH =
+  /`((?:src|test|scripts|bench)\/[\w./*-]+\.(?:ts|mjs|cjs)|(?:agents|e2e|processes|properties|scenarios|simulation|tables)\/[\w./*-]+\.test\.ts)`/g
+const pages = ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
+
+function isThere(path: string): boolean {
+  if (path.includes('NAME')) return true
+  const whole = /^(src|test|scripts|bench)\//.test(path) ? path : `test/${path}`
+  return path.includes('*') ? globSync(whole, { cwd: ROOT }).length > 0 : existsSync(join(ROOT, whole))
+}
+
+test('each path of a source or test leads to a file', () => {
+  const named = pages.flatMap((page) => [...readFileSync(join(ROOT, page), 'utf8').matchAll(PATH)].map(([, path = '']) => ({ page, path })))
+  expect(named.length).toBeGreaterThan(150)
+  expect(named.filter(({ path }) => !isThere(path)).map(({ page, path }) => `${page} → ${path}`)).toEqual([])
+})
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  const text = heading.replaceAll('`', '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+  return text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+function brokenLinks(page: string, text: string): string[] {
+  const prose = text.replaceAll(/^```[\s\S]*?^```/gm, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+    const [path = '', anchor] = target.split('#')
+    if (path.startsWith('http')) return []
+    const file = path === '' ? page : join(dirname(page), path)
+    if (path !== '' && !existsSync(join(ROOT, file))) return [`${page} → ${target}: no such file`]
+    if (anchor === undefined) return []
+    const headings = path === '' ? text : readFileSync(join(ROOT, file), 'utf8')
+    const anchors = [...headings.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
+    return anchors.includes(anchor) ? [] : [`${page} → ${target}: no such heading`]
+  })
+}
+
+test('each link leads to a file, and to a heading of it', () => {
+  expect([...pages, 'CHANGELOG.md'].flatMap((page) => brokenLinks(page, readFileSync(join(ROOT, page), 'utf8')))).toEqual([])
+})
+
+test('a broken link is found', () => {
+  const text = "## What's `new`\n[a](#whats-new) [b](#other) [c](agents.md#keys) [d](agents.md#no) [e](none.md)\n"
+  expect(brokenLinks('docs/a.md', text)).toEqual([
+    'docs/a.md → #other: no such heading',
+    'docs/a.md → agents.md#no: no such heading',
+    'docs/a.md → none.md: no such file',
+  ])
+})

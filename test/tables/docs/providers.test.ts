@@ -1,0 +1,53 @@
+// docs/providers.md holds what the code does: each of its snippets is a configuration whose models can be made, and its
+// table lists the built-in providers as they are.
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { DEFAULTS, loadConfig } from '../../../src/config/config.ts'
+import { pathsFrom } from '../../../src/config/paths.ts'
+import { resolveModel } from '../../../src/drivers/native/models/resolve-model.ts'
+import { ROOT } from '../../support/env.ts'
+import { tempDir } from '../../support/tmp.ts'
+
+const page = readFileSync(join(ROOT, 'docs/providers.md'), 'utf8')
+const snippets = [...page.matchAll(/^## (.*)$[^#]*?```yaml\n([\s\S]*?)```/gm)].map(([, title = '', yaml = '']) => [title, yaml] as const)
+
+test('there are snippets', () => {
+  expect(snippets.length).toBeGreaterThanOrEqual(7)
+})
+
+test.each(snippets)('%s', async (_, yaml) => {
+  await using home = await tempDir()
+  const where = pathsFrom({ REEVE_HOME: home.path, HOME: home.path })
+  await writeFile(where.configFile, yaml, { mode: 0o600 })
+  const config = await loadConfig({ paths: where, cwd: null })
+  const own = config.providers.flatMap(({ name, models = {} }) =>
+    Object.keys(models).map((model) => ({ ref: `${name}/${model}`, facts: models[model] })),
+  )
+  const options = { providers: config.providers, maxOutputTokens: 16_384, idleMs: 1, cwd: home.path, lookup: () => 'key' }
+  for (const { ref, facts } of own) expect((await resolveModel(ref, options)).window).toBe(facts?.contextWindow ?? null)
+  for (const ref of [config.defaultModel, ...config.fallback]) if (ref !== null) expect((await resolveModel(ref, options)).ref).toBe(ref)
+})
+
+test('the table lists the built-in providers', () => {
+  const rows = page
+    .split('\n')
+    .filter((line) => /^\| `[\w-]+` \| `/.test(line))
+    .map((line) =>
+      line
+        .replaceAll('`', '')
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+  expect(rows).toEqual(
+    DEFAULTS.providers.map(({ name, kind, baseURL, apiKeyEnv, baseURLEnv = '' }) => [
+      name,
+      expect.stringMatching(new RegExp(`^${kind}(:|$)`)),
+      apiKeyEnv ?? 'none',
+      baseURL,
+      baseURLEnv,
+    ]),
+  )
+})

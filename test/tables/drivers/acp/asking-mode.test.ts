@@ -1,0 +1,163 @@
+// The enforcement of permissions for external agents: the mode and settings of each, and refusals.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { askingMeta, askingModeFor, describeEnforcement, withAskingSettings } from '../../../../src/drivers/acp/asking-mode.ts'
+import { tempDir } from '../../../support/tmp.ts'
+import type { AcpSpec } from '../../../../src/kernel/model/process-spec.ts'
+import { changedSpec, type SpecChanges } from '../../../support/spec-changes.ts'
+
+type SpecPart = SpecChanges
+
+const specOf = (argv: readonly string[], part: SpecPart = {}): AcpSpec => {
+  const spec: AcpSpec = {
+    name: null,
+    agent: 'coder',
+    driver: 'acp',
+    intent: '',
+    cwd: '/',
+    interactive: true,
+    model: null,
+    system: null,
+    tools: null,
+    deny: [],
+    argv,
+    env: {},
+    credentials: [],
+    containment: 'auto',
+    limits: {},
+  }
+  return changedSpec(spec, { ...part, driver: 'acp' })
+}
+const CLAUDE = ['claude-agent-acp']
+const ask: SpecPart = { permissions: { default: 'ask' } }
+const allow: SpecPart = { permissions: { default: 'allow' } }
+
+describe('the mode', () => {
+  test.each<[string, readonly string[], SpecPart, string | null, readonly string[] | null]>([
+    ['the default permissions: the asking mode', CLAUDE, {}, 'default', ['default', 'plan', 'dontAsk']],
+    [
+      'of Claude Code started by its npm package',
+      ['npx', '-y', '@agentclientprotocol/claude-agent-acp@latest'],
+      ask,
+      'default',
+      ['default', 'plan', 'dontAsk'],
+    ],
+    ['of Codex', ['codex-acp'], { permissions: { default: 'deny' } }, 'read-only', ['read-only']],
+    ['of Gemini CLI', ['gemini', '--acp'], { deny: ['bash'] }, 'default', ['default', 'plan']],
+    ['of OpenCode', ['opencode', 'acp'], { ...allow, capabilities: { paths: { write: ['/x'] } } }, 'build', ['build', 'plan']],
+    ['a denied tool beside allowed ones', CLAUDE, { ...allow, deny: ['bash'] }, 'default', ['default', 'plan', 'dontAsk']],
+    [
+      'one tool is asked about',
+      CLAUDE,
+      { permissions: { default: 'allow', tools: { execute: 'ask' } } },
+      'default',
+      ['default', 'plan', 'dontAsk'],
+    ],
+    [
+      'everything allowed except the network',
+      CLAUDE,
+      { ...allow, capabilities: { network: 'off' } },
+      'default',
+      ['default', 'plan', 'dontAsk'],
+    ],
+    ['a stricter mode in the agent file', CLAUDE, { ...ask, mode: 'plan' }, 'plan', ['default', 'plan', 'dontAsk']],
+    ["everything allowed: the agent's default", CLAUDE, allow, null, null],
+    ['everything allowed: the configured mode', CLAUDE, { ...allow, mode: 'auto' }, 'auto', null],
+    ['a looser mode in the agent file, without any limits', CLAUDE, { mode: 'auto' }, 'auto', null],
+    ['of an unknown agent', ['other'], {}, null, null],
+    ['of an unknown agent whose file names its mode', ['other'], { ...ask, mode: 'careful' }, 'careful', ['careful']],
+    ['of an unknown agent whose file states that it asks', ['other'], { deny: ['bash'], asks: true }, null, null],
+  ])('%s', (_, argv, part, mode, enforcedModes) => {
+    expect(askingModeFor(specOf(argv, part))).toEqual({ mode, enforcedModes })
+  })
+
+  test.each<[string, readonly string[], SpecPart, string]>([
+    [
+      'a looser one',
+      CLAUDE,
+      { ...ask, mode: 'auto' },
+      'agent "coder" cannot be held to its permissions in the mode auto: it does not ask there',
+    ],
+    [
+      'a looser one with a denied tool',
+      ['codex-acp'],
+      { deny: ['bash'], mode: 'full-access' },
+      'agent "coder" cannot be held to its permissions in the mode full-access: it does not ask there',
+    ],
+    [
+      'an agent that is not known',
+      ['other'],
+      { permissions: { default: 'deny' } },
+      'agent "coder" cannot be held to its permissions: reeve does not know in which mode it asks',
+    ],
+  ])('is refused: %s', (_, argv, part, message) => {
+    expect(() => askingModeFor(specOf(argv, part))).toThrowError(
+      expect.objectContaining({ code: 'PERMISSION', message, hint: expect.stringContaining('--permissions allow') }),
+    )
+  })
+
+  test.each<[SpecPart, string | null]>([
+    [{}, 'it is held in the mode default, in which it asks'],
+    [allow, null],
+    [{ mode: 'auto' }, 'it asks as it likes in the mode auto'],
+  ])('is described (%j)', (part, words) => {
+    expect(describeEnforcement(specOf(CLAUDE, part))).toBe(words)
+  })
+})
+
+describe('the settings', () => {
+  const started = (dir: string, argv: readonly string[], part: SpecPart, env: Record<string, string> = {}) =>
+    withAskingSettings({ spec: specOf(argv, part), tmpDir: dir }, { argv, env })
+
+  test("of OpenCode ask or deny, and keep the user's own", async () => {
+    await using dir = await tempDir()
+    const { env } = await started(
+      dir.path,
+      ['opencode', 'acp'],
+      { deny: ['bash'] },
+      { OPENCODE_CONFIG_CONTENT: '{"model":"a/b","permission":"allow","agent":{"mine":{"model":"c","permission":"allow"}}}' },
+    )
+    const config = JSON.parse(env['OPENCODE_CONFIG_CONTENT'] ?? '') as {
+      model: string
+      permission: Record<string, string>
+      agent: Record<string, { model?: string; permission: Record<string, string> }>
+    }
+    expect(config).toMatchObject({
+      model: 'a/b',
+      permission: { bash: 'deny', edit: 'ask' },
+      agent: {
+        build: { permission: { bash: 'deny', edit: 'ask' } },
+        plan: { permission: { edit: 'deny' } },
+        mine: { model: 'c', permission: { edit: 'ask' } },
+      },
+    })
+  })
+
+  test('of Gemini CLI are a policy of its administrator', async () => {
+    await using dir = await tempDir()
+    const { argv } = await started(dir.path, ['gemini', '--acp'], { deny: ['bash'] })
+    const file = join(dir.path, 'reeve-policy.toml')
+    expect(argv).toEqual(['gemini', '--admin-policy', file, '--acp'])
+    expect(readFileSync(file, 'utf8')).toContain('toolName = ["run_shell_command"]\ndecision = "deny"')
+  })
+
+  test('of Codex remove its shell if that is denied', async () => {
+    const { env } = await started('/nowhere', ['codex-acp'], { deny: ['bash'] }, { CODEX_CONFIG: '{"model":"m","features":{"x":true}}' })
+    expect(JSON.parse(env['CODEX_CONFIG'] ?? '')).toEqual({ model: 'm', features: { x: true, shell_tool: false, unified_exec: false } })
+    expect((await started('/nowhere', ['codex-acp'], ask)).env).toEqual({})
+  })
+
+  test('of Claude Code are in the request for its session', () => {
+    const meta = (part: SpecPart): unknown => askingMeta(specOf(CLAUDE, part))
+    expect(meta({ deny: ['bash', 'read'] })).toMatchObject({ _meta: { claudeCode: { options: { disallowedTools: ['Bash', 'Read'] } } } })
+    expect(meta({ tools: ['read', 'edit'] })).toMatchObject({
+      _meta: { claudeCode: { options: { disallowedTools: ['Bash', 'WebFetch', 'WebSearch', 'Grep', 'Glob'] } } },
+    })
+    expect(meta(allow)).toEqual({})
+  })
+
+  test('stay unchanged if everything is allowed', async () => {
+    expect(await started('/nowhere', ['opencode', 'acp'], allow)).toEqual({ argv: ['opencode', 'acp'], env: {} })
+  })
+})

@@ -1,0 +1,37 @@
+// Which calls of an external agent count as calls of reeve's own tools, and so need no permission. The names that each agent uses
+// decide, never text that a model could write.
+import { describe, expect, test } from 'vitest'
+import { isOwnTool } from '../../../../src/drivers/acp/policy.ts'
+
+const OWN = ['ps', 'send']
+const NOBODY = { title: null, name: null, kind: null }
+
+describe('allowed', () => {
+  test.each([
+    ['Claude Code', { title: 'mcp__reeve__ps', name: 'mcp__reeve__ps', kind: 'other' }, { any: 1 }],
+    ['Gemini CLI', { ...NOBODY, title: 'send (reeve MCP Server)', kind: 'other' }, {}],
+    ['OpenCode', { ...NOBODY, title: 'reeve_ps', kind: 'other' }, {}],
+    ['Codex', { ...NOBODY, title: 'ps', kind: 'execute' }, { server: 'reeve', tool: 'ps', arguments: {} }],
+  ] as const)('as %s reports it', (_, asked, input) => {
+    expect(isOwnTool(asked, OWN, input)).toBe(true)
+  })
+})
+
+describe('not allowed', () => {
+  test.each([
+    ['a tool of reeve that the agent does not have', { ...NOBODY, name: 'mcp__reeve__spawn' }, {}],
+    ['a tool of another server', { ...NOBODY, name: 'mcp__other__ps' }, {}],
+    ['a title with more than the name', { ...NOBODY, title: 'mcp__reeve__ps; rm -rf .', kind: 'other' }, {}],
+    ['a file with the name of a tool', { ...NOBODY, title: 'reeve/send', kind: 'edit' }, {}],
+    ['a shell command with the name of a tool', { ...NOBODY, title: 'reeve/ps', kind: 'execute' }, { command: 'reeve/ps' }],
+    [
+      'a shell whose input claims to be one',
+      { ...NOBODY, title: 'rm -rf .', kind: 'execute' },
+      { command: 'rm -rf .', server: 'reeve', tool: 'ps' },
+    ],
+    ['a call of another server by Codex', { ...NOBODY, title: 'ps', kind: 'execute' }, { server: 'other', tool: 'ps', arguments: {} }],
+    ['a call without any name', NOBODY, null],
+  ] as const)('%s', (_, asked, input) => {
+    expect(isOwnTool(asked, OWN, input)).toBe(false)
+  })
+})

@@ -1,0 +1,49 @@
+// Quirks of single agents, and the wait for a young session, across the minute of the clock.
+import { describe, expect, test } from 'vitest'
+import { quirksOf, reopenDelayMs } from '../../../../src/drivers/acp/quirks.ts'
+import { Costs } from '../../../../src/drivers/acp/usage.ts'
+
+const AT = Date.UTC(2026, 10, 20, 12, 30, 0)
+
+describe('the wait before a young session is reopened', () => {
+  test.each([
+    ['gemini-cli', AT, AT, 60_100],
+    ['gemini-cli', AT, AT + 59_999, 101],
+    ['gemini-cli', AT + 59_999, AT + 59_999, 101],
+    ['gemini-cli', AT, AT + 60_000, 0],
+    ['gemini-cli', AT + 59_999, AT + 60_000, 0],
+    ['gemini-cli', AT, AT + 86_400_000, 0],
+    ['gemini-cli', null, AT, 0],
+    ['OpenCode', AT, AT, 0],
+    [undefined, AT, AT, 0],
+    ['constructor', AT, AT, 0],
+  ])('of %s that began at %s waits at %s for %s ms', (name, startedAt, now, ms) => {
+    expect(reopenDelayMs(quirksOf(name), startedAt, now)).toBe(ms)
+  })
+})
+
+test('if only the last call of a turn is reported, its tokens times the number of calls are an estimate', () => {
+  const reported = { inputTokens: 100, outputTokens: 7, cachedReadTokens: 2, cachedWriteTokens: 1 }
+  expect(new Costs(0).turnUsage(reported, 3)).toEqual({
+    inputTokens: 300,
+    outputTokens: 21,
+    cacheReadTokens: 6,
+    cacheWriteTokens: 3,
+    costUsd: null,
+    estimated: true,
+  })
+  expect(new Costs(0).turnUsage(reported, 1)).toEqual({
+    inputTokens: 100,
+    outputTokens: 7,
+    cacheReadTokens: 2,
+    cacheWriteTokens: 1,
+    costUsd: null,
+  })
+})
+
+test("a session's falling cost means a new count, unless the gateway had counted it before", () => {
+  const own = new Costs(2)
+  expect([own.increaseTo(2.5), own.increaseTo(0.25), own.increaseTo(0.5)]).toEqual([0.5, 0.25, 0.25])
+  const metered = new Costs(2, true)
+  expect([metered.increaseTo(1.75), metered.increaseTo(2), metered.increaseTo(0.5)]).toEqual([0, 0.25, 0.5])
+})

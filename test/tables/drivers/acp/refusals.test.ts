@@ -1,0 +1,37 @@
+// Refusals for an ACP agent are reported, up to a limit, which is reported too.
+import { expect, test } from 'vitest'
+import { RequestError } from '@agentclientprotocol/sdk'
+import { refusalReporter } from '../../../../src/drivers/acp/refusals.ts'
+import { ReportQueue } from '../../../../src/drivers/acp/report-queue.ts'
+import { describeAgentError } from '../../../../src/drivers/acp/turns.ts'
+import { TestKernel } from '../../../support/models/native-kernel.ts'
+
+test('each refusal is reported with its call and a shortened text, up to 1,000 refusals', async () => {
+  const kernel = new TestKernel()
+  const reports = new ReportQueue(kernel)
+  const refused = refusalReporter(reports)
+  refused('tools', 'bash', 'c1')
+  for (let count = 0; count < 1_500; count += 1) refused('paths', `${count} ${'x'.repeat(2_000)}`)
+  await reports.send({ type: 'note', text: 'the end' })
+  const refusals = kernel.of('capability.refused')
+  expect([refusals.length, refusals[0]]).toEqual([1_000, { type: 'capability.refused', what: 'tools', detail: 'bash', callId: 'c1' }])
+  expect(refusals.at(-1)).toEqual({ type: 'capability.refused', what: 'paths', detail: expect.stringMatching(/^998 x{996}$/) })
+  expect(kernel.of('process.note').map(({ text }) => text)).toEqual([
+    'it was refused 1000 things: further refusals are not reported',
+    'the end',
+  ])
+})
+
+test.each([
+  [undefined, 'no model'],
+  ['}', 'no model'],
+  [' }\n', 'no model'],
+  [{}, 'no model'],
+  [null, 'no model'],
+  ['no model', 'no model'],
+  ['set a key', 'no model: set a key'],
+  [{ details: 'set a key' }, 'no model: set a key'],
+  [{ code: 7 }, 'no model: {"code":7}'],
+])('an error with the data %j becomes its message, with the additional details', (data, words) => {
+  expect(describeAgentError(new RequestError(-32_603, 'no model', data))).toBe(words)
+})

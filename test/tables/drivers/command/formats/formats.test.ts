@@ -1,0 +1,400 @@
+// The observations from the lines of real agents, format by format, and their command lines.
+import { describe, expect, test } from 'vitest'
+import { findProgram } from '../../../../../src/drivers/command/formats/args.ts'
+import { messageInJson } from '../../../../../src/drivers/command/formats/format.ts'
+import { recogniseFormat, parseKnownCommand } from '../../../../../src/drivers/command/formats/formats.ts'
+import * as lines from '../../../../support/agents/agent-lines.ts'
+import type { Observation } from '../../../../../src/drivers/command/formats/format.ts'
+import type { OutputFormat } from '../../../../../src/kernel/model/words.ts'
+
+const ARGV: Readonly<Record<OutputFormat, readonly string[]>> = {
+  claude: ['claude', '-p', 'do it', '--output-format', 'stream-json', '--verbose'],
+  codex: ['codex', 'exec', '--json', '-m', 'gpt-5', 'do it'],
+  gemini: ['gemini', '-p', 'do it', '-o', 'stream-json'],
+  opencode: ['opencode', 'run', '--format', 'json', 'do it'],
+}
+
+function read(name: OutputFormat, all: readonly object[]): (readonly Observation[] | null)[] {
+  const { format, command } = parseKnownCommand(ARGV[name], name)
+  return all.map((line) => format.read(line as Readonly<Record<string, unknown>>, command))
+}
+
+const flat = (name: OutputFormat, all: readonly object[]): Observation[] => read(name, all).flatMap((seen) => seen ?? [])
+const one = (name: OutputFormat, all: readonly object[], type: Observation['type']): Observation | undefined =>
+  flat(name, all).findLast((seen) => seen.type === type)
+const tokens = (inputTokens: number, outputTokens: number, cacheReadTokens: number, cacheWriteTokens: number) => ({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+})
+
+describe('each recorded line is understood', () => {
+  const recorded = Object.entries<readonly object[]>(lines)
+  test.each(recorded)('%s', (name, all) => {
+    const format = (name.split('_')[0] ?? '').toLowerCase() as OutputFormat
+    expect(all.length).toBeGreaterThan(0)
+    expect(read(format, all)).not.toContain(null)
+  })
+})
+
+describe('claude', () => {
+  test('reports an answer block by block, its calls, their results, and the usage since the last result', () => {
+    const seen = flat('claude', lines.CLAUDE_TOOLS)
+    expect(seen[0]).toEqual({ type: 'session', id: '6528ff20-b72b-4b73-ac46-b42cd138b7d7' })
+    expect(seen.filter(({ type }) => type === 'part').map((part) => part.type === 'part' && [part.answer, part.part.type])).toEqual([
+      ['msg_1', 'text'],
+      ['msg_1', 'tool-call'],
+      ['msg_1', 'tool-call'],
+      ['msg_2', 'text'],
+    ])
+    expect(seen.filter(({ type }) => type === 'tool')).toEqual([
+      { type: 'tool', callId: 'toolu_0', outcome: 'error', content: 'Exit code 3\nhello' },
+      { type: 'tool', callId: 'toolu_1', outcome: 'error', content: 'Exit code 3\nhello' },
+    ])
+    expect(seen.at(-2)).toEqual({
+      type: 'used',
+      span: 'since',
+      tokens: tokens(2000, 100, 600, 40),
+      costUsd: 0.010320000000000001,
+      window: 1_000_000,
+    })
+    expect(seen.at(-1)).toEqual({ type: 'ended', error: null, result: 'It is done.' })
+  })
+
+  test.each([
+    [lines.CLAUDE_RESUMED, 0.0051600000000000005],
+    [lines.CLAUDE_FORKED, 0.0051600000000000005],
+  ])('the earlier cost of a resumed or forked session does not count', (all, costUsd) => {
+    expect(one('claude', all, 'used')).toMatchObject({ span: 'since', tokens: tokens(1000, 50, 300, 20), costUsd })
+  })
+
+  test('reports a rate limit only if it was hit', () => {
+    const event = (info: object): object => ({ type: 'rate_limit_event', rate_limit_info: info, session_id: 's' })
+    const seen = flat('claude', [
+      event({ status: 'allowed', resetsAt: 1_784_079_000 }),
+      event({ status: 'rejected' }),
+      event({ status: 'rejected', resetsAt: 1_784_079_000, rateLimitType: 'five_hour' }),
+    ])
+    expect(seen).toEqual([{ type: 'limited', until: 1_784_079_000_000 }])
+  })
+
+  test("an older version reports only the session's total", () => {
+    const old = lines.CLAUDE_RESUMED.map((line) =>
+      Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'model_usage_since_last_result')),
+    )
+    expect(one('claude', old, 'used')).toEqual({
+      type: 'used',
+      span: 'session',
+      tokens: tokens(3000, 150, 900, 60),
+      costUsd: 0.01548,
+      window: 1_000_000,
+    })
+  })
+
+  test.each([
+    [lines.CLAUDE_NOT_LOGGED_IN, 'Not logged in · Please run /login'],
+    [lines.CLAUDE_REFUSED, 'API Error: 400 bad thing'],
+    [lines.CLAUDE_NO_SESSION, 'No conversation found with session ID: 6528ff20-b72b-4b73-ac46-b42cd138b7d8'],
+    [[{ type: 'result', subtype: 'error_max_turns', is_error: true, errors: [] }], 'error_max_turns'],
+  ])('anything but an error is a success: %#', (all, error) => {
+    expect(one('claude', all, 'ended')).toEqual({ type: 'ended', error, result: null })
+    expect(flat('claude', all).filter(({ type }) => type === 'part')).toEqual([])
+  })
+
+  test('a call without permission was denied', () => {
+    expect(one('claude', lines.CLAUDE_DENIED, 'tool')).toMatchObject({
+      outcome: 'denied',
+      content: "A variable in this command can't be checked before it runs",
+    })
+  })
+
+  test('the text of a subagent is not an answer of its parent', () => {
+    const inside = lines.CLAUDE_TOOLS.map((line) => ({ ...line, parent_tool_use_id: 'toolu_9' }))
+    expect(flat('claude', inside).map(({ type }) => type)).toEqual(['session', 'used', 'used', 'used', 'used', 'session', 'used', 'ended'])
+    expect(flat('claude', inside)[1]).toEqual({
+      type: 'used',
+      span: 'step',
+      tokens: tokens(1000, 1, 300, 20),
+      costUsd: null,
+      priced: { provider: 'anthropic', model: 'served' },
+      subagentAnswer: 'msg_1',
+    })
+  })
+
+  test('a failed attempt is a note', () => {
+    expect(
+      flat('claude', [{ type: 'system', subtype: 'api_retry', attempt: 2, max_retries: 10, error: 'overloaded', error_status: 529 }]),
+    ).toEqual([{ type: 'note', text: 'a model call failed (overloaded 529), attempt 2 of 10' }])
+  })
+})
+
+describe('codex', () => {
+  test("reports items; usage is the thread's total, and its input includes the cache", () => {
+    expect(flat('codex', lines.CODEX_TOOLS)).toEqual([
+      { type: 'session', id: '01a1f964-3c13-7d42-a935-af7e68a221bf' },
+      { type: 'part', answer: null, part: { type: 'text', text: 'I will run it.' } },
+      {
+        type: 'part',
+        answer: null,
+        part: { type: 'tool-call', callId: 'item_1', name: 'shell', input: { command: "/bin/bash -lc 'echo hello'" } },
+      },
+      {
+        type: 'part',
+        answer: null,
+        part: { type: 'tool-call', callId: 'item_1', name: 'shell', input: { command: "/bin/bash -lc 'echo hello'" } },
+      },
+      { type: 'tool', callId: 'item_1', outcome: 'ok', content: 'hello\n' },
+      { type: 'part', answer: null, part: { type: 'text', text: 'It is done.' } },
+      { type: 'used', span: 'session', tokens: tokens(2000, 100, 600, 40), costUsd: null, priced: { provider: 'openai', model: 'gpt-5' } },
+      { type: 'ended', error: null, result: null },
+    ])
+  })
+
+  test('a failed turn has its reason as text', () => {
+    expect(one('codex', lines.CODEX_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
+  })
+
+  test.each([
+    [{ type: 'file_change', changes: [{ path: 'a.ts', kind: 'update' }], status: 'completed' }, 'file_change', 'ok', 'update a.ts'],
+    [
+      {
+        type: 'mcp_tool_call',
+        server: 's',
+        tool: 't',
+        arguments: { a: 1 },
+        result: { content: [{ type: 'text', text: 'x' }] },
+        status: 'completed',
+      },
+      'mcp__s__t',
+      'ok',
+      'x',
+    ],
+    [{ type: 'mcp_tool_call', server: 's', tool: 't', error: { message: 'no' }, status: 'failed' }, 'mcp__s__t', 'error', 'no'],
+    [{ type: 'web_search', query: 'q' }, 'web_search', 'ok', ''],
+    [{ type: 'command_execution', command: 'rm', aggregated_output: '', status: 'declined' }, 'shell', 'denied', ''],
+    [{ type: 'command_execution', command: 'false', aggregated_output: '', exit_code: 1, status: 'completed' }, 'shell', 'error', ''],
+  ])('an item without a start is a call and its result: %j', (item, name, outcome, content) => {
+    expect(flat('codex', [{ type: 'item.completed', item: { id: 'i', ...item } }])).toMatchObject([
+      { part: { name } },
+      { type: 'tool', callId: 'i', outcome, content },
+    ])
+  })
+})
+
+describe('gemini', () => {
+  test('reports answers in pieces, and the usage by model', () => {
+    const seen = flat('gemini', lines.GEMINI_TOOLS)
+    expect(seen.filter(({ type }) => type === 'part')).toMatchObject([
+      { isDelta: true },
+      { isDelta: true },
+      { part: { name: 'run_shell_command', input: { command: 'echo hello' } } },
+      {},
+      {},
+    ])
+    expect(one('gemini', lines.GEMINI_TOOLS, 'tool')).toMatchObject({ outcome: 'ok', content: 'hello' })
+    expect(one('gemini', lines.GEMINI_TOOLS, 'used')).toEqual({
+      type: 'used',
+      span: 'since',
+      tokens: tokens(2040, 100, 600, 0),
+      costUsd: null,
+      priced: { provider: 'google', model: 'served' },
+    })
+    expect(seen.at(-1)).toEqual({ type: 'ended', error: null, result: null })
+  })
+
+  test('a failure has its reason as text', () => {
+    expect(one('gemini', lines.GEMINI_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
+  })
+})
+
+describe('opencode', () => {
+  test('marks its steps, each with its usage', () => {
+    expect(
+      flat('opencode', lines.OPENCODE_TOOLS)
+        .map(({ type }) => type)
+        .filter((type) => type !== 'session'),
+    ).toEqual(['part', 'part', 'tool', 'used', 'step', 'part', 'used', 'step', 'ended'])
+    expect(one('opencode', lines.OPENCODE_TOOLS, 'used')).toEqual({
+      type: 'used',
+      span: 'step',
+      tokens: tokens(1020, 50, 300, 0),
+      costUsd: 0,
+    })
+  })
+
+  test('a failure has its reason', () => {
+    expect(one('opencode', lines.OPENCODE_REFUSED, 'ended')).toEqual({ type: 'ended', error: 'bad thing', result: null })
+  })
+})
+
+describe('unknown and malformed lines do no harm', () => {
+  const NASTY: readonly unknown[] = [
+    null,
+    1,
+    'x',
+    [],
+    {},
+    { type: 'text' },
+    [null],
+    { content: null },
+    { content: [1, null, { type: 'text' }] },
+  ]
+  test.each(Object.keys(ARGV) as OutputFormat[])('%s', (name) => {
+    const types = new Set(
+      Object.values(lines)
+        .flat()
+        .map((line) => (line as { type?: unknown }).type),
+    )
+    for (const type of [...types, 'toString', '__proto__']) {
+      for (const nasty of NASTY) {
+        const line = {
+          type,
+          message: nasty,
+          item: nasty,
+          part: nasty,
+          usage: nasty,
+          stats: nasty,
+          error: nasty,
+          modelUsage: nasty,
+          session_id: nasty,
+          content: nasty,
+          errors: nasty,
+        }
+        for (const seen of flat(name, [line])) expect(JSON.stringify(seen)).toBeTypeOf('string')
+      }
+    }
+    expect(read(name, [{ type: 'what.is.new' }, {}, { type: 7 }])).toEqual([null, null, null])
+  })
+})
+
+describe('command lines', () => {
+  test.each([
+    [ARGV.claude, 'claude'],
+    [ARGV.codex, 'codex'],
+    [ARGV.gemini, 'gemini'],
+    [ARGV.opencode, 'opencode'],
+    [['/opt/bin/claude', '--print', '--output-format=stream-json', '--verbose', 'x'], 'claude'],
+    [['npx', '-y', '@anthropic-ai/claude-code@2.1.328', '-p', 'x', '--output-format', 'stream-json'], 'claude'],
+    [['env', 'A=b', 'codex', 'e', '--json', 'x'], 'codex'],
+    [['claude', '-p', 'x'], null],
+    [['claude', '--output-format', 'stream-json'], null],
+    [['codex', 'exec', 'x'], null],
+    [['codex', '--json'], null],
+    [['opencode', 'run', 'x'], null],
+    [['gemini', '-p', 'x', '-o', 'json'], null],
+    [['grep', 'claude', '-p', '--output-format', 'stream-json'], null],
+    [['cat', 'claude'], null],
+    [[], null],
+  ])('%j is %s', (argv, name) => {
+    expect(recogniseFormat(argv)).toBe(name)
+  })
+
+  test.each([
+    [
+      'claude',
+      ['claude', '-p', 'old', '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash', 'Edit', '--model', 'm'],
+      [
+        '-p',
+        '--output-format',
+        'stream-json',
+        '--verbose',
+        '--allowedTools',
+        'Bash',
+        'Edit',
+        '--model',
+        'm',
+        '--resume',
+        'ID',
+        '--',
+        'new',
+      ],
+    ],
+    ['claude', ['claude', '--resume', 'OLD', '--fork-session', '-p', '--', 'old'], ['-p', '--resume', 'ID', '--', 'new']],
+    [
+      'codex',
+      ['codex', 'exec', '--json', '-s', 'workspace-write', 'old'],
+      ['exec', '--json', '-s', 'workspace-write', 'resume', 'ID', '--', 'new'],
+    ],
+    [
+      'codex',
+      ['codex', '-c', 'a=b', 'exec', '--json', 'resume', '--last', 'old'],
+      ['exec', '-c', 'a=b', '--json', 'resume', 'ID', '--', 'new'],
+    ],
+    [
+      'gemini',
+      ['gemini', '-p', 'old', '-o', 'stream-json', '--session-id', 'X', '-m', 'flash'],
+      ['-o', 'stream-json', '-m', 'flash', '--resume', 'ID', '--prompt=new'],
+    ],
+    [
+      'opencode',
+      ['opencode', 'run', '--format', 'json', '--title', 't', '-m', 'a/b', 'old', 'words'],
+      ['run', '--format', 'json', '-m', 'a/b', '-s', 'ID', '--', 'new'],
+    ],
+  ] as const)('%s continues its session: %j', (name, argv, resumed) => {
+    const { format, command } = parseKnownCommand(argv, name)
+    expect(format.resume(command, 'ID', 'new')).toEqual(resumed)
+    expect(command.program).toEqual(argv.slice(0, 1))
+  })
+
+  test.each([
+    ['claude', ['--', '-x']],
+    ['codex', ['--', '-x']],
+    ['gemini', ['--prompt=-x']],
+    ['opencode', ['--', '-x']],
+  ] as const)('%s gets an intent that looks like an option', (name, added) => {
+    const { format, command } = parseKnownCommand(ARGV[name], name)
+    expect(format.ask(command, '-x')).toEqual([...ARGV[name].slice(1), ...added])
+  })
+
+  test.each([
+    ['claude', ['claude', '-c', '-p', 'x'], true],
+    ['claude', ARGV.claude, false],
+    ['codex', ['codex', 'exec', 'fork', 'ID', 'x'], true],
+    ['codex', ARGV.codex, false],
+    ['gemini', ['gemini', '-r', 'latest'], true],
+    ['gemini', ARGV.gemini, false],
+    ['opencode', ['opencode', 'run', '-c', 'x'], true],
+    ['opencode', ARGV.opencode, false],
+  ] as const)('%s %j continues an earlier session: %s', (name, argv, isSo) => {
+    const { format, command } = parseKnownCommand(argv, name)
+    expect(format.continuesSession(command)).toBe(isSo)
+  })
+
+  test('a program with another name counts if its format is given', () => {
+    expect(findProgram(['my-agent', 'claude'], ['claude'])).toBe(-1)
+    expect(parseKnownCommand(['my-agent', '-p', 'x'], 'claude').command.program).toEqual(['my-agent'])
+  })
+})
+
+test.each([
+  [['claude', '--no-session-persistence', '-p'], 'claude', true],
+  [ARGV.claude, 'claude', false],
+  [['codex', 'exec', '--ephemeral'], 'codex', true],
+  [ARGV.codex, 'codex', false],
+  [ARGV.gemini, 'gemini', false],
+  [ARGV.opencode, 'opencode', false],
+] as const)('%j as %s keeps no session: %s', (argv, name, isSo) => {
+  const { format, command } = parseKnownCommand(argv, name)
+  expect(format.keepsNoSession(command)).toBe(isSo)
+})
+
+test.each([
+  [ARGV.codex, 'codex', 'gpt-5'],
+  [ARGV.claude, 'claude', null],
+  [['claude', '--model=opus', '-p'], 'claude', 'opus'],
+  [['gemini', '-m', 'flash'], 'gemini', 'flash'],
+  [['opencode', 'run', '-m', 'a/b'], 'opencode', 'a/b'],
+] as const)('%j asks %s for the model %s', (argv, name, model) => {
+  const { format, command } = parseKnownCommand(argv, name)
+  expect(format.model(command)).toBe(model)
+})
+
+test.each([
+  ['{"error":{"message":"no"}}', 'no'],
+  ['{"message":"no"}', 'no'],
+  ['plain', 'plain'],
+  ['{}', '{}'],
+])('the text of %s is %s', (message, expected) => {
+  expect(messageInJson(message)).toBe(expected)
+})

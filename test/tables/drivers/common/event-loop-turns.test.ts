@@ -1,0 +1,139 @@
+// Slices of the event loop: the work in one turn, its order, and the wait for connections. The test counts the turns and sets the clock.
+import { describe, expect, test } from 'vitest'
+import { EventLoopTurns } from '../../../../src/drivers/common/event-loop-turns.ts'
+
+const PIECES = 30
+
+/** Records the events in each turn of the event loop, until the work is done. */
+class WatchedLoop {
+  ms = 1_000
+  readonly turns = new EventLoopTurns(() => this.ms)
+  /** the names of the events, one list per turn */
+  readonly turnEvents: string[][] = [[]]
+  /** called at the beginning of each turn */
+  onTurn = (): void => {}
+  #isOver = false
+
+  constructor() {
+    const next = (): void => {
+      this.turnEvents.push([])
+      this.onTurn()
+      if (!this.#isOver) setImmediate(next)
+    }
+    setImmediate(next)
+  }
+
+  note(event: string, tookMs: number): void {
+    this.turnEvents.at(-1)?.push(event)
+    this.ms += tookMs
+  }
+
+  async runUntil(work: Promise<unknown>): Promise<void> {
+    await work
+    this.#isOver = true
+  }
+
+  get all(): string[] {
+    return this.turnEvents.flat()
+  }
+
+  get mostPerTurn(): number {
+    return Math.max(...this.turnEvents.map((turn) => turn.length))
+  }
+}
+
+const pieces = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))
+
+describe('a queue of work', () => {
+  test('runs simultaneous requests in slices of 10 ms, in order, with a turn of other work between two', async () => {
+    const watched = new WatchedLoop()
+    const queue = watched.turns.newQueue()
+    await watched.runUntil(
+      Promise.all(
+        pieces(PIECES).map(async (piece) => {
+          await queue.next()
+          watched.note(piece, 4)
+        }),
+      ),
+    )
+    expect(watched.all).toEqual(pieces(PIECES))
+    expect(watched.mostPerTurn).toBe(3)
+  })
+
+  test('counts the work of a piece after some promises', async () => {
+    const watched = new WatchedLoop()
+    const queue = watched.turns.newQueue()
+    await watched.runUntil(
+      Promise.all(
+        pieces(PIECES).map(async (piece) => {
+          await queue.next()
+          for (let hop = 0; hop < 5; hop += 1) await Promise.resolve()
+          watched.note(piece, 11)
+        }),
+      ),
+    )
+    expect(watched.all).toEqual(pieces(PIECES))
+    expect(watched.mostPerTurn).toBe(1)
+  })
+
+  test('takes no time from another queue', async () => {
+    const watched = new WatchedLoop()
+    const [starts, ends] = [watched.turns.newQueue(), watched.turns.newQueue()]
+    const started = Promise.all(
+      pieces(PIECES).map(async (piece) => {
+        await starts.next()
+        watched.note(piece, 11)
+      }),
+    )
+    await watched.runUntil(ends.next().then(() => watched.note('end', 0)))
+    expect(watched.all.indexOf('end')).toBeLessThanOrEqual(2)
+    await started
+  })
+})
+
+describe('while connections arrive', () => {
+  test('a slice waits for them, and continues after a turn without a connection', async () => {
+    const watched = new WatchedLoop()
+    let connectionsLeft = 20
+    watched.onTurn = () => {
+      if (connectionsLeft === 0) return
+      connectionsLeft -= 1
+      watched.note('connection', 1)
+      watched.turns.noteArrival()
+    }
+    watched.turns.noteArrival()
+    const queue = watched.turns.newQueue()
+    await watched.runUntil(
+      Promise.all(
+        pieces(2).map(async (piece) => {
+          await queue.next()
+          watched.note(piece, 1)
+        }),
+      ),
+    )
+    expect(watched.all).toEqual([...Array.from({ length: 20 }, () => 'connection'), '0', '1'])
+  })
+
+  test('a slice waits for 20 ms, then runs, and waits again', async () => {
+    const watched = new WatchedLoop()
+    let isOver = false
+    watched.onTurn = () => {
+      if (isOver) return
+      watched.note('connection', 10)
+      watched.turns.noteArrival()
+    }
+    watched.turns.noteArrival()
+    const queue = watched.turns.newQueue()
+    await watched.runUntil(
+      Promise.all(
+        pieces(3).map(async (piece) => {
+          await queue.next()
+          watched.note(piece, 11)
+          isOver = piece === '2'
+        }),
+      ),
+    )
+    const order = watched.all.map((event) => (event === 'connection' ? '.' : event)).join('')
+    expect(order).toMatch(/^\.{2,4}0\.{2,4}1\.{2,4}2/)
+  })
+})

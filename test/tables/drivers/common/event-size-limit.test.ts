@@ -1,0 +1,46 @@
+// The size limit of HTTP bodies: each event of a stream counts by itself, with LF or CRLF, wherever it is split.
+import { describe, expect, test } from 'vitest'
+import { limitBytes, limitEvents } from '../../../../src/drivers/common/event-size-limit.ts'
+
+const MAX_BYTES = 100
+
+/** Returns the number of bytes that came through, and the error that ended the stream. */
+async function passed(
+  limit: TransformStream<Uint8Array, Uint8Array>,
+  chunks: readonly string[],
+): Promise<readonly [bytes: number, error: string | null]> {
+  let bytes = 0
+  try {
+    for await (const chunk of ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk))).pipeThrough(limit)) bytes += chunk.length
+    return [bytes, null]
+  } catch (error) {
+    return [bytes, (error as Error).message]
+  }
+}
+
+const tooLong = (): Error => new Error('too long')
+const eventOf = (bytes: number, end: string): string => `data: ${'x'.repeat(bytes - 6 - 2 * end.length)}${end}${end}`
+
+describe.each([
+  ['LF', '\n'],
+  ['CRLF', '\r\n'],
+])('a stream whose lines end with %s', (_, end) => {
+  test('passes any number of events below the limit, wherever they are split', async () => {
+    const stream = eventOf(60, end).repeat(10)
+    for (let size = 1; size <= 70; size += 1) {
+      const chunks = Array.from({ length: Math.ceil(stream.length / size) }, (__, index) => stream.slice(index * size, (index + 1) * size))
+      expect(await passed(limitEvents(MAX_BYTES, tooLong), chunks)).toEqual([600, null])
+    }
+  })
+
+  test('fails at an event above the limit', async () => {
+    const chunks = [eventOf(60, end), eventOf(150, end).slice(0, 80), eventOf(150, end).slice(80)]
+    expect(await passed(limitEvents(MAX_BYTES, tooLong), chunks.slice(0, 2))).toEqual([140, null])
+    expect((await passed(limitEvents(MAX_BYTES, tooLong), [...chunks.slice(0, 2), 'x'.repeat(30), end + end]))[1]).toBe('too long')
+  })
+})
+
+test('a body that is no stream counts as a whole', async () => {
+  expect(await passed(limitBytes(MAX_BYTES, tooLong), ['a\n\n'.repeat(20), 'a\n\n'.repeat(10)])).toEqual([90, null])
+  expect((await passed(limitBytes(MAX_BYTES, tooLong), ['a\n\n'.repeat(20), 'a\n\n'.repeat(20)]))[1]).toBe('too long')
+})

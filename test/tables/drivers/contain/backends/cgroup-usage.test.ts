@@ -1,0 +1,81 @@
+// The files of a cgroup v2 as the kernel's documentation describes them, in a directory that imitates one: values are read from them
+// and written to them. The kernel's reaction is tested only where it has the memory controller.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cpuTimeOf, enableMemory, limitMemory, memoryOf } from '../../../../../src/drivers/contain/backends/cgroup-usage.ts'
+import { tempDir } from '../../../../support/tmp.ts'
+
+const CPU = 'usage_usec 1234500\nuser_usec 1000000\nsystem_usec 234500\n'
+const EVENTS = (oom: number, kill: number): string => `low 0\nhigh 0\nmax 7\noom ${oom}\noom_kill ${kill}\noom_group_kill 0\n`
+
+async function group(files: Readonly<Record<string, string>>) {
+  const tmp = await tempDir()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(tmp.path, name), text)
+  return {
+    dir: tmp.path,
+    read: (name: string) => readFileSync(join(tmp.path, name), 'utf8'),
+    [Symbol.asyncDispose]: () => tmp[Symbol.asyncDispose](),
+  }
+}
+
+test('CPU time', async () => {
+  await using at = await group({ 'cpu.stat': CPU })
+  expect(cpuTimeOf(at.dir)).toBe(1234.5)
+  expect(cpuTimeOf(join(at.dir, 'gone'))).toBeNull()
+})
+
+test('current and peak memory', async () => {
+  await using at = await group({ 'memory.current': '4096\n', 'memory.peak': '8192\n', 'memory.events': EVENTS(0, 0) })
+  expect(memoryOf(at.dir)).toEqual({ nowBytes: 4096, peakBytes: 8192, hasReachedLimit: false })
+})
+
+test('no memory without the controller; no peak with an older kernel', async () => {
+  await using without = await group({ 'cpu.stat': CPU })
+  expect(memoryOf(without.dir)).toBeNull()
+  await using older = await group({ 'memory.current': '4096\n' })
+  expect(memoryOf(older.dir)).toEqual({ nowBytes: 4096, peakBytes: null, hasReachedLimit: false })
+})
+
+const ENDS: readonly (readonly [what: string, oom: number, kill: number, hasReachedLimit: boolean])[] = [
+  ['nothing happened', 0, 0, false],
+  ['the limit was reached and memory was found', 1, 0, false],
+  ['the limit was reached and a member was killed', 1, 3, true],
+  ['the machine had no memory left, and chose a member', 0, 1, false],
+]
+
+test.each(ENDS)('%s', async (_, oom, kill, hasReachedLimit) => {
+  await using at = await group({ 'memory.current': '1\n', 'memory.events': EVENTS(oom, kill) })
+  expect(memoryOf(at.dir)?.hasReachedLimit).toBe(hasReachedLimit)
+})
+
+test('a limit without swap, and the group is killed together', async () => {
+  await using at = await group({ 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'memory.oom.group': '0\n' })
+  limitMemory(at.dir, 1_000)
+  expect(['memory.max', 'memory.swap.max', 'memory.oom.group'].map(at.read)).toEqual(['1000', '0', '1'])
+  limitMemory(at.dir, null)
+  expect(at.read('memory.max')).toBe('max')
+})
+
+test('a limit for a missing group does nothing', async () => {
+  await using at = await group({})
+  limitMemory(join(at.dir, 'gone'), 1_000)
+  expect(() => at.read('gone/memory.max')).toThrow('ENOENT')
+})
+
+test('a kernel without swap accounting has no such file', async () => {
+  await using at = await group({ 'memory.max': 'max\n' })
+  limitMemory(at.dir, 1_000)
+  expect(at.read('memory.max')).toBe('1000')
+})
+
+test('the controller is handed down from one directory to the next', async () => {
+  await using at = await group({ 'cgroup.subtree_control': 'cpu memory\n' })
+  const inner = join(at.dir, 'inner')
+  mkdirSync(inner)
+  writeFileSync(join(inner, 'cgroup.subtree_control'), '')
+  expect(enableMemory([at.dir, inner])).toBe(true)
+  expect(at.read('cgroup.subtree_control')).toBe('cpu memory\n')
+  expect(at.read('inner/cgroup.subtree_control')).toBe('+memory')
+  expect(enableMemory([at.dir, join(at.dir, 'gone', 'deeper')])).toBe(false)
+})

@@ -1,0 +1,61 @@
+// CPU time of members that come and go: counted once, with any waiting parent, and never decreasing.
+import { expect, test } from 'vitest'
+import { CpuTally } from '../../../../../src/drivers/contain/proc/usage.ts'
+import type { ProcessUsage } from '../../../../../src/drivers/contain/proc/usage.ts'
+
+const [PARENT, CHILD, GRANDCHILD] = [10, 20, 30]
+const PPID: Readonly<Record<number, number>> = { [PARENT]: 1, [CHILD]: PARENT, [GRANDCHILD]: CHILD }
+
+/** `PID:OWN+WAITED` of each living process. */
+function look(text: string): ProcessUsage[] {
+  return text
+    .split(' ')
+    .filter(Boolean)
+    .map((word) => {
+      const [pid = 0, ownMs = 0, waitedMs = 0] = word.split(/[:+]/).map(Number)
+      return { pid, ppid: PPID[pid] ?? 1, startTime: 's', ownMs, waitedMs, rssBytes: 0 }
+    })
+}
+
+const ROWS: readonly (readonly [what: string, looks: readonly string[], totals: readonly number[]])[] = [
+  ['one process that computes', ['10:5', '10:50', '10:80'], [5, 50, 80]],
+  ['a child that was waited for is in its parent', ['10:5 20:40', '10:5+45'], [45, 50]],
+  ['a child without a waiting parent stays counted', ['10:5 20:40', '10:6'], [45, 46]],
+  ['a grandchild that its parent waited for, and then the grandparent for the parent', ['10:5 20:40 30:7', '10:5+60'], [52, 65]],
+  ['two children, of which one was waited for', ['10:0 20:40 30:7', '10:0+40'], [47, 47]],
+  ['a child that began and ended between two measurements', ['10:5', '10:5+100'], [5, 105]],
+  ['all processes have ended', ['10:5 20:40', ''], [45, 45]],
+  ['the total never decreases', ['10:50', '10:40'], [50, 50]],
+]
+
+test.each(ROWS)('%s', (_, looks, totals) => {
+  const tally = new CpuTally()
+  expect(looks.map((text) => tally.count(look(text)))).toEqual(totals)
+})
+
+test('a new process with the same PID is another process', () => {
+  const tally = new CpuTally()
+  tally.count(look('10:50'))
+  expect(tally.count(look('10:3').map((use) => ({ ...use, startTime: 'later' })))).toBe(53)
+})
+
+test('a child of the daemon has the usage at its reaping, with that of its own awaited children', () => {
+  const tally = new CpuTally()
+  tally.count(look('10:50 20:40'))
+  tally.addEnded(PARENT, 130)
+  expect(tally.count([])).toBe(130)
+})
+
+test('a child of the daemon that was never measured counts all the same', () => {
+  const tally = new CpuTally()
+  tally.addEnded(PARENT, 12)
+  tally.addEnded(CHILD, 8)
+  expect(tally.count(look('30:5'))).toBe(25)
+})
+
+test('a living grandchild keeps counting', () => {
+  const tally = new CpuTally()
+  tally.count(look('10:50 20:40 30:7'))
+  tally.addEnded(PARENT, 95)
+  expect(tally.count(look('30:9'))).toBe(104)
+})

@@ -1,0 +1,16 @@
+// The snapshot of a worktree before a verify command. An unreadable snapshot is an error, because the command's changes would be committed.
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { restoreAfterCrash } from '../../../../src/drivers/files/crew/snapshot.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+type Restore = Parameters<typeof restoreAfterCrash>
+
+test('a missing snapshot needs no restore; an unreadable snapshot is an error', async () => {
+  await using dir = await tempDir()
+  const [git, tree] = [{} as Restore[0], { gitDir: dir.path } as Restore[1]]
+  await restoreAfterCrash(git, tree)
+  symlinkSync('reeve-verify', join(dir.path, 'reeve-verify'))
+  await expect(restoreAfterCrash(git, tree)).rejects.toMatchObject({ code: 'ELOOP' })
+})

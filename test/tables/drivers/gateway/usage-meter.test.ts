@@ -1,0 +1,223 @@
+// The usage of an answer in each format: complete, in pieces of any size, and cut at every byte. The results are compared with a
+// simple reader that parses each line.
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { FORMATS, parseUsage } from '../../../../src/drivers/gateway/formats.ts'
+import type { FormatName } from '../../../../src/drivers/gateway/formats.ts'
+import { createMeter } from '../../../../src/drivers/gateway/usage-meter.ts'
+import type { MeteredUsage } from '../../../../src/drivers/gateway/usage-meter.ts'
+import { bodyOf, type ServedAnswer } from '../../../support/models/model-server.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const PATHS: Readonly<Record<FormatName, string>> = {
+  anthropic: '/v1/messages',
+  responses: '/v1/responses',
+  chat: '/v1/chat/completions',
+  gemini: '/v1beta/models/m:streamGenerateContent',
+}
+const NAMES = Object.keys(PATHS) as FormatName[]
+const USED = { input: 100, output: 70, cacheRead: 30 }
+/** Text of a model that imitates usage fields. */
+const LIAR = '{"usage":{"input_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}\n\ndata: {"usage":{"output_tokens":1}}'
+const ANSWER: ServedAnswer = {
+  text: `half of it ${LIAR} and the rest`,
+  thinking: { text: 'I think', signature: 's' },
+  tools: [{ name: 'write', input: { usage: { output_tokens: 1 }, text: LIAR } }],
+  usage: USED,
+}
+
+/** The last object with usage in the whole lines; for Anthropic all of them merged. */
+function dumb(format: FormatName, text: string): Record<string, unknown> | null {
+  const events = text
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6)) as Record<string, Record<string, unknown>>] : []))
+  const all = events
+    .flatMap((event) => [event['usage'], event['message']?.['usage'], event['response']?.['usage'], event['usageMetadata']])
+    .filter((one) => typeof one === 'object' && one !== null) as Record<string, unknown>[]
+  if (all.length === 0) return null
+  return format === 'anthropic' ? (Object.assign({}, ...all) as Record<string, unknown>) : (all.at(-1) ?? null)
+}
+
+function metered(format: FormatName, chunks: readonly Buffer[], isWhole: boolean, isStream = true): MeteredUsage {
+  const meter = createMeter(format, isStream)
+  for (const chunk of chunks) meter.write(chunk)
+  return meter.readUsage(isWhole)
+}
+
+function pieces(bytes: Buffer, size: number): Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
+}
+
+const COUNTS = { inputTokens: 100, outputTokens: 70, cacheReadTokens: 30, cacheWriteTokens: 0 }
+
+describe.each(NAMES)('a stream of %s', (name) => {
+  const bytes = bodyOf(ANSWER, PATHS[name])
+  const format = FORMATS[name]
+
+  test.each([1, 2, 3, 7, 64, 1_000, 1e9])('is counted in pieces of %d bytes', (size) => {
+    const result = metered(name, pieces(bytes, size), true)
+    expect(result.isFinal).toBe(true)
+    expect(parseUsage(format, result.usage ?? {})?.tokens).toEqual(COUNTS)
+  })
+
+  test('cut at every byte has the usage up to the cut', () => {
+    for (let end = 0; end < bytes.length; end++) {
+      const expected = dumb(name, bytes.toString('latin1', 0, end))
+      const result = metered(name, pieces(bytes.subarray(0, end), 100), false)
+      expect([end, result.usage]).toEqual([end, expected])
+      // The usage may be final only if the whole answer arrived.
+      if (result.isFinal) expect(parseUsage(format, result.usage ?? {})?.tokens).toEqual(COUNTS)
+    }
+    expect(metered(name, [bytes.subarray(0, -1)], false).isFinal).toBe(true)
+  })
+
+  test('with CRLF has the same usage', () => {
+    const crlf = Buffer.from(bytes.toString('latin1').replaceAll(/\r?\n/g, '\r\n'), 'latin1')
+    expect(parseUsage(format, metered(name, pieces(crlf, 33), true).usage ?? {})?.tokens).toEqual(COUNTS)
+  })
+
+  test('cut before the end has an output estimate near its text', () => {
+    const longText = 'some words of an answer that is long. '.repeat(200)
+    const long = bodyOf({ text: longText, usage: USED }, PATHS[name])
+    const { outputTokens } = metered(name, pieces(long.subarray(0, Math.floor(long.length * 0.9)), 500), false)
+    expect(outputTokens).toBeGreaterThan((longText.length * 0.9) / 4 / 2)
+    expect(outputTokens).toBeLessThan(((longText.length * 0.9) / 4) * 2)
+  })
+
+  test('with an endless line keeps no more than the limit', async () => {
+    const meter = createMeter(name, true)
+    // Checks each piece: the memory of the whole process has other users, and is returned late.
+    const written = Array.from({ length: 100 }, () => {
+      const piece = Buffer.alloc(1024 * 1024, 'x')
+      meter.write(piece)
+      return new WeakRef(piece.buffer)
+    })
+    await setImmediate() // the target of a new WeakRef lives to the end of the turn
+    collectGarbage()
+    expect(written.filter((piece) => piece.deref() !== undefined).length).toBeLessThan(40)
+    meter.write(Buffer.from('\n'))
+    for (const chunk of pieces(bytes, 500)) meter.write(chunk)
+    expect(parseUsage(format, meter.readUsage(true).usage ?? {})?.tokens).toEqual(COUNTS)
+  })
+})
+
+describe('a whole answer', () => {
+  const whole: Readonly<Record<FormatName, unknown>> = {
+    anthropic: {
+      type: 'message',
+      content: [{ type: 'tool_use', input: { usage: { input_tokens: 1 } } }],
+      usage: { input_tokens: 100, cache_read_input_tokens: 30, cache_creation_input_tokens: null, output_tokens: 70 },
+    },
+    responses: {
+      output: [{ arguments: LIAR }],
+      usage: {
+        input_tokens: 130,
+        input_tokens_details: { cached_tokens: 30 },
+        output_tokens: 70,
+        output_tokens_details: { reasoning_tokens: 60 },
+        total_tokens: 200,
+      },
+    },
+    chat: {
+      choices: [{ message: { content: LIAR } }],
+      usage: { prompt_tokens: 130, completion_tokens: 70, total_tokens: 200, prompt_tokens_details: { cached_tokens: 30 } },
+    },
+    gemini: {
+      candidates: [{ content: { parts: [{ functionCall: { args: { usageMetadata: { promptTokenCount: 1 } } } }] } }],
+      usageMetadata: {
+        promptTokenCount: 120,
+        toolUsePromptTokenCount: 10,
+        cachedContentTokenCount: 30,
+        candidatesTokenCount: 10,
+        thoughtsTokenCount: 60,
+      },
+    },
+  }
+
+  test.each(NAMES)('of %s is counted if complete, and estimated if cut', (name) => {
+    const bytes = Buffer.from(JSON.stringify(whole[name], null, 1))
+    const result = metered(name, pieces(bytes, 10), true, false)
+    expect([result.isFinal, parseUsage(FORMATS[name], result.usage ?? {})?.tokens]).toEqual([true, COUNTS])
+    for (let end = 0; end < bytes.length; end++)
+      expect(metered(name, [bytes.subarray(0, end)], false, false)).toMatchObject({ usage: null, isFinal: false })
+  })
+
+  test('of Gemini may be a list of answers: the last one counts', () => {
+    const bytes = Buffer.from(`[${JSON.stringify({ usageMetadata: { promptTokenCount: 5 } })},\n${JSON.stringify(whole.gemini)}]`)
+    expect(parseUsage(FORMATS.gemini, metered('gemini', [bytes], true, false).usage ?? {})?.tokens).toEqual(COUNTS)
+  })
+})
+
+describe('peculiarities of providers', () => {
+  const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+  const seenIn = (name: FormatName, text: string, isWhole = true): MeteredUsage => metered(name, [Buffer.from(text)], isWhole)
+
+  test('the usage of a chat without counts is estimated', () => {
+    expect(metered('chat', [bodyOf({ text: 'a', usage: null }, PATHS.chat)], true)).toMatchObject({ usage: null, isFinal: false })
+  })
+
+  test('in a chat with usage in every event the last one counts, and is final if the stream was complete', () => {
+    const text = [1, 2, 3]
+      .map((count) => event({ choices: [{ delta: { content: 'x' } }], usage: { prompt_tokens: 5, completion_tokens: count } }))
+      .join('')
+    expect(seenIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: true })
+    expect(seenIn('chat', text, false)).toMatchObject({ usage: { completion_tokens: 3 }, isFinal: false })
+  })
+
+  test('a chat whose events have a null usage, except one, has the usage of that event', () => {
+    const text = [
+      event({ choices: [{ delta: {} }], usage: null }),
+      event({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } }),
+      event({ choices: [{ delta: {} }], usage: null }),
+    ].join('')
+    expect(seenIn('chat', text)).toMatchObject({ usage: { completion_tokens: 3 } })
+  })
+
+  test('reasoning outside of the completion, cached tokens outside of the details, and a price of the host', () => {
+    expect(
+      parseUsage(FORMATS.chat, {
+        prompt_tokens: 10,
+        completion_tokens: 4,
+        total_tokens: 20,
+        completion_tokens_details: { reasoning_tokens: 6 },
+      })?.tokens.outputTokens,
+    ).toBe(10)
+    expect(parseUsage(FORMATS.chat, { prompt_tokens: 10, completion_tokens: 4, prompt_cache_hit_tokens: 8 })?.tokens).toMatchObject({
+      inputTokens: 2,
+      cacheReadTokens: 8,
+    })
+    expect(parseUsage(FORMATS.chat, { prompt_tokens: 10, completion_tokens: 4, cost: 0.25 })?.costUsd).toBe(0.25)
+    expect(parseUsage(FORMATS.chat, {})).toBeNull()
+  })
+
+  test('an error in the middle of an Anthropic stream is not its end', () => {
+    const text = bodyOf({ text: 'a', usage: USED, midStream: true, error: { type: 'overloaded_error', message: 'x' } }, PATHS.anthropic)
+    expect(metered('anthropic', [text], true)).toMatchObject({ usage: { input_tokens: 100, cache_read_input_tokens: 30 }, isFinal: false })
+  })
+
+  test('a blocked prompt of Gemini has only input tokens', () => {
+    const text = bodyOf({ blocked: 'SAFETY', usage: USED }, PATHS.gemini)
+    const result = metered('gemini', [text], true)
+    expect([result.isFinal, parseUsage(FORMATS.gemini, result.usage ?? {})?.tokens]).toEqual([
+      true,
+      { inputTokens: 100, outputTokens: 0, cacheReadTokens: 30, cacheWriteTokens: 0 },
+    ])
+  })
+
+  test('a failed answer of Responses has no usage', () => {
+    const text = bodyOf({ text: 'a', midStream: true, error: { type: 'server_error', message: 'x' } }, PATHS.responses)
+    expect(metered('responses', [text], true)).toMatchObject({ usage: null })
+  })
+})
+
+test.each(NAMES)('%s: infinite counts, such as 1e999, are ignored', (name) => {
+  const usage = JSON.parse(
+    '{"input_tokens":1e999,"output_tokens":1e999,"prompt_tokens":1e999,"completion_tokens":1e999,"promptTokenCount":1e999,"candidatesTokenCount":1e999,"cost":1e999}',
+  ) as Record<string, unknown>
+  expect(parseUsage(FORMATS[name], usage)).toBeNull()
+})

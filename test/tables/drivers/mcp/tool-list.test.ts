@@ -1,0 +1,152 @@
+// The conversion of the tools and results of MCP servers: names, schemas and results. A server's data is never trusted.
+import { describe, expect, test } from 'vitest'
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client'
+import { nameTools, toToolOutput, toolPrefix } from '../../../../src/drivers/mcp/tool-list.ts'
+
+const ACCEPTED_NAME = /^[A-Za-z0-9_-]{1,64}$/
+const listed = (name: string, more: object = {}): Tool => ({ name, inputSchema: { type: 'object' }, ...more })
+
+describe('names', () => {
+  test.each([
+    ['github', 'mcp__github'],
+    ['My Server!', 'mcp__My_Server'],
+    ['a__b', 'mcp__a_b'],
+    ['_x_', 'mcp__x'],
+    ['', 'mcp__server'],
+    ['…', 'mcp__server'],
+    ['ein-ziemlich-langer-name-eines-servers', expect.stringMatching(/^mcp__ein-ziemlich-langer-_[0-9a-f]{6}$/)],
+  ])('of the server %j', (name, prefix) => {
+    expect(toolPrefix(name, new Set())).toEqual(prefix)
+  })
+
+  test('two servers with the same resulting prefix get different ones, the same each time', () => {
+    const second = toolPrefix('a.b', new Set(['mcp__a_b']))
+    expect(second).toMatch(/^mcp__a_b_[0-9a-f]{6}$/)
+    expect(toolPrefix('a.b', new Set(['mcp__a_b']))).toBe(second)
+  })
+
+  test('tools have unique names that every provider accepts', () => {
+    const names = ['plain', 'with.dot', 'with dot', 'ü', 'x'.repeat(200), `${'x'.repeat(200)}y`, 'a__b']
+    const { tools } = nameTools(
+      names.map((name) => listed(name)),
+      'mcp__s',
+    )
+    expect(tools.map(({ listed: one }) => one.name)).toEqual(names.toSorted())
+    expect(tools.filter(({ name }) => !ACCEPTED_NAME.test(name))).toEqual([])
+    expect(new Set(tools.map(({ name }) => name)).size).toBe(names.length)
+    expect(tools.slice(1, 3).map(({ name }) => name)).toEqual(['mcp__s__plain', 'mcp__s__with_dot'])
+  })
+
+  test("do not depend on the order of a server's list", () => {
+    const named = (...names: readonly string[]): unknown =>
+      nameTools(
+        names.map((name) => listed(name)),
+        'mcp__s',
+      ).tools.map(({ name, listed: one }) => [name, one.name])
+    expect(named('b', 'with.dot', 'with dot', 'a')).toEqual(named('a', 'with dot', 'b', 'with.dot'))
+  })
+})
+
+test('descriptions and schemas have limits; a tool without an object schema is omitted', () => {
+  const huge = {
+    type: 'object',
+    properties: Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`property_${index}`, { type: 'string' }])),
+  }
+  const { tools, omittedCount } = nameTools(
+    [
+      listed('bare'),
+      listed('full', {
+        description: 'd'.repeat(10_000),
+        inputSchema: { $schema: 'x', type: 'object', properties: { a: {} }, required: ['a'] },
+      }),
+      listed('list', { inputSchema: [] }),
+      listed('text', { inputSchema: { type: 'string' } }),
+      listed('none', { inputSchema: null }),
+      listed('huge', { inputSchema: huge }),
+    ],
+    'mcp__s',
+  )
+  expect(tools.map(({ name, schema }) => [name, schema])).toEqual([
+    ['mcp__s__bare', { type: 'object', properties: {} }],
+    ['mcp__s__full', { type: 'object', properties: { a: {} }, required: ['a'] }],
+  ])
+  expect(tools[1]?.description.length).toBe(4_096)
+  expect(omittedCount).toBe(4)
+  const big = { type: 'object', properties: { text: { const: 'x'.repeat(60_000) } } }
+  expect(
+    nameTools(
+      Array.from({ length: 20 }, (_, index) => listed(`t${index}`, { inputSchema: big })),
+      'mcp__s',
+    ),
+  ).toMatchObject({ omittedCount: 3 })
+})
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+describe('results', () => {
+  const output = (result: object): unknown => toToolOutput(result as CallToolResult, (text) => text.replaceAll('hunter2', '[secret]'))
+
+  test.each<[string, object, object]>([
+    [
+      'texts, joined',
+      {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      { text: 'a\nb', images: [] },
+    ],
+    ['nothing', { content: [] }, { text: '', images: [] }],
+    ['structured content, if there is no text', { content: [], structuredContent: { a: [1] } }, { text: '{"a":[1]}', images: [] }],
+    [
+      'the text, if there is structured content too',
+      { content: [{ type: 'text', text: 'a' }], structuredContent: { a: 1 } },
+      { text: 'a', images: [] },
+    ],
+    [
+      'an image, recognized by its bytes',
+      { content: [{ type: 'image', data: PNG, mimeType: 'image/gif' }] },
+      { text: 'image/png, 1 × 1, 1 KiB', images: [{ mediaType: 'image/png', data: PNG }] },
+    ],
+    [
+      'a text that is declared as an image',
+      { content: [{ type: 'image', data: 'aGVsbG8=', mimeType: 'image/png' }] },
+      { text: '[an image in a format that cannot be shown]', images: [] },
+    ],
+    [
+      'a sound',
+      { content: [{ type: 'audio', data: '', mimeType: 'audio/wav' }] },
+      { text: '[audio (audio/wav), which cannot be played]', images: [] },
+    ],
+    [
+      'a link',
+      { content: [{ type: 'resource_link', name: 'doc', uri: 'file:///d', description: 'it' }] },
+      { text: '[doc: file:///d] it', images: [] },
+    ],
+    [
+      'an embedded text',
+      { content: [{ type: 'resource', resource: { uri: 'x:1', text: 'in it' } }] },
+      { text: '[x:1]\nin it', images: [] },
+    ],
+    [
+      'embedded bytes',
+      { content: [{ type: 'resource', resource: { uri: 'x:1', blob: 'AA==' } }] },
+      { text: '[x:1: not text (unknown type)]', images: [] },
+    ],
+    ['secrets are hidden', { content: [{ type: 'text', text: 'it is hunter2' }] }, { text: 'it is [secret]', images: [] }],
+  ])('%s', (_, result, expected) => {
+    expect(output(result)).toEqual(expected)
+  })
+
+  test('an error, with a message or without', () => {
+    expect(() => output({ isError: true, content: [{ type: 'text', text: 'no such hunter2' }] })).toThrow('no such [secret]')
+    expect(() => output({ isError: true, content: [] })).toThrow('the tool failed without giving a reason')
+  })
+
+  test('the number of images is limited', () => {
+    expect(output({ content: Array.from({ length: 12 }, () => ({ type: 'image', data: PNG, mimeType: 'image/png' })) })).toMatchObject({
+      images: { length: 10 },
+    })
+  })
+})

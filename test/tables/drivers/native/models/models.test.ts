@@ -1,0 +1,64 @@
+// Resolves the reference of a model: its provider, its key, and errors for missing values.
+import { expect, test } from 'vitest'
+import { DEFAULTS } from '../../../../../src/config/config.ts'
+import { durationText } from '../../../../../src/drivers/native/models/idle-timeout.ts'
+import { resolveModel } from '../../../../../src/drivers/native/models/resolve-model.ts'
+import type { ModelOptions } from '../../../../../src/drivers/native/models/resolve-model.ts'
+
+const OWN = { name: 'own', kind: 'anthropic', baseURL: 'http://localhost:1', apiKeyEnv: 'OWN_KEY' } as const
+
+function options(values: Readonly<Record<string, string>> = {}): ModelOptions {
+  return { providers: [OWN, ...DEFAULTS.providers], maxOutputTokens: 1, idleMs: 1, cwd: '/', lookup: (name) => values[name] }
+}
+
+const REFUSED: readonly (readonly [ref: string, code: string, message: string])[] = [
+  ['claude', 'INVALID', 'there is no provider ""'],
+  ['unknown/x', 'INVALID', 'use one of own, anthropic, openai, google, openai-chat, '],
+  ['anthropic/', 'INVALID', 'no name'],
+  ['anthropic/claude-x', 'CREDENTIALS_MISSING', 'ANTHROPIC_API_KEY'],
+  ['openai/gpt-x', 'CREDENTIALS_MISSING', 'OPENAI_API_KEY'],
+  ['own/x', 'CREDENTIALS_MISSING', 'OWN_KEY'],
+  ['script:/no/such/file', 'AGENT_INVALID', '/no/such/file'],
+]
+
+test.each(REFUSED)('%s is refused: %s', async (ref, code, message) => {
+  await expect(resolveModel(ref, options())).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
+})
+
+test('the window comes from the configuration, or else from the table, or else it is unknown', async () => {
+  const known = { ...OWN, name: 'anthropic', apiKeyEnv: null, models: { 'claude-sonnet-4-5': { contextWindow: 1_000_000 } } }
+  const windowOf = async (ref: string, providers: ModelOptions['providers']): Promise<number | null> =>
+    (await resolveModel(ref, { ...options({ OWN_KEY: 'k' }), providers })).window
+  expect(await windowOf('anthropic/claude-sonnet-4-5', [known])).toBe(1_000_000)
+  expect(await windowOf('anthropic/claude-haiku-4-5', [known])).toBe(200_000)
+  expect(await windowOf('own/a', [OWN])).toBeNull()
+})
+
+test('an empty key counts as missing', async () => {
+  await expect(resolveModel('openai/x', options({ OPENAI_API_KEY: '' }))).rejects.toMatchObject({
+    code: 'CREDENTIALS_MISSING',
+    details: { variable: 'OPENAI_API_KEY' },
+  })
+})
+
+test("a key in the daemon's own environment is ignored", async () => {
+  process.env['OPENAI_API_KEY'] = 'of the daemon'
+  try {
+    await expect(resolveModel('openai/x', options())).rejects.toMatchObject({ code: 'CREDENTIALS_MISSING' })
+  } finally {
+    delete process.env['OPENAI_API_KEY']
+  }
+})
+
+test('a model keeps its reference, including slashes in the name', async () => {
+  expect((await resolveModel('own/a/b', options({ OWN_KEY: 'k' }))).ref).toBe('own/a/b')
+})
+
+test.each([
+  [100, '100 ms'],
+  [1_500, '1.5 s'],
+  [90_000, '90 s'],
+  [300_000, '5 min'],
+])('a silence of %d ms is %s', (ms, text) => {
+  expect(durationText(ms)).toBe(text)
+})

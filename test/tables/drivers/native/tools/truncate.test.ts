@@ -1,0 +1,34 @@
+// Truncated texts: the beginning and the end are kept, and no character is cut.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { TruncatingBuffer, truncateMiddle } from '../../../../../src/drivers/native/tools/truncate.ts'
+
+test('a text within the limit stays unchanged', () => {
+  expect(truncateMiddle('', 10)).toBe('')
+  expect(truncateMiddle('0123456789', 10)).toBe('0123456789')
+})
+
+test('a longer text keeps both ends and states the missing bytes', () => {
+  expect(truncateMiddle('0123456789abcdef', 10)).toBe('01234\n[… 6 bytes omitted …]\nbcdef')
+})
+
+test('characters of several bytes are not cut', () => {
+  expect(truncateMiddle('ééééééé', 6)).toBe('é\n[… 10 bytes omitted …]\né')
+})
+
+test('for any pieces of a text, the result has both ends and the right number of omitted bytes', () => {
+  const piece = fc.string({ unit: 'grapheme', maxLength: 20 })
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), fc.integer({ min: 8, max: 60 }), (pieces, limit) => {
+      const bounded = new TruncatingBuffer(limit)
+      for (const each of pieces) bounded.push(each)
+      const all = pieces.join('')
+      const text = bounded.text()
+      const cut = /\n\[… (\d+) bytes omitted …\]\n/.exec(text)
+      if (cut === null) return text === all
+      const [head, tail] = [text.slice(0, cut.index), text.slice(cut.index + cut[0].length)]
+      const kept = Buffer.byteLength(head) + Buffer.byteLength(tail)
+      return all.startsWith(head) && all.endsWith(tail) && kept <= limit && kept + Number(cut[1]) === Buffer.byteLength(all)
+    }),
+  )
+})

@@ -1,0 +1,46 @@
+// The cost of a turn, and of all turns: the one begins anew with each turn, the other goes on over incarnations.
+import { expect, test } from 'vitest'
+import { NO_CONTEXT, processView } from '../../../../src/daemon/views/process-view.ts'
+import { Player } from '../../../support/kernel/transcript.ts'
+
+test('the cost of this turn, and of all, also when it has ended and is resumed', () => {
+  const player = new Player()
+  const usage = (): { turn: number | null; all: number | null } => {
+    const row = player.world.row('a')
+    if (!row) throw new Error('it is there')
+    const {
+      usage: { turnCostUsd, costUsd },
+    } = processView(row, NO_CONTEXT, player.world.mono)
+    return { turn: turnCostUsd, all: costUsd }
+  }
+  player.play('spawn a interactive intent=')
+  expect(usage()).toEqual({ turn: null, all: 0 })
+  player.play(`
+    start a
+    report a up
+    send a
+    report a model 1
+    report a answer 1 cost=2
+  `)
+  expect(usage()).toEqual({ turn: 2, all: 2 })
+  player.play(`
+    report a ended 1
+    send a
+  `)
+  expect(usage()).toEqual({ turn: 0, all: 2 })
+  player.play(`
+    report a model 2
+    report a answer 2 cost=1
+    report a exited 1
+    released a
+    resume a
+    start a
+    report a up
+  `)
+  expect(usage()).toEqual({ turn: 1, all: 3 })
+  player.play(`
+    report a model 3
+    report a answer 3 cost=4
+  `)
+  expect(usage()).toEqual({ turn: 5, all: 7 })
+})

@@ -1,0 +1,213 @@
+// The nodes of a run, as tables: every state with every fact, the next fact of a run, and the decision after every end of a process.
+import { describe, expect, test } from 'vitest'
+import {
+  NODE_TRANSITIONS,
+  decideAfterEnd,
+  foldCompose,
+  nextRunFact,
+  nextRequestNumber,
+  outcomeText,
+} from '../../../../src/kernel/compose/run.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+import type { ComposeFact, ComposeNode, ComposeRun, NodeState } from '../../../../src/kernel/model/compose.ts'
+import type { ExitStatus } from '../../../../src/kernel/model/process.ts'
+import type { ComposeSpec } from '../../../../src/kernel/model/process-spec.ts'
+
+type NodeFact = Exclude<ComposeFact, { type: 'compose.finished' }>
+const FACTS: readonly NodeFact[] = [
+  { type: 'compose.starting', node: 'a', ask: 7 },
+  { type: 'compose.started', node: 'a', child: 'new' },
+  { type: 'compose.retrying', node: 'a', child: 'old', attempt: 2, cause: 'exit code 3', delayMs: 5 },
+  { type: 'compose.completed', node: 'a', child: 'old' },
+  { type: 'compose.failed', node: 'a', reason: 'why' },
+  { type: 'compose.blocked', node: 'a', by: 'x' },
+  { type: 'compose.cancelled', node: 'a', reason: 'who' },
+  { type: 'compose.again', node: 'a', by: 'user' },
+  { type: 'compose.resumed', node: 'a', child: 'new', by: 'user' },
+]
+const STATES = Object.keys(NODE_TRANSITIONS) as NodeState[]
+
+/** The facts that each state allows: the transition table written a second time, independently. */
+const ALLOWED_FACTS: Readonly<Record<NodeState, readonly string[]>> = {
+  waiting: ['starting', 'blocked'],
+  starting: ['starting', 'started', 'failed', 'again'],
+  running: ['retrying', 'completed', 'failed', 'cancelled', 'again'],
+  completed: ['again', 'resumed'],
+  failed: ['again', 'resumed'],
+  blocked: ['again'],
+  cancelled: ['again', 'resumed'],
+}
+
+function node(name: string, state: NodeState, more: Partial<ComposeNode> = {}): ComposeNode {
+  return { name, state, uuid: 'old', attempts: 1, ask: 3, reason: 'before', ...more }
+}
+
+describe('a node', () => {
+  test.each(STATES.flatMap((state) => FACTS.map((fact) => ({ state, fact }))))('$state: $fact.type', ({ state, fact }) => {
+    const run: ComposeRun = { nodes: [node('a', state), node('b', 'running')] }
+    if (!ALLOWED_FACTS[state].includes(fact.type.slice('compose.'.length))) {
+      expect(() => foldCompose(run, fact)).toThrow(`${fact.type} of node "a", which is ${state}`)
+      return
+    }
+    const after = foldCompose(run, fact)
+    expect(after.nodes[1]).toBe(run.nodes[1])
+    expect(after.nodes[0]?.state).toBe(NODE_TRANSITIONS[state][fact.type])
+  })
+
+  test('the fields that each fact changes besides the state', () => {
+    const after = (state: NodeState, at: number): Partial<ComposeNode> | undefined => {
+      const fact = FACTS[at]
+      return fact && foldCompose({ nodes: [node('a', state)] }, fact).nodes[0]
+    }
+    expect(after('waiting', 0)).toEqual({ name: 'a', state: 'starting', uuid: 'old', attempts: 1, ask: 7, reason: null })
+    expect(after('starting', 1)).toMatchObject({ state: 'running', uuid: 'new', attempts: 1, reason: null })
+    expect(after('running', 2)).toMatchObject({ state: 'running', uuid: 'old', attempts: 2, reason: 'exit code 3' })
+    expect(after('running', 3)).toMatchObject({ state: 'completed', uuid: 'old', reason: null })
+    expect(after('starting', 4)).toMatchObject({ state: 'failed', reason: 'why' })
+    expect(after('waiting', 5)).toMatchObject({ state: 'blocked', reason: 'needs x' })
+    expect(after('running', 6)).toMatchObject({ state: 'cancelled', uuid: 'old', reason: 'who' })
+    expect(after('completed', 7)).toEqual({ name: 'a', state: 'waiting', uuid: null, attempts: 0, ask: 3, reason: null })
+    expect(after('failed', 8)).toMatchObject({ state: 'running', uuid: 'new', attempts: 0, reason: null })
+  })
+
+  test('the row has a shortened reason, and a fact of an unknown node is refused', () => {
+    const [after] = foldCompose({ nodes: [node('a', 'running')] }, { type: 'compose.failed', node: 'a', reason: 'x'.repeat(10_000) }).nodes
+    expect(after?.reason).toHaveLength(300)
+    expect(() => foldCompose({ nodes: [] }, { type: 'compose.again', node: 'a', by: 'user' })).toThrow(
+      'compose.again of "a", which is no node',
+    )
+  })
+})
+
+describe('the next fact of a run', () => {
+  const spec = (needs: Readonly<Record<string, readonly string[]>>, parallel?: number): ComposeSpec => ({
+    file: '/f',
+    ...(parallel === undefined ? {} : { parallel }),
+    nodes: Object.entries(needs).map(([name, above]) => ({ name, needs: above, retries: 0, template: kernelSpec() })),
+  })
+  const run = (...states: readonly NodeState[]): ComposeRun => ({
+    nodes: states.map((state, at) => node('abcdef'[at] ?? '', state, { ask: at })),
+  })
+  const V = { a: [], b: ['a'], c: ['a', 'b'] }
+
+  test.each([
+    ['the first that can', spec(V), run('waiting', 'waiting', 'waiting'), { type: 'compose.starting', node: 'a', ask: 3 }],
+    ['nothing while it runs', spec(V), run('running', 'waiting', 'waiting'), null],
+    ['nothing while it starts', spec(V), run('starting', 'waiting', 'waiting'), null],
+    ['the second', spec(V), run('completed', 'waiting', 'waiting'), { type: 'compose.starting', node: 'b', ask: 3 }],
+    ['the third needs both', spec(V), run('completed', 'running', 'waiting'), null],
+    ['blocked by a failure', spec(V), run('failed', 'waiting', 'waiting'), { type: 'compose.blocked', node: 'b', by: 'a' }],
+    ['blocked by what is blocked', spec(V), run('failed', 'blocked', 'waiting'), { type: 'compose.blocked', node: 'c', by: 'a' }],
+    ['blocked by what was cancelled', spec(V), run('completed', 'cancelled', 'waiting'), { type: 'compose.blocked', node: 'c', by: 'b' }],
+    ['not twice', spec(V), run('completed', 'completed', 'starting'), null],
+    [
+      'the end',
+      spec(V),
+      run('completed', 'failed', 'blocked'),
+      { type: 'compose.finished', outcome: { completed: ['a'], failed: ['b'], blocked: ['c'], cancelled: [] } },
+    ],
+    ['no more than may', spec({ a: [], b: [], c: [] }, 2), run('running', 'starting', 'waiting'), null],
+    [
+      'one that may',
+      spec({ a: [], b: [], c: [] }, 2),
+      run('running', 'completed', 'waiting'),
+      { type: 'compose.starting', node: 'c', ask: 3 },
+    ],
+    [
+      'blocked is not busy',
+      spec({ a: [], b: ['c'], c: [] }, 1),
+      run('running', 'waiting', 'failed'),
+      { type: 'compose.blocked', node: 'b', by: 'c' },
+    ],
+  ] as const)('%s', (_, asked, state, fact) => {
+    expect(nextRunFact(asked, state)).toEqual(fact)
+  })
+
+  test('each request has its own number', () => {
+    expect(nextRequestNumber({ nodes: [] })).toBe(1)
+    expect(nextRequestNumber(run('waiting', 'waiting', 'waiting'))).toBe(3)
+  })
+
+  test('the outcome as text', () => {
+    const all = { completed: ['a'], failed: [], blocked: [], cancelled: [] }
+    expect(outcomeText(all)).toBe('completed')
+    expect(outcomeText({ ...all, failed: ['b', 'c'], cancelled: ['d'] })).toBe('b, c failed; d cancelled')
+    expect(outcomeText({ ...all, blocked: Array.from({ length: 12 }, (__, at) => `n${at}`) })).toBe(
+      'n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 and 2 more blocked',
+    )
+  })
+})
+
+describe('the decision after the end of a node', () => {
+  const agent = (code: number, error?: string): ExitStatus => ({
+    code,
+    reason: error ?? `exit code ${code}`,
+    cause: 'agent',
+    ...(error === undefined ? {} : { error }),
+  })
+  const interrupted: ExitStatus = { code: 1, reason: 'interrupted', cause: 'daemon' }
+  const ended = (exit: ExitStatus, { retries = 0, attempts = 0, canContinue = true } = {}): unknown =>
+    decideAfterEnd({ retries }, { attempts }, { exit, canContinue, chance: 0 })
+
+  test.each<[string, ExitStatus, object, unknown]>([
+    ['with success', agent(0), {}, { do: 'complete' }],
+    ['with a failure', agent(3), {}, { do: 'fail', reason: 'exit code 3' }],
+    ['with a failure that may be retried', agent(3), { retries: 2 }, { do: 'retry', attempt: 1, delayMs: 1_000 }],
+    ['with a second failure', agent(3), { retries: 2, attempts: 1 }, { do: 'retry', attempt: 2, delayMs: 2_000 }],
+    ['with a failure after all retries', agent(3), { retries: 2, attempts: 2 }, { do: 'fail', reason: 'exit code 3' }],
+    ['with a failure after many retries', agent(3), { retries: 100, attempts: 20 }, { do: 'retry', attempt: 21, delayMs: 60_000 }],
+    [
+      'with a refused key, which a retry would not change',
+      { ...agent(1, '401 no'), status: 401 },
+      { retries: 2 },
+      { do: 'fail', reason: '401 no' },
+    ],
+    ['by a limit', { code: 1, reason: 'max steps exceeded', cause: 'limit' }, { retries: 2 }, { do: 'fail', reason: 'max steps exceeded' }],
+    [
+      'by the user',
+      { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM', cause: 'person' },
+      { retries: 2 },
+      { do: 'cancel', reason: 'SIGTERM from user' },
+    ],
+    [
+      'with its run',
+      { code: 143, reason: 'SIGTERM from agent:x', signal: 'SIGTERM', cause: 'parent' },
+      { retries: 2 },
+      { do: 'cancel', reason: 'SIGTERM from agent:x' },
+    ],
+    ['by the daemon, with a session', interrupted, {}, { do: 'continue' }],
+    ['by the daemon, with a session, after all retries', interrupted, { retries: 1, attempts: 1 }, { do: 'continue' }],
+    [
+      'by the daemon, without a session',
+      interrupted,
+      { canContinue: false },
+      { do: 'fail', reason: 'interrupted, and it cannot continue where it was' },
+    ],
+    [
+      'by the daemon, without a session, with a retry',
+      interrupted,
+      { canContinue: false, retries: 1 },
+      { do: 'retry', attempt: 1, delayMs: 0 },
+    ],
+    [
+      'by the system',
+      { code: 137, reason: 'SIGKILL from system', signal: 'SIGKILL', cause: 'daemon' },
+      {},
+      { do: 'fail', reason: 'SIGKILL from system' },
+    ],
+    [
+      'by the system, with a retry',
+      { code: 137, reason: 'SIGKILL from system', signal: 'SIGKILL', cause: 'daemon' },
+      { retries: 1 },
+      { do: 'retry', attempt: 1, delayMs: 1_000 },
+    ],
+  ])('%s', (_, exit, how, what) => {
+    expect(ended(exit, how)).toEqual(what)
+  })
+
+  test('jitter shortens a backoff by up to half', () => {
+    expect(decideAfterEnd({ retries: 1 }, { attempts: 0 }, { exit: agent(1), canContinue: true, chance: 0.998 })).toMatchObject({
+      delayMs: 501,
+    })
+  })
+})

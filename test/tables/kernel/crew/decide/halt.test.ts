@@ -1,0 +1,64 @@
+// A full disk under a crew's worktrees: the crew is paused once, no attempt fails, and the user is not asked for a review. After a resume,
+// the failed jobs are done.
+import { expect, test } from 'vitest'
+import { memberOf, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import { endProcess, setCrewPaused } from '../../../../support/crew-world/life.ts'
+import { specOf, World } from '../../../../support/crew-world/world.ts'
+import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
+
+const FULL = 'git add: fatal: unable to write new index file: No space left on device'
+
+/** The next job of this type fails, because the disk is full. */
+function failJob(world: World, type: Job['type'], result: JobResult = { type: 'error', error: FULL }): Job {
+  runUntil(world, () => world.jobs.some((job) => job.type === type))
+  const job = world.jobs.find((job) => job.type === type)
+  if (!job) throw new Error(`no ${type}`)
+  world.jobs = world.jobs.filter((other) => other !== job)
+  world.submit({ type: 'job_done', job: job.job, result })
+  return job
+}
+
+test.each<[Job['type'], JobResult | undefined]>([
+  ['prepare', undefined],
+  ['brief', undefined],
+  ['check', undefined],
+  ['commit', { type: 'committed', commit: null, dirty: true, output: FULL }],
+  ['merge', undefined],
+  ['merge', { type: 'left', branch: 'b', reason: FULL }],
+  ['land', undefined],
+])('a %s that fails because the disk is full is done when the crew resumes', (type, result) => {
+  const world = startedWorld()
+  const job = failJob(world, type, result)
+  expect([world.paused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])
+  expect(world.crew.jobs).toContainEqual(job)
+  // Further failures for the same cause add no facts.
+  const facts = world.journal.length
+  for (const other of world.jobs.splice(0))
+    world.submit({ type: 'job_done', job: other.job, result: { type: 'error', error: 'write: EDQUOT: quota exceeded' } })
+  expect(world.journal.slice(facts).map((fact) => fact.type)).toEqual([])
+  setCrewPaused(world, false)
+  expect(world.jobs).toContainEqual(job)
+  runUntilTask(world, 'done')
+  expect(taskOf(world)).toMatchObject({ attempts: 0, asks: 0 })
+})
+
+test('a worker whose start failed because the disk is full is started when the crew resumes', () => {
+  const world = new World(specOf())
+  world.submit({ type: 'begin' })
+  const job = failJob(world, 'spawn')
+  expect([world.paused, world.crew.halted]).toEqual([true, `the disk is full: ${FULL}`])
+  setCrewPaused(world, false)
+  runUntil(world, () => memberOf(world, job.member).state === 'on')
+})
+
+test('a member that ended because the disk is full is lost once, and its job is not repeated for ever', () => {
+  const world = startedWorld()
+  const job = failJob(world, 'prepare', { type: 'error', error: `worker-1 ended before it had its files: ${FULL}` })
+  endProcess(world, world.requireProcess(job.member), 'agent')
+  expect(memberOf(world, job.member).state).toBe('gone')
+  setCrewPaused(world, false)
+  failJob(world, 'prepare', { type: 'error', error: `worker-1 ended before it had its files: ${FULL}` })
+  expect(world.paused).toBe(false)
+  runUntilTask(world, 'done')
+  expect(taskOf(world).attempts).toBe(0)
+})

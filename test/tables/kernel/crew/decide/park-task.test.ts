@@ -1,0 +1,125 @@
+// Tasks that wait for the user: their worker does other tasks meanwhile, and gets its own back after the answer.
+import { expect, test } from 'vitest'
+import { answerQuestion, endProcess, playEvent } from '../../../../support/crew-world/life.ts'
+import { memberOf, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/story.ts'
+import type { World } from '../../../../support/crew-world/world.ts'
+import type { MemberId } from '../../../../../src/kernel/model/crew/words.ts'
+import type { CrewSpec } from '../../../../../src/kernel/model/process-spec.ts'
+
+const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, title: id, text: 'Do it.' }))
+
+/** A world in which everything has happened that needs no answer of the user. */
+function playWithoutUser(more: Partial<CrewSpec> = {}): World {
+  const world = startedWorld({ gate: 'human', maxWorkers: 2, ...more }, FIVE)
+  const asks = new Map<string, string>()
+  for (;;) {
+    for (const [id, task] of world.asks) asks.set(id, task)
+    world.asks.clear()
+    if (!playEvent(world)) break
+  }
+  world.asks = asks
+  return world
+}
+
+test('two workers do five tasks before the user answers', () => {
+  const world = playWithoutUser()
+  expect(world.crew.tasks.map(({ state, ask, verdict }) => [state, ask?.for, verdict])).toEqual(
+    FIVE.map(() => ['waiting', 'gate', 'APPROVED']),
+  )
+  expect(world.crew.members).toHaveLength(2)
+  expect(world.crew.tasks.filter(({ parked }) => parked)).toHaveLength(3)
+})
+
+test('an approval returns the files to the author, which commits', () => {
+  const world = playWithoutUser()
+  const { implementer } = taskOf(world, 'a')
+  expect(taskOf(world, 'a')).toMatchObject({ parked: true, prepared: false })
+  runUntil(world, () => world.ended !== null)
+  expect(world.crew.tasks.map(({ state, attempts }) => [state, attempts])).toEqual(FIVE.map(() => ['done', 0]))
+  expect(taskOf(world, 'a').implementer).toBe(implementer)
+  expect(world.journal.filter(({ type }) => type === 'task.resumed').length).toBeGreaterThan(0)
+})
+
+test('a denial requeues the task, and the next worker continues with its files', () => {
+  const world = playWithoutUser()
+  const [id] = [...world.asks].find(([, task]) => task === 'a') ?? []
+  answerQuestion(world, id ?? '', 'deny', 'a test is missing')
+  expect(taskOf(world, 'a')).toMatchObject({ attempts: 1, denials: 1, keeps: 'review' })
+  runUntil(world, () => world.ended !== null)
+  expect(
+    world.journal.some(
+      (fact) => fact.type === 'crew.job' && fact.job.type === 'prepare' && fact.job.task === 'a' && fact.job.keeps === 'review',
+    ),
+  ).toBe(true)
+  expect(taskOf(world, 'a').state).toBe('done')
+})
+
+const COMMENTS = 'a.ts:1: a map\n> one\n\na.ts:9: why twice?\n> nine'
+const DENIED = `a "a"
+
+Do it.
+
+1 earlier attempt failed; the last reason: the user denied it
+
+The user commented: ${COMMENTS}
+
+Your worktree contains the files as FROM reported them, uncommitted (refs/review/a). Check them, finish what is missing, and report.
+
+When the task is done, call report_implementation_complete with a summary. Do not commit yet: after the approval, a message asks you to commit.`
+
+/** The message about task a to its next worker. */
+function messageAboutA(world: World, from: MemberId | null): string {
+  const message = (): string | undefined =>
+    [...world.procs.values()].find(({ id, reading }) => id !== from && reading?.text.startsWith('Task a '))?.reading?.text
+  runUntil(world, () => message() !== undefined)
+  return message() ?? ''
+}
+
+test("the author gets the user's denial once, with the comments", () => {
+  const world = playWithoutUser({ maxWorkers: 1, reviews: false, staff: [{ role: 'generic', count: 1 }] })
+  answerQuestion(world, [...world.asks].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
+  expect(messageAboutA(world, null)).toBe(`Task ${DENIED.replace('FROM', 'you')}`)
+})
+
+test('another worker learns whose files it continues with', () => {
+  const world = playWithoutUser()
+  const { implementer } = taskOf(world, 'a')
+  endProcess(world, world.requireProcess(implementer ?? 'worker-9'), 'person')
+  answerQuestion(world, [...world.asks].find(([, task]) => task === 'a')?.[0] ?? '', 'deny', COMMENTS)
+  expect(messageAboutA(world, implementer)).toBe(`Task ${DENIED.replace('FROM', implementer ?? '')}`)
+})
+
+test('after the author has left, another worker continues with its files', () => {
+  const world = playWithoutUser({ maxWorkers: 3 })
+  const { implementer } = taskOf(world, 'a')
+  endProcess(world, world.requireProcess(implementer ?? 'worker-9'), 'person')
+  runUntil(world, () => world.ended !== null)
+  expect(taskOf(world, 'a')).toMatchObject({ state: 'done', attempts: 0 })
+  expect(memberOf(world, taskOf(world, 'a').implementer ?? 'worker-9').state).not.toBe('stopped')
+})
+
+test('a worker without other tasks keeps its files', () => {
+  const world = startedWorld({ gate: 'human', maxWorkers: 2 })
+  runUntil(world, () => taskOf(world).state === 'waiting')
+  expect([taskOf(world).parked, memberOf(world, 'worker-1').phase]).toEqual([false, 'awaiting_review'])
+})
+
+test('a task that blocks the merge queue keeps its worker', () => {
+  const world = startedWorld({ maxWorkers: 2 }, FIVE)
+  runUntil(world, () => world.jobs.some(({ type }) => type === 'merge'))
+  const merge = world.jobs.find(({ type }) => type === 'merge')
+  world.jobs = world.jobs.filter(({ job }) => job !== merge?.job)
+  Object.assign(world, { spec: { ...world.spec, gate: 'human' } })
+  world.submit({ type: 'job_done', job: merge?.job ?? 0, result: { type: 'conflict', files: ['a.txt'] } })
+  const conflict = () => world.crew.tasks.find(({ kind }) => kind === 'conflict')
+  runUntil(world, () => conflict()?.state === 'waiting')
+  while (world.jobs.length > 0) playEvent(world)
+  expect(conflict()).toMatchObject({ parked: false, prepared: true })
+  runUntil(world, () => world.ended !== null)
+  expect(world.ended).toBe('completed')
+})
+
+test('members that share a directory are free at once', () => {
+  const world = playWithoutUser({ git: null, gate: 'auto', maxWorkers: 1, staff: [{ role: 'generic', count: 1 }] })
+  expect(world.crew.tasks.map(({ state, ask }) => [state, ask?.for])).toEqual(FIVE.map(() => ['waiting', 'review']))
+})

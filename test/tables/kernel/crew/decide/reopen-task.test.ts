@@ -1,0 +1,200 @@
+// Closed tasks that are opened again by a command: the dependents that come back, the starting point, and the refusals.
+import { describe, expect, test } from 'vitest'
+import { byMember, endProcess, playEvent } from '../../../../support/crew-world/life.ts'
+import { USER, refusalCode, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import type { Command, NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
+import type { World } from '../../../../support/crew-world/world.ts'
+
+const task = (id: string, needs: readonly string[] = []): NewTask => ({ id, title: id, text: `Write ${id}.`, needs })
+const COORDINATOR = byMember({ id: 'coordinator', turn: 0 })
+
+function states({ crew }: World): string {
+  return crew.tasks.map(({ id, state }) => `${id} ${state}`).join(', ')
+}
+
+function submit(world: World, command: Command): World {
+  expect(world.submit(command, USER), world.refusal?.message).not.toBeNull()
+  return world
+}
+
+const fail = (id: string): Command => ({ type: 'mark_task_failed', task: id, reason: 'it is too hard' })
+const cancel = (id: string): Command => ({ type: 'cancel_task', task: id, reason: 'not now', requeue: false })
+const retry = (id: string): Command => ({ type: 'retry_task', task: id })
+const reopen = (id: string): Command => ({ type: 'reopen_task', task: id, comments: 'the index is missing' })
+
+/** The first and the last message to its worker. */
+function assignments({ acts }: World, id: string): readonly string[] {
+  return acts.flatMap((act) => (act.type === 'message' && act.text.startsWith(`Task ${id} `) ? [act.text] : []))
+}
+
+describe('a retried task', () => {
+  const chain = (): World =>
+    startedWorld({ stay: true, maxWorkers: 2 }, [task('a'), task('b', ['a']), task('c', ['b']), task('d', ['a', 'x']), task('x')])
+
+  test('comes back with the tasks that failed only because of it', () => {
+    const world = submit(chain(), fail('a'))
+    expect(states(world)).toBe('a failed, b failed, c failed, d failed, x implementing')
+    expect(world.submit(retry('a'), USER)).toBe('a "a" is back in the queue, with the tasks that need it: b, c, d')
+    expect(states(world)).toMatch(/^a (queued|implementing), b queued, c queued, d queued/)
+    runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'done'))
+    expect(world.foldJournal()).toEqual(world.crew)
+  })
+
+  test('leaves a task that failed for another reason as well', () => {
+    const world = submit(submit(submit(chain(), fail('a')), fail('x')), retry('a'))
+    expect(states(world)).toMatch(/b queued, c queued, d failed, x failed$/)
+    submit(world, retry('x'))
+    expect(states(world)).toMatch(/d queued, x (queued|implementing)$/)
+  })
+
+  test('leaves a task that failed by itself', () => {
+    const world = submit(submit(submit(chain(), fail('c')), cancel('a')), retry('a'))
+    expect(states(world)).toMatch(/b queued, c failed, d queued/)
+  })
+
+  test('counts its attempts from 0, and its worker knows why it failed', () => {
+    const world = runUntilTask(startedWorld({ stay: true, maxAttempts: 1 }), 'implementing')
+    runUntil(world, () => taskOf(world).prepared)
+    const holder = world.requireProcess(taskOf(world).implementer ?? 'worker-1')
+    holder.dirty = true
+    runUntil(
+      world,
+      () =>
+        taskOf(world).state === 'in_review' &&
+        taskOf(world).briefed &&
+        world.requireProcess(taskOf(world).reviewer ?? 'worker-1').reading !== null,
+    )
+    const reviewer = world.requireProcess(taskOf(world).reviewer ?? 'worker-1')
+    world.submit({ type: 'report_review_verdict', verdict: 'DENIED', comments: 'no tests' }, byMember(reviewer))
+    expect(taskOf(world)).toMatchObject({ state: 'failed', attempts: 1, denials: 1 })
+    runUntil(world, () => taskOf(world).salvaged !== null)
+    submit(world, retry('one'))
+    expect(taskOf(world)).toMatchObject({ attempts: 0, denials: 0, times: { ended: null } })
+    runUntilTask(world, 'done')
+    const [, again] = assignments(world, 'one')
+    expect(again).toContain(
+      'A worker began this task before, and it went back to the queue: its only attempt failed; the last one was denied: no tests',
+    )
+    expect(again).toContain('A reviewer commented: no tests')
+    expect(again).toContain('The uncommitted changes of that attempt are at refs/salvage/')
+  })
+
+  test('reports its end exactly once more', () => {
+    const world = startedWorld({ stay: true })
+    for (let times = 0; times < 2; times += 1) {
+      submit(world, fail('one'))
+      submit(world, retry('one'))
+    }
+    expect(world.notices.filter((text) => text.startsWith('one "the first" failed'))).toHaveLength(2)
+  })
+
+  test('gives another chance to a crew that lost all its workers', () => {
+    const world = startedWorld({ stay: true, reviews: false, maxAttempts: 9, staff: [{ role: 'generic', count: 1 }] })
+    while (taskOf(world).state !== 'failed') {
+      const proc = [...world.procs.values()].find(({ alive }) => alive)
+      if (proc) endProcess(world, proc, 'agent')
+      else expect(playEvent(world)).toBe(true)
+    }
+    expect(taskOf(world).reason).toContain('3 workers were lost')
+    expect(world.crew.fruitless).toBeGreaterThan(2)
+    submit(world, retry('one'))
+    runUntilTask(world, 'done')
+  })
+
+  test('is limited for coordinators, but not for the user', () => {
+    const world = startedWorld({ coordinator: 'agent', stay: true })
+    for (let times = 0; times < 3; times += 1) {
+      submit(world, fail('one'))
+      expect(world.submit(retry('one'), COORDINATOR)).not.toBeNull()
+    }
+    submit(world, fail('one'))
+    expect(refusalCode(world, retry('one'), COORDINATOR)).toBe('RESOURCE_EXHAUSTED')
+    submit(world, retry('one'))
+  })
+})
+
+describe('a reopened task', () => {
+  test('continues from the existing work with the comments, and is done a second time', () => {
+    const world = runUntilTask(startedWorld({ stay: true }, [task('a'), task('b', ['a'])]), 'done', 'a')
+    const { commit } = taskOf(world, 'a')
+    expect(transcriptOf(world, () => world.submit(reopen('a'), USER))).toContain('task.reopened a "the index is missing" user')
+    expect(taskOf(world, 'a')).toMatchObject({ earlier: { commit, merged: `m-${commit}` }, verdict: null })
+    runUntil(world, () => world.crew.tasks.every(({ state }) => state === 'done'))
+    const [, again] = assignments(world, 'a')
+    expect(again).toContain(
+      `This task was done before (${commit}, which is your starting point), and the user sent it back: the index is missing`,
+    )
+    const review = world.acts.findLast((act) => act.type === 'message' && act.text.startsWith('Review a '))
+    expect(review).toMatchObject({ text: expect.stringContaining('the user sent it back: the index is missing') as string })
+    expect(taskOf(world, 'a').commit).not.toBe(commit)
+    expect(world.journal.filter(({ type }) => type === 'task.done')).toHaveLength(3)
+    expect(world.foldJournal()).toEqual(world.crew)
+  })
+
+  test('blocks dependents that have not started', () => {
+    const world = runUntilTask(startedWorld({ stay: true, maxWorkers: 2 }, [task('a'), task('b', ['a'])]), 'done', 'a')
+    submit(submit(world, { type: 'cancel_task', task: 'b', reason: 'wait', requeue: false }), reopen('a'))
+    submit(world, retry('b'))
+    expect(taskOf(world, 'b').state).toBe('queued')
+    runUntil(world, () => taskOf(world, 'b').state === 'done')
+    const ends = world.journal.flatMap((fact) => (fact.type === 'task.done' ? [fact.task] : []))
+    expect(ends).toEqual(['a', 'a', 'b'])
+  })
+})
+
+describe('refusals', () => {
+  const world = (): World =>
+    runUntilTask(
+      startedWorld({ stay: true, maxWorkers: 2 }, [
+        task('a'),
+        task('b', ['a']),
+        task('q', ['b']),
+        { id: 'h', title: 'h', text: 'Which?', kind: 'human' },
+      ]),
+      'done',
+      'a',
+    )
+
+  test.each<[string, (world: World) => World, Command, string, RegExp]>([
+    ['to retry what is done', (current) => current, retry('a'), 'CONFLICT', /reopen/],
+    ['to retry what is open', (current) => current, retry('q'), 'CONFLICT', /queue/],
+    ['to retry what is held', (current) => runUntilTask(current, 'implementing', 'b'), retry('b'), 'CONFLICT', /requeue/],
+    ['to retry what needs something that failed', (current) => submit(current, fail('b')), retry('q'), 'CONFLICT', /Retry b first/],
+    ['to retry what is not there', (current) => current, retry('z'), 'NOT_FOUND', /It has a/],
+    ['to reopen what failed', (current) => submit(current, fail('b')), reopen('b'), 'CONFLICT', /retry/],
+    ['to reopen what is open', (current) => current, reopen('q'), 'CONFLICT', /open/],
+    ['to reopen without a word', (current) => current, { type: 'reopen_task', task: 'a', comments: ' ' }, 'INVALID', /missing/],
+    [
+      'to reopen a question',
+      (current) => runUntil(current, () => taskOf(current, 'h').state === 'done'),
+      reopen('h'),
+      'CONFLICT',
+      /Add a task/,
+    ],
+  ])('%s', (_, before, command, code, hint) => {
+    const current = before(world())
+    const { crew } = current
+    expect(refusalCode(current, command)).toBe(code)
+    expect(current.refusal?.hint).toMatch(hint)
+    expect(current.crew).toBe(crew)
+  })
+
+  test('a reopening by a coordinator', () => {
+    const current = runUntilTask(startedWorld({ coordinator: 'agent', stay: true, reviews: false }), 'done')
+    expect(refusalCode(current, reopen('one'), COORDINATOR)).toBe('PERMISSION')
+    submit(current, reopen('one'))
+    expect(current.acts.findLast((act) => act.type === 'message')).toMatchObject({
+      to: 'coordinator',
+      from: 'user',
+      text: 'The user reopened one "the first": the index is missing',
+    })
+  })
+
+  test('both, in an ending crew', () => {
+    const current = runUntilTask(startedWorld({ maxWorkers: 2 }), 'committing')
+    submit(current, { type: 'add_task', id: 'two', title: 'two', text: 'x' })
+    submit(current, { type: 'complete_crew', summary: 'enough', outcome: 'cancelled' })
+    expect(refusalCode(current, retry('two'))).toBe('CONFLICT')
+    expect(current.refusal?.hint).toContain('`reeve crew up` takes over the done tasks')
+  })
+})

@@ -1,0 +1,78 @@
+// The order of a crew's tasks: by priority, then by the order of the row, in which a task can be moved.
+import { describe, expect, test } from 'vitest'
+import { sortByRank } from '../../../../../src/kernel/crew/state/queries.ts'
+import { playEvent } from '../../../../support/crew-world/life.ts'
+import { USER, refusalCode, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/story.ts'
+import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
+import type { World } from '../../../../support/crew-world/world.ts'
+
+const FOUR: readonly NewTask[] = ['a', 'b', 'c', 'd'].map((id) => ({ id, title: id, text: 'Do it.' }))
+
+function sortedIds({ crew }: World): string {
+  return sortByRank(crew.tasks)
+    .map(({ id }) => id)
+    .join('')
+}
+
+/** The ids of the tasks in the order of their assignments. */
+function assignmentOrder({ journal }: World): string {
+  return journal.flatMap((fact) => (fact.type === 'task.assigned' ? [fact.task] : [])).join('')
+}
+
+function playToEnd(world: World): World {
+  return runUntil(world, () => world.ended !== null)
+}
+
+describe('tasks are assigned', () => {
+  test('in the order of adding', () => {
+    expect(assignmentOrder(playToEnd(startedWorld({}, FOUR)))).toBe('abcd')
+  })
+
+  test('by priority first, however it was set', () => {
+    const world = startedWorld({ maxWorkers: 2 }, [])
+    world.submit({ type: 'add_tasks', tasks: FOUR.map((task) => (task.id === 'c' ? { ...task, priority: 2 } : task)) }, USER)
+    world.submit({ type: 'set_priority', task: 'd', priority: 1 }, USER)
+    expect(sortedIds(world)).toBe('cdab')
+    expect(assignmentOrder(playToEnd(world)), 'task a was assigned before the change of order').toBe('cadb')
+  })
+
+  test('before the task that the user names, with its priority', () => {
+    const world = startedWorld({ maxWorkers: 2 }, FOUR)
+    world.submit({ type: 'set_priority', task: 'b', priority: 7 }, USER)
+    world.submit({ type: 'set_priority', task: 'd', before: 'b' }, USER)
+    expect([sortedIds(world), taskOf(world, 'd').priority]).toEqual(['dbac', 7])
+    world.submit({ type: 'set_priority', task: 'c', before: 'a' }, USER)
+    expect([sortedIds(world), taskOf(world, 'c').priority]).toEqual(['dbca', 0])
+    expect(world.foldJournal()).toEqual(world.crew)
+  })
+
+  test('and a worker keeps its task', () => {
+    const world = startedWorld({ maxWorkers: 2 }, FOUR)
+    const { implementer } = taskOf(world, 'a')
+    world.submit({ type: 'set_priority', task: 'a', priority: -5 }, USER)
+    while (taskOf(world, 'a').state === 'implementing') playEvent(world)
+    expect(implementer).not.toBeNull()
+    expect(taskOf(world, 'a').implementer).toBe(implementer)
+  })
+})
+
+describe('refusals', () => {
+  test.each([
+    [{ task: 'a', priority: 1, before: 'b' }, 'INVALID'],
+    [{ task: 'a' }, 'INVALID'],
+    [{ task: 'a', before: 'a' }, 'INVALID'],
+    [{ task: 'a', priority: 0.5 }, 'INVALID'],
+    [{ task: 'a', priority: 1_001 }, 'INVALID'],
+    [{ task: 'z', priority: 1 }, 'NOT_FOUND'],
+    [{ task: 'a', before: 'z' }, 'NOT_FOUND'],
+  ])('%j: %s', (said, code) => {
+    expect(refusalCode(startedWorld({}, FOUR), { type: 'set_priority', ...said })).toBe(code)
+  })
+
+  test('the order of a closed task', () => {
+    const world = startedWorld({}, FOUR)
+    world.submit({ type: 'cancel_task', task: 'd', reason: 'no', requeue: false }, USER)
+    expect(refusalCode(world, { type: 'set_priority', task: 'd', priority: 1 })).toBe('CONFLICT')
+    expect(refusalCode(world, { type: 'set_priority', task: 'c', before: 'd' })).toBe('CONFLICT')
+  })
+})

@@ -1,0 +1,143 @@
+// Approved commits that cannot be merged at once. No task counts as done before its commit is on the crew's branch, and no commit is
+// lost.
+import { expect, test } from 'vitest'
+import { describeWaits } from '../../../../../src/kernel/crew/text/blocked-on.ts'
+import { USER, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
+import type { World } from '../../../../support/crew-world/world.ts'
+import type { Job, JobResult } from '../../../../../src/kernel/model/crew/facts.ts'
+
+const TASKS = [
+  { id: 'one', title: 'the first', text: 'Do it.' },
+  { id: 'two', title: 'the second', text: 'Then this.', needs: ['one'] },
+]
+
+/** A world in which the merge of the first task had this result. */
+function answerMerge(result: JobResult, world = runUntilTask(startedWorld({}, TASKS), 'merging')): World {
+  answerJob(world, 'merge', result)
+  return world
+}
+
+/** Answers the open job of this type. */
+function answerJob(world: World, type: Job['type'], result: JobResult): void {
+  const job = world.jobs.find((job) => job.type === type)
+  if (!job) throw new Error(`there is no ${type}`)
+  world.jobs = world.jobs.filter((other) => other !== job)
+  world.submit({ type: 'job_done', job: job.job, result })
+}
+
+test('a commit that git cannot merge stays on a branch of its own, and dependents continue', () => {
+  const world = answerMerge({ type: 'left', branch: 'reeve/crew.one', reason: 'this git cannot merge' })
+  expect(taskOf(world)).toMatchObject({
+    state: 'done',
+    merged: null,
+    reason: 'not merged: this git cannot merge; it is on branch reeve/crew.one',
+  })
+  expect(world.acts).toContainEqual({
+    type: 'notify',
+    text: 'one "the first" is not merged: this git cannot merge; it is on branch reeve/crew.one',
+  })
+  runUntil(world, () => world.ended !== null)
+  expect(taskOf(world, 'two').state).toBe('done')
+})
+
+const LOOKS = { type: 'occupied', reason: 'reeve/crew is checked out in /src' } as const
+
+test("a task waits while the crew's branch is checked out; it is reported once and merged later", () => {
+  const world = answerMerge(LOOKS)
+  const notices = (): number => world.acts.filter(({ type }) => type === 'notify').length
+  expect([taskOf(world).state, notices(), world.jobs.map((job) => [job.type, 'patient' in job])]).toEqual(['merging', 1, [['merge', true]]])
+  expect(describeWaits(world.crew, world.spec)).toEqual([
+    'one "the first" is committed and waits to be merged: reeve/crew is checked out in /src',
+    'two "the second" waits for one',
+  ])
+  answerMerge({ type: 'candidate', candidate: 'c', head: 'h' }, world)
+  expect(describeWaits(world.crew, world.spec), 'the branch is free again').toEqual([
+    'two "the second" waits for one',
+    'land of one is in progress',
+  ])
+  answerJob(world, 'land', LOOKS)
+  expect([taskOf(world).state, notices()], 'again, between the candidate and its landing').toEqual(['merging', 1])
+  runUntil(world, () => world.ended !== null)
+  expect([taskOf(world).merged, taskOf(world, 'two').state]).toEqual([`m-${taskOf(world).commit}`, 'done'])
+})
+
+test('an ending crew does not wait for a checked-out branch', () => {
+  const world = answerMerge(LOOKS)
+  world.submit({ type: 'complete_crew', outcome: 'cancelled', summary: 'enough' }, USER)
+  expect(world.ended).toBe(null)
+  answerMerge(LOOKS, world)
+  expect([taskOf(world).state, taskOf(world).reason, world.ended]).toEqual([
+    'failed',
+    `${taskOf(world).commit} is not merged: reeve/crew is checked out in /src; it is on branch reeve/crew.one`,
+    'cancelled',
+  ])
+})
+
+test('a branch that was moved meanwhile gets a new candidate', () => {
+  const world = answerMerge({ type: 'candidate', candidate: 'c', head: 'h' })
+  answerJob(world, 'land', { type: 'moved' })
+  expect(world.jobs.map(({ type }) => type)).toEqual(['merge'])
+  runUntil(world, () => world.ended !== null)
+  expect(taskOf(world).state).toBe('done')
+})
+
+test('a branch that is moved repeatedly is reported once, and the merge waits', () => {
+  const world = answerMerge({ type: 'candidate', candidate: 'c', head: 'h' })
+  const told = (): readonly string[] => world.acts.flatMap((act) => (act.type === 'notify' ? [act.text] : []))
+  const openMerges = (): unknown => world.jobs.map((job) => [job.type, 'patient' in job])
+  for (let moves = 1; moves < 5; moves += 1) {
+    answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
+    expect([openMerges(), told()], `after ${moves}`).toEqual([[['merge', false]], []])
+    answerMerge({ type: 'candidate', candidate: 'c', head: `h${moves}` }, world)
+  }
+  answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
+  const reason =
+    'one "the first" is committed and waits to be merged: T (commit: wip) moves reeve/crew repeatedly; leave the branch alone until the task has landed'
+  expect([openMerges(), told()]).toEqual([[['merge', true]], [reason]])
+  expect(describeWaits(world.crew, world.spec)).toEqual([reason, 'two "the second" waits for one'])
+  answerMerge({ type: 'candidate', candidate: 'c', head: 'h9' }, world)
+  answerJob(world, 'land', { type: 'moved', by: 'T (commit: wip)' })
+  expect([openMerges(), told().length], 'and once more').toEqual([[['merge', true]], 1])
+  expect(world.foldJournal()).toEqual(world.crew)
+  runUntil(world, () => world.ended !== null)
+  expect([taskOf(world).state, taskOf(world, 'two').state]).toEqual(['done', 'done'])
+})
+
+test('a worker that changed nothing has not resolved a conflict', () => {
+  const world = answerMerge({ type: 'conflict', files: ['a.ts'], branch: 'reeve/crew.one' })
+  runUntilTask(world, 'committing', 'task-3')
+  runUntil(world, () => world.jobs.some(({ type, ...job }) => type === 'commit' && 'task' in job && job.task === 'task-3'))
+  const commit = world.jobs.find(({ type }) => type === 'commit')
+  world.jobs = world.jobs.filter((job) => job !== commit)
+  world.submit({ type: 'job_done', job: commit?.job ?? 0, result: { type: 'committed', commit: null, dirty: false } })
+  expect(taskOf(world, 'task-3')).toMatchObject({ state: 'done', commit: null })
+  answerMerge({ type: 'conflict', files: ['a.ts'], branch: 'reeve/crew.one' }, world)
+  expect(taskOf(world)).toMatchObject({
+    state: 'failed',
+    reason: expect.stringMatching(
+      /could not be merged: task-3 did not resolve its conflict in a.ts; it is on branch reeve\/crew\.one$/,
+    ) as string,
+  })
+})
+
+test.each<[string, JobResult, string]>([
+  ['has it', { type: 'merged', merged: 'm' }, 'done'],
+  ['does not have it', { type: 'conflict', files: ['a.ts'] }, 'failed'],
+])('the user reports it as resolved, and the branch %s', (_, result, state) => {
+  const world = answerMerge({ type: 'conflict', files: ['a.ts'], branch: 'reeve/crew.one' })
+  world.submit({ type: 'mark_task_done', task: 'task-3', reason: 'I have merged it myself' }, USER)
+  answerMerge(result, world)
+  expect(taskOf(world).state).toBe(state)
+})
+
+test('the reason uses the short commit id, which leaves room for the error', () => {
+  const world = startedWorld({ reviews: false })
+  runUntil(world, () => world.jobs.some(({ type }) => type === 'commit'))
+  answerJob(world, 'commit', { type: 'committed', commit: 'c'.repeat(40), dirty: false })
+  runUntil(world, () => world.jobs.some(({ type }) => type === 'merge'))
+  answerJob(world, 'merge', { type: 'error', error: 'a lock is in the way' })
+  expect(taskOf(world)).toMatchObject({
+    state: 'failed',
+    reason: 'cccccccccc could not be merged: a lock is in the way; it is on branch reeve/crew.one',
+  })
+})

@@ -1,0 +1,43 @@
+// Tasks that wait for the same thing become one line; pairs, questions and tasks in progress stay separate.
+import { expect, test } from 'vitest'
+import { groupWaits, type TaskWait } from '../../../../../src/kernel/crew/text/blocked-groups.ts'
+import type { Task } from '../../../../../src/kernel/model/crew/crew.ts'
+
+const wait = (id: string, reason: string, ask: Task['ask'] = null): TaskWait => ({
+  task: { id, title: `T ${id}`, ask } as Task,
+  line: `${id} "T ${id}" ${reason}`,
+})
+const WORKER = 'waits for a worker: worker-1 is kept free to review, and 2 may live'
+
+test('three or more tasks become one line at the place of the first', () => {
+  expect(
+    groupWaits([
+      wait('a', 'is committed and waits to be merged: x'),
+      wait('b', WORKER),
+      wait('c', 'waits for b'),
+      wait('d', WORKER),
+      wait('e', WORKER),
+      wait('f', 'waits for b'),
+    ]),
+  ).toEqual([
+    'a "T a" is committed and waits to be merged: x',
+    '3 tasks wait for a worker: worker-1 is kept free to review, and 2 may live (b, d, e)',
+    'c "T c" waits for b',
+    'f "T f" waits for b',
+  ])
+})
+
+test('a long group names its first tasks', () => {
+  const many = Array.from({ length: 478 }, (_, n) => wait(`t${n}`, WORKER))
+  expect(groupWaits(many)).toEqual([
+    '478 tasks wait for a worker: worker-1 is kept free to review, and 2 may live (t0, t1, t2, t3, t4 and 473 more)',
+  ])
+})
+
+test('each question keeps its own line', () => {
+  const asked = ['a', 'b', 'c'].map((id) =>
+    wait(id, 'waits for the user: it is a question (reeve answer)', { id: `${id}.1`, for: 'human' }),
+  )
+  expect(groupWaits(asked)).toEqual(asked.map(({ line }) => line))
+  expect(groupWaits([])).toEqual([])
+})

@@ -1,0 +1,205 @@
+// Asks and answers: permitted answers, answers during a pause, and events that withdraw an ask.
+import { describe, expect, test } from 'vitest'
+import { play, Player } from '../../../support/kernel/transcript.ts'
+
+const ASKED = `
+  .live a acp interactive
+  .report a session s1
+`
+
+test('an agent with an ask waits, and its answer makes it work again', () => {
+  expect(
+    play(`${ASKED}
+    report a asks q1 options=yes,no
+    answer a maybe
+    answer a text=yes
+    answer a yes id=q2
+    answer a yes
+    answer a yes
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > report a asks q1 options=yes,no
+    a.8 process.waiting q1
+      -> ack ok
+      == a waiting
+    > answer a maybe
+      -> refused INVALID: process 1 expects one of yes, no, not "maybe"
+    > answer a text=yes
+      -> refused INVALID: process 1 expects one of yes, no
+    > answer a yes id=q2
+      -> refused INVALID: process 1 does not ask "q2"; it asks q1
+    > answer a yes
+    a.9 process.answered q1 yes by user
+      -> driver.answer a#1
+      -> done, 1 affected
+      == a working
+    > answer a yes
+      -> refused INVALID: process 1 asks nothing
+    "
+  `)
+})
+
+test('an answer names one of several asks, and the last answer makes the agent work again', () => {
+  expect(
+    play(`${ASKED}
+    .report a asks q1 options=yes,no
+    report a asks q2
+    report a asks q2
+    answer a yes
+    answer a id=q2 text=blue
+    answer a no
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > report a asks q2
+    a.9 process.waiting q2
+      -> ack ok
+    > report a asks q2
+      -> ack late
+    > answer a yes
+      -> refused INVALID: process 1 has 2 open questions; name one of them: q1, q2
+    > answer a id=q2 text=blue
+    a.10 process.answered q2 blue by user
+      -> driver.answer a#1
+      -> done, 1 affected
+    > answer a no
+    a.11 process.answered q1 no by user
+      -> driver.answer a#1
+      -> done, 1 affected
+      == a working
+    "
+  `)
+})
+
+test('a suspended process gets its answer when it resumes', () => {
+  expect(
+    play(`${ASKED}
+    .report a asks q1 options=yes,no
+    signal SIGPAUSE a
+    report a frozen
+    answer a yes
+    answer a no
+    signal SIGRESUME a
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > signal SIGPAUSE a
+    a.9 signal.sent SIGPAUSE by user: default
+    a.10 process.held user/user
+      -> driver.pause a#1 freeze
+      -> done, 1 affected
+      == a suspended
+    > report a frozen
+    a.11 process.frozen make
+      -> ack ok
+    > answer a yes
+    a.12 process.answered q1 yes by user
+      -> done, 1 affected: the process is suspended: it gets the answer when it resumes
+    > answer a no
+      -> refused INVALID: process 1 asks nothing
+    > signal SIGRESUME a
+    a.13 signal.sent SIGRESUME by user: default
+    a.14 process.released user/user
+      -> driver.unpause a#1
+      -> driver.answer a#1
+      -> done, 1 affected
+      == a working
+    "
+  `)
+})
+
+test('an agent that asks during a pause is frozen', () => {
+  expect(
+    play(`${ASKED}
+    .signal SIGPAUSE a
+    report a asks q1
+    .report a frozen
+    signal SIGRESUME a
+    answer a text=42
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > report a asks q1
+    a.10 process.waiting q1
+      -> driver.pause a#1 freeze
+      -> ack ok
+    > signal SIGRESUME a
+    a.12 signal.sent SIGRESUME by user: default
+    a.13 process.released user/user
+      -> driver.unpause a#1
+      -> done, 1 affected
+      == a waiting
+    > answer a text=42
+    a.14 process.answered q1 42 by user
+      -> driver.answer a#1
+      -> done, 1 affected
+      == a working
+    "
+  `)
+})
+
+test('a withdrawn ask is closed', () => {
+  expect(
+    play(`${ASKED}
+    .report a asks q1
+    report a unasked q1
+    report a unasked q1
+    answer a text=late
+  `),
+  ).toMatchInlineSnapshot(`
+    "
+    > report a unasked q1
+    a.9 process.unasked q1
+      -> ack ok
+      == a working
+    > report a unasked q1
+      -> ack late
+    > answer a text=late
+      -> refused INVALID: process 1 asks nothing
+    "
+  `)
+})
+
+describe('an answer is refused', () => {
+  test.each([
+    ['by an agent', 'answer a yes by=agent:b', 'PERMISSION: only the user can answer a question of a process'],
+    ['while it stops', '.signal SIGTERM a\nanswer a yes', 'INVALID: process 1 is stopping'],
+    ['when it has ended', '.report a exited 0\nanswer a yes', 'NOT_FOUND: process 1 has ended'],
+    ['of nobody', 'answer x yes', 'NOT_FOUND: process x has ended'],
+  ])('%s', (_, script, refused) => {
+    expect(play(`${ASKED}\n.report a asks q1 options=yes,no\n${script}`)).toContain(`-> refused ${refused}`)
+  })
+})
+
+test.each([
+  ['its turn ends', '.report a ended 1'],
+  ['it ends', '.report a exited 0'],
+  ['a new daemon finds it paused', '.signal SIGPAUSE a\n.boot a'],
+])('an ask is void when %s', (_, script) => {
+  const player = new Player()
+  player.play(`${ASKED}\n.report a asks q1`)
+  expect(player.world.row('a')?.asks).toHaveLength(1)
+  player.play(script)
+  expect(player.world.row('a')?.asks).toEqual([])
+})
+
+test('the number of asks, their texts and their options are limited', () => {
+  const player = new Player()
+  player.play(ASKED)
+  for (let index = 0; index < 32; index += 1) player.play(`.report a asks q${index}`)
+  expect(player.play('report a asks one-more')).toContain('refused RESOURCE_EXHAUSTED')
+  player.play(Array.from({ length: 32 }, (_, index) => `.report a unasked q${index}`).join('\n'))
+  const option = { id: 'o', name: 'n'.repeat(1_000), kind: 'choice' as const }
+  const ask = {
+    id: 'q',
+    kind: 'question' as const,
+    text: 't'.repeat(100_000),
+    options: Array.from({ length: 100 }, () => option),
+    callId: null,
+    at: 0,
+  }
+  player.world.step({ type: 'report', reply: 99, uuid: 'a', pid: 1, report: { type: 'waiting', ask } })
+  const [kept] = player.world.row('a')?.asks ?? []
+  expect([kept?.text.length, kept?.options.length, kept?.options[0]?.name.length]).toEqual([4_000, 64, 200])
+})

@@ -1,0 +1,140 @@
+// The liveness of a running process: each judgement, its time, and the action of the kernel.
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_THRESHOLDS, judgeLiveness, thresholdsOf } from '../../../../src/kernel/decide/liveness.ts'
+import { statusOf } from '../../../../src/kernel/model/status.ts'
+import { Player } from '../../../support/kernel/transcript.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+import type { Observations } from '../../../../src/kernel/decide/liveness.ts'
+import type { Process } from '../../../../src/kernel/model/process.ts'
+import type { LivenessPolicy, LivenessWord } from '../../../../src/kernel/model/words.ts'
+import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
+import { changedSpec } from '../../../support/spec-changes.ts'
+
+const MIN = 60_000
+const SEEN: Observations = { outputAt: 0, progressAt: 0, waitingAt: null, stoppedAt: null, retryAt: null }
+
+describe('the judgement', () => {
+  const cases: readonly (readonly [what: string, seen: Partial<Observations>, at: number, word: LivenessWord, since: number | null])[] = [
+    ['a process that has just written', { outputAt: 60 * MIN, progressAt: 60 * MIN }, 60 * MIN, 'alive', null],
+    ['no output for just under five minutes', {}, 5 * MIN - 1, 'alive', null],
+    ['no output for five minutes', {}, 5 * MIN, 'silent', 0],
+    ['no output, and so no progress, for fifteen minutes', {}, 15 * MIN, 'stalled', 0],
+    ['output, but no progress for fifteen minutes', { outputAt: 15 * MIN, progressAt: MIN }, 16 * MIN, 'stalled', MIN],
+    ['output, and recent progress', { outputAt: 15 * MIN, progressAt: 2 * MIN }, 16 * MIN, 'alive', null],
+    ['a slow model that streams', { outputAt: 59 * MIN, progressAt: 59 * MIN }, 60 * MIN, 'alive', null],
+    ['a retry that is due in ten minutes', { retryAt: 10 * MIN }, 14 * MIN, 'alive', null],
+    ['an overdue retry', { retryAt: 10 * MIN }, 15 * MIN, 'silent', 10 * MIN],
+    ['the user was asked just now', { waitingAt: 60 * MIN }, 61 * MIN, 'alive', null],
+    ['the user was asked ten minutes ago', { waitingAt: 60 * MIN }, 70 * MIN, 'waiting', 60 * MIN],
+    ['stopped by another program, just now', { stoppedAt: MIN }, MIN + 9_999, 'alive', null],
+    ['stopped by another program', { stoppedAt: MIN }, MIN + 10_000, 'stopped', MIN],
+    ['stopped while the user is asked', { stoppedAt: MIN, waitingAt: 0 }, 20 * MIN, 'stopped', MIN],
+    [
+      'a stopped program of a process that still writes',
+      { stoppedAt: MIN, outputAt: 2 * MIN, progressAt: 2 * MIN },
+      3 * MIN,
+      'alive',
+      null,
+    ],
+  ]
+
+  test.each(cases)('%s', (_, seen, at, word, since) => {
+    const judged = judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, at)
+    expect(judged.word).toBe(word)
+    if (since !== null) expect(judged.since).toBe(since)
+  })
+
+  test('returns the time at which the judgement may change next', () => {
+    for (const [, seen, at] of cases) {
+      const judged = judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, at)
+      if (judged.dueAt === null) continue
+      expect(judged.dueAt).toBeGreaterThan(at)
+      expect(judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, judged.dueAt - 1).word).toBe(judged.word)
+      expect(judgeLiveness({ ...SEEN, ...seen }, DEFAULT_THRESHOLDS, judged.dueAt).word).not.toBe(judged.word)
+    }
+  })
+
+  test('a disabled check never reports a problem', () => {
+    const off = { ...DEFAULT_THRESHOLDS, silentMs: null, stalledMs: null, waitingMs: null, stoppedMs: null }
+    for (const waitingAt of [null, 0])
+      expect(judgeLiveness({ ...SEEN, waitingAt, stoppedAt: 0 }, off, 1e12)).toMatchObject({ word: 'alive', dueAt: null })
+  })
+
+  test('a supervisor has no checks', () => {
+    expect(judgeLiveness({ ...SEEN, waitingAt: 0, stoppedAt: 0 }, thresholdsOf(kernelSpec({ driver: 'supervisor' })), 1e12).word).toBe(
+      'alive',
+    )
+  })
+
+  test('a plain command may be silent forever, unless its settings forbid that', () => {
+    const spec: ProcessSpec = kernelSpec({ driver: 'command', argv: ['serve'] })
+    expect(judgeLiveness(SEEN, thresholdsOf(spec), 1e12).word).toBe('alive')
+    expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, liveness: { silentMs: MIN, stalledMs: MIN } }), MIN).word).toBe('silent')
+    expect(judgeLiveness(SEEN, thresholdsOf({ ...spec, format: 'claude' }), 1e12).word).toBe('stalled')
+  })
+})
+
+/** A working process with a liveness policy. */
+function working(policy: LivenessPolicy, options = ''): Player {
+  const player = new Player()
+  player.play(`.spawn a ${options}`)
+  const row = player.world.row('a') as Process
+  player.world.overlay.put({ ...row, spec: changedSpec(row.spec, { liveness: { policy } }) })
+  player.play('.start a\n.report a up')
+  return player
+}
+
+function judged(player: Player, word: LivenessWord, pid = 1): string[] {
+  const { changes, effects } = player.world.step({ type: 'liveness', uuid: 'a', pid, word, since: 5, evidence: 'in bash of step 1' })
+  return [...changes.facts.map(({ body }) => body.type), ...effects.map(({ type }) => type)]
+}
+
+const row = (player: Player): Process => player.world.row('a') as Process
+
+describe('the kernel', () => {
+  test('records a change once, and clears it when the process is alive again', () => {
+    const player = working('warn')
+    expect(judged(player, 'silent')).toEqual(['liveness.changed'])
+    expect(row(player).liveness).toEqual({ word: 'silent', since: 5, evidence: 'in bash of step 1' })
+    expect(judged(player, 'silent')).toEqual([])
+    expect(judged(player, 'alive')).toEqual(['liveness.changed'])
+    expect('liveness' in row(player)).toBe(false)
+    expect(judged(player, 'alive')).toEqual([])
+  })
+
+  test('reports nothing about suspended and ending processes, or of another incarnation', () => {
+    const player = working('restart')
+    expect(judged(player, 'stalled', 7)).toEqual([])
+    player.play('.signal SIGPAUSE a')
+    expect(judged(player, 'stalled')).toEqual([])
+    player.play('.resume a\n.signal SIGTERM a')
+    expect(judged(player, 'stalled')).toEqual([])
+  })
+
+  test('a pause clears the liveness problem', () => {
+    const player = working('warn')
+    judged(player, 'silent')
+    player.play('.signal SIGPAUSE a')
+    expect(row(player).liveness).toBeUndefined()
+  })
+
+  test('only warns by default; other policies act only on stalled processes', () => {
+    expect(judged(working('warn'), 'stalled')).toEqual(['liveness.changed'])
+    for (const word of ['silent', 'waiting', 'stopped'] as const) {
+      for (const policy of ['interrupt', 'restart'] as const) expect(judged(working(policy), word)).toEqual(['liveness.changed'])
+    }
+  })
+
+  test('interrupt ends the turn of a process that takes messages', () => {
+    expect(judged(working('interrupt', 'interactive'), 'stalled')).toEqual(['liveness.changed', 'signal.sent', 'driver.interrupt'])
+  })
+
+  test('restart ends the process as failed, so that its restart policy decides', () => {
+    const player = working('restart')
+    expect(judged(player, 'stalled')).toEqual(['liveness.changed', 'process.stopping', 'driver.stop'])
+    player.play('.report a exited 0\n.released a')
+    const { life } = row(player)
+    expect(life).toMatchObject({ exit: { code: 1, reason: 'stalled in bash of step 1', cause: 'agent' } })
+    expect(statusOf(row(player))).toBe('failed')
+  })
+})

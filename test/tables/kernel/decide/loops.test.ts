@@ -1,0 +1,324 @@
+// Loops and failing tools: what counts as a loop, what does not, and the action of the kernel.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_THRESHOLDS } from '../../../../src/kernel/decide/liveness.ts'
+import { LoopDetector } from '../../../../src/kernel/decide/loops.ts'
+import { Player } from '../../../support/kernel/transcript.ts'
+import type { FactBody } from '../../../../src/kernel/model/facts.ts'
+import type { Process } from '../../../../src/kernel/model/process.ts'
+import type { LoopEvidence } from '../../../../src/kernel/model/inputs.ts'
+
+type Limits = ConstructorParameters<typeof LoopDetector>[0]
+interface Call {
+  readonly name?: string
+  readonly input?: unknown
+  readonly result?: string
+  readonly outcome?: 'ok' | 'error' | 'denied' | 'interrupted'
+  readonly exitCode?: number
+  readonly ms?: number
+}
+
+const USAGE = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
+
+/** Plays steps with their calls. Returns the first finding that is no warning. */
+function firstHold(steps: readonly (readonly Call[])[], limits: Limits = DEFAULT_THRESHOLDS): Finding | null {
+  return allFindings(steps, limits).find(({ evidence }) => evidence.told === undefined) ?? null
+}
+
+interface Finding {
+  /** number of the step */
+  readonly at: number
+  readonly evidence: LoopEvidence
+}
+
+/** All findings, including warnings. A step takes as long as its calls. */
+function allFindings(steps: readonly (readonly Call[])[], limits: Limits = DEFAULT_THRESHOLDS): Finding[] {
+  const watch = new LoopDetector(limits)
+  let wall = 0
+  return steps.flatMap((calls, index) => {
+    wall += Math.max(...calls.map(({ ms = 5 }) => ms))
+    return factsOf(index + 1, calls)
+      .flatMap((body) => watch.observe(body, wall) ?? [])
+      .map((evidence) => ({ at: index + 1, evidence }))
+  })
+}
+
+function factsOf(step: number, calls: readonly Call[]): FactBody[] {
+  const message = calls.map(({ name = 'bash', input = {} }, index) => ({
+    type: 'tool-call' as const,
+    callId: `${step}-${index}`,
+    name,
+    input,
+  }))
+  return [
+    {
+      type: 'model.finished',
+      step,
+      message: [{ type: 'text', text: `let me try again (${step})` }, ...message],
+      usage: USAGE,
+      finish: 'tool-calls',
+      durationMs: 5,
+    },
+    ...calls.map(({ name = 'bash', result = 'done', outcome = 'ok', exitCode, ms = 5 }, index): FactBody => ({
+      type: 'tool.finished',
+      step,
+      callId: `${step}-${index}`,
+      name,
+      outcome,
+      content: result,
+      durationMs: ms,
+      ...(exitCode === undefined ? {} : { exitCode }),
+    })),
+  ]
+}
+
+const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
+
+describe('a loop', () => {
+  test('the same call with the same result: the model is warned after five in a row, and held after twelve', () => {
+    const calls = [{ name: 'bash', input: '{"command":"ls"}', result: 'done' }]
+    expect(allFindings(times(13, () => [{ input: { command: 'ls' } }]))).toEqual([
+      { at: 5, evidence: { type: 'liveness.looping', times: 5, calls, told: 12 } },
+      { at: 12, evidence: { type: 'liveness.looping', times: 12, calls } },
+    ])
+  })
+
+  test('a model that did something else after its warning is warned again', () => {
+    const steps = times(13, (index) => [{ input: index === 6 ? 'other' : 'same' }])
+    expect(allFindings(steps).map(({ at, evidence }) => [at, evidence.told])).toEqual([
+      [5, 12],
+      [12, 12],
+    ])
+  })
+
+  test.each([2, 3, 4])('a cycle of %i, twelve times over', (period) => {
+    const steps = times(60, (index) => [{ input: index % period }])
+    expect(firstHold(steps)).toMatchObject({ at: 12 * period, evidence: { times: 12 } })
+    expect(firstHold(steps)?.evidence).toMatchObject({ calls: times(period, (index) => ({ input: `${index}` })) })
+  })
+
+  test('several calls of one step are one round, whatever the order of their ends is', () => {
+    const watch = new LoopDetector(DEFAULT_THRESHOLDS)
+    const calls = [
+      { input: 1, result: 'one' },
+      { input: 2, result: 'two' },
+    ]
+    const rounds = times(12, (index) => {
+      const [asked, ...ended] = factsOf(index + 1, calls)
+      return [asked as FactBody, ...(index % 2 === 0 ? ended : ended.toReversed())].map((body) => watch.observe(body, index)).at(-1)
+    })
+    expect(rounds.map((one) => one !== null)).toEqual(times(12, (index) => index === 4 || index === 11))
+  })
+
+  test.each<readonly [string, readonly (readonly Call[])[]]>([
+    ['looking again at something that changes', times(50, (index) => [{ input: { url: '/status' }, result: `${index} %` }])],
+    ['the same result of different calls', times(50, (index) => [{ input: { path: `f${index}` }, result: '' }])],
+    ['another tool with the same input', times(50, (index) => [{ name: `tool${index % 7}`, input: 1 }])],
+    ['a cycle of five', times(50, (index) => [{ input: index % 5 }])],
+    ['eleven in a row, again and again', times(90, (index) => [{ input: index % 12 === 0 ? index : 'same' }])],
+    [
+      'waiting for something for ten seconds each time',
+      times(50, () => [{ input: { command: 'sleep 10; status' }, result: 'pending', ms: 10_000 }]),
+    ],
+    ...['mcp__reeve__wait', 'mcp_reeve_wait', 'reeve_wait', 'reeve.wait', 'mcp.reeve.wait', 'wait (reeve MCP Server)'].map(
+      (name) => [`reeve's own wait, as ${name}`, times(50, () => [{ name, input: { timeout_s: 2 }, result: 'call wait again' }])] as const,
+    ),
+    [
+      'two calls of a step whose texts change places',
+      times(50, (index) => [
+        { input: index % 2, result: `${index}` },
+        { input: 1 - (index % 2), result: `${index + 1}` },
+      ]),
+    ],
+  ])('none: %s', (_, steps) => {
+    expect(firstHold(steps)).toBeNull()
+  })
+
+  test('a message, and a resume by the user, begin a new count', () => {
+    for (const body of [
+      { type: 'process.incoming', id: 'm', from: 'user', turn: 2, queuedAt: 9 },
+      { type: 'process.released', holds: [], by: 'user', mono: 1 },
+    ] as const) {
+      const watch = new LoopDetector(DEFAULT_THRESHOLDS)
+      const seen = times(22, (index) =>
+        [...(index === 11 ? [body] : []), ...factsOf(index + 1, [{}])].map((each) => watch.observe(each, index)).at(-1),
+      )
+      expect(seen.every((one) => one === null || one === undefined || one.told !== undefined)).toBe(true)
+      expect(
+        factsOf(23, [{}])
+          .map((each) => watch.observe(each, 23))
+          .at(-1),
+      ).toMatchObject({ times: 12 })
+    }
+  })
+
+  test('a warning does not begin a new count', () => {
+    const watch = new LoopDetector(DEFAULT_THRESHOLDS)
+    const told: FactBody = { type: 'process.incoming', id: 'notice-7', from: 'system', turn: 1, queuedAt: 9 }
+    const seen = times(12, (index) =>
+      [...(index === 5 ? [told] : []), ...factsOf(index + 1, [{}])].map((each) => watch.observe(each, index)).at(-1),
+    )
+    expect(seen.at(-1)).toMatchObject({ times: 12 })
+  })
+
+  test('a check can be disabled, and thresholds can be changed', () => {
+    expect(
+      firstHold(
+        times(50, () => [{}]),
+        { ...DEFAULT_THRESHOLDS, loop: null },
+      ),
+    ).toBeNull()
+    expect(
+      firstHold(
+        times(50, () => [{}]),
+        { ...DEFAULT_THRESHOLDS, loop: 2 },
+      )?.at,
+    ).toBe(2)
+  })
+
+  test('equals the result of a simple search in the whole history', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(2), { maxLength: 60 }), fc.integer({ min: 2, max: 5 }), (signs, loop) => {
+        const isLoop = (end: number, period: number): boolean =>
+          end >= period * loop &&
+          times(period * (loop - 1), (back) => signs[end - 1 - back] === signs[end - 1 - back - period]).every(Boolean)
+        const first = times(signs.length, (index) => index + 1).find((end) => [1, 2, 3, 4].some((period) => isLoop(end, period)))
+        expect(
+          firstHold(
+            signs.map((sign) => [{ input: sign }]),
+            { ...DEFAULT_THRESHOLDS, loop, errors: null },
+          )?.at,
+        ).toBe(first)
+      }),
+    )
+  })
+})
+
+describe('the breaker', () => {
+  const failed = (name: string, index: number): Call => ({ name, input: index, result: `no ${index}`, outcome: 'error' })
+
+  test('warns the model at eight errors among the last ten calls of any tools, and opens at eight more', () => {
+    const evidence = {
+      type: 'liveness.breaker',
+      errors: 8,
+      of: 8,
+      tools: [
+        { name: 'bash', errors: 4 },
+        { name: 'edit', errors: 4 },
+      ],
+    }
+    expect(allFindings(times(20, (index) => [failed(index % 2 === 0 ? 'bash' : 'edit', index)]))).toEqual([
+      { at: 8, evidence: { ...evidence, last: 'no 7', told: 8 } },
+      { at: 16, evidence: { ...evidence, last: 'no 15' } },
+    ])
+  })
+
+  test('a model that reacts to the warning is warned again before it is held', () => {
+    const steps = times(40, (index) => [index >= 8 && index < 18 ? { input: index } : failed('bash', index)])
+    expect(allFindings(steps).map(({ at, evidence }) => [at, evidence.told])).toEqual([
+      [8, 8],
+      [26, 8],
+      [34, undefined],
+    ])
+  })
+
+  test('a few successes do not prevent it, but one in three does', () => {
+    expect(firstHold(times(40, (index) => [index % 5 === 0 ? { input: index } : failed('bash', index)]))?.evidence).toMatchObject({
+      errors: 8,
+      of: 10,
+    })
+    expect(firstHold(times(90, (index) => [index % 3 === 0 ? { input: index } : failed('bash', index)]))).toBeNull()
+  })
+
+  test('a denied call counts, an interrupted one does not', () => {
+    expect(allFindings(times(8, (index) => [{ input: index, outcome: 'denied' }]))[0]?.at).toBe(8)
+    expect(firstHold(times(40, (index) => [{ input: index, outcome: 'interrupted' }]))).toBeNull()
+  })
+
+  test('a command that exits with an error counts, one that exits with 0 does not', () => {
+    expect(allFindings(times(9, (index) => [{ input: index, result: `${index}`, exitCode: index + 1 }]))[0]?.evidence).toMatchObject({
+      type: 'liveness.breaker',
+      errors: 8,
+      tools: [{ name: 'bash', errors: 8 }],
+    })
+    expect(firstHold(times(9, (index) => [{ input: index, result: `${index}`, exitCode: 0 }]))).toBeNull()
+  })
+
+  test('equals a simple count over the whole history', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 6 }), fc.nat(4), (bad, errors, more) => {
+        const first = times(bad.length, (index) => index + 1).find(
+          (end) => bad[end - 1] && bad.slice(Math.max(0, end - errors - more), end).filter(Boolean).length >= errors,
+        )
+        expect(
+          allFindings(
+            bad.map((one, index) => [one ? failed('bash', index) : { input: index }]),
+            { loop: null, errors, errorsOf: errors + more },
+          )[0]?.at,
+        ).toBe(first)
+      }),
+    )
+  })
+})
+
+describe('the kernel', () => {
+  const LOOP: LoopEvidence = { type: 'liveness.looping', times: 12, calls: [{ name: 'bash', input: '{}', result: 'x' }] }
+  const BROKEN: LoopEvidence = {
+    type: 'liveness.breaker',
+    errors: 8,
+    of: 10,
+    tools: [
+      { name: 'bash', errors: 6 },
+      { name: 'edit', errors: 2 },
+    ],
+    last: 'no',
+  }
+
+  function told(player: Player, evidence: LoopEvidence, pid = 1): string[] {
+    const { changes, effects } = player.world.step({ type: 'loop', uuid: 'a', pid, evidence })
+    return [
+      ...changes.facts.map(({ body }) => body.type),
+      ...effects.map((effect) => (effect.type === 'driver.pause' ? `${effect.type} ${effect.freeze}` : effect.type)),
+    ]
+  }
+
+  test.each([
+    ['native', LOOP, 'loop', false],
+    ['native', BROKEN, 'breaker', false],
+    ['acp', LOOP, 'loop', true],
+  ] as const)('%s: the evidence is a fact before the hold', (driver, evidence, reason, freeze) => {
+    const player = new Player()
+    player.play(`.live a ${driver}`)
+    expect(told(player, evidence)).toEqual([evidence.type, 'process.note', 'process.held', `driver.pause ${freeze}`])
+    const process = player.world.row('a') as Process
+    expect(process.life).toMatchObject({ holds: [{ reason, by: 'system' }] })
+    expect(process.note).toBe(
+      reason === 'loop' ? 'repeated 12 times with the same results: bash {}' : '8 of the last 10 tool calls failed: bash 6, edit 2',
+    )
+    player.play('.resume a')
+    expect(player.world.row('a')?.life).toMatchObject({ holds: [] })
+  })
+
+  test('a native agent is warned within its turn, once; an external one cannot be', () => {
+    const player = new Player()
+    player.play('.live a\n.live b acp')
+    expect(told(player, { ...LOOP, times: 5, told: 12 })).toEqual(['liveness.looping', 'process.queue'])
+    expect(player.world.row('a')?.queue).toMatchObject([{ from: 'system', urgent: true }])
+    expect(player.play('report a model 1')).toContain('process.incoming notice-')
+    expect(told(player, { ...BROKEN, told: 8 })).toEqual(['liveness.breaker', 'process.queue'])
+    player.play('.report a ended 1')
+    expect(player.world.row('a')).toMatchObject({ queue: [], life: { exit: { reason: 'completed' } } })
+    const other = player.world.step({ type: 'loop', uuid: 'b', pid: 2, evidence: { ...LOOP, times: 5, told: 12 } })
+    expect(other.changes.facts).toEqual([])
+  })
+
+  test('ignores paused and ending processes, and other incarnations', () => {
+    const player = new Player()
+    player.play('.live a')
+    expect(told(player, LOOP, 9)).toEqual([])
+    player.play('.signal SIGPAUSE a')
+    expect(told(player, LOOP)).toEqual([])
+    player.play('.resume a\n.signal SIGTERM a')
+    expect(told(player, LOOP)).toEqual([])
+  })
+})

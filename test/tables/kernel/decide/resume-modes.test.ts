@@ -1,0 +1,73 @@
+// The ways to resume each kind of process, as list-resumable shows them and as a resume and a fork refuse.
+import { expect, test } from 'vitest'
+import { resumeModes } from '../../../../src/kernel/decide/resume-modes.ts'
+import type { Process } from '../../../../src/kernel/model/process.ts'
+import { Player } from '../../../support/kernel/transcript.ts'
+import { changedSpec } from '../../../support/spec-changes.ts'
+
+function row(script: string, changes: { readonly format?: 'claude' | 'gemini' } = {}): Process {
+  const player = new Player()
+  player.play(script)
+  const process = player.world.row('a') as Process
+  return changes.format ? { ...process, spec: changedSpec(process.spec, { format: changes.format }) } : process
+}
+
+const STEP = `
+  .report a model 1
+  .report a answer 1 calls=c1:once
+  .report a tool c1
+  .report a model 2
+`
+const NO_SESSION = 'a command has no session to continue; --rerun runs it again'
+const NATIVE = 'a native agent continues from its context: resume it without --rerun, or start over with --fork --from-step 0'
+
+test.each([
+  ['native', row(`.live a ${STEP}`), { continue: null, fork: null, fromStep: { from: 0, to: 1 }, rerun: NATIVE }],
+  [
+    'acp with a session',
+    row('.spawn a acp\n.start a\n.report a up session=s1'),
+    { continue: null, fork: null, fromStep: null, rerun: null },
+  ],
+  [
+    'acp that was asked and reported no session',
+    row('.live a acp'),
+    {
+      continue: 'agent default reported no session to continue; --rerun runs it again',
+      fork: 'process 1 reported no session that can be forked',
+      fromStep: null,
+      rerun: null,
+    },
+  ],
+  [
+    'a plain command',
+    row('.live a command'),
+    {
+      continue: NO_SESSION,
+      fork: 'a command has no session to fork; `reeve resume --rerun` runs it again',
+      fromStep: null,
+      rerun: null,
+    },
+  ],
+  [
+    'a plain command that is suspended: it just goes on',
+    row('.live a command\n.signal SIGPAUSE a'),
+    {
+      continue: null,
+      fork: 'a command has no session to fork; `reeve resume --rerun` runs it again',
+      fromStep: null,
+      rerun: 'it is suspended, and continues where it is',
+    },
+  ],
+  [
+    'Claude Code as a command',
+    row('.spawn a command lines\n.start a\n.report a up\n.report a session s1'),
+    { continue: null, fork: null, fromStep: null, rerun: null },
+  ],
+  [
+    'Gemini CLI as a command',
+    row('.spawn a command lines\n.start a\n.report a up\n.report a session s1', { format: 'gemini' }),
+    { continue: null, fork: 'Gemini CLI cannot fork its sessions; it can be resumed', fromStep: null, rerun: null },
+  ],
+])('%s', (_, process, modes) => {
+  expect(resumeModes(process)).toEqual(modes)
+})

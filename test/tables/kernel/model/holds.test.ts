@@ -1,0 +1,37 @@
+// Holds: which holds are equal, and which sender may remove which hold.
+import { describe, expect, test } from 'vitest'
+import { HOLDS, isPauseHold, mayRelease, isSameHold } from '../../../../src/kernel/model/holds.ts'
+import type { Hold } from '../../../../src/kernel/model/process.ts'
+import type { Sender } from '../../../../src/kernel/model/ids.ts'
+import type { HoldReason } from '../../../../src/kernel/model/words.ts'
+
+const REASONS = Object.keys(HOLDS) as HoldReason[]
+const SENDERS: readonly Sender[] = ['user', 'system', 'coordinator', 'agent:a', 'agent:b']
+
+describe('senders that may remove a hold', () => {
+  test.each(REASONS)('%s: the user, unless its cause must end first; any other sender only its own holds', (reason) => {
+    for (const holder of SENDERS) {
+      for (const sender of SENDERS) {
+        const expected = sender === 'user' ? !['budget', 'disk-full', 'credentials'].includes(reason) : sender === holder
+        expect(mayRelease(sender, { reason, by: holder, at: 1 }), `${sender} removes a hold of ${holder}`).toBe(expected)
+      }
+    }
+  })
+
+  test.each(REASONS)('%s: a resume wakes an ancestor only from pauses', (reason) => {
+    expect(isPauseHold({ reason, by: 'user', at: 1 })).toBe(reason === 'user' || reason === 'subtree')
+  })
+})
+
+describe('equal holds', () => {
+  const hold: Hold = { reason: 'subtree', root: 'a', by: 'user', at: 1 }
+  test.each<[string, Hold, boolean]>([
+    ['the same, later', { ...hold, at: 2 }, true],
+    ['another root', { ...hold, root: 'b' }, false],
+    ['another holder', { ...hold, by: 'agent:a' }, false],
+    ['another reason', { reason: 'user', by: 'user', at: 1 }, false],
+  ])('%s', (_, other, same) => {
+    expect(isSameHold(hold, other)).toBe(same)
+    expect(isSameHold(other, hold)).toBe(same)
+  })
+})

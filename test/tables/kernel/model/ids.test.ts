@@ -1,0 +1,13 @@
+// The sender of a request: an agent has a UUID, every other sender has none.
+import { expect, test } from 'vitest'
+import { agentUuidIn } from '../../../../src/kernel/model/ids.ts'
+import type { Sender } from '../../../../src/kernel/model/ids.ts'
+
+test.each<[Sender, string | null]>([
+  ['agent:0192f0c0', '0192f0c0'],
+  ['user', null],
+  ['system', null],
+  ['coordinator', null],
+])('%s', (by, uuid) => {
+  expect(agentUuidIn(by)).toBe(uuid)
+})

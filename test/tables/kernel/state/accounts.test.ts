@@ -1,0 +1,67 @@
+// The index of accounts: its sums are the same for any order of rows, and unneeded entries are removed.
+import { expect, test } from 'vitest'
+import { Accounts } from '../../../../src/kernel/state/accounts.ts'
+import { Player } from '../../../support/kernel/transcript.ts'
+import type { Process } from '../../../../src/kernel/model/process.ts'
+
+const FAMILY = `
+  .live a budgetTokens=100000
+  .live b under=a
+  .live c under=b
+  .live d under=a
+  .report c model 1
+  .report c answer 1 tokens=99
+  .report d model 1
+  .report d answer 1 tokens=49
+  .report d model 2 ask=100+5000
+`
+
+function rows(script: string): Process[] {
+  const player = new Player()
+  player.play(script)
+  return [...player.world.overlay.all()].flatMap((uuid) => player.world.row(uuid) ?? [])
+}
+
+function permutations<T>(list: readonly T[]): T[][] {
+  return list.length === 0 ? [[]] : list.flatMap((one, index) => permutations(list.toSpliced(index, 1)).map((rest) => [one, ...rest]))
+}
+
+test('the sums are the same for any order of rows', () => {
+  for (const order of permutations(rows(FAMILY))) {
+    const accounts = new Accounts(null)
+    for (const row of order) accounts.put(undefined, row)
+    expect(accounts.below('a')).toMatchObject({
+      inputTokens: 148,
+      outputTokens: 2,
+      steps: 3,
+      openCalls: 1,
+      reservedTokens: 5_100,
+      nanoUsd: 20_000_000,
+    })
+    expect(accounts.below('b')).toMatchObject({ inputTokens: 99, steps: 1 })
+    expect([...accounts.members('a')].toSorted()).toEqual(['b', 'd'])
+    expect(accounts.below('c')).toMatchObject({ inputTokens: 0 })
+  }
+})
+
+test('a layer reads its base, but never changes it', () => {
+  const under = new Accounts(null)
+  const before = rows(FAMILY)
+  for (const row of before) under.put(undefined, row)
+  const over = new Accounts(under)
+  const after = rows(`${FAMILY}\n.report b exited 0\n.released b`)
+  for (const uuid of ['a', 'b', 'c', 'd']) {
+    const old = before.find((row) => row.uuid === uuid)
+    const row =
+      after.find((each) => each.uuid === uuid) ??
+      (old && { ...old, life: { state: 'dead', exit: { code: 0, reason: 'completed', cause: 'agent' } } })
+    if (row) over.put(old, row)
+  }
+  expect([...over.members('a')].toSorted()).toEqual(['c', 'd'])
+  expect([...over.members('b')]).toEqual([])
+  expect([...under.members('a')].toSorted()).toEqual(['b', 'd'])
+  expect([...under.members('b')]).toEqual(['c'])
+  // The row of the payer now has the usage of the ended process.
+  expect(over.below('a')).toMatchObject({ inputTokens: 49 })
+  expect(under.below('a')).toMatchObject({ inputTokens: 148 })
+})

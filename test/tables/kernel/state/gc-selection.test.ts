@@ -1,0 +1,71 @@
+// The ended processes that the garbage collection removes: each rule alone, disabled, combined, and rows that cannot be judged.
+import { describe, expect, test } from 'vitest'
+import { GcSelector, isGcOff, type CollectionCandidate, type GcRules } from '../../../../src/kernel/state/gc-selection.ts'
+
+const NOW = 1_000_000
+const OFF: GcRules = { retentionMs: 0, maxEntries: 0, maxBytes: 0 }
+const row = (age: number, more: Partial<CollectionCandidate> = {}): CollectionCandidate => ({
+  uuid: `a${age}`,
+  exitedAt: NOW - age,
+  bytes: 10,
+  warning: null,
+  ...more,
+})
+
+/** The ages of five processes, oldest first. Each has 10 bytes in a store of 100 bytes. */
+const FIVE = [500, 400, 300, 200, 100].map((age) => row(age))
+const verdicts = (rules: Partial<GcRules>, rows: readonly CollectionCandidate[] = FIVE): string[] => {
+  const selector = new GcSelector(
+    { ...OFF, ...rules },
+    { entries: rows.filter(({ warning, exitedAt }) => warning === null && exitedAt !== null).length, bytes: 100 },
+    NOW,
+  )
+  return rows.map((candidate) => {
+    const judged = selector.judge(candidate)
+    return judged.verdict === 'collect' ? judged.rule : judged.verdict === 'skip' ? `skip: ${judged.warning}` : 'keep'
+  })
+}
+
+describe('rules', () => {
+  test.each<[string, Partial<GcRules>, string[]]>([
+    ['all rules disabled', {}, ['keep', 'keep', 'keep', 'keep', 'keep']],
+    ['age', { retentionMs: 300 }, ['retention_days', 'retention_days', 'keep', 'keep', 'keep']],
+    ['an age above that of all processes', { retentionMs: 500 }, ['keep', 'keep', 'keep', 'keep', 'keep']],
+    ['number', { maxEntries: 2 }, ['max_entries', 'max_entries', 'max_entries', 'keep', 'keep']],
+    ['exactly the maximum number', { maxEntries: 5 }, ['keep', 'keep', 'keep', 'keep', 'keep']],
+    ['size', { maxBytes: 75 }, ['max_bytes', 'max_bytes', 'max_bytes', 'keep', 'keep']],
+    ['a size that cannot be reached', { maxBytes: 1 }, ['max_bytes', 'max_bytes', 'max_bytes', 'max_bytes', 'max_bytes']],
+    ['age before number', { retentionMs: 450, maxEntries: 3 }, ['retention_days', 'max_entries', 'keep', 'keep', 'keep']],
+    [
+      'the rule of age lowers the count for the rule of number',
+      { retentionMs: 250, maxEntries: 2 },
+      ['retention_days', 'retention_days', 'retention_days', 'keep', 'keep'],
+    ],
+    ['all three', { retentionMs: 450, maxEntries: 4, maxBytes: 75 }, ['retention_days', 'max_bytes', 'max_bytes', 'keep', 'keep']],
+  ])('%s', (_what, rules, expected) => {
+    expect(verdicts(rules)).toEqual(expected)
+  })
+
+  test('collection is off only if all rules are off', () => {
+    expect(isGcOff(OFF)).toBe(true)
+    for (const key of ['retentionMs', 'maxEntries', 'maxBytes'] as const) expect(isGcOff({ ...OFF, [key]: 1 })).toBe(false)
+  })
+})
+
+describe('rows that cannot be judged', () => {
+  test('are skipped with a warning, and do not count as removed', () => {
+    const rows = [row(500, { warning: 'the row is damaged' }), row(400), row(300, { exitedAt: null }), row(200), row(100)]
+    expect(verdicts({ maxEntries: 2 }, rows)).toEqual([
+      'skip: the row is damaged',
+      'max_entries',
+      'skip: it has no exit time',
+      'keep',
+      'keep',
+    ])
+  })
+
+  test('a row of unknown size is judged by the other rules, and its removal frees no counted bytes', () => {
+    const rows = [row(500, { bytes: null }), row(400), row(300)]
+    expect(verdicts({ maxBytes: 95 }, rows)).toEqual(['max_bytes', 'max_bytes', 'keep'])
+  })
+})

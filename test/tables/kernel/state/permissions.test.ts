@@ -1,0 +1,160 @@
+// The permissions of a process alone and under a parent, case by case, with the notes about unenforced ones.
+// test/properties/permits.test.ts checks that a child never has more permissions than its parent.
+import { describe, expect, test } from 'vitest'
+import { confinementObstacle, enforcementOf, fitToParent } from '../../../../src/kernel/state/permissions.ts'
+import type { McpServer, Capabilities } from '../../../../src/kernel/model/spec-parts.ts'
+import { kernelSpec } from '../../../support/kernel/world.ts'
+import type { ProcessSpec } from '../../../../src/kernel/model/process-spec.ts'
+import type { SpecChanges } from '../../../support/spec-changes.ts'
+
+const stdioServer = (name: string, more: Partial<McpServer> = {}): McpServer =>
+  ({ name, source: '/m.json', kind: 'stdio', argv: ['x'], env: {}, ...more }) as McpServer
+const httpServer = (name: string): McpServer => ({ name, source: '/m.json', kind: 'http', url: 'http://x/', headers: {} })
+const PATHS = { paths: { read: ['/a'] } }
+const specWith = (capabilities: Capabilities, more: SpecChanges = {}): ProcessSpec => kernelSpec({ capabilities, ...more })
+const serverNames = ({ mcp = [] }: ProcessSpec): string[] => mcp.map(({ name }) => name)
+
+describe('a process without a parent', () => {
+  test('with limited paths has no shell, and may write where it may read', () => {
+    expect(fitToParent(specWith(PATHS), null).spec).toMatchObject({
+      deny: ['bash'],
+      capabilities: { paths: { read: ['/a'], write: ['/a'] } },
+    })
+    expect(fitToParent(specWith({ paths: { write: ['/a'] } }), null).spec).toMatchObject({
+      deny: ['bash'],
+      capabilities: { paths: { write: ['/a'] } },
+    })
+  })
+
+  test('may read writable paths, and its lists have no path below another one', () => {
+    expect(fitToParent(specWith({ paths: { read: ['/a/b', '/a/b/c'], write: ['/x', '/x'] } }), null).spec.capabilities?.paths).toEqual({
+      read: ['/a/b', '/x'],
+      write: ['/x'],
+    })
+  })
+
+  test.each<[SpecChanges, string[]]>([
+    [{ tools: null }, ['web']],
+    [{ tools: ['read', 'mcp__files'] }, ['files', 'web']],
+    [{ tools: ['mcp__fi*'] }, ['files', 'web']],
+    [{ tools: null, mcp: [stdioServer('files', { named: true }), stdioServer('other'), httpServer('web')] }, ['files', 'web']],
+  ])('with limited paths it has only the MCP programs that are named (%j)', (more, left) => {
+    expect(
+      serverNames(
+        fitToParent(specWith(PATHS, { mcp: [stdioServer('files'), stdioServer('other'), httpServer('web')], ...more }), null).spec,
+      ),
+    ).toEqual(left)
+  })
+
+  test('without a network has no HTTP servers', () => {
+    const { spec, removed } = fitToParent(specWith({ network: 'off' }, { mcp: [stdioServer('files'), httpServer('web')] }), null)
+    expect([serverNames(spec), removed]).toEqual([['files'], ['the MCP server web']])
+  })
+})
+
+describe('under a parent', () => {
+  test.each<[string, SpecChanges, SpecChanges, object]>([
+    [
+      'lists of tools',
+      { tools: ['read', 'Bash', 'mcp__a'] },
+      { tools: ['bash', 'mcp__a__get'], deny: ['ls'] },
+      { tools: ['Bash', 'mcp__a__get'], deny: ['ls'] },
+    ],
+    [
+      'paths',
+      { capabilities: { paths: { read: ['/a/b', '/c'] } } },
+      { capabilities: { paths: { read: ['/a'], write: ['/a/b/c'] } } },
+      { capabilities: { paths: { read: ['/a/b'], write: ['/a/b/c'] } } },
+    ],
+    [
+      'no places at all',
+      { capabilities: { paths: { read: ['/c'] } } },
+      { capabilities: { paths: { read: ['/a'] } } },
+      { capabilities: { paths: { read: [], write: [] } } },
+    ],
+    [
+      'the rest',
+      { capabilities: { signals: 'children', spawns: ['a', 'b'] } },
+      { capabilities: { network: 'off', signals: 'none', spawns: ['b', 'c'] } },
+      { capabilities: { network: 'off', signals: 'none', spawns: ['b'] } },
+    ],
+  ])('%s', (_, child, parent, expected) => {
+    expect(fitToParent(kernelSpec(child), fitToParent(kernelSpec(parent), null).spec).spec).toMatchObject(expected)
+  })
+
+  test('may use its worktree if its parent may read and write the repository', () => {
+    const worktree = { repository: '/a/repo/.git', dir: '/state/w', branch: 'b', base: 'c' }
+    const placesUnder = (paths: Capabilities['paths'], own?: Capabilities): unknown =>
+      fitToParent(kernelSpec({ worktree, ...(own && { capabilities: own }) }), specWith(paths ? { paths } : {})).spec.capabilities?.paths
+    expect(placesUnder({ read: ['/a'], write: ['/a/repo'] })).toEqual({ read: ['/a', '/state/w'], write: ['/a/repo', '/state/w'] })
+    expect(placesUnder({ read: ['/a'], write: ['/a/repo'] }, { paths: { write: ['/state/w/src'] } })).toEqual({
+      read: ['/a', '/state/w'],
+      write: ['/state/w/src'],
+    })
+    expect(placesUnder({ read: ['/a'], write: [] })).toEqual({ read: ['/a'], write: [] })
+  })
+
+  test.each<[string, SpecChanges, SpecChanges, string | null]>([
+    ['a command under a free agent', { driver: 'command', argv: ['make'] }, {}, null],
+    ['a command under one with a shell', { driver: 'command', argv: ['make'] }, { deny: ['write'] }, null],
+    [
+      'a command under one without',
+      { driver: 'command', argv: ['make'] },
+      { deny: ['bash'] },
+      'a command cannot be limited to the permissions of its parent: it runs programs',
+    ],
+    [
+      'an agent that asks under one that is held',
+      { driver: 'acp', agent: 'claude' },
+      { tools: ['read'] },
+      'agent claude cannot be limited to the permissions of its parent: it has tools of its own, and does not ask for each',
+    ],
+    ['an agent that asks under another', { driver: 'acp' }, { driver: 'acp', tools: ['read'] }, null],
+    ['a native agent under any parent', {}, { tools: [] }, null],
+    ['a supervisor under any parent', { driver: 'supervisor' }, { tools: [] }, null],
+  ])('%s', (_, asked, above, why) => {
+    const parent = kernelSpec(above)
+    expect(confinementObstacle(fitToParent(kernelSpec(asked), parent).spec, parent)).toBe(why)
+  })
+})
+
+test.each<[string, SpecChanges, object]>([
+  ['nothing is limited', {}, { tools: 'yes', paths: 'part', network: 'yes', notes: [] }],
+  ['a native agent without a shell', { deny: ['bash'], capabilities: PATHS }, { tools: 'yes', paths: 'yes', network: 'yes', notes: [] }],
+  ['with a shell', { capabilities: PATHS }, { tools: 'yes', paths: 'part', network: 'yes', notes: ['paths: not enforced for bash'] }],
+  [
+    'with a program as server',
+    { deny: ['bash'], capabilities: PATHS, mcp: [stdioServer('fs')] },
+    { tools: 'yes', paths: 'part', network: 'yes', notes: ['paths: not enforced for the MCP server fs'] },
+  ],
+  [
+    'an agent that asks',
+    { driver: 'acp', tools: ['read'], capabilities: PATHS },
+    {
+      tools: 'asked',
+      paths: 'asked',
+      network: 'yes',
+      notes: ['tools: as far as its agent asks', 'paths: as far as its agent asks, or works through reeve'],
+    },
+  ],
+  [
+    'an agent that calls its model by itself',
+    { driver: 'acp', capabilities: { network: 'off' } },
+    {
+      tools: 'asked',
+      paths: 'asked',
+      network: 'yes',
+      notes: [
+        'network: off for its model calls, too, unless they need none',
+        "network: held while the daemon's socket is hidden from its programs, which root can undo",
+      ],
+    },
+  ],
+  [
+    'a command',
+    { driver: 'command', argv: ['make'], deny: ['bash'], capabilities: PATHS },
+    { tools: 'no', paths: 'no', network: 'yes', notes: ['tools: not enforced for a command', 'paths: not enforced for a command'] },
+  ],
+])('what holds: %s', (_, spec, expected) => {
+  expect(enforcementOf(kernelSpec(spec))).toEqual(expected)
+})

@@ -1,0 +1,214 @@
+// The identity file: a store that is empty, gone, older or replaced is refused before anything is written.
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { IDENTITY_FILE, readIdentity } from '../../../../src/store/files/identity.ts'
+import { openSqliteStore } from '../../../../src/store/sqlite.ts'
+import { Scribe, endOf, uuidOf } from '../../../support/store/facts.ts'
+import { SCHEMA_2, changeFile, testStore, type TestStore } from '../../../support/store/open.ts'
+import { tempDir } from '../../../support/tmp.ts'
+
+/** A home after an orderly end, with a copy of its store from before the last processes. */
+async function home(): Promise<{ readonly at: TestStore; readonly older: string; readonly scribe: Scribe }> {
+  const at = await testStore()
+  const scribe = new Scribe()
+  const older = join(at.dir, '..', 'older')
+  for (let number = 1; number <= 3; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
+  await at.close()
+  cpSync(at.dir, older, { recursive: true })
+  const store = await at.reopen()
+  for (let number = 4; number <= 6; number++) await store.commit(scribe.spawn(uuidOf(number)))
+  await at.close()
+  return { at, older, scribe }
+}
+
+const store = (dir: string): string => join(dir, 'store.db')
+const filesOf = (dir: string): string[] =>
+  readdirSync(dir)
+    .toSorted()
+    .map((name) => `${name} ${readFileSync(join(dir, name)).toString('base64url')}`)
+
+describe('refused and left unchanged', () => {
+  test.each<[string, (dir: string, older: string) => void | Promise<void>, RegExp]>([
+    [
+      'a store that is gone',
+      (dir) => {
+        rmSync(store(dir))
+      },
+      /^store.db is empty or gone, but this home had reached fact 12 and PID 6 at 20/,
+    ],
+    [
+      'a store of no bytes',
+      (dir) => {
+        writeFileSync(store(dir), '')
+      },
+      /^store.db is empty or gone/,
+    ],
+    [
+      'an older store',
+      (dir, older) => {
+        cpSync(store(older), store(dir))
+      },
+      /^store.db is older than it was: it ends with fact 6 and PID 3, but this home had reached fact 12 and PID 6/,
+    ],
+    [
+      'a store whose facts are as many, and whose PIDs are not',
+      (dir) => {
+        changeFile(dir, (db) => db.exec("UPDATE meta SET value = 5, copy = -5 WHERE name = 'pid'"))
+      },
+      /and PID 5, but/,
+    ],
+    [
+      'another store',
+      async (dir) => {
+        await using other = await testStore()
+        const scribe = new Scribe()
+        for (let number = 1; number <= 20; number++) await other.store.commit(scribe.spawn(uuidOf(number)))
+        await other.close()
+        cpSync(store(other.dir), store(dir))
+      },
+      /^store.db is not the store of this home/,
+    ],
+    [
+      'a store of a version that had no identity',
+      (dir) => {
+        changeFile(dir, (db) => db.exec("DELETE FROM meta WHERE name = 'identity'"))
+      },
+      /^store.db is not the store of this home/,
+    ],
+    [
+      'a database without tables',
+      (dir) => {
+        rmSync(store(dir))
+        changeFile(dir, (db) => db.exec('CREATE TABLE x (y); DROP TABLE x'))
+      },
+      /^store.db is empty or gone/,
+    ],
+    [
+      'an identity that was changed',
+      (dir) => {
+        writeFileSync(join(dir, IDENTITY_FILE), readFileSync(join(dir, IDENTITY_FILE), 'utf8').replace('"cursor":12', '"cursor":11'))
+      },
+      /store-identity.json is damaged/,
+    ],
+    [
+      'an identity that is no JSON',
+      (dir) => {
+        writeFileSync(join(dir, IDENTITY_FILE), '')
+      },
+      /store-identity.json is damaged/,
+    ],
+  ])('%s', async (_, change, message) => {
+    const { at, older } = await home()
+    await using _at = at
+    await change(at.dir, older)
+    const before = filesOf(at.dir)
+    await expect(at.reopen()).rejects.toMatchObject({
+      code: 'STORE_DAMAGED',
+      message: expect.stringMatching(message),
+      hint: expect.stringContaining('--accept-store'),
+    })
+    expect(filesOf(at.dir)).toEqual(before)
+  })
+})
+
+describe('accepted', () => {
+  test('an empty store beside its log: a copy of the log is kept, and PIDs continue', async () => {
+    await using at = await testStore()
+    const killed = join(at.dir, '..', 'killed')
+    await at.store.commit(new Scribe().spawn(uuidOf(1)))
+    await at.wroteIdentity(2)
+    cpSync(at.dir, killed, { recursive: true })
+    writeFileSync(store(killed), '')
+    const log = readFileSync(join(killed, 'store.db-wal'))
+    expect(log.length).toBeGreaterThan(0)
+    await expect(openSqliteStore({ dir: killed })).rejects.toMatchObject({
+      code: 'STORE_DAMAGED',
+      message: 'store.db is empty or gone, but there is a log of it',
+    })
+    await using taken = await openSqliteStore({ dir: killed, accept: true })
+    expect((await taken.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
+    const [kept = ''] = readdirSync(join(killed, 'aside'))
+    expect(readFileSync(join(killed, 'aside', kept)).equals(log)).toBe(true)
+  })
+
+  test.each([
+    ['empty', 0],
+    ['older', 3],
+  ] as const)('a store that is %s goes on above all PIDs and cursors that were given out', async (what, live) => {
+    const { at, older } = await home()
+    await using _at = at
+    if (what === 'empty') writeFileSync(store(at.dir), '')
+    else cpSync(store(older), store(at.dir))
+    const words: string[] = []
+    {
+      await using taken = await openSqliteStore({ dir: at.dir, accept: true, log: (message) => words.push(message) })
+      const { counters, processes } = await taken.load()
+      expect([counters, processes.length]).toEqual([{ pid: 6, cursor: 12 }, live])
+      const scribe = new Scribe(counters, processes)
+      await taken.commit(scribe.spawn(uuidOf(7)))
+      expect(scribe.get(uuidOf(7)).pid).toBe(7)
+      expect(await taken.verify()).toEqual([])
+    }
+    expect(words).toEqual([expect.stringMatching(/^accepted: store.db is /)])
+    // From now on it is the store of this home.
+    await at.reopen()
+  })
+
+  test('after a killed daemon the PIDs start far above the recorded ones', async () => {
+    await using at = await testStore()
+    const killed = join(at.dir, '..', 'killed')
+    await at.store.commit(new Scribe().spawn(uuidOf(1)))
+    await at.wroteIdentity(2)
+    cpSync(at.dir, killed, { recursive: true })
+    for (const name of ['store.db', 'store.db-wal']) rmSync(join(killed, name))
+    await using taken = await openSqliteStore({ dir: killed, accept: true })
+    expect((await taken.load()).counters).toEqual({ pid: 20_001, cursor: 20_002 })
+  })
+
+  test('logs nothing when everything matches', async () => {
+    const { at } = await home()
+    await using _at = at
+    const words: string[] = []
+    await using taken = await openSqliteStore({ dir: at.dir, accept: true, log: (message) => words.push(message) })
+    expect([words, (await taken.load()).counters]).toEqual([[], { pid: 6, cursor: 12 }])
+  })
+})
+
+describe('opened without a mismatch', () => {
+  test('a fresh home', async () => {
+    await using folder = await tempDir()
+    mkdirSync(join(folder.path, 'state'))
+    await using _store = await openSqliteStore({ dir: join(folder.path, 'state') })
+    expect(readIdentity(join(folder.path, 'state'))).toMatchObject({ cursor: 0, pid: 0, orderly: false })
+  })
+
+  test('a store of an earlier version, which gets an identity', async () => {
+    await using at = await testStore(SCHEMA_2)
+    const { store: number } = readIdentity(at.dir) ?? {}
+    await at.reopen()
+    expect(readIdentity(at.dir)).toMatchObject({ store: number, pid: 3, orderly: false })
+  })
+
+  test('a store that was moved here without its identity file', async () => {
+    const { at } = await home()
+    await using _at = at
+    rmSync(join(at.dir, IDENTITY_FILE))
+    await at.reopen()
+    expect(readIdentity(at.dir)).toMatchObject({ cursor: 12, pid: 6 })
+  })
+})
+
+test('the identity file is written within a second, at once after many facts, and at the end', async () => {
+  await using at = await testStore()
+  const scribe = new Scribe()
+  await at.store.commit(scribe.spawn(uuidOf(1)))
+  expect(readIdentity(at.dir)).toMatchObject({ cursor: 0 })
+  await at.wroteIdentity(2)
+  const { store: number } = readIdentity(at.dir) ?? {}
+  await at.store.commit(scribe.write(uuidOf(1), ...endOf()))
+  await at.close()
+  expect(readIdentity(at.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: true })
+  await at.reopen()
+  expect(readIdentity(at.dir)).toMatchObject({ store: number, cursor: 4, pid: 1, orderly: false })
+})

@@ -1,0 +1,301 @@
+// Forks in the store: what a fork costs, that it reads as one journal with its origin, and what cannot be forked.
+// Removing forks and origins is tested in kept.test.ts.
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { FactBody, PageFilter, StoredFact } from '../../../../src/kernel/model/facts.ts'
+import { openSqliteStore } from '../../../../src/store/sqlite.ts'
+import type { Commit, Store } from '../../../../src/store/store.ts'
+import { Scribe, endOf, forkedOf, modelFinished, specOf, stepOf, uuidOf } from '../../../support/store/facts.ts'
+import { changeFile, testStore } from '../../../support/store/open.ts'
+import { skimPage } from '../../../support/daemon/skimmed.ts'
+
+const [A, B, C, D] = [uuidOf(1), uuidOf(2), uuidOf(3), uuidOf(4)]
+const note = (text: string): FactBody => ({ type: 'process.note', text })
+
+/** A process with the given number of steps: step N ends with fact 2 + 4 N. */
+async function life(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<StoredFact[]> {
+  const commits = [scribe.spawn(uuid)]
+  for (let step = 1; step <= steps; step++) commits.push(scribe.write(uuid, ...stepOf(step)))
+  for (const commit of commits) await store.commit(commit)
+  return commits.flatMap(({ facts }) => facts)
+}
+
+async function add(store: Store, commit: Commit): Promise<readonly StoredFact[]> {
+  await store.commit(commit)
+  return commit.facts
+}
+
+/** Several commits as one. */
+function together(commits: readonly Commit[], { pid, cursor }: Commit['counters']): Commit {
+  return {
+    facts: commits.flatMap(({ facts }) => facts),
+    processes: commits.flatMap(({ processes }) => processes),
+    counters: { pid, cursor },
+  }
+}
+
+async function readPages(store: Store, uuid: string, limit: number): Promise<StoredFact[]> {
+  const all: StoredFact[] = []
+  while (true) {
+    const page = await store.facts(uuid, all.length, limit)
+    all.push(...page)
+    if (page.length < limit) return all
+  }
+}
+
+describe('a fork', () => {
+  test('reads as one journal with its origin, wherever a page starts', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const origin = await life(at.store, scribe, A, 40)
+    const own = await add(at.store, scribe.fork(B, A, 102, ...stepOf(26), ...Array.from({ length: 80 }, (_, index) => note(`${index}`))))
+    const whole = [...origin.slice(0, 102), ...own]
+    for (const open of [async () => at.store, at.reopen]) {
+      const store = await open()
+      expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
+      for (const limit of [1, 7, 64, 101, 102, 103, 1_000])
+        expect(await readPages(store, B, limit), `pages of ${limit}`).toStrictEqual(whole)
+      for (const skim of [
+        { without: ['tool.started'], marks: ['model.started'] },
+        { without: ['process.note'], marks: [] },
+      ] satisfies PageFilter[]) {
+        for (const limit of [1, 7, 101, 102, 103, 1_000])
+          for (const after of [0, 64, 100, 101, 102]) {
+            expect(await store.filteredFacts(B, after, limit, skim), `${limit} after ${after}`).toStrictEqual(
+              skimPage(whole.slice(after, after + limit), skim),
+            )
+          }
+      }
+      for (const limit of [1, 50, 86, 87, 100, 1_000])
+        expect(await store.tail(B, limit), `the last ${limit}`).toStrictEqual(whole.slice(-limit))
+      const calls = whole.filter(({ body }) => body.type === 'tool.finished')
+      expect(await store.tail(B, 5, ['tool.finished'])).toStrictEqual(calls.slice(-5))
+      expect(await store.tail(B, 5, ['tool.finished'], 90)).toStrictEqual(calls.filter(({ seq }) => seq < 90).slice(-5))
+      expect(await store.since({ afterCursor: 0, limit: 1_000, uuid: B })).toStrictEqual(own)
+      expect(await store.since({ afterCursor: 0, limit: 1_000 })).toStrictEqual([...origin, ...own])
+      expect(await store.facts(A, 0, 1_000)).toStrictEqual(origin)
+      expect(await store.process(B)).toStrictEqual(scribe.get(B))
+      expect(await store.verify()).toEqual([])
+    }
+  })
+
+  test('writes two rows, however long the journal of its origin is', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await life(at.store, scribe, A, 200)
+    const { journal, processes, ...rest } = await counts(at.store, at.dir, at.close)
+    const store = await at.reopen()
+    scribe.pid += 1
+    await store.commit(scribe.write(B, forkedOf(scribe.pid, { uuid: A, step: 200, seq: 802 })))
+    expect(await counts(store, at.dir, at.close)).toEqual({ ...rest, journal: Number(journal) + 1, processes: Number(processes) + 1 })
+  })
+
+  test('does not change when its origin continues', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const origin = await life(at.store, scribe, A, 5)
+    const own = await add(at.store, scribe.fork(B, A, 14))
+    for (let step = 6; step <= 60; step++) {
+      await at.store.commit(scribe.write(A, ...stepOf(step)))
+      if (step % 6 === 0)
+        expect(await at.store.facts(B, 0, 100), `after step ${step} of the origin`).toStrictEqual([...origin.slice(0, 14), ...own])
+    }
+    await at.store.commit(scribe.write(A, ...endOf()))
+    expect(await (await at.reopen()).facts(B, 0, 100)).toStrictEqual([...origin.slice(0, 14), ...own])
+  })
+
+  test('of a fact before the fork belongs to the first origin', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const origin = await life(at.store, scribe, A, 10)
+    const first = await add(at.store, scribe.fork(B, A, 30, note('of B')))
+    const second = await add(at.store, scribe.fork(C, B, 30, note('of C')))
+    const third = await add(at.store, scribe.fork(D, C, 31, note('of D')))
+    expect(await at.store.facts(C, 0, 100)).toStrictEqual([...origin.slice(0, 30), ...second])
+    expect(await at.store.facts(D, 0, 100)).toStrictEqual([...origin.slice(0, 30), second[0], ...third])
+    expect(await at.store.facts(B, 28, 3)).toStrictEqual([...origin.slice(28, 30), first[0]])
+    expect((await at.store.process(C))?.originUuid).toBe(B)
+    expect((await at.store.forks(A)).map(({ uuid }) => uuid)).toEqual([B])
+    expect((await at.store.forks(B)).map(({ uuid }) => uuid)).toEqual([C])
+    await at.close()
+    expect(
+      changeFile(at.dir, (db) =>
+        db
+          .prepare('SELECT origin, base FROM processes ORDER BY key')
+          .all()
+          .map((row) => Object.values(row)),
+      ),
+    ).toEqual([
+      [null, 0],
+      [1, 30],
+      [1, 30],
+      [3, 31],
+    ])
+  })
+
+  test('may come in one commit with its origin, which comes first', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const commits = [scribe.spawn(A, specOf(), note('of A')), scribe.fork(B, A, 3), scribe.fork(C, B, 3), scribe.fork(D, C, 2)]
+    await at.store.commit(together(commits, scribe))
+    const store = await at.reopen()
+    for (const [index, uuid] of [B, C, D].entries()) {
+      const [base, own] = [index === 2 ? 2 : 3, commits[index + 1]?.facts ?? []]
+      expect(await store.facts(uuid, 0, 10)).toStrictEqual([...(commits[0]?.facts ?? []).slice(0, base), ...own])
+    }
+    expect(await store.verify()).toEqual([])
+  })
+
+  test('of a process whose row is out of date is complete after a crash', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await life(at.store, scribe, A, 30)
+    await at.store.commit(scribe.fork(B, A, 122))
+    await at.store.commit(scribe.write(B, ...stepOf(31)))
+    await at.store.commit(scribe.write(A, ...stepOf(31)))
+    const crashed = join(at.dir, '..', 'crashed')
+    cpSync(at.dir, crashed, { recursive: true })
+    await using store = await openSqliteStore({ dir: crashed })
+    for (const uuid of [A, B]) {
+      expect(await store.process(uuid)).toStrictEqual(scribe.get(uuid))
+      expect(await store.facts(uuid, 0, 1_000)).toStrictEqual(await at.store.facts(uuid, 0, 1_000))
+    }
+    expect(await store.verify()).toEqual([])
+  })
+
+  test('may be one of a thousand', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const origin = await life(at.store, scribe, A, 20)
+    for (let first = 0; first < 1_001; first += 91) {
+      const commits = Array.from({ length: 91 }, (_, index) => scribe.fork(uuidOf(10 + first + index), A, 2 + 4 * ((first + index) % 20)))
+      await at.store.commit(together(commits, scribe))
+    }
+    const forks = await at.store.forks(A)
+    expect(forks).toHaveLength(1_000)
+    expect(forks[0]).toStrictEqual(scribe.get(uuidOf(1_010)))
+    expect(forks.at(-1)?.uuid).toBe(uuidOf(11))
+    for (const { uuid, originSeq } of [...forks.slice(0, 20), ...forks.slice(-20)]) {
+      expect((await at.store.facts(uuid, 0, 100)).slice(0, -2)).toStrictEqual(origin.slice(0, originSeq ?? 0))
+    }
+  })
+
+  test('may be the hundredth in a lineage, each with a step and some own facts', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    let whole = await life(at.store, scribe, uuidOf(1), 20)
+    for (let number = 2; number <= 101; number++) {
+      const base = whole.length - (number % 5)
+      const own = await add(
+        at.store,
+        scribe.fork(
+          uuidOf(number),
+          uuidOf(number - 1),
+          base,
+          ...stepOf(number),
+          ...(number % 10 === 0 ? Array.from({ length: 70 }, () => note('more')) : []),
+        ),
+      )
+      whole = [...whole.slice(0, base), ...own]
+    }
+    for (const open of [async () => at.store, at.reopen]) {
+      const store = await open()
+      for (const limit of [13, 200, 10_000]) expect(await readPages(store, uuidOf(101), limit)).toStrictEqual(whole)
+      expect(await store.tail(uuidOf(101), 300)).toStrictEqual(whole.slice(-300))
+      expect(await store.tail(uuidOf(101), 1, ['process.spawned'])).toStrictEqual(whole.slice(0, 1))
+    }
+    expect(await at.store.verify()).toEqual([])
+  })
+})
+
+async function counts(store: Store, dir: string, close: () => Promise<void>): Promise<Record<string, number>> {
+  expect(await store.verify()).toEqual([])
+  await close()
+  const tables = ['journal', 'processes', 'places', 'blobs', 'shared', 'kept', 'doomed']
+  return changeFile(dir, (db) =>
+    Object.fromEntries(tables.map((table) => [table, Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])])),
+  )
+}
+
+describe('a fork is refused', () => {
+  const forked = (scribe: Scribe, seq: number, origin = A): Commit => scribe.fork(B, origin, seq)
+  test.each<[string, string, RegExp, (scribe: Scribe) => Commit]>([
+    ['of a process that was removed', 'COLLECTED', /was removed/, (scribe) => forked(scribe, 3, C)],
+    ['of a process that never existed', 'COLLECTED', /was removed/, (scribe) => forked(scribe, 3, D)],
+    ['after a fact that does not exist yet', 'INTERNAL', /after fact 11 of .* has 10/, (scribe) => forked(scribe, 11)],
+    ['after no fact', 'INTERNAL', /after fact 0/, (scribe) => forked(scribe, 0)],
+    ['of itself', 'COLLECTED', /was removed/, (scribe) => forked(scribe, 3, B)],
+    ['into an existing process', 'INTERNAL', /A fork needs a new process/, (scribe) => scribe.fork(A, A, 10)],
+    [
+      'whose row names another place',
+      'INTERNAL',
+      /another origin/,
+      (scribe) => {
+        const commit = forked(scribe, 6)
+        return { ...commit, processes: commit.processes.map((process) => ({ ...process, originSeq: 5 })) }
+      },
+    ],
+    [
+      'that stands before its origin in the commit',
+      'COLLECTED',
+      /was removed/,
+      (scribe) => {
+        scribe.spawn(D)
+        scribe.cursor -= 2
+        const commits = [scribe.fork(B, D, 2), new Scribe(scribe).spawn(D)]
+        return together(commits, { pid: 4, cursor: 99 })
+      },
+    ],
+  ])('%s', async (_, code, message, make) => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit(scribe.spawn(C, specOf(), ...endOf()))
+    await life(at.store, scribe, A, 2)
+    await at.store.remove(C, 1)
+    const before = await at.store.load()
+    await expect(at.store.commit(make(new Scribe(before.counters, before.processes)))).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    })
+    expect(await at.store.load()).toStrictEqual(before)
+    expect(await at.store.facts(B, 0, 10)).toEqual([])
+    await at.store.commit(scribe.fork(B, A, 10))
+    expect(await at.store.facts(B, 0, 100)).toHaveLength(12)
+    expect(await at.store.verify()).toEqual([])
+  })
+})
+
+describe('the start of a step', () => {
+  test('is found in a journal of any length, and across forks', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await life(at.store, scribe, A, 300)
+    await at.store.commit(scribe.fork(B, A, 402, ...stepOf(101), ...Array.from({ length: 200 }, () => note('a long talk')), ...stepOf(102)))
+    for (const step of [1, 2, 16, 17, 99, 100, 299])
+      expect(await at.store.stepBounds(A, step)).toEqual({ first: 4 * step - 1, next: 4 * step + 3 })
+    expect(await at.store.stepBounds(A, 300)).toEqual({ first: 1_199, next: null })
+    expect([await at.store.stepBounds(A, 0), await at.store.stepBounds(A, 301), await at.store.stepBounds(C, 1)]).toEqual([
+      null,
+      null,
+      null,
+    ])
+    expect(await at.store.stepBounds(B, 7)).toEqual({ first: 27, next: 31 })
+    expect(await at.store.stepBounds(B, 100)).toEqual({ first: 399, next: 405 })
+    expect(await at.store.stepBounds(B, 101)).toEqual({ first: 405, next: 609 })
+    expect(await at.store.stepBounds(B, 102)).toEqual({ first: 609, next: null })
+    expect(await at.store.stepBounds(B, 103)).toBeNull()
+  })
+
+  test('is its first attempt', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const again = (step: number, attempt: number): FactBody => ({ type: 'model.started', step, attempt, model: 'm' })
+    await at.store.commit(
+      scribe.spawn(A, specOf(), again(1, 1), again(1, 2), again(1, 3), ...modelFinished(1, 'x'), again(3, 1), again(3, 2)),
+    )
+    expect(await at.store.stepBounds(A, 1)).toEqual({ first: 3, next: 8 })
+    expect(await at.store.stepBounds(A, 2)).toBeNull()
+    expect(await at.store.stepBounds(A, 3)).toEqual({ first: 8, next: null })
+  })
+})

@@ -1,0 +1,281 @@
+// The guarantees of a store, one per test, with a real file: commits, rows, pages of facts, references.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { FactBody } from '../../../src/kernel/model/facts.ts'
+import { BLOCK_FACTS } from '../../../src/store/journal/fact-index.ts'
+import { PAGE_FACTS } from '../../../src/store/journal/journal.ts'
+import { LOAD_ROWS } from '../../../src/store/rows/process-row.ts'
+import { Scribe, endOf, modelFinished, specOf, uuidOf } from '../../support/store/facts.ts'
+import { changeFile, testStore } from '../../support/store/open.ts'
+
+const A = uuidOf(1)
+const B = uuidOf(2)
+const note = (text: string): FactBody => ({ type: 'process.note', text })
+const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+
+describe('a commit', () => {
+  test('is durable when its promise resolves, and is read at the next start', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const commit = scribe.spawn(A)
+    await at.store.commit(commit)
+    for (const next of [async () => at.store, at.reopen]) {
+      const store = await next()
+      expect(await store.facts(A, 0, 10)).toStrictEqual(commit.facts)
+      expect(await store.process(A)).toStrictEqual(scribe.get(A))
+      expect(await store.load()).toStrictEqual({ counters: commit.counters, processes: [scribe.get(A)] })
+    }
+  })
+
+  test('of 50 processes is one transaction', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const all = Array.from({ length: 50 }, (_, index) => uuidOf(index + 1))
+    for (const uuid of all) await at.store.commit(scribe.spawn(uuid))
+    const group = scribe.group(all.flatMap((uuid) => modelFinished(1, 'text').map((body) => [uuid, body] as const)))
+    await at.store.commit(group)
+    expect(await at.store.since({ afterCursor: 100, limit: 200 })).toStrictEqual(group.facts)
+    expect((await at.store.load()).processes).toStrictEqual(all.map((uuid) => scribe.get(uuid)))
+  })
+
+  test('without facts changes a row, and an empty one writes nothing', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit(scribe.spawn(A))
+    const pinned = { ...scribe.get(A), pinned: true }
+    await at.store.commit({ facts: [], processes: [pinned], counters: { pid: 1, cursor: 2 } })
+    expect(await (await at.reopen()).process(A)).toStrictEqual(pinned)
+    const before = statSync(join(at.dir, 'store.db-wal')).size
+    await at.store.commit({ facts: [], processes: [], counters: { pid: 1, cursor: 2 } })
+    expect(statSync(join(at.dir, 'store.db-wal')).size).toBe(before)
+  })
+
+  test('never lowers a counter, and raises one that no fact raises', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit({ ...scribe.spawn(A), counters: { pid: 7, cursor: 9 } })
+    await at.store.commit({ facts: [], processes: [], counters: { pid: 3, cursor: 4 } })
+    expect((await (await at.reopen()).load()).counters).toEqual({ pid: 7, cursor: 9 })
+  })
+
+  test('keeps the cursor above a journal whose end was removed', async () => {
+    await using at = await testStore()
+    await at.store.commit(new Scribe().spawn(A))
+    await at.tamper('DELETE FROM journal WHERE cursor > ?', 1)
+    expect((await at.store.load()).counters.cursor).toBe(2)
+  })
+})
+
+describe('rows', () => {
+  test('of zombies are loaded, and of dead processes are not', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit(scribe.spawn(A, specOf(), ...endOf()))
+    await at.store.commit(scribe.spawn(B, specOf(), ...endOf().slice(0, 1)))
+    expect((await at.store.load()).processes.map(({ uuid }) => uuid)).toEqual([B])
+    expect(await at.store.process(A)).toStrictEqual(scribe.get(A))
+    expect(await at.store.process(uuidOf(9))).toBeUndefined()
+  })
+
+  test('that are out of date during steps are exact for every reader', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit(scribe.spawn(A))
+    await at.store.commit(scribe.write(A, ...modelFinished(1, 'one')))
+    expect(await at.store.process(A)).toStrictEqual(scribe.get(A))
+    expect((await at.store.load()).processes).toStrictEqual([scribe.get(A)])
+    expect(await at.store.facts(A, 2, 10)).toHaveLength(2)
+    expect(await at.store.tail(A, 1)).toMatchObject([{ seq: 4 }])
+    expect(await at.store.since({ afterCursor: 2, limit: 10, uuid: A })).toHaveLength(2)
+    expect(await at.store.verify()).toEqual([])
+    expect((await (await at.reopen()).load()).processes).toStrictEqual([scribe.get(A)])
+  })
+
+  test('take the spec from its fact, also from a later one', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit(scribe.spawn(A, specOf({ intent: 'first' }), ...endOf()))
+    await at.store.commit(
+      scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', spec: specOf({ intent: 'second', name: 'again' }), fromStep: 0 }),
+    )
+    expect((await (await at.reopen()).process(A))?.spec).toStrictEqual(specOf({ intent: 'second', name: 'again' }))
+    expect(await at.store.find('again')).toEqual([A])
+    await at.close()
+    expect(changeFile(at.dir, (db) => String(db.prepare('SELECT body FROM processes').get()?.['body']))).not.toContain('second')
+  })
+
+  test('are loaded in pages, each once and in order', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const all = Array.from({ length: LOAD_ROWS + 1 }, (_, index) => uuidOf(index + 1))
+    scribe.pid = all.length
+    await at.store.commit(
+      scribe.group(
+        all.map(
+          (uuid, index) =>
+            [uuid, { type: 'process.spawned', pid: index + 1, spec: specOf(), parentUuid: null, depth: 0, by: 'user' }] as const,
+        ),
+      ),
+    )
+    const first = await at.store.load()
+    const second = await at.store.load(first.next)
+    expect([first.processes.length, second.processes.length, second.next]).toEqual([LOAD_ROWS, 1, undefined])
+    expect([...first.processes, ...second.processes].map(({ uuid }) => uuid)).toEqual(all)
+    expect(second.counters).toEqual(first.counters)
+  })
+
+  test('of one agent share equal values', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    for (const uuid of [A, B]) await at.store.commit(scribe.spawn(uuid, specOf({ env: { LANG: 'C' } })))
+    const [first, second] = (await at.store.load()).processes
+    expect(first?.spec.env).toBe(second?.spec.env)
+  })
+})
+
+describe('facts in pages', () => {
+  /** Two processes with alternating facts, over more than three blocks. */
+  async function history() {
+    const at = await testStore()
+    const scribe = new Scribe()
+    for (const uuid of [A, B]) await at.store.commit(scribe.spawn(uuid))
+    const count = BLOCK_FACTS * 3 + 10
+    for (let number = 1; number <= count; number++) {
+      await at.store.commit(
+        scribe.group([
+          [A, output(`a${number}`)],
+          [B, number % 50 === 0 ? note(`b${number}`) : output(`b${number}`)],
+        ]),
+      )
+    }
+    return { at, total: count + 2 }
+  }
+
+  test('each way of reading returns each fact once and in order', async () => {
+    const { at, total } = await history()
+    await using _ = at
+    const seqs = async (limit: number) => {
+      const found: number[] = []
+      for (let page = await at.store.facts(A, 0, limit); page.length > 0; page = await at.store.facts(A, found.at(-1) ?? 0, limit))
+        found.push(...page.map(({ seq }) => seq))
+      return found
+    }
+    const all = Array.from({ length: total }, (_, index) => index + 1)
+    for (const limit of [1, BLOCK_FACTS - 1, BLOCK_FACTS, BLOCK_FACTS + 1, total, total + 1]) expect(await seqs(limit)).toEqual(all)
+    const stream = await at.store.since({ afterCursor: 0, limit: PAGE_FACTS })
+    expect(stream.map(({ cursor }) => cursor)).toEqual(Array.from({ length: 2 * total }, (_, index) => index + 1))
+    expect(stream.filter(({ uuid }) => uuid === A)).toStrictEqual(await at.store.facts(A, 0, total))
+    for (const after of [0, 1, 2, 5, 130, 131, 2 * total - 1, 2 * total]) {
+      expect(await at.store.since({ afterCursor: after, limit: 7, uuid: B })).toStrictEqual(
+        stream.filter(({ uuid, cursor }) => uuid === B && cursor > after).slice(0, 7),
+      )
+    }
+  })
+
+  test('a tail is the last facts in order, of all types or of some', async () => {
+    const { at, total } = await history()
+    await using _ = at
+    const all = await at.store.facts(B, 0, total)
+    for (const limit of [0, 1, BLOCK_FACTS, total, total + 1])
+      expect(await at.store.tail(B, limit)).toStrictEqual(limit === 0 ? [] : all.slice(-limit))
+    const notes = all.filter(({ body }) => body.type === 'process.note')
+    expect(notes).toHaveLength(4)
+    for (const limit of [1, 3, 100])
+      expect(await at.store.tail(B, limit, ['process.note', 'no.such.type'])).toStrictEqual(notes.slice(-limit))
+    expect(await at.store.tail(B, 5, [])).toEqual([])
+    for (const before of [1, 2, BLOCK_FACTS, BLOCK_FACTS + 1, BLOCK_FACTS + 2, total, total + 1, total + 9]) {
+      expect(await at.store.tail(B, 5, undefined, before)).toStrictEqual(all.filter(({ seq }) => seq < before).slice(-5))
+      expect(await at.store.tail(B, 2, ['process.note'], before)).toStrictEqual(notes.filter(({ seq }) => seq < before).slice(-2))
+    }
+  })
+
+  test('of an unknown process are empty, and a page has a limit', async () => {
+    await using at = await testStore()
+    expect(await at.store.facts(A, 0, 10)).toEqual([])
+    expect(await at.store.tail(A, 10)).toEqual([])
+    expect(await at.store.since({ afterCursor: 0, limit: 10, uuid: A })).toEqual([])
+    expect(await at.store.since({ afterCursor: 0, limit: 10 })).toEqual([])
+    await at.store.commit(new Scribe().spawn(A))
+    await expect(at.store.facts(A, 0, PAGE_FACTS + 1)).rejects.toMatchObject({ code: 'INTERNAL' })
+    await expect(at.store.since({ afterCursor: 0, limit: -1 })).rejects.toMatchObject({ code: 'INTERNAL' })
+  })
+})
+
+describe('dead processes', () => {
+  test('are listed in pages, newest first; processes that ended at the same time are sorted by their UUID', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    for (let number = 1; number <= 6; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
+    const ends = [1, 2, 3, 4, 5].map((number) => scribe.write(uuidOf(number), ...endOf()))
+    const atOnce = ends.map((commit, index) => ({
+      ...commit,
+      processes: commit.processes.map((process) => ({
+        ...process,
+        clock: { ...process.clock, exitedAt: [30, 10, 20, 20, 40][index] ?? 0 },
+      })),
+    }))
+    for (const commit of atOnce) await at.store.commit(commit)
+    const list = async (limit: number) => {
+      const found: string[] = []
+      let page = await at.store.dead({ limit })
+      while (page.length > 0) {
+        found.push(...page.map(({ uuid }) => uuid))
+        const last = page.at(-1)
+        page = await at.store.dead({ limit, before: { exitedAt: last?.clock.exitedAt ?? 0, uuid: last?.uuid ?? '' } })
+      }
+      return found
+    }
+    for (const limit of [1, 2, 5, 10]) expect(await list(limit)).toEqual([5, 1, 4, 3, 2].map(uuidOf))
+  })
+})
+
+describe('a reference', () => {
+  async function named() {
+    const at = await testStore()
+    const scribe = new Scribe()
+    const uuids = [
+      '0192f3a4-1111-7abc-8def-00000000aaaa',
+      '0192f3a4-2222-7abc-8def-00000001bbbb',
+      '0192f3a4-3333-7abc-8def-00000002bbbb',
+      '7777f3a4-3333-7abc-8def-000000000002',
+    ]
+    for (const [index, uuid] of uuids.entries())
+      await at.store.commit(
+        scribe.spawn(uuid, specOf({ name: index === 0 ? null : index < 3 ? 'twin' : 'bbbb' }), ...(index === 1 ? endOf() : [])),
+      )
+    return { at, uuids }
+  }
+
+  test.each<[string, string, number[]]>([
+    ['a PID', '1', [0]],
+    ['a PID that is also the end of a UUID', '0002', [1]],
+    ['an unknown PID', '99', []],
+    ['a name, newest first, also of the dead', 'twin', [2, 1]],
+    ['a name before the end of a UUID', 'bbbb', [3]],
+    ['a whole UUID', '0192f3a4-2222-7abc-8def-00000001bbbb', [1]],
+    ['a prefix', '0192f3a4-1', [0]],
+    ['a prefix without its dashes and in capitals', '0192F3A42222', [1]],
+    ['a prefix of several', '0192f', [0, 1, 2]],
+    ['digits alone, which are a PID', '0192', []],
+    ['a suffix', '2bbbb', [2]],
+    ['a suffix across a dash', 'f-00000000aaaa', [0]],
+    ['a suffix of several', '00bbbb', []],
+    ['a part of fewer than four digits', 'aaa', []],
+    ['a part that is not a hexadecimal number', '0192g', []],
+    ['too many digits', '0'.repeat(33), []],
+    ['nothing', '', []],
+    ['text that means something to SQL', "%' OR 1", []],
+  ])('%s: %s', async (_, ref, found) => {
+    const { at, uuids } = await named()
+    await using _at = at
+    expect(await at.store.find(ref)).toEqual(found.map((index) => uuids[index]))
+  })
+
+  test('resolves to at most 20 processes', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    for (let number = 1; number <= 25; number++) await at.store.commit(scribe.spawn(uuidOf(number)))
+    expect(await at.store.find('id:0192')).toHaveLength(20)
+  })
+})

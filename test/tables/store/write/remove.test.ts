@@ -1,0 +1,190 @@
+// Removing a process from a store: what is removed, kept and recorded, and that each batch of the work is small.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { FactBody } from '../../../../src/kernel/model/facts.ts'
+import { BATCH_FACTS } from '../../../../src/store/write/remove.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { Scribe, endOf, modelFinished, specOf, toolFinished, uuidOf } from '../../../support/store/facts.ts'
+import { SCHEMA_2, changeFile, testStore, type TestStore } from '../../../support/store/open.ts'
+
+const A = uuidOf(1)
+const B = uuidOf(2)
+const AT = 1_700_000_000_500
+const output = (text: string): FactBody => ({ type: 'process.output', stream: 'stdout', text })
+const rowsOf = (at: TestStore, table: string): number =>
+  changeFile(at.dir, (db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']))
+
+async function sweepAll(store: Store): Promise<number> {
+  let pieces = 0
+  while (await store.sweep()) pieces += 1
+  return pieces
+}
+
+/** An ended process with that number of steps. */
+async function ended(store: Store, scribe: Scribe, uuid: string, steps: number): Promise<void> {
+  await store.commit(scribe.spawn(uuid, specOf({ name: `n${uuid.at(-1)}` })))
+  for (let step = 1; step <= steps; step++)
+    await store.commit(scribe.write(uuid, ...modelFinished(step, 'text'), ...toolFinished(step, 'content')))
+  await store.commit(scribe.write(uuid, ...endOf()))
+}
+
+describe('a removed process', () => {
+  test('is invisible to every reader at once, and its tombstone is found', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await ended(at.store, scribe, A, 3)
+    await ended(at.store, scribe, B, 1)
+    expect(await at.store.remove(A, AT)).toBe(true)
+    for (const next of [async () => at.store, at.reopen]) {
+      const store = await next()
+      expect(await store.process(A)).toBeUndefined()
+      expect((await store.dead({ limit: 9 })).map(({ uuid }) => uuid)).toEqual([B])
+      expect([await store.facts(A, 0, 9), await store.tail(A, 9), await store.since({ afterCursor: 0, limit: 9, uuid: A })]).toEqual([
+        [],
+        [],
+        [],
+      ])
+      expect(new Set((await store.since({ afterCursor: 0, limit: 99 })).map(({ uuid }) => uuid))).toEqual(new Set([B]))
+      const tombstone = { uuid: A, pid: 1, name: 'n1', removedAt: AT, originUuid: null }
+      for (const ref of [A, '1', 'n1', A.slice(-6), A.replaceAll('-', '').slice(0, 14), A.toUpperCase()]) {
+        expect(await store.find(ref), ref).not.toContain(A)
+        expect(await store.tombstone(ref), ref).toEqual(tombstone)
+      }
+      expect(await store.tombstone('nobody')).toBeUndefined()
+      expect(await store.remove(A, AT)).toBe(false)
+      expect(await store.verify()).toEqual([])
+    }
+  })
+
+  test('must be dead', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit(scribe.spawn(A))
+    await at.store.commit(scribe.write(A, ...modelFinished(1, 'text')))
+    await expect(at.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await at.store.commit(scribe.write(A, ...endOf().slice(0, 1)))
+    await expect(at.store.remove(A, AT)).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await at.store.process(A)).toStrictEqual(scribe.get(A))
+    expect(await at.store.sweep()).toBe(false)
+  })
+
+  test('cannot be written any more: a later commit is refused as a whole', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await ended(at.store, scribe, A, 1)
+    const late = scribe.write(A, { type: 'process.resumed', pid: 1, by: 'user', fromStep: 1 })
+    await at.store.remove(A, AT)
+    await expect(at.store.commit(late)).rejects.toMatchObject({ code: 'INTERNAL' })
+    expect(await at.store.process(A)).toBeUndefined()
+    await sweepAll(at.store)
+    expect(await at.store.verify()).toEqual([])
+  })
+
+  test('releases no PID, cursor or key, even if it was the last', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await ended(at.store, scribe, A, 100)
+    await at.store.remove(A, AT)
+    await at.reopen()
+    expect((await at.store.load()).counters).toEqual({ pid: 1, cursor: scribe.cursor })
+    // Another process starts while facts of the first are left.
+    await ended(at.store, scribe, B, 40)
+    const facts = await at.store.facts(B, 0, 1_000)
+    expect(facts).toHaveLength(scribe.get(B).seq)
+    expect((await at.store.since({ afterCursor: 0, limit: 1_000 })).map(({ cursor }) => cursor)).toEqual(facts.map(({ cursor }) => cursor))
+    await sweepAll(at.store)
+    expect(await (await at.reopen()).process(B)).toStrictEqual(scribe.get(B))
+    expect(await at.store.facts(B, 0, 1_000)).toStrictEqual(facts)
+    expect((await at.store.load()).counters).toEqual({ pid: 2, cursor: scribe.cursor })
+    expect(await at.store.verify()).toEqual([])
+  })
+})
+
+describe('sweeping', () => {
+  test('works in batches, continues after a crash, and leaves nothing', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await ended(at.store, scribe, A, 600)
+    await ended(at.store, scribe, B, 1)
+    await at.store.remove(A, AT)
+    await at.store.sweep()
+    await at.close()
+    const left = rowsOf(at, 'journal')
+    expect(left).toBeGreaterThan(600 * 4 - 2 * BATCH_FACTS)
+    await at.reopen()
+    expect(await at.store.verify()).toEqual([])
+    expect(await sweepAll(at.store)).toBeGreaterThanOrEqual((600 * 4) / BATCH_FACTS - 2)
+    expect(await at.store.process(B)).toStrictEqual(scribe.get(B))
+    await at.close()
+    expect([rowsOf(at, 'journal'), rowsOf(at, 'places'), rowsOf(at, 'doomed')]).toEqual([scribe.get(B).seq, 0, 0])
+  })
+
+  test('keeps a long text as long as a fact refers to it', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    const [long, other] = ['same '.repeat(5_000), 'other '.repeat(5_000)]
+    for (const uuid of [A, B]) await at.store.commit(scribe.spawn(uuid, specOf(), output(long), output(long)))
+    await at.store.commit(scribe.write(A, output(long), output(other), ...endOf()))
+    await at.store.remove(A, AT)
+    await sweepAll(at.store)
+    expect(await at.store.verify()).toEqual([])
+    expect((await at.store.facts(B, 2, 1))[0]?.body).toEqual(output(long))
+    await at.store.commit(scribe.write(B, ...endOf()))
+    await at.close()
+    expect(rowsOf(at, 'blobs')).toBe(1)
+    await at.reopen()
+    await at.store.remove(B, AT)
+    await sweepAll(at.store)
+    await at.close()
+    expect([rowsOf(at, 'blobs'), rowsOf(at, 'shared')]).toEqual([0, 0])
+  })
+
+  test('ends a batch early if the texts are long, and shrinks the file', async () => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await at.store.commit(scribe.spawn(A))
+    for (let line = 0; line < 40; line++) await at.store.commit(scribe.write(A, output(`${line} ${'x'.repeat(500_000)}`)))
+    await at.store.commit(scribe.write(A, ...endOf()))
+    await (await at.reopen()).remove(A, AT)
+    const size = (): number => statSync(join(at.dir, 'store.db')).size
+    const before = size()
+    expect(before).toBeGreaterThan(20_000_000)
+    expect(await sweepAll(at.store)).toBeGreaterThan(20)
+    expect(size()).toBeLessThan(500_000)
+  })
+
+  test('works in a store that is older than the counts of long texts', async () => {
+    await using at = await testStore(`${SCHEMA_2} DROP TABLE tombstones; DROP TABLE doomed; DROP TABLE shared;
+      DELETE FROM places; DELETE FROM journal WHERE process = 3; UPDATE meta SET value = 1, copy = -1 WHERE name = 'schema'`)
+    expect(await at.store.verify()).toEqual([])
+    await at.store.remove(A, AT)
+    await sweepAll(at.store)
+    expect((await at.store.facts(B, 2, 1))[0]?.body).toEqual(output('long '.repeat(1_700)))
+  })
+})
+
+describe('damage', () => {
+  test.each([
+    ['a tombstone', `UPDATE tombstones SET pid = 7 WHERE uuid = '${A}'`, /tombstones process/],
+    ['a count of references that is too high', 'INSERT INTO shared SELECT key, 3 FROM blobs', /has 1 references, but its count is 4/],
+    ['a text without a reference', `INSERT INTO blobs (hash, bytes) VALUES (x'${'ab'.repeat(32)}', x'00')`, /has 0 references/],
+  ])('is found: %s', async (_name, sql, line) => {
+    await using at = await testStore()
+    const scribe = new Scribe()
+    await ended(at.store, scribe, A, 1)
+    await at.store.commit(scribe.spawn(B, specOf(), output('z'.repeat(9_000))))
+    await at.store.remove(A, AT)
+    await sweepAll(at.store)
+    const store = await at.tamper(sql)
+    expect(await store.verify()).toContainEqual(expect.stringMatching(line))
+  })
+
+  test('of a tombstone is reported to its reader', async () => {
+    await using at = await testStore()
+    await ended(at.store, new Scribe(), A, 1)
+    await at.store.remove(A, AT)
+    const store = await at.tamper('UPDATE tombstones SET removed_at = 5')
+    await expect(store.tombstone(A)).rejects.toMatchObject({ code: 'STORE_DAMAGED', details: { table: 'tombstones', uuid: A } })
+  })
+})
