@@ -5,6 +5,7 @@ import { storeError } from './errors.ts'
 import { checkLimit } from './journal/journal.ts'
 import { lastEntries } from './journal/fact-index.ts'
 import type { Finder } from './journal/fact-index.ts'
+import { checkAscending } from './rows/page-order.ts'
 import { checkRow } from './rows/row-lookup.ts'
 import { createIntern, readProcess } from './rows/process-row.ts'
 import type { ProcessRow, Statements } from './statements.ts'
@@ -25,6 +26,9 @@ export function readCollectable(finder: Finder, { limit, before = Infinity, afte
   checkLimit(limit)
   const from = after === undefined ? ([NO_EXIT_TIME - 1, ''] as const) : ([after.exitedAt ?? NO_EXIT_TIME, after.uuid] as const)
   const rows = finder.sql.collectable.all(before, ...from, limit) as unknown as ProcessRow[]
+  // Only the last row is checked, because a damaged row in between is listed with a warning.
+  const last = rows.at(-1)
+  if (last) checkAscending('processes', from, [[last.exited_at ?? NO_EXIT_TIME, last.uuid]])
   return rows.map((row) => {
     const { uuid, pid, name, exited_at: exitedAt } = row
     try {

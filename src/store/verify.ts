@@ -6,11 +6,13 @@ import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { KernelError } from '../kernel/model/errors.ts'
 import { damageError, storeError } from './errors.ts'
+import type { DamageLocation } from './errors.ts'
 import { readFacts } from './journal/journal.ts'
 import type { Head } from './write/head-cache.ts'
 import type { LineageLink, FactSpan } from './journal/lineage.ts'
 import type { Finder } from './journal/fact-index.ts'
 import { checkKept, checkRow, findKept } from './rows/row-lookup.ts'
+import { checkAscending } from './rows/page-order.ts'
 import { createIntern, readProcess } from './rows/process-row.ts'
 import { checkSpender, readSpent } from './rows/usage-ledger.ts'
 import type { KeptRow, ProcessRow, SpenderRow, Statements, TombstoneRow } from './statements.ts'
@@ -52,25 +54,25 @@ export async function verifyStore(finder: Finder, reader: DatabaseReader, pendin
   const { sql } = finder
   const findings = createFindings()
   await verifyWhole(sql, reader, { pendingHeads, findings })
-  await verifyEach(
-    findings,
-    (after) => sql.processAfter.get(after, 1) as ProcessRow | undefined,
-    (row) => verifyProcess(finder, row, findings),
-  )
-  await verifyEach(
-    findings,
-    (after) => sql.keptAfter.get(after, 1) as KeptRow | undefined,
-    (row) => verifyKept(finder, row, findings),
-  )
+  await verifyEach(findings, {
+    table: 'processes',
+    next: (after) => sql.processAfter.get(after, 1) as ProcessRow | undefined,
+    verify: (row) => verifyProcess(finder, row, findings),
+  })
+  await verifyEach(findings, {
+    table: 'kept',
+    next: (after) => sql.keptAfter.get(after, 1) as KeptRow | undefined,
+    verify: (row) => verifyKept(finder, row, findings),
+  })
   await verifyBlobs(sql, findings)
   await verifyTombstones(sql, findings)
-  await verifyEach(
-    findings,
-    (after) => sql.spendersAfter.get(after, 1) as (SpenderRow & { readonly key: number }) | undefined,
-    async (row) => {
+  await verifyEach(findings, {
+    table: 'spenders',
+    next: (after) => sql.spendersAfter.get(after, 1) as (SpenderRow & { readonly key: number }) | undefined,
+    async verify(row) {
       attempt(findings, () => checkSpender(row))
     },
-  )
+  })
   await verifySpent(finder, findings)
   return findings.lines
 }
@@ -119,13 +121,23 @@ async function verifyWhole(sql: Statements, reader: DatabaseReader, { pendingHea
 
 async function verifyTombstones(sql: Statements, findings: Findings): Promise<void> {
   for (let after = ''; !findings.isFull;) {
-    const rows = attempt(findings, () => sql.tombstonesAfter.all(after, PAGE_ROWS) as unknown as TombstoneRow[]) ?? []
+    const rows = attempt(findings, () => tombstonesAfter(sql, after)) ?? []
     for (const row of rows) attempt(findings, () => checkTombstone(row))
     const last = rows.at(-1)
     if (last === undefined) return
     after = last.uuid
     await setImmediate()
   }
+}
+
+function tombstonesAfter(sql: Statements, after: string): readonly TombstoneRow[] {
+  const rows = sql.tombstonesAfter.all(after, PAGE_ROWS) as unknown as TombstoneRow[]
+  checkAscending(
+    'tombstones',
+    [after],
+    rows.map(({ uuid }) => [uuid]),
+  )
+  return rows
 }
 
 async function verifySpent({ sql }: Finder, findings: Findings): Promise<void> {
@@ -138,14 +150,21 @@ async function verifySpent({ sql }: Finder, findings: Findings): Promise<void> {
   }
 }
 
+interface TableWalk<T extends { readonly key: number }> {
+  readonly table: DamageLocation['table']
+  /** reads the row with the next key after `after` */
+  next(after: number): T | undefined
+  verify(row: T): Promise<void>
+}
+
 /** Verifies row after row. The check of a row starts in the turn of the event loop in which the row was read. */
-async function verifyEach<T extends { readonly key: number }>(
-  findings: Findings,
-  next: (after: number) => T | undefined,
-  verify: (row: T) => Promise<void>,
-): Promise<void> {
+async function verifyEach<T extends { readonly key: number }>(findings: Findings, { table, next, verify }: TableWalk<T>): Promise<void> {
   for (let after = -1, rows = 1; !findings.isFull; rows++) {
-    const row = attempt(findings, () => next(after))
+    const row = attempt(findings, () => {
+      const found = next(after)
+      if (found) checkAscending(table, [after], [[found.key]])
+      return found
+    })
     if (row === undefined) return
     await verify(row)
     after = row.key
@@ -213,17 +232,22 @@ function readPage(finder: Finder, span: FactSpan, after: number, findings: Findi
   }
 }
 
+interface BlobRow {
+  readonly key: number
+  readonly hash: Uint8Array
+  readonly bytes: Uint8Array
+}
+
 async function verifyBlobs(sql: Statements, findings: Findings): Promise<void> {
-  let after = -1
-  while (!findings.isFull) {
-    const row = attempt(findings, () => sql.blobAfter.get(after))
-    if (row === undefined) return
-    const name = Buffer.from(row['hash'] as Uint8Array).toString('hex')
-    if (hash('sha256', row['bytes'] as Uint8Array) !== name)
-      findings.add(damageError({ table: 'blobs', hash: name }, 'it is damaged').message)
-    after = Number(row['key'])
-    await setImmediate()
-  }
+  await verifyEach(findings, {
+    table: 'blobs',
+    next: (after) => sql.blobAfter.get(after) as unknown as BlobRow | undefined,
+    async verify(row) {
+      const name = Buffer.from(row.hash).toString('hex')
+      if (hash('sha256', row.bytes) !== name) findings.add(damageError({ table: 'blobs', hash: name }, 'it is damaged').message)
+      await setImmediate()
+    },
+  })
 }
 
 /** Runs a read. An error becomes a finding, and the result is then undefined. */

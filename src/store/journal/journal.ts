@@ -12,6 +12,7 @@ import type { FactSpan } from './lineage.ts'
 import { entriesFrom, lastEntries, seqAfter } from './fact-index.ts'
 import type { FactEntry, Finder, EntryRun } from './fact-index.ts'
 import { factSum } from '../rows/checksums.ts'
+import { checkAscending } from '../rows/page-order.ts'
 import type { FactColumns, FactRow, OwnedFactRow, Statements } from '../statements.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
@@ -134,7 +135,7 @@ export function readAll(sql: Statements, afterCursor: number, limit: number): St
   checkLimit(limit)
   const rows = sql.factsAfter.all(afterCursor, limit) as unknown as OwnedFactRow[]
   const last = new Map<string, number>()
-  return rows.map((row) => {
+  const facts = rows.map((row) => {
     const fact = readOwnedFact(sql, row)
     const before = last.get(fact.uuid)
     if (before !== undefined && fact.seq !== before + 1)
@@ -142,6 +143,12 @@ export function readAll(sql: Statements, afterCursor: number, limit: number): St
     last.set(fact.uuid, fact.seq)
     return fact
   })
+  checkAscending(
+    'journal',
+    [afterCursor],
+    facts.map(({ cursor }) => [cursor]),
+  )
+  return facts
 }
 
 /** Returns the fact of a row that was read together with the UUID of its process. */

@@ -5,6 +5,8 @@ import type { Process } from '../../kernel/model/process.ts'
 import { damageError } from '../errors.ts'
 import type { DamageLocation } from '../errors.ts'
 import { checkLimit, readOwnedFact } from '../journal/journal.ts'
+import { checkAscending } from './page-order.ts'
+import type { SortKey } from './page-order.ts'
 import { checkRow } from './row-lookup.ts'
 import type { OwnedFactRow, ProcessRow, Statements } from '../statements.ts'
 import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
@@ -113,13 +115,24 @@ export function loadLive(sql: Statements, from: number): { readonly processes: P
   const intern = createIntern()
   const rows = sql.live.all(from, LOAD_ROWS) as unknown as ProcessRow[]
   const processes = rows.map((row) => readProcess(sql, row, intern))
+  checkAscending(
+    'processes',
+    [from - 1],
+    rows.map(({ key }) => [key]),
+  )
   const last = rows.at(-1)
   return { processes, ...(last && rows.length === LOAD_ROWS ? { next: last.key + 1 } : {}) }
 }
 
 export function readDead(sql: Statements, { limit, before }: DeadQuery): Process[] {
   checkLimit(limit)
-  const rows = before === undefined ? sql.dead.all(limit) : sql.deadBefore.all(before.exitedAt, before.uuid, limit)
+  const rows = (before === undefined
+    ? sql.dead.all(limit)
+    : sql.deadBefore.all(before.exitedAt, before.uuid, limit)) as unknown as ProcessRow[]
   const intern = createIntern()
-  return (rows as unknown as ProcessRow[]).map((row) => readProcess(sql, row, intern))
+  const processes = rows.map((row) => readProcess(sql, row, intern))
+  const keys = rows.map((row): SortKey => [row.exited_at ?? -1, row.uuid])
+  // The newest come first: read from its end, the page ascends to the position before it.
+  checkAscending('processes', [-Infinity, ''], [...keys.reverse(), ...(before ? [[before.exitedAt, before.uuid]] : [])])
+  return processes
 }

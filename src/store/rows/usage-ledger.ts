@@ -13,6 +13,7 @@ import { metaValue } from '../schema.ts'
 import type { OwnedFactRow, SpenderRow, SpentColumns, Statements } from '../statements.ts'
 import type { SpentPage, SpentRow } from '../store.ts'
 import { rowSum } from './checksums.ts'
+import { checkAscending } from './page-order.ts'
 import { inTransaction } from '../write/transaction.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
@@ -181,7 +182,13 @@ export function readSpent(sql: Statements, { limit, after, sinceHour = Number.MI
     readonly agent: string
     readonly root_uuid: string
   })[]
-  return rows.map((row) => ({ ...sumsOf(row), uuid: row.uuid, agent: row.agent, root: row.root_uuid }))
+  const spent = rows.map((row) => ({ ...sumsOf(row), uuid: row.uuid, agent: row.agent, root: row.root_uuid }))
+  checkAscending(
+    'spent',
+    [spender, hour, model],
+    rows.map((row) => [row.spender, row.hour, row.model]),
+  )
+  return spent
 }
 
 function emptySums(hour: number, model: string): Sums {
