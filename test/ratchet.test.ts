@@ -1,7 +1,7 @@
 // Rules for the sources as a whole: purity, arrows, where programs are started, sizes, dead code, private names.
 // The lists of exceptions are a ratchet: an entry that is no longer needed fails the test, so they only get shorter.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { errorsPage } from '../scripts/docs.ts'
@@ -41,10 +41,24 @@ const MAX_FOLDER_FILES = 25
 /** Tables of every case are naturally long. */
 const MAX_TEST_LINES = 800
 const MAX_FUNCTION_LINES = 70
+/** The files that say which tests run, and how. */
+const TEST_CONFIGURATION = [
+  'package.json',
+  'vitest.config.ts',
+  'test/agents/vitest.config.ts',
+  'scripts/test.mjs',
+  'scripts/test-agents.ts',
+  '.ci/run',
+]
 
 /** The part that a file belongs to: its folder under src, or its own name. */
 function part(path: string): string {
   return path.split('/')[1] ?? ''
+}
+
+/** Whether a path or a pattern of paths, from the root of the project, leads to a file or folder. */
+function hasMatch(pattern: string): boolean {
+  return globSync(pattern, { cwd: ROOT }).length > 0
 }
 
 function hits(files: readonly Source[], pattern: RegExp, where: 'raw' | 'text' | 'code' = 'code'): string[] {
@@ -297,10 +311,10 @@ describe('nothing is dead', () => {
         raw
           .split('\n', 12)
           .join('\n')
-          .match(/\btest\/[\w./-]+\.test\.ts\b/g) ?? []
+          .match(/\btest\/[\w./*-]+\.test\.ts\b/g) ?? []
       ).map((name) => ({ path, name })),
     )
-    expect(named.filter(({ name }) => !existsSync(join(ROOT, name))).map(({ path, name }) => `${path} → ${name}`)).toEqual([])
+    expect(named.filter(({ name }) => !hasMatch(name)).map(({ path, name }) => `${path} → ${name}`)).toEqual([])
     expect(named.length).toBeGreaterThan(300)
   })
 
@@ -317,6 +331,17 @@ describe('nothing is dead', () => {
     const idle = exported.filter((one) => users(one.file.path, one.name, [...src, ...making]).length === 0 && own(one.file, one.name) === 0)
     expect(idle.map((one) => `${one.file.path}: ${one.name}`)).toEqual([])
   })
+})
+
+test('each path and pattern of the test configuration matches a file', () => {
+  const named = TEST_CONFIGURATION.flatMap((path) =>
+    [...readFileSync(join(ROOT, path), 'utf8').matchAll(/(?<![\w./-])(?:test|scripts|bench)\/[\w./*-]*[\w*]/g)].map(([name]) => ({
+      path,
+      name,
+    })),
+  )
+  expect(new Set(named.map(({ path }) => path))).toEqual(new Set(TEST_CONFIGURATION))
+  expect(named.filter(({ name }) => !hasMatch(name)).map(({ path, name }) => `${path} → ${name}`)).toEqual([])
 })
 
 test('only test files choose a size, as `npm run test:deep` runs those that do', () => {

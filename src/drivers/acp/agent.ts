@@ -8,7 +8,7 @@ import type { McpStart } from '../../kernel/model/mcp.ts'
 import { RawLines } from '../common/raw-lines.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { Ladder, Program } from '../contain/types.ts'
-import { Freezer } from '../native/tools/freezer.ts'
+import { FreezableTimers } from '../common/freezable-timers.ts'
 import type { Agent, KernelPort, Launch, Message } from '../port.ts'
 import type { AskingMode } from './asking-mode.ts'
 import { PermissionRequests } from './permission-requests.ts'
@@ -66,7 +66,7 @@ export class AcpAgent implements Agent {
   readonly #terminals: Terminals
   readonly #turns: AcpTurns
   readonly #gate = new PauseGate()
-  readonly #freezer = new Freezer()
+  readonly #timers = new FreezableTimers()
   readonly #finished: Promise<void>
   #session: Session | null = null
   #pendingSystem: string | null = null
@@ -135,7 +135,7 @@ export class AcpAgent implements Agent {
       permissionRequests: this.#permissionRequests,
       reports: this.#reports,
       gate: this.#gate,
-      freezer: this.#freezer,
+      timers: this.#timers,
       cancelMs,
       missingToolsError: () => this.#missingToolsError(),
       onTurnEnd: () => this.#postAll(this.#raw.drain()),
@@ -190,7 +190,7 @@ export class AcpAgent implements Agent {
     this.#gate.close()
     if (!freezeNow) return this.#reportIfDrained()
     this.#isFrozen = true
-    this.#freezer.setFrozen(true)
+    this.#timers.setFrozen(true)
     await this.#deps.launch.containment.freeze()
     if (this.#isFrozen && !this.#isEnding) await this.#reports.send({ type: 'frozen', inFlight: this.#inFlight() })
   }
@@ -298,7 +298,7 @@ export class AcpAgent implements Agent {
     const note = (text: string): void => this.#reports.note(text)
     const timeout = Promise.withResolvers<never>()
     const startTimer = (): (() => void) =>
-      this.#freezer.deadline(handshakeMs, () => timeout.reject(new Error(`it was not ready within ${handshakeMs / 1_000} s`)))
+      this.#timers.start(handshakeMs, () => timeout.reject(new Error(`it was not ready within ${handshakeMs / 1_000} s`)))
     let stopTimer = startTimer()
     const sleepUntimed = async (ms: number): Promise<void> => {
       stopTimer()
@@ -350,7 +350,7 @@ export class AcpAgent implements Agent {
     } = this.#deps
     if (!own) return true
     const timeout = Promise.withResolvers<boolean>()
-    const stopTimer = this.#freezer.deadline(toolsMs, () => timeout.resolve(false))
+    const stopTimer = this.#timers.start(toolsMs, () => timeout.resolve(false))
     const hasTools = await Promise.race([own.listed.then(() => true), timeout.promise, this.#link.outputEnded.then(() => true)]).finally(
       stopTimer,
     )
@@ -398,7 +398,7 @@ export class AcpAgent implements Agent {
     if (!this.#isFrozen) return
     this.#isFrozen = false
     await this.#deps.launch.containment.thaw()
-    this.#freezer.setFrozen(false)
+    this.#timers.setFrozen(false)
   }
 
   #inFlight(): string | null {

@@ -6,7 +6,7 @@ import type { ClientConnection } from '@agentclientprotocol/sdk'
 import type { FinishReason } from '../../kernel/model/facts.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import { findResetTimeMs } from '../common/rate-limit-reset.ts'
-import type { Freezer } from '../native/tools/freezer.ts'
+import type { FreezableTimers } from '../common/freezable-timers.ts'
 import type { PermissionRequests } from './permission-requests.ts'
 import type { PauseGate } from './pause-gate.ts'
 import type { SessionUpdates } from './session-updates.ts'
@@ -26,7 +26,7 @@ export interface AcpTurnsDeps {
   readonly permissionRequests: PermissionRequests
   readonly reports: ReportQueue
   readonly gate: PauseGate
-  readonly freezer: Freezer
+  readonly timers: FreezableTimers
   /** how long an agent may take to end an interrupted turn, in ms */
   readonly cancelMs: number
   /** returns the error of a turn that succeeded without the required tools; null if none are missing */
@@ -119,8 +119,8 @@ export class AcpTurns {
     turn.cancelled.resolve()
     this.#deps.permissionRequests.cancel()
     if (!turn.isRunning) return
-    const { freezer, cancelMs, connection, sessionId } = this.#deps
-    const stopTimer = freezer.deadline(cancelMs, () => turn.timedOut.resolve(null))
+    const { timers, cancelMs, connection, sessionId } = this.#deps
+    const stopTimer = timers.start(cancelMs, () => turn.timedOut.resolve(null))
     turn.timedOut.promise.then(stopTimer, stopTimer)
     // A failed notification is ignored: if the connection is broken, the turn has ended.
     await connection.agent.notify(methods.agent.session.cancel, { sessionId: sessionId() }).catch(() => undefined)

@@ -7,7 +7,7 @@ import type { Report } from '../../kernel/model/reports.ts'
 import type { UserPrices } from '../native/models/prices.ts'
 import { CUT_OFF_PROMPT, type SessionHistory } from '../acp/session-history.ts'
 import { PauseGate } from '../acp/pause-gate.ts'
-import { Freezer } from '../native/tools/freezer.ts'
+import { FreezableTimers } from '../common/freezable-timers.ts'
 import type { Ladder, Program } from '../contain/types.ts'
 import type { Agent, KernelPort, Launch, Message } from '../port.ts'
 import { openAgentOutput } from './agent-output.ts'
@@ -55,7 +55,7 @@ interface Turn {
 export class Conversation implements Agent {
   readonly #deps: ConversationDeps
   readonly #gate = new PauseGate()
-  readonly #freezer = new Freezer()
+  readonly #timers = new FreezableTimers()
   readonly #upReported: Promise<void>
   #resumePoint: ResumePoint
   #turn: Turn | null = null
@@ -99,7 +99,7 @@ export class Conversation implements Agent {
   async pause(): Promise<void> {
     this.#isFrozen = true
     this.#gate.close()
-    this.#freezer.setFrozen(true)
+    this.#timers.setFrozen(true)
     await this.#deps.launch.containment.freeze()
     if (this.#isFrozen && !this.#isEnding)
       await this.#deps.kernel.report({ type: 'frozen', inFlight: this.#turn?.program ? 'a turn of the agent' : null })
@@ -109,7 +109,7 @@ export class Conversation implements Agent {
     if (!this.#isFrozen) return
     this.#isFrozen = false
     await this.#deps.launch.containment.thaw()
-    this.#freezer.setFrozen(false)
+    this.#timers.setFrozen(false)
     this.#gate.open()
   }
 
@@ -177,7 +177,7 @@ export class Conversation implements Agent {
     // The end or an interruption may have been requested while the program started.
     if (this.#isEnding) turn.program.signal('SIGKILL')
     else if (turn.isCancelled) this.#cancel(turn.program)
-    const exit = await followProgram({ program: turn.program, output, send, freezer: this.#freezer, silentMs: this.#deps.silentMs })
+    const exit = await followProgram({ program: turn.program, output, send, timers: this.#timers, silentMs: this.#deps.silentMs })
     // A report is rejected only if the process no longer exists.
     await output.end(exit).catch(() => 'late')
     this.#resumePoint = output.resumePoint
@@ -225,7 +225,7 @@ export class Conversation implements Agent {
 
   #cancel(program: Program): void {
     program.signal('SIGINT')
-    const stopTimer = this.#freezer.deadline(this.#deps.cancelMs, () => program.signal('SIGKILL'))
+    const stopTimer = this.#timers.start(this.#deps.cancelMs, () => program.signal('SIGKILL'))
     program.exited.then(stopTimer, stopTimer)
   }
 

@@ -6,7 +6,7 @@ import { KernelError } from '../../kernel/model/errors.ts'
 import type { UserPrices } from '../native/models/prices.ts'
 import type { Containment, Ladder, Program } from '../contain/types.ts'
 import { isConversation } from '../../kernel/model/capabilities.ts'
-import { Freezer } from '../native/tools/freezer.ts'
+import { FreezableTimers } from '../common/freezable-timers.ts'
 import { readSessionHistory } from '../acp/session-history.ts'
 import { prepareStart } from '../gateway/clients.ts'
 import type { Agent, Driver, KernelPort, Launch, Message } from '../port.ts'
@@ -120,7 +120,7 @@ class CommandAgent implements Agent {
   readonly #inFlight: string
   readonly #send: SendReports
   readonly #silentMs: number | undefined
-  readonly #freezer = new Freezer()
+  readonly #timers = new FreezableTimers()
   readonly #finished: Promise<void>
   #isPaused = false
   #hasExited = false
@@ -158,7 +158,7 @@ class CommandAgent implements Agent {
   /** Freezes the command, because it has no safe point at which to pause. */
   async pause(): Promise<void> {
     this.#isPaused = true
-    this.#freezer.setFrozen(true)
+    this.#timers.setFrozen(true)
     if (this.#hasExited) return
     await this.#containment.freeze()
     if (this.#isPaused && !this.#hasExited) await this.#kernel.report({ type: 'frozen', inFlight: this.#inFlight })
@@ -167,7 +167,7 @@ class CommandAgent implements Agent {
   async unpause(): Promise<void> {
     this.#isPaused = false
     await this.#containment.thaw()
-    this.#freezer.setFrozen(false)
+    this.#timers.setFrozen(false)
   }
 
   async stop(ladder: Ladder): Promise<void> {
@@ -224,7 +224,7 @@ class CommandAgent implements Agent {
       },
       () => undefined,
     )
-    const exit = await followProgram({ program: this.#program, output, send: this.#send, freezer: this.#freezer, silentMs: this.#silentMs })
+    const exit = await followProgram({ program: this.#program, output, send: this.#send, timers: this.#timers, silentMs: this.#silentMs })
     // A report is rejected only if the process no longer exists.
     await output.end(exit).catch(() => 'late')
   }

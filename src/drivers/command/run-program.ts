@@ -1,7 +1,7 @@
 // Starts the program of an agent with a known format, and forwards its output until all of it is acknowledged. Owns neither the
 // process nor the turn of the program. Tests: test/processes/command/agents.test.ts, test/processes/command/conversation.test.ts.
 import { prepareStart, type PreparedStart } from '../gateway/clients.ts'
-import type { Freezer } from '../native/tools/freezer.ts'
+import type { FreezableTimers } from '../common/freezable-timers.ts'
 import { withReeveServer } from '../mcp/cli-mcp-config.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { Program, ProgramExit } from '../contain/types.ts'
@@ -43,13 +43,13 @@ export interface FollowedProgram {
   readonly output: AgentOutput
   readonly send: SendReports
   /** stops the time limits while the program is frozen */
-  readonly freezer: Freezer
+  readonly timers: FreezableTimers
   /** how long the program may be silent after its result before it is ended, in ms; default 30 s */
   readonly silentMs?: number | undefined
 }
 
 /** Resolves when the program has exited and its output was read. Does not report the exit. */
-export async function followProgram({ program, output, send, freezer, silentMs = SILENT_MS }: FollowedProgram): Promise<ProgramExit> {
+export async function followProgram({ program, output, send, timers, silentMs = SILENT_MS }: FollowedProgram): Promise<ProgramExit> {
   const noteErrorLine = (text: string): Promise<void> => {
     output.noteErrorLine(text)
     return send([{ type: 'output', stream: 'stderr', text }])
@@ -60,12 +60,12 @@ export async function followProgram({ program, output, send, freezer, silentMs =
     // A report is rejected only if the process no longer exists.
     send([{ type: 'note', text: `did not end after its result: ended after ${silentMs / 1_000} s of silence` }]).catch(() => undefined)
     program.signal('SIGTERM')
-    stopTimer = freezer.deadline(KILL_MS, () => program.signal('SIGKILL'))
+    stopTimer = timers.start(KILL_MS, () => program.signal('SIGKILL'))
   }
   const take = async (text: string): Promise<void> => {
     stopTimer()
     await output.take(text)
-    if (output.isOver) stopTimer = freezer.deadline(silentMs, endProgram)
+    if (output.isOver) stopTimer = timers.start(silentMs, endProgram)
   }
   const outputs = [pumpOutput(program.stdout, take, new JsonLineSplitter()), pumpOutput(program.stderr, noteErrorLine)]
   const exit = await program.exited

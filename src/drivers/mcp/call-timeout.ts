@@ -61,7 +61,7 @@ export class CallTimeout implements Disposable {
     const end = (): void => {
       if (isRunning) this.#end(`the server sent nothing for ${this.#callMs} ms, so the call was cancelled: it may or may not have happened`)
     }
-    const cancel = this.#context.freezer.deadline(this.#callMs, () => afterPendingReads(end))
+    const cancel = this.#context.timers.start(this.#callMs, () => afterPendingReads(end))
     return () => {
       isRunning = false
       cancel()

@@ -7,7 +7,7 @@ import type { McpState } from '../../kernel/model/facts.ts'
 import type { Containment } from '../contain/types.ts'
 import { ToolError } from '../native/tools/tool-error.ts'
 import type { EndWaits, Tool, ToolContext, ToolOutput } from '../native/tools/tool.ts'
-import type { Freezer } from '../native/tools/freezer.ts'
+import type { FreezableTimers } from '../common/freezable-timers.ts'
 import { raceAbort } from '../common/race-abort.ts'
 import { CallTimeout, progressText } from './call-timeout.ts'
 import type { CallProgress } from './call-timeout.ts'
@@ -32,7 +32,7 @@ export interface McpServerLinkDeps {
   /** the beginning of the names of its tools */
   readonly prefix: string
   readonly containment: Containment
-  readonly freezer: Freezer
+  readonly timers: FreezableTimers
   /** aborted when the incarnation ends */
   readonly endSignal: AbortSignal
   /** called when the tools or the state of the server have changed */
@@ -92,10 +92,10 @@ export class McpServerLink {
   }
 
   async #connect(): Promise<Connection> {
-    const { start, containment, freezer, endSignal } = this.#deps
+    const { start, containment, timers, endSignal } = this.#deps
     const startTimeout = new AbortController()
     const signal = AbortSignal.any([startTimeout.signal, endSignal])
-    const cancelTimeout = freezer.deadline(start.startMs, () => startTimeout.abort())
+    const cancelTimeout = timers.start(start.startMs, () => startTimeout.abort())
     this.#outputTail = ''
     this.#isListStale = false
     let connection: Connection | null = null

@@ -7,7 +7,7 @@ import type { McpStart } from '../../kernel/model/mcp.ts'
 import type { Report } from '../../kernel/model/reports.ts'
 import type { Containment } from '../contain/types.ts'
 import { mayUseServer } from '../../kernel/model/tool-names.ts'
-import type { Freezer } from '../native/tools/freezer.ts'
+import type { FreezableTimers } from '../common/freezable-timers.ts'
 import type { EndWaits, Tool, ToolSource } from '../native/tools/tool.ts'
 import { McpServerLink } from './server-link.ts'
 import { toolPrefix } from './tool-list.ts'
@@ -22,7 +22,7 @@ export interface ServersDeps {
   readonly starts: () => Promise<readonly McpStart[]>
   readonly spec: Pick<ProcessSpec, 'tools' | 'deny'>
   readonly containment: Containment
-  readonly freezer: Freezer
+  readonly timers: FreezableTimers
   readonly report: (report: Report) => Promise<unknown>
 }
 
@@ -76,7 +76,7 @@ export class McpServers implements ToolSource {
 
   /** Creates the links of the servers that the process may use. Does not start them. */
   #createLinks(starts: readonly McpStart[]): void {
-    const { spec, containment, freezer } = this.#deps
+    const { spec, containment, timers } = this.#deps
     const prefixes = new Set<string>()
     for (const start of starts) {
       const prefix = toolPrefix(start.name, prefixes)
@@ -89,7 +89,7 @@ export class McpServers implements ToolSource {
             start,
             prefix,
             containment,
-            freezer,
+            timers,
             endSignal: this.#endController.signal,
             onChange: () => this.#reportChange(),
           }),

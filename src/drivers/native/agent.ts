@@ -75,8 +75,8 @@ export class NativeAgent implements Agent {
   async pause(now: boolean): Promise<void> {
     this.#pauseController.abort()
     if (!now) return
-    const { launch, freezer, inFlight, kernel } = this.#run
-    freezer.setFrozen(true)
+    const { launch, timers, inFlight, kernel } = this.#run
+    timers.setFrozen(true)
     await launch.containment.freeze()
     if (this.#endController.signal.aborted) return
     await kernel.report({ type: 'frozen', inFlight: inFlight.size === 0 ? null : [...inFlight.values()].join('; ') })
@@ -85,7 +85,7 @@ export class NativeAgent implements Agent {
   async unpause(): Promise<void> {
     if (this.#pauseController.signal.aborted) this.#pauseController = new AbortController()
     await this.#run.launch.containment.thaw()
-    this.#run.freezer.setFrozen(false)
+    this.#run.timers.setFrozen(false)
   }
 
   /** Stops the agent. Resolves when its programs have ended; the ladder sets the time limits. */
@@ -98,7 +98,7 @@ export class NativeAgent implements Agent {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort()
-    await this.#run.toolbox.close(this.#run.freezer.isFrozen ? SHORT_WAITS : LONG_WAITS)
+    await this.#run.toolbox.close(this.#run.timers.isFrozen ? SHORT_WAITS : LONG_WAITS)
     await this.#run.launch.containment.dispose()
     await this.#queue
     // Waits for running calls: a write must be complete, and must not happen while the next incarnation runs.
@@ -108,9 +108,9 @@ export class NativeAgent implements Agent {
 
   /** Closes the MCP servers, which have half of the grace period to exit. Returns the ladder with the remaining grace period. */
   async #closeTools(ladder: Ladder): Promise<Ladder> {
-    const { toolbox, freezer } = this.#run
+    const { toolbox, timers } = this.#run
     const startedAt = performance.now()
-    const canWait = ladder.signal !== 'SIGKILL' && !freezer.isFrozen
+    const canWait = ladder.signal !== 'SIGKILL' && !timers.isFrozen
     await toolbox.close(canWait ? { stdinMs: Math.min(LONG_WAITS.stdinMs, ladder.graceMs / 2), termMs: null } : SHORT_WAITS)
     return { ...ladder, graceMs: Math.max(0, ladder.graceMs - (performance.now() - startedAt)) }
   }

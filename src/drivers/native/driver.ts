@@ -10,7 +10,7 @@ import type { ModelOptions, ProviderConfig } from './models/resolve-model.ts'
 import type { UserPrices } from './models/prices.ts'
 import type { ReplayProgress } from './scripts/replay.ts'
 import type { RetryPolicy } from './models/retry.ts'
-import type { Freezer } from './tools/freezer.ts'
+import type { FreezableTimers } from '../common/freezable-timers.ts'
 import type { ToolSource } from './tools/tool.ts'
 import { lookUp } from '../../kernel/util/lookup.ts'
 import type { AcpSpec, NativeSpec } from '../../kernel/model/process-spec.ts'
@@ -46,7 +46,7 @@ async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, option
     { loadContext },
     { DEFAULT_RETRY },
     { Toolbox },
-    { Freezer },
+    { FreezableTimers },
     { FallbackChain, LastCalledModel },
   ] = await Promise.all([
     import('./agent.ts'),
@@ -54,7 +54,7 @@ async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, option
     import('./context/load-context.ts'),
     import('./models/retry.ts'),
     import('./tools/toolbox.ts'),
-    import('./tools/freezer.ts'),
+    import('../common/freezable-timers.ts'),
     import('./models/fallback-chain.ts'),
   ])
   const { spec } = launch
@@ -74,14 +74,14 @@ async function startAgent(launch: Launch<NativeSpec>, kernel: KernelPort, option
     fallback.map((ref) => ({ ref, load: () => loadModel(ref) })),
   )
   await model.resumeFrom(lastCalled)
-  const freezer = new Freezer()
+  const timers = new FreezableTimers()
   const agent = new NativeAgent({
     kernel,
     launch,
     model,
     context,
-    toolbox: new Toolbox(spec, await loadExtraTools(launch, kernel, freezer, options)),
-    freezer,
+    toolbox: new Toolbox(spec, await loadExtraTools(launch, kernel, timers, options)),
+    timers,
     retry: options.retry ?? DEFAULT_RETRY,
   })
   // The start of the agent does not wait until these notes are written to disk.
@@ -113,10 +113,10 @@ async function loadReplays(launch: Launch<NativeSpec>, kernel: KernelPort): Prom
 async function loadExtraTools(
   launch: Launch<NativeSpec>,
   kernel: KernelPort,
-  freezer: Freezer,
+  timers: FreezableTimers,
   options: NativeOptions,
 ): Promise<ToolSource | null> {
-  const servers = await loadMcpServers(launch, kernel, freezer, options)
+  const servers = await loadMcpServers(launch, kernel, timers, options)
   if (!launch.ownTools) return servers
   const { withOwnTools } = await import('./tools/reeve-tools.ts')
   return withOwnTools(launch.ownTools, servers)
@@ -126,13 +126,13 @@ async function loadExtraTools(
 async function loadMcpServers(
   launch: Launch<NativeSpec>,
   kernel: KernelPort,
-  freezer: Freezer,
+  timers: FreezableTimers,
   { servers }: NativeOptions,
 ): Promise<ToolSource | null> {
   const { spec, containment } = launch
   if (servers === undefined || !spec.mcp || spec.mcp.length === 0) return null
   const { McpServers } = await import('../mcp/servers.ts')
-  return new McpServers({ starts: () => servers(launch), spec, containment, freezer, report: (report) => kernel.report(report) })
+  return new McpServers({ starts: () => servers(launch), spec, containment, timers, report: (report) => kernel.report(report) })
 }
 
 function toModelOptions(

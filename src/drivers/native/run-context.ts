@@ -8,7 +8,7 @@ import type { KernelPort, Launch } from '../port.ts'
 import type { FallbackChain } from './models/fallback-chain.ts'
 import type { Context } from './context/context.ts'
 import type { RetryPolicy } from './models/retry.ts'
-import type { Freezer } from './tools/freezer.ts'
+import type { FreezableTimers } from '../common/freezable-timers.ts'
 import type { Toolbox } from './tools/toolbox.ts'
 import type { NativeSpec } from '../../kernel/model/process-spec.ts'
 
@@ -19,7 +19,7 @@ export interface RunContext {
   readonly model: FallbackChain
   readonly context: Context
   readonly toolbox: Toolbox
-  readonly freezer: Freezer
+  readonly timers: FreezableTimers
   readonly retry: RetryPolicy
   /** aborted when the incarnation ends; after that, nothing more is reported */
   readonly endSignal: AbortSignal

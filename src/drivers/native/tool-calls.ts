@@ -72,7 +72,7 @@ function toolContext(run: RunContext, turn: Turn, call: ToolCall): Parameters<Ru
     ...(paths && { paths }),
     env: spec.env,
     containment,
-    freezer: run.freezer,
+    timers: run.timers,
     signal: turn.signal,
     endSignal: run.endSignal,
     output: (text) => run.kernel.showLive({ type: 'tool-output', callId: call.callId, text }),

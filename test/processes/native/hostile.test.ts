@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ToolCall } from '../../../src/drivers/native/context/context.ts'
 import { FileWorkers } from '../../../src/drivers/native/tools/file-workers.ts'
-import { Freezer } from '../../../src/drivers/native/tools/freezer.ts'
+import { FreezableTimers } from '../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../src/drivers/native/tools/toolbox.ts'
 import { truncate } from '../../../src/kernel/util/truncate.ts'
 import { newContained } from '../../support/agents/contained.ts'
@@ -90,7 +90,7 @@ describe('a call of', () => {
       cwd: dir,
       env: {},
       containment,
-      freezer: new Freezer(),
+      timers: new FreezableTimers(),
       signal,
       endSignal: signal,
       output: () => undefined,
@@ -111,12 +111,12 @@ describe('a thread', () => {
   afterEach(() => dir[Symbol.asyncDispose]())
 
   interface Agent {
-    readonly freezer: Freezer
+    readonly timers: FreezableTimers
     readonly controller: AbortController
   }
 
-  const newAgent = (): Agent => ({ freezer: new Freezer(), controller: new AbortController() })
-  const at = ({ freezer, controller }: Agent) => ({ cwd: dir.path, freezer, signal: controller.signal })
+  const newAgent = (): Agent => ({ timers: new FreezableTimers(), controller: new AbortController() })
+  const at = ({ timers, controller }: Agent) => ({ cwd: dir.path, timers, signal: controller.signal })
   const search = (workers: FileWorkers, agent: Agent, pattern = EVIL) =>
     workers.run({ name: 'grep', effect: 'read', input: { pattern, path: 'evil', ignore_case: false } }, at(agent))
   const read = (workers: FileWorkers, agent: Agent) =>
@@ -158,10 +158,10 @@ describe('a thread', () => {
     const workers = new FileWorkers({ workers: 1 })
     const agent = newAgent()
     const call = search(workers, agent, 'a+b$')
-    agent.freezer.setFrozen(true)
+    agent.timers.setFrozen(true)
     expect(workers.size).toBe(0)
     expect(await read(workers, newAgent())).toBe('plain line')
-    agent.freezer.setFrozen(false)
+    agent.timers.setFrozen(false)
     expect(await call).toBe(`evil:1: ${EVIL_LINE}`)
   })
 
@@ -169,7 +169,7 @@ describe('a thread', () => {
     const workers = new FileWorkers({ workers: 1 })
     const agent = newAgent()
     const call = workers.run({ name: 'write', effect: 'idempotent', input: { path: 'new', content: 'whole' } }, at(agent))
-    agent.freezer.setFrozen(true)
+    agent.timers.setFrozen(true)
     agent.controller.abort(new Error('stop'))
     expect(await call).toBe('wrote 5 bytes to new')
     expect(await readFile(join(dir.path, 'new'), 'utf8')).toBe('whole')

@@ -84,7 +84,7 @@ async function collectOutput(stream: Readable, output: TruncatingBuffer, context
 async function waitForEnd(program: Program, timeoutMs: number, context: ToolContext): Promise<ShellEnd> {
   const { promise, resolve } = Promise.withResolvers<ShellEnd>()
   const abort = (): void => resolve({ kind: context.endSignal.aborted ? 'ending' : 'interrupted' })
-  const cancelTimeout = context.freezer.deadline(timeoutMs, () => resolve({ kind: 'timeout' }))
+  const cancelTimeout = context.timers.start(timeoutMs, () => resolve({ kind: 'timeout' }))
   context.signal.addEventListener('abort', abort)
   if (context.signal.aborted) abort()
   try {

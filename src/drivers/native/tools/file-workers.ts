@@ -5,7 +5,7 @@
 // Test: test/processes/native/hostile.test.ts.
 import { Worker } from 'node:worker_threads'
 import type { FileAnswer, FileCall, FileInputs, FileToolName } from './file-inputs.ts'
-import type { Freezer } from './freezer.ts'
+import type { FreezableTimers } from '../../common/freezable-timers.ts'
 import { RefusedError } from './path-guard.ts'
 import { ToolError } from './tool-error.ts'
 import type { ToolContext, ToolOutput } from './tool.ts'
@@ -34,7 +34,7 @@ interface FileRequest {
 }
 
 /** The part of a tool's context that the file tools need. */
-type CallContext = Pick<ToolContext, 'cwd' | 'paths' | 'freezer' | 'signal'>
+type CallContext = Pick<ToolContext, 'cwd' | 'paths' | 'timers' | 'signal'>
 
 /** A call that waits or runs. */
 interface Call {
@@ -81,7 +81,7 @@ export class FileWorkers {
     const call: Call = { request, context, resolve, reject, thread: null }
     const abort = (): void => this.#abort(call)
     context.signal.addEventListener('abort', abort, { once: true })
-    const stopWatching = context.freezer.watch((frozen) => (frozen ? this.#requeue(call) : this.#beginCalls()))
+    const stopWatching = context.timers.watch((frozen) => (frozen ? this.#requeue(call) : this.#beginCalls()))
     this.#waitingCalls.push(call)
     this.#beginCalls()
     try {
@@ -103,9 +103,9 @@ export class FileWorkers {
   #nextCall(): Call | undefined {
     const runningCalls = [...this.#threads].flatMap(({ call }) => call ?? [])
     if (runningCalls.length >= this.#limits.workers) return undefined
-    const hasThreadLeft = (freezer: Freezer): boolean =>
-      runningCalls.filter((call) => call.context.freezer === freezer).length < this.#limits.perAgent
-    return this.#waitingCalls.find(({ context: { freezer } }) => !freezer.isFrozen && hasThreadLeft(freezer))
+    const hasThreadLeft = (timers: FreezableTimers): boolean =>
+      runningCalls.filter((call) => call.context.timers === timers).length < this.#limits.perAgent
+    return this.#waitingCalls.find(({ context: { timers } }) => !timers.isFrozen && hasThreadLeft(timers))
   }
 
   #beginCall(call: Call, thread: Thread): void {

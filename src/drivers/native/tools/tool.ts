@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { ImagePart } from '../../../kernel/model/facts.ts'
 import type { Containment } from '../../contain/types.ts'
-import type { Freezer } from './freezer.ts'
+import type { FreezableTimers } from '../../common/freezable-timers.ts'
 import { ToolError } from './tool-error.ts'
 import type { ToolEffect } from '../../../kernel/model/words.ts'
 import type { PathAccess } from '../../../kernel/model/spec-parts.ts'
@@ -19,7 +19,7 @@ export interface ToolContext {
   /** the complete environment of the programs that the tool starts; it contains no keys */
   readonly env: Readonly<Record<string, string>>
   readonly containment: Containment
-  readonly freezer: Freezer
+  readonly timers: FreezableTimers
   /** aborted when the turn is interrupted or the incarnation ends */
   readonly signal: AbortSignal
   /** aborted when the incarnation ends; the containment then stops the programs */

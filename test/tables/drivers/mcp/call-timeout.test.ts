@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { CallTimeout } from '../../../../src/drivers/mcp/call-timeout.ts'
-import { Freezer } from '../../../../src/drivers/native/tools/freezer.ts'
+import { FreezableTimers } from '../../../../src/drivers/common/freezable-timers.ts'
 import { tempDir } from '../../../support/tmp.ts'
 import type { ToolContext } from '../../../../src/drivers/native/tools/tool.ts'
 
@@ -17,7 +17,7 @@ function blockFor(ms: number): void {
 }
 
 function newTimeout(): CallTimeout {
-  const context = { freezer: new Freezer(), signal: new AbortController().signal, output: () => undefined } as Partial<ToolContext>
+  const context = { timers: new FreezableTimers(), signal: new AbortController().signal, output: () => undefined } as Partial<ToolContext>
   return new CallTimeout(context as ToolContext, CALL_MS)
 }
 

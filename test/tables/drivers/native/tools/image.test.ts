@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Context } from '../../../../../src/drivers/native/context/context.ts'
-import { Freezer } from '../../../../../src/drivers/native/tools/freezer.ts'
+import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { findImageFormat } from '../../../../../src/drivers/native/tools/image.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
@@ -72,7 +72,7 @@ describe('the tool', () => {
       cwd: dir,
       env: {},
       containment,
-      freezer: new Freezer(),
+      timers: new FreezableTimers(),
       signal,
       endSignal: signal,
       output: () => undefined,

@@ -6,7 +6,7 @@ import { link, mkdir, readFile, readdir, rename, stat, symlink, writeFile } from
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ToolCall } from '../../../../../src/drivers/native/context/context.ts'
-import { Freezer } from '../../../../../src/drivers/native/tools/freezer.ts'
+import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import { newContained } from '../../../../support/agents/contained.ts'
@@ -47,7 +47,7 @@ async function run(name: string, input: unknown): Promise<ToolCallResult> {
     paths,
     env: {},
     containment,
-    freezer: new Freezer(),
+    timers: new FreezableTimers(),
     signal,
     endSignal: signal,
     output: () => undefined,

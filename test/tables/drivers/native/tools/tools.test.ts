@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ToolCall } from '../../../../../src/drivers/native/context/context.ts'
 import { NATIVE_TOOL_ACCESS, NATIVE_TOOLS } from '../../../../../src/kernel/model/words.ts'
-import { Freezer } from '../../../../../src/drivers/native/tools/freezer.ts'
+import { FreezableTimers } from '../../../../../src/drivers/common/freezable-timers.ts'
 import { Toolbox } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import type { ToolCallResult } from '../../../../../src/drivers/native/tools/toolbox.ts'
 import { newContained } from '../../../../support/agents/contained.ts'
@@ -30,7 +30,7 @@ async function run(name: string, input: unknown, signal = new AbortController().
     cwd: dir,
     env: {},
     containment,
-    freezer: new Freezer(),
+    timers: new FreezableTimers(),
     signal,
     endSignal,
     output: () => undefined,
@@ -243,13 +243,13 @@ test.each(RULES)('allowed %j, denied %j: %j', (tools, deny, allowed) => {
 })
 
 test('a time limit does not advance while the agent is frozen', async () => {
-  const freezer = new Freezer()
+  const timers = new FreezableTimers()
   const timeout = Promise.withResolvers<string>()
-  const cancel = freezer.deadline(40, () => timeout.resolve('timeout'))
-  freezer.setFrozen(true)
+  const cancel = timers.start(40, () => timeout.resolve('timeout'))
+  timers.setFrozen(true)
   const later = new Promise((resolve) => setTimeout(() => resolve('later'), 120)) // if the time limit advanced, it would expire before this timer
   expect(await Promise.race([timeout.promise, later])).toBe('later')
-  freezer.setFrozen(false)
+  timers.setFrozen(false)
   expect(await timeout.promise).toBe('timeout')
   cancel()
 })

@@ -1,7 +1,7 @@
-// Provides time limits that do not advance while the agent is frozen, so that a thawed program still has its remaining time.
-// Test: test/e2e/native/bash.test.ts.
+// The timers of one agent. They stand still while the agent is frozen, so that a thawed program still has its remaining time.
+// Tests: test/e2e/native/bash.test.ts, test/tables/drivers/native/tools/tools.test.ts.
 
-export class Freezer {
+export class FreezableTimers {
   readonly #watchers = new Set<(frozen: boolean) => void>()
   #frozen = false
 
@@ -21,8 +21,8 @@ export class Freezer {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Calls `onTimeout` after `ms` of unfrozen time. Returns the function that cancels the call. */
-  deadline(ms: number, onTimeout: () => void): () => void {
+  /** Starts a timer that calls `onTimeout` after `ms` of unfrozen time. Returns the function that cancels the timer. */
+  start(ms: number, onTimeout: () => void): () => void {
     let leftMs = ms
     let startedAt = performance.now()
     let timer: NodeJS.Timeout | undefined
