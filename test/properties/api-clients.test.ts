@@ -91,7 +91,7 @@ const holdText = ({ reason, by, root }: Hold): string => `${reason} ${by} ${root
 
 test(`eight clients at the same processes leave a possible result of sequential requests (seed ${SEED})`, async () => {
   await using daemon = await LocalDaemon.start()
-  const model = await daemon.script(Array.from({ length: 40 }, () => ({ text: 'yes' })))
+  const model = await daemon.writeScript(Array.from({ length: 40 }, () => ({ text: 'yes' })))
   const uuids = await Promise.all(
     Array.from({ length: 6 }, async () => (await daemon.spawn({ model, interactive: true, intent: 'begin' })).uuid),
   )
@@ -152,9 +152,9 @@ async function checkJournal(daemon: LocalDaemon, uuid: string, answers: readonly
   })
   expect(own.some(({ what }) => what === 'rm')).toBe(view === null)
   if (view === null) return []
-  const settled: ProcessView = view.status === 'stopping' || view.status === 'zombie' ? await daemon.ended(uuid) : view
+  const settled: ProcessView = view.status === 'stopping' || view.status === 'zombie' ? await daemon.waitForEnd(uuid) : view
   const life = new Life()
-  for (const event of await daemon.history(uuid)) life.see(event)
+  for (const event of await daemon.allEvents(uuid)) life.see(event)
   expect([settled.status === 'suspended', settled.exit === null]).toEqual([
     life.state === 'lives' && life.holds.size > 0,
     life.state === 'lives',

@@ -196,7 +196,7 @@ describe('the loop', () => {
       if (facts[cut]?.body.type === 'tool.started') continue // in the same commit as the answer before it
       const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, after: facts.slice(0, cut) })
       await resumed.agent.proceed(resumed.kernel.turn)
-      await resumed.kernel.ended()
+      await resumed.kernel.waitForTurn()
       const [expected, got] = [end(facts), end(resumed.kernel.facts)]
       expect(isWellFormed(got)).toBe(true)
       expect(withoutUnknown(got), `cut after ${cut}`).toEqual(withoutUnknown(expected))

@@ -36,7 +36,7 @@ test('I1: finished work without a report is asked for, and in the end its task f
       { id: 'two', text: 'Do two.', needs: ['one'] },
     ],
   })
-  const view = await crew.ended()
+  const view = await crew.waitForEnd()
   expect(view.ending).toMatchObject({ outcome: 'failed' })
   expect(view.tasks.map(({ state, attempts, reason }) => [state, attempts, reason])).toEqual([
     ['failed', 2, expect.stringContaining('without a report')],
@@ -61,11 +61,11 @@ test('I3: a report wakes the coordinator at once, and once', async () => {
     reviews: false,
     tasks: [{ id: 'one', text: 'Do one.' }],
   })
-  await crew.until(({ members }) => members.length === 2 && members.every(({ state }) => state === 'on'))
+  await crew.waitUntil(({ members }) => members.length === 2 && members.every(({ state }) => state === 'on'))
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
-  await daemon.until(await crew.uuidOf('coordinator'), 'ready')
-  await daemon.sh(`touch ${go}`)
-  const view = await crew.ended()
+  await daemon.waitForStatus(await crew.uuidOf('coordinator'), 'ready')
+  await daemon.spawnShell(`touch ${go}`)
+  const view = await crew.waitForEnd()
   expect(view).toMatchObject({ status: 'completed', ending: { summary: 'all is done' } })
   expect((await crew.messagesTo('coordinator')).filter((text) => text.includes('it is done')).length).toBe(1)
 })
@@ -81,10 +81,10 @@ test('I5: a dying member returns its task, and another member does it', async ()
     reviews: false,
     tasks: [{ id: 'one', text: 'Do one.' }],
   })
-  await crew.member('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
+  await crew.waitForMember('worker-1', ({ phase, status }) => phase === 'implementing' && status === 'working')
   await eventually(() => existsSync(go), 'it is in the middle of it')
   await daemon.signal(await crew.uuidOf('worker-1'), 'SIGKILL')
-  const view = await crew.ended()
+  const view = await crew.waitForEnd()
   expect(taskOf(view, 'one')).toMatchObject({ state: 'done', attempts: 0, implementers: ['worker-1', 'worker-2'] })
   expect(await crew.facts('task.requeued')).toMatchObject([
     { task: 'one', counts: false, reason: 'worker-1 was stopped by the user: SIGKILL from user' },
@@ -103,10 +103,10 @@ test('I6: a member dismissed before its report loses nothing, and gets no more t
     workers: { implementer: { count: 1, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } },
     tasks: [fileTask('one', [], true)],
   })
-  await crew.held('feedback', 'one')
+  await crew.waitForHold('feedback', 'one')
   const { uuid } = await crew.memberOf('one')
   await crew.home.client.post(`/v1/crews/${crew.uuid}/commands`, { type: 'retire_worker', member: 'worker-1', reason: 'too slow' })
-  expect((await crew.ended()).status).toBe('completed')
+  expect((await crew.waitForEnd()).status).toBe('completed')
   const salvaged = crew.repository
     .git('for-each-ref', '--format=%(refname)', 'refs/reeve/salvage')
     .split('\n')
@@ -128,9 +128,9 @@ test('I3: a report made while the daemon died reaches the coordinator after its 
     workers: { generic: { count: 2, model: CrewHome.model('worker') } },
     tasks: [fileTask('one')],
   })
-  await crew.fact('task.reported')
-  await crew.again()
-  expect((await crew.ended()).status).toBe('completed')
+  await crew.waitForFact('task.reported')
+  await crew.restartDaemon()
+  expect((await crew.waitForEnd()).status).toBe('completed')
   await crew.home.stop()
   const { crew: own, members, wrong } = await crew.journals()
   expect([...wrong, ...violationsOfCrew(own, members, true)]).toEqual([])

@@ -70,7 +70,9 @@ describe('the directory of a process', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>)
   beforeAll(async () => {
     daemon = await LocalDaemon.start()
-    origin = await daemon.ended((await daemon.play(SIX, { name: 'docs', intent: 'count to six', limits: { maxSteps: 20 } })).uuid)
+    origin = await daemon.waitForEnd(
+      (await daemon.spawnWithAnswers(SIX, { name: 'docs', intent: 'count to six', limits: { maxSteps: 20 } })).uuid,
+    )
     dir = (await runCli(daemon.home, ['export', 'docs', daemon.work])).stdout.trimEnd()
   })
   afterAll(async () => {
@@ -99,7 +101,7 @@ describe('the directory of a process', () => {
   })
 
   test('events.jsonl: the events, in real time', async () => {
-    const history = await daemon.history(origin.uuid)
+    const history = await daemon.allEvents(origin.uuid)
     expect(lines('events.jsonl').map(({ fact }) => fact)).toEqual(history.map(({ fact }) => fact))
     expect(lines('events.jsonl').map(({ at }) => Date.parse(String(at)))).toEqual(history.map(({ at }) => Date.parse(at)))
   })
@@ -131,7 +133,7 @@ describe('the directory of a process', () => {
     expect(checkpoint.messages.map(({ role }) => role)).toEqual(
       ['user', ...Array.from({ length: 5 }, () => ['assistant', 'tool']).flat()].slice(0, checkpoint.messages.length),
     )
-    const [written] = (await daemon.history(origin.uuid)).filter(({ fact }) => fact === 'checkpoint.written')
+    const [written] = (await daemon.allEvents(origin.uuid)).filter(({ fact }) => fact === 'checkpoint.written')
     expect(Buffer.byteLength(JSON.stringify(written))).toBeLessThan(4096)
     expect(JSON.stringify(written)).not.toContain('count to six')
   })
@@ -156,8 +158,8 @@ describe('daemon restart persistence', () => {
     return rows.map((row) => [at(row, 'PID'), at(row, 'NAME'), at(row, 'STATUS')])
   }
   const chat = async (name: string): Promise<string> => {
-    const { uuid } = await daemon.play([{ text: 'heard' }], { interactive: true, name })
-    await daemon.ready(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'heard' }], { interactive: true, name })
+    await daemon.waitForReady(uuid)
     return uuid
   }
 
@@ -175,10 +177,10 @@ describe('daemon restart persistence', () => {
   })
 
   test('PID seeding: no number is given out again, also when what bore it is gone', async () => {
-    const { uuid, pid } = await daemon.ended((await daemon.sh('true')).uuid)
+    const { uuid, pid } = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
     expect((await runCli(daemon.home, ['rm', uuid])).code).toBe(0)
     await daemon.restart()
-    expect((await daemon.sh('true')).pid).toBeGreaterThan(pid)
+    expect((await daemon.spawnShell('true')).pid).toBeGreaterThan(pid)
   })
 
   test('placeholder: it holds the state until it is resumed, and the resume inherits its PID', async () => {
@@ -189,7 +191,7 @@ describe('daemon restart persistence', () => {
     const placeholder = await daemon.view(uuid)
     expect(placeholder).toMatchObject({ status: 'suspended', queueCount: 1, usage: { rssBytes: null } })
     expect((await runCli(daemon.home, ['resume', uuid])).code).toBe(0)
-    expect(await daemon.untilSo(uuid, ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
+    expect(await daemon.waitUntil(uuid, ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
       pid: placeholder.pid,
       lastText: 'heard',
     })
@@ -203,7 +205,7 @@ describe('daemon restart persistence', () => {
       ['2', 'coder', '[P] suspended'],
     ])
     await daemon.restart()
-    await daemon.ready('orchestrator')
+    await daemon.waitForReady('orchestrator')
     const after = await ps()
     expect(after.map(([pid, ...rest]) => [Number(pid) > 2, ...rest]).toSorted()).toEqual([
       [true, 'coder', '[P] suspended'],
@@ -285,7 +287,8 @@ describe('garbage collection', () => {
 
   test('running and suspended processes are permanently exempt', async () => {
     await began('gc: { retention_days: 1, max_entries: 1 }\n')
-    for (const name of ['running', 'suspended']) await daemon.ready((await daemon.play([], { interactive: true, name })).uuid)
+    for (const name of ['running', 'suspended'])
+      await daemon.waitForReady((await daemon.spawnWithAnswers([], { interactive: true, name })).uuid)
     await daemon.pause('suspended')
     clock.jump(1000 * DAY_MS)
     expect(await rules()).toEqual([])

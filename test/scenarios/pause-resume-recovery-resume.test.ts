@@ -51,16 +51,16 @@ const STEPS = 7
 
 /** Runs seven steps of a served model, the last one with the final text. */
 async function runToEnd(): Promise<ProcessView> {
-  return daemon.ended((await daemon.spawn({ model: 'served/m', intent: 'seven steps', limits: { maxSteps: 20 } })).uuid)
+  return daemon.waitForEnd((await daemon.spawn({ model: 'served/m', intent: 'seven steps', limits: { maxSteps: 20 } })).uuid)
 }
 
-const history = async ({ uuid }: { uuid: string }): Promise<EventView[]> => daemon.history(uuid)
+const history = async ({ uuid }: { uuid: string }): Promise<EventView[]> => daemon.allEvents(uuid)
 
 describe('resume modes', () => {
   test('continue, `reeve resume <uuid>`: the UUID is preserved', async () => {
     const { uuid, pid } = await runToEnd()
     const { code, stderr } = await reeve('resume', '--message', 'and now?', uuid)
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view.pid).toBeGreaterThan(pid)
     expect(code).toBe(0)
     expect(stderr.split('\n').at(-2)).toBe(`PID ${view.pid} spawned (served/m) | resumed from ${id(uuid)}`)
@@ -74,13 +74,13 @@ describe('resume modes', () => {
     const uuid = stdout.trim()
     expect([code, uuid]).toEqual([0, expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-7[\da-f-]+$/) as string])
     expect(uuid).not.toBe(origin.uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ originUuid: origin.uuid, originStep: STEPS })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ originUuid: origin.uuid, originStep: STEPS })
   })
 
   test('truncated fork, `reeve resume --fork --from-step N <uuid>`: a new UUID, to retry from mid-history', async () => {
     const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '3', '--message', 'another way', origin.uuid)
-    expect(await daemon.ended(stdout.trim())).toMatchObject({ originUuid: origin.uuid, originStep: 3, usage: { steps: STEPS - 3 } })
+    expect(await daemon.waitForEnd(stdout.trim())).toMatchObject({ originUuid: origin.uuid, originStep: 3, usage: { steps: STEPS - 3 } })
     expect(asked[STEPS]?.filter((line) => line.startsWith('assistant'))).toHaveLength(3)
     expect(asked[STEPS]?.at(-1)).toBe('user: another way')
   })
@@ -96,10 +96,10 @@ describe('resume modes', () => {
       },
       { name: 'dag' },
     )
-    await runs.until(uuid, ({ nodes }) => nodes[0]?.process?.step === 6)
+    await runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.step === 6)
     const node = await runs.process(uuid, 'seven')
     await daemon.signal(node, 'SIGKILL')
-    expect(states(await runs.ended(uuid))).toBe('seven cancelled, after blocked')
+    expect(states(await runs.waitForEnd(uuid))).toBe('seven cancelled, after blocked')
     rmSync(wait)
     // Continue: the node's UUID is preserved, and its dependents run.
     const { code, stderr } = await reeve('compose', 'resume', 'dag', '--node', 'seven')
@@ -107,14 +107,14 @@ describe('resume modes', () => {
       0,
       expect.stringMatching(new RegExp(`^node seven of run dag: PID \\d+ spawned \\(served/m\\) \\| resumed from ${id(node)}$`, 'm')),
     ])
-    const end = await runs.ended(uuid)
+    const end = await runs.waitForEnd(uuid)
     expect(states(end)).toBe('seven completed, after completed')
     expect(await daemon.view(node)).toMatchObject({ uuid: node, step: STEPS, status: 'completed' })
     expect(end.nodes[0]?.process?.uuid).toBe(node)
     // Truncated fork: a new UUID in its place, and the completed dependents run again.
     const forked = await reeve('compose', 'resume', 'dag', '--node', 'seven', '--fork', '--from-step', '3')
     expect(forked.code).toBe(0)
-    expect(states(await runs.ended(uuid))).toBe('seven completed, after completed')
+    expect(states(await runs.waitForEnd(uuid))).toBe('seven completed, after completed')
     expect(await daemon.view(forked.stdout.trim())).toMatchObject({ originUuid: node, originStep: 3, status: 'completed' })
     expect((await runs.get(uuid)).nodes[1]?.process?.uuid).not.toBe(end.nodes[1]?.process?.uuid)
   })
@@ -140,7 +140,7 @@ describe('continue mode', () => {
       await home.start()
       expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', checkpointStep: 10 })
       const { code, stderr } = await runCli(home.path, ['resume', uuid])
-      const after = await home.ended(uuid)
+      const after = await home.waitForEnd(uuid)
       expect([code, stderr]).toEqual([
         0,
         `resuming ${id(uuid)} from checkpoint (step 10/20)...\nPID ${after.pid} spawned (${model}) | resumed from ${id(uuid)}\n`,
@@ -156,26 +156,26 @@ describe('continue mode', () => {
     const wait = join(daemon.work, 'wait')
     writeFileSync(wait, '')
     const { uuid } = await daemon.spawn({ model: 'served/m', intent: 'seven steps' })
-    await daemon.event(uuid, (event) => event['fact'] === 'tool.started' && event['callId'] === 'call-6')
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'tool.started' && event['callId'] === 'call-6')
     await daemon.pause(uuid)
     rmSync(wait)
-    await daemon.event(uuid, (event) => event['fact'] === 'process.drained')
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.drained')
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', checkpointStep: 5, step: 6, lastText: 'step 6' })
     expect((await reeve('resume', uuid)).code).toBe(0)
-    expect(await daemon.ended(uuid)).toMatchObject({ step: STEPS, lastText: 'after 6 steps' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ step: STEPS, lastText: 'after 6 steps' })
     // Each request has all messages of the one before it: the context is complete, and no call is made twice.
     expect(asked).toHaveLength(STEPS)
     for (const [index, lines] of asked.slice(1).entries()) expect(lines.slice(0, asked[index]?.length)).toEqual(asked[index])
   })
 
   test('dead ones replay the history; without a checkpoint that is enough', async () => {
-    const { uuid } = await daemon.play([{ text: 'short' }, { text: 'again' }], { name: 'short' })
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'short' }, { text: 'again' }], { name: 'short' })
+    await daemon.waitForEnd(uuid)
     expect((await daemon.view(uuid)).checkpointStep).toBeNull()
     const { code, stderr } = await reeve('resume', '--message', 'more', 'short')
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('checkpoint') as string])
-    expect(await daemon.ended(uuid)).toMatchObject({ turn: 2, lastText: 'again', step: 2 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ turn: 2, lastText: 'again', step: 2 })
   })
 })
 
@@ -186,7 +186,7 @@ describe('fork mode', () => {
     for (const flags of [['--from-step', '0'], ['--from-step', '4'], [], ['--from-checkpoint'], ['--message', 'more']]) {
       const { code, stdout } = await reeve('resume', '--fork', ...flags, origin.uuid)
       expect([flags, code]).toEqual([flags, 0])
-      await daemon.ended(stdout.trim())
+      await daemon.waitForEnd(stdout.trim())
     }
     expect(await history(origin)).toEqual(before)
     expect(await daemon.view(origin.uuid)).toEqual(origin)
@@ -204,7 +204,7 @@ describe('fork mode', () => {
   test('the lineage is shown: xyz789 (forked from abc123)', async () => {
     const origin = await runToEnd()
     const { uuid } = (await daemon.resume(origin.uuid, { fork: true })).process
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     const rows = (await reeve('ps', '-a')).stdout.split('\n').filter((line) => line.includes(id(uuid)))
     expect(rows).toEqual([expect.stringContaining(`(forked from ${id(origin.uuid)})`)])
     const lineage = (await reeve('lineage', uuid)).stdout
@@ -218,7 +218,7 @@ describe('truncated fork', () => {
   test('$ reeve resume --fork --from-step 5: replays history up to step 5, then resumes reasoning from step 6', async () => {
     const origin = await runToEnd()
     const { stdout } = await reeve('resume', '--fork', '--from-step', '5', origin.uuid)
-    const fork = await daemon.ended(stdout.trim())
+    const fork = await daemon.waitForEnd(stdout.trim())
     const own = (await history(fork)).filter((event) => event['fact'] === 'model.started').map((event) => event['step'])
     expect(own).toEqual([6, 7])
     // The request equals the origin's at that step, word for word.
@@ -233,7 +233,7 @@ describe('truncated fork', () => {
     for (const step of [4, 5, 6]) {
       const { code, stdout } = await reeve('resume', '--fork', '--from-step', String(step), origin.uuid)
       expect([step, code]).toEqual([step, 0])
-      await daemon.ended(stdout.trim())
+      await daemon.waitForEnd(stdout.trim())
     }
     expect(await reeve('resume', '--fork', '--from-step', '5', '--from-checkpoint', origin.uuid)).toMatchObject({
       code: 64,

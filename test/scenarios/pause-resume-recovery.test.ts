@@ -40,12 +40,12 @@ function playScript(script: string): Player {
 
 /** A process that waits for messages, and answers each. */
 async function chat(name: string, parent?: ProcessView): Promise<ProcessView> {
-  const { uuid } = await daemon.play([{ text: 'one' }, { text: 'two' }, { text: 'three' }], {
+  const { uuid } = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }, { text: 'three' }], {
     interactive: true,
     name,
     ...(parent ? { parent: parent.uuid } : {}),
   })
-  return daemon.ready(uuid)
+  return daemon.waitForReady(uuid)
 }
 
 /** An orchestrator with a coder, a reviewer and a researcher, the last one paused: the tree of the reference. */
@@ -60,23 +60,23 @@ async function startFamily(prefix: string): Promise<{ all: ProcessView[]; names:
 
 describe('the document', () => {
   test('processes can be suspended mid-execution, persisted across daemon restarts, and resumed from disk, dead ones too', async () => {
-    const { uuid } = await daemon.play([{ ...bash('echo one'), delay_ms: 2_000 }, { text: 'done' }, { text: 'more' }])
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('echo one'), delay_ms: 2_000 }, { text: 'done' }, { text: 'more' }])
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
-    await daemon.event(uuid, isFact('process.drained'))
+    await daemon.waitForEvent(uuid, isFact('process.drained'))
     await daemon.restart()
     expect((await daemon.view(uuid)).status).toBe('suspended')
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'done', step: 2 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'done', step: 2 })
     await daemon.resume(uuid, { message: 'and on' })
-    expect(await daemon.ended(uuid)).toMatchObject({ turn: 2, status: 'completed', lastText: 'more' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ turn: 2, status: 'completed', lastText: 'more' })
   })
 })
 
 describe('design philosophy', () => {
   test('dead is a frozen state: the data of a process stays on disk until garbage collection cleans it up', async () => {
-    const { uuid } = await daemon.play([bash('echo kept'), { text: 'done' }], { name: 'frozen' })
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([bash('echo kept'), { text: 'done' }], { name: 'frozen' })
+    await daemon.waitForEnd(uuid)
     await daemon.restart()
     expect((await reeve('steps', 'frozen')).stdout).toContain('echo kept')
     expect((await reeve('rm', 'frozen')).code).toBe(0)
@@ -88,14 +88,14 @@ describe('design philosophy', () => {
     await daemon.pause(uuid)
     expect(await reeve('resume', 'revived')).toMatchObject({ code: 0, stderr: expect.stringContaining('(revived) ready') as string })
     // At its end a process is a zombie, which is reaped first.
-    for (const isSo of [({ state }: ProcessView) => state !== 'running', ({ state }: ProcessView) => state === 'dead']) {
+    for (const isMatch of [({ state }: ProcessView) => state !== 'running', ({ state }: ProcessView) => state === 'dead']) {
       await daemon.signal(uuid, 'SIGKILL')
-      await daemon.untilSo(uuid, isSo)
+      await daemon.waitUntil(uuid, isMatch)
       expect(await reeve('resume', 'revived')).toMatchObject({
         code: 0,
         stderr: expect.stringContaining(`| resumed from ${id(uuid)}`) as string,
       })
-      await daemon.ready(uuid)
+      await daemon.waitForReady(uuid)
     }
     await daemon.signal(uuid, 'SIGKILL')
   })
@@ -104,12 +104,12 @@ describe('design philosophy', () => {
     await using home = await DaemonHome.make()
     await home.start()
     const done = await home.spawn({ model: home.script([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }]), name: 'done' })
-    await home.ended(done.uuid)
+    await home.waitForEnd(done.uuid)
     const killed = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'killed' })
     const crashed = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'crashed' })
-    for (const { uuid } of [killed, crashed]) await home.until(uuid, ({ status }) => status === 'ready')
+    for (const { uuid } of [killed, crashed]) await home.waitUntil(uuid, ({ status }) => status === 'ready')
     await home.signal(killed.uuid, { signal: 'SIGKILL' })
-    await home.ended(killed.uuid)
+    await home.waitForEnd(killed.uuid)
     await home.kill()
     await home.start()
     expect((await home.list()).map(({ name, status }) => [name, status])).toEqual(
@@ -204,16 +204,16 @@ describe('SIGPAUSE and SIGRESUME', () => {
   })
 
   test('when paused, the loop blocks at the next I/O boundary: the process remains running, and is paused', async () => {
-    const { uuid } = await daemon.play([{ ...bash('echo never'), delay_ms: 2_000 }, { text: 'done' }])
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('echo never'), delay_ms: 2_000 }, { text: 'done' }])
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
-    await daemon.event(uuid, isFact('process.drained'))
+    await daemon.waitForEvent(uuid, isFact('process.drained'))
     expect(await daemon.view(uuid)).toMatchObject({ state: 'running', status: 'suspended', pausedAt: expect.any(String) as string })
     // The call in flight was paid for and is recorded; its tool has not begun.
-    expect(factsOf(await daemon.history(uuid), 'model.finished')).toHaveLength(1)
-    expect(factsOf(await daemon.history(uuid), 'tool.finished')).toHaveLength(0)
+    expect(factsOf(await daemon.allEvents(uuid), 'model.finished')).toHaveLength(1)
+    expect(factsOf(await daemon.allEvents(uuid), 'tool.finished')).toHaveLength(0)
     await daemon.resume(uuid)
-    expect((await daemon.ended(uuid)).lastText).toBe('done')
+    expect((await daemon.waitForEnd(uuid)).lastText).toBe('done')
   })
 
   test('the elapsed time counter freezes', async () => {
@@ -256,7 +256,7 @@ describe('subtree operations', () => {
     } = await startFamily('b')
     await daemon.pause(names[1] ?? '')
     expect(
-      await daemon.event(root?.uuid ?? '', (event) => event.type === 'child.suspended' && event['child'] === coder?.uuid),
+      await daemon.waitForEvent(root?.uuid ?? '', (event) => event.type === 'child.suspended' && event['child'] === coder?.uuid),
     ).toMatchObject({ reason: 'user', by: 'user' })
     const { stdout } = await reeve('inspect', names[0] ?? '')
     expect(stdout).toMatch(
@@ -276,7 +276,7 @@ describe('subtree operations', () => {
     expect([code, stderr]).toEqual([0, `PID ${all[1]?.pid} (${names[1]}) ready; 2 processes in all\n`])
     expect(await statuses()).toEqual(['ready', 'ready', 'suspended', 'suspended'])
     await daemon.send(names[0] ?? '', 'manage')
-    expect(await daemon.untilSo(all[0]?.uuid ?? '', ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
+    expect(await daemon.waitUntil(all[0]?.uuid ?? '', ({ turn, status }) => turn === 1 && status === 'ready')).toMatchObject({
       lastText: 'one',
     })
   })
@@ -300,11 +300,11 @@ describe('IPC commands', () => {
 
   test('SIGPAUSE freezes a program as a whole, and nothing is left behind when it is killed', async () => {
     const token = newToken()
-    const { uuid } = await daemon.sh(`sleep ${token} & sleep ${token}`)
+    const { uuid } = await daemon.spawnShell(`sleep ${token} & sleep ${token}`)
     await eventually(() => findLivingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 2, 'both sleep')
     expect((await reeve('pause', uuid)).code).toBe(0)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(findLivingWith(token)).toEqual([])
   })
 })

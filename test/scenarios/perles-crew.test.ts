@@ -49,7 +49,7 @@ test('perles 2: a denied change is repaired, and the member that has committed i
     stay: true,
     tasks,
   })
-  const view = await crew.until((one) => one.tasks.every(({ state }) => state === 'done'))
+  const view = await crew.waitUntil((one) => one.tasks.every(({ state }) => state === 'done'))
   expect(view.tasks.map(({ implementer, reviewer, denials, verdict }) => [implementer, reviewer, denials, verdict])).toEqual([
     ['worker-1', 'worker-2', 1, 'APPROVED'],
     ['worker-1', 'worker-2', 0, 'APPROVED'],
@@ -60,17 +60,17 @@ test('perles 2: a denied change is repaired, and the member that has committed i
   ])
   expect(repository.git('log', '--format=%s', 'main..reeve/team').split('\n')).toEqual(['two: it is written', 'one: it is written'])
   await crew.steer({ type: 'complete_crew', summary: 'done', outcome: 'completed' })
-  expect((await crew.ended()).status).toBe('completed')
+  expect((await crew.waitForEnd()).status).toBe('completed')
 })
 
 test('perles 7: a turn after a reminder must end with a report, too; the first turn of a successor need not', async () => {
   const crew = await startLed(writeModelScript(daemon.work, QUIET), [{ id: 'one', text: 'Do one.' }], 1)
-  await crew.member('worker-1', ({ state }) => state === 'on')
+  await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
-  await crew.fact('crew.turn', ({ member, end }) => member === 'worker-1' && end === 'through')
+  await crew.waitForFact('crew.turn', ({ member, end }) => member === 'worker-1' && end === 'through')
   expect(await turnEnds(crew, 'worker-1')).toEqual(['exempt', 'reminded', 'reminded', 'through'])
   await crew.steer({ type: 'send_message', to: 'worker-1', text: 'go on' })
-  await crew.fact('crew.turn', ({ member, turn }) => member === 'worker-1' && turn === 7)
+  await crew.waitForFact('crew.turn', ({ member, turn }) => member === 'worker-1' && turn === 7)
   expect(await turnEnds(crew, 'worker-1'), 'a message of the user starts the count again').toEqual([
     'exempt',
     'reminded',
@@ -81,7 +81,7 @@ test('perles 7: a turn after a reminder must end with a report, too; the first t
     'through',
   ])
   await crew.steer({ type: 'replace_worker', member: 'worker-1', summary: 'half of it is done' })
-  await crew.fact('crew.turn', ({ member }) => member === 'worker-2')
+  await crew.waitForFact('crew.turn', ({ member }) => member === 'worker-2')
   expect((await turnEnds(crew, 'worker-2'))[0]).toBe('exempt')
   expect((await crew.messagesTo('worker-2'))[0]).toContain('half of it is done')
 })
@@ -92,14 +92,14 @@ test('perles 11: no departed, replaced or free member has a task, and nothing st
     { id: 'one', text: 'Do one.' },
     { id: 'two', text: 'Do two.' },
   ])
-  await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
+  await crew.waitUntil(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
   const give = async (task: string, member: string): Promise<void> => {
     await crew.steer({ type: 'assign_task', task, member })
-    await crew.fact('crew.turn.begun', (event) => event['member'] === member)
+    await crew.waitForFact('crew.turn.begun', (event) => event['member'] === member)
   }
   await give('one', 'worker-1')
   await crew.steer({ type: 'stop_worker', member: 'worker-1', reason: 'in circles' })
-  const stopped = await crew.member('worker-1', ({ state }) => state === 'gone')
+  const stopped = await crew.waitForMember('worker-1', ({ state }) => state === 'gone')
   expect([taskOf(stopped, 'one'), memberOf(stopped, 'worker-1')]).toMatchObject([
     { state: 'queued', implementer: null, attempts: 0 },
     { phase: 'idle', task: null, leave: { how: 'stopped' } },
@@ -110,13 +110,13 @@ test('perles 11: no departed, replaced or free member has a task, and nothing st
   expect(memberOf(await crew.view(), 'worker-2')).toMatchObject({ phase: 'idle', task: null })
   await crew.steer({ type: 'assign_task', task: 'two', member: 'worker-2' })
   await crew.steer({ type: 'replace_worker', member: 'worker-2', summary: 'nothing yet' })
-  const replaced = await crew.member('worker-2', ({ state }) => state === 'gone')
+  const replaced = await crew.waitForMember('worker-2', ({ state }) => state === 'gone')
   expect([memberOf(replaced, 'worker-2'), memberOf(replaced, 'worker-3')]).toMatchObject([
     { phase: 'idle', task: null, leave: { how: 'replaced' } },
     { phase: 'implementing', task: 'two', state: 'on' },
   ])
   writeFileSync(goFile(), '')
-  const done = await crew.task('two', ({ state }) => state === 'done')
+  const done = await crew.waitForTask('two', ({ state }) => state === 'done')
   expect([taskOf(done, 'two'), memberOf(done, 'worker-3')]).toMatchObject([
     { implementer: 'worker-3', implementers: ['worker-2', 'worker-3'] },
     { phase: 'idle', task: null },
@@ -130,9 +130,9 @@ test('perles 1: forbidden commands of a crew are refused with a reason, and chan
     { id: 'one', text: 'Do one.' },
     { id: 'two', text: 'Do two.' },
   ])
-  await crew.until(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
+  await crew.waitUntil(({ members }) => members.filter(({ state }) => state === 'on').length === 3)
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
-  await crew.member('worker-1', ({ status }) => status === 'working')
+  await crew.waitForMember('worker-1', ({ status }) => status === 'working')
   const facts = await crew.facts(
     'task.assigned',
     'task.review',
@@ -174,7 +174,7 @@ test('perles 1: forbidden commands of a crew are refused with a reason, and chan
     ),
   ).toEqual(facts)
   writeFileSync(goFile(), '')
-  await crew.task('one', ({ state }) => state === 'done')
+  await crew.waitForTask('one', ({ state }) => state === 'done')
 })
 
 test('perles 14: a member reports only what its role may, and no other process reports for it', async () => {
@@ -191,10 +191,10 @@ test('perles 14: a member reports only what its role may, and no other process r
     ...QUIET,
   ])
   const crew = await startLed(model, [{ id: 'one', text: 'Do one.' }], 1)
-  await crew.member('worker-1', ({ state }) => state === 'on')
+  await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'assign_task', task: 'one', member: 'worker-1' })
-  await crew.task('one', ({ state }) => state === 'done')
-  const calls = (await daemon.history(await crew.uuidOf('worker-1')))
+  await crew.waitForTask('one', ({ state }) => state === 'done')
+  const calls = (await daemon.allEvents(await crew.uuidOf('worker-1')))
     .filter((event) => event['fact'] === 'tool.finished')
     .map(({ outcome }) => outcome)
   expect(calls).toEqual(['error', 'error', 'error', 'ok'])
@@ -205,10 +205,10 @@ test('perles 14: a member reports only what its role may, and no other process r
       { steps: [call('complete_crew', { summary: 'mine', outcome: 'completed' }), { text: '{{ lastResult }}' }] },
     ]),
   })
-  expect((await daemon.ended(stranger.uuid)).lastText).toMatch(/complete_crew/)
-  expect((await daemon.history(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome)).toEqual([
-    'error',
-  ])
+  expect((await daemon.waitForEnd(stranger.uuid)).lastText).toMatch(/complete_crew/)
+  expect(
+    (await daemon.allEvents(stranger.uuid)).filter((event) => event['fact'] === 'tool.finished').map(({ outcome }) => outcome),
+  ).toEqual(['error'])
   expect((await crew.view()).status).toBe('ready')
 })
 
@@ -234,13 +234,13 @@ test('perles 18: a member that has used 80 % of its context is reported, and han
     { context_window: 10_000 },
   )
   const crew = await LocalCrew.up(daemon, { model, workers: 1, reviews: false, tasks: [{ id: 'one', text: 'Do one.' }] })
-  const view = await crew.ended()
+  const view = await crew.waitForEnd()
   expect(view).toMatchObject({
     status: 'completed',
     tasks: [{ state: 'done', implementer: 'worker-2', implementers: ['worker-1', 'worker-2'] }],
   })
   expect(memberOf(view, 'worker-1')).toMatchObject({ leave: { how: 'replaced' } })
-  const old = await daemon.history(await crew.uuidOf('worker-1'))
+  const old = await daemon.allEvents(await crew.uuidOf('worker-1'))
   expect(old.findIndex((event) => event['fact'] === 'limit.warned' && event['limit'] === 'context')).toBeGreaterThan(0)
   expect((await crew.messagesTo('worker-2')).join()).toContain('half of it is done')
 })
@@ -287,8 +287,8 @@ test('perles 12: tasks, phases and queues outlive a kill of the daemon, and cont
     workers: { implementer: { count: 2, model: CrewHome.model('worker') }, reviewer: { count: 1, model: CrewHome.model('worker') } },
     tasks: [fileTask('one'), fileTask('two', [], true), fileTask('three', ['one'])],
   })
-  await crew.held('task', 'one')
-  await crew.held('feedback', 'two')
+  await crew.waitForHold('task', 'one')
+  await crew.waitForHold('feedback', 'two')
   for (const text of ['first', 'second']) await crew.cli('crew', 'send', 'team', text, '--to', 'worker-1')
   const before = await readState(crew)
   expect(before.tasks.map(({ state: at }) => at)).toEqual(['implementing', 'addressing_feedback', 'queued'])
@@ -299,7 +299,7 @@ test('perles 12: tasks, phases and queues outlive a kill of the daemon, and cont
     ...before,
     members: before.members.map(({ id, phase, task }) => ({ id, phase, task })),
   })
-  expect((await crew.ended()).status).toBe('completed')
+  expect((await crew.waitForEnd()).status).toBe('completed')
   const delivered = (await crew.home.events()).filter(
     (event) => event['fact'] === 'process.queue' && (event['text'] === 'first' || event['text'] === 'second'),
   )

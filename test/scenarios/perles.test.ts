@@ -53,7 +53,7 @@ function scriptOf(dir: string, script: object): string {
 
 /** The messages that the process received, in the order of their turns. */
 async function messagesOf(daemon: LocalDaemon, uuid: string): Promise<unknown[]> {
-  const events = await daemon.history(uuid)
+  const events = await daemon.allEvents(uuid)
   const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
   return of(events, 'process.incoming').map((event) => texts.get(event['id']))
 }
@@ -61,7 +61,7 @@ async function messagesOf(daemon: LocalDaemon, uuid: string): Promise<unknown[]>
 describe('turns and messages', () => {
   test('perles 3: one failed turn does not make later turns fail', async () => {
     const daemon = await start()
-    const { uuid } = await daemon.play([], {
+    const { uuid } = await daemon.spawnWithAnswers([], {
       interactive: true,
       model: scriptOf(daemon.work, {
         rules: [
@@ -76,9 +76,9 @@ describe('turns and messages', () => {
       [3, 'good two'],
     ] as const) {
       await daemon.send(uuid, words)
-      await daemon.untilSo(uuid, (view) => view.turn === turn && view.status === 'ready')
+      await daemon.waitUntil(uuid, (view) => view.turn === turn && view.status === 'ready')
     }
-    const ends = of(await daemon.history(uuid), 'process.ready').slice(1)
+    const ends = of(await daemon.allEvents(uuid), 'process.ready').slice(1)
     expect(ends.map(({ outcome, error, result }) => [outcome, error ?? null, result ?? null])).toEqual([
       ['error', 'no', null],
       ['ok', null, 'good one'],
@@ -88,22 +88,22 @@ describe('turns and messages', () => {
 
   test('perles 4: a message does not wake a paused or stopped process', async () => {
     const daemon = await start()
-    const paused = await daemon.play([{ text: 'one' }], { interactive: true })
-    await daemon.ready(paused.uuid)
+    const paused = await daemon.spawnWithAnswers([{ text: 'one' }], { interactive: true })
+    await daemon.waitForReady(paused.uuid)
     await daemon.pause(paused.uuid)
     expect(await daemon.send(paused.uuid, 'wake up')).toMatchObject({ queueCount: 1 })
-    const stopped = await daemon.play([{ text: 'one' }], { interactive: true })
+    const stopped = await daemon.spawnWithAnswers([{ text: 'one' }], { interactive: true })
     await daemon.signal(stopped.uuid, 'SIGTERM')
-    await daemon.ended(stopped.uuid)
+    await daemon.waitForEnd(stopped.uuid)
     await expect(daemon.send(stopped.uuid, 'wake up')).rejects.toMatchObject({ code: 'NOT_FOUND' })
     // A third process works from start to end meanwhile: the first had every occasion to begin.
-    const third = await daemon.play([{ text: 'done' }])
-    await daemon.ended(third.uuid)
+    const third = await daemon.spawnWithAnswers([{ text: 'done' }])
+    await daemon.waitForEnd(third.uuid)
     expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', turn: 0, queueCount: 1 })
     expect(await daemon.view(stopped.uuid)).toMatchObject({ status: 'stopped' })
-    expect(of(await daemon.history(paused.uuid), 'model.started')).toEqual([])
+    expect(of(await daemon.allEvents(paused.uuid), 'model.started')).toEqual([])
     await daemon.resume(paused.uuid)
-    await daemon.untilSo(paused.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitUntil(paused.uuid, (view) => view.turn === 1 && view.status === 'ready')
     expect(await messagesOf(daemon, paused.uuid)).toEqual(['wake up'])
   })
 
@@ -112,28 +112,28 @@ describe('turns and messages', () => {
     const { daemon, env } = await withModel(() => ({ text: 'late', hangAfterBytes: 10, goOn: answers.promise }))
     const [paused, stopped] = await Promise.all([1, 2].map(() => daemon.spawn({ model: MODEL, intent: 'go', interactive: true, env })))
     if (!paused || !stopped) throw new Error('they were not started')
-    for (const { uuid } of [paused, stopped]) await daemon.event(uuid, (event) => event['fact'] === 'model.started')
+    for (const { uuid } of [paused, stopped]) await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await daemon.pause(paused.uuid)
     await daemon.signal(stopped.uuid, 'SIGTERM')
     answers.resolve()
-    await daemon.event(paused.uuid, (event) => event['fact'] === 'process.ready' && event['turn'] === 1)
+    await daemon.waitForEvent(paused.uuid, (event) => event['fact'] === 'process.ready' && event['turn'] === 1)
     expect(await daemon.view(paused.uuid)).toMatchObject({ status: 'suspended', lastText: 'late' })
-    expect((await daemon.ended(stopped.uuid)).status).toBe('stopped')
-    expect(of(await daemon.history(stopped.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
+    expect((await daemon.waitForEnd(stopped.uuid)).status).toBe('stopped')
+    expect(of(await daemon.allEvents(stopped.uuid), 'process.ready').map(({ turn }) => turn)).toEqual([0])
   })
 
   test('perles 5: one turn at a time, whatever arrives during it', async () => {
     const daemon = await start()
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       Array.from({ length: 6 }, (_, index) => ({ text: `answer ${index}`, delay_ms: 60 })),
       { interactive: true },
     )
-    await daemon.ready(uuid)
+    await daemon.waitForReady(uuid)
     await daemon.send(uuid, 'first')
-    await daemon.event(uuid, (event) => event['fact'] === 'model.started')
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await Promise.all(['b', 'c', 'd'].map((words) => daemon.send(uuid, words)))
-    await daemon.untilSo(uuid, (view) => view.status === 'ready' && view.queueCount === 0)
-    const words = of(await daemon.history(uuid), 'process.working', 'process.ready').map((event) => `${event['fact']} ${event['turn']}`)
+    await daemon.waitUntil(uuid, (view) => view.status === 'ready' && view.queueCount === 0)
+    const words = of(await daemon.allEvents(uuid), 'process.working', 'process.ready').map((event) => `${event['fact']} ${event['turn']}`)
     const turns = words.filter((each) => each.startsWith('process.working')).length
     expect(words.slice(1)).toEqual(
       Array.from({ length: turns }, (_, index) => [`process.working ${index + 1}`, `process.ready ${index + 1}`]).flat(),
@@ -153,13 +153,13 @@ describe('turns and messages', () => {
       intent: 'first',
     })
     const send = (text: string): Promise<unknown> => home.client.post(`/v1/processes/${uuid}/send`, { text })
-    await home.until(uuid, ({ step }) => step === 1)
+    await home.waitUntil(uuid, ({ step }) => step === 1)
     for (const text of ['a', 'b', 'c']) await send(text)
     await home.kill()
     await home.start()
     await home.resume(uuid)
     for (const text of ['d', 'e']) await send(text)
-    await home.until(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
+    await home.waitUntil(uuid, ({ status, queueCount }) => status === 'ready' && queueCount === 0)
     const events = await home.events()
     const texts = new Map(of(events, 'process.queue').map((event) => [event['id'], event['text']]))
     expect(of(events, 'process.incoming').map((event) => texts.get(event['id']))).toEqual(['first', 'a', 'b', 'c', 'd', 'e'])
@@ -170,12 +170,12 @@ describe('turns and messages', () => {
     mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
     writeFileSync(join(daemon.work, '.reeve/agents/worker.md'), `---\nmodel: ${MODEL}\n---\nYou are worker 7.\n`)
     const { uuid } = await daemon.spawn({ agent: 'worker', intent: 'one', env })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { message: 'two', env })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     await daemon.restart()
     await daemon.resume(uuid, { message: 'three', env })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     const asked = server.requests.filter(({ body }) => 'messages' in body).map(({ body }) => JSON.stringify(body['system']))
     expect(asked.length).toBe(3)
     expect(asked.every((system) => system.includes('You are worker 7.'))).toBe(true)
@@ -193,7 +193,7 @@ describe('programs and streams', () => {
       const { uuid } = await home.spawn({ argv: ['sh', '-c', tree] })
       await eventually(() => findLivingWith(token).filter(({ argv }) => argv[0] === 'sleep').length === 4, 'all four sleep')
       await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
-      expect(await home.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+      expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
       await eventually(() => findLivingWith(token).length === 0, 'nothing is left')
     } finally {
       killRemaining(token)
@@ -212,13 +212,13 @@ describe('programs and streams', () => {
   test('perles 10: a line without an end does not block a turn', async () => {
     const daemon = await start()
     const uuid = await claude(daemon, [{ raw: 'x'.repeat(4 * MAX_LINE_BYTES) }, { raw: '\n' }])
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'It is done.' })
   })
 
   test('perles 10: the result and its cost are never lost, though the program exits at once', TIMEOUT_MS, async () => {
     const daemon = await start()
     const uuids = await Promise.all(Array.from({ length: 20 }, () => claude(daemon, [])))
-    const views = await Promise.all(uuids.map((uuid) => daemon.ended(uuid)))
+    const views = await Promise.all(uuids.map((uuid) => daemon.waitForEnd(uuid)))
     expect(views.map(({ status, usage, lastText }) => [status, usage.costUsd?.toFixed(5), lastText])).toEqual(
       uuids.map(() => ['completed', '0.01032', 'It is done.']),
     )
@@ -226,7 +226,7 @@ describe('programs and streams', () => {
 
   test('perles 16: tokens of a message in several blocks, of the cache, and costs count once', async () => {
     const daemon = await start()
-    const { usage } = await daemon.ended(await claude(daemon, []))
+    const { usage } = await daemon.waitForEnd(await claude(daemon, []))
     // The last line has the right totals: 2,000 in, 600 and 40 of the cache, 100 out, for two messages in four blocks.
     expect(usage).toMatchObject({ inputTokens: 2_000, cacheReadTokens: 600, cacheWriteTokens: 40, outputTokens: 100, steps: 2 })
     expect(usage.costUsd).toBeCloseTo(0.01032, 8)
@@ -235,9 +235,9 @@ describe('programs and streams', () => {
   test('perles 13: a slow reader loses no fact, and delays no other', TIMEOUT_MS, async () => {
     const daemon = await start()
     const slow = await fetchSlowly(daemon)
-    const { uuid } = await daemon.sh(`yes ${'x'.repeat(100)} | head -c 20000000`)
-    await daemon.ended(uuid)
-    const kept = (await daemon.history(uuid)).map(({ seq }) => seq)
+    const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 20000000`)
+    await daemon.waitForEnd(uuid)
+    const kept = (await daemon.allEvents(uuid)).map(({ seq }) => seq)
     expect(kept.length).toBeGreaterThan(100)
     const seen: number[] = []
     for await (const event of slow) {
@@ -260,15 +260,18 @@ test('perles 15: a hanging program of ours stops no other process, and does not 
     const env = testEnv(daemon.work)
     const stuck = daemon
       .spawn({
-        model: await daemon.script([{ text: 'x' }]),
+        model: await daemon.writeScript([{ text: 'x' }]),
         cwd: repository.dir,
         worktree: true,
         env: { ...env, PATH: `${tools}:${env['PATH']}` },
       })
       .catch((error: unknown) => error)
     await eventually(() => findLivingWith(token).length > 0, 'git hangs')
-    const other = await daemon.play([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], { cwd: repository.dir, worktree: true })
-    expect(await daemon.ended(other.uuid)).toMatchObject({ status: 'completed' })
+    const other = await daemon.spawnWithAnswers([{ tools: [{ name: 'ls', input: {} }] }, { text: 'done' }], {
+      cwd: repository.dir,
+      worktree: true,
+    })
+    expect(await daemon.waitForEnd(other.uuid)).toMatchObject({ status: 'completed' })
     await daemon.stop()
     await stuck
     await eventually(() => findLivingWith(token).length === 0, 'nothing is left')
@@ -281,8 +284,8 @@ test('perles 15: a hanging program of ours stops no other process, and does not 
 async function fetchSlowly(daemon: LocalDaemon): Promise<AsyncGenerator<EventView>> {
   const all = daemon.client.events('/v1/events', { query: { after: 0, follow: true } })
   const events = all[Symbol.asyncIterator]() as AsyncGenerator<EventView>
-  const first = await daemon.sh('true')
-  await daemon.ended(first.uuid)
+  const first = await daemon.spawnShell('true')
+  await daemon.waitForEnd(first.uuid)
   await events.next()
   return events
 }

@@ -58,11 +58,11 @@ describe('7.1 states', () => {
   })
 
   test('the words are "created", "running", "zombie" and "dead" wherever a state is shown', async () => {
-    const { uuid } = await daemon.play([{ text: 'done', delay_ms: 1_000 }])
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'done', delay_ms: 1_000 }])
     const seen = new Set([(await daemon.view(uuid)).state])
-    seen.add((await daemon.untilSo(uuid, ({ step }) => step === 1)).state)
-    await daemon.ended(uuid)
-    seen.add((await daemon.untilSo(uuid, ({ state }) => state === 'dead')).state)
+    seen.add((await daemon.waitUntil(uuid, ({ step }) => step === 1)).state)
+    await daemon.waitForEnd(uuid)
+    seen.add((await daemon.waitUntil(uuid, ({ state }) => state === 'dead')).state)
     expect([...seen].every((state) => ['created', 'running', 'zombie', 'dead'].includes(state))).toBe(true)
     expect(seen.has('running') && seen.has('dead')).toBe(true)
   })
@@ -114,15 +114,18 @@ describe('7.2 transitions', () => {
 
 describe('7.3 exit status', () => {
   test('code 0 is a normal exit with the reason "completed"', async () => {
-    const { uuid } = await daemon.play([{ text: 'done' }])
-    expect((await daemon.ended(uuid)).exit).toMatchObject({ code: 0, reason: 'completed' })
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'done' }])
+    expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 0, reason: 'completed' })
   })
 
   test('an underlying error stands beside the reason; a normal exit has none', async () => {
-    const bad = await daemon.play([{ error: { status: 400, message: 'no such parameter' } }])
-    expect((await daemon.ended(bad.uuid)).exit).toMatchObject({ code: 1, error: expect.stringContaining('no such parameter') as string })
-    const good = await daemon.play([{ text: 'done' }])
-    expect((await daemon.ended(good.uuid)).exit).not.toHaveProperty('error')
+    const bad = await daemon.spawnWithAnswers([{ error: { status: 400, message: 'no such parameter' } }])
+    expect((await daemon.waitForEnd(bad.uuid)).exit).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('no such parameter') as string,
+    })
+    const good = await daemon.spawnWithAnswers([{ text: 'done' }])
+    expect((await daemon.waitForEnd(good.uuid)).exit).not.toHaveProperty('error')
   })
 
   test('code 1 "unexpected exit": the agent is gone and nobody knows why', () => {
@@ -130,23 +133,26 @@ describe('7.3 exit status', () => {
   })
 
   test('code 1 "max steps exceeded": the maximum of reasoning steps is exceeded', async () => {
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [{ tools: [{ name: 'ls', input: {} }] }, { tools: [{ name: 'ls', input: {} }] }, { text: 'never' }],
       { limits: { maxSteps: 2 } },
     )
-    expect((await daemon.ended(uuid)).exit).toMatchObject({ code: 1, reason: 'max steps exceeded' })
+    expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 1, reason: 'max steps exceeded' })
   })
 
   test('code 1 with a description of the error', async () => {
-    const { uuid } = await daemon.play([{ error: { status: 401, message: 'invalid key' } }])
-    expect((await daemon.ended(uuid)).exit).toMatchObject({ code: 1, reason: expect.stringContaining('invalid key') as string })
+    const { uuid } = await daemon.spawnWithAnswers([{ error: { status: 401, message: 'invalid key' } }])
+    expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 1, reason: expect.stringContaining('invalid key') as string })
   })
 
   test('departure: a used-up token budget suspends the process, so that its work is kept', async () => {
-    const { uuid } = await daemon.play([{ tools: [{ name: 'ls', input: {} }], usage: { input: 90, output: 20 } }, { text: 'never' }], {
-      limits: { budgetTokens: 100 },
-    })
-    const held = await daemon.until(uuid, 'suspended')
+    const { uuid } = await daemon.spawnWithAnswers(
+      [{ tools: [{ name: 'ls', input: {} }], usage: { input: 90, output: 20 } }, { text: 'never' }],
+      {
+        limits: { budgetTokens: 100 },
+      },
+    )
+    const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held.holds).toMatchObject([{ reason: 'budget' }])
     expect(held.exit).toBeNull()
   })
@@ -191,29 +197,29 @@ describe('7.4 release order', () => {
   })
 
   test('1: the cancel is idempotent', async () => {
-    const { uuid } = await daemon.play([{ text: 'never', delay_ms: 60_000 }])
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 60_000 }])
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     await Promise.all([
       daemon.signal(uuid, 'SIGKILL'),
       daemon.signal(uuid, 'SIGKILL').catch(() => null),
       daemon.signal(uuid, 'SIGTERM').catch(() => null),
     ])
-    await daemon.ended(uuid)
-    const facts = await daemon.facts(uuid)
+    await daemon.waitForEnd(uuid)
+    const facts = await daemon.factTypes(uuid)
     expect(facts.filter((fact) => fact === 'process.exited')).toHaveLength(1)
   })
 
   test('2: what the driver has open is closed before the process is dead', async () => {
-    const { uuid } = await daemon.sh('sleep 600 & exec sleep 600')
-    await daemon.untilSo(uuid, ({ status }) => status === 'working')
+    const { uuid } = await daemon.spawnShell('sleep 600 & exec sleep 600')
+    await daemon.waitUntil(uuid, ({ status }) => status === 'working')
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 100 })
-    await daemon.ended(uuid)
-    const facts = await daemon.facts(uuid)
+    await daemon.waitForEnd(uuid)
+    const facts = await daemon.factTypes(uuid)
     expect(facts.indexOf('process.exited')).toBeLessThan(facts.indexOf('process.reaped'))
   })
 
   test('3: the live event channel is detached and then closed: a follower reads the last event and its end', async () => {
-    const { uuid } = await daemon.play([{ text: 'done' }])
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'done' }])
     const seen: unknown[] = []
     for await (const event of daemon.client.events(`/v1/processes/${uuid}/events`, { query: { after: 0, follow: true } }))
       seen.push(event['fact'])
@@ -260,23 +266,23 @@ describe('7.5 signals', () => {
   })
 
   test('a paused process blocks at the start of its next step, until it is resumed', async () => {
-    const { uuid } = await daemon.play([{ tools: [{ name: 'ls', input: {} }], delay_ms: 2_000 }, { text: 'went on' }])
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ tools: [{ name: 'ls', input: {} }], delay_ms: 2_000 }, { text: 'went on' }])
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.pause(uuid)
-    await daemon.event(uuid, isFact('process.drained'))
+    await daemon.waitForEvent(uuid, isFact('process.drained'))
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', state: 'running' })
-    const before = await daemon.facts(uuid)
+    const before = await daemon.factTypes(uuid)
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ lastText: 'went on', step: 2 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ lastText: 'went on', step: 2 })
     expect(before.filter((fact) => fact === 'model.started')).toHaveLength(1)
   })
 
   test('killed while it is paused it exits with code 1, "context cancelled while paused"', async () => {
-    const { uuid } = await daemon.play([], { interactive: true })
-    await daemon.ready(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
+    await daemon.waitForReady(uuid)
     await daemon.pause(uuid)
     await daemon.signal(uuid, 'SIGTERM')
-    expect((await daemon.ended(uuid)).exit).toMatchObject({ code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' })
+    expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' })
   })
 
   test('signalTree: the target and all living descendants, zombies and dead skipped; returns how many it reached', () => {
@@ -328,8 +334,8 @@ describe('7.6 the pause', () => {
   })
 
   test('a paused process is shown with ⏸, or [P] in ASCII, in place of the badge of what runs', async () => {
-    const { uuid } = await daemon.play([], { interactive: true })
-    await daemon.ready(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
+    await daemon.waitForReady(uuid)
     await daemon.pause(uuid)
     const shown = await runCli(daemon.home, ['ps'], { env: { LANG: 'C.UTF-8' } })
     expect(shown.stdout).toContain('⏸')

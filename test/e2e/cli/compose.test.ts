@@ -38,7 +38,7 @@ test('up follows the run: a line for each node, a line at the end, and the exit 
 test('an agent file that replaces a built-in agent is reported once', async () => {
   mkdirSync(join(daemon.work, '.reeve/agents'), { recursive: true })
   writeFileSync(join(daemon.work, '.reeve/agents/default.md'), '---\ndescription: x\n---\nBe kind.')
-  const think = { model: await daemon.script([{ text: 'one' }]), intent: 'think' }
+  const think = { model: await daemon.writeScript([{ text: 'one' }]), intent: 'think' }
   runs.write({ a: think, b: think })
   const { code, stderr } = await reeve('compose', 'up')
   expect([code, stderr.match(/using .*/g)]).toEqual([
@@ -52,7 +52,7 @@ test('up -d, ps, resume and down', async () => {
   runs.write({ a: sh(`test -e fixed && echo "$1"`), b: sh(gate('go')), c: sh('true', { depends_on: ['a'] }) })
   const { stdout } = await reeve('compose', 'up', '-d', '--name', 'nightly')
   const uuid = stdout.trim()
-  await runs.until(uuid, (view) => states(view) === 'a failed, b running, c blocked')
+  await runs.waitUntil(uuid, (view) => states(view) === 'a failed, b running, c blocked')
   const listed = await reeve('compose', 'ps')
   expect(listed.stdout).toMatch(
     /^NODE +STATE +PID +ATTEMPTS +ELAPSED +COST +NOTE\na +failed +\d+ +- +\d+s +- +exit code 1\nb +running .*\nc +blocked +- .*needs a$/m,
@@ -85,7 +85,7 @@ test('up -d, ps, resume and down', async () => {
   expect(resumed.stderr).toMatch(
     /^node a of run nightly: PID \d+ spawned \(command\) \| resumed from [0-9a-f]{8}; node a runs again from its start: it has no session to continue/,
   )
-  await runs.until(uuid, (view) => states(view) === 'a completed, b running, c completed')
+  await runs.waitUntil(uuid, (view) => states(view) === 'a completed, b running, c completed')
   const down = await reeve('compose', 'down')
   expect(down).toMatchObject({ code: 0, stderr: expect.stringMatching(/PID \d+ \(nightly\) stopped/) as string })
   expect(states(await runs.get(uuid))).toBe('a completed, b cancelled, c completed')
@@ -125,7 +125,10 @@ test('a signal stops the followed run, and a follower may outlive its daemon', a
     stderr: expect.stringMatching(/slow {2}cancelled: .*\nrun work stopped: SIGTERM from user/) as string,
   })
   runs.write({
-    think: { model: await daemon.script([{ tools: [{ name: 'bash', input: { command: gate('go') } }] }, { text: 'so' }]), intent: 'x' },
+    think: {
+      model: await daemon.writeScript([{ tools: [{ name: 'bash', input: { command: gate('go') } }] }, { text: 'so' }]),
+      intent: 'x',
+    },
     late: sh('true', { depends_on: ['think'] }),
   })
   const second = startCli(daemon.home, ['compose', 'up', '--json'], { cwd: daemon.work })

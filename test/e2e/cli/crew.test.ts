@@ -94,9 +94,9 @@ const up = (...flags: string[]): Promise<CliResult> =>
 const crewOf = async (): Promise<CrewView> =>
   (JSON.parse((await runInRepository('crew', 'show', 'fix', '--json')).stdout) as { crew: CrewView }).crew
 /** Checks the crew at each of its events. */
-async function waitForCrew(isSo: (crew: CrewView) => boolean): Promise<void> {
-  const after = await daemon.cursor()
-  const matches = async (): Promise<boolean> => isSo((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
+async function waitForCrew(isMatch: (crew: CrewView) => boolean): Promise<void> {
+  const after = await daemon.newestCursor()
+  const matches = async (): Promise<boolean> => isMatch((await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')).crew)
   if (await matches()) return
   for await (const _ of daemon.client.events('/v1/processes/fix/events', {
     query: { after, follow: true },
@@ -204,14 +204,14 @@ test('the user leads: answers, adds, writes, denies, approves, pauses and stops'
   expect((await runInRepository('crew', 'ps', 'fix')).stderr).toContain('`reeve crew resume fix` continues it')
   expect(await runInRepository('crew', 'resume')).toMatchObject({ code: 0 })
   expect(await runInRepository('crew', 'cancel', 'fix', 'docs', 'not needed')).toMatchObject({ code: 0 })
-  await daemon.ended('fix')
+  await daemon.waitForEnd('fix')
   expect((await runInRepository('crew', 'tasks')).stdout).toMatch(/^docs +cancelled .*\(not needed\)$/m)
   expect(
     await runInRepository('crew', 'up', '--workers', '2', '--tasks', 'tasks.md', '--model', WORKER, '-d', '--name', 'two'),
   ).toMatchObject({
     code: 0,
   })
-  await daemon.untilSo('two', ({ children, status }) => children.length === 2 && status === 'waiting')
+  await daemon.waitUntil('two', ({ children, status }) => children.length === 2 && status === 'waiting')
   expect(await runInRepository('crew', 'stop', 'two')).toMatchObject({ code: 0, stderr: expect.stringMatching(/two\) stopped/) })
 })
 
@@ -244,7 +244,7 @@ test('several questions are named by their tasks, and each printed command works
   expect(await runInRepository('crew', 'deny', 'fix', 'lexer', 'No.')).toMatchObject({ code: 0 })
   await waitForCrew(({ tasks }) => tasks[2]?.denials === 1 && tasks[2].asks === 'gate')
   expect(await runInRepository('crew', 'approve', 'fix', 'lexer')).toMatchObject({ code: 0 })
-  await daemon.ended('fix')
+  await daemon.waitForEnd('fix')
 })
 
 test.runIf(HAS_TERMINAL)(
@@ -279,7 +279,7 @@ test.runIf(HAS_TERMINAL)(
     expect(terminal.text).toContain('`reeve crew follow')
     expect(terminal.text).not.toContain('worker-1  idle')
     expect(terminal.isGivenBack).toBe(true)
-    await daemon.untilSo('fix.worker-1', ({ status }) => status === 'ready')
+    await daemon.waitUntil('fix.worker-1', ({ status }) => status === 'ready')
     await runInRepository('crew', 'stop')
   },
 )

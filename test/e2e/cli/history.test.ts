@@ -143,7 +143,7 @@ test(
   'a pinned process stays, is marked, and is removed only by force',
   async () => {
     await startWithEnded(4)
-    const { uuid, pid } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk', name: 'lives' })
+    const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk', name: 'lives' })
     expect(await reeve('pin', 'old-1', 'lives')).toEqual({
       code: 0,
       stdout: '',
@@ -169,7 +169,7 @@ test(
     // A pin outlives the incarnation, and a restart.
     await reeve('pin', 'lives')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     await daemon.restart()
     expect((await daemon.view('lives')).pinned).toBe(true)
     await daemon.resume(uuid, { message: 'again' })

@@ -13,7 +13,7 @@ let model: string
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
-  model = await daemon.script([{ text: 'done' }])
+  model = await daemon.writeScript([{ text: 'done' }])
 })
 afterAll(async () => {
   await daemon[Symbol.asyncDispose]()
@@ -56,7 +56,7 @@ test.each([
 ])('%s', async (_name, run) => {
   const { code, stdout, stderr } = await run()
   expect([code, stderr]).toEqual([0, ''])
-  expect((await daemon.ended(stdout.trim())).intent).toBe(LONG)
+  expect((await daemon.waitForEnd(stdout.trim())).intent).toBe(LONG)
 })
 
 test.each<[string, string | null, string[], RegExp]>([

@@ -22,7 +22,7 @@ let consumer: TempDir
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
-  const model = await daemon.script([
+  const model = await daemon.writeScript([
     { text: 'I look.', tools: [{ name: 'bash', input: { command: 'echo found' } }] },
     { text: 'All of them are tests.' },
   ])

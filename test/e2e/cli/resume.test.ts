@@ -22,8 +22,8 @@ async function startLocal(): Promise<{ daemon: LocalDaemon; reeve: (...args: str
 describe('a fork', () => {
   test('is reported on stderr, its UUID on stdout', async () => {
     const { daemon, reeve } = await startLocal()
-    const origin = await daemon.play(SIX, { name: 'docs' })
-    await daemon.ended(origin.uuid)
+    const origin = await daemon.spawnWithAnswers(SIX, { name: 'docs' })
+    await daemon.waitForEnd(origin.uuid)
     const { code, stdout, stderr } = await reeve('resume', '--fork', '--from-step', '0', 'docs')
     const uuid = stdout.trim()
     const from = origin.uuid.slice(-8)
@@ -31,7 +31,7 @@ describe('a fork', () => {
       0,
       `forking from ${from} after step 0 -> new UUID ${uuid.slice(-8)}\nPID 2 spawned (${origin.model}) | forked from ${from}\n`,
     ])
-    expect(await daemon.ended(uuid)).toMatchObject({ originUuid: origin.uuid, originStep: 0, step: 6, lastText: 'six' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ originUuid: origin.uuid, originStep: 0, step: 6, lastText: 'six' })
     expect((await reeve('inspect', uuid)).stdout).toContain(`forked from  ${origin.uuid} at step 0`)
     expect((await reeve('ps', '-a')).stdout).toContain(`(forked from ${from})`)
   })
@@ -48,8 +48,8 @@ describe('a fork', () => {
 
 test('a resume of a completed process needs a message, and reports that', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid, pid } = await daemon.play([{ text: 'one' }, { text: 'two' }], { name: 'docs' })
-  await daemon.ended(uuid)
+  const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }], { name: 'docs' })
+  await daemon.waitForEnd(uuid)
   const refused = await reeve('resume', 'docs')
   expect([refused.code, refused.stderr]).toEqual([
     1,
@@ -57,16 +57,16 @@ test('a resume of a completed process needs a message, and reports that', async 
   ])
   expect((await daemon.view(uuid)).pid).toBe(pid)
   expect((await reeve('resume', '--message', 'more', 'docs')).code).toBe(0)
-  expect((await daemon.ended(uuid)).lastText).toBe('two')
+  expect((await daemon.waitForEnd(uuid)).lastText).toBe('two')
 })
 
 test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from there on, unless -d is given', async () => {
   const { daemon } = await startLocal()
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [{ text: 'the first' }, bash('echo again'), { text: 'the second' }, { text: 'the third' }, { text: 'the fourth' }],
     { name: 'docs' },
   )
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   using seen = new Terminal(daemon.home, ['resume', '--message', 'more', 'docs'])
   expect(await seen.done).toBe(0)
   // The terminal wraps text that is longer than its width.
@@ -74,7 +74,7 @@ test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from ther
   expect(seen.text).not.toContain('the first')
   using left = new Terminal(daemon.home, ['resume', '-d', '--message', 'more', 'docs'])
   expect([await left.done, left.text]).toEqual([0, expect.not.stringContaining('the third')])
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   using fork = new Terminal(daemon.home, ['resume', '--fork', '--message', 'more', 'docs'])
   expect(await fork.done).toBe(0)
   expect(fork.text).toMatch(/forked\sfrom\s[^]*the\sfourth[^]*completed/)
@@ -83,21 +83,21 @@ test.skipIf(!HAS_TERMINAL)('on a terminal a resume follows the process from ther
 
 test('a resume reports its checkpoint', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid, model } = await daemon.play(SIX, { limits: { maxSteps: 20 } })
-  await daemon.ended(uuid)
+  const { uuid, model } = await daemon.spawnWithAnswers(SIX, { limits: { maxSteps: 20 } })
+  await daemon.waitForEnd(uuid)
   const id = uuid.slice(-8)
   const { code, stderr } = await reeve('resume', '--from-checkpoint', uuid)
   expect([code, stderr]).toEqual([0, `resuming ${id} from checkpoint (step 5/20)...\nPID 2 spawned (${model}) | resumed from ${id}\n`])
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
 })
 
 test('list-resumable shows how each process can be resumed, or why not; in pages', async () => {
   const { daemon, reeve } = await startLocal()
-  const { uuid } = await daemon.play([bash('echo 1'), { text: 'done' }], { name: 'docs' })
-  await daemon.ended(uuid)
-  await daemon.ended((await daemon.sh('exit 0', { name: 'build' })).uuid)
-  const paused = await daemon.play([{ text: 'x' }], { interactive: true, name: 'held' })
-  await daemon.ready(paused.uuid)
+  const { uuid } = await daemon.spawnWithAnswers([bash('echo 1'), { text: 'done' }], { name: 'docs' })
+  await daemon.waitForEnd(uuid)
+  await daemon.waitForEnd((await daemon.spawnShell('exit 0', { name: 'build' })).uuid)
+  const paused = await daemon.spawnWithAnswers([{ text: 'x' }], { interactive: true, name: 'held' })
+  await daemon.waitForReady(paused.uuid)
   await daemon.pause(paused.uuid)
   const { stdout } = await reeve('list-resumable')
   const rows = stdout
@@ -122,11 +122,11 @@ test('lineage draws the family, with removed processes', async () => {
   const { daemon, reeve } = await startLocal()
   const forkOf = async (ref: string, fromStep: number): Promise<string> => {
     const { uuid } = (await daemon.resume(ref, { fork: true, fromStep })).process
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     return uuid
   }
-  const { uuid: root } = await daemon.play(SIX, { name: 'docs' })
-  await daemon.ended(root)
+  const { uuid: root } = await daemon.spawnWithAnswers(SIX, { name: 'docs' })
+  await daemon.waitForEnd(root)
   const first = await forkOf(root, 3)
   const second = await forkOf(root, 5)
   const grandchild = await forkOf(first, 4)
@@ -159,7 +159,7 @@ describe('--all-interrupted', () => {
     const { home, reeve } = await startCrashed()
     const parent = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'parent' })
     const child = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'child', parent: parent.uuid })
-    for (const { uuid } of [parent, child]) await home.until(uuid, ({ status }) => status === 'ready')
+    for (const { uuid } of [parent, child]) await home.waitUntil(uuid, ({ status }) => status === 'ready')
     await home.kill()
     await home.start()
     expect((await home.view('child')).status).toBe('interrupted')
@@ -178,7 +178,7 @@ describe('--all-interrupted', () => {
     const { home, reeve } = await startCrashed()
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
       const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name })
-      await home.until(uuid, ({ status }) => status === 'ready')
+      await home.waitUntil(uuid, ({ status }) => status === 'ready')
     }
     const scripts = (await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => home.view(name)))).map(({ model }) =>
       (model ?? '').slice('script:'.length),
@@ -196,10 +196,10 @@ describe('--all-interrupted', () => {
     const { home, reeve } = await startCrashed()
     for (const name of ['a', 'b', 'c']) {
       const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exec sleep 600'], name })
-      await home.until(uuid, ({ status }) => status === 'working')
+      await home.waitUntil(uuid, ({ status }) => status === 'working')
     }
     const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'agent' })
-    await home.until(uuid, ({ status }) => status === 'ready')
+    await home.waitUntil(uuid, ({ status }) => status === 'ready')
     await home.kill()
     await home.start()
     const { code, stdout, stderr } = await reeve('resume', '--all-interrupted', '--yes')
@@ -215,7 +215,7 @@ describe('--all-interrupted', () => {
   test.runIf(HAS_TERMINAL)('on a terminal it asks, and resumes nothing after a no', async () => {
     const { home } = await startCrashed()
     const { uuid } = await home.spawn({ model: home.script([{ text: 'ready' }]), interactive: true, name: 'one' })
-    await home.until(uuid, ({ status }) => status === 'ready')
+    await home.waitUntil(uuid, ({ status }) => status === 'ready')
     await home.kill()
     await home.start()
     const terminal = new Terminal(home.path, ['resume', '--all-interrupted'])

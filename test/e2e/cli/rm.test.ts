@@ -16,8 +16,8 @@ afterEach(async () => {
 const reeve = (...args: string[]): Promise<CliResult> => runCli(daemon.home, args)
 
 async function runToEnd(name: string): Promise<string> {
-  const { uuid } = await daemon.sh('echo hello', { name })
-  await daemon.ended(uuid)
+  const { uuid } = await daemon.spawnShell('echo hello', { name })
+  await daemon.waitForEnd(uuid)
   return uuid
 }
 
@@ -37,7 +37,7 @@ test('several processes are removed, each is reported, and their PIDs report the
 })
 
 test('a process that has not ended is refused with the next step, and the others are removed', async () => {
-  const { uuid } = await daemon.sh('sleep 600', { name: 'busy' })
+  const { uuid } = await daemon.spawnShell('sleep 600', { name: 'busy' })
   await runToEnd('done')
   const { code, stderr } = await reeve('rm', 'busy', 'done', 'none')
   expect([code, stderr]).toEqual([

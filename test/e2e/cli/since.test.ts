@@ -13,11 +13,11 @@ let sent: readonly EventView[]
 
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
-  const process = await daemon.play([], { interactive: true, name: 'long' })
+  const process = await daemon.spawnWithAnswers([], { interactive: true, name: 'long' })
   uuid = process.uuid
-  await daemon.ready(uuid)
+  await daemon.waitForReady(uuid)
   await daemon.pause(uuid)
-  await daemon.sh('echo another', { name: 'other' })
+  await daemon.spawnShell('echo another', { name: 'other' })
   for (let i = 0; i < MESSAGES; i += 40) {
     await Promise.all(
       Array.from({ length: 40 }, (_, j) =>
@@ -25,7 +25,7 @@ beforeAll(async () => {
       ),
     )
   }
-  sent = (await daemon.history(uuid)).filter((event) => event['fact'] === 'process.queue')
+  sent = (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'process.queue')
 })
 afterAll(() => daemon[Symbol.asyncDispose]())
 

@@ -36,12 +36,12 @@ test('a family of reeve.yaml starts as a whole, inspect lists it, a child joins 
   const { code, stdout } = await reeve('run', '-d', '--supervisor', 'team')
   expect(code).toBe(0)
   const uuid = stdout.trim()
-  await daemon.until('watch', 'working')
-  await daemon.until('server', 'working')
+  await daemon.waitForStatus('watch', 'working')
+  await daemon.waitForStatus('server', 'working')
   expect(
     await reeve('run', '-d', '--parent', 'team', '--child-id', 'extra', '--restart', 'temporary', '--name', 'extra', '--', 'sleep', '600'),
   ).toMatchObject({ code: 0 })
-  await daemon.until('extra', 'working')
+  await daemon.waitForStatus('extra', 'working')
   const inspected = (await reeve('inspect', 'team')).stdout
   expect(inspected).toMatch(/^strategy +rest_for_one, 3 restarts in 5m0?0?s?/m)
   expect(inspected).toMatch(/server {2}working \(PID \d+\) {2}permanent, 0 restarts {2}[0-9a-f]{8}/)

@@ -26,7 +26,7 @@ const readLog = (): string[] => readFileSync(join(daemon.work, 'log'), 'utf8').t
 
 describe('a run', () => {
   test('starts each node when its dependencies have completed, and passes results on', async () => {
-    const plan = await daemon.script([{ text: 'use $(rm -rf /) and {{ nodes.second.uuid }}' }])
+    const plan = await daemon.writeScript([{ text: 'use $(rm -rf /) and {{ nodes.second.uuid }}' }])
     const first = await runs.up({
       last: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.think.result }}'], depends_on: ['think', 'second'] },
       think: { model: plan, intent: 'Think of: {{ nodes.second.result }}', depends_on: { second: 'completed' } },
@@ -37,7 +37,7 @@ describe('a run', () => {
       status: expect.stringMatching(/pending|starting|ready/) as string,
       file: join(daemon.work, 'reeve.yaml'),
     })
-    const end = await runs.ended(first.uuid)
+    const end = await runs.waitForEnd(first.uuid)
     expect(end).toMatchObject({ status: 'completed', exit: { code: 0, reason: 'completed' } })
     expect(states(end)).toBe('last completed, think completed, second completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toBe('use $(rm -rf /) and {{ nodes.second.uuid }}\n')
@@ -49,7 +49,7 @@ describe('a run', () => {
       childId: 'think',
       status: 'completed',
     })
-    expect((await daemon.facts(end.uuid)).filter((fact) => fact.startsWith('compose.'))).toEqual([
+    expect((await daemon.factTypes(end.uuid)).filter((fact) => fact.startsWith('compose.'))).toEqual([
       'compose.starting',
       'compose.started',
       'compose.completed',
@@ -71,9 +71,9 @@ describe('a run', () => {
       good: sh(`touch go2; ${gate('go')}`),
       after: sh('true', { depends_on: ['good'] }),
     })
-    await runs.until(uuid, (view) => view.nodes.filter(({ state }) => state === 'running').length === 2)
+    await runs.waitUntil(uuid, (view) => view.nodes.filter(({ state }) => state === 'running').length === 2)
     createFile('go')
-    const end = await runs.ended(uuid)
+    const end = await runs.waitForEnd(uuid)
     expect(states(end)).toBe('bad failed, below blocked, further blocked, good completed, after completed')
     expect(end.nodes.map(({ reason }) => reason)).toEqual(['exit code 3', 'needs bad', 'needs below', null, null])
     expect(end).toMatchObject({ status: 'failed', exit: { code: 1, reason: 'bad failed; below, further blocked' } })
@@ -86,7 +86,7 @@ describe('a run', () => {
       hopeless: sh('echo h >> log2; exit 1', { retries: 1 }),
       after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.flaky.result }}'], depends_on: ['flaky'] },
     })
-    const end = await runs.ended(uuid)
+    const end = await runs.waitForEnd(uuid)
     expect(states(end)).toBe('flaky completed, hopeless failed, after completed')
     expect(end.nodes.map(({ attempts }) => attempts)).toEqual([1, 1, 0])
     expect(readLog()).toHaveLength(2)
@@ -96,15 +96,15 @@ describe('a run', () => {
 
   test('starts no more nodes at a time than requested', async () => {
     const nodes = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, sh(`echo + >> log; sleep 0.05; echo - >> log`)]))
-    const end = await runs.ended((await runs.up(nodes, { parallel: 1 })).uuid)
+    const end = await runs.waitForEnd((await runs.up(nodes, { parallel: 1 })).uuid)
     expect(end.status).toBe('completed')
     expect(readLog().join('')).toBe('+-+-+-+-')
   })
 
   test('names the nodes in its first event, without their intents and their environment', async () => {
     const { uuid } = await runs.up({ a: sh('test -n "$PATH"'), b: sh('true', { depends_on: ['a'], retries: 1 }) })
-    expect((await runs.ended(uuid)).status).toBe('completed')
-    const spawned = await daemon.event(uuid, ({ type }) => type === 'process.spawned')
+    expect((await runs.waitForEnd(uuid)).status).toBe('completed')
+    const spawned = await daemon.waitForEvent(uuid, ({ type }) => type === 'process.spawned')
     expect(spawned['spec']).toMatchObject({
       driver: 'compose',
       compose: {
@@ -133,12 +133,12 @@ describe('a run', () => {
       asks: { agent: 'other', intent: 'ask execute rm x\nsay thanks', permissions: 'ask' },
       after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.asks.result }}'], depends_on: ['asks'] },
     })
-    const waiting = await runs.until(uuid, ({ nodes }) => nodes[0]?.process?.status === 'waiting')
+    const waiting = await runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.status === 'waiting')
     expect(states(waiting)).toBe('asks running, after waiting')
     const asked = waiting.nodes[0]?.process?.uuid ?? ''
     const [ask] = (await daemon.view(asked)).asks
     await daemon.client.post(`/v1/processes/${asked}/answer`, { option: ask?.options[0]?.id })
-    expect(states(await runs.ended(uuid))).toBe('asks completed, after completed')
+    expect(states(await runs.waitForEnd(uuid))).toBe('asks completed, after completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toContain('thanks')
   })
 
@@ -153,7 +153,7 @@ describe('a run', () => {
       b: { agent: 'printer', intent: '{{ nodes.a.result }}', depends_on: ['a'] },
       c: { command: ['sh', '-c', 'printf "<%s>" "$1" > got', 'sh', '{{ nodes.a.result }}'], depends_on: ['a'] },
     })
-    expect(states(await runs.ended(uuid))).toBe('a completed, b completed, c completed')
+    expect(states(await runs.waitForEnd(uuid))).toBe('a completed, b completed, c completed')
     expect([readFileSync(join(daemon.work, 'told'), 'utf8'), readFileSync(join(daemon.work, 'got'), 'utf8')]).toEqual([
       '< --dangerously>',
       '<--dangerously>',
@@ -170,7 +170,7 @@ describe('a run', () => {
       },
       { env: repository.env },
     )
-    expect(states(await runs.ended(uuid))).toBe('build completed, after completed')
+    expect(states(await runs.waitForEnd(uuid))).toBe('build completed, after completed')
     expect(readFileSync(join(daemon.work, 'got'), 'utf8')).toBe('new\n')
     expect(repository.git('branch', '--list', 'reeve/*')).toMatch(/reeve\/work\.build/)
   })
@@ -180,7 +180,7 @@ describe('a run', () => {
       { a: sh('true'), b: sh('true', { depends_on: ['a'] }), c: sh('true') },
       { nodes: ['b'], name: 'nightly', limits: { budgetUsd: 2 } },
     )
-    const end = await runs.ended(view.uuid)
+    const end = await runs.waitForEnd(view.uuid)
     expect(end).toMatchObject({ name: 'nightly', status: 'completed' })
     expect(end.nodes.map(({ name }) => name)).toEqual(['a', 'b'])
     expect((await daemon.view('nightly')).limits).toEqual({ budgetUsd: 2 })
@@ -193,8 +193,8 @@ describe('a run', () => {
     const { runs: listed } = await daemon.client.get<RunsView>('/v1/compose')
     expect(listed.map(({ uuid }) => uuid)).toEqual([second.uuid, first.uuid])
     createFile('go')
-    await runs.ended(first.uuid)
-    await runs.ended(second.uuid)
+    await runs.waitForEnd(first.uuid)
+    await runs.waitForEnd(second.uuid)
     expect((await daemon.client.get<RunsView>('/v1/compose', { limit: 1 })).runs).toHaveLength(1)
     expect((await daemon.client.get<RunsView>('/v1/compose')).runs).toHaveLength(2)
   })
@@ -219,7 +219,7 @@ describe('an impossible run is refused, and nothing starts', () => {
     ],
   ])('%s', async (_, nodes, code, message) => {
     runs.write(nodes)
-    const { body } = await daemon.post('/v1/compose', { cwd: daemon.work, env: testEnv(daemon.work) })
+    const { body } = await daemon.postRaw('/v1/compose', { cwd: daemon.work, env: testEnv(daemon.work) })
     expect(body.error).toMatchObject({ code, message: typeof message === 'string' ? message : (expect.stringMatching(message) as string) })
     expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toEqual([])
   })
@@ -240,15 +240,17 @@ describe('an impossible run is refused, and nothing starts', () => {
   })
 
   test('neither an ordinary process nor its children count as a run and its nodes', async () => {
-    const other = await daemon.sh('sleep 600', { name: 'other' })
-    expect((await daemon.raw({ path: '/v1/compose/other' })).body.error).toMatchObject({
+    const other = await daemon.spawnShell('sleep 600', { name: 'other' })
+    expect((await daemon.sendRaw({ path: '/v1/compose/other' })).body.error).toMatchObject({
       code: 'INVALID',
       message: `process ${other.pid} is not a run of a compose file`,
     })
     const { uuid } = await runs.up({ a: sh('sleep 600') })
-    await runs.until(uuid, (view) => view.nodes[0]?.state === 'running')
-    await expect(daemon.sh('true', { parent: uuid, childId: 'x' })).rejects.toThrow('the children of a run are the nodes of its file')
-    expect((await daemon.raw({ method: 'DELETE', path: `/v1/processes/${uuid}/children?id=a` })).body.error).toMatchObject({
+    await runs.waitUntil(uuid, (view) => view.nodes[0]?.state === 'running')
+    await expect(daemon.spawnShell('true', { parent: uuid, childId: 'x' })).rejects.toThrow(
+      'the children of a run are the nodes of its file',
+    )
+    expect((await daemon.sendRaw({ method: 'DELETE', path: `/v1/processes/${uuid}/children?id=a` })).body.error).toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('is a run, which keeps its nodes') as string,
     })
@@ -258,19 +260,19 @@ describe('an impossible run is refused, and nothing starts', () => {
 
 describe('the user', () => {
   test('stops a run: its nodes stop in reverse order; after a resume it continues', async () => {
-    const slow = await daemon.script([bash('sleep 600'), { text: 'done' }])
+    const slow = await daemon.writeScript([bash('sleep 600'), { text: 'done' }])
     const { uuid } = await runs.up({
       one: { model: slow, intent: 'x' },
       two: sh('sleep 600', { depends_on: ['early'], retries: 1 }),
       early: sh('true'),
       late: sh('true', { depends_on: ['one', 'two'] }),
     })
-    await runs.until(
+    await runs.waitUntil(
       uuid,
       (view) => states(view) === 'one running, two running, early completed, late waiting' && view.nodes[0]?.process?.step === 1,
     )
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 300 })
-    const stopped = await runs.ended(uuid)
+    const stopped = await runs.waitForEnd(uuid)
     expect(states(stopped)).toBe('one cancelled, two cancelled, early completed, late cancelled')
     const ends: string[] = []
     for await (const event of daemon.client.events('/v1/events', { query: { after: 0 } }))
@@ -283,58 +285,58 @@ describe('the user', () => {
     ])
     await daemon.resume(uuid)
     // The first node's call was interrupted, and may run again at once.
-    await runs.until(uuid, (view) => view.nodes[1]?.state === 'running' && view.nodes[1].process?.status === 'working')
+    await runs.waitUntil(uuid, (view) => view.nodes[1]?.state === 'running' && view.nodes[1].process?.status === 'working')
     const two = (await runs.get(uuid)).nodes[1]?.process
     await daemon.signal(two?.uuid ?? '', 'SIGKILL')
-    const end = await runs.ended(uuid)
+    const end = await runs.waitForEnd(uuid)
     expect(states(end)).toBe('one completed, two cancelled, early completed, late blocked')
     expect(end.exit).toEqual({ code: 1, reason: 'late blocked; two cancelled' })
   })
 
   test('pauses a run: nothing new starts, and no suspended node ends; it continues after both are resumed', async () => {
     const { uuid } = await runs.up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), c: sh(gate('go')) })
-    const { nodes } = await runs.until(
+    const { nodes } = await runs.waitUntil(
       uuid,
       (view) => states(view) === 'a running, b waiting, c running' && view.nodes[2]?.process?.status === 'working',
     )
     await daemon.pause(nodes[2]?.process?.uuid ?? '')
     await daemon.pause(uuid)
     createFile('go')
-    await runs.until(uuid, (view) => states(view) === 'a completed, b waiting, c running')
+    await runs.waitUntil(uuid, (view) => states(view) === 'a completed, b waiting, c running')
     await daemon.resume(uuid)
-    await runs.until(uuid, (view) => states(view) === 'a completed, b completed, c running')
+    await runs.waitUntil(uuid, (view) => states(view) === 'a completed, b completed, c running')
     expect((await runs.get(uuid)).nodes[2]?.process?.status).toBe('suspended')
     await daemon.resume(nodes[2]?.process?.uuid ?? '')
-    expect((await runs.ended(uuid)).status).toBe('completed')
+    expect((await runs.waitForEnd(uuid)).status).toBe('completed')
   })
 
   test('kills a node: the node is cancelled; resumed during the run, its dependents wait for it again', async () => {
     const { uuid } = await runs.up({ a: sh(gate('go')), b: sh('true', { depends_on: ['a'] }), other: sh(gate('go')) })
-    const running = await runs.until(uuid, (view) => states(view) === 'a running, b waiting, other running')
+    const running = await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, other running')
     const node = running.nodes[0]?.process?.uuid ?? ''
     await daemon.signal(node, 'SIGKILL')
-    await runs.until(uuid, (view) => states(view) === 'a cancelled, b blocked, other running')
+    await runs.waitUntil(uuid, (view) => states(view) === 'a cancelled, b blocked, other running')
     await daemon.resume(node, { rerun: true })
-    await runs.until(uuid, (view) => states(view) === 'a running, b waiting, other running')
+    await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, other running')
     createFile('go')
-    expect(states(await runs.ended(uuid))).toBe('a completed, b completed, other completed')
+    expect(states(await runs.waitForEnd(uuid))).toBe('a completed, b completed, other completed')
   })
 })
 
 describe('the daemon', () => {
   test('restarts in the middle: the run continues, and completed nodes do not run again', async () => {
-    const think = await daemon.script([bash(gate('go')), { text: 'thought' }])
+    const think = await daemon.writeScript([bash(gate('go')), { text: 'thought' }])
     const { uuid } = await runs.up({
       early: sh('echo early >> log'),
       think: { model: think, intent: 'x', depends_on: ['early'] },
       late: { command: ['sh', '-c', 'echo "late $1" >> log', 'sh', '{{ nodes.think.result }}'], depends_on: ['think'] },
     })
-    await runs.until(uuid, ({ nodes }) => nodes[1]?.process?.step === 1)
+    await runs.waitUntil(uuid, ({ nodes }) => nodes[1]?.process?.step === 1)
     const stopped = daemon.stop()
     createFile('go')
     await stopped
     await daemon.start()
-    const end = await runs.ended(uuid)
+    const end = await runs.waitForEnd(uuid)
     expect(states(end)).toBe('early completed, think completed, late completed')
     expect(readLog()).toEqual(['early', 'late thought'])
   })
@@ -345,12 +347,12 @@ describe('the daemon', () => {
       again: sh(`echo again >> log; ${gate('go')}`, { retries: 1 }),
       after: sh('true', { depends_on: ['once'] }),
     })
-    await runs.until(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
+    await runs.waitUntil(uuid, ({ nodes }) => nodes.filter(({ process }) => process?.status === 'working').length === 2)
     await eventually(() => existsSync(join(daemon.work, 'log')) && readLog().length === 2, 'both have begun to do something')
     await daemon.stop()
     createFile('go')
     await daemon.start()
-    const end = await runs.ended(uuid)
+    const end = await runs.waitForEnd(uuid)
     expect(states(end)).toBe('once failed, again completed, after blocked')
     expect(end.nodes[0]?.reason).toMatch(/interrupted.*, and it cannot continue where it was/)
     expect(readLog().sort()).toEqual(['again', 'again', 'once'])

@@ -26,15 +26,15 @@ test('an ended node stays as long as its run lasts, and does not count towards t
       depends_on: ['first', 'second'],
     },
   })
-  await runs.until(uuid, ({ nodes }) => nodes[2]?.state === 'running')
-  const other = await daemon.ended((await daemon.sh('true')).uuid)
-  const younger = await daemon.ended((await daemon.sh('true')).uuid)
+  await runs.waitUntil(uuid, ({ nodes }) => nodes[2]?.state === 'running')
+  const other = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
+  const younger = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
   expect((await gc()).entries.map((entry) => entry.uuid)).toEqual([other.uuid])
   const { stdout } = await runCli(daemon.home, ['inspect', uuid], { cwd: daemon.work })
   expect(stdout).toMatch(/^file +\/.*reeve\.yaml$/m)
   expect(stdout).toMatch(/^nodes +first {3}completed .*\n +second {2}completed .*\n +last {4}running {2}PID \d+ \(command\)$/m)
   writeFileSync(join(daemon.work, 'go'), '')
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('first completed, second completed, last completed')
   // The run has ended: now its nodes count like any other process.
   expect((await gc()).entries.map((entry) => entry.uuid).toSorted()).toEqual(

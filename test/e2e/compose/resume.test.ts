@@ -18,12 +18,13 @@ afterEach(async () => {
 
 const createFile = (file: string): void => writeFileSync(join(daemon.work, file), '')
 const read = (file: string): string => readFileSync(join(daemon.work, file), 'utf8')
-const resumeError = async (ref: string, body: object): Promise<unknown> => (await daemon.post(`/v1/compose/${ref}/resume`, body)).body.error
+const resumeError = async (ref: string, body: object): Promise<unknown> =>
+  (await daemon.postRaw(`/v1/compose/${ref}/resume`, body)).body.error
 
 /** `think` answers with its last message; `print` appends the answer to a file. */
 async function thinkAndPrint(more: object = {}): Promise<{ think: object; print: object }> {
   return {
-    think: { model: await daemon.script([{ text: 'first' }, { text: 'second' }, { text: 'third' }]), intent: 'think', ...more },
+    think: { model: await daemon.writeScript([{ text: 'first' }, { text: 'second' }, { text: 'third' }]), intent: 'think', ...more },
     print: { command: ['sh', '-c', 'echo "$1" >> printed', 'sh', '{{ nodes.think.result }}'], depends_on: ['think'] },
   }
 }
@@ -34,14 +35,14 @@ test('a failed node continues in its process, and its dependents run: an ended r
     after: sh('echo done > after', { depends_on: ['flaky'] }),
     other: sh('echo other >> others'),
   })
-  const failed = await runs.ended(uuid)
+  const failed = await runs.waitForEnd(uuid)
   expect(states(failed)).toBe('flaky failed, after blocked, other completed')
   createFile('fixed')
   const { run, note } = await runs.resume(uuid, { node: 'flaky' })
   expect(note).toBe('node flaky runs again from its start: it has no session to continue')
   expect(run.uuid).toBe(uuid)
   expect(run.pid).toBeGreaterThan(pid)
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('flaky completed, after completed, other completed')
   expect(end).toMatchObject({ status: 'completed', exit: { code: 0 } })
   expect(end.nodes[0]?.process?.uuid).toBe(failed.nodes[0]?.process?.uuid)
@@ -50,10 +51,10 @@ test('a failed node continues in its process, and its dependents run: an ended r
 
 test('a completed node gets another message: its dependents run again with the new result, as new processes', async () => {
   const { uuid } = await runs.up(await thinkAndPrint())
-  const before = await runs.ended(uuid)
+  const before = await runs.waitForEnd(uuid)
   expect(read('printed')).toBe('first\n')
   await runs.resume(uuid, { node: 'think', message: 'and now?' })
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('think completed, print completed')
   expect(read('printed')).toBe('first\nsecond\n')
   expect(end.nodes[0]?.process?.uuid).toBe(before.nodes[0]?.process?.uuid)
@@ -63,14 +64,14 @@ test('a completed node gets another message: its dependents run again with the n
 
 test('a fork replaces its origin in the run, and the origin stays untouched', async () => {
   const { uuid } = await runs.up(await thinkAndPrint())
-  const before = await runs.ended(uuid)
+  const before = await runs.waitForEnd(uuid)
   await runs.resume(uuid, { node: 'think', message: 'once more' })
-  await runs.ended(uuid)
+  await runs.waitForEnd(uuid)
   const { run } = await runs.resume(uuid, { node: 'think', fork: true, fromStep: 1, message: 'another way' })
   const origin = before.nodes[0]?.process?.uuid ?? ''
   const fork = run.nodes[0]?.process?.uuid ?? ''
   expect(fork).not.toBe(origin)
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('think completed, print completed')
   expect(await daemon.view(fork)).toMatchObject({
     originUuid: origin,
@@ -85,32 +86,32 @@ test('a fork replaces its origin in the run, and the origin stays untouched', as
 
 test('a node of a stopped run, and of a running one', async () => {
   const { uuid } = await runs.up({ a: sh(`${gate('go')}; echo a >> log`), b: sh('true', { depends_on: ['a'] }), c: sh(gate('go2')) })
-  await runs.until(uuid, (view) => states(view) === 'a running, b waiting, c running')
+  await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, c running')
   await daemon.signal(await runs.process(uuid, 'a'), 'SIGKILL')
-  await runs.until(uuid, (view) => states(view) === 'a cancelled, b blocked, c running')
+  await runs.waitUntil(uuid, (view) => states(view) === 'a cancelled, b blocked, c running')
   await runs.resume(uuid, { node: 'a' })
-  await runs.until(uuid, (view) => states(view) === 'a running, b waiting, c running')
+  await runs.waitUntil(uuid, (view) => states(view) === 'a running, b waiting, c running')
   await daemon.signal(uuid, 'SIGTERM', { graceMs: 300 })
-  expect(states(await runs.ended(uuid))).toBe('a cancelled, b cancelled, c cancelled')
+  expect(states(await runs.waitForEnd(uuid))).toBe('a cancelled, b cancelled, c cancelled')
   createFile('go')
   createFile('go2')
   await runs.resume(uuid, { node: 'a' })
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('a completed, b completed, c completed')
   expect(read('log')).toBe('a\n')
 })
 
 test('a suspended node is resumed, with a message where it takes one', async () => {
-  const slow = await daemon.script([{ tools: [{ name: 'bash', input: { command: gate('go') } }] }, { text: 'so' }, { text: 'heard' }])
+  const slow = await daemon.writeScript([{ tools: [{ name: 'bash', input: { command: gate('go') } }] }, { text: 'so' }, { text: 'heard' }])
   const { uuid } = await runs.up({
     slow: { model: slow, intent: 'x' },
     after: { command: ['sh', '-c', 'echo "$1" > got', 'sh', '{{ nodes.slow.result }}'], depends_on: ['slow'] },
   })
-  await runs.until(uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
+  await runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
   await daemon.pause(await runs.process(uuid, 'slow'))
   createFile('go')
   await runs.resume(uuid, { node: 'slow', message: 'hurry' })
-  expect(states(await runs.ended(uuid))).toBe('slow completed, after completed')
+  expect(states(await runs.waitForEnd(uuid))).toBe('slow completed, after completed')
   expect(existsSync(join(daemon.work, 'got'))).toBe(true)
 })
 
@@ -122,7 +123,7 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
     d: sh(gate('go'), { depends_on: ['c'] }),
     e: { ...(await thinkAndPrint()).think },
   })
-  await runs.until(uuid, (view) => states(view) === 'a failed, b blocked, c completed, d running, e completed')
+  await runs.waitUntil(uuid, (view) => states(view) === 'a failed, b blocked, c completed, d running, e completed')
   expect(await resumeError('nobody', { node: 'a' })).toMatchObject({ code: 'NOT_FOUND', message: 'no process "nobody"' })
   expect(await resumeError(uuid, { node: 'z' })).toMatchObject({
     code: 'NOT_FOUND',
@@ -163,7 +164,7 @@ test('an impossible resume is refused with its reason, and changes nothing', asy
   })
   expect(states(await runs.get(uuid))).toBe('a failed, b blocked, c completed, d running, e completed')
   createFile('go')
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(end.pid).toBe(pid)
   const gone = end.nodes[2]?.process?.uuid ?? ''
   await daemon.client.delete(`/v1/processes/${gone}`)
@@ -183,10 +184,10 @@ test('a removed result fails the node that needs it, with the reason', async () 
     hold: sh(gate('go'), { depends_on: ['think'] }),
     print: { ...print, depends_on: ['think', 'hold'] },
   })
-  await runs.until(uuid, (view) => states(view) === 'think completed, hold running, print waiting')
+  await runs.waitUntil(uuid, (view) => states(view) === 'think completed, hold running, print waiting')
   await daemon.client.delete(`/v1/processes/${await runs.process(uuid, 'think')}`)
   createFile('go')
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('think completed, hold completed, print failed')
   expect(end.nodes[2]?.reason).toBe('the process of node "think" was removed, and its result with it')
 })

@@ -39,7 +39,7 @@ const up = (body: object): Promise<CrewUpView> =>
   home.client.post<CrewUpView>('/v1/crews', { name: 'team', cwd: repository.dir, agent: 'once', env: testEnv(person), ...body })
 
 async function waitForEnd(uuid: string): Promise<CrewView> {
-  await home.ended(uuid)
+  await home.waitForEnd(uuid)
   return (await home.client.get<{ crew: CrewView }>(`/v1/crews/${uuid}`)).crew
 }
 

@@ -22,9 +22,11 @@ const LEAD = [
 
 /** The message to the coordinator with this part, as soon as it arrives. */
 async function messageWith(crew: LocalCrew, part: string): Promise<string> {
-  await crew.member('coordinator', ({ state }) => state === 'on')
+  await crew.waitForMember('coordinator', ({ state }) => state === 'on')
   const uuid = await crew.uuidOf('coordinator')
-  return String((await daemon.event(uuid, (event) => event['fact'] === 'process.queue' && String(event['text']).includes(part)))['text'])
+  return String(
+    (await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.queue' && String(event['text']).includes(part)))['text'],
+  )
 }
 
 test('a worker that calls signal_ready in the middle of a task is reminded, then the coordinator is notified', async () => {
@@ -68,7 +70,7 @@ test('a worker in a loop is warned, then paused; the coordinator gets the reason
   expect(await messageWith(crew, 'worker-1 is paused')).toMatch(
     /^worker-1 is paused \(loop\): repeated 12 times with the same results: bash .*\. It holds a "Do it\." \(implementing\)\. It does not resume by itself\. replace_worker gives its task to a successor\. stop_worker/,
   )
-  const found = (await daemon.history(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
+  const found = (await daemon.allEvents(await crew.uuidOf('worker-1'))).filter((event) => event['fact'] === 'liveness.looping')
   expect(
     found.map(({ times, told: first }) => [times, first]),
     'the warning came before the hold',
@@ -91,7 +93,7 @@ test('under the engine, its task goes to another worker as a failed attempt', as
     reviews: false,
     tasks: [{ id: 'a', text: 'Do it.' }],
   })
-  const view = await crew.ended()
+  const view = await crew.waitForEnd()
   expect([view.exit, taskOf(view, 'a')]).toMatchObject([
     { code: 0 },
     { state: 'done', attempts: 1, implementers: ['worker-1', 'worker-2'] },
@@ -114,7 +116,7 @@ test('a task that a coordinator marks as done is reported as such, with its reas
     workers: 1,
     tasks: [{ id: 'a', text: 'Do it.' }],
   })
-  expect(taskOf(await crew.ended(), 'a')).toMatchObject({ state: 'done', byWord: 'coordinator', implementer: null, attempts: 0 })
+  expect(taskOf(await crew.waitForEnd(), 'a')).toMatchObject({ state: 'done', byWord: 'coordinator', implementer: null, attempts: 0 })
   const report = await daemon.client.get<CrewReportView>(`/v1/crews/${crew.uuid}/report`)
   expect(report.open).toEqual([
     {

@@ -54,10 +54,10 @@ async function up(body: Partial<CrewUpBody> = {}): Promise<string> {
   return process.uuid
 }
 
-async function waitForCrew(ref: string, isSo: (crew: CrewView) => boolean): Promise<CrewView> {
+async function waitForCrew(ref: string, isMatch: (crew: CrewView) => boolean): Promise<CrewView> {
   let view = await crews.get(ref)
   await expect
-    .poll(async () => isSo((view = await crews.get(ref))), { timeout: 20_000, interval: 30 })
+    .poll(async () => isMatch((view = await crews.get(ref))), { timeout: 20_000, interval: 30 })
     .toBe(true)
     .catch((error: unknown) => {
       throw new Error(JSON.stringify({ ...view, asks: [] }, null, 1), { cause: error })
@@ -88,7 +88,7 @@ test('the user leads: tasks, messages, workers that are stopped, resumed and ret
     role: 'generic',
   })
   await crews.command(ref, { type: 'complete_crew', outcome: 'completed', summary: 'it is enough' })
-  expect(await daemon.ended(ref)).toMatchObject({ status: 'completed', exit: { code: 0, reason: 'completed' } })
+  expect(await daemon.waitForEnd(ref)).toMatchObject({ status: 'completed', exit: { code: 0, reason: 'completed' } })
   const { members } = await crews.get(ref)
   expect(members.map(({ status }) => status)).toEqual(['retired', 'retired'])
   await expect(daemon.client.post(`/v1/processes/${members[0]?.uuid}/resume`, {})).rejects.toMatchObject({
@@ -96,14 +96,14 @@ test('the user leads: tasks, messages, workers that are stopped, resumed and ret
     message: expect.stringMatching(/was worker-1 of a crew, and left it/),
     hint: expect.stringContaining('--fork'),
   })
-  expect((await daemon.history(ref)).findLast(({ fact }) => fact === 'process.ready')).toMatchObject({ result: 'it is enough' })
+  expect((await daemon.allEvents(ref)).findLast(({ fact }) => fact === 'process.ready')).toMatchObject({ result: 'it is enough' })
   await expect(daemon.client.post(`/v1/processes/${ref}/resume`, {})).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
 })
 
 test('invalid commands are refused with a hint and change nothing', async () => {
   const ref = await up({ workers: 1 })
   await waitForCrew(ref, isReady)
-  const before = (await daemon.facts(ref)).length
+  const before = (await daemon.factTypes(ref)).length
   await expect(crews.command(ref, { type: 'assign_task', task: 'none', member: 'worker-1' })).rejects.toMatchObject({
     code: 'NOT_FOUND',
     hint: expect.stringContaining('none'),
@@ -118,7 +118,7 @@ test('invalid commands are refused with a hint and change nothing', async () => 
     crews.command((await waitForCrew(ref, isReady)).members[0]?.uuid ?? '', { type: 'spawn_worker', role: 'generic' }),
   ).rejects.toMatchObject({ code: 'INVALID' })
   await expect(daemon.client.post(`/v1/processes/${ref}/send`, { text: 'hello' })).rejects.toMatchObject({ code: 'INVALID' })
-  expect((await daemon.facts(ref)).length).toBe(before)
+  expect((await daemon.factTypes(ref)).length).toBe(before)
 })
 
 test('workers that cannot start are lost; after some of them the crew fails with the reason', async () => {
@@ -135,7 +135,7 @@ test('workers that cannot start are lost; after some of them the crew fails with
   await crews.command(ref, { type: 'retire_worker', member: 'worker-1', reason: 'x' })
   await waitForCrew(ref, (crew) => member(crew, 'worker-1')?.state === 'gone')
   await daemon.client.post(`/v1/processes/${ref}/answer`, { text: 'this' })
-  const view = await daemon.ended(ref)
+  const view = await daemon.waitForEnd(ref)
   expect(view).toMatchObject({ status: 'failed', exit: { code: 1 } })
   const {
     tasks: [, one],
@@ -172,7 +172,7 @@ test('a crew paused by the user stays paused over a daemon restart, and continue
     ],
     reviews: false,
   })
-  await daemon.event(ref, ({ fact, task }) => fact === 'task.done' && task === 'one')
+  await daemon.waitForEvent(ref, ({ fact, task }) => fact === 'task.done' && task === 'one')
   await daemon.client.post(`/v1/processes/${ref}/pause`, { subtree: true })
   await daemon.restart()
   expect(await daemon.view(ref)).toMatchObject({ status: 'suspended' })
@@ -195,7 +195,7 @@ test('a paused worker gets no new work, is not resumed by a message, and reads i
   await daemon.client.post(`/v1/processes/${uuid}/resume`, {})
   await waitForCrew(ref, (crew) => ['awaiting_review', 'waiting'].includes(stateOf(crew, 'one') ?? ''))
   expect(
-    (await daemon.history(uuid))
+    (await daemon.allEvents(uuid))
       .filter(({ fact }) => fact === 'process.incoming')
       .map(({ from }) => from)
       .slice(0, 2),
@@ -218,9 +218,9 @@ test('live events of a member equal those read later: status, phase and task at 
   await daemon.client.post(`/v1/processes/${uuid}/resume`, {})
   await waitForCrew(ref, (crew) => ['awaiting_review', 'waiting'].includes(stateOf(crew, 'one') ?? ''))
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
-  await daemon.ended(ref)
+  await daemon.waitForEnd(ref)
   await following
-  expect(followed).toEqual(await daemon.history(uuid))
+  expect(followed).toEqual(await daemon.allEvents(uuid))
   const words = followed.map(({ status, phase, taskId }) => `${status} ${phase} ${taskId ?? '-'}`)
   expect(words[0]).toBe('pending idle -')
   expect(words).toEqual(expect.arrayContaining(['ready idle -', 'suspended idle -', 'working implementing one']))
@@ -229,9 +229,9 @@ test('live events of a member equal those read later: status, phase and task at 
 
 test('a crew stopped in the middle of a task continues it after a resume', async () => {
   const ref = await up({ workers: 1, tasks: [{ id: 'one', text: 'Please wait.' }] })
-  await daemon.event(ref, ({ fact }) => fact === 'crew.turn.begun')
+  await daemon.waitForEvent(ref, ({ fact }) => fact === 'crew.turn.begun')
   await daemon.signal(ref, 'SIGTERM')
-  expect(await daemon.ended(ref)).toMatchObject({ status: 'stopped' })
+  expect(await daemon.waitForEnd(ref)).toMatchObject({ status: 'stopped' })
   const {
     members: [worker],
   } = await crews.get(ref)
@@ -240,5 +240,5 @@ test('a crew stopped in the middle of a task continues it after a resume', async
   const back = await waitForCrew(ref, (crew) => crew.members[0]?.status === 'working')
   expect(back.members[0]).toMatchObject({ uuid: worker?.uuid, phase: 'implementing', task: 'one' })
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
-  await daemon.ended(ref)
+  await daemon.waitForEnd(ref)
 })

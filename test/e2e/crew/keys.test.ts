@@ -12,12 +12,12 @@ test("initial and later members have the keys of the crew's start", async () => 
   })
   const env = testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' })
   const crew = await LocalCrew.up(daemon, { env, model: 'anthropic/claude-sonnet-4-5', workers: 1, maxWorkers: 2, stay: true })
-  await crew.member('worker-1', ({ state }) => state === 'on')
+  await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   await crew.steer({ type: 'spawn_worker', role: 'generic' })
-  await crew.member('worker-2', ({ state }) => state === 'on')
+  await crew.waitForMember('worker-2', ({ state }) => state === 'on')
   for (const id of ['worker-1', 'worker-2']) {
     await crew.steer({ type: 'send_message', to: id, text: 'hello' })
-    await daemon.untilSo(await crew.uuidOf(id), ({ turn, status }) => turn > 0 && status === 'ready')
+    await daemon.waitUntil(await crew.uuidOf(id), ({ turn, status }) => turn > 0 && status === 'ready')
   }
   expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual(server.requests.map(() => 'key-for-tests'))
 })
@@ -29,22 +29,22 @@ test('after a daemon restart, members have the keys of its shell, or name the mi
   })
   const env = testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' })
   const crew = await LocalCrew.up(daemon, { env, model: 'anthropic/claude-sonnet-4-5', workers: 1, stay: true })
-  await crew.member('worker-1', ({ state }) => state === 'on')
+  await crew.waitForMember('worker-1', ({ state }) => state === 'on')
   const worker = await crew.uuidOf('worker-1')
   const answers = async (turn: number): Promise<void> => {
     await crew.steer({ type: 'send_message', to: 'worker-1', text: 'hello' })
-    await daemon.untilSo(worker, (view) => view.turn >= turn && view.status === 'ready')
+    await daemon.waitUntil(worker, (view) => view.turn >= turn && view.status === 'ready')
   }
   await answers(1)
   await daemon.restart()
-  await daemon.untilSo(worker, ({ note }) => note === 'paused: credentials (needs MODEL_API_KEY)')
+  await daemon.waitUntil(worker, ({ note }) => note === 'paused: credentials (needs MODEL_API_KEY)')
   await daemon.resume(crew.uuid, { env })
-  await daemon.untilSo(worker, ({ status }) => status === 'ready')
+  await daemon.waitUntil(worker, ({ status }) => status === 'ready')
   await answers(2)
   process.env['MODEL_API_KEY'] = 'key-for-tests'
   try {
     await daemon.restart()
-    await daemon.untilSo(worker, ({ status }) => status === 'ready')
+    await daemon.waitUntil(worker, ({ status }) => status === 'ready')
     await answers(3)
   } finally {
     delete process.env['MODEL_API_KEY']

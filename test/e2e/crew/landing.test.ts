@@ -54,7 +54,7 @@ again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor reeve/team HEAD || git merge -q reeve/team > /dev/null || { sed -i '/^[<=>]\\{7\\}/d' index.txt; git add -A; git commit -qm "$1: merged"; }; }
 `)
     await crew.up({ coordinator: 'engine', workers: 3, model, tasks: tasks('a', 'b', 'c') })
-    await crew.ended()
+    await crew.waitForEnd()
     const { tasks: all, open } = await report()
     expect(all.map(({ id, state, attempts }) => [id, state, attempts])).toEqual([
       ['a', 'done', 0],
@@ -63,7 +63,7 @@ commit() { git add -A; git commit -qm "$1: done"; git merge-base --is-ancestor r
     ])
     expect(crew.repository.git('show', 'reeve/team:index.txt').split('\n').toSorted()).toEqual(['use a', 'use b', 'use c'])
     for (const { commit } of all) expect(crew.repository.git('merge-base', '--is-ancestor', `${commit}`, 'reeve/team')).toBe('')
-    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.waitUntil(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
     expect(open.map(({ how }) => how)).toEqual(['git merge reeve/team'])
   },
 )
@@ -82,7 +82,7 @@ commit() { case $1 in
   esac; }
 `)
     await crew.up({ coordinator: 'engine', workers: 2, model, max_attempts: 1, tasks: tasks('dropped', 'half', 'other') })
-    await crew.ended()
+    await crew.waitForEnd()
     const { tasks: all } = await report()
     expect(all.map(({ id, state }) => [id, state])).toEqual([
       ['dropped', 'done'],
@@ -106,11 +106,11 @@ again() { :; }
 commit() { git add -A; git commit -qm "$1: done"; }
 `)
     await crew.up({ coordinator: 'engine', workers: 2, model, tasks: tasks('a', 'b') })
-    await crew.fact('task.prepared')
+    await crew.waitForFact('task.prepared')
     crew.repository.git('checkout', '-q', 'reeve/team')
     const head = crew.repository.git('rev-parse', 'HEAD')
     writeFileSync(go, '')
-    const { task, reason } = await crew.fact('task.blocked')
+    const { task, reason } = await crew.waitForFact('task.blocked')
     const other = task === 'a' ? 'b' : 'a'
     expect(reason).toBe(
       `reeve/team is checked out in ${crew.repository.dir}, and reeve does not move a branch that is checked out: check out another branch there`,
@@ -119,22 +119,22 @@ commit() { git add -A; git commit -qm "$1: done"; }
     const messages = async (): Promise<string> =>
       (await runCli(crew.home.path, ['crew', 'ps', 'team'], { cwd: crew.repository.dir, env: { HOME: crew.marks } })).stderr
     expect(await messages()).toContain(waits)
-    await crew.fact('task.approved', (fact) => fact['task'] === other)
+    await crew.waitForFact('task.approved', (fact) => fact['task'] === other)
     expect(await messages()).toContain(`"${other}" is approved, and waits until another task has landed`)
     // A daemon that is killed or stopped meanwhile keeps waiting, and repeats no notice.
-    await crew.again()
+    await crew.restartDaemon()
     expect(await crew.home.stop()).toMatchObject({ code: 0 })
     await crew.home.start()
-    await crew.wait(async () => (await messages()).includes(waits), 'it waits on')
+    await crew.waitUntil(async () => (await messages()).includes(waits), 'it waits on')
     expect([crew.repository.git('rev-parse', 'reeve/team'), crew.repository.git('status', '--porcelain')]).toEqual([head, ''])
     crew.repository.git('checkout', '-q', 'main')
-    expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+    expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
     const { tasks: all } = await report()
     expect(all.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual([
       ['a', 'done', true, 0],
       ['b', 'done', true, 0],
     ])
     expect((await crew.home.events()).filter((event) => event['fact'] === 'task.blocked')).toHaveLength(1)
-    await crew.wait(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
+    await crew.waitUntil(() => refs() === 'main\nreeve/team', 'nothing is left beside the branch')
   },
 )

@@ -61,7 +61,7 @@ test(
   'a worktree that lost its .git costs no attempt: its worker leaves, and another continues from the report',
   async () => {
     const { process } = await up()
-    await daemon.ended('fix')
+    await daemon.waitForEnd('fix')
     const { status, tasks, members } = await crews.get(process.uuid)
     expect([status, ...tasks.map(({ id, state, attempts, reason }) => [id, state, attempts, id === 'a' ? null : reason])]).toEqual([
       'completed',
@@ -73,7 +73,7 @@ test(
       { leave: { reason: expect.stringMatching(/^the files of worker-\d cannot be used: .* has no \.git any more/) } },
     ])
     expect(repository.git('ls-tree', '-r', '--name-only', 'reeve/fix')).toBe(['README.md', 'a.txt', 'b.txt', 'c.txt', 'd.txt'].join('\n'))
-    expect((await daemon.history('fix')).filter((event) => event['fact'] === 'task.asked')).toEqual([])
+    expect((await daemon.allEvents('fix')).filter((event) => event['fact'] === 'task.asked')).toEqual([])
   },
   TIMEOUT_MS,
 )

@@ -38,7 +38,7 @@ test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_
     workers: { generic: { count: 2, model: scriptWithTokens() } },
     tasks: [taskOf('one', [], true), taskOf('two', ['one'])],
   })
-  await crew.ended()
+  await crew.waitForEnd()
   const { repository, home } = crew
   const account = await report()
   const { tasks, members, totals, git, open } = account
@@ -80,7 +80,7 @@ test('the figures add up, and the commits are those of git', { timeout: TIMEOUT_
   expect(JSON.parse(await crew.cli('crew', 'report', 'team', '--json'))).toEqual(JSON.parse(JSON.stringify(account)))
 
   repository.git('merge', '-q', 'reeve/team')
-  await crew.again()
+  await crew.restartDaemon()
   expect(await report()).toEqual({ ...account, open: [], git: git && { ...git, branch: { ...git.branch, taken: true } } })
   renameSync(repository.dir, join(home.work, 'elsewhere'))
   expect(await report()).toEqual({
@@ -104,16 +104,16 @@ test('the report names what is left for the user: a killed worker, its files, an
     workers: { generic: { count: 1, model: CrewHome.model('worker') } },
     tasks: [taskOf('one'), taskOf('two', ['one'])],
   })
-  await crew.held('task', 'one')
+  await crew.waitForHold('task', 'one')
   const worker = await crew.memberOf('one')
   crew.repository.write({ 'half.txt': 'half' }, worker.worktree?.dir ?? '')
   rmSync(join(crew.marks, 'held-task-one'))
   crew.hold('task', 'one')
   await crew.cli('kill', '-s', 'KILL', worker.uuid)
-  await crew.held('task', 'one')
+  await crew.waitForHold('task', 'one')
   await crew.cli('crew', 'cancel', 'team', 'one', 'nobody finishes it')
-  await crew.ended()
-  await crew.wait(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
+  await crew.waitForEnd()
+  await crew.waitUntil(() => crew.leftIn('worktrees').length === 0, 'its worktree goes with the crew')
   const { tasks, git, open } = await report()
   expect(tasks).toMatchObject([
     { id: 'one', state: 'cancelled', attempts: 0, tries: [{ outcome: 'requeued' }, { outcome: 'cancelled' }] },

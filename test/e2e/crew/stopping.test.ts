@@ -73,7 +73,7 @@ test('a spawn refused during the stop of the crew is requested again', async () 
   await expect.poll(() => existsSync(pathOf('held')), { timeout: 20_000 }).toBe(true)
   await daemon.signal(ref, 'SIGTERM', { graceMs: 4_000 })
   rmSync(pathOf('hold'))
-  expect(await daemon.ended(ref)).toMatchObject({ status: 'stopped' })
+  expect(await daemon.waitForEnd(ref)).toMatchObject({ status: 'stopped' })
   expect((await crews.get(ref)).members.map(({ id, state }) => [id, state])).toEqual([
     ['worker-1', 'on'],
     ['worker-2', 'starting'],
@@ -81,7 +81,7 @@ test('a spawn refused during the stop of the crew is requested again', async () 
   await daemon.client.post(`/v1/processes/${ref}/resume`, {})
   await expect.poll(async () => (await crews.get(ref)).members[1]?.state, { timeout: 20_000 }).toBe('on')
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
-  await daemon.ended(ref)
+  await daemon.waitForEnd(ref)
   // Both incarnations of the crew count.
   const { createdAt, exitedAt, elapsedMs } = await crews.report(ref)
   expect(elapsedMs).toBe(Date.parse(exitedAt ?? '') - Date.parse(createdAt))
@@ -205,7 +205,7 @@ test("a full disk under its worktrees halts a crew with git's message until it i
   await expect.poll(() => existsSync(pathOf('begun')), { timeout: 20_000 }).toBe(true)
   writeFileSync(pathOf('full'), '')
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
-  await daemon.until(ref, 'suspended')
+  await daemon.waitForStatus(ref, 'suspended')
   expect((await runCli(daemon.home, ['crew', 'ps', 'team'])).stderr).toMatch(
     /is suspended: supervisor \(the disk is full: .*unable to write file README.md: No space left on device.*\); `reeve crew resume team` continues it\n$/,
   )
@@ -215,5 +215,5 @@ test("a full disk under its worktrees halts a crew with git's message until it i
   await crews.command(ref, { type: 'spawn_worker', role: 'generic' })
   await expect.poll(async () => (await crews.get(ref)).members.at(-1)?.status, { timeout: 20_000 }).toBe('ready')
   await daemon.signal(ref, 'SIGKILL', { subtree: true })
-  await daemon.ended(ref)
+  await daemon.waitForEnd(ref)
 }, 60_000)

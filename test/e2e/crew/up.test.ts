@@ -60,14 +60,14 @@ async function recordOf(name: string): Promise<{ system: string; tools: string[]
 
 /** Ends the crew when all its members exist: no start is interrupted. */
 async function stopCrew(name: string): Promise<void> {
-  await daemon.untilSo(name, ({ children }) => children.length > 0)
+  await daemon.waitUntil(name, ({ children }) => children.length > 0)
   const { members } = await crews.get(name)
   for (const { id } of members) {
-    await daemon.event(name, (event) => event.type === 'crew.joined' && event['member'] === id)
-    await daemon.ready(`${name}.${id}`)
+    await daemon.waitForEvent(name, (event) => event.type === 'crew.joined' && event['member'] === id)
+    await daemon.waitForReady(`${name}.${id}`)
   }
   await daemon.signal(name, 'SIGTERM')
-  await daemon.ended(name)
+  await daemon.waitForEnd(name)
 }
 
 test('a crew starts with its tasks on its own branch from the current commit, and asks its questions', async () => {
@@ -76,7 +76,7 @@ test('a crew starts with its tasks on its own branch from the current commit, an
   expect({ branch, base, tasks }).toEqual({ branch: 'reeve/fix', base: repository.git('rev-parse', 'HEAD'), tasks: 2 })
   expect(notes).toEqual(["uncommitted changes here (1 path) are not part of the crew's files"])
   expect(process).toMatchObject({ name: 'fix', driver: 'crew', intent: '2 tasks' })
-  await daemon.until('fix', 'waiting')
+  await daemon.waitForStatus('fix', 'waiting')
   const crew = await crews.get('fix')
   expect(crew).toMatchObject({
     status: 'waiting',
@@ -318,7 +318,7 @@ describe('nothing starts', () => {
   })
 
   test('a process that is not a crew is refused', async () => {
-    await daemon.play([{ text: 'x' }], { name: 'lone', interactive: true })
+    await daemon.spawnWithAnswers([{ text: 'x' }], { name: 'lone', interactive: true })
     await expect(crews.get('lone')).rejects.toMatchObject({ code: 'INVALID', hint: '`reeve crew ps` lists the crews.' })
   })
 })

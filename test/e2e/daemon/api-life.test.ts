@@ -27,11 +27,11 @@ const AT_ONCE = { timeout: 15_000 }
 
 describe('a native process', () => {
   test('runs its turn with tools and is completed', async () => {
-    const { uuid } = await daemon.play([
+    const { uuid } = await daemon.spawnWithAnswers([
       { text: 'writing', tools: [{ name: 'write', input: { path: 'native.txt', content: 'made' } }], usage: { input: 100, output: 10 } },
       { text: 'it is made', usage: { input: 120, output: 5 } },
     ])
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({
       status: 'completed',
       state: 'dead',
@@ -47,7 +47,7 @@ describe('a native process', () => {
     })
     expect(view.exit).not.toHaveProperty('cause')
     expect(await readFile(join(daemon.work, 'native.txt'), 'utf8')).toBe('made')
-    expect(await daemon.facts(uuid)).toEqual([
+    expect(await daemon.factTypes(uuid)).toEqual([
       'process.spawned',
       'process.queue',
       'process.started',
@@ -67,8 +67,8 @@ describe('a native process', () => {
   })
 
   test('whose model fails for good is failed with the error as its reason', async () => {
-    const { uuid } = await daemon.play([{ error: { message: 'no such model', status: 404 } }])
-    expect(await daemon.ended(uuid)).toMatchObject({
+    const { uuid } = await daemon.spawnWithAnswers([{ error: { message: 'no such model', status: 404 } }])
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
       exit: { code: 1, reason: expect.stringContaining('no such model') },
     })
@@ -76,30 +76,33 @@ describe('a native process', () => {
 
   test('with a missing script is failed, and names the file', async () => {
     const { uuid } = await daemon.spawn({ model: 'script:missing.yaml' })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'failed', exit: { code: 1, error: expect.stringContaining('missing.yaml') } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
+      status: 'failed',
+      exit: { code: 1, error: expect.stringContaining('missing.yaml') },
+    })
   })
 
   test('has a time limit, which stops it', async () => {
-    const { uuid } = await daemon.play([{ text: 'late', delay_ms: 600_000 }], { limits: { timeoutMs: 100 } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'failed', exit: { code: 1, reason: 'timed out' } })
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'late', delay_ms: 600_000 }], { limits: { timeoutMs: 100 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', exit: { code: 1, reason: 'timed out' } })
   })
 
   test('has a step limit, which stops it', async () => {
-    const { uuid } = await daemon.play([bash('true'), bash('true'), bash('true')], { limits: { maxSteps: 2 } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'failed', step: 2, exit: { code: 1, reason: 'max steps exceeded' } })
+    const { uuid } = await daemon.spawnWithAnswers([bash('true'), bash('true'), bash('true')], { limits: { maxSteps: 2 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', step: 2, exit: { code: 1, reason: 'max steps exceeded' } })
   })
 
   test('over its token budget is suspended before the next call, and a resume by the user does not lift that', async () => {
-    const { uuid } = await daemon.play([{ ...bash('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
+    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
       limits: { budgetTokens: 100 },
     })
-    const held = await daemon.untilSo(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
+    const held = await daemon.waitUntil(uuid, (view) => view.status === 'suspended' && view.note?.includes('draining') === false)
     expect(held).toMatchObject({ step: 1, holds: [{ reason: 'budget', by: 'system' }], limits: { budgetTokens: 100 } })
-    expect(await daemon.facts(uuid)).not.toContain('process.exited')
+    expect(await daemon.factTypes(uuid)).not.toContain('process.exited')
     expect(await daemon.resume(uuid)).toMatchObject({ note: 'still suspended: budget', process: { status: 'suspended' } })
-    expect((await daemon.facts(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
+    expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'model.started')).toHaveLength(1)
     await daemon.signal(uuid, 'SIGTERM')
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'stopped',
       pausedAt: null,
       exit: { code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' },
@@ -107,55 +110,57 @@ describe('a native process', () => {
   })
 
   test('is stopped by a kill during a call at once, and makes no further request', async () => {
-    const { uuid } = await daemon.play([{ text: 'never', delay_ms: 600_000 }])
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 600_000 }])
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     expect(await daemon.signal(uuid, 'SIGTERM')).toMatchObject({
       affected: 1,
       process: { status: 'stopping', stopping: { signal: 'SIGTERM', by: 'user' } },
     })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'stopped',
       exit: { code: 143, reason: 'SIGTERM from user', signal: 'SIGTERM' },
     })
   })
 
   test('interrupted by SIGINT exits 130', async () => {
-    const { uuid } = await daemon.play([{ text: 'never', delay_ms: 600_000 }])
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 600_000 }])
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.signal(uuid, 'SIGINT')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 130, signal: 'SIGINT' } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 130, signal: 'SIGINT' } })
   })
 })
 
 describe('an interactive process', () => {
   test('is ready between turns, and reads one message per turn, in order', async () => {
-    const { uuid } = await daemon.play([{ text: 'one', delay_ms: 50 }, { text: 'two' }, { text: 'three' }], { interactive: true })
-    expect(await daemon.ready(uuid)).toMatchObject({ status: 'ready', turn: 0, activity: 'ready' })
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'one', delay_ms: 50 }, { text: 'two' }, { text: 'three' }], {
+      interactive: true,
+    })
+    expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', turn: 0, activity: 'ready' })
     for (const text of ['first', 'second', 'third']) await daemon.send(uuid, text)
-    const after = await daemon.untilSo(uuid, (view) => view.turn === 3 && view.status === 'ready')
+    const after = await daemon.waitUntil(uuid, (view) => view.turn === 3 && view.status === 'ready')
     expect(after).toMatchObject({ lastText: 'three', queueCount: 0, usage: { turns: 3 } })
-    const events = await daemon.history(uuid)
+    const events = await daemon.allEvents(uuid)
     const queued = events.filter(isFact('process.queue')).map((event) => [event['id'], event['text']])
     expect(queued.map(([, text]) => text)).toEqual(['first', 'second', 'third'])
     expect(events.filter(isFact('process.incoming')).map((event) => [event['id'], event['turn']])).toEqual(
       queued.map(([id], index) => [id, index + 1]),
     )
     await daemon.signal(uuid, 'SIGTERM')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   })
 
   test('reads an urgent message before its next model call, with all earlier messages; the turn stays', async () => {
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [bash(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }, { text: 'next' }],
       { interactive: true, intent: 'begin' },
     )
-    await daemon.event(uuid, ({ fact }) => fact === 'tool.started')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
     await daemon.send(uuid, 'earlier')
     await daemon.client.post(`/v1/processes/${uuid}/send`, { text: 'leave the tests alone', now: true })
     await daemon.send(uuid, 'later')
     await writeFile(join(daemon.work, 'read-now'), '')
-    await daemon.untilSo(uuid, ({ step, status }) => step === 3 && status === 'ready')
-    const seen = (await daemon.history(uuid)).filter(
+    await daemon.waitUntil(uuid, ({ step, status }) => step === 3 && status === 'ready')
+    const seen = (await daemon.allEvents(uuid)).filter(
       ({ fact }) => fact === 'process.incoming' || fact === 'model.started' || fact === 'tool.started',
     )
     expect(seen.map(({ fact, turn }) => [fact, turn])).toEqual([
@@ -171,37 +176,37 @@ describe('an interactive process', () => {
   })
 
   test('ends the turn at SIGINT and is ready again', async () => {
-    const { uuid } = await daemon.play([{ text: 'slow', delay_ms: 600_000 }], { interactive: true, intent: 'go' })
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'slow', delay_ms: 600_000 }], { interactive: true, intent: 'go' })
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.signal(uuid, 'SIGINT')
-    await daemon.event(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'interrupted')
-    expect(await daemon.ready(uuid)).toMatchObject({ status: 'ready', turn: 1 })
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'interrupted')
+    expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', turn: 1 })
     await daemon.signal(uuid, 'SIGKILL')
-    expect((await daemon.ended(uuid)).exit?.code).toBe(137)
+    expect((await daemon.waitForEnd(uuid)).exit?.code).toBe(137)
   })
 
   test('that is paused is not woken by a message; the message waits', async () => {
-    const { uuid } = await daemon.play([{ text: 'heard' }], { interactive: true })
-    await daemon.ready(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'heard' }], { interactive: true })
+    await daemon.waitForReady(uuid)
     await daemon.pause(uuid)
     await daemon.send(uuid, 'wake up')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, turn: 0 })
-    expect(await daemon.facts(uuid)).not.toContain('process.working')
+    expect(await daemon.factTypes(uuid)).not.toContain('process.working')
     await daemon.resume(uuid)
-    expect(await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
+    expect(await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
       lastText: 'heard',
       queueCount: 0,
     })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('whose turn fails is ready again and takes the next message', async () => {
-    const { uuid } = await daemon.play([{ error: { message: 'refused', status: 400 } }], { interactive: true, intent: 'one' })
-    await daemon.event(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'error')
-    expect(await daemon.ready(uuid)).toMatchObject({ status: 'ready', note: expect.stringContaining('refused') })
+    const { uuid } = await daemon.spawnWithAnswers([{ error: { message: 'refused', status: 400 } }], { interactive: true, intent: 'one' })
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'error')
+    expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', note: expect.stringContaining('refused') })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 })
 
@@ -213,53 +218,53 @@ describe('a command', () => {
     ['failed', 'kill -KILL $$', { code: 137, reason: 'ended by SIGKILL' }],
     ['failed', 'kill -SEGV $$', { code: 139, reason: 'ended by SIGSEGV' }],
   ])('is %s after `%s`', async (status, command, exit) => {
-    const { uuid } = await daemon.sh(command)
-    expect(await daemon.ended(uuid)).toMatchObject({ status, exit })
+    const { uuid } = await daemon.spawnShell(command)
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status, exit })
   })
 
   test('has an empty stdin, its directory and environment, and may open its output again', async () => {
-    const { uuid } = await daemon.sh('cat; readlink /proc/self/fd/0; pwd; echo "$GREETING"; echo again > /dev/stdout', {
+    const { uuid } = await daemon.spawnShell('cat; readlink /proc/self/fd/0; pwd; echo "$GREETING"; echo again > /dev/stdout', {
       env: { PATH: process.env['PATH'] ?? '', GREETING: 'hi there' },
     })
-    expect((await daemon.ended(uuid)).exit?.code).toBe(0)
+    expect((await daemon.waitForEnd(uuid)).exit?.code).toBe(0)
     expect((await daemon.output(uuid)).split('\n')).toEqual(['/dev/null', daemon.work, 'hi there', 'again', ''])
   })
 
   test('has its whole output in the journal before it is ended, also without a newline', async () => {
-    const { uuid } = await daemon.sh('seq 1 20000; printf end')
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('seq 1 20000; printf end')
+    await daemon.waitForEnd(uuid)
     const text = await daemon.output(uuid)
     expect(text.split('\n')).toHaveLength(20_001)
     expect(text.endsWith('20000\nend')).toBe(true)
   })
 
   test('gets SIGTERM, then SIGKILL after the grace, and the recorded signal stays SIGTERM', async () => {
-    const { uuid } = await daemon.sh('trap "" TERM; echo deaf; while :; do sleep 600; done')
-    await daemon.event(uuid, isFact('process.output'))
+    const { uuid } = await daemon.spawnShell('trap "" TERM; echo deaf; while :; do sleep 600; done')
+    await daemon.waitForEvent(uuid, isFact('process.output'))
     const since = performance.now()
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 400 })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143, signal: 'SIGTERM' } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143, signal: 'SIGTERM' } })
     expect(performance.now() - since).toBeGreaterThan(390)
   })
 
   test('may use its grace to clean up, and is then stopped whatever its exit code', async () => {
-    const { uuid } = await daemon.sh('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done')
-    await daemon.event(uuid, isFact('process.output'))
+    const { uuid } = await daemon.spawnShell('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done')
+    await daemon.waitForEvent(uuid, isFact('process.output'))
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 10_000 })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
     expect(await daemon.output(uuid)).toContain('bye')
   })
 
   test('leaves nothing behind when it ends, nor when it is killed', async () => {
     const token = newToken()
     try {
-      const ended = await daemon.sh(`setsid sleep 600.${token} & (sleep 600.${token} &); exit 0`)
-      await daemon.ended(ended.uuid)
+      const ended = await daemon.spawnShell(`setsid sleep 600.${token} & (sleep 600.${token} &); exit 0`)
+      await daemon.waitForEnd(ended.uuid)
       expect(findLivingWith(token)).toEqual([])
-      const killed = await daemon.sh(`setsid sleep 600.${token} & echo up; wait`)
-      await daemon.event(killed.uuid, isFact('process.output'))
+      const killed = await daemon.spawnShell(`setsid sleep 600.${token} & echo up; wait`)
+      await daemon.waitForEvent(killed.uuid, isFact('process.output'))
       await daemon.signal(killed.uuid, 'SIGKILL')
-      await daemon.ended(killed.uuid)
+      await daemon.waitForEnd(killed.uuid)
       expect(findLivingWith(token)).toEqual([])
     } finally {
       killRemaining(token)
@@ -269,57 +274,57 @@ describe('a command', () => {
   test('can be killed during its start', async () => {
     const all = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {
-        const { uuid } = await daemon.sh('sleep 600')
+        const { uuid } = await daemon.spawnShell('sleep 600')
         await daemon.signal(uuid, index % 2 === 0 ? 'SIGKILL' : 'SIGTERM')
-        return daemon.ended(uuid)
+        return daemon.waitForEnd(uuid)
       }),
     )
     expect(all.map((view) => view.status)).toEqual(all.map(() => 'stopped'))
   })
 
   test('is reaped before a resume at the same time starts it again', async () => {
-    const { uuid, pid: first } = await daemon.sh('sleep 1000 & sleep 1000')
+    const { uuid, pid: first } = await daemon.spawnShell('sleep 1000 & sleep 1000')
     let pid = first
     for (let life = 0; life < 10; life++) {
       await daemon.signal(uuid, 'SIGKILL')
-      await daemon.untilSo(uuid, ({ state }) => state !== 'running')
+      await daemon.waitUntil(uuid, ({ state }) => state !== 'running')
       const { process } = await daemon.resume(uuid, { rerun: true })
       expect(process.pid).toBeGreaterThan(pid)
       pid = process.pid
     }
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('runs again by a resume with `rerun`, under the same UUID and a new PID', async () => {
-    const first = await daemon.sh('echo "$SHOWN"; exit 4', { env: { PATH: process.env['PATH'] ?? '', SHOWN: 'recorded' } })
-    await daemon.ended(first.uuid)
+    const first = await daemon.spawnShell('echo "$SHOWN"; exit 4', { env: { PATH: process.env['PATH'] ?? '', SHOWN: 'recorded' } })
+    await daemon.waitForEnd(first.uuid)
     const again = await daemon.resume(first.uuid, { rerun: true })
     expect(again.process).toMatchObject({ uuid: first.uuid, state: 'created' })
     expect(again.process.pid).toBeGreaterThan(first.pid)
-    expect((await daemon.ended(first.uuid)).exit?.code).toBe(4)
+    expect((await daemon.waitForEnd(first.uuid)).exit?.code).toBe(4)
     expect(await daemon.output(first.uuid)).toBe('recorded\nrecorded\n')
   })
 })
 
 test('a checkpoint is written every five steps', async () => {
-  const { uuid } = await daemon.play([
+  const { uuid } = await daemon.spawnWithAnswers([
     ...Array.from({ length: 12 }, (_, index) => ({ tools: [{ name: 'glob', input: { pattern: `${index}` } }] })),
     { text: 'end' },
   ])
-  await daemon.ended(uuid)
-  const written = (await daemon.history(uuid)).filter(({ fact }) => fact === 'checkpoint.written')
+  await daemon.waitForEnd(uuid)
+  const written = (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'checkpoint.written')
   expect(written.map(({ step }) => step)).toEqual([5, 10])
 })
 
 describe('pause and resume', () => {
   test('a soft pause finishes and records the work in flight, then the process is drained; its clock stops', async () => {
-    const { uuid } = await daemon.play([{ ...bash('true'), delay_ms: 2_000 }, { text: 'end' }])
-    await daemon.event(uuid, isFact('model.started'))
+    const { uuid } = await daemon.spawnWithAnswers([{ ...bash('true'), delay_ms: 2_000 }, { text: 'end' }])
+    await daemon.waitForEvent(uuid, isFact('model.started'))
     const { process } = await daemon.pause(uuid)
     expect(process).toMatchObject({ status: 'suspended', holds: [{ reason: 'user', by: 'user' }], note: 'paused: by user (draining)' })
-    await daemon.event(uuid, isFact('process.drained'))
-    const facts = await daemon.facts(uuid)
+    await daemon.waitForEvent(uuid, isFact('process.drained'))
+    const facts = await daemon.factTypes(uuid)
     expect(facts.slice(facts.indexOf('process.held'))).toEqual(['process.held', 'model.finished', 'tool.started', 'process.drained'])
     const frozen = await daemon.view(uuid)
     expect(frozen).toMatchObject({ status: 'suspended', pausedAt: expect.any(String), note: 'paused: by user' })
@@ -327,45 +332,45 @@ describe('pause and resume', () => {
     expect((await daemon.view(uuid)).holds).toHaveLength(1)
     expect((await daemon.view(uuid)).elapsedMs).toBe(frozen.elapsedMs)
     expect(await daemon.resume(uuid)).toMatchObject({ affected: 1, process: { holds: [] } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', pausedAt: null, lastText: 'end' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', pausedAt: null, lastText: 'end' })
   })
 
   test('--now freezes a native process with its tool in flight, and names the tool; after the thaw the process continues', async () => {
     const marks = join(daemon.work, 'marks')
-    const { uuid } = await daemon.play([bash(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`), { text: 'end' }])
+    const { uuid } = await daemon.spawnWithAnswers([bash(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`), { text: 'end' }])
     await eventually(() => existsSync(marks), 'the tool has begun')
     await daemon.pause(uuid, { now: true })
-    const frozen = await daemon.event(uuid, isFact('process.frozen'))
+    const frozen = await daemon.waitForEvent(uuid, isFact('process.frozen'))
     expect(frozen['inFlight']).toMatch(/^bash .*for i in/)
     const before = await readFile(marks, 'utf8')
     // Long enough for several more marks if the program ran: here nothing must happen, so the test must wait.
     await new Promise((resolve) => setTimeout(resolve, 350))
     expect(await readFile(marks, 'utf8')).toBe(before)
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { toolCalls: 1 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { toolCalls: 1 } })
     expect((await readFile(marks, 'utf8')).split('\n')).toHaveLength(41)
   })
 
   test('a command is frozen as a whole, and continues where it was', async () => {
     const marks = join(daemon.work, 'command-marks')
-    const { uuid } = await daemon.sh(`echo up; for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`)
+    const { uuid } = await daemon.spawnShell(`echo up; for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`)
     await eventually(() => existsSync(marks), 'the command has begun')
     await daemon.pause(uuid)
-    await daemon.event(uuid, isFact('process.frozen'))
+    await daemon.waitForEvent(uuid, isFact('process.frozen'))
     const before = await readFile(marks, 'utf8')
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(await readFile(marks, 'utf8')).toBe(before)
     await daemon.resume(uuid)
-    expect((await daemon.ended(uuid)).exit?.code).toBe(0)
+    expect((await daemon.waitForEnd(uuid)).exit?.code).toBe(0)
     expect((await readFile(marks, 'utf8')).split('\n')).toHaveLength(41)
   })
 
   test('a suspended process can be killed at once', async () => {
-    const { uuid } = await daemon.sh('trap "" TERM; echo up; sleep 600')
-    await daemon.event(uuid, isFact('process.output'))
+    const { uuid } = await daemon.spawnShell('trap "" TERM; echo up; sleep 600')
+    await daemon.waitForEvent(uuid, isFact('process.output'))
     await daemon.pause(uuid)
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 600_000 })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'stopped',
       exit: { code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' },
     })
@@ -375,7 +380,7 @@ describe('pause and resume', () => {
     const all = await Promise.all(
       Array.from({ length: 6 }, async (_, index) => {
         const file = join(daemon.work, `began-${index}`)
-        const { uuid } = await daemon.sh(`touch ${file}; sleep 600`)
+        const { uuid } = await daemon.spawnShell(`touch ${file}; sleep 600`)
         return { file, uuid, paused: (await daemon.pause(uuid)).process.status }
       }),
     )
@@ -383,64 +388,68 @@ describe('pause and resume', () => {
     for (const { file, uuid } of all) {
       await daemon.resume(uuid)
       await eventually(() => existsSync(file), 'it has begun')
-      await daemon.until(uuid, 'working')
+      await daemon.waitForStatus(uuid, 'working')
       await daemon.signal(uuid, 'SIGKILL')
-      await daemon.ended(uuid)
+      await daemon.waitForEnd(uuid)
     }
   })
 
   test('a stopping process cannot be paused or resumed', async () => {
-    const { uuid } = await daemon.sh('trap "" TERM; echo up; sleep 600')
-    await daemon.event(uuid, isFact('process.output'))
+    const { uuid } = await daemon.spawnShell('trap "" TERM; echo up; sleep 600')
+    await daemon.waitForEvent(uuid, isFact('process.output'))
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 20_000 })
     await expect(daemon.pause(uuid)).rejects.toMatchObject({ code: 'INVALID' })
     await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'INVALID' })
     await daemon.signal(uuid, 'SIGKILL')
-    expect(await daemon.ended(uuid)).toMatchObject({ exit: { code: 143 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 143 } })
   })
 
   test('of a subtree: children born meanwhile start held, and one resume wakes them all', async () => {
-    const parent = await daemon.play([], { interactive: true })
-    await daemon.ready(parent.uuid)
-    const child = await daemon.play([], { interactive: true, parent: parent.uuid })
-    await daemon.ready(child.uuid)
+    const parent = await daemon.spawnWithAnswers([], { interactive: true })
+    await daemon.waitForReady(parent.uuid)
+    const child = await daemon.spawnWithAnswers([], { interactive: true, parent: parent.uuid })
+    await daemon.waitForReady(child.uuid)
     expect((await daemon.pause(parent.uuid, { subtree: true })).affected).toBe(2)
-    const late = await daemon.play([], { interactive: true, parent: parent.uuid })
-    expect(await daemon.until(late.uuid, 'suspended')).toMatchObject({
+    const late = await daemon.spawnWithAnswers([], { interactive: true, parent: parent.uuid })
+    expect(await daemon.waitForStatus(late.uuid, 'suspended')).toMatchObject({
       ppid: parent.pid,
       parentUuid: parent.uuid,
       holds: [{ reason: 'subtree' }],
     })
     expect((await daemon.view(parent.uuid)).children).toEqual([child.uuid, late.uuid])
     expect((await daemon.resume(parent.uuid, { subtree: true })).affected).toBe(3)
-    for (const { uuid } of [parent, child, late]) await daemon.ready(uuid)
+    for (const { uuid } of [parent, child, late]) await daemon.waitForReady(uuid)
     expect((await daemon.signal(parent.uuid, 'SIGTERM', { subtree: true })).affected).toBe(3)
-    for (const { uuid } of [parent, child, late]) expect((await daemon.ended(uuid)).status).toBe('stopped')
+    for (const { uuid } of [parent, child, late]) expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
   })
 
   test('a kill reports how many children keep running, and PID 0 becomes their parent', async () => {
-    const parent = await daemon.play([], { interactive: true })
-    await daemon.ready(parent.uuid)
-    const child = await daemon.play([], { interactive: true, parent: parent.uuid })
-    await daemon.ready(child.uuid)
+    const parent = await daemon.spawnWithAnswers([], { interactive: true })
+    await daemon.waitForReady(parent.uuid)
+    const child = await daemon.spawnWithAnswers([], { interactive: true, parent: parent.uuid })
+    await daemon.waitForReady(child.uuid)
     expect((await daemon.signal(parent.uuid, 'SIGKILL')).childrenGoOn).toBe(1)
-    await daemon.ended(parent.uuid)
+    await daemon.waitForEnd(parent.uuid)
     expect(await daemon.view(child.uuid)).toMatchObject({ ppid: 0, parentUuid: parent.uuid, status: 'ready' })
     await daemon.signal(child.uuid, 'SIGKILL')
-    await daemon.ended(child.uuid)
+    await daemon.waitForEnd(child.uuid)
   })
 })
 
 describe('resume of an ended native process', () => {
   test('continues with its context under the same UUID and a new PID, with a message', async () => {
-    const first = await daemon.play([bash('echo kept'), { text: 'slow', delay_ms: 600_000 }, { text: 'after {{ lastResult }}' }])
-    await daemon.event(first.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
+    const first = await daemon.spawnWithAnswers([
+      bash('echo kept'),
+      { text: 'slow', delay_ms: 600_000 },
+      { text: 'after {{ lastResult }}' },
+    ])
+    await daemon.waitForEvent(first.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
     await daemon.signal(first.uuid, 'SIGKILL')
-    await daemon.ended(first.uuid)
+    await daemon.waitForEnd(first.uuid)
     await writeFile(join(daemon.work, (first.model ?? '').split('/').at(-1) ?? ''), JSON.stringify([{}, { text: 'now {{ lastResult }}' }]))
     const { process } = await daemon.resume(first.uuid, { message: 'and this' })
     expect(process.pid).toBeGreaterThan(first.pid)
-    expect(await daemon.ended(first.uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(first.uuid)).toMatchObject({
       uuid: first.uuid,
       status: 'completed',
       resumedFromStep: 1,
@@ -448,7 +457,7 @@ describe('resume of an ended native process', () => {
       lastText: expect.stringContaining('now kept') as string,
     })
     // The message is read before the next model call, in the turn that was open.
-    const facts = (await daemon.facts(first.uuid)).slice(-20)
+    const facts = (await daemon.factTypes(first.uuid)).slice(-20)
     expect(
       facts
         .slice(facts.lastIndexOf('process.working'))
@@ -460,17 +469,17 @@ describe('resume of an ended native process', () => {
 describe('resume with more', () => {
   test('of a used budget: a suspended process continues at once, and no work is lost', async () => {
     const spend = { ...bash('echo spent >> spent'), usage: { input: 90, output: 10 } }
-    const { uuid } = await daemon.play([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
+    const { uuid } = await daemon.spawnWithAnswers([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
       limits: { budgetTokens: 100, maxSteps: 50 },
     })
-    await daemon.event(uuid, (event) => event['fact'] === 'process.held' && JSON.stringify(event['hold']).includes('budget'))
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && JSON.stringify(event['hold']).includes('budget'))
     await expect(daemon.resume(uuid, { raise: { budgetUsd: 1 } })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('no budgetUsd'),
     })
     expect((await daemon.resume(uuid)).note).toBe('still suspended: budget')
     expect((await daemon.resume(uuid, { raise: { budgetTokens: 100 } })).note).toBeUndefined()
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'completed',
       lastText: 'went on',
       limits: { budgetTokens: 200, maxSteps: 50 },
@@ -480,10 +489,10 @@ describe('resume with more', () => {
   })
 
   test('of steps: a process that had too few continues from where it was', async () => {
-    const { uuid } = await daemon.play([bash('true'), bash('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
-    expect((await daemon.ended(uuid)).exit?.reason).toBe('max steps exceeded')
+    const { uuid } = await daemon.spawnWithAnswers([bash('true'), bash('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
+    expect((await daemon.waitForEnd(uuid)).exit?.reason).toBe('max steps exceeded')
     await daemon.resume(uuid, { limits: { maxSteps: 3 } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'the third', step: 3 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'the third', step: 3 })
   })
 })
 
@@ -492,8 +501,8 @@ describe('wait', () => {
     daemon.client.get(`/v1/processes/${ref}/wait`, { for: what, timeoutMs })
 
   test('many clients wait for one end; a suspension ends only the waits for it', AT_ONCE, async () => {
-    const { uuid } = await daemon.sh('echo up; sleep 600')
-    await daemon.event(uuid, isFact('process.output'))
+    const { uuid } = await daemon.spawnShell('echo up; sleep 600')
+    await daemon.waitForEvent(uuid, isFact('process.output'))
     const exits = Array.from({ length: 20 }, () => wait(uuid, 'exited', 20_000))
     const suspended = wait(uuid, 'suspended', 20_000)
     await daemon.pause(uuid)
@@ -505,8 +514,8 @@ describe('wait', () => {
   })
 
   test('a wait for an impossible state ends with the process', async () => {
-    const { uuid } = await daemon.sh('echo up; sleep 600')
-    await daemon.event(uuid, isFact('process.output'))
+    const { uuid } = await daemon.spawnShell('echo up; sleep 600')
+    await daemon.waitForEvent(uuid, isFact('process.output'))
     const ready = wait(uuid, 'ready', 20_000)
     await daemon.signal(uuid, 'SIGKILL')
     expect(await ready).toMatchObject({ timedOut: false, process: { status: 'stopped' } })
@@ -514,9 +523,9 @@ describe('wait', () => {
   })
 
   test('a timeout of 0 checks once', async () => {
-    const { uuid } = await daemon.sh('sleep 600')
+    const { uuid } = await daemon.spawnShell('sleep 600')
     expect(await wait(uuid, 'exited', 0)).toMatchObject({ timedOut: true })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 })

@@ -66,7 +66,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
       { text: 'counted', usage: { input: 1_100, output: 10 } },
     ])
     const { uuid } = await run()
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({
       status: 'completed',
       step: 2,
@@ -105,9 +105,9 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
       { text: 'whole again' },
     ])
     const { uuid } = await run()
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'whole again', step: 2, usage: { toolCalls: 1 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'whole again', step: 2, usage: { toolCalls: 1 } })
     expect(await readFile(join(daemon.work, effect), 'utf8')).toBe('once\n')
-    const failed = await daemon.event(uuid, isFact('model.failed'))
+    const failed = await daemon.waitForEvent(uuid, isFact('model.failed'))
     expect(failed).toMatchObject({ type: 'process.error', step: 2, attempt: 1, retryInMs: expect.any(Number) })
     const { steps } = await daemon.client.get<{ steps: { attempts: number }[] }>(`/v1/processes/${uuid}/steps`)
     expect(steps.map((step) => step.attempts)).toEqual([1, 2])
@@ -120,12 +120,12 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
       { text: 'thanks' },
     ])
     const { uuid } = await run()
-    expect(await daemon.event(uuid, isFact('model.failed'))).toMatchObject({
+    expect(await daemon.waitForEvent(uuid, isFact('model.failed'))).toMatchObject({
       httpStatus: 429,
       retryInMs: expect.any(Number),
       error: expect.stringContaining('slow down'),
     })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'thanks', step: 1 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'thanks', step: 1 })
     const [first, second] = server.requests
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(950)
   })
@@ -133,7 +133,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
   test("a refused key holds the process with the provider's message, without a second attempt", async () => {
     await serve([{ status: 401, error: { type: 'authentication_error', message: 'bad key' } }])
     const { uuid } = await run()
-    expect(await daemon.until(uuid, 'suspended')).toMatchObject({
+    expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({
       holds: [{ reason: 'credentials' }],
       note: expect.stringContaining('bad key'),
     })
@@ -145,19 +145,19 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
     const { uuid } = await run()
     await server.received(1)
     await daemon.signal(uuid, 'SIGTERM')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
     await server.requests[0]?.closed
   })
 
   test('a budget in USD suspends the process before the call that would exceed it', async () => {
     await serve([{ tools: [{ name: 'ls', input: {} }], usage: { input: 1_000_000, output: 1_000 } }, { text: 'too dear' }])
     const { uuid } = await run({ limits: { budgetUsd: 0.5 } })
-    const view = await daemon.until(uuid, 'suspended')
+    const view = await daemon.waitForStatus(uuid, 'suspended')
     expect(view).toMatchObject({ holds: [{ reason: 'budget', by: 'system' }], step: 1 })
     expect(view.usage.costUsd).toBeGreaterThan(0.5)
     expect(server.requests).toHaveLength(1)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('a soft pause lets the paid call finish, and makes no further call until the resume', async () => {
@@ -165,12 +165,12 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
     const { uuid } = await run({ interactive: true })
     await server.received(1)
     await daemon.pause(uuid)
-    await daemon.event(uuid, isFact('process.drained'))
+    await daemon.waitForEvent(uuid, isFact('process.drained'))
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'user' }] })
     expect(server.requests.length).toBeLessThanOrEqual(2)
     await daemon.resume(uuid, { env: testEnv(daemon.work, { MODEL_API_KEY: 'key-for-tests' }) })
-    expect(await daemon.untilSo(uuid, (found) => found.status === 'ready')).toMatchObject({ lastText: 'later', usage: { toolCalls: 1 } })
+    expect(await daemon.waitUntil(uuid, (found) => found.status === 'ready')).toMatchObject({ lastText: 'later', usage: { toolCalls: 1 } })
     expect(server.requests).toHaveLength(2)
   })
 })

@@ -28,10 +28,10 @@ let known: Known & { readonly ref: fc.Arbitrary<string> }
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
   document = await daemon.client.get<Document>('/v1/openapi.json')
-  const model = await daemon.script([{ text: 'done' }])
+  const model = await daemon.writeScript([{ text: 'done' }])
   const chat = await daemon.spawn({ model, interactive: true, name: 'chat' })
-  const ended = await daemon.play([{ text: 'one' }], { name: 'ended' })
-  await Promise.all([daemon.ready(chat.uuid), daemon.ended(ended.uuid)])
+  const ended = await daemon.spawnWithAnswers([{ text: 'one' }], { name: 'ended' })
+  await Promise.all([daemon.waitForReady(chat.uuid), daemon.waitForEnd(ended.uuid)])
   known = {
     ref: fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom('chat', 'ended', chat.uuid, ended.uuid) },

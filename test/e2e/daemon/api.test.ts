@@ -62,7 +62,7 @@ describe('the form of a request', () => {
     ],
   ])('%s', async (_name, request, code, message) => {
     const before = (await daemon.client.get<{ processes: object[] }>(spawn, { all: true })).processes.length
-    const answer = await daemon.raw({ method: 'POST', path: spawn, ...request })
+    const answer = await daemon.sendRaw({ method: 'POST', path: spawn, ...request })
     expect(answer.body).toMatchObject({
       version: 1,
       error: { code, message: expect.stringMatching(message), hint: expect.stringMatching(/./) },
@@ -72,11 +72,11 @@ describe('the form of a request', () => {
   })
 
   test('a POST without a body and a type is refused too, so that a bare link stops nothing', async () => {
-    expect(await daemon.raw({ method: 'POST', path: '/v1/daemon/stop' })).toMatchObject({
+    expect(await daemon.sendRaw({ method: 'POST', path: '/v1/daemon/stop' })).toMatchObject({
       status: 403,
       body: { error: { code: 'FORBIDDEN' } },
     })
-    expect(await daemon.raw({ path: '/v1/processes', headers: { origin: 'https://example.com' } })).toMatchObject({
+    expect(await daemon.sendRaw({ path: '/v1/processes', headers: { origin: 'https://example.com' } })).toMatchObject({
       status: 403,
       body: { error: { code: 'FORBIDDEN' } },
     })
@@ -89,20 +89,20 @@ describe('the form of a request', () => {
     ['GET', '/v1/processes/%zz', 400],
     ['GET', `/v1/processes/${'x'.repeat(300)}/steps`, 400],
   ])('%s %s is no route, and gives the usual error', async (method, path, status) => {
-    expect(await daemon.raw({ method, path })).toMatchObject({
+    expect(await daemon.sendRaw({ method, path })).toMatchObject({
       status,
       body: { version: 1, error: { code: 'INVALID', hint: expect.any(String) } },
     })
   })
 
   test.each(['?limit=x', '?limit=-1', '?limit=1000000', '?all=yes', '?nothing=1'])('a list with %s is INVALID', async (query) => {
-    expect(await daemon.raw({ path: `/v1/processes${query}` })).toMatchObject({ status: 400, body: { error: { code: 'INVALID' } } })
+    expect(await daemon.sendRaw({ path: `/v1/processes${query}` })).toMatchObject({ status: 400, body: { error: { code: 'INVALID' } } })
   })
 })
 
 describe('spawn', () => {
   test('answers 201 with the whole view', async () => {
-    const answer = await daemon.post('/v1/processes', spawnBody({ argv: ['true'], name: 'first.one_2-3' }))
+    const answer = await daemon.postRaw('/v1/processes', spawnBody({ argv: ['true'], name: 'first.one_2-3' }))
     expect(answer.status).toBe(201)
     const { process } = answer.body as unknown as { process: Record<string, unknown> }
     expect(process).toMatchObject({
@@ -117,7 +117,7 @@ describe('spawn', () => {
       pinned: false,
     })
     expect(Object.keys(process)).toEqual(expect.arrayContaining(PROCESS_VIEW))
-    await daemon.ended(String(process['uuid']))
+    await daemon.waitForEnd(String(process['uuid']))
   })
 
   test.each<[string, object, string, RegExp]>([
@@ -162,20 +162,20 @@ describe('spawn', () => {
     ],
   ])('%s is refused and leaves no row', async (_name, more, code, message) => {
     const before = (await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes.length
-    const answer = await daemon.post('/v1/processes', spawnBody(more))
+    const answer = await daemon.postRaw('/v1/processes', spawnBody(more))
     expect(answer.body.error).toMatchObject({ code, message: expect.stringMatching(message) })
     expect(answer.status).toBe(ERRORS[code as keyof typeof ERRORS].http)
     expect((await daemon.client.get<{ processes: object[] }>('/v1/processes', { all: true })).processes).toHaveLength(before)
   })
 
   test('a name belongs to one living process, and is free after its end', async () => {
-    const { uuid } = await daemon.sh('sleep 600', { name: 'mine' })
-    const error = await errorOf(daemon.sh('true', { name: 'mine' }))
+    const { uuid } = await daemon.spawnShell('sleep 600', { name: 'mine' })
+    const error = await errorOf(daemon.spawnShell('true', { name: 'mine' }))
     expect(error).toMatchObject({ code: 'CONFLICT', details: { uuid } })
     await daemon.signal('mine', 'SIGKILL')
-    await daemon.ended(uuid)
-    const next = await daemon.sh('true', { name: 'mine' })
-    expect((await daemon.ended(next.uuid)).status).toBe('completed')
+    await daemon.waitForEnd(uuid)
+    const next = await daemon.spawnShell('true', { name: 'mine' })
+    expect((await daemon.waitForEnd(next.uuid)).status).toBe('completed')
   })
 
   test.each([
@@ -187,7 +187,7 @@ describe('spawn', () => {
     await writeFile(join(daemon.work, 'not-executable'), 'true\n', { mode: 0o644 })
     await writeFile(join(daemon.work, 'no-interpreter'), '#!/no/such/interpreter\n', { mode: 0o755 })
     const { uuid } = await daemon.spawn({ argv })
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'failed', state: 'dead', exit: { code, error: expect.stringMatching(/./) } })
   })
 
@@ -195,7 +195,7 @@ describe('spawn', () => {
     const dir = join(daemon.work, 'closed')
     await mkdir(dir)
     await chmod(dir, 0o000)
-    const view = await daemon.ended((await daemon.spawn({ argv: ['true'], cwd: dir })).uuid)
+    const view = await daemon.waitForEnd((await daemon.spawn({ argv: ['true'], cwd: dir })).uuid)
     expect(view.exit?.code).toBe(process.getuid?.() === 0 ? 0 : 126)
     await chmod(dir, 0o700)
   })
@@ -203,28 +203,31 @@ describe('spawn', () => {
 
 describe('references', () => {
   test('by PID, name, UUID, its first and its last digits', async () => {
-    const { uuid, pid } = await daemon.sh('sleep 600', { name: 'findme' })
+    const { uuid, pid } = await daemon.spawnShell('sleep 600', { name: 'findme' })
     for (const ref of [pid, 'findme', uuid, `id:${uuid.slice(-8)}`, uuid.slice(0, 34)]) expect((await daemon.view(ref)).uuid).toBe(uuid)
     await daemon.signal('findme', 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     for (const ref of [pid, 'findme', uuid, `id:${uuid.slice(-8)}`]) expect((await daemon.view(ref)).uuid).toBe(uuid)
   })
 
   test('an unknown reference is NOT_FOUND on every route', async () => {
     for (const path of ['', '/steps', '/logs', '/events', '/wait']) {
-      expect(await daemon.raw({ path: `/v1/processes/nobody${path}` })).toMatchObject({
+      expect(await daemon.sendRaw({ path: `/v1/processes/nobody${path}` })).toMatchObject({
         status: 404,
         body: { error: { code: 'NOT_FOUND', message: 'no process "nobody"' } },
       })
     }
     const bodies = { signal: { signal: 'SIGTERM' }, pause: {}, resume: {}, send: { text: 'x' } }
     for (const [verb, body] of Object.entries(bodies))
-      expect(await daemon.post(`/v1/processes/nobody/${verb}`, body)).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } })
+      expect(await daemon.postRaw(`/v1/processes/nobody/${verb}`, body)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'NOT_FOUND' } },
+      })
   })
 
   test('an ambiguous reference lists the candidates', async () => {
-    const one = await daemon.sh('sleep 600', { name: 'cand-1' })
-    const two = await daemon.sh('sleep 600', { name: 'cand-2' })
+    const one = await daemon.spawnShell('sleep 600', { name: 'cand-1' })
+    const two = await daemon.spawnShell('sleep 600', { name: 'cand-2' })
     const shared = one.uuid.slice(0, 6)
     expect(two.uuid.slice(0, 6)).toBe(shared)
     const error = await errorOf(daemon.view(shared))
@@ -251,8 +254,8 @@ describe('references', () => {
 
 describe('impossible commands', () => {
   test('an ended process accepts no signal, pause or message, and a command no plain resume', async () => {
-    const { uuid } = await daemon.sh('exit 3')
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('exit 3')
+    await daemon.waitForEnd(uuid)
     expect((await errorOf(daemon.signal(uuid, 'SIGTERM'))).code).toBe('NOT_FOUND')
     expect((await errorOf(daemon.pause(uuid))).code).toBe('NOT_FOUND')
     expect((await errorOf(daemon.send(uuid, 'hello'))).code).toBe('NOT_FOUND')
@@ -261,22 +264,22 @@ describe('impossible commands', () => {
   })
 
   test('an unknown signal, a message to a command, and a resume of a running process with a message are refused', async () => {
-    const { uuid } = await daemon.sh('sleep 600')
+    const { uuid } = await daemon.spawnShell('sleep 600')
     expect((await errorOf(daemon.signal(uuid, 'SIGHUP'))).message).toMatch(/SIGHUP.*SIGTERM/)
     expect((await errorOf(daemon.signal(uuid, 9))).code).toBe('INVALID')
     expect((await errorOf(daemon.send(uuid, 'hello'))).code).toBe('INVALID')
     expect((await errorOf(daemon.resume(uuid, { message: 'go' }))).code).toBe('INVALID')
     expect(await daemon.resume(uuid)).toMatchObject({ affected: 0, note: 'it was not suspended' })
     expect((await daemon.signal(uuid, 2)).process.status).toBe('stopping')
-    expect((await daemon.ended(uuid)).exit).toMatchObject({ code: 137, signal: 'SIGKILL' })
+    expect((await daemon.waitForEnd(uuid)).exit).toMatchObject({ code: 137, signal: 'SIGKILL' })
   })
 })
 
 describe('the other reading routes', () => {
   test('list returns living processes by PID, and with `all` dead ones too, up to the limit', async () => {
-    const { uuid: dead } = await daemon.sh('true')
-    await daemon.ended(dead)
-    const { uuid: alive } = await daemon.sh('sleep 600')
+    const { uuid: dead } = await daemon.spawnShell('true')
+    await daemon.waitForEnd(dead)
+    const { uuid: alive } = await daemon.spawnShell('sleep 600')
     const list = async (query: object): Promise<string[]> =>
       (await daemon.client.get<{ processes: { uuid: string }[] }>('/v1/processes', { ...query })).processes.map((one) => one.uuid)
     expect(await list({})).toContain(alive)
@@ -284,26 +287,26 @@ describe('the other reading routes', () => {
     expect(await list({ all: true })).toEqual(expect.arrayContaining([dead, alive]))
     expect(await list({ all: true, limit: 1 })).toContain(dead)
     await daemon.signal(alive, 'SIGKILL')
-    await daemon.ended(alive)
+    await daemon.waitForEnd(alive)
   })
 
   test('logs returns the last lines, with the cursor after them', async () => {
-    const { uuid } = await daemon.sh('echo one; echo two; echo three >&2')
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('echo one; echo two; echo three >&2')
+    await daemon.waitForEnd(uuid)
     const { lines, cursor } = await daemon.client.get<{ lines: { stream: string; text: string; at: string }[]; cursor: number }>(
       `/v1/processes/${uuid}/logs`,
     )
     expect(lines.filter((line) => line.stream === 'stdout').map((line) => line.text)).toEqual(['one', 'two'])
     expect(lines).toContainEqual({ stream: 'stderr', text: 'three', at: expect.stringMatching(/T.*[+-]\d\d:\d\d$/) })
-    expect(cursor).toBe((await daemon.history(uuid)).findLast((event) => event.type === 'process.exited')?.seq)
+    expect(cursor).toBe((await daemon.allEvents(uuid)).findLast((event) => event.type === 'process.exited')?.seq)
     const last = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`, { tail: 1 })
     expect(last.lines.map((line) => line.text)).toEqual(['ended: completed (0)'])
   })
 
   test('steps returns pages, each step with its tools', async () => {
     const tool = { tools: [{ name: 'bash', input: { command: 'echo hi' } }], usage: { input: 10, output: 2 } }
-    const { uuid } = await daemon.play([tool, tool, { text: 'done' }])
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([tool, tool, { text: 'done' }])
+    await daemon.waitForEnd(uuid)
     const steps = async (query: object): Promise<{ step: number; tools: object[]; text: string | null }[]> =>
       (
         await daemon.client.get<{ steps: { step: number; tools: object[]; text: string | null }[] }>(`/v1/processes/${uuid}/steps`, {

@@ -20,8 +20,8 @@ beforeAll(async () => {
     text: `step ${index + 1}`,
     tools: [{ name: 'bash', input: { command: `echo ${index}` } }],
   }))
-  uuid = (await daemon.play([...items, { text: 'done' }], { name: 'whole', intent: 'go' })).uuid
-  await daemon.ended(uuid)
+  uuid = (await daemon.spawnWithAnswers([...items, { text: 'done' }], { name: 'whole', intent: 'go' })).uuid
+  await daemon.waitForEnd(uuid)
   const done = await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })
   good = done.dir
   facts = done.facts

@@ -24,12 +24,12 @@ let taken = 0
 beforeAll(async () => {
   daemon = await LocalDaemon.start()
   uuid = (
-    await daemon.play([{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1; exit 3' } }] }, { text: 'done' }], {
+    await daemon.spawnWithAnswers([{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1; exit 3' } }] }, { text: 'done' }], {
       name: 'whole',
       intent: 'go',
     })
   ).uuid
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   good = (await daemon.client.post<ExportedView>(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'good') })).dir
   lines = readFileSync(join(good, 'events.jsonl'), 'utf8').split('\n').slice(0, -1)
   await daemon.client.delete(`/v1/processes/${uuid}`)
@@ -139,12 +139,13 @@ test('an import with one changed value is refused, or all verbs have an answer f
       const dir = changedExport(change)
       if (dir === null || !(await isTaken(daemon.client.post('/v1/import', { dir })))) return
       taken += 1
-      for (const verb of VERBS) await isTaken(verb === '/events' ? daemon.history(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
+      for (const verb of VERBS)
+        await isTaken(verb === '/events' ? daemon.allEvents(uuid) : daemon.client.get(`/v1/processes/${uuid}${verb}`))
       const forked = await daemon
         .resume(uuid, { fork: true })
         .catch((error: unknown) => (error instanceof ApiError ? null : Promise.reject(error)))
       if (forked) await daemon.signal(forked.process.uuid, 'SIGKILL').catch(() => undefined)
-      if (forked) await daemon.ended(forked.process.uuid)
+      if (forked) await daemon.waitForEnd(forked.process.uuid)
       await isTaken(daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, `again-${copies}`) }))
       await daemon.client.delete(`/v1/processes/${uuid}`)
       expect(daemon.errors).toEqual([])

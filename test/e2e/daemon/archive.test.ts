@@ -42,11 +42,11 @@ async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
 
 /** Two steps with a tool in the first one, and an end. */
 async function runWorker(daemon: LocalDaemon | undefined, name: string): Promise<ProcessView> {
-  const { uuid } = await requireDaemon(daemon).play(
+  const { uuid } = await requireDaemon(daemon).spawnWithAnswers(
     [{ text: 'I look first.', tools: [{ name: 'bash', input: { command: 'echo from the tool' } }] }, { text: 'It is done.' }],
     { name, intent: 'find out' },
   )
-  return requireDaemon(daemon).ended(uuid)
+  return requireDaemon(daemon).waitForEnd(uuid)
 }
 
 const filesOf = (dir: string): Record<string, string> =>
@@ -161,8 +161,8 @@ describe('an export', () => {
       text: `step ${index + 1}`,
       tools: [{ name: 'bash', input: { command: `echo ${index + 1}` } }],
     }))
-    const { uuid } = await requireDaemon(here).play([...items, { text: 'done' }], { intent: 'six steps' })
-    await requireDaemon(here).ended(uuid)
+    const { uuid } = await requireDaemon(here).spawnWithAnswers([...items, { text: 'done' }], { intent: 'six steps' })
+    await requireDaemon(here).waitForEnd(uuid)
     const { dir } = await exportProcess(here, uuid, join(requireDaemon(here).work, 'out'))
     const checkpoint = JSON.parse(filesOf(dir)['checkpoint.json'] ?? '') as {
       seq: number
@@ -203,10 +203,10 @@ describe('an exported process', () => {
       (await requireDaemon(here).client.get<{ steps: object[] }>(`/v1/processes/${view.uuid}/steps`)).steps,
     )
     // The process's PIDs are not reused.
-    expect((await requireDaemon(there).sh('true')).pid).toBeGreaterThan(view.pid)
+    expect((await requireDaemon(there).spawnShell('true')).pid).toBeGreaterThan(view.pid)
     await requireDaemon(there).restart()
     await requireDaemon(there).resume(view.uuid, { message: 'once more' })
-    const ended = await requireDaemon(there).ended(view.uuid)
+    const ended = await requireDaemon(there).waitForEnd(view.uuid)
     expect([ended.uuid, ended.turn]).toEqual([view.uuid, 2])
     await checkStore(there)
   })
@@ -224,12 +224,12 @@ describe('an exported process', () => {
   })
 
   test('that was alive is interrupted after its import, and can be resumed there', async () => {
-    const { uuid } = await requireDaemon(here).play([{ text: 'one' }, { text: 'two' }], {
+    const { uuid } = await requireDaemon(here).spawnWithAnswers([{ text: 'one' }, { text: 'two' }], {
       interactive: true,
       intent: 'talk',
       name: 'talker',
     })
-    await requireDaemon(here).ready(uuid)
+    await requireDaemon(here).waitForReady(uuid)
     const out = join(requireDaemon(here).work, 'out')
     await exportProcess(here, uuid, out)
     expect((await requireDaemon(here).view(uuid)).status).toBe('ready')
@@ -239,9 +239,9 @@ describe('an exported process', () => {
     expect(done?.warnings).toEqual([expect.stringContaining('interrupted')])
     expect(await requireDaemon(there).view(uuid)).toMatchObject({ status: 'interrupted', pid: done?.pid, children: [] })
     await requireDaemon(there).resume(uuid, { message: 'and on' })
-    expect((await requireDaemon(there).ready(uuid)).turn).toBe(2)
+    expect((await requireDaemon(there).waitForReady(uuid)).turn).toBe(2)
     await requireDaemon(there).signal(uuid, 'SIGKILL')
-    await requireDaemon(there).ended(uuid)
+    await requireDaemon(there).waitForEnd(uuid)
     await checkStore(there)
   })
 
@@ -264,8 +264,8 @@ describe('a fork', () => {
 
   test('is imported with the history that it needs, at any depth, and continues without its origin', async () => {
     const origin = await runWorker(here, 'origin')
-    const child = await requireDaemon(here).ended((await forked(origin.uuid, 1)).uuid)
-    const { uuid } = await requireDaemon(here).ended((await forked(child.uuid, 1)).uuid)
+    const child = await requireDaemon(here).waitForEnd((await forked(origin.uuid, 1)).uuid)
+    const { uuid } = await requireDaemon(here).waitForEnd((await forked(child.uuid, 1)).uuid)
     const out = join(requireDaemon(here).work, 'out')
     const { dir, facts } = await exportProcess(here, uuid, out)
     const events = linesOf(filesOf(dir)['events.jsonl'])
@@ -277,7 +277,7 @@ describe('a fork', () => {
     expect(withoutHomeNames(filesOf(join(requireDaemon(there).work, 'again', 'steps', uuid)))).toEqual(withoutHomeNames(filesOf(dir)))
     expect(await requireDaemon(there).view(uuid)).toMatchObject({ originUuid: child.uuid, originStep: 1, status: 'completed' })
     expect((await errorOf(requireDaemon(there).view(origin.uuid))).code).toBe('COLLECTED')
-    const again = await requireDaemon(there).ended((await requireDaemon(there).resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
+    const again = await requireDaemon(there).waitForEnd((await requireDaemon(there).resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
     expect(again).toMatchObject({ status: 'completed', originUuid: uuid })
     await checkStore(there)
     // The origin comes later, as a process of its own.
@@ -286,7 +286,7 @@ describe('a fork', () => {
     await requireDaemon(there).client.delete(`/v1/processes/${uuid}`)
     expect((await requireDaemon(there).view(origin.uuid)).status).toBe('completed')
     await requireDaemon(there).resume(again.uuid, { message: 'on' })
-    expect((await requireDaemon(there).ended(again.uuid)).turn).toBe(2)
+    expect((await requireDaemon(there).waitForEnd(again.uuid)).turn).toBe(2)
     await checkStore(there)
   })
 })
@@ -295,13 +295,13 @@ describe('a worktree', () => {
   test('stays when the copy of its process in another home is removed', async () => {
     const repository = Repository.make(join(requireDaemon(here).work, 'repo'), requireDaemon(here).work)
     repository.commit({ 'a.txt': 'a' })
-    const { uuid } = await requireDaemon(here).play([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'apart' })
-    const { worktree } = await requireDaemon(here).ended(uuid)
+    const { uuid } = await requireDaemon(here).spawnWithAnswers([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'apart' })
+    const { worktree } = await requireDaemon(here).waitForEnd(uuid)
     await exportProcess(here, uuid, join(requireDaemon(here).work, 'out'))
     await importProcess(there, join(requireDaemon(here).work, 'out'))
     await requireDaemon(there).client.delete(`/v1/processes/${uuid}`)
     expect(readFileSync(join(worktree?.dir ?? '', 'a.txt'), 'utf8')).toBe('a')
     await requireDaemon(here).resume(uuid, { message: 'again' })
-    expect((await requireDaemon(here).ended(uuid)).status).toBe('completed')
+    expect((await requireDaemon(here).waitForEnd(uuid)).status).toBe('completed')
   })
 })

@@ -17,11 +17,11 @@ const SCRIPT = Array.from({ length: STEPS }, (_, step) => ({
 
 test(`verify, export and usage beside agents at work, removals and collections, ${ROUNDS} rounds`, { timeout: 600_000 }, async () => {
   await using daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 6 }\n' })
-  const model = await daemon.script([...SCRIPT, { text: 'done' }])
+  const model = await daemon.writeScript([...SCRIPT, { text: 'done' }])
   let isOver = false
   let lives = 0
   const runAgents = async (): Promise<void> => {
-    for (; !isOver; lives++) await daemon.ended((await daemon.spawn({ model })).uuid)
+    for (; !isOver; lives++) await daemon.waitForEnd((await daemon.spawn({ model })).uuid)
   }
   const agents = Array.from({ length: AGENTS }, runAgents)
   const complaints: string[] = []

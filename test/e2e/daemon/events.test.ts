@@ -68,15 +68,19 @@ const readCursor = async (): Promise<number> => (await daemon.client.get<{ curso
 
 describe('order', () => {
   test('the stream of all has every cursor once', async () => {
-    for (const { uuid } of await Promise.all([daemon.play(BUSY.slice(0, 20)), daemon.sh('seq 1 2000'), daemon.play([{ text: 'x' }])]))
-      await daemon.ended(uuid)
+    for (const { uuid } of await Promise.all([
+      daemon.spawnWithAnswers(BUSY.slice(0, 20)),
+      daemon.spawnShell('seq 1 2000'),
+      daemon.spawnWithAnswers([{ text: 'x' }]),
+    ]))
+      await daemon.waitForEnd(uuid)
     const events = await readAll('/v1/events?after=0')
     expect(seqs(events)).toEqual(Array.from({ length: events.length }, (_, index) => index + 1))
     expect(events.length).toBe(await readCursor())
   })
 
   test('a reader that reconnects again and again during many facts misses nothing and sees nothing twice', TIMEOUT_MS, async () => {
-    const { uuid } = await daemon.play(BUSY)
+    const { uuid } = await daemon.spawnWithAnswers(BUSY)
     const seen: EventView[] = []
     for (let round = 1; seen.at(-1)?.['fact'] !== 'process.reaped'; round += 1) {
       const headers = seen.length === 0 ? {} : { 'last-event-id': String(seen.at(-1)?.seq) }
@@ -87,14 +91,14 @@ describe('order', () => {
         seen.push(event)
       }
     }
-    const kept = await daemon.history(uuid)
+    const kept = await daemon.allEvents(uuid)
     expect(seqs(seen)).toEqual(seqs(kept))
     expect(kept.length).toBeGreaterThan(STEPS * 4)
   })
 
   test('fifty followers see the same, from the first fact to the last', TIMEOUT_MS, async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => Stream.open('/v1/events?follow=1')))
-    const { uuid } = await daemon.play(BUSY)
+    const { uuid } = await daemon.spawnWithAnswers(BUSY)
     const views = await Promise.all(
       streams.map(async (stream) => {
         await using open = stream
@@ -106,7 +110,7 @@ describe('order', () => {
         }
       }),
     )
-    const kept = seqs(await daemon.history(uuid))
+    const kept = seqs(await daemon.allEvents(uuid))
     for (const view of views) expect(view).toEqual(kept)
   })
 })
@@ -123,10 +127,10 @@ describe('a slow reader', () => {
     const slow = await Promise.all(Array.from({ length: 10 }, () => Stream.open('/v1/events?follow=1')))
     const before = settled()
     // About 60 MB of facts: ten readers that buffered them would hold ten times that.
-    const { uuid } = await daemon.sh(`yes ${'x'.repeat(100)} | head -c 60000000`)
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell(`yes ${'x'.repeat(100)} | head -c 60000000`)
+    await daemon.waitForEnd(uuid)
     expect((settled() - before) / 1_000_000).toBeLessThan(100)
-    const kept = seqs(await daemon.history(uuid))
+    const kept = seqs(await daemon.allEvents(uuid))
     expect(kept.length).toBeGreaterThan(500)
     for (const stream of slow.slice(0, 2)) {
       await using open = stream
@@ -141,30 +145,30 @@ describe('a slow reader', () => {
   })
 
   test('loses live events, which are not stored, and learns their number', TIMEOUT_MS, async () => {
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [{ tools: [{ name: 'bash', input: { command: 'yes xxxxxxx | head -c 60000000' } }] }, { text: 'end' }],
       { interactive: true },
     )
-    await daemon.ready(uuid)
+    await daemon.waitForReady(uuid)
     await using stream = await Stream.open(`/v1/processes/${uuid}/events?follow=1&live=1&after=0`)
     await daemon.send(uuid, 'go')
-    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     const events = await stream.rest()
     const gap = events.find((event) => event.type === 'live.gap')
     expect(gap).toMatchObject({ seq: 0, lost: expect.any(Number) })
     expect(Number(gap?.['lost'])).toBeGreaterThan(0)
     expect(events.filter((event) => event.type === 'live.tool-output').length).toBeGreaterThan(0)
     expect(events.findIndex((event) => event.type === 'live.gap')).toBeLessThan(events.findIndex((event) => event.type === 'tool.finished'))
-    expect(seqs(events.filter((event) => event.seq > 0))).toEqual(seqs(await daemon.history(uuid)))
+    expect(seqs(events.filter((event) => event.seq > 0))).toEqual(seqs(await daemon.allEvents(uuid)))
   })
 
   test('that disconnects while it waits is forgotten', async () => {
     const stream = await Stream.open('/v1/events?follow=1&live=1')
     await stream[Symbol.asyncDispose]()
-    const { uuid } = await daemon.sh('echo on')
-    expect((await daemon.ended(uuid)).status).toBe('completed')
+    const { uuid } = await daemon.spawnShell('echo on')
+    expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
   })
 })
 
@@ -172,17 +176,17 @@ describe('the start of a stream', () => {
   test('of all with follow: at the present; with tail: the given number earlier', async () => {
     const now = await readCursor()
     await using stream = await Stream.open('/v1/events?follow=1')
-    const { uuid } = await daemon.sh('true')
+    const { uuid } = await daemon.spawnShell('true')
     const first = await stream.next()
     expect(first).toMatchObject({ seq: now + 1, uuid, type: 'process.spawned' })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     const last = await readCursor()
     expect(seqs(await readAll('/v1/events?tail=3'))).toEqual([last - 2, last - 1, last])
   })
 
   test('of one process: at its beginning, with tail at its last event, with after behind that cursor', async () => {
-    const { uuid } = await daemon.sh('echo 1; exit 2')
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('echo 1; exit 2')
+    await daemon.waitForEnd(uuid)
     const events = await readAll(`/v1/processes/${uuid}/events`)
     expect(events[0]).toMatchObject({
       version: 1,
@@ -201,28 +205,30 @@ describe('the start of a stream', () => {
   test.each(['after=-1', 'after=x', 'after=1.5', 'tail=99999', 'follow=yes', 'since=yesterday', 'before=3'])(
     '?%s is INVALID',
     async (query) => {
-      expect(await daemon.raw({ path: `/v1/events?${query}` })).toMatchObject({ status: 400, body: { error: { code: 'INVALID' } } })
+      expect(await daemon.sendRaw({ path: `/v1/events?${query}` })).toMatchObject({ status: 400, body: { error: { code: 'INVALID' } } })
     },
   )
 
   test('a future cursor is INVALID, as its reader would wait for ever', async () => {
     const last = await readCursor()
-    const answer = await daemon.raw({ path: `/v1/events?follow=1&after=${last + 1_000}` })
+    const answer = await daemon.sendRaw({ path: `/v1/events?follow=1&after=${last + 1_000}` })
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'INVALID', details: { last } } } })
-    expect(await daemon.raw({ path: '/v1/events?follow=1', headers: { 'last-event-id': '999999999999' } })).toMatchObject({ status: 400 })
+    expect(await daemon.sendRaw({ path: '/v1/events?follow=1', headers: { 'last-event-id': '999999999999' } })).toMatchObject({
+      status: 400,
+    })
   })
 })
 
 describe('the end of a stream', () => {
   test('comes with the followed process, after its last event', async () => {
-    const { uuid } = await daemon.sh('sleep 0.2; exit 3')
+    const { uuid } = await daemon.spawnShell('sleep 0.2; exit 3')
     const events = await readAll(`/v1/processes/${uuid}/events?follow=1`)
     expect(events.slice(-2)).toMatchObject([{ type: 'process.exited', exit: { code: 3 } }, { type: 'process.reaped' }])
   })
 
   test('comes at once for an ended process, also behind its last event', async () => {
-    const { uuid } = await daemon.sh('true')
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('true')
+    await daemon.waitForEnd(uuid)
     const events = await readAll(`/v1/processes/${uuid}/events?follow=1`)
     expect(events.at(-1)?.type).toBe('process.reaped')
     expect(await readAll(`/v1/processes/${uuid}/events?follow=1&after=${events.at(-1)?.seq}`)).toEqual([])
@@ -230,8 +236,8 @@ describe('the end of a stream', () => {
   })
 
   test('does not come with an earlier incarnation', async () => {
-    const { uuid } = await daemon.sh('echo once')
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('echo once')
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { rerun: true })
     const events = await readAll(`/v1/processes/${uuid}/events?follow=1`)
     expect(events.filter((event) => event.type === 'process.reaped')).toHaveLength(2)
@@ -240,12 +246,12 @@ describe('the end of a stream', () => {
 
 describe('the content of an event', () => {
   test('live text only on request, without an id', async () => {
-    const { uuid } = await daemon.play([{ text: 'spoken' }], { interactive: true })
-    await daemon.ready(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'spoken' }], { interactive: true })
+    await daemon.waitForReady(uuid)
     await using live = await Stream.open(`/v1/processes/${uuid}/events?follow=1&live=1`)
     await using plain = await Stream.open(`/v1/processes/${uuid}/events?follow=1`)
     await daemon.send(uuid, 'speak')
-    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
     const [heard, read] = await Promise.all([live.rest(), plain.rest()])
     expect(heard.filter((event) => event.seq === 0)).toMatchObject([{ type: 'live.text', uuid, text: 'spoken', step: 1 }])
@@ -253,9 +259,9 @@ describe('the content of an event', () => {
   })
 
   test('a spec without its environment and role prompt; states as coarse types with their fact', async () => {
-    const { uuid } = await daemon.play([{ text: 'x' }], { env: { PATH: '/bin', VISIBLE: 'environment-value' } })
-    await daemon.ended(uuid)
-    const events = await daemon.history(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'x' }], { env: { PATH: '/bin', VISIBLE: 'environment-value' } })
+    await daemon.waitForEnd(uuid)
+    const events = await daemon.allEvents(uuid)
     expect(JSON.stringify(events)).not.toContain('environment-value')
     expect(events[0]?.['spec']).not.toHaveProperty('system')
     expect(events.map((event) => event.type)).toEqual([

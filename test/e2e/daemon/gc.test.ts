@@ -46,29 +46,29 @@ test('the daemon collects by itself, some time after its start, and logs the res
 
 test('a living, waiting or suspended process is never collected, however old', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
-  const { uuid: ready } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-  const { uuid: held } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-  await daemon.ready(ready)
-  await daemon.ready(held)
+  const { uuid: ready } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  const { uuid: held } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+  await daemon.waitForReady(ready)
+  await daemon.waitForReady(held)
   await daemon.pause(held)
-  const ended = await daemon.ended((await daemon.sh('true')).uuid)
+  const ended = await daemon.waitForEnd((await daemon.spawnShell('true')).uuid)
   expect((await gc()).entries.map(({ uuid, rule }) => [uuid, rule])).toEqual([[ended.uuid, 'max_bytes']])
   expect([(await daemon.view(ready)).status, (await daemon.view(held)).status]).toEqual(['ready', 'suspended'])
 })
 
 test('a fork continues after the collection of its origin, and can itself be forked', async () => {
   daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_entries: 1 }\n' })
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [{ text: 'one', tools: [{ name: 'bash', input: { command: 'echo 1' } }] }, { text: 'two' }, { text: 'three' }],
     { name: 'origin' },
   )
-  await daemon.ended(uuid)
-  const fork = await daemon.ended((await daemon.resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
+  await daemon.waitForEnd(uuid)
+  const fork = await daemon.waitForEnd((await daemon.resume(uuid, { fork: true, fromStep: 1 })).process.uuid)
   expect((await gc()).entries.map((one) => one.uuid)).toEqual([uuid])
   await expect(daemon.view(uuid)).rejects.toMatchObject({ code: 'COLLECTED' })
   await daemon.resume(fork.uuid, { message: 'on' })
-  expect((await daemon.ended(fork.uuid)).turn).toBe(2)
-  const second = await daemon.ended((await daemon.resume(fork.uuid, { fork: true, fromStep: 1 })).process.uuid)
+  expect((await daemon.waitForEnd(fork.uuid)).turn).toBe(2)
+  const second = await daemon.waitForEnd((await daemon.resume(fork.uuid, { fork: true, fromStep: 1 })).process.uuid)
   expect(second.status).toBe('completed')
   await checkStore()
 })
@@ -83,10 +83,13 @@ describe('a collection and', () => {
     daemon = await LocalDaemon.start({ config: 'gc: { retention_days: 0, max_bytes: 1 }\n' })
     const outcomes = { there: 0, gone: 0 }
     for (let round = 0; round < rounds; round++) {
-      const { uuid } = await daemon.play([{ text: 'one' }, { text: '', tools: [{ name: 'bash', input: { command: 'sleep 600' } }] }], {
-        name: `race-${round}`,
-      })
-      await daemon.ended(uuid)
+      const { uuid } = await daemon.spawnWithAnswers(
+        [{ text: 'one' }, { text: '', tools: [{ name: 'bash', input: { command: 'sleep 600' } }] }],
+        {
+          name: `race-${round}`,
+        },
+      )
+      await daemon.waitForEnd(uuid)
       const answer = (): Promise<string> =>
         other(uuid, round).then(
           () => 'ok',
@@ -102,7 +105,7 @@ describe('a collection and', () => {
       check(found, String(typeof first === 'string' ? first : second))
       // A resumed process does not end by itself, so that no collection may take it.
       if (found === 'there') await daemon.signal(uuid, 'SIGKILL').catch(() => null)
-      if (found === 'there') await daemon.ended(uuid)
+      if (found === 'there') await daemon.waitForEnd(uuid)
     }
     await checkStore()
     return outcomes
@@ -139,7 +142,7 @@ describe('a collection and', () => {
     for (const uuid of forks) {
       const view = await daemon.view(uuid).catch((error: ApiError) => error.code)
       // The ended fork may itself have been collected.
-      if (typeof view !== 'string') expect((await daemon.history(uuid)).length).toBeGreaterThan(1)
+      if (typeof view !== 'string') expect((await daemon.allEvents(uuid)).length).toBeGreaterThan(1)
     }
   })
 

@@ -59,7 +59,7 @@ describe.runIf(process.platform === 'linux')('a daemon that was stopped by a sig
 
   test('is ended by `stop --now`, with all its programs; the next one reports the interrupted processes', async () => {
     const process = await home.spawn({ argv: ['sh', '-c', 'setsid sleep 1000 & echo up; wait'] })
-    await home.until(process.uuid, ({ status }) => status === 'working')
+    await home.waitUntil(process.uuid, ({ status }) => status === 'working')
     const guardians = home.guardians().map(({ pid }) => pid)
     const pid = stopDaemon()
     expect(await run('daemon', 'stop', '--now', '--json')).toMatchObject({

@@ -156,7 +156,7 @@ describe("the daemon's answers", () => {
   }
 
   test('match the document, over every route', async () => {
-    const script = await daemon.script([
+    const script = await daemon.writeScript([
       { text: 'I look.', tools: [{ name: 'bash', input: { command: 'echo found' } }] },
       { text: 'Done.' },
     ])
@@ -208,7 +208,7 @@ describe("the daemon's answers", () => {
     await walk('spawnProcess', '', { body: family })
     await walk('removeChild', 'family', { query: { id: 'a' } })
     await walk('signalProcess', 'family', { body: { signal: 'SIGKILL' } })
-    const idle = await daemon.script([{ text: 'I wait.' }])
+    const idle = await daemon.writeScript([{ text: 'I wait.' }])
     await walk('openMcpSeat', '', { body: { cwd: daemon.work } })
     await walk('planCrew', '', {
       body: {
@@ -281,7 +281,7 @@ describe("the daemon's answers", () => {
     ['DELETE', '/v1/processes/0', 403],
     ['POST', '/v1/processes', 403],
   ])('of %s %s are the described errors', async (method, path, status) => {
-    const answer = await daemon.raw({ method, path })
+    const answer = await daemon.sendRaw({ method, path })
     expect(answer.status).toBe(status)
     expect(errorAnswer.parse(answer.body)).toEqual(answer.body)
   })

@@ -20,14 +20,14 @@ afterEach(async () => {
 })
 
 test('stops in order when its socket is gone, and the next one continues with the held processes', async () => {
-  const { uuid } = await daemon.play([{ text: 'end' }], { interactive: true })
-  await daemon.ready(uuid)
+  const { uuid } = await daemon.spawnWithAnswers([{ text: 'end' }], { interactive: true })
+  await daemon.waitForReady(uuid)
   await rm(daemon.paths.socket)
   clock.wind(LOOK_MS)
   await daemon.stopped
   expect(daemon.logged.join()).toContain('the socket is gone')
   await daemon.start()
-  expect(await daemon.ready(uuid)).toMatchObject({ status: 'ready' })
+  expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready' })
 })
 
 test('continues while its socket exists', async () => {

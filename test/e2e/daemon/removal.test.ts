@@ -31,8 +31,8 @@ async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
 }
 
 async function runToEnd(name: string): Promise<ProcessView> {
-  const { uuid } = await daemon.play([{ text: 'done' }], { name })
-  return daemon.ended(uuid)
+  const { uuid } = await daemon.spawnWithAnswers([{ text: 'done' }], { name })
+  return daemon.waitForEnd(uuid)
 }
 
 function nameOf(events: readonly EventView[], uuid: string): unknown {
@@ -69,7 +69,7 @@ describe('an ended process', () => {
       expect(processes.map((one) => one.uuid)).toContain(other.uuid)
       expect(processes.map((one) => one.uuid)).not.toContain(uuid)
     }
-    expect((await daemon.sh('true')).pid).toBeGreaterThan(other.pid)
+    expect((await daemon.spawnShell('true')).pid).toBeGreaterThan(other.pid)
   })
 
   test('frees its name', async () => {
@@ -88,8 +88,8 @@ describe('an ended process', () => {
 
 describe('a process that has not ended', () => {
   test('is refused, running or suspended, and continues', async () => {
-    const { uuid } = await daemon.play([{ text: 'hello' }], { interactive: true, intent: 'talk' })
-    await daemon.ready(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'hello' }], { interactive: true, intent: 'talk' })
+    await daemon.waitForReady(uuid)
     for (const step of [async () => {}, () => daemon.pause(uuid)]) {
       await step()
       const { code, hint } = await errorOf(remove(uuid))
@@ -97,7 +97,7 @@ describe('a process that has not ended', () => {
     }
     expect((await daemon.view(uuid)).status).toBe('suspended')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect((await remove(uuid)).uuid).toBe(uuid)
   })
 })
@@ -137,8 +137,8 @@ describe('a removal and a resume of one process', () => {
   test('never meet: one wins, and the other one reports that', async () => {
     const outcomes = { resumed: 0, removed: 0 }
     for (let round = 0; round < 12; round++) {
-      const { uuid } = await daemon.play([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })
-      await daemon.ended(uuid)
+      const { uuid } = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }], { name: `race-${round}` })
+      await daemon.waitForEnd(uuid)
       const resume = (): Promise<unknown> => daemon.resume(uuid, { message: 'again' })
       const asked = round % 2 === 0 ? [remove(uuid), resume(), remove(uuid), resume()] : [resume(), remove(uuid), resume(), remove(uuid)]
       const answers = await Promise.allSettled(asked)
@@ -161,8 +161,8 @@ describe('a removal and a resume of one process', () => {
           codes.filter((code) => !['ok', 'CONFLICT', 'INVALID'].includes(code)),
           codes.join(),
         ).toEqual([])
-        await daemon.ended(uuid)
-        expect((await daemon.facts(uuid)).filter((fact) => fact === 'process.resumed').length).toBeGreaterThan(0)
+        await daemon.waitForEnd(uuid)
+        expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'process.resumed').length).toBeGreaterThan(0)
         await remove(uuid)
       }
       expect((await errorOf(daemon.view(uuid))).code).toBe('COLLECTED')
@@ -183,8 +183,8 @@ describe('a daemon that is killed in the middle of a removal', () => {
     const { uuid } = await home.spawn({
       argv: ['sh', '-c', 'i=0; while [ $i -lt 60 ]; do head -c 60000 /dev/urandom | od -An -tx1 -w4000; i=$((i + 1)); done'],
     })
-    await home.ended(uuid)
-    await home.ended(kept.uuid)
+    await home.waitForEnd(uuid)
+    await home.waitForEnd(kept.uuid)
     const sizeOf = (): number => statSync(join(home.where.state, 'store.db')).size
     const before = sizeOf()
     expect(before).toBeGreaterThan(5_000_000)

@@ -58,7 +58,7 @@ describe('a run', () => {
     const { uuid } = await run(`say let me look\ntool execute ls\nstart-child ${token}\nusage 900 1000 0.25\nsay done`, {
       as: ['tokens', 'close'],
     })
-    const ended = await daemon.ended(uuid)
+    const ended = await daemon.waitForEnd(uuid)
     expect(ended).toMatchObject({
       status: 'completed',
       driver: 'acp',
@@ -78,7 +78,7 @@ describe('a run', () => {
       contextWindow: 1000,
     })
     expect(readLogLines().slice(-2)).toEqual(['close', 'end of input'])
-    expect((await daemon.facts(uuid)).filter((fact) => /^(model|tool)\./.test(fact))).toEqual([
+    expect((await daemon.factTypes(uuid)).filter((fact) => /^(model|tool)\./.test(fact))).toEqual([
       'model.started',
       'model.finished',
       'tool.started',
@@ -95,21 +95,21 @@ describe('a run', () => {
     ['stop refusal', { status: 'failed', exit: { code: 1, reason: 'the model refused to continue' } }],
   ])('that ends by `%s` has failed', async (how, expected) => {
     const { uuid } = await run(`say so\n${how}`)
-    expect(await daemon.ended(uuid)).toMatchObject(expected)
+    expect(await daemon.waitForEnd(uuid)).toMatchObject(expected)
   })
 
   test('is ended by its step limit', async () => {
     const { uuid } = await run('tool read a\ntool read b\ntool read c\nhang', { limits: { maxSteps: 2 } })
-    expect(await daemon.ended(uuid)).toMatchObject({ exit: { code: 1, reason: 'max steps exceeded' }, step: 2 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 1, reason: 'max steps exceeded' }, step: 2 })
     expect(findLivingWith(token)).toEqual([])
   })
 
   test('over its budget is suspended and frozen', async () => {
     const { uuid } = await run('usage 1 1000 2\nsay x\nhang', { limits: { budgetUsd: 1 } })
-    expect(await daemon.until(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'budget' }], usage: { costUsd: 2 } })
-    await daemon.event(uuid, (event) => event['fact'] === 'process.frozen')
+    expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'budget' }], usage: { costUsd: 2 } })
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.frozen')
     await daemon.signal(uuid, 'SIGKILL')
-    expect(await daemon.ended(uuid)).toMatchObject({ exit: { reason: 'context cancelled while paused' } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { reason: 'context cancelled while paused' } })
     expect(findLivingWith(token)).toEqual([])
   })
 })
@@ -117,32 +117,32 @@ describe('a run', () => {
 describe('a question', () => {
   test('makes it wait; after the answer it continues', async () => {
     const { uuid } = await run('ask execute rm x\nsay thanks')
-    const waiting = await daemon.until(uuid, 'waiting')
+    const waiting = await daemon.waitForStatus(uuid, 'waiting')
     expect(waiting.asks).toMatchObject([
       { kind: 'permission', text: 'rm x (execute)\n{"command":"rm x"}', options: [{ id: 'yes' }, { id: 'always' }, { id: 'no' }] },
     ])
     await expect(answer(uuid, { option: 'perhaps' })).rejects.toMatchObject({ code: 'INVALID' })
     await answer(uuid, { option: 'yes' })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', asks: [] })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', asks: [] })
     expect(readLogLines()).toContain('answer: yes')
   })
 
   test('does not appear where a rule answers it', async () => {
     const { uuid } = await run('ask execute rm x', { more: ['permissions: { default: deny, tools: { execute: allow } }'] })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
-    expect(await daemon.facts(uuid)).not.toContain('process.waiting')
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
+    expect(await daemon.factTypes(uuid)).not.toContain('process.waiting')
     expect(readLogLines()).toContain('answer: yes')
   })
 
   test('answered during a pause is delivered after it, and the process is frozen meanwhile', async () => {
     const { uuid } = await run('ask execute rm x\nsay thanks')
-    await daemon.until(uuid, 'waiting')
+    await daemon.waitForStatus(uuid, 'waiting')
     await daemon.pause(uuid)
-    await daemon.event(uuid, (event) => event['fact'] === 'process.frozen')
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.frozen')
     await answer(uuid, { option: 'no' })
     expect(readLogLines().filter((line) => line.startsWith('answer'))).toEqual([])
     await daemon.resume(uuid)
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(readLogLines()).toContain('answer: no')
   })
 })
@@ -150,12 +150,12 @@ describe('a question', () => {
 describe('a session', () => {
   test('continues after a stop', async () => {
     const { uuid } = await run('say one', { as: ['resume'], interactive: true })
-    await daemon.ready(uuid)
+    await daemon.waitForReady(uuid)
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 10_000 })
-    const stopped = await daemon.ended(uuid)
+    const stopped = await daemon.waitForEnd(uuid)
     expect(stopped).toMatchObject({ status: 'stopped' })
     await daemon.resume(uuid, { message: 'say two' })
-    const ready = await daemon.untilSo(uuid, ({ status, turn }) => status === 'ready' && turn === 2)
+    const ready = await daemon.waitUntil(uuid, ({ status, turn }) => status === 'ready' && turn === 2)
     expect(ready).toMatchObject({ sessionId: stopped.sessionId, step: 2 })
     expect(readLogLines().filter((line) => line.startsWith('prompt') || line.startsWith('resume'))).toEqual([
       'prompt "say one"',
@@ -166,9 +166,9 @@ describe('a session', () => {
 
   test('is restored after a restart of the daemon with its interrupted turn', async () => {
     const { uuid } = await run('say one\nhang', { as: ['load'], interactive: true })
-    await daemon.event(uuid, (event) => event['fact'] === 'model.started')
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await daemon.pause(uuid, { now: true })
-    await daemon.event(uuid, (event) => event['fact'] === 'process.frozen')
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.frozen')
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended' })
     await daemon.resume(uuid)
@@ -177,27 +177,27 @@ describe('a session', () => {
       'it gets the prompt to go on',
     )
     expect(readLogLines().filter((line) => line.startsWith('load '))).toHaveLength(1)
-    expect(await daemon.ready(uuid)).toMatchObject({ turn: 1 })
+    expect(await daemon.waitForReady(uuid)).toMatchObject({ turn: 1 })
     // The interrupted step is repeated.
     await daemon.send(uuid, 'say two')
-    expect(await daemon.untilSo(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({ step: 1, lastText: 'two' })
-    expect((await daemon.history(uuid)).filter((event) => event['fact'] === 'process.note')).toEqual([])
+    expect(await daemon.waitUntil(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({ step: 1, lastText: 'two' })
+    expect((await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'process.note')).toEqual([])
   })
 
   test('ends with an interruption of its turn, and reads the next message', async () => {
     const { uuid } = await run('say one\nslow', { interactive: true })
-    await daemon.event(uuid, (event) => event['fact'] === 'model.started')
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started')
     await daemon.signal(uuid, 'SIGINT')
-    await daemon.ready(uuid)
+    await daemon.waitForReady(uuid)
     await daemon.send(uuid, 'say two')
-    expect(await daemon.untilSo(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({ step: 2, lastText: 'two' })
+    expect(await daemon.waitUntil(uuid, ({ status, turn }) => status === 'ready' && turn === 2)).toMatchObject({ step: 2, lastText: 'two' })
     expect(readLogLines()).toContain('cancel')
   })
 })
 
 test('an agent that cannot be used reports the reason', async () => {
   const { uuid } = await run('say x', { as: ['old'] })
-  expect(await daemon.ended(uuid)).toMatchObject({
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({
     status: 'failed',
     exit: { code: 1, reason: expect.stringContaining('it speaks version 0 of the protocol') as string },
   })

@@ -75,7 +75,7 @@ test('a program of the repository does not replace the default agent, unless it 
   await writeFile(daemon.paths.configFile, `trusted: [${daemon.work}]\n`)
   expect(summaryOf(await listAgents())['default']).toEqual([true, null, [], null])
   const { uuid } = await daemon.spawn({ intent: 'go' })
-  await daemon.until(uuid, 'completed')
+  await daemon.waitForStatus(uuid, 'completed')
   await expect(mkdir(join(daemon.work, 'ran'))).rejects.toMatchObject({ code: 'EEXIST' })
 })
 

@@ -50,7 +50,7 @@ describe('an agent that is started as a command', () => {
     const {
       view: { uuid },
     } = await start('claude', CLAUDE, asLines(lines.CLAUDE_TOOLS))
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({
       status: 'completed',
       step: 2,
@@ -69,17 +69,17 @@ describe('an agent that is started as a command', () => {
       contextWindow: 1_000_000,
     })
     expect(view.usage.costUsd).toBeCloseTo(0.01032, 10)
-    const { note } = await daemon.event(uuid, ({ fact }) => fact === 'process.note').then((event) => ({ note: event['text'] }))
+    const { note } = await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.note').then((event) => ({ note: event['text'] }))
     expect(note).toBe('reeve reads its output in the format of Claude Code')
-    expect(await daemon.event(uuid, ({ fact }) => fact === 'tool.finished')).toMatchObject({ name: 'Bash', outcome: 'error' })
-    await expect(daemon.event(uuid, ({ fact }) => fact === 'process.output')).rejects.toThrow('no event was so')
+    expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.finished')).toMatchObject({ name: 'Bash', outcome: 'error' })
+    await expect(daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')).rejects.toThrow('no event matched')
   })
 
   test('that reports an error has failed, though its program exits 0', async () => {
     const {
       view: { uuid },
     } = await start('claude', CLAUDE, [...asLines(lines.CLAUDE_NOT_LOGGED_IN), { exit: 0 }])
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
       exit: {
         code: 1,
@@ -92,8 +92,8 @@ describe('an agent that is started as a command', () => {
     const {
       view: { uuid },
     } = await start('claude', ['-p', 'say hello'], asLines(lines.CLAUDE_TOOLS))
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', step: 0, sessionId: null })
-    expect(await daemon.event(uuid, ({ fact }) => fact === 'process.output')).toMatchObject({ stream: 'stdout' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 0, sessionId: null })
+    expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')).toMatchObject({ stream: 'stdout' })
   })
 })
 
@@ -101,11 +101,11 @@ describe('a resume', () => {
   test('continues the session, sends only new messages, and charges only new usage', async () => {
     const agent = await start('codex', CODEX, [...asLines(lines.CODEX_TOOLS), { exit: 0 }])
     const { uuid } = agent.view
-    const first = await daemon.ended(uuid)
+    const first = await daemon.waitForEnd(uuid)
     expect(first.usage).toMatchObject({ inputTokens: 2000, outputTokens: 100, cacheReadTokens: 600, cacheWriteTokens: 40 })
     await agent.plays(asLines(lines.CODEX_RESUMED))
     await daemon.resume(uuid, { message: 'and now the docs' })
-    const second = await daemon.ended(uuid)
+    const second = await daemon.waitForEnd(uuid)
     expect(await agent.args()).toEqual(['exec', '--json', 'resume', first.sessionId, '--', 'and now the docs'])
     expect(second).toMatchObject({ status: 'completed', step: 3, turn: 2, sessionId: first.sessionId })
     expect(second.usage).toMatchObject({ inputTokens: 3000, outputTokens: 150, cacheReadTokens: 900, cacheWriteTokens: 60 })
@@ -114,12 +114,12 @@ describe('a resume', () => {
   test('after a kill in the middle of a tool closes the call, and continues', async () => {
     const agent = await start('claude', CLAUDE, [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
     const { uuid } = agent.view
-    await daemon.event(uuid, ({ fact }) => fact === 'tool.started')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
     await daemon.signal(uuid, 'SIGKILL')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 137 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 137 } })
     await agent.plays(asLines(lines.CLAUDE_RESUMED))
     await daemon.resume(uuid)
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'completed', step: 2 })
     expect(await agent.args()).toEqual([
       '-p',
@@ -131,17 +131,17 @@ describe('a resume', () => {
       '--',
       'Continue where you were interrupted.',
     ])
-    expect(await daemon.event(uuid, ({ fact }) => fact === 'tool.finished')).toMatchObject({ outcome: 'interrupted' })
+    expect(await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.finished')).toMatchObject({ outcome: 'interrupted' })
   })
 
   test('without a session id is refused, and the process can be run again', async () => {
     const agent = await start('gemini', ['-p', 'hello', '-o', 'stream-json'], [{ exit: 42 }])
     const { uuid } = agent.view
-    expect(await daemon.ended(uuid)).toMatchObject({ exit: { code: 42, reason: 'it refused its input' } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 42, reason: 'it refused its input' } })
     await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
     await agent.plays(asLines(lines.GEMINI_TOOLS))
     await daemon.resume(uuid, { rerun: true })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', step: 2 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 2 })
     expect(await agent.args()).toEqual(['-p', 'hello', '-o', 'stream-json'])
   })
 })
@@ -151,11 +151,11 @@ describe('limits', () => {
     const {
       view: { uuid },
     } = await start('claude', CLAUDE, [...asLines(lines.CLAUDE_TOOLS.slice(0, 6)), { hang: true }], { limits: { budgetTokens: 1_000 } })
-    await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     const view = await daemon.view(uuid)
     expect(view).toMatchObject({ status: 'suspended', holds: [{ reason: 'budget' }] })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('an agent with more steps than allowed is ended', async () => {
@@ -164,7 +164,7 @@ describe('limits', () => {
     } = await start('opencode', ['run', '--format', 'json', 'hello'], [...asLines(lines.OPENCODE_TOOLS), { hang: true }], {
       limits: { maxSteps: 1 },
     })
-    expect(await daemon.ended(uuid)).toMatchObject({ step: 1, exit: { code: 1, reason: 'max steps exceeded' } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ step: 1, exit: { code: 1, reason: 'max steps exceeded' } })
   })
 })
 
@@ -173,14 +173,14 @@ test('a daemon killed in the middle of a call leaves no program; the agent conti
   await home.start()
   const program = await programThatPlays(home.work, 'claude', [...asLines(lines.CLAUDE_TOOLS.slice(0, 4)), { hang: true }])
   const { uuid } = await home.spawn({ argv: [program, ...CLAUDE] })
-  await home.until(uuid, ({ step }) => step === 1)
+  await home.waitUntil(uuid, ({ step }) => step === 1)
   await home.kill()
   await home.nothingLeft()
   await home.start()
   expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', step: 1 })
   await programThatPlays(home.work, 'claude', asLines(lines.CLAUDE_RESUMED))
   await home.resume(uuid)
-  expect(await home.ended(uuid)).toMatchObject({ status: 'completed', step: 2, usage: { inputTokens: 2000, toolCalls: 2 } })
+  expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 2, usage: { inputTokens: 2000, toolCalls: 2 } })
   expect(await readFile(join(home.work, 'played.json.args'), 'utf8')).toContain('"--resume"')
   await home.stop()
   await home.nothingLeft()

@@ -52,9 +52,9 @@ async function talk(
   return { view, uuid: view.uuid, calls }
 }
 
-const waitForModelAnswer = (uuid: string): Promise<unknown> => daemon.event(uuid, ({ fact }) => fact === 'model.finished')
+const waitForModelAnswer = (uuid: string): Promise<unknown> => daemon.waitForEvent(uuid, ({ fact }) => fact === 'model.finished')
 const turnsOf = (uuid: string, count: number): Promise<ProcessView> =>
-  daemon.untilSo(uuid, ({ turn, status }) => turn === count && status === 'ready')
+  daemon.waitUntil(uuid, ({ turn, status }) => turn === count && status === 'ready')
 
 describe('a conversation', () => {
   test('is ready for a message, and after each one; a signal ends it', async () => {
@@ -77,7 +77,7 @@ describe('a conversation', () => {
       [...RESUMED, 'go on'],
     ])
     await daemon.signal(uuid, 'SIGTERM')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   })
 
   test('begins with the prompt of its agent file, once', async () => {
@@ -88,19 +88,19 @@ describe('a conversation', () => {
     await turnsOf(uuid, 2)
     expect((await calls()).map((args) => args.at(-1))).toEqual(['You are brief.\n\nbegin', 'go on'])
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('queues messages during a turn, and SIGINT ends the turn', async () => {
     const { uuid, calls } = await talk([HANGING, AGAIN])
-    await daemon.ready(uuid)
+    await daemon.waitForReady(uuid)
     await daemon.send(uuid, 'one')
     await waitForModelAnswer(uuid)
     await daemon.send(uuid, 'two')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'working', queueCount: 1 })
     await daemon.signal(uuid, 'SIGINT')
     expect(await turnsOf(uuid, 2)).toMatchObject({ queueCount: 0 })
-    const ends = (await daemon.history(uuid))
+    const ends = (await daemon.allEvents(uuid))
       .filter(({ fact, turn }) => fact === 'process.ready' && turn !== 0)
       .map(({ turn, outcome }) => [turn, outcome])
     expect(ends).toEqual([
@@ -109,12 +109,12 @@ describe('a conversation', () => {
     ])
     expect((await calls()).map((args) => args.at(-1))).toEqual(['one', 'two'])
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('reports a failed turn, and continues', async () => {
     const { uuid } = await talk([[...asLines(lines.CLAUDE_REFUSED), { exit: 1 }], AGAIN], { intent: 'begin' })
-    await daemon.event(
+    await daemon.waitForEvent(
       uuid,
       ({ fact, turn, outcome, error }) =>
         fact === 'process.ready' && turn === 1 && outcome === 'error' && error === 'API Error: 400 bad thing',
@@ -122,7 +122,7 @@ describe('a conversation', () => {
     await daemon.send(uuid, 'again')
     expect(await turnsOf(uuid, 2)).toMatchObject({ status: 'ready' })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 })
 
@@ -135,31 +135,31 @@ describe('a pause', () => {
     )
     await waitForModelAnswer(uuid)
     await daemon.pause(uuid, { now: true })
-    await daemon.event(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === 'a turn of the agent')
+    await daemon.waitForEvent(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === 'a turn of the agent')
     await writeFile(go, '')
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', turn: 1, step: 1 })
     await daemon.resume(uuid)
     await turnsOf(uuid, 1)
     await daemon.pause(uuid)
     await daemon.send(uuid, 'more')
-    await daemon.event(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === null)
+    await daemon.waitForEvent(uuid, ({ fact, inFlight }) => fact === 'process.frozen' && inFlight === null)
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', turn: 1, queueCount: 1 })
     await daemon.resume(uuid)
     await turnsOf(uuid, 2)
     expect((await calls()).length).toBe(2)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('by a budget holds the process between turns, until it has more', async () => {
     const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin', limits: { budgetTokens: 1_000 } })
-    await daemon.untilSo(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
+    await daemon.waitUntil(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
     await daemon.send(uuid, 'more')
     await daemon.resume(uuid, { raise: { budgetTokens: 10_000 } })
     await turnsOf(uuid, 2)
     expect((await calls()).length).toBe(2)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 })
 
@@ -169,7 +169,7 @@ test('a rate limit holds the process in its turn, which continues after a resume
     'subtype' in line && line.subtype === 'success' ? { ...line, is_error: true, result: error } : line,
   )
   const { uuid, calls } = await talk([asLines(limited), AGAIN], { intent: 'begin' })
-  expect(await daemon.untilSo(uuid, ({ status }) => status === 'suspended')).toMatchObject({
+  expect(await daemon.waitUntil(uuid, ({ status }) => status === 'suspended')).toMatchObject({
     turn: 1,
     holds: [{ reason: 'rate-limit' }],
     resumeAt: expect.any(String) as string,
@@ -178,7 +178,7 @@ test('a rate limit holds the process in its turn, which continues after a resume
   await turnsOf(uuid, 1)
   expect((await calls()).at(-1)?.at(-1)).toMatch(/^Your last turn was cut off\./)
   await daemon.signal(uuid, 'SIGKILL')
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
 })
 
 describe('its session', () => {
@@ -186,12 +186,12 @@ describe('its session', () => {
     const { uuid, calls } = await talk([asLines(lines.CLAUDE_TOOLS), AGAIN], { intent: 'begin' })
     await turnsOf(uuid, 1)
     await daemon.signal(uuid, 'SIGTERM')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { message: 'and now' })
     expect(await turnsOf(uuid, 2)).toMatchObject({ step: 3 })
     expect((await calls()).at(-1)).toEqual([...RESUMED, 'and now'])
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('is copied for a fork, which gets its own; the origin continues', async () => {
@@ -207,15 +207,15 @@ describe('its session', () => {
     ])
     for (const one of [uuid, process.uuid]) {
       await daemon.signal(one, 'SIGKILL')
-      await daemon.ended(one)
+      await daemon.waitForEnd(one)
     }
   })
 
   test('without an id cannot continue: a new one begins', async () => {
     const { uuid, calls } = await talk([[{ raw: 'it has begun\n' }, { hang: true }], asLines(lines.CLAUDE_TOOLS)], { intent: 'begin' })
-    await daemon.event(uuid, ({ fact }) => fact === 'process.output')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'NOT_RESUMABLE' })
     await daemon.resume(uuid, { rerun: true })
     await turnsOf(uuid, 2)
@@ -224,7 +224,7 @@ describe('its session', () => {
       [...FLAGS, '--', 'begin'],
     ])
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 })
 
@@ -262,13 +262,13 @@ test.each([
     const { agent, calls } = await agentOf(home.work, [first, AGAIN])
     await home.start()
     const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
-    await home.until(uuid, (view) => view.step > 0 && view.activity === activity)
+    await home.waitUntil(uuid, (view) => view.step > 0 && view.activity === activity)
     await home.kill()
     await home.nothingLeft()
     await home.start()
     expect(await home.view(uuid)).toMatchObject({ status: 'interrupted' })
     await home.resume(uuid, activity === 'ready' ? { message: 'more' } : {})
-    await home.until(uuid, ({ status, activity: now }) => status === 'ready' && now === 'ready')
+    await home.waitUntil(uuid, ({ status, activity: now }) => status === 'ready' && now === 'ready')
     const last = (await calls()).at(-1) ?? []
     expect(last.slice(0, -1)).toEqual(RESUMED)
     expect(last.at(-1)).toMatch(expected)
@@ -283,17 +283,17 @@ test('a restarted daemon restores a conversation, between turns and in one', asy
   const { agent, calls } = await agentOf(home.work, [asLines(lines.CLAUDE_TOOLS), HANGING, AGAIN])
   await home.start()
   const { uuid } = await home.spawn({ agent, interactive: true, intent: 'begin' })
-  const before = await home.until(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
+  const before = await home.waitUntil(uuid, ({ turn, activity }) => turn === 1 && activity === 'ready')
   await home.stop()
   await home.start()
-  await home.until(uuid, ({ status }) => status === 'ready')
+  await home.waitUntil(uuid, ({ status }) => status === 'ready')
   await home.client.post(`/v1/processes/${uuid}/send`, { text: 'more' })
-  await home.until(uuid, ({ step }) => step === 3)
+  await home.waitUntil(uuid, ({ step }) => step === 3)
   expect((await calls()).at(-1)).toEqual([...RESUMED, 'more'])
   await home.stop()
   await home.nothingLeft()
   await home.start()
-  expect(await home.until(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({
+  expect(await home.waitUntil(uuid, ({ turn, status }) => turn === 2 && status === 'ready')).toMatchObject({
     sessionId: before.sessionId,
     step: 4,
   })

@@ -43,7 +43,7 @@ describe('by ACP', () => {
       join(daemon.paths.agentsDir, 'fake.md'),
       `---\nname: fake\ndescription: A scripted agent.\ndriver: acp\ncommand: ${JSON.stringify(argv)}\n---\n`,
     )
-    return daemon.ended((await daemon.spawn({ agent: 'fake', intent })).uuid)
+    return daemon.waitForEnd((await daemon.spawn({ agent: 'fake', intent })).uuid)
   }
 
   test.each([[['fork', 'resume']], [['fork', 'load']]])(
@@ -51,7 +51,7 @@ describe('by ACP', () => {
     async (as) => {
       const origin = await runToEnd('usage 10 100 0.5\nsay one', as)
       expect(origin).toMatchObject({ status: 'completed', usage: { costUsd: 0.5 } })
-      const made = await daemon.ended((await fork(origin.uuid, { message: 'usage 20 100 0.25\nsay two' })).uuid)
+      const made = await daemon.waitForEnd((await fork(origin.uuid, { message: 'usage 20 100 0.25\nsay two' })).uuid)
       expect(made).toMatchObject({
         status: 'completed',
         lastText: 'two',
@@ -63,7 +63,7 @@ describe('by ACP', () => {
       const kept = JSON.parse(await readFile(join(daemon.work, `session-${made.sessionId}.json`), 'utf8')) as { prompts: string[] }
       expect(kept.prompts).toHaveLength(2)
       await daemon.resume(made.uuid, { message: 'usage 30 100 0.3\nsay three' })
-      expect(await daemon.ended(made.uuid)).toMatchObject({ lastText: 'three', sessionId: made.sessionId, usage: { costUsd: 0.55 } })
+      expect(await daemon.waitForEnd(made.uuid)).toMatchObject({ lastText: 'three', sessionId: made.sessionId, usage: { costUsd: 0.55 } })
       expect(noted().filter((line) => line.startsWith('fork '))).toHaveLength(1)
       expect(await daemon.view(origin.uuid)).toMatchObject({ sessionId: origin.sessionId, usage: { costUsd: 0.5 } })
     },
@@ -74,7 +74,7 @@ describe('by ACP', () => {
     writeFileSync(gemini, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' sessions='${daemon.work}' load modes "$@"\n`, { mode: 0o755 })
     mkdirSync(daemon.paths.agentsDir, { recursive: true })
     writeFileSync(join(daemon.paths.agentsDir, 'gem.md'), `---\nname: gem\ndriver: acp\ncommand: ${JSON.stringify([gemini])}\n---\n`)
-    const { uuid } = await daemon.ended((await daemon.spawn({ agent: 'gem', intent: 'say one' })).uuid)
+    const { uuid } = await daemon.waitForEnd((await daemon.spawn({ agent: 'gem', intent: 'say one' })).uuid)
     await expect(fork(uuid, { message: 'say two' })).rejects.toMatchObject({
       code: 'NOT_RESUMABLE',
       message: 'Gemini CLI cannot fork its sessions; it can be resumed',
@@ -83,7 +83,7 @@ describe('by ACP', () => {
 
   test('an agent that cannot fork reports that, and the origin can be resumed', async () => {
     const origin = await runToEnd('say one', ['resume'])
-    const made = await daemon.ended((await fork(origin.uuid, { message: 'say two' })).uuid)
+    const made = await daemon.waitForEnd((await fork(origin.uuid, { message: 'say two' })).uuid)
     expect(made).toMatchObject({
       status: 'failed',
       exit: { reason: 'the agent cannot be used: it cannot fork its sessions; its origin can be resumed (NOT_RESUMABLE)' },
@@ -113,7 +113,7 @@ describe('as commands', () => {
   ): Promise<{ view: ProcessView; args: () => Promise<unknown>; plays: (items: readonly Played[]) => Promise<void> }> {
     const dir = await mkdtemp(join(daemon.work, `${name}-`))
     const program = await programThatPlays(dir, name, items)
-    const view = await daemon.ended((await daemon.spawn({ argv: [program, ...args] })).uuid)
+    const view = await daemon.waitForEnd((await daemon.spawn({ argv: [program, ...args] })).uuid)
     return {
       view,
       args: async () => JSON.parse(await readFile(join(dir, 'played.json.args'), 'utf8')) as unknown,
@@ -127,7 +127,7 @@ describe('as commands', () => {
     const agent = await runToEnd('claude', ['-p', 'say hello', '--output-format', 'stream-json', '--verbose'], asLines(CLAUDE_TOOLS))
     const { uuid, sessionId } = agent.view
     await agent.plays(inSession(CLAUDE_TOOLS, sessionId ?? '', '00000000-0000-4000-8000-000000000001'))
-    const made = await daemon.ended((await fork(uuid, { message: 'and now?' })).uuid)
+    const made = await daemon.waitForEnd((await fork(uuid, { message: 'and now?' })).uuid)
     expect(await agent.args()).toEqual([
       '-p',
       '--output-format',
@@ -152,11 +152,11 @@ describe('as commands', () => {
     const { uuid, sessionId, usage } = agent.view
     expect(usage.inputTokens).toBe(2_000)
     await agent.plays([...inSession(CODEX_RESUMED, sessionId ?? '', 'thread-2'), { exit: 0 }])
-    const made = await daemon.ended((await fork(uuid, { message: 'go' })).uuid)
+    const made = await daemon.waitForEnd((await fork(uuid, { message: 'go' })).uuid)
     expect(await agent.args()).toEqual(['exec', '--json', 'fork', sessionId, '--', 'go'])
     expect(made).toMatchObject({ sessionId: 'thread-2', usage: { inputTokens: 1_000, outputTokens: 50 } })
     await daemon.resume(made.uuid, { message: 'again' })
-    expect(await daemon.ended(made.uuid)).toMatchObject({ usage: { inputTokens: 1_000, outputTokens: 50 } })
+    expect(await daemon.waitForEnd(made.uuid)).toMatchObject({ usage: { inputTokens: 1_000, outputTokens: 50 } })
     expect(await agent.args()).toEqual(['exec', '--json', 'resume', 'thread-2', '--', 'again'])
   })
 

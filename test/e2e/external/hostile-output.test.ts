@@ -26,7 +26,7 @@ function peakMib(pid: number): number {
 
 async function runToEnd(home: DaemonHome, argv: readonly string[], more: object = {}): Promise<string> {
   const view = await home.spawn({ argv: [...argv], ...more })
-  await home.ended(view.uuid)
+  await home.waitForEnd(view.uuid)
   return view.uuid
 }
 
@@ -113,7 +113,7 @@ describe('a flood of lines', () => {
         const view = await home.spawn({ argv: ['seq', '-f', '%.0f the quick brown fox jumps over the lazy dog', '1', String(FLOOD_LINES)] })
         const other = await runToEnd(home, ['echo', 'meanwhile'])
         expect(await outputOf(home, other)).toBe('meanwhile\n')
-        await home.ended(view.uuid)
+        await home.waitForEnd(view.uuid)
         let text = ''
         let next = 1
         let wrong: string | null = null

@@ -38,13 +38,15 @@ function claude(at: 'auth' | 'auth-prompt'): Pick<SpawnBody, 'agent' | 'env' | '
 
 test('at a prompt: the process is held; resumed after the login, it does its work', async () => {
   const { uuid } = await daemon.spawn({ ...claude('auth-prompt'), intent: 'say done' })
-  const held = await daemon.until(uuid, 'suspended')
+  const held = await daemon.waitForStatus(uuid, 'suspended')
   expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
-  await expect.poll(async () => (await daemon.facts(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 }).toBe(2)
+  await expect
+    .poll(async () => (await daemon.factTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })
+    .toBe(2)
   logIn()
   await daemon.resume(uuid)
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'done' })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'done' })
   expect(promptCount()).toBe(1)
 })
 
@@ -53,19 +55,21 @@ test.each<[string, Partial<SpawnBody>]>([
   ['one that comes back by itself', { restart: 'on-failure' }],
 ])('before its session, %s: the process is held; resumed after the login, it does its work', async (_, more) => {
   const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done', ...more })
-  const held = await daemon.until(uuid, 'suspended')
+  const held = await daemon.waitForStatus(uuid, 'suspended')
   expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }], note: expect.stringMatching(ADVICE) })
   await daemon.resume(uuid)
-  await expect.poll(async () => (await daemon.facts(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 }).toBe(2)
+  await expect
+    .poll(async () => (await daemon.factTypes(uuid)).filter((fact) => fact === 'process.held').length, { timeout: 60_000 })
+    .toBe(2)
   logIn()
   await daemon.resume(uuid)
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'done' })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'done' })
   expect(promptCount()).toBe(1)
 })
 
 test('before its session: a process that the user stops meanwhile stays stopped', async () => {
   const { uuid } = await daemon.spawn({ ...claude('auth'), intent: 'say done' })
-  await daemon.until(uuid, 'suspended')
+  await daemon.waitForStatus(uuid, 'suspended')
   await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal: 'SIGTERM' })
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped' })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
 })

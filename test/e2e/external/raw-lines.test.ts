@@ -30,11 +30,11 @@ async function claude(daemon: LocalDaemon, played: readonly object[], keep: stri
     ...(keep === '' ? [] : [`keep_raw: ${keep}`]),
   ])
   const { uuid } = await daemon.spawn({ agent: 'played', intent: 'go' })
-  return daemon.ended(uuid)
+  return daemon.waitForEnd(uuid)
 }
 
 async function rawOf(daemon: LocalDaemon, { uuid }: ProcessView): Promise<EventView[]> {
-  return (await daemon.history(uuid)).filter(({ type }) => type === 'process.raw')
+  return (await daemon.allEvents(uuid)).filter(({ type }) => type === 'process.raw')
 }
 
 test('all lines of a command, each before its interpretation; a long one is cut, with a mark', async () => {
@@ -47,7 +47,7 @@ test('all lines of a command, each before its interpretation; a long one is cut,
   const written = played.map((line) => JSON.stringify(line))
   expect(raw.map(({ raw: line }) => line)).toEqual(written.map((line) => line.slice(0, 65_536)))
   expect(raw.flatMap(({ left }) => (left === undefined ? [] : [left]))).toEqual([JSON.stringify(long).length - 65_536])
-  const types = (await daemon.history(view.uuid)).map(({ fact }) => fact)
+  const types = (await daemon.allEvents(view.uuid)).map(({ fact }) => fact)
   expect(types.indexOf('process.raw')).toBeLessThan(types.indexOf('model.finished'))
   expect(daemon.errors).toEqual([])
 })
@@ -69,12 +69,12 @@ test('the messages of an ACP agent; a native agent has no lines', async () => {
     `command: ${JSON.stringify([process.execPath, ACP, newToken(), `log=${join(daemon.work, 'log')}`, `sessions=${daemon.work}`])}`,
   ])
   const { uuid } = await daemon.spawn({ agent: 'fake', intent: 'say hello' })
-  const raw = await rawOf(daemon, await daemon.ended(uuid))
+  const raw = await rawOf(daemon, await daemon.waitForEnd(uuid))
   expect(raw.map(({ raw: line }) => JSON.parse(String(line)) as object)).toContainEqual(
     expect.objectContaining({ method: 'session/update' }),
   )
-  const native = await daemon.play([{ text: 'done' }])
-  expect(await rawOf(daemon, await daemon.ended(native.uuid))).toEqual([])
+  const native = await daemon.spawnWithAnswers([{ text: 'done' }])
+  expect(await rawOf(daemon, await daemon.waitForEnd(native.uuid))).toEqual([])
   await agentFile(daemon, 'own', ['keep_raw: all'])
   await expect(daemon.spawn({ agent: 'own', intent: 'x' })).rejects.toThrow(/keep_raw: the driver native does not support it/)
 })

@@ -28,8 +28,8 @@ async function withUnshare(script: string): Promise<AsyncDisposable> {
 describe.each(kinds)('%s', (kind) => {
   test('contains a process that requests it, and the view names it', async () => {
     await using daemon = await LocalDaemon.start()
-    const { uuid } = await daemon.sh('exit 3', { containment: kind })
-    expect(await daemon.ended(uuid)).toMatchObject({ containment: kind, exit: { code: 3 } })
+    const { uuid } = await daemon.spawnShell('exit 3', { containment: kind })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ containment: kind, exit: { code: 3 } })
   })
 
   // The program may or may not have begun when it is frozen; the answer must be the same.
@@ -39,10 +39,10 @@ describe.each(kinds)('%s', (kind) => {
       await using daemon = await LocalDaemon.start()
       const killed = await Promise.all(
         Array.from({ length: 5 }, async () => {
-          const { uuid } = await daemon.sh('exec sleep 3600', { containment: kind })
+          const { uuid } = await daemon.spawnShell('exec sleep 3600', { containment: kind })
           await daemon.client.post(`/v1/processes/${uuid}/pause`, { now: true })
           await daemon.client.post(`/v1/processes/${uuid}/signal`, { signal })
-          return daemon.ended(uuid)
+          return daemon.waitForEnd(uuid)
         }),
       )
       for (const view of killed)
@@ -63,7 +63,7 @@ test('doctor has a row for each kind, the strongest first, and reports the one i
 test('a kind that does not work here is refused with the reason, leaves no row, and doctor reports the next step', async () => {
   await using _ = await withUnshare('echo "unshare: mount /proc failed: Operation not permitted" >&2; exit 1')
   await using daemon = await LocalDaemon.start()
-  await expect(daemon.sh('true', { containment: 'pidns' })).rejects.toMatchObject({
+  await expect(daemon.spawnShell('true', { containment: 'pidns' })).rejects.toMatchObject({
     code: 'INVALID',
     message: expect.stringMatching(/pidns does not work here: unshare: mount \/proc failed/),
   })

@@ -26,11 +26,11 @@ afterEach(async () => {
 
 const fork = async (ref: string, body: ResumeBody = {}): Promise<ProcessView> => (await daemon.resume(ref, { fork: true, ...body })).process
 const remove = (uuid: string): Promise<unknown> => daemon.client.delete(`/v1/processes/${uuid}`)
-const runToEnd = async (): Promise<ProcessView> => daemon.ended((await daemon.play(RUN)).uuid)
+const runToEnd = async (): Promise<ProcessView> => daemon.waitForEnd((await daemon.spawnWithAnswers(RUN)).uuid)
 
 test(`a chain of ${CHAIN}: each can be resumed, also when the others are gone`, async () => {
   const chain = [await runToEnd()]
-  while (chain.length <= CHAIN) chain.push(await daemon.ended((await fork(chain.at(-1)?.uuid ?? '')).uuid))
+  while (chain.length <= CHAIN) chain.push(await daemon.waitForEnd((await fork(chain.at(-1)?.uuid ?? '')).uuid))
   const { processes } = await daemon.client.get<LineageView>(`/v1/processes/${chain[CHAIN / 2]?.uuid}/lineage`)
   expect(processes.map(({ uuid }) => uuid)).toEqual(chain.map(({ uuid }) => uuid))
   const last = chain.pop() as ProcessView
@@ -38,14 +38,14 @@ test(`a chain of ${CHAIN}: each can be resumed, also when the others are gone`, 
   for (const { uuid } of chain) if (uuid !== middle.uuid) await remove(uuid)
   for (const { uuid } of [middle, last]) {
     await daemon.resume(uuid, { message: 'and?' })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'completed',
       step: 5,
       lastText: expect.stringMatching(/^on: three\n/) as string,
       usage: { steps: 1 },
     })
   }
-  expect(await daemon.ended((await fork(last.uuid, { fromStep: 2 })).uuid)).toMatchObject({ step: 4, lastText: 'the end' })
+  expect(await daemon.waitForEnd((await fork(last.uuid, { fromStep: 2 })).uuid)).toMatchObject({ step: 4, lastText: 'the end' })
 }, 180_000)
 
 test(`${MANY} of one process: one fact each before they begin, and the origin is unchanged`, async () => {
@@ -54,14 +54,14 @@ test(`${MANY} of one process: one fact each before they begin, and the origin is
   for (let count = 0; count < MANY; count += 50) {
     made.push(...(await Promise.all(Array.from({ length: 50 }, () => fork(origin.uuid)))).map(({ uuid }) => uuid))
   }
-  for (const uuid of made) await daemon.ended(uuid)
+  for (const uuid of made) await daemon.waitForEnd(uuid)
   expect(await daemon.view(origin.uuid)).toEqual(origin)
   const { processes, truncated } = await daemon.client.get<LineageView>(`/v1/processes/${origin.uuid}/lineage`)
   expect([processes.length, truncated]).toEqual([MANY + 1, false])
   await remove(origin.uuid)
   for (const uuid of [made[0], made[MANY / 2], made[MANY - 1]] as string[]) {
     await daemon.resume(uuid, { message: 'and?' })
-    expect(await daemon.ended(uuid)).toMatchObject({ lastText: expect.stringMatching(/^on: three\n/) as string, usage: { steps: 1 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ lastText: expect.stringMatching(/^on: three\n/) as string, usage: { steps: 1 } })
   }
   const { processes: resumable } = await daemon.client.get<ResumablesView>('/v1/resumable', { limit: 1_000 })
   expect(new Set(resumable.map(({ modes }) => modes.continue))).toEqual(new Set([null]))
@@ -77,7 +77,7 @@ test('after a kill -9 of the daemon in the middle of a step, a fork begins at th
       { text: 'I read: {{ lastResult }}' },
     ]),
   })
-  await home.until(uuid, ({ step }) => step === 2)
+  await home.waitUntil(uuid, ({ step }) => step === 2)
   await home.kill()
   await home.start()
   const { process } = await home.client.post<SteerView>(`/v1/processes/${uuid}/resume`, {
@@ -85,7 +85,7 @@ test('after a kill -9 of the daemon in the middle of a step, a fork begins at th
     model: home.script([{ text: 'x' }, { text: 'I read: {{ lastResult }}' }]),
   })
   expect(process).toMatchObject({ originUuid: uuid, originStep: 1 })
-  expect(await home.ended(process.uuid)).toMatchObject({
+  expect(await home.waitForEnd(process.uuid)).toMatchObject({
     status: 'completed',
     step: 2,
     lastText: expect.stringMatching(/^I read: one\n/) as string,
@@ -96,20 +96,20 @@ test('after a kill -9 of the daemon in the middle of a step, a fork begins at th
 }, 120_000)
 
 test("a parent is notified of its child's suspension, and does not take that for its end", async () => {
-  const parent = await daemon.play([{ text: 'ready' }], { interactive: true })
-  await daemon.ready(parent.uuid)
-  const child = await daemon.play([{ text: 'first' }, { text: 'second' }], { interactive: true, parent: parent.uuid })
-  await daemon.ready(child.uuid)
+  const parent = await daemon.spawnWithAnswers([{ text: 'ready' }], { interactive: true })
+  await daemon.waitForReady(parent.uuid)
+  const child = await daemon.spawnWithAnswers([{ text: 'first' }, { text: 'second' }], { interactive: true, parent: parent.uuid })
+  await daemon.waitForReady(child.uuid)
   await daemon.pause(child.uuid)
   const waited = await daemon.client.get<{ process: ProcessView; timedOut: boolean }>(`/v1/processes/${child.uuid}/wait`, {
     for: 'exited',
     timeoutMs: 1,
   })
   expect(waited).toMatchObject({ timedOut: true, process: { status: 'suspended' } })
-  expect(await daemon.event(parent.uuid, (event) => event['fact'] === 'child.suspended')).toMatchObject({ child: child.uuid })
+  expect(await daemon.waitForEvent(parent.uuid, (event) => event['fact'] === 'child.suspended')).toMatchObject({ child: child.uuid })
   await daemon.signal(child.uuid, 'SIGKILL')
-  await daemon.ended(child.uuid)
+  await daemon.waitForEnd(child.uuid)
   await daemon.resume(child.uuid)
-  expect(await daemon.ready(child.uuid)).toMatchObject({ ppid: parent.pid, parentUuid: parent.uuid })
-  expect(await daemon.facts(parent.uuid)).toEqual(expect.arrayContaining(['child.spawned', 'child.suspended', 'child.exited']))
+  expect(await daemon.waitForReady(child.uuid)).toMatchObject({ ppid: parent.pid, parentUuid: parent.uuid })
+  expect(await daemon.factTypes(parent.uuid)).toEqual(expect.arrayContaining(['child.spawned', 'child.suspended', 'child.exited']))
 })

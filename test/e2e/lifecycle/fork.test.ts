@@ -41,7 +41,7 @@ async function fork(ref: string, body: ResumeBody = {}): Promise<ProcessView> {
   return (await daemon.resume(ref, { fork: true, ...body })).process
 }
 
-const runToEnd = async (): Promise<ProcessView> => daemon.ended((await daemon.spawn({ model: 'served/m', intent: 'ten steps' })).uuid)
+const runToEnd = async (): Promise<ProcessView> => daemon.waitForEnd((await daemon.spawn({ model: 'served/m', intent: 'ten steps' })).uuid)
 
 /** The first request after this number of requests. */
 const requestAfter = (count: number): Readonly<Record<string, unknown>> | undefined => server.requests[count]?.body
@@ -51,12 +51,12 @@ describe('at any step', () => {
     const origin = await runToEnd()
     expect(origin).toMatchObject({ status: 'completed', step: STEPS })
     const requests = server.requests.map(({ body }) => body)
-    const before = await daemon.history(origin.uuid)
+    const before = await daemon.allEvents(origin.uuid)
     for (let step = 0; step < STEPS; step += 1) {
       const count = server.requests.length
       const made = await fork(origin.uuid, { fromStep: step })
       expect(made).toMatchObject({ originUuid: origin.uuid, originStep: step, usage: { steps: 0, costUsd: 0 }, name: null })
-      expect(await daemon.ended(made.uuid)).toMatchObject({
+      expect(await daemon.waitForEnd(made.uuid)).toMatchObject({
         status: 'completed',
         step: STEPS,
         lastText: 'the end',
@@ -64,20 +64,20 @@ describe('at any step', () => {
       })
       expect(requestAfter(count)).toEqual(requests[step])
     }
-    expect(await daemon.history(origin.uuid)).toEqual(before)
+    expect(await daemon.allEvents(origin.uuid)).toEqual(before)
     expect(await daemon.view(origin.uuid)).toEqual(origin)
   })
 
   test('at its last step a fork has nothing to do without a message', async () => {
     const origin = await runToEnd()
     const count = server.requests.length
-    expect(await daemon.ended((await fork(origin.uuid)).uuid)).toMatchObject({
+    expect(await daemon.waitForEnd((await fork(origin.uuid)).uuid)).toMatchObject({
       status: 'completed',
       originStep: STEPS,
       usage: { steps: 0 },
     })
     expect(server.requests).toHaveLength(count)
-    const ended = await daemon.ended((await fork(origin.uuid, { message: 'and now?' })).uuid)
+    const ended = await daemon.waitForEnd((await fork(origin.uuid, { message: 'and now?' })).uuid)
     expect(ended).toMatchObject({ status: 'completed', lastText: 'and on', usage: { steps: 1 } })
     expect(messagesOf(requestAfter(count) ?? {}).at(-1)).toMatchObject({ role: 'user', content: 'and now?' })
   })
@@ -86,7 +86,7 @@ describe('at any step', () => {
     const origin = await runToEnd()
     const count = server.requests.length
     const made = await fork(origin.uuid, { fromStep: 3, message: 'another way' })
-    await daemon.ended(made.uuid)
+    await daemon.waitForEnd(made.uuid)
     const [last, before] = messagesOf(requestAfter(count) ?? {}).toReversed()
     expect(last).toMatchObject({ role: 'user', content: 'another way' })
     expect(before).toMatchObject({ role: 'tool', tool_call_id: 'call-3' })
@@ -96,7 +96,7 @@ describe('at any step', () => {
     const origin = await runToEnd()
     const made = await fork(origin.uuid, { fromStep: 2, name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
     expect(made).toMatchObject({ name: 'other', model: 'served/n', cwd: daemon.home, limits: { maxSteps: 3 } })
-    expect(await daemon.ended(made.uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(made.uuid)).toMatchObject({
       status: 'failed',
       exit: { reason: 'max steps exceeded' },
       step: 5,
@@ -106,7 +106,7 @@ describe('at any step', () => {
 
   test("from the newest checkpoint: at the checkpoint's step", async () => {
     const origin = await runToEnd()
-    const [written] = (await daemon.history(origin.uuid)).filter((event) => event['fact'] === 'checkpoint.written').slice(-1)
+    const [written] = (await daemon.allEvents(origin.uuid)).filter((event) => event['fact'] === 'checkpoint.written').slice(-1)
     expect(await fork(origin.uuid, { fromCheckpoint: true })).toMatchObject({ originStep: written?.['step'] })
   })
 })
@@ -119,7 +119,7 @@ describe('of forks', () => {
     for (const step of [8, 6, 6, 2]) {
       const count = server.requests.length
       ref = (await fork(ref, { fromStep: step })).uuid
-      await daemon.ended(ref)
+      await daemon.waitForEnd(ref)
       expect(requestAfter(count)).toEqual(requests[step])
     }
     expect(await daemon.view(ref)).toMatchObject({ originStep: 2, step: STEPS })
@@ -128,18 +128,18 @@ describe('of forks', () => {
   test('forks outlive their origins', async () => {
     const origin = await runToEnd()
     const requests = server.requests.map(({ body }) => body)
-    const first = await daemon.ended((await fork(origin.uuid, { fromStep: 5 })).uuid)
+    const first = await daemon.waitForEnd((await fork(origin.uuid, { fromStep: 5 })).uuid)
     await daemon.client.delete(`/v1/processes/${origin.uuid}`)
     const count = server.requests.length
     const second = await fork(first.uuid, { fromStep: 4 })
-    await daemon.ended(second.uuid)
+    await daemon.waitForEnd(second.uuid)
     expect(requestAfter(count)).toEqual(requests[4])
     await daemon.client.delete(`/v1/processes/${first.uuid}`)
     const next = server.requests.length
     expect(await daemon.resume(second.uuid, { message: 'are you there?' })).toMatchObject({
       process: { uuid: second.uuid, originUuid: first.uuid },
     })
-    await daemon.ended(second.uuid)
+    await daemon.waitForEnd(second.uuid)
     expect(messagesOf(requestAfter(next) ?? {}).slice(0, messagesOf(requests[9] ?? {}).length)).toEqual(messagesOf(requests[9] ?? {}))
     await expect(fork(origin.uuid)).rejects.toMatchObject({ code: 'COLLECTED' })
   })
@@ -158,8 +158,8 @@ test('a running origin is not touched: the fork begins where its last complete s
   await server.received(5)
   expect(server.requests[4]?.body).toEqual(server.requests[3]?.body)
   gate.resolve()
-  expect(await daemon.ended(origin.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS } })
-  expect(await daemon.ended(made.process.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS - 3 } })
+  expect(await daemon.waitForEnd(origin.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS } })
+  expect(await daemon.waitForEnd(made.process.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS - 3 } })
 })
 
 test('a suspended process reads the message of its resume in the open turn', async () => {
@@ -169,11 +169,11 @@ test('a suspended process reads the message of its resume in the open turn', asy
   await server.received(2)
   await daemon.pause(uuid)
   gate.resolve()
-  await daemon.event(uuid, (event) => event['fact'] === 'process.drained')
+  await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.drained')
   await daemon.resume(uuid, { message: 'be brief' })
   await server.received(3)
   expect(messagesOf(server.requests[2]?.body ?? {}).at(-1)).toMatchObject({ role: 'user', content: 'be brief' })
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', turn: 1 })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1 })
 })
 
 describe('refused', () => {
@@ -199,8 +199,8 @@ describe('refused', () => {
   })
 
   test('a plain command has nothing to fork, and no checkpoint', async () => {
-    const { uuid } = await daemon.sh('exit 0')
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('exit 0')
+    await daemon.waitForEnd(uuid)
     await expect(fork(uuid)).rejects.toMatchObject({
       code: 'NOT_RESUMABLE',
       message: 'a command has no session to fork; `reeve resume --rerun` runs it again',
@@ -210,8 +210,8 @@ describe('refused', () => {
   })
 
   test('a process without a checkpoint, when one is required', async () => {
-    const { uuid } = await daemon.play([{ text: 'short' }])
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'short' }])
+    await daemon.waitForEnd(uuid)
     const message = /^process 1 has no checkpoint yet: without --from-checkpoint it continues from its journal, which has steps 0 to 1$/
     await expect(daemon.resume(uuid, { fromCheckpoint: true })).rejects.toMatchObject({
       code: 'NOT_RESUMABLE',
@@ -225,13 +225,13 @@ test('a process continues from its checkpoint and the later facts', async () => 
   const origin = await runToEnd()
   const { process } = await daemon.resume(origin.uuid, { fromCheckpoint: true, message: 'more' })
   expect(process).toMatchObject({ uuid: origin.uuid, resumedFromStep: STEPS })
-  expect(await daemon.ended(origin.uuid)).toMatchObject({ status: 'completed', lastText: 'and on' })
+  expect(await daemon.waitForEnd(origin.uuid)).toMatchObject({ status: 'completed', lastText: 'and on' })
 })
 
 test('the files of a fork are its own', async () => {
   const origin = await runToEnd()
-  const made = await daemon.ended((await fork(origin.uuid, { fromStep: 9 })).uuid)
-  const facts = (await daemon.history(made.uuid)).map((event) => event['fact'])
+  const made = await daemon.waitForEnd((await fork(origin.uuid, { fromStep: 9 })).uuid)
+  const facts = (await daemon.allEvents(made.uuid)).map((event) => event['fact'])
   expect(facts[0]).toBe('process.forked')
   expect(facts).not.toContain('process.spawned')
   expect(made.cwd).toBe(origin.cwd)

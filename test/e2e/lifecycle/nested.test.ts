@@ -26,7 +26,7 @@ async function tryCommands(commands: readonly string[], body: Partial<SpawnBody>
   const script = commands.map((command, at) => `${reeve} ${command} > "${out}-${at}" 2>&1; echo "exit $?" >> "${out}-${at}"`).join('\n')
   const model = home.script([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
   const { uuid } = await home.spawn({ model, env: env(), ...body })
-  expect(await home.ended(uuid)).toMatchObject({ status: 'completed' })
+  expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   return commands.map((_, at) => readFileSync(`${out}-${at}`, 'utf8'))
 }
 
@@ -34,11 +34,11 @@ describe('a nested run', () => {
   test('is a child: a kill of the subtree reaches it, and it has no more than its parent', async () => {
     const argv = ['sh', '-c', `${reeve} run -d --name inner -- sleep 1000 && exec sleep 1000`]
     const outer = await home.spawn({ argv, env: env(), deny: ['signal'] })
-    const inner = await home.until(outer.uuid, ({ children }) => children.length === 1).then(() => home.view('inner'))
+    const inner = await home.waitUntil(outer.uuid, ({ children }) => children.length === 1).then(() => home.view('inner'))
     expect(inner).toMatchObject({ ppid: outer.pid, parentUuid: outer.uuid, capabilities: { signals: 'none' } })
-    await home.until(inner.uuid, ({ status }) => status === 'working')
+    await home.waitUntil(inner.uuid, ({ status }) => status === 'working')
     await home.signal(outer.uuid, { signal: 'SIGTERM', subtree: true })
-    expect([await home.ended(outer.uuid), await home.ended(inner.uuid)]).toEqual([
+    expect([await home.waitForEnd(outer.uuid), await home.waitForEnd(inner.uuid)]).toEqual([
       expect.objectContaining({ status: 'stopped' }),
       expect.objectContaining({ status: 'stopped' }),
     ])
@@ -53,13 +53,13 @@ describe('a nested run', () => {
     )
     const argv = ['sh', '-c', `${reeve} crew up c -d && ${reeve} compose up -d && ${reeve} run -d --supervisor s; exec sleep 1000`]
     const outer = await home.spawn({ argv, env: env(), cwd: dir })
-    const { children } = await home.until(outer.uuid, (view) => view.children.length === 3)
+    const { children } = await home.waitUntil(outer.uuid, (view) => view.children.length === 3)
     const inner = await Promise.all(children.map((uuid) => home.view(uuid)))
     expect(inner.map(({ driver, parentUuid }) => [driver, parentUuid]).toSorted()).toEqual(
       ['compose', 'crew', 'supervisor'].map((driver) => [driver, outer.uuid]),
     )
     await home.signal(outer.uuid, { signal: 'SIGKILL', subtree: true })
-    for (const { uuid } of [outer, ...inner]) expect((await home.ended(uuid)).state).toBe('dead')
+    for (const { uuid } of [outer, ...inner]) expect((await home.waitForEnd(uuid)).state).toBe('dead')
   })
 
   test('stays below the caller, whatever parent it names', async () => {
@@ -113,7 +113,7 @@ describe('command line requests of a limited process', () => {
       const model = home.script([{ tools: [{ name: 'bash', input: { command: script } }] }, { text: 'done' }])
       const before = (await home.list()).length
       const { uuid } = await home.spawn({ model, env: env(), containment, deny: ['signal', 'spawn', 'network'] })
-      expect(await home.ended(uuid)).toMatchObject({ status: 'completed', containment })
+      expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', containment })
       const outputs = LIES.map((_, at) => readFileSync(`${out}-${at}`, 'utf8'))
       for (const [at, text] of outputs.entries())
         expect([LIES[at], text]).toEqual([LIES[at], expect.stringMatching(/is limited|may not|PID 0[^]*exit 1(25)?\n$/)])
@@ -134,6 +134,6 @@ describe('command line requests of a limited process', () => {
     expect((await home.view(uuid)).capabilities.notes).toContain(
       "signals, spawns: held while the daemon's socket is hidden from its programs, which root can undo",
     )
-    await home.ended(uuid)
+    await home.waitForEnd(uuid)
   })
 })

@@ -44,7 +44,7 @@ const TRIES = [
 const HELD = { allow: ['read:src', 'write:src'] }
 
 async function refusals(ref: string): Promise<unknown[]> {
-  return (await daemon.history(ref))
+  return (await daemon.allEvents(ref))
     .filter((event) => event['fact'] === 'capability.refused')
     .map(({ what, detail }) => [what, String(detail).split(':')[0]])
 }
@@ -53,14 +53,14 @@ const finishedCalls = (events: readonly EventView[]): unknown[] =>
   events.filter((event) => event['fact'] === 'tool.finished').map(({ name, outcome }) => `${String(name)} ${String(outcome)}`)
 
 async function tryTools(body: Partial<SpawnBody>): Promise<ProcessView> {
-  const { uuid } = await daemon.play(TRIES, body)
-  return daemon.ended(uuid)
+  const { uuid } = await daemon.spawnWithAnswers(TRIES, body)
+  return daemon.waitForEnd(uuid)
 }
 
 describe('an agent with allowed folders', () => {
   test('reads and writes there and nowhere else; a refusal is an event, a line of the log and a tool result', async () => {
     const view = await tryTools(HELD)
-    expect(finishedCalls(await daemon.history(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
+    expect(finishedCalls(await daemon.allEvents(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
     expect(await refusals(view.uuid)).toEqual([
       ['paths', 'read'],
       ['paths', 'write'],
@@ -79,7 +79,7 @@ describe('an agent with allowed folders', () => {
 
   test('has a shell where its definition names one, with a note that the shell is not limited', async () => {
     const view = await tryTools({ allow: ['read', 'bash', 'read:src'] })
-    expect(finishedCalls(await daemon.history(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash ok'])
+    expect(finishedCalls(await daemon.allEvents(view.uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash ok'])
     expect(view.capabilities).toMatchObject({
       tools: ['read', 'bash'],
       enforced: { paths: 'part' },
@@ -104,16 +104,18 @@ describe('an agent with allowed folders', () => {
       spawns: ['coder'],
     })
     const byFile = await tryTools({ agent: 'held' })
-    expect(finishedCalls(await daemon.history(byFile.uuid))).toEqual(['read ok', 'read ok', 'write denied', 'bash denied'])
+    expect(finishedCalls(await daemon.allEvents(byFile.uuid))).toEqual(['read ok', 'read ok', 'write denied', 'bash denied'])
     expect(byFile.capabilities).toMatchObject({ paths: { read: [work], write: [join(work, 'src')] }, spawns: ['coder'], signals: 'none' })
-    const byFlag = await daemon.ended((await daemon.play([{ text: 'x' }], { agent: 'held', allow: ['write:top.txt', 'spawn'] })).uuid)
+    const byFlag = await daemon.waitForEnd(
+      (await daemon.spawnWithAnswers([{ text: 'x' }], { agent: 'held', allow: ['write:top.txt', 'spawn'] })).uuid,
+    )
     expect(byFlag.capabilities).toMatchObject({ paths: { read: [work], write: [join(work, 'top.txt')] }, spawns: null })
   })
 
   test('in its own worktree has them there, and its fork in its own worktree', async () => {
     const repository = Repository.make(join(work, 'repo'), work)
     repository.commit({ 'src/a.txt': 'a\n', 'b.txt': 'b\n' })
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [
         call('write', { path: 'src/a.txt', content: 'new' }),
         call('write', { path: 'b.txt', content: 'new' }),
@@ -123,11 +125,11 @@ describe('an agent with allowed folders', () => {
       ],
       { cwd: repository.dir, worktree: true, allow: ['read:.', 'write:src'] },
     )
-    const first = await daemon.ended(uuid)
-    expect(finishedCalls(await daemon.history(uuid))).toEqual(['write ok', 'write denied'])
+    const first = await daemon.waitForEnd(uuid)
+    expect(finishedCalls(await daemon.allEvents(uuid))).toEqual(['write ok', 'write denied'])
     expect(first.capabilities.paths).toEqual({ read: [first.worktree?.dir], write: [join(first.worktree?.dir ?? '', 'src')] })
     const { process } = await daemon.resume(uuid, { fork: true, withFiles: true, message: 'on' })
-    const fork = await daemon.ended(process.uuid)
+    const fork = await daemon.waitForEnd(process.uuid)
     expect(fork.capabilities.paths).toEqual({ read: [fork.worktree?.dir], write: [join(fork.worktree?.dir ?? '', 'src')] })
     expect(readFileSync(join(fork.worktree?.dir ?? '', 'src/a.txt'), 'utf8')).toBe('forked')
     expect(readFileSync(join(first.worktree?.dir ?? '', 'src/a.txt'), 'utf8')).toBe('new')
@@ -138,14 +140,14 @@ describe('denied stays denied', () => {
   test('at a resume, in a fork, and after an export and an import', async () => {
     const held = (await tryTools(HELD)).capabilities
     const items = [...TRIES, ...TRIES, ...TRIES]
-    const { uuid } = await daemon.play(items, HELD)
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers(items, HELD)
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { message: 'again' })
-    expect((await daemon.ended(uuid)).capabilities).toEqual(held)
+    expect((await daemon.waitForEnd(uuid)).capabilities).toEqual(held)
     const {
       process: { uuid: fork },
     } = await daemon.resume(uuid, { fork: true, message: 'other' })
-    expect((await daemon.ended(fork)).capabilities).toEqual(held)
+    expect((await daemon.waitForEnd(fork)).capabilities).toEqual(held)
     expect(await refusals(fork)).toHaveLength(3)
     await daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(work, 'out') })
     await using other = await LocalDaemon.start()
@@ -153,14 +155,14 @@ describe('denied stays denied', () => {
       processes: [back],
     } = await other.client.post<ImportedView>('/v1/import', { dir: join(work, 'out') })
     await other.resume(back?.uuid ?? '', { message: 'there' })
-    expect((await other.ended(back?.uuid ?? '')).capabilities).toEqual(held)
+    expect((await other.waitForEnd(back?.uuid ?? '')).capabilities).toEqual(held)
     expect(other.errors).toEqual([])
   })
 
   test('but the user may give it more at a resume', async () => {
     const { uuid } = await tryTools(HELD)
     await daemon.resume(uuid, { message: 'try again', allow: ['write:top.txt', 'network'], deny: ['grep'] })
-    const { capabilities } = await daemon.ended(uuid)
+    const { capabilities } = await daemon.waitForEnd(uuid)
     expect(capabilities.paths).toEqual({
       read: [join(work, 'src'), join(work, 'top.txt')],
       write: [join(work, 'src'), join(work, 'top.txt')],
@@ -184,23 +186,23 @@ describe('denied stays denied', () => {
     const spec = { ...fact.body.spec, capabilities: capabilities as ProcessSpec['capabilities'] } as ProcessSpec
     writeFileSync(file, [lineOf({ ...fact, body: { ...fact.body, spec } }), ...lines].join('\n'))
     await using other = await LocalDaemon.start()
-    const { status, body } = await other.post('/v1/import', { dir })
+    const { status, body } = await other.postRaw('/v1/import', { dir })
     expect([status, body.error?.message]).toEqual([400, expect.stringContaining('its spec cannot be used: capabilities')])
   })
 })
 
 describe('a child', () => {
   test("has its parent's permissions, and learns what it was not given", async () => {
-    const parent = await daemon.play([{ text: 'x' }], { ...HELD, interactive: true })
-    await daemon.ready(parent.uuid)
-    const { uuid } = await daemon.play(TRIES, { parent: parent.uuid, allow: ['read', 'write', 'bash', 'write:.'] })
-    const child = await daemon.ended(uuid)
-    expect(finishedCalls(await daemon.history(uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
+    const parent = await daemon.spawnWithAnswers([{ text: 'x' }], { ...HELD, interactive: true })
+    await daemon.waitForReady(parent.uuid)
+    const { uuid } = await daemon.spawnWithAnswers(TRIES, { parent: parent.uuid, allow: ['read', 'write', 'bash', 'write:.'] })
+    const child = await daemon.waitForEnd(uuid)
+    expect(finishedCalls(await daemon.allEvents(uuid))).toEqual(['read ok', 'read denied', 'write denied', 'bash denied'])
     expect(child.capabilities.paths).toEqual(parent.capabilities.paths)
-    expect((await daemon.history(uuid)).map(({ text }) => text)).toContainEqual(
+    expect((await daemon.allEvents(uuid)).map(({ text }) => text)).toContainEqual(
       expect.stringMatching(/^write:.*: not permitted to its parent$/),
     )
-    const { status, body } = await daemon.post('/v1/processes', { argv: ['cat', 'top.txt'], cwd: work, parent: parent.uuid })
+    const { status, body } = await daemon.postRaw('/v1/processes', { argv: ['cat', 'top.txt'], cwd: work, parent: parent.uuid })
     expect([status, body.error?.code]).toEqual([403, 'PERMISSION'])
   })
 })
@@ -225,22 +227,22 @@ describe('without a network', () => {
   ]
 
   test("a command and an agent's shell reach no server, and other processes do", async () => {
-    const on = await daemon.ended((await daemon.spawn({ argv: connect() })).uuid)
+    const on = await daemon.waitForEnd((await daemon.spawn({ argv: connect() })).uuid)
     expect(await daemon.output(on.uuid)).toBe('hello\n')
-    const off = await daemon.ended((await daemon.spawn({ argv: connect(), deny: ['network'] })).uuid)
+    const off = await daemon.waitForEnd((await daemon.spawn({ argv: connect(), deny: ['network'] })).uuid)
     expect(await daemon.output(off.uuid)).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)\n$/)
     expect(off.capabilities.network).toBe('off')
     const quoted = connect()
       .map((word) => `'${word.replaceAll("'", "'\\''")}'`)
       .join(' ')
-    const agent = await daemon.ended(
-      (await daemon.play([call('bash', { command: quoted }), { text: '{{lastResult}}' }], { deny: ['network'] })).uuid,
+    const agent = await daemon.waitForEnd(
+      (await daemon.spawnWithAnswers([call('bash', { command: quoted }), { text: '{{lastResult}}' }], { deny: ['network'] })).uuid,
     )
     expect(agent.lastText).toMatch(/^E(NETUNREACH|ADDRNOTAVAIL)/)
   })
 
   test('a command accepts no permission that cannot be enforced', async () => {
-    const { body } = await daemon.post('/v1/processes', { argv: ['true'], cwd: work, allow: ['read:src'], deny: ['bash'] })
+    const { body } = await daemon.postRaw('/v1/processes', { argv: ['true'], cwd: work, allow: ['read:src'], deny: ['bash'] })
     expect(body.error).toMatchObject({ code: 'INVALID', message: 'a plain command has no allow, deny: reeve cannot enforce that' })
     expect(existsSync(join(work, 'src'))).toBe(true)
   })
@@ -251,6 +253,6 @@ test.each([
   [{ allow: ['read:'] }, '`read:` names nothing'],
   [{ allow: ['raed'] }, 'there is no tool `raed`; did you mean `read`?'],
 ])('%j is refused with a message', async (words, message) => {
-  const { status, body } = await daemon.post('/v1/processes', { intent: 'x', model: 'script:x.yaml', cwd: work, ...words })
+  const { status, body } = await daemon.postRaw('/v1/processes', { intent: 'x', model: 'script:x.yaml', cwd: work, ...words })
   expect([status, body.error?.message]).toEqual([400, expect.stringContaining(message)])
 })

@@ -29,46 +29,46 @@ const count = (facts: readonly string[], fact: string): number => facts.filter((
 
 test('a native process continues at its step, without repeating a tool', async () => {
   const file = join(daemon.work, 'effects')
-  const { uuid, pid } = await daemon.play([
+  const { uuid, pid } = await daemon.spawnWithAnswers([
     bash(`echo one >> ${file}`),
     { ...bash(`echo two >> ${file}`), delay_ms: 300 },
     { text: 'after {{ lastResult }}' },
   ])
-  await daemon.event(uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
+  await daemon.waitForEvent(uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
   await daemon.restart()
-  const view = await daemon.ended(uuid)
+  const view = await daemon.waitForEnd(uuid)
   expect(view).toMatchObject({ status: 'completed', step: 3, usage: { toolCalls: 2, steps: 3 } })
   expect(view.pid).toBeGreaterThan(pid)
   expect(await readFile(file, 'utf8')).toBe('one\ntwo\n')
-  const facts = await daemon.facts(uuid)
+  const facts = await daemon.factTypes(uuid)
   expect(count(facts, 'process.rehydrated')).toBe(1)
   expect(count(facts, 'process.spawned')).toBe(1)
 })
 
 test('a tool that outlasts the drain is interrupted, and its outcome is unknown', async () => {
   const file = join(daemon.work, 'cut')
-  const { uuid } = await daemon.play([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+  const { uuid } = await daemon.spawnWithAnswers([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
   await eventually(() => existsSync(file), 'the tool has begun')
   await daemon.restart()
-  const view = await daemon.ended(uuid)
+  const view = await daemon.waitForEnd(uuid)
   expect(view).toMatchObject({ status: 'completed', lastText: 'I read: interrupted; it may or may not have happened' })
   expect(await readFile(file, 'utf8')).toBe('begun\n')
 })
 
 test('an interactive process that was ready is ready again, and reads later messages', async () => {
-  const { uuid } = await daemon.play([{ text: 'before' }, { text: 'after' }], { interactive: true, name: 'chat' })
-  await daemon.ready(uuid)
+  const { uuid } = await daemon.spawnWithAnswers([{ text: 'before' }, { text: 'after' }], { interactive: true, name: 'chat' })
+  await daemon.waitForReady(uuid)
   await daemon.send(uuid, 'one')
-  await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+  await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
   await daemon.restart()
-  expect(await daemon.ready('chat')).toMatchObject({ uuid, status: 'ready', holds: [], lastText: 'before' })
+  expect(await daemon.waitForReady('chat')).toMatchObject({ uuid, status: 'ready', holds: [], lastText: 'before' })
   await daemon.send('chat', 'two')
-  expect(await daemon.untilSo(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'after' })
+  expect(await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'after' })
 })
 
 test('a process paused by the user stays paused, with a new PID, and keeps that PID after its resume', async () => {
-  const { uuid, pid } = await daemon.play([{ text: 'heard' }], { interactive: true })
-  await daemon.ready(uuid)
+  const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'heard' }], { interactive: true })
+  await daemon.waitForReady(uuid)
   await daemon.pause(uuid)
   await daemon.send(uuid, 'waiting for you')
   const before = await daemon.view(uuid)
@@ -86,41 +86,41 @@ test('a process paused by the user stays paused, with a new PID, and keeps that 
   const again = await daemon.view(uuid)
   expect(again.pid).toBeGreaterThan(back.pid)
   await daemon.resume(uuid)
-  expect(await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
+  expect(await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')).toMatchObject({
     pid: again.pid,
     lastText: 'heard',
   })
 })
 
 test('a suspended process can be killed after a restart, before it runs again', async () => {
-  const { uuid } = await daemon.play([], { interactive: true })
-  await daemon.ready(uuid)
+  const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
+  await daemon.waitForReady(uuid)
   await daemon.pause(uuid)
   await daemon.restart()
   await daemon.signal(uuid, 'SIGTERM')
-  expect(await daemon.ended(uuid)).toMatchObject({
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({
     status: 'stopped',
     exit: { code: 1, reason: 'context cancelled while paused', signal: 'SIGTERM' },
   })
 })
 
 test('killed and completed processes stay dead, and PIDs are never reused', async () => {
-  const killed = await daemon.sh('sleep 600')
+  const killed = await daemon.spawnShell('sleep 600')
   await daemon.signal(killed.uuid, 'SIGKILL')
-  await daemon.ended(killed.uuid)
-  const done = await daemon.play([{ text: 'done' }])
-  await daemon.ended(done.uuid)
+  await daemon.waitForEnd(killed.uuid)
+  const done = await daemon.spawnWithAnswers([{ text: 'done' }])
+  await daemon.waitForEnd(done.uuid)
   const before = [await daemon.view(killed.uuid), await daemon.view(done.uuid)]
   await daemon.restart()
   expect([await daemon.view(killed.uuid), await daemon.view(done.uuid)]).toEqual(before)
-  expect((await daemon.sh('true')).pid).toBeGreaterThan(done.pid)
+  expect((await daemon.spawnShell('true')).pid).toBeGreaterThan(done.pid)
 })
 
 test('a command is interrupted by the shutdown, leaves no program, and can be run again', async () => {
   const token = newToken()
   try {
-    const { uuid } = await daemon.sh(`setsid sleep 600.${token} & echo up; sleep 600.${token}`)
-    await daemon.event(uuid, isFact('process.output'))
+    const { uuid } = await daemon.spawnShell(`setsid sleep 600.${token} & echo up; sleep 600.${token}`)
+    await daemon.waitForEvent(uuid, isFact('process.output'))
     await daemon.stop()
     expect(findLivingWith(token)).toEqual([])
     await daemon.start()
@@ -131,21 +131,21 @@ test('a command is interrupted by the shutdown, leaves no program, and can be ru
       exit: { code: 1, reason: 'interrupted' },
     })
     await daemon.resume(uuid, { rerun: true })
-    await daemon.event(uuid, (event) => event['fact'] === 'process.output' && event.pid > 1)
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.output' && event.pid > 1)
     await daemon.signal(uuid, 'SIGKILL')
-    expect((await daemon.ended(uuid)).status).toBe('stopped')
+    expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
   } finally {
     killRemaining(token)
   }
 })
 
 test('a command that was held before its first run still exists, and runs after a resume', async () => {
-  const parent = await daemon.play([], { interactive: true })
-  await daemon.ready(parent.uuid)
+  const parent = await daemon.spawnWithAnswers([], { interactive: true })
+  await daemon.waitForReady(parent.uuid)
   await daemon.pause(parent.uuid, { subtree: true })
   const file = join(daemon.work, 'ran')
-  const child = await daemon.sh(`echo ran >> ${file}`, { parent: parent.uuid })
-  await daemon.until(child.uuid, 'suspended')
+  const child = await daemon.spawnShell(`echo ran >> ${file}`, { parent: parent.uuid })
+  await daemon.waitForStatus(child.uuid, 'suspended')
   await daemon.restart()
   expect(await daemon.view(child.uuid)).toMatchObject({
     status: 'suspended',
@@ -153,35 +153,38 @@ test('a command that was held before its first run still exists, and runs after 
     parentUuid: parent.uuid,
   })
   expect((await daemon.resume(parent.uuid, { subtree: true })).affected).toBe(2)
-  expect((await daemon.ended(child.uuid)).status).toBe('completed')
+  expect((await daemon.waitForEnd(child.uuid)).status).toBe('completed')
   expect(await readFile(file, 'utf8')).toBe('ran\n')
 })
 
 test('a process spawned during the stop exists afterwards', async () => {
-  const spawned = await Promise.all(Array.from({ length: 10 }, () => daemon.play([{ text: 'late but done' }])))
+  const spawned = await Promise.all(Array.from({ length: 10 }, () => daemon.spawnWithAnswers([{ text: 'late but done' }])))
   await daemon.restart()
   for (const { uuid } of spawned)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'late but done', step: 1 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'late but done', step: 1 })
 })
 
 test('a stopping daemon answers questions, and starts nothing', async () => {
   const file = join(daemon.work, 'slow')
-  const { uuid } = await daemon.play([bash(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`), { text: 'end' }])
+  const { uuid } = await daemon.spawnWithAnswers([
+    bash(`echo begun > ${file}; until [ -e ${file}.go ]; do sleep 0.05; done`),
+    { text: 'end' },
+  ])
   await eventually(() => existsSync(file), 'the tool has begun')
   const stopping = daemon.stop()
-  expect(await daemon.until(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'daemon-shutdown', by: 'system' }] })
-  await expect(daemon.sh('true')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'the daemon is stopping' })
+  expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'daemon-shutdown', by: 'system' }] })
+  await expect(daemon.spawnShell('true')).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'the daemon is stopping' })
   await expect(daemon.resume(uuid)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await expect(daemon.signal(uuid, 'SIGRESUME')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await writeFile(`${file}.go`, '')
   await stopping
   await daemon.start()
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'end', usage: { toolCalls: 1 } })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'end', usage: { toolCalls: 1 } })
 })
 
 test('a wait and a stream of events end with the daemon, and the stream continues with the next one', async () => {
-  const { uuid } = await daemon.play([], { interactive: true })
-  await daemon.ready(uuid)
+  const { uuid } = await daemon.spawnWithAnswers([], { interactive: true })
+  await daemon.waitForReady(uuid)
   const waits = daemon.client.get(`/v1/processes/${uuid}/wait`, { for: 'exited', timeoutMs: 20_000 }).then(
     () => 'answered',
     (error: { code: string }) => error.code,
@@ -197,14 +200,14 @@ test('a wait and a stream of events end with the daemon, and the stream continue
   await eventually(() => seen.length >= 3, 'the stream is on')
   await daemon.restart()
   expect(await waits).toBe('UNAVAILABLE')
-  await daemon.ready(uuid)
+  await daemon.waitForReady(uuid)
   await daemon.signal(uuid, 'SIGKILL')
   await follow
-  expect(seen.map((event) => event.seq)).toEqual((await daemon.history(uuid)).map((event) => event.seq))
+  expect(seen.map((event) => event.seq)).toEqual((await daemon.allEvents(uuid)).map((event) => event.seq))
 })
 
 test('a stop by the API answers first; nothing of the daemon is left except its store', async () => {
-  const { uuid } = await daemon.sh('sleep 600')
+  const { uuid } = await daemon.spawnShell('sleep 600')
   expect(await daemon.client.post('/v1/daemon/stop', {})).toEqual({ version: 1, stopping: true })
   await daemon.stopped
   expect(
@@ -219,10 +222,10 @@ test('a stop by the API answers first; nothing of the daemon is left except its 
 
 test('a drain lasts as long as requested, names the processes that it waits for, and a second stop ends it', async () => {
   const file = join(daemon.work, 'begun')
-  const { uuid, pid } = await daemon.play([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
+  const { uuid, pid } = await daemon.spawnWithAnswers([bash(`echo begun >> ${file}; sleep 600`), { text: 'I read: {{ lastResult }}' }])
   await eventually(() => existsSync(file), 'the tool has begun')
   await daemon.client.post('/v1/daemon/stop', { drainMs: 3_600_000 })
-  await daemon.until(uuid, 'suspended')
+  await daemon.waitForStatus(uuid, 'suspended')
   const { stopping } = await daemon.client.get<DaemonView>('/v1/daemon')
   expect(stopping?.waitsFor).toEqual([pid])
   expect(stopping?.leftMs).toBeGreaterThan(3_000_000)
@@ -230,7 +233,7 @@ test('a drain lasts as long as requested, names the processes that it waits for,
   await daemon.client.post('/v1/daemon/stop', { drainMs: 0 })
   await daemon.stopped
   await daemon.start()
-  expect(await daemon.ended(uuid)).toMatchObject({ lastText: 'I read: interrupted; it may or may not have happened' })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ lastText: 'I read: interrupted; it may or may not have happened' })
 })
 
 test('a daemon that cannot start leaves the home free for the next', async () => {
@@ -241,16 +244,16 @@ test('a daemon that cannot start leaves the home free for the next', async () =>
   await daemon.start()
   const second = startDaemon({ paths: daemon.paths, log: () => undefined })
   await expect(second).rejects.toMatchObject({ code: 'STORE_LOCKED' })
-  expect((await daemon.sh('true')).pid).toBe(1)
+  expect((await daemon.spawnShell('true')).pid).toBe(1)
 })
 
 test('a newly added provider is available for the next run', async () => {
   await writeFile(daemon.paths.configFile, 'providers: [{ name: mine, kind: openai-compatible, baseURL: "http://127.0.0.1:1/v1" }]\n')
   const { uuid } = await daemon.spawn({ model: 'mine/small', limits: { timeoutMs: 15_000 } })
-  const failed = await daemon.event(uuid, isFact('model.failed'))
+  const failed = await daemon.waitForEvent(uuid, isFact('model.failed'))
   expect(failed['error']).toMatch(/ECONNREFUSED|connect|fetch failed|Cannot connect/i)
   await daemon.signal(uuid, 'SIGKILL')
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
 })
 
 test('a daemon that gets a stop before it answers stops in order, which is no crash', async () => {

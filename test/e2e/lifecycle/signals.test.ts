@@ -18,8 +18,8 @@ afterEach(async () => {
 
 /** Starts a command and waits until it has printed `up`. */
 async function startProgram(command: string): Promise<string> {
-  const { uuid } = await daemon.sh(command, { env: testEnv(daemon.work) })
-  await daemon.event(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('up'), { follow: true })
+  const { uuid } = await daemon.spawnShell(command, { env: testEnv(daemon.work) })
+  await daemon.waitForEvent(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('up'), { follow: true })
   return uuid
 }
 
@@ -54,7 +54,7 @@ describe('masks and handlers', () => {
   test('impossible ones are an error, and change nothing', async () => {
     const uuid = await startProgram(WAITS)
     const asked = (body: object): Promise<unknown> =>
-      daemon.post(`/v1/processes/${uuid}/signals`, body).then(({ status, body: { error } }) => [status, error?.code])
+      daemon.postRaw(`/v1/processes/${uuid}/signals`, body).then(({ status, body: { error } }) => [status, error?.code])
     expect(await asked({ handlers: { SIGINT: 'ignore' }, block: ['SIGKILL'] })).toEqual([400, 'INVALID'])
     expect(await asked({ handlers: { SIGKILL: 'ignore' } })).toEqual([400, 'INVALID'])
     expect(await asked({ handlers: { SIGTERM: 'message' } })).toEqual([400, 'INVALID'])
@@ -62,7 +62,7 @@ describe('masks and handlers', () => {
     expect(await asked({ block: ['HUP'] })).toEqual([400, 'INVALID'])
     expect((await daemon.view(uuid)).signals).toEqual({ mask: [], pending: [], handlers: {}, recent: [] })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(await asked({ block: [1] })).toEqual([404, 'NOT_FOUND'])
   })
 
@@ -127,7 +127,7 @@ describe('the sender', () => {
       ['signal', { signal: 'SIGRESUME', subtree: true }],
       ['pause', {}],
     ] as const) {
-      await daemon.raw({
+      await daemon.sendRaw({
         method: 'POST',
         path: `${path}/${verb}`,
         headers: { 'content-type': 'application/json', ...headers },
@@ -152,8 +152,8 @@ describe('a forced end', () => {
       exit,
       status,
       signals: { recent },
-    } = await daemon.ended(uuid)
-    const [escalation] = (await daemon.history(uuid)).filter(({ type }) => type === 'signal.escalated')
+    } = await daemon.waitForEnd(uuid)
+    const [escalation] = (await daemon.allEvents(uuid)).filter(({ type }) => type === 'signal.escalated')
     const { afterMs } = escalation as unknown as { afterMs: number }
     expect(escalation).toMatchObject({ from: signal, to: 'SIGKILL' })
     expect(afterMs).toBeGreaterThanOrEqual(49)
@@ -168,16 +168,16 @@ describe('a forced end', () => {
     const killed = await startProgram(DEAF)
     await daemon.signal(killed, 'SIGKILL')
     for (const uuid of [calm, killed]) {
-      expect((await daemon.ended(uuid)).signals.recent).toMatchObject([{ escalatedMs: null }])
-      expect(await daemon.facts(uuid)).not.toContain('signal.escalated')
+      expect((await daemon.waitForEnd(uuid)).signals.recent).toMatchObject([{ escalatedMs: null }])
+      expect(await daemon.factTypes(uuid)).not.toContain('signal.escalated')
     }
   })
 
   test('keeps the last output of a command, also without a newline', async () => {
     const uuid = await startProgram("trap '' TERM; echo up; printf 'half a li'; while :; do sleep 1; done")
-    await daemon.event(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('half a li'), { follow: true })
+    await daemon.waitForEvent(uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('half a li'), { follow: true })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(await daemon.output(uuid)).toBe('up\nhalf a li')
   })
 })
@@ -185,10 +185,10 @@ describe('a forced end', () => {
 describe('a subtree', () => {
   test('is reached as a whole, while children are born; each journal has the end and its origin', async () => {
     const root = await startProgram(WAITS)
-    const below = async (parent: string): Promise<string> => (await daemon.sh(WAITS, { env: testEnv(daemon.work), parent })).uuid
+    const below = async (parent: string): Promise<string> => (await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent })).uuid
     const first = await below(root)
-    const ended = (await daemon.sh('true', { env: testEnv(daemon.work), parent: root })).uuid
-    await daemon.ended(ended)
+    const ended = (await daemon.spawnShell('true', { env: testEnv(daemon.work), parent: root })).uuid
+    await daemon.waitForEnd(ended)
     // Some of these spawns come before the signal; the others are refused.
     const births = (parents: readonly string[]): Promise<string | Error>[] =>
       parents.map((parent) => below(parent).catch((error: unknown) => error as Error))
@@ -203,7 +203,7 @@ describe('a subtree', () => {
         signals: {
           recent: [sent],
         },
-      } = await daemon.ended(uuid)
+      } = await daemon.waitForEnd(uuid)
       expect([status, sent?.root, sent?.via]).toEqual(['stopped', root, `test pid=${process.pid}`])
     }
     expect((await daemon.view(ended)).signals.recent).toEqual([])
@@ -211,7 +211,7 @@ describe('a subtree', () => {
 
   test('a kill of a subtree reports the number of processes that it reached', async () => {
     const root = await startProgram(WAITS)
-    await daemon.sh(WAITS, { env: testEnv(daemon.work), parent: root })
+    await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent: root })
     expect(await runCli(daemon.home, ['kill', '--subtree', root])).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('2 processes in all') as string,
@@ -220,14 +220,14 @@ describe('a subtree', () => {
 
   test('a kill of one process reports how many of its children keep running', async () => {
     const root = await startProgram(WAITS)
-    const child = (await daemon.sh(WAITS, { env: testEnv(daemon.work), parent: root })).uuid
-    await daemon.until(child, 'working')
+    const child = (await daemon.spawnShell(WAITS, { env: testEnv(daemon.work), parent: root })).uuid
+    await daemon.waitForStatus(child, 'working')
     expect(await runCli(daemon.home, ['kill', root])).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('1 child keeps running') as string,
     })
     expect((await daemon.view(child)).status).toBe('working')
     await daemon.signal(child, 'SIGKILL')
-    await daemon.ended(child)
+    await daemon.waitForEnd(child)
   })
 })

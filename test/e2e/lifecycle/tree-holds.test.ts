@@ -19,7 +19,11 @@ afterEach(async () => {
 
 /** Starts a process that waits for messages. */
 const spawnWaiting = async (name: string, parent?: string): Promise<string> => {
-  const { uuid } = await daemon.play([{ text: 'heard' }], { name, interactive: true, ...(parent === undefined ? {} : { parent }) })
+  const { uuid } = await daemon.spawnWithAnswers([{ text: 'heard' }], {
+    name,
+    interactive: true,
+    ...(parent === undefined ? {} : { parent }),
+  })
   return uuid
 }
 
@@ -28,7 +32,7 @@ async function spawnFamily(): Promise<void> {
   const root = await spawnWaiting('root')
   const a = await spawnWaiting('a', root)
   uuids = { root, a, b: await spawnWaiting('b', a), c: await spawnWaiting('c', a), d: await spawnWaiting('d', root) }
-  for (const uuid of Object.values(uuids)) await daemon.ready(uuid)
+  for (const uuid of Object.values(uuids)) await daemon.waitForReady(uuid)
 }
 
 /** The holds of each held process. */
@@ -45,7 +49,7 @@ async function holdsByName(): Promise<Record<string, string>> {
 }
 
 const readFacts = async (uuid: string, ...which: string[]): Promise<EventView[]> =>
-  (await daemon.history(uuid)).filter(({ fact }) => which.includes(String(fact)))
+  (await daemon.allEvents(uuid)).filter(({ fact }) => which.includes(String(fact)))
 
 describe('pauses that overlap', () => {
   const PAUSED = {
@@ -90,7 +94,7 @@ describe('pauses that overlap', () => {
 
   test('a kill of one of the processes works at once, and wakes no other', async () => {
     await daemon.signal('a', 'SIGTERM')
-    expect(await daemon.ended(uuids['a'] ?? '')).toMatchObject({
+    expect(await daemon.waitForEnd(uuids['a'] ?? '')).toMatchObject({
       status: 'stopped',
       exit: { code: 1, reason: 'context cancelled while paused' },
     })
@@ -109,27 +113,28 @@ describe('children born during a pause', () => {
     await spawnFamily()
     await daemon.pause('root', { subtree: true })
     const late = await spawnWaiting('late', 'b')
-    const command = await daemon.sh('echo never before', { name: 'command', parent: late })
+    const command = await daemon.spawnShell('echo never before', { name: 'command', parent: late })
     expect(await holdsByName()).toMatchObject({ late: 'subtree root', command: 'subtree root' })
     expect(await daemon.output(command.uuid)).toBe('')
     await daemon.resume('root', { subtree: true })
-    expect(await daemon.ended(command.uuid)).toMatchObject({ status: 'completed' })
-    await daemon.ready(late)
+    expect(await daemon.waitForEnd(command.uuid)).toMatchObject({ status: 'completed' })
+    await daemon.waitForReady(late)
   })
 
   test('at its very moment are paused or begin held; none escapes', async () => {
     await spawnFamily()
-    const births = (): Promise<ProcessView>[] => ['root', 'a', 'b', 'root', 'c', 'd'].map((parent) => daemon.sh('sleep 600', { parent }))
+    const births = (): Promise<ProcessView>[] =>
+      ['root', 'a', 'b', 'root', 'c', 'd'].map((parent) => daemon.spawnShell('sleep 600', { parent }))
     const early = births()
     const paused = daemon.pause('root', { subtree: true })
     const born = (await Promise.all([...early, ...births()])).map(({ uuid }) => uuid)
     const { affected } = await paused
     expect(affected).toBeGreaterThanOrEqual(5)
     for (const uuid of born)
-      expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'subtree', root: uuids['root'] }])
+      expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'subtree', root: uuids['root'] }])
     expect((await daemon.resume('root', { subtree: true })).affected).toBe(5 + born.length)
     expect((await daemon.signal('root', 'SIGKILL', { subtree: true })).affected).toBe(5 + born.length)
-    for (const uuid of born) expect((await daemon.ended(uuid)).status).toBe('stopped')
+    for (const uuid of born) expect((await daemon.waitForEnd(uuid)).status).toBe('stopped')
   })
 })
 
@@ -137,7 +142,7 @@ describe('the family', () => {
   test('all living ancestors are notified of a suspension, with reason and sender, and of its end', async () => {
     await spawnFamily()
     await daemon.signal('a', 'SIGKILL')
-    await daemon.ended(uuids['a'] ?? '')
+    await daemon.waitForEnd(uuids['a'] ?? '')
     await daemon.pause('d')
     await daemon.resume('d', { only: true })
     const notices = await readFacts(uuids['root'] ?? '', 'child.suspended', 'child.resumed')
@@ -155,9 +160,9 @@ describe('the family', () => {
     await spawnFamily()
     await daemon.pause('b')
     await daemon.restart()
-    for (const name of ['root', 'a']) await daemon.ready(name)
+    for (const name of ['root', 'a']) await daemon.waitForReady(name)
     await daemon.resume('b')
-    await daemon.ready('b')
+    await daemon.waitForReady('b')
     for (const name of ['root', 'a']) {
       const notices = await readFacts(uuids[name] ?? '', 'child.suspended', 'child.resumed')
       expect(notices.filter(({ child, reason }) => child === uuids['b'] && reason !== 'daemon-shutdown').map(({ fact }) => fact)).toEqual([
@@ -169,39 +174,39 @@ describe('the family', () => {
 
   test('a wait for an end does not accept suspended; a wait for suspended does', async () => {
     const root = await spawnWaiting('root')
-    const child = await daemon.sh('read -r line < /dev/null; while [ ! -e go ]; do sleep 0.1; done; exit 7', {
+    const child = await daemon.spawnShell('read -r line < /dev/null; while [ ! -e go ]; do sleep 0.1; done; exit 7', {
       name: 'child',
       parent: root,
     })
-    await daemon.until(child.uuid, 'working')
+    await daemon.waitForStatus(child.uuid, 'working')
     const ended = startCli(daemon.home, ['wait', 'child'])
     expect(await runCli(daemon.home, ['pause', 'root', '--subtree'])).toMatchObject({ code: 0 })
     expect(await runCli(daemon.home, ['wait', '--for', 'suspended', 'child'])).toMatchObject({ code: 0 })
     expect(await runCli(daemon.home, ['wait', '--timeout', '1ms', 'child'])).toMatchObject({ code: 124 })
     await runCli(daemon.home, ['resume', '--subtree', 'root'])
     await runCli(daemon.work, ['version'])
-    await daemon.play([{ tools: [{ name: 'bash', input: { command: 'touch go' } }] }])
+    await daemon.spawnWithAnswers([{ tools: [{ name: 'bash', input: { command: 'touch go' } }] }])
     expect(await ended.done).toMatchObject({ code: 7 })
   })
 })
 
 describe('PIDs', () => {
   test('only rise: also those of placeholders, and when all their processes are gone', async () => {
-    const { uuid, pid } = await daemon.sh('true')
-    await daemon.ended(uuid)
+    const { uuid, pid } = await daemon.spawnShell('true')
+    await daemon.waitForEnd(uuid)
     await daemon.client.delete(`/v1/processes/${uuid}`)
     await daemon.restart()
     const suspended = await spawnWaiting('suspended')
-    const first = (await daemon.ready(suspended)).pid
+    const first = (await daemon.waitForReady(suspended)).pid
     expect(first).toBeGreaterThan(pid)
     await daemon.pause(suspended)
     await daemon.restart()
     const second = (await daemon.view(suspended)).pid
     expect(second).toBeGreaterThan(first)
     await daemon.signal(suspended, 'SIGKILL')
-    await daemon.ended(suspended)
+    await daemon.waitForEnd(suspended)
     await daemon.client.delete(`/v1/processes/${suspended}`)
     await daemon.restart()
-    expect((await daemon.sh('true')).pid).toBeGreaterThan(second)
+    expect((await daemon.spawnShell('true')).pid).toBeGreaterThan(second)
   })
 })

@@ -41,7 +41,7 @@ async function growTree(native = NATIVE, others = EXTERNAL): Promise<void> {
 /** The last output and the number of steps of each, as without a pause. */
 async function allEnd(): Promise<void> {
   for (const member of tree.members) {
-    const { status, exit, lastText, usage } = await daemon.ended(member.uuid)
+    const { status, exit, lastText, usage } = await daemon.waitForEnd(member.uuid)
     const done = {
       status,
       code: exit?.code,
@@ -66,7 +66,7 @@ describe(`a tree of ${ALL}`, () => {
     // Commands are frozen; the work in flight of the others may end, and nothing new begins. A process without further work ends.
     await tree.allHad(tree.of('command'), 'process.frozen')
     await tree.openGate()
-    for (const { uuid } of tree.of('acp')) expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    for (const { uuid } of tree.of('acp')) expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     await tree.allHad(tree.of('native'), 'process.drained', 'process.frozen')
     for (const member of tree.of('native')) expect([tree.times('passed', member), tree.times('late', member)]).toEqual([1, 0])
     const before = await tree.views()
@@ -94,7 +94,7 @@ describe(`a tree of ${ALL}`, () => {
     await tree.allHad(tree.members, 'process.frozen')
     const outside = await tree.spawn('command', 'outside', {})
     await tree.openGate()
-    await daemon.ended(outside.uuid)
+    await daemon.waitForEnd(outside.uuid)
     for (const member of tree.of('native', 'command')) expect(tree.times('passed', member)).toBe(0)
     expect(statuses(await tree.views())).toEqual({ suspended: ALL, completed: 1 })
     expect((await daemon.resume(tree.root, { subtree: true })).affected).toBe(ALL)

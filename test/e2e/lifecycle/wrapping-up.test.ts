@@ -58,7 +58,7 @@ const waitsFor = (file: string): ServedAnswer => ({
 })
 
 async function inTool(uuid: string): Promise<void> {
-  await daemon.event(uuid, ({ fact }) => fact === 'tool.started')
+  await daemon.waitForEvent(uuid, ({ fact }) => fact === 'tool.started')
 }
 
 test('a native agent reads the notice within its turn before the next model call, continues, and ends with its turn', async () => {
@@ -73,7 +73,7 @@ test('a native agent reads the notice within its turn before the next model call
   const { process } = await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
   expect(process).toMatchObject({ status: 'stopping', stopping: { signal: 'SIGTERM', by: 'user', graceMs: LONG_MS, wrapsUp: true } })
   writeFileSync(join(daemon.work, 'go'), '')
-  expect(await daemon.ended(uuid)).toMatchObject({
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({
     status: 'stopped',
     exit: { code: 143, reason: 'SIGTERM from user' },
     lastText: 'All is saved.',
@@ -86,10 +86,10 @@ test('a native agent reads the notice within its turn before the next model call
 
 test('an agent between turns begins a turn for the notice', async () => {
   const { server, uuid } = await startServed([{ text: 'Hello.' }, { text: 'Goodbye.' }], { interactive: true })
-  await daemon.ready(uuid)
+  await daemon.waitForReady(uuid)
   await handle(uuid, { SIGTERM: 'message' })
   await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 }, turn: 2, lastText: 'Goodbye.' })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 }, turn: 2, lastText: 'Goodbye.' })
   expect(JSON.stringify(server.requests[1]?.body)).toMatch(MESSAGE)
 })
 
@@ -98,9 +98,9 @@ test('after the grace the agent is ended, with its programs', async () => {
   await inTool(uuid)
   await handle(uuid, { SIGTERM: 'message' })
   await daemon.signal(uuid, 'SIGTERM', { graceMs: 200 })
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   expect(server.requests).toHaveLength(1)
-  expect((await daemon.facts(uuid)).filter((fact) => fact === 'process.stopping')).toHaveLength(2)
+  expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'process.stopping')).toHaveLength(2)
 })
 
 test('a stopped agent is resumed without a notice of its signals', async () => {
@@ -110,18 +110,18 @@ test('a stopped agent is resumed without a notice of its signals', async () => {
   await daemon.signal(uuid, 'SIGINT')
   await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
   await daemon.signal(uuid, 'SIGKILL')
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 }, queueCount: 0 })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 }, queueCount: 0 })
   await daemon.resume(uuid)
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'I went on.' })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'I went on.' })
   expect(JSON.stringify(server.requests[1]?.body)).not.toContain('You received')
 })
 
 test('the partial text of a killed model call is in the journal and in the log', async () => {
   const { uuid } = await startServed([{ text: 'this much and no more'.repeat(20), hangAfterBytes: 900 }])
-  await daemon.event(uuid, ({ type, text }) => type === 'live.text' && String(text) !== '', { live: true })
+  await daemon.waitForEvent(uuid, ({ type, text }) => type === 'live.text' && String(text) !== '', { live: true })
   await daemon.signal(uuid, 'SIGKILL')
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 137 } })
-  const failed = (await daemon.history(uuid)).find(({ fact }) => fact === 'model.failed')
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 137 } })
+  const failed = (await daemon.allEvents(uuid)).find(({ fact }) => fact === 'model.failed')
   expect(failed).toMatchObject({ partial: expect.stringMatching(/^this much/) as string })
   const { lines } = await daemon.client.get<{ lines: { stream: string; text: string }[] }>(`/v1/processes/${uuid}/logs`)
   expect(lines).toContainEqual(expect.objectContaining({ stream: 'assistant', text: failed?.['partial'] }))
@@ -140,10 +140,10 @@ async function startScripted(intent: string): Promise<ProcessView> {
 
 test('an ACP agent is asked to end its turn, and reads the notice in the next one', async () => {
   const { uuid } = await startScripted('say let me work\nslow')
-  await daemon.event(uuid, ({ type, text }) => type === 'live.text' && String(text).includes('let me work'), { live: true })
+  await daemon.waitForEvent(uuid, ({ type, text }) => type === 'live.text' && String(text).includes('let me work'), { live: true })
   await handle(uuid, { SIGTERM: 'message' })
   await daemon.signal(uuid, 'SIGTERM', { graceMs: LONG_MS })
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user' }, turn: 2 })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143, reason: 'SIGTERM from user' }, turn: 2 })
   expect(existsSync(join(daemon.work, 'agent.log')) && readFileSync(join(daemon.work, 'agent.log'), 'utf8')).toMatch(
     /prompt "You received SIGTERM/,
   )

@@ -83,9 +83,9 @@ test("concurrent children stay within their parent's budget, through kill -9, re
 
   await home.resume(parent.uuid, { env })
   for (const { uuid } of cut.filter(({ state }) => state === 'dead')) await home.resume(uuid, { env })
-  const allHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.until(uuid, isHeld)))
+  const allHeld = async (): Promise<ProcessView[]> => Promise.all(children.map(({ uuid }) => home.waitUntil(uuid, isHeld)))
   await allHeld()
-  const spent = (await home.until(parent.uuid, isHeld)).subtreeUsage
+  const spent = (await home.waitUntil(parent.uuid, isHeld)).subtreeUsage
   expect(tokensOf(spent)).toBeLessThanOrEqual(BUDGET)
   expect(tokensOf(spent)).toBeGreaterThan(BUDGET - 20_000)
   expect(spent).toMatchObject({ openCalls: 0, reservedTokens: 0, estimated: true })
@@ -100,7 +100,7 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   expect(isHeld(raised)).toBe(false)
   await server.received(calls + 2)
   await allHeld()
-  const after = await home.until(parent.uuid, isHeld)
+  const after = await home.waitUntil(parent.uuid, isHeld)
   expect(tokensOf(after.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)
   expect(after.limitUse).toEqual([
     { limit: 'budgetTokens', used: tokensOf(after.subtreeUsage), of: BUDGET + 30_000, action: 'suspend', scope: null },

@@ -221,34 +221,34 @@ describe('for the user', () => {
   test('a process that cannot be compacted is suspended, also after a restart; a resume tries again and continues', async () => {
     await start()
     const { uuid } = await daemon.spawn({ model: await script({ summary_error: { message: 'bad key', status: 401 } }) })
-    const held = await daemon.until(uuid, 'suspended')
+    const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ holds: [{ reason: 'context-full', by: 'system' }], note: expect.stringContaining('context is full') })
     await daemon.resume(uuid)
-    await daemon.event(uuid, (event) => event['fact'] === 'process.held' && event.seq > Number(held.pid))
-    await daemon.until(uuid, 'suspended')
-    expect((await daemon.facts(uuid)).filter((fact) => fact === 'compaction.failed')).toHaveLength(2)
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.held' && event.seq > Number(held.pid))
+    await daemon.waitForStatus(uuid, 'suspended')
+    expect((await daemon.factTypes(uuid)).filter((fact) => fact === 'compaction.failed')).toHaveLength(2)
     await daemon.restart()
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'context-full' }] })
     await script()
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'done', usage: { toolCalls: 12 } })
-    expect(await daemon.facts(uuid)).toContain('context.compacted')
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'done', usage: { toolCalls: 12 } })
+    expect(await daemon.factTypes(uuid)).toContain('context.compacted')
     expect(daemon.errors).toEqual([])
   })
 
   test('the cost of the summary counts towards the budget', async () => {
     await start()
     const free = await daemon.spawn({ model: await script() })
-    const { usage } = await daemon.ended(free.uuid)
+    const { usage } = await daemon.waitForEnd(free.uuid)
     const { steps } = await daemon.client.get<{ steps: { inputTokens: number; outputTokens: number }[] }>(
       `/v1/processes/${free.uuid}/steps`,
     )
     const ofSteps = steps.reduce((sum, step) => sum + step.inputTokens + step.outputTokens, 0)
     expect(usage.inputTokens + usage.outputTokens).toBeGreaterThan(ofSteps)
     const { uuid } = await daemon.spawn({ model: await script(), limits: { budgetTokens: ofSteps } })
-    expect(await daemon.until(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'budget' }] })
+    expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'budget' }] })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('the use of the window is exact, and 80 % of it gives a warning', async () => {
@@ -268,12 +268,12 @@ describe('for the user', () => {
       }),
     )
     const { uuid } = await daemon.spawn({ model: `script:${file}` })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'completed',
       usage: { contextTokens: 50_007, contextWindow: 100_000 },
       note: 'context: 81 % are used',
     })
-    const warned = (await daemon.history(uuid)).filter((event) => event['fact'] === 'limit.warned')
+    const warned = (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'limit.warned')
     expect(warned).toMatchObject([{ limit: 'context', used: 81_204, of: 100_000 }])
   })
 
@@ -282,8 +282,8 @@ describe('for the user', () => {
     daemon = open.use(await LocalDaemon.start({ config }))
     writeFileSync(join(daemon.work, 'big.txt'), 'x'.repeat(BYTES))
     const { uuid } = await daemon.spawn(BODY)
-    await daemon.event(uuid, ({ fact }) => fact === 'context.compacted')
-    const facts = (await daemon.history(uuid)).map(({ fact }) => fact)
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'context.compacted')
+    const facts = (await daemon.allEvents(uuid)).map(({ fact }) => fact)
     expect(facts.indexOf('compaction.started')).toBeGreaterThan(0)
     expect(facts.slice(0, facts.indexOf('compaction.started'))).toContain('limit.warned')
   })

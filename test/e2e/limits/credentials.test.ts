@@ -71,24 +71,24 @@ function commandLinesWith(text: string): string[] {
 async function expectUnseen(uuid: string): Promise<void> {
   expect(await filesWith(secret)).toEqual([])
   expect(commandLinesWith(secret)).toEqual([])
-  expect(JSON.stringify(await daemon.history(uuid))).not.toContain(secret)
+  expect(JSON.stringify(await daemon.allEvents(uuid))).not.toContain(secret)
   expect(JSON.stringify(await daemon.view(uuid))).not.toContain(secret)
   expect(daemon.logged.join('\n') + daemon.errors.join('\n')).not.toContain(secret)
 }
 
 describe('a value that looks secret', () => {
   test('reaches the command and is written nowhere', async () => {
-    const { uuid } = await daemon.sh(
+    const { uuid } = await daemon.spawnShell(
       'test "$GITHUB_TOKEN" = "$EXPECTED_SECRET" && printenv GITHUB_TOKEN | wc -c; read -r line < /dev/null; sleep 600',
       {
         env: env({ GITHUB_TOKEN: secret, EXPECTED_SECRET: secret, PLAIN: 'recorded' }),
       },
     )
-    const output = await daemon.event(uuid, isFact('process.output'))
+    const output = await daemon.waitForEvent(uuid, isFact('process.output'))
     expect(Number(output['text'])).toBe(secret.length + 1)
     await expectUnseen(uuid)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(await filesWith('recorded')).not.toEqual([])
     await expectUnseen(uuid)
     await daemon.stop()
@@ -99,23 +99,23 @@ describe('a value that looks secret', () => {
   })
 
   test('is not given to a later run of the command by a client without it', async () => {
-    const { uuid } = await daemon.sh('echo "token=$MY_TOKEN"', { env: env({ MY_TOKEN: secret }) })
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnShell('echo "token=$MY_TOKEN"', { env: env({ MY_TOKEN: secret }) })
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { rerun: true })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect((await daemon.output(uuid)).split('\n')).toEqual([`token=${secret}`, 'token=', ''])
     await daemon.resume(uuid, { rerun: true, env: env({ MY_TOKEN: 'another one' }) })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect((await daemon.output(uuid)).split('\n').at(-2)).toBe('token=another one')
   })
 
   test('of a refused spawn is forgotten and named nowhere', async () => {
-    const { uuid } = await daemon.sh('sleep 600', { name: 'taken' })
-    const error = await daemon.sh('true', { name: 'taken', env: env({ API_KEY: secret }) }).catch((caught: Error) => caught)
+    const { uuid } = await daemon.spawnShell('sleep 600', { name: 'taken' })
+    const error = await daemon.spawnShell('true', { name: 'taken', env: env({ API_KEY: secret }) }).catch((caught: Error) => caught)
     expect(error).toMatchObject({ code: 'CONFLICT' })
     expect(JSON.stringify(error)).not.toContain(secret)
     await daemon.signal('taken', 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(await filesWith(secret)).toEqual([])
   })
 })
@@ -126,10 +126,10 @@ describe('the key of a model', () => {
 
   test('from the client is sent to the provider, not to the tools, and written nowhere', async () => {
     const { uuid } = await run({ env: env({ SERVED_API_KEY: secret, OTHER_TOKEN: `${secret}-other` }) })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(server.requests.map((request) => request.headers.authorization)).toEqual([`Bearer ${secret}`, `Bearer ${secret}`])
     expect(await daemon.view(uuid)).toMatchObject({ status: 'completed', lastText: 'first done' })
-    expect(await daemon.event(uuid, isFact('tool.finished'))).toMatchObject({ content: expect.stringContaining('none of them') })
+    expect(await daemon.waitForEvent(uuid, isFact('tool.finished'))).toMatchObject({ content: expect.stringContaining('none of them') })
     await expectUnseen(uuid)
   })
 
@@ -140,12 +140,14 @@ describe('the key of a model', () => {
       `providers: [{ name: served, kind: openai-compatible, baseURL: "${server.url}/v1", apiKeyEnv: SERVED_ACCOUNT }]\n`,
     )
     const { uuid } = await run({ env: env({ SERVED_ACCOUNT: plain }) })
-    expect((await daemon.ended(uuid)).status).toBe('completed')
+    expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${plain}`)
-    await daemon.ended((await daemon.play([{ text: 'x' }], { env: env({ SERVED_ACCOUNT: plain }), fallback: ['served/small'] })).uuid)
-    expect((await daemon.ended((await daemon.sh('test "$SERVED_ACCOUNT"', { env: env({ SERVED_ACCOUNT: plain }) })).uuid)).status).toBe(
-      'completed',
+    await daemon.waitForEnd(
+      (await daemon.spawnWithAnswers([{ text: 'x' }], { env: env({ SERVED_ACCOUNT: plain }), fallback: ['served/small'] })).uuid,
     )
+    expect(
+      (await daemon.waitForEnd((await daemon.spawnShell('test "$SERVED_ACCOUNT"', { env: env({ SERVED_ACCOUNT: plain }) })).uuid)).status,
+    ).toBe('completed')
     expect(await filesWith(plain)).toEqual([])
   })
 
@@ -164,7 +166,7 @@ describe('the key of a model', () => {
     await expect(run()).rejects.toMatchObject({ code: 'AGENT_INVALID', message: expect.stringContaining('chmod 600') })
     await chmod(daemon.paths.credentialsFile, 0o600)
     const { uuid } = await run()
-    expect((await daemon.ended(uuid)).status).toBe('completed')
+    expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${secret}`)
     expect(await filesWith(secret)).toEqual([daemon.paths.credentialsFile])
   })
@@ -179,18 +181,18 @@ describe('the key of a model', () => {
     await writeFile(file, `${secret}\n`)
     await writeFile(daemon.paths.configFile, (await readFile(daemon.paths.configFile, 'utf8')).replace('&& cat', `&& cat ${file}`))
     const { uuid } = await run()
-    expect((await daemon.ended(uuid)).status).toBe('completed')
+    expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${secret}`)
     await expectUnseen(uuid)
   })
 
   test('that is gone after a restart holds the process, until a client sends it', async () => {
     const { uuid } = await run({ interactive: true, intent: 'go', env: env({ SERVED_API_KEY: secret }) })
-    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.restart()
-    const held = await daemon.until(uuid, 'suspended')
+    const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }] })
-    await daemon.untilSo(uuid, (view) => view.note?.includes('credentials') ?? false)
+    await daemon.waitUntil(uuid, (view) => view.note?.includes('credentials') ?? false)
     expect(await daemon.resume(uuid)).toMatchObject({
       affected: 0,
       note: 'still suspended: credentials; needs SERVED_API_KEY',
@@ -201,25 +203,25 @@ describe('the key of a model', () => {
     const woken = await daemon.resume(uuid, { env: env({ SERVED_API_KEY: secret }) })
     expect(woken).toMatchObject({ affected: 1, process: { holds: [] } })
     expect(woken).not.toHaveProperty('note')
-    expect(await daemon.untilSo(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'second done' })
+    expect(await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'second done' })
     await expectUnseen(uuid)
   })
 
   test('that is missing at the resume of an ended process holds it too', async () => {
     const { uuid } = await run({ env: env({ SERVED_API_KEY: secret }) })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(await daemon.resume(uuid, { message: 'once more' })).toMatchObject({ missing: ['SERVED_API_KEY'], note: 'needs SERVED_API_KEY' })
-    expect(await daemon.until(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'credentials' }], queueCount: 1 })
+    expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ holds: [{ reason: 'credentials' }], queueCount: 1 })
     await writeFile(daemon.paths.credentialsFile, `SERVED_API_KEY: ${secret}\n`, { mode: 0o600 })
     expect((await daemon.resume(uuid)).affected).toBe(1)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'second done' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'second done' })
   })
 
   test('of another provider is taken from the client with the override that needs it', async () => {
-    const { uuid } = await daemon.play([{ text: 'by script' }])
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'by script' }])
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { model: 'served/small', message: 'now you', env: env({ SERVED_API_KEY: secret }) })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', model: 'served/small' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', model: 'served/small' })
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${secret}`)
   })
 })

@@ -22,7 +22,7 @@ async function workTwice(uuid: string, clock: ManualClock, isUp: () => Promise<u
   await isUp()
   clock.wind(HOUR_MS)
   await daemon.signal(uuid, 'SIGTERM')
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   await daemon.resume(uuid)
   await isUp()
   clock.wind(HOUR_MS)
@@ -31,7 +31,7 @@ async function workTwice(uuid: string, clock: ManualClock, isUp: () => Promise<u
 /** An orderly stop would wait for the manual clock. */
 async function kill(uuid: string): Promise<void> {
   await daemon.signal(uuid, 'SIGKILL', { subtree: true })
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
 }
 
 const hours = (ms = 0): number => Math.floor(ms / HOUR_MS)
@@ -44,8 +44,8 @@ test('a crew and its members', async () => {
   const {
     process: { uuid },
   } = await daemon.client.post<CrewUpView>('/v1/crews', body)
-  await daemon.event(uuid, (event) => event['fact'] === 'crew.joined')
-  await workTwice(uuid, clock, () => daemon.untilSo('fix.worker-1', ({ status }) => status === 'ready'))
+  await daemon.waitForEvent(uuid, (event) => event['fact'] === 'crew.joined')
+  await workTwice(uuid, clock, () => daemon.waitUntil('fix.worker-1', ({ status }) => status === 'ready'))
   const { crew } = await daemon.client.get<{ crew: CrewView }>('/v1/crews/fix')
   await kill(uuid)
   expect([crew, crew.members[0]].map((one) => hours(one?.elapsedMs))).toEqual([2, 2])
@@ -56,9 +56,9 @@ test('a run and its nodes', async () => {
   daemon = await LocalDaemon.start({ clock })
   const runs = new Runs(daemon)
   // Interrupted work is not run again: it waits once more.
-  const model = await daemon.script([bash(gate('go')), bash(gate('go'))])
+  const model = await daemon.writeScript([bash(gate('go')), bash(gate('go'))])
   const { uuid } = await runs.up({ one: { model, intent: 'wait' } })
-  await workTwice(uuid, clock, () => runs.until(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working'))
+  await workTwice(uuid, clock, () => runs.waitUntil(uuid, ({ nodes }) => nodes[0]?.process?.status === 'working'))
   const run = await runs.get(uuid)
   await kill(uuid)
   expect([run, run.nodes[0]?.process].map((one) => hours(one?.elapsedMs))).toEqual([2, 2])

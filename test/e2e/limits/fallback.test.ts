@@ -43,7 +43,7 @@ describe('in a daemon', () => {
 
   test('each provider gets its own key, and the step names the model that answered', async () => {
     const { uuid } = await run([REFUSED_KEY, { text: 'from the second' }], { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'completed',
       lastText: 'from the second',
       model: 'first/big',
@@ -57,8 +57,10 @@ describe('in a daemon', () => {
 
   test('only the key of the first model is required at the start, not that of a fallback', async () => {
     const { uuid } = await run([{ text: 'alone' }], { FIRST_KEY: 'key-one' })
-    await daemon.event(uuid, (event) => String(event['text']).includes('fallback second/small cannot be used: SECOND_KEY is not set'))
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'alone' })
+    await daemon.waitForEvent(uuid, (event) =>
+      String(event['text']).includes('fallback second/small cannot be used: SECOND_KEY is not set'),
+    )
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'alone' })
     await expect(daemon.spawn({ ...BODY, env: testEnv(daemon.work, { SECOND_KEY: 'key-two' }) })).rejects.toMatchObject({
       code: 'CREDENTIALS_MISSING',
       details: { missing: ['FIRST_KEY'] },
@@ -77,11 +79,11 @@ describe('in a daemon', () => {
     }
     const answers = [begun, { tools: [{ name: 'ls', input: {} }], usage: { input: 2_500, output: 10 } }, { text: 'too dear' }]
     const { uuid } = await run(answers, { FIRST_KEY: 'key-one', SECOND_KEY: 'key-two' }, { limits: { budgetTokens: 6_000 } })
-    const view = await daemon.until(uuid, 'suspended')
+    const view = await daemon.waitForStatus(uuid, 'suspended')
     expect(view).toMatchObject({ holds: [{ reason: 'budget' }], step: 1, usage: { inputTokens: 5_000, estimated: true } })
     expect(askedModels()).toEqual(['big', 'small'])
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 })
 
@@ -103,7 +105,7 @@ test('after a kill -9 the turn continues with the fallback, and no tool is run t
   await home.start()
   expect((await home.view(uuid)).status).toBe('interrupted')
   await home.resume(uuid, { env })
-  expect(await home.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'whole', step: 2, usage: { toolCalls: 1 } })
+  expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'whole', step: 2, usage: { toolCalls: 1 } })
   expect(askedModels()).toEqual(['big', 'small', 'small', 'small'])
   expect(JSON.stringify(server.requests[3]?.body)).toContain('once\\n[exit code 0]')
   expect((await home.stop()).code).toBe(0)

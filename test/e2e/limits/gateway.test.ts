@@ -53,7 +53,7 @@ describe('an agent at the gateway', () => {
     const { uuid } = await start(
       'model claude-sonnet-4-5\nmodel claude-sonnet-4-5\nenv ANTHROPIC_BASE_URL\nenv ANTHROPIC_API_KEY\nenv DEEPSEEK_API_KEY\nusage 500 1000 9',
     )
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({
       status: 'completed',
       gateway: { on: true, why: null },
@@ -81,21 +81,21 @@ describe('an agent at the gateway', () => {
       headers['x-api-key'] === SECRET ? { status, error: { type: 'authentication_error', message: 'no such account' } } : ANSWER,
     )
     const { uuid } = await start('model claude-sonnet-4-5\nerror')
-    const held = await daemon.until(uuid, 'suspended')
+    const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({
       turn: 1,
       holds: [{ reason: 'credentials', by: 'system' }],
       note: expect.stringMatching(/ANTHROPIC_API_KEY.* was refused: /),
     })
     await daemon.resume(uuid, { env: { ...ownEnv(), ANTHROPIC_API_KEY: 'sk-right' } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', turn: 1 })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1 })
   })
 
   test('without calls at the gateway gets a note, and its own reports are counted', async () => {
     await open([])
     const { uuid } = await start('say one\nusage 10 100 0.5', { limits: { budgetUsd: 5 } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', metering: 'report', usage: { costUsd: 0.5 } })
-    const notes = (await daemon.history(uuid)).flatMap((event) => (event.fact === 'process.note' ? [event['text']] : []))
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', metering: 'report', usage: { costUsd: 0.5 } })
+    const notes = (await daemon.allEvents(uuid)).flatMap((event) => (event.fact === 'process.note' ? [event['text']] : []))
     expect(notes).toContain('the agent does not call its models through the gateway, so its own usage reports are counted')
   })
 
@@ -107,12 +107,12 @@ describe('an agent at the gateway', () => {
     await daemon.pause(uuid)
     // The paid call ends regularly.
     first.resolve()
-    await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     expect(await logText()).toContain(`model 200 ${LENGTH}`)
     expect(server.requests).toHaveLength(1)
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', usage: { inputTokens: 100 } })
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
   })
 
   test("paused for longer than its client's timeout gets its answer", async () => {
@@ -123,10 +123,10 @@ describe('an agent at the gateway', () => {
     await server.received(1)
     await daemon.pause(uuid)
     first.resolve()
-    await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     clock.wind(240_000)
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
     expect(await logText()).toMatch(/429 .*rate_limit_error.*reeve holds process \d+: /)
     expect(server.requests).toHaveLength(2)
   })
@@ -134,13 +134,13 @@ describe('an agent at the gateway', () => {
   test('with a used-up budget is held before the call, and continues with more', async () => {
     await open([{ ...ANSWER, usage: { input: 5_000, output: 900 } }, ANSWER])
     const { uuid } = await start('model one\nmodel two', { limits: { budgetTokens: 6_000 } })
-    const held = await daemon.untilSo(
+    const held = await daemon.waitUntil(
       uuid,
       ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'budget'),
     )
     expect([server.requests.length, held.usage.inputTokens + held.usage.outputTokens]).toEqual([1, 5_900])
     await daemon.resume(uuid, { limits: { budgetTokens: 60_000 } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
     // An answer is limited to the rest of the first budget: the first call asked for 4,000 of 6,000 and got them.
     expect(server.requests.map(({ body }) => body['max_tokens'])).toEqual([4_000, 4_000])
   })
@@ -150,7 +150,7 @@ describe('an agent at the gateway', () => {
     const { uuid } = await start('model one')
     await server.received(1)
     await daemon.signal(uuid, 'SIGKILL')
-    const view = await daemon.ended(uuid)
+    const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'stopped', usage: { estimated: true, outputTokens: 0 } })
     expect(view.usage.inputTokens).toBeGreaterThan(0)
     await server.requests[0]?.closed
@@ -161,13 +161,13 @@ describe('the use of the gateway', () => {
   test('an unknown agent uses it only on request', async () => {
     await open([], {}, 'auto')
     const { uuid } = await start('env ANTHROPIC_API_KEY')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', gateway: null, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', gateway: null, lastText: `ANTHROPIC_API_KEY=${SECRET};` })
   })
 
   test('off turns it off for any agent', async () => {
     await open([])
     const { uuid } = await start('env ANTHROPIC_API_KEY', { gateway: 'off' })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       gateway: { on: false, why: 'as requested' },
       lastText: `ANTHROPIC_API_KEY=${SECRET};`,
     })
@@ -176,9 +176,9 @@ describe('the use of the gateway', () => {
   test('a resume may change it, and a native agent has none', async () => {
     await open([])
     const { uuid } = await start('env ANTHROPIC_API_KEY')
-    expect((await daemon.ended(uuid)).lastText).toMatch(/^ANTHROPIC_API_KEY=reeve-/)
+    expect((await daemon.waitForEnd(uuid)).lastText).toMatch(/^ANTHROPIC_API_KEY=reeve-/)
     await daemon.resume(uuid, { gateway: 'off', message: 'env ANTHROPIC_API_KEY', env: ownEnv() })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       gateway: { on: false, why: 'as requested' },
       lastText: `ANTHROPIC_API_KEY=${SECRET};`,
     })
@@ -187,7 +187,7 @@ describe('the use of the gateway', () => {
       code: 64,
       stderr: expect.stringContaining('--gateway maybe: choose from auto, on, off'),
     })
-    await expect(daemon.play([], { gateway: 'on' })).rejects.toMatchObject({
+    await expect(daemon.spawnWithAnswers([], { gateway: 'on' })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('has no gateway'),
     })
@@ -196,7 +196,7 @@ describe('the use of the gateway', () => {
   test('a requested gateway without a key prevents the start, with the reason', async () => {
     await open([])
     const { uuid } = await start('say hello', { env: testEnv(daemon.work) })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
       exit: { error: expect.stringContaining('this process cannot use the gateway: no key of anthropic') },
     })
@@ -213,10 +213,10 @@ describe('the use of the gateway', () => {
     const env = testEnv(daemon.work, { ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: server.url })
     await expect(daemon.spawn({ argv, env, limits: { budgetTokens: 6_000 } })).rejects.toMatchObject({ code: 'INVALID' })
     const { uuid } = await daemon.spawn({ argv, env, gateway: 'on', limits: { budgetTokens: 6_000 } })
-    await daemon.untilSo(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
+    await daemon.waitUntil(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'budget'))
     expect(server.requests).toHaveLength(1)
     await daemon.resume(uuid, { limits: { budgetTokens: 60_000 } })
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 5_100 } })
   })
 })
 
@@ -236,28 +236,28 @@ test('a child of an agent at the gateway has its own token, with its parent\u201
   const own = await noted('ANTHROPIC_API_KEY', 2)
   expect([own.startsWith('reeve-'), own === token]).toEqual([true, false])
   const { uuid: plain } = await daemon.spawn({ argv: ['sh', '-c', 'echo "$ANTHROPIC_API_KEY $ANTHROPIC_BASE_URL"'], env })
-  await daemon.ended(plain)
+  await daemon.waitForEnd(plain)
   expect(await daemon.output(plain)).toBe(`${token} ${base}\n`)
   // A process that it resumes has its own token, too.
   const old = await start('say hello')
-  await daemon.ended(old.uuid)
+  await daemon.waitForEnd(old.uuid)
   await daemon.resume(old.uuid, { message: 'model one\nenv ANTHROPIC_API_KEY', env: { ...env, DEEPSEEK_API_KEY: 'sk-other' } })
-  expect(await daemon.ended(old.uuid)).toMatchObject({
+  expect(await daemon.waitForEnd(old.uuid)).toMatchObject({
     status: 'completed',
     usage: { inputTokens: 100 },
     lastText: expect.not.stringContaining(token),
   })
   await writeFile(ends, '')
-  expect(await daemon.ended(parent.uuid)).toMatchObject({ usage: { inputTokens: 0 } })
+  expect(await daemon.waitForEnd(parent.uuid)).toMatchObject({ usage: { inputTokens: 0 } })
   await writeFile(goesOn, '')
-  expect(await daemon.ended(child.uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
+  expect(await daemon.waitForEnd(child.uuid)).toMatchObject({ status: 'completed', usage: { inputTokens: 200 } })
   expect(server.requests.map(({ headers }) => headers['x-api-key'])).toEqual([SECRET, SECRET, SECRET])
 })
 
 test('a recording is removed with the process', async () => {
   await open([ANSWER], { config: 'gateway: { record: true }\n' })
   const { uuid } = await start('model one')
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   const dir = join(daemon.paths.state, 'gateway', uuid)
   await eventually(() => readdirSync(dir).length === 2, 'the call is recorded')
   await daemon.client.delete(`/v1/processes/${uuid}`)

@@ -40,8 +40,8 @@ test.each<[string, Partial<SpawnBody>, string[], number]>([
   ['a known command', { argv: ['./claude', '-p', 'wait', '--output-format', 'stream-json', '--verbose'] }, ['kill'], 3_000],
 ])('%s: %j, reeve %j leaves it %i ms', async (_, body, [verb = '', ...flags], graceMs) => {
   const { uuid } = await daemon.spawn({ ...body, env: testEnv(daemon.work) })
-  const stopping = daemon.event(uuid, ({ fact }) => fact === 'process.stopping')
-  await daemon.event(uuid, ({ fact }) => fact === 'process.output')
+  const stopping = daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.stopping')
+  await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
   expect(await runCli(daemon.home, [verb, ...flags, uuid], { cwd: daemon.work })).toMatchObject({ code: 0 })
   expect(await stopping).toMatchObject({ stopping: { graceMs } })
 })
@@ -53,7 +53,7 @@ test('kill --subtree waits for all processes that it reached', async () => {
     parent: root.uuid,
     env: testEnv(daemon.work),
   })
-  for (const { uuid } of [root, slow]) await daemon.event(uuid, ({ fact }) => fact === 'process.output')
+  for (const { uuid } of [root, slow]) await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
   expect(await runCli(daemon.home, ['kill', '--subtree', '--grace', '30s', root.uuid], { cwd: daemon.work })).toMatchObject({ code: 0 })
   expect((await daemon.view(slow.uuid)).exit).not.toBeNull()
 })

@@ -24,11 +24,14 @@ afterEach(async () => {
 })
 
 test('events, logs and steps describe an image, and no output has its bytes', async () => {
-  const { uuid } = await daemon.play([{ tools: [{ name: 'read', input: { path: 'shot.png' } }] }, { text: 'I see {{ lastResult }}' }])
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: `I see ${WORDS}` })
-  const finished = await daemon.event(uuid, (event) => event['fact'] === 'tool.finished')
+  const { uuid } = await daemon.spawnWithAnswers([
+    { tools: [{ name: 'read', input: { path: 'shot.png' } }] },
+    { text: 'I see {{ lastResult }}' },
+  ])
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: `I see ${WORDS}` })
+  const finished = await daemon.waitForEvent(uuid, (event) => event['fact'] === 'tool.finished')
   expect(finished).toMatchObject({ content: WORDS, images: [{ mediaType: 'image/png', bytes: PICTURE.length }] })
-  expect(JSON.stringify(await daemon.history(uuid))).not.toContain(DATA)
+  expect(JSON.stringify(await daemon.allEvents(uuid))).not.toContain(DATA)
   const { steps } = await daemon.client.get<{ steps: StepView[] }>(`/v1/processes/${uuid}/steps`)
   expect(steps[0]?.tools).toMatchObject([{ outcome: 'ok', result: WORDS }])
   const { lines } = await daemon.client.get<{ lines: { text: string }[] }>(`/v1/processes/${uuid}/logs`)
@@ -48,11 +51,11 @@ test('the model gets the image, also after a restart of the daemon', async () =>
   )
   const env = testEnv(daemon.work, { SERVED_API_KEY: 'key-for-tests' })
   const { uuid } = await daemon.spawn({ model: 'served/eyes', interactive: true, intent: 'look', env })
-  await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+  await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
   await daemon.restart()
   await daemon.resume(uuid, { env })
   await daemon.send(uuid, 'again')
-  await daemon.untilSo(uuid, (view) => view.turn === 2 && view.status === 'ready')
+  await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')
   const shown = server.requests.map(({ body }) => JSON.stringify(body).includes(DATA))
   expect(shown).toEqual([false, true, true])
   expect(server.requests[1]?.body['messages']).toMatchObject([

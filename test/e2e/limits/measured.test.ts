@@ -31,8 +31,8 @@ describe.each(kinds)('%s', (containment) => {
   test('a process that allocates without end is stopped at its limit, and the others live', async () => {
     const other = await node(WAIT, { containment })
     const { uuid } = await node(BELOW, { containment, limits: { memoryBytes: 150 * MB } })
-    const held = (await daemon.event(uuid, ({ fact }) => fact === 'process.started'))['containment'] as { holdsMemory?: true }
-    const ended = await daemon.ended(uuid)
+    const held = (await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.started'))['containment'] as { holdsMemory?: true }
+    const ended = await daemon.waitForEnd(uuid)
     expect(ended.memoryLimit).toBe(held.holdsMemory ? 'held' : 'measured')
     expect(ended).toMatchObject({
       status: 'failed',
@@ -48,24 +48,24 @@ describe.each(kinds)('%s', (containment) => {
 
 test('a process that calculates without end is stopped at its limit', async () => {
   const { uuid } = await node('for (;;);', { limits: { cpuTimeMs: 1_500 } })
-  const ended = await daemon.ended(uuid)
+  const ended = await daemon.waitForEnd(uuid)
   expect(ended).toMatchObject({ exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of CPU time/) } })
   expect(ended.usage.cpuTimeMs).toBeGreaterThanOrEqual(1_500)
 })
 
 test('a process that writes too much is stopped at its limit', async () => {
   const { uuid } = await node(`process.stdout.write('a line of words\\n'.repeat(1e5)); ${WAIT}`, { limits: { outputBytes: MB } })
-  const { exit, usage } = await daemon.ended(uuid)
+  const { exit, usage } = await daemon.waitForEnd(uuid)
   expect(exit).toMatchObject({ code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of output/) })
   expect(usage.outputBytes).toBeGreaterThanOrEqual(MB)
 })
 
 test('the programs of a native agent count as its own', async () => {
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [{ tools: [{ name: 'bash', input: { command: `exec '${process.execPath}' -e '${ALLOCATE}'` } }] }, { text: 'done' }],
     { limits: { memoryBytes: 150 * MB } },
   )
-  expect(await daemon.ended(uuid)).toMatchObject({
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({
     exit: { code: 2, reason: 'budget_exceeded', error: expect.stringMatching(/of memory/) },
   })
 })
@@ -74,7 +74,7 @@ test('usage before a stop of the daemon is not lost', async () => {
   const { uuid } = await node(
     `const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); console.log('used'); ${WAIT}`,
   )
-  await daemon.event(uuid, ({ fact }) => fact === 'process.output')
+  await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.output')
   await daemon.restart()
   expect((await daemon.view(uuid)).usage.cpuTimeMs).toBeGreaterThan(180)
 })
@@ -83,9 +83,9 @@ test('a limit with the action suspend holds the process', async () => {
   const { uuid } = await node(`process.stdout.write('x\\n'.repeat(1e4)); ${WAIT}`, {
     limits: { outputBytes: 15_000, actions: { outputBytes: 'suspend' } },
   })
-  expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'budget' }])
+  expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'budget' }])
   await daemon.signal(uuid, 'SIGKILL')
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
 })
 
 test('the usage is reported at the end', async () => {
@@ -93,7 +93,7 @@ test('the usage is reported at the end', async () => {
     `const begun = process.cpuUsage(); while (process.cpuUsage(begun).user < 200e3); process.stdout.write('four'); process.stderr.write('five!')`,
     { limits: { memoryBytes: 2000 * MB } },
   )
-  const { usage } = await daemon.ended(uuid)
+  const { usage } = await daemon.waitForEnd(uuid)
   expect(usage.cpuTimeMs).toBeGreaterThan(180)
   expect(usage).toMatchObject({ outputBytes: 9, rssBytes: null })
   const { stdout } = await runCli(daemon.home, ['inspect', String(pid)])

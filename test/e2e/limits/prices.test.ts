@@ -19,7 +19,7 @@ test('a native agent, before and after the file was changed', async () => {
   const { url } = open.use(await modelServer([answer, answer]))
   const config = (prices: string): string => `providers:\n  - { name: work, kind: openai-compatible, baseURL: "${url}/v1" }\n${prices}`
   const daemon = open.use(await LocalDaemon.start({ config: config('prices: { "work/*": { input: 2, output: 4, window: 9000 } }\n') }))
-  const run = async () => daemon.ended((await daemon.spawn({ model: 'work/own-1', intent: 'work' })).uuid)
+  const run = async () => daemon.waitForEnd((await daemon.spawn({ model: 'work/own-1', intent: 'work' })).uuid)
   expect((await run()).usage).toMatchObject({ costUsd: 0.004, unpriced: false, contextWindow: 9_000 })
   await writeFile(daemon.paths.configFile, config(''))
   expect((await run()).usage).toMatchObject({ costUsd: null, unpriced: true })
@@ -42,7 +42,7 @@ test('an external agent that reports only tokens', async () => {
   const program = resolve(daemon.work, 'codex')
   await writeFile(program, `#!/bin/sh\ncat <<'END'\n${lines}\nEND\n`, { mode: 0o755 })
   const { uuid } = await daemon.spawn({ argv: [program, 'exec', '--json', '-m', 'gpt-unheard-of', 'work'] })
-  const { usage } = await daemon.ended(uuid)
+  const { usage } = await daemon.waitForEnd(uuid)
   expect(usage).toMatchObject({ inputTokens: 20, cacheReadTokens: 10, outputTokens: 5, unpriced: false })
   expect(usage.costUsd).toBeCloseTo((20 * 1000 + 10 * 500 + 5 * 2000) / 1e6, 9)
 })

@@ -58,12 +58,12 @@ describe('Claude Code as a command, which exits at its limit', () => {
   test('is suspended in its session, also after a restart of the daemon, and continues when the user resumes it', async () => {
     const resetsAt = inTwoHours()
     const { uuid, pid } = await runClaude(limitAt(resetsAt))
-    const held = await daemon.until(uuid, 'suspended')
+    const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ holds: [{ reason: 'rate-limit', by: 'system' }], sessionId: session.line.session_id, exit: null })
     expect(held.pid).toBeGreaterThan(pid)
     expect(Date.parse(held.resumeAt ?? '')).toBe(resetsAt * 1_000)
     expect(held.note).toMatch(/^paused: rate limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d$/)
-    expect((await daemon.history(uuid)).find(({ fact }) => fact === 'process.exited')).toMatchObject({
+    expect((await daemon.allEvents(uuid)).find(({ fact }) => fact === 'process.exited')).toMatchObject({
       exit: { code: 1, cause: 'limit', reason: "You've hit your limit" },
     })
     await daemon.restart()
@@ -71,25 +71,25 @@ describe('Claude Code as a command, which exits at its limit', () => {
     expect(await daemon.view(uuid)).toMatchObject({ status: 'suspended', holds: [{ reason: 'rate-limit' }] })
     await programThatPlays(daemon.work, 'claude', success)
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
 
   test('continues by itself where that is configured, also after a restart, and not before', async () => {
     const { uuid } = await runClaude(limitAt(inTwoHours()), { wake: true })
-    expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'rate-limit', wake: true }])
+    expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'rate-limit', wake: true }])
     await programThatPlays(daemon.work, 'claude', success)
     await daemon.restart()
     await advanceClock(1.9 * HOUR)
     expect((await daemon.view(uuid)).status).toBe('suspended')
     await advanceClock(0.1 * HOUR + SPREAD + 60_000)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
   })
 
   test('stays followed by `reeve run`, as it has not ended', async () => {
     const program = await programThatPlays(daemon.work, 'claude', limitAt(inTwoHours()))
     const running = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE], { cwd: daemon.work })
     await running.wrote('spawned')
-    await daemon.until('limited', 'suspended')
+    await daemon.waitForStatus('limited', 'suspended')
     await programThatPlays(daemon.work, 'claude', success)
     await daemon.resume('limited')
     expect((await running.done).code).toBe(0)
@@ -106,11 +106,11 @@ test('an ACP agent keeps its turn, and continues it', async () => {
     agent: 'fake',
     intent: "say a\nerror You've hit your usage limit. Try again in 2 hours 5 minutes.",
   })
-  const held = await daemon.until(uuid, 'suspended')
+  const held = await daemon.waitForStatus(uuid, 'suspended')
   expect(held).toMatchObject({ turn: 1, holds: [{ reason: 'rate-limit', wake: true }] })
   const inMs = Date.parse(held.resumeAt ?? '') - Date.now()
   expect(inMs).toBeGreaterThan(2 * HOUR)
   expect(inMs).toBeLessThanOrEqual(2 * HOUR + 5 * 60_000)
   await advanceClock(3 * HOUR)
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', turn: 1 })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1 })
 })

@@ -103,9 +103,9 @@ function writeProgram({ name, edit = (line) => line }: Recorded): string {
 }
 
 const runRecorded = async (recorded: Recorded): Promise<ProcessView> =>
-  daemon.ended((await daemon.spawn({ argv: [writeProgram(recorded), ...recorded.args], gateway: 'off' })).uuid)
+  daemon.waitForEnd((await daemon.spawn({ argv: [writeProgram(recorded), ...recorded.args], gateway: 'off' })).uuid)
 const resumeToEnd = async (uuid: string, fork = false): Promise<ProcessView> =>
-  daemon.ended((await daemon.resume(uuid, { message: 'again', ...(fork ? { fork } : {}) })).process.uuid)
+  daemon.waitForEnd((await daemon.resume(uuid, { message: 'again', ...(fork ? { fork } : {}) })).process.uuid)
 
 function sumOf(calls: readonly Call[], prices: Call): object {
   const sum = (bucket: 0 | 1 | 2 | 3): number => calls.reduce<number>((total, call) => total + call[bucket], 0)

@@ -25,15 +25,15 @@ test.each([401, 402, 403])('a process with an answer %d is held, names the key, 
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const { uuid } = await daemon.spawn({ model: MODEL, intent: 'work', env: env('wrong-key') })
-  const held = await daemon.until(uuid, 'suspended')
+  const held = await daemon.waitForStatus(uuid, 'suspended')
   expect(held).toMatchObject({ holds: [{ reason: 'credentials', by: 'system' }] })
   expect(held.note).toMatch(new RegExp(`^paused: credentials \\(MODEL_API_KEY was refused: .*${status} no such account`))
   expect(held.note).not.toContain('wrong-key')
   await daemon.resume(uuid, { env: env('wrong-key') })
-  await daemon.untilSo(uuid, () => server.requests.length === 2)
-  expect(await daemon.until(uuid, 'suspended')).toMatchObject({ status: 'suspended' })
+  await daemon.waitUntil(uuid, () => server.requests.length === 2)
+  expect(await daemon.waitForStatus(uuid, 'suspended')).toMatchObject({ status: 'suspended' })
   await daemon.resume(uuid, { env: env(RIGHT) })
-  expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', lastText: 'Done.' })
+  expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', lastText: 'Done.' })
 })
 
 test('run and logs report a refused key once, with the command that continues', async () => {
@@ -42,7 +42,7 @@ test('run and logs report a refused key once, with the command that continues', 
   const env = { MODEL_API_KEY: 'wrong-key' }
   const seen = startCli(daemon.home, ['run', '--name', 'refused', '--model', MODEL, 'work'], { env })
   await seen.wrote('spawned')
-  const { pid, note } = await daemon.until('refused', 'suspended')
+  const { pid, note } = await daemon.waitForStatus('refused', 'suspended')
   const why = String(note).slice('paused: '.length)
   const notice = `⏸ PID ${pid} (refused) is suspended: ${why}\n  \`reeve resume ${pid}\` in a shell with the key continues it\n`
   await seen.wrote(notice)
@@ -52,8 +52,8 @@ test('run and logs report a refused key once, with the command that continues', 
   const logs = startCli(daemon.home, ['logs', '-f', 'refused'])
   await logs.wrote(notice)
   await daemon.resume('refused', { env: testEnv(daemon.work, env) })
-  await daemon.untilSo('refused', () => server.requests.length === 2)
-  await daemon.until('refused', 'suspended')
+  await daemon.waitUntil('refused', () => server.requests.length === 2)
+  await daemon.waitForStatus('refused', 'suspended')
   await runCli(daemon.home, ['kill', 'refused'])
   for (const { stdout, stderr } of [await seen.done, await logs.done]) {
     expect((stdout + stderr).split('no such account')).toHaveLength((stdout + stderr).split('⏸').length)
@@ -67,7 +67,7 @@ test('a crew with a bad key is held, none of its tasks has failed, and crew resu
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const crew = await LocalCrew.up(daemon, { env: env('wrong-key'), model: MODEL, workers: 2, reviews: false, stay: true })
   for (const id of ['one', 'two', 'three']) await crew.steer({ type: 'add_task', id, text: `Do ${id}.` })
-  const held = await daemon.until(crew.uuid, 'suspended')
+  const held = await daemon.waitForStatus(crew.uuid, 'suspended')
   expect(held.note).toMatch(/^paused: credentials \(worker-\d: MODEL_API_KEY was refused: .*401/)
   const before = await crew.view()
   expect(before.tasks.map(({ attempts, state }) => [attempts, state === 'failed'])).toEqual([
@@ -76,7 +76,7 @@ test('a crew with a bad key is held, none of its tasks has failed, and crew resu
     [0, false],
   ])
   await daemon.resume(crew.uuid, { subtree: true, env: env(RIGHT) })
-  await crew.until(({ tasks }) => tasks.some(({ state }) => state !== 'queued' && state !== 'implementing'))
+  await crew.waitUntil(({ tasks }) => tasks.some(({ state }) => state !== 'queued' && state !== 'implementing'))
   expect((await crew.view()).members.filter(({ status }) => status === 'suspended')).toEqual([])
 })
 
@@ -95,13 +95,13 @@ test('a worker whose old key is refused after crew resume asks again with the ne
   const env = (key: string): Record<string, string> => testEnv(daemon.work, { MODEL_API_KEY: key })
   const crew = await LocalCrew.up(daemon, { env: env('wrong-key'), model: MODEL, workers: 2, reviews: false, stay: true })
   for (const id of ['one', 'two']) await crew.steer({ type: 'add_task', id, text: `Do ${id}.` })
-  await daemon.until(crew.uuid, 'suspended')
+  await daemon.waitForStatus(crew.uuid, 'suspended')
   const late = (await crew.view()).members.find(({ id, status }) => id.startsWith('worker-') && status !== 'suspended')?.uuid ?? ''
   await daemon.resume(crew.uuid, { subtree: true, env: env(RIGHT) })
   resumed.resolve()
-  await daemon.event(late, ({ fact }) => fact === 'model.failed')
+  await daemon.waitForEvent(late, ({ fact }) => fact === 'model.failed')
   expect([(await daemon.view(late)).status, (await daemon.view(crew.uuid)).status]).not.toContain('suspended')
-  await crew.until(({ tasks }) => tasks.every(({ state }) => state !== 'queued' && state !== 'implementing'))
+  await crew.waitUntil(({ tasks }) => tasks.every(({ state }) => state !== 'queued' && state !== 'implementing'))
   expect(server.requests.filter(({ headers }) => headers['x-api-key'] !== RIGHT)).toHaveLength(2)
 })
 
@@ -115,9 +115,9 @@ test('a refused compaction holds for the key, not as a full context', async () =
   }))
   writeFileSync(file, JSON.stringify({ context_window: 8_000, steps: [...looks, { text: 'done' }] }))
   const { uuid } = await daemon.spawn({ model: `script:${file}`, intent: 'work' })
-  const held = await daemon.until(uuid, 'suspended')
+  const held = await daemon.waitForStatus(uuid, 'suspended')
   expect(held).toMatchObject({ holds: [{ reason: 'credentials' }], note: expect.stringMatching(/the account was refused: bad key/) })
   await daemon.resume(uuid)
-  await daemon.event(uuid, ({ fact, attempt, seq }) => fact === 'compaction.started' && attempt === 1 && seq > 0)
-  expect((await daemon.until(uuid, 'suspended')).holds).toMatchObject([{ reason: 'credentials' }])
+  await daemon.waitForEvent(uuid, ({ fact, attempt, seq }) => fact === 'compaction.started' && attempt === 1 && seq > 0)
+  expect((await daemon.waitForStatus(uuid, 'suspended')).holds).toMatchObject([{ reason: 'credentials' }])
 })

@@ -36,13 +36,13 @@ async function replay(
   body: Partial<SpawnBody> = {},
 ): Promise<{ view: ProcessView; notes: readonly string[]; events: readonly EventView[] }> {
   const { uuid } = await daemon.spawn({ model: `replay:${record.uuid}`, ...body })
-  const view = await daemon.ended(uuid)
-  const events = await daemon.history(uuid)
+  const view = await daemon.waitForEnd(uuid)
+  const events = await daemon.allEvents(uuid)
   return { view, events, notes: notesOf(events) }
 }
 
 async function record(items: readonly object[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-  return daemon.ended((await daemon.play(items, body)).uuid)
+  return daemon.waitForEnd((await daemon.spawnWithAnswers(items, body)).uuid)
 }
 
 describe('a replay', () => {
@@ -72,7 +72,7 @@ describe('a replay', () => {
       usage: { inputTokens: 0, outputTokens: 0, costUsd: 0, unpriced: false, toolCalls: 3 },
     })
     expect(view.note).toBe(notes[0])
-    const before = await daemon.history(first.uuid)
+    const before = await daemon.allEvents(first.uuid)
     for (const fact of ['model.finished', 'tool.finished']) {
       // Reading tools run side by side, and end in any order.
       const shown = (list: readonly EventView[]): unknown[] =>
@@ -116,25 +116,28 @@ describe('a replay', () => {
   })
 
   test('of several turns answers each message with the steps of its turn', async () => {
-    const chat = await daemon.play([{ text: 'first' }, bash('echo hi'), { text: 'second' }], { interactive: true, intent: 'a' })
-    await daemon.untilSo(chat.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    const chat = await daemon.spawnWithAnswers([{ text: 'first' }, bash('echo hi'), { text: 'second' }], { interactive: true, intent: 'a' })
+    await daemon.waitUntil(chat.uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.send(chat.uuid, 'b')
-    await daemon.untilSo(chat.uuid, (view) => view.turn === 2 && view.status === 'ready')
+    await daemon.waitUntil(chat.uuid, (view) => view.turn === 2 && view.status === 'ready')
     await daemon.signal(chat.uuid, 'SIGKILL')
-    const first = await daemon.ended(chat.uuid)
+    const first = await daemon.waitForEnd(chat.uuid)
 
     const { uuid } = await daemon.spawn({ model: `replay:${first.uuid}`, interactive: true, intent: 'a' })
-    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.send(uuid, 'B')
-    expect(await daemon.untilSo(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({ lastText: 'second', step: 3 })
-    expect(notesOf(await daemon.history(uuid))).toEqual([
+    expect(await daemon.waitUntil(uuid, (view) => view.turn === 2 && view.status === 'ready')).toMatchObject({
+      lastText: 'second',
+      step: 3,
+    })
+    expect(notesOf(await daemon.allEvents(uuid))).toEqual([
       "replay: step 2: the message differs: line 1: 'B' instead of 'b'",
       'replay: replayed 3 of 3 steps, 1 difference',
     ])
     await daemon.send(uuid, 'more')
-    await daemon.untilSo(uuid, (view) => view.turn === 3 && view.status === 'ready')
+    await daemon.waitUntil(uuid, (view) => view.turn === 3 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     // A process that is not interactive ends with the first turn.
     expect(await replay(first, { intent: 'a' })).toMatchObject({
       view: { status: 'completed', lastText: 'first' },
@@ -143,10 +146,10 @@ describe('a replay', () => {
   })
 
   test('of an interrupted run completes when the recording is used up; that of a failed run fails likewise', async () => {
-    const cut = await daemon.play([bash('echo hi'), { text: 'never', delay_ms: 600_000 }])
-    await daemon.event(cut.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
+    const cut = await daemon.spawnWithAnswers([bash('echo hi'), { text: 'never', delay_ms: 600_000 }])
+    await daemon.waitForEvent(cut.uuid, (event) => event['fact'] === 'model.started' && event['step'] === 2)
     await daemon.signal(cut.uuid, 'SIGKILL')
-    expect(await replay(await daemon.ended(cut.uuid))).toMatchObject({
+    expect(await replay(await daemon.waitForEnd(cut.uuid))).toMatchObject({
       view: { status: 'completed', step: 2, exit: { code: 0 } },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
     })
@@ -164,11 +167,11 @@ describe('the recording', () => {
     const first = await record([{ text: 'said' }], { name: 'the-first' })
     for (const ref of [`id:${first.uuid.slice(-8)}`, 'the-first', String(first.pid)]) {
       const { uuid } = await daemon.spawn({ model: `replay:${ref}` })
-      expect(await daemon.ended(uuid)).toMatchObject({ model: `replay:${first.uuid}`, lastText: 'said' })
+      expect(await daemon.waitForEnd(uuid)).toMatchObject({ model: `replay:${first.uuid}`, lastText: 'said' })
     }
     await daemon.spawn({ model: 'script:none.yaml', fallback: ['replay:the-first'] }).then(({ uuid, fallback }) => {
       expect(fallback).toEqual([`replay:${first.uuid}`])
-      return daemon.ended(uuid)
+      return daemon.waitForEnd(uuid)
     })
   })
 
@@ -181,21 +184,21 @@ describe('the recording', () => {
     expect(await replay(failed, { agent: 'own' })).toMatchObject({
       view: { status: 'failed', fallback: [], exit: { reason: 'the model fell over' } },
     })
-    const fallback = await daemon.script([{ text: 'from the script' }])
+    const fallback = await daemon.writeScript([{ text: 'from the script' }])
     expect(await replay(failed, { fallback: [fallback] })).toMatchObject({
       view: { status: 'completed', lastText: 'from the script', fallback: [fallback] },
     })
     const kept = await daemon.spawn({ agent: 'own' })
     expect(kept.fallback).toEqual(['ollama/own'])
-    await daemon.ended(kept.uuid)
+    await daemon.waitForEnd(kept.uuid)
     await daemon.resume(kept.uuid, { model: `replay:${failed.uuid}` })
-    expect(await daemon.ended(kept.uuid)).toMatchObject({ model: `replay:${failed.uuid}`, fallback: [] })
+    expect(await daemon.waitForEnd(kept.uuid)).toMatchObject({ model: `replay:${failed.uuid}`, fallback: [] })
   })
 
   test('must exist, must have steps, and cannot be the process itself', async () => {
     await expect(daemon.spawn({ model: 'replay:nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    const command = await daemon.sh('true')
-    await daemon.ended(command.uuid)
+    const command = await daemon.spawnShell('true')
+    await daemon.waitForEnd(command.uuid)
     await expect(daemon.spawn({ model: `replay:${command.uuid}` })).rejects.toMatchObject({
       code: 'INVALID',
       message: expect.stringContaining('has no recorded steps'),
@@ -210,12 +213,12 @@ describe('the recording', () => {
   test('that was removed meanwhile is an error at the next start', async () => {
     const first = await record([{ text: 'one' }, { text: 'two' }])
     const { uuid } = await daemon.spawn({ model: `replay:${first.uuid}`, interactive: true, intent: 'a' })
-    await daemon.untilSo(uuid, (view) => view.turn === 1 && view.status === 'ready')
+    await daemon.waitUntil(uuid, (view) => view.turn === 1 && view.status === 'ready')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
-    await daemon.raw({ method: 'DELETE', path: `/v1/processes/${first.uuid}` })
+    await daemon.waitForEnd(uuid)
+    await daemon.sendRaw({ method: 'DELETE', path: `/v1/processes/${first.uuid}` })
     await daemon.resume(uuid, { message: 'and now' })
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
       exit: { code: 1, reason: expect.stringContaining(`the process ${first.uuid} cannot be replayed: it was removed`) },
     })
@@ -223,14 +226,14 @@ describe('the recording', () => {
   })
 
   test('may be of a running process: the present steps are replayed', async () => {
-    const live = await daemon.play([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
-    await daemon.untilSo(live.uuid, (view) => view.turn === 1 && view.status === 'ready')
+    const live = await daemon.spawnWithAnswers([{ text: 'one' }, { text: 'two' }], { interactive: true, intent: 'a' })
+    await daemon.waitUntil(live.uuid, (view) => view.turn === 1 && view.status === 'ready')
     expect(await replay(live, { intent: 'a' })).toMatchObject({
       view: { lastText: 'one' },
       notes: ['replay: replayed 1 of 1 step, 0 differences'],
     })
     await daemon.signal(live.uuid, 'SIGKILL')
-    await daemon.ended(live.uuid)
+    await daemon.waitForEnd(live.uuid)
   })
 })
 
@@ -241,16 +244,16 @@ test('a replay killed with its daemon continues where it was, and repeats no not
   const wait = `cat in.txt; while [ -e ${gate} ]; do sleep 0.02; done; echo once >> effects`
   await writeFile(join(home.work, 'in.txt'), 'one\n')
   const model = home.script([bash('cat in.txt'), bash(wait), { text: 'done' }])
-  const first = await home.ended((await home.spawn({ model })).uuid)
+  const first = await home.waitForEnd((await home.spawn({ model })).uuid)
   await writeFile(join(home.work, 'in.txt'), 'other\n')
   await writeFile(gate, '')
   const { uuid } = await home.spawn({ model: `replay:${first.uuid}` })
-  await home.until(uuid, (view) => view.step === 2)
+  await home.waitUntil(uuid, (view) => view.step === 2)
   await eventually(() => home.leftovers().length > 0, 'the second tool runs')
   await home.kill()
   await home.start()
   await home.resume(uuid)
-  expect(await home.ended(uuid)).toMatchObject({ status: 'completed', step: 3, lastText: 'done' })
+  expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 3, lastText: 'done' })
   const notes = notesOf((await home.events()).filter((event) => event.uuid === uuid))
   expect(notes).toEqual([
     "replay: step 1: the result of `bash` differs: line 1: 'other' instead of 'one'",

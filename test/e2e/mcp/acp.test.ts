@@ -58,7 +58,7 @@ describe('an agent that takes servers over HTTP', () => {
   test('gets the address and its token, and reads its waiting messages in its turn', async () => {
     await agentFile('http')
     const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true })
-    await daemon.event(uuid, ({ fact }) => fact === 'process.working')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
     await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ type: 'http', name: 'reeve' })
     const { url, headers } = await readServers()
     const client = await connect({ url, token: (values(headers)['Authorization'] ?? '').replace('Bearer ', '') })
@@ -74,7 +74,7 @@ describe('an agent that takes servers over HTTP', () => {
     await client.close()
     await asksOnce()
     await daemon.signal(uuid, 'SIGKILL')
-    const journal = JSON.stringify(await daemon.history(uuid))
+    const journal = JSON.stringify(await daemon.allEvents(uuid))
     expect(values(headers)['Authorization'] && journal.includes(values(headers)['Authorization'] ?? '')).toBe(false)
   })
 })
@@ -99,7 +99,7 @@ test('an agent without a network gets a program, also where it takes servers ove
   await agentFile('http')
   const { uuid } = await daemon.spawn({ agent: 'coder', intent: 'hang', interactive: true, deny: ['network'] })
   await expect.poll(readServers, { timeout: 60_000 }).toMatchObject({ name: 'reeve', command: process.execPath })
-  await daemon.event(uuid, ({ fact }) => fact === 'process.working')
+  await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.working')
   await expect
     .poll(
       () =>
@@ -116,8 +116,8 @@ test('an agent without a network gets a program, also where it takes servers ove
 test('the user is not asked about these tools, but about all others', async () => {
   await agentFile('http')
   const one = await daemon.spawn({ agent: 'coder', intent: 'ask other mcp__reeve__ps' })
-  expect(await daemon.ended(one.uuid)).toMatchObject({ status: 'completed' })
-  expect((await daemon.facts(one.uuid)).includes('process.waiting')).toBe(false)
+  expect(await daemon.waitForEnd(one.uuid)).toMatchObject({ status: 'completed' })
+  expect((await daemon.factTypes(one.uuid)).includes('process.waiting')).toBe(false)
   for (const intent of [
     'ask other mcp__reeve__fly',
     'ask execute reeve/ps',
@@ -126,7 +126,7 @@ test('the user is not asked about these tools, but about all others', async () =
     'ask other mcp__other__ps',
   ]) {
     const { uuid } = await daemon.spawn({ agent: 'coder', intent })
-    await daemon.until(uuid, 'waiting')
+    await daemon.waitForStatus(uuid, 'waiting')
     await daemon.signal(uuid, 'SIGKILL')
   }
 })

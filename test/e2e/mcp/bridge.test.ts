@@ -48,7 +48,7 @@ describe('the user', () => {
         processes: [{ exit: { code: 3 } }],
       })
       expect(await daemon.view(String(value['id']))).toMatchObject({ parentUuid: null, cwd: daemon.work })
-      expect((await daemon.history(String(value['id'])))[0]).toMatchObject({ by: 'user' })
+      expect((await daemon.allEvents(String(value['id'])))[0]).toMatchObject({ by: 'user' })
       expect((await callTool(client, 'inspect', { process: 'self' })).text).toMatch(/^INVALID: you are the user here/)
     },
   )
@@ -88,13 +88,13 @@ describe('the user', () => {
     const client = await connectBridge()
     expect((await callTool(client, 'ps')).value).toEqual({ processes: [] })
     await daemon.restart()
-    await daemon.sh('sleep 60', { name: 'later' })
+    await daemon.spawnShell('sleep 60', { name: 'later' })
     expect((await callTool(client, 'ps')).text).toContain('later')
   })
 
   test('is notified of waits that still last', async () => {
     const client = await connectBridge()
-    await daemon.sh('sleep 60', { name: 'long' })
+    await daemon.spawnShell('sleep 60', { name: 'long' })
     const ending = new AbortController()
     const waited = client.callTool(
       { name: 'wait', arguments: { processes: ['long'], timeout_s: 200 } },
@@ -116,7 +116,7 @@ describe('an agent', () => {
   test('with an expired token gets an error', async () => {
     const { view, token } = await spawnWithTools(daemon)
     await daemon.signal(view.uuid, 'SIGKILL')
-    await daemon.ended(view.uuid)
+    await daemon.waitForEnd(view.uuid)
     await expect(
       connectBridge({ REEVE_MCP_TOKEN: token, REEVE_MCP_SOCKET: daemon.paths.socket.replace('.sock', '.mcp.sock') }, 'legacy'),
     ).rejects.toThrow(/its process has ended/)

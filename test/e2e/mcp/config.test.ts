@@ -29,7 +29,7 @@ afterEach(() => {
 const isServers = (event: EventView): boolean => event['fact'] === 'mcp.servers'
 
 async function serverStates(local: LocalDaemon, ref: string): Promise<string[]> {
-  const events = (await local.history(ref)).filter(isServers)
+  const events = (await local.allEvents(ref)).filter(isServers)
   return ((events.at(-1)?.['servers'] as readonly McpState[] | undefined) ?? []).map(({ name, state }) => `${name}:${state}`)
 }
 
@@ -46,31 +46,31 @@ test.each([
   [{ allow: ['read', 'mcp__user', 'read:.'] }, ['user:up'], ['paths: not enforced for the MCP server user']],
 ])('where folders are limited, a server program starts only when it is named (%j)', async (body, up, notes) => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
-  const { uuid } = await local.play([ECHO, { text: 'done' }], { env: testEnv(local.home), ...body })
-  const { capabilities } = await local.ended(uuid)
+  const { uuid } = await local.spawnWithAnswers([ECHO, { text: 'done' }], { env: testEnv(local.home), ...body })
+  const { capabilities } = await local.waitForEnd(uuid)
   expect(await serverStates(local, uuid)).toEqual(up)
   expect(capabilities).toMatchObject({ mcp: up.length === 0 ? [] : ['user'], notes })
-  const found = (await local.history(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
+  const found = (await local.allEvents(uuid)).filter((event) => event['fact'] === 'process.note').map((event) => event['text'])
   expect(found).toEqual(up.length === 0 ? ['the MCP server user: not permitted to it'] : [])
 })
 
 test("the user's servers start; a project's are reported and not started until the project is trusted", async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
   await writeTo(join(local.work, '.mcp.json'), { mcpServers: { project: server() } })
-  const process = await local.play([ECHO, { text: 'done' }], { env: testEnv(local.home) })
-  await local.ended(process.uuid)
+  const process = await local.spawnWithAnswers([ECHO, { text: 'done' }], { env: testEnv(local.home) })
+  await local.waitForEnd(process.uuid)
   expect(await serverStates(local, process.uuid)).toEqual(['user:up', 'project:untrusted'])
   expect((await local.view(process.uuid)).capabilities.mcp).toEqual(['project', 'user'])
-  const note = await local.event(process.uuid, (event) => event['fact'] === 'process.note')
+  const note = await local.waitForEvent(process.uuid, (event) => event['fact'] === 'process.note')
   expect(note['text']).toBe(
     `MCP server project is not used: ${local.work}/.mcp.json is not trusted to start programs: reeve config trust ${local.work}`,
   )
-  const named = await local.play([{ text: 'done' }], { mcp: ['project'] })
-  await local.ended(named.uuid)
+  const named = await local.spawnWithAnswers([{ text: 'done' }], { mcp: ['project'] })
+  await local.waitForEnd(named.uuid)
   expect(await serverStates(local, named.uuid)).toEqual(['project:up'])
   await trustDirectory(local.paths, await realpath(local.work))
-  const trusted = await local.play([{ text: 'done' }])
-  await local.ended(trusted.uuid)
+  const trusted = await local.spawnWithAnswers([{ text: 'done' }])
+  await local.waitForEnd(trusted.uuid)
   expect((await serverStates(local, trusted.uuid)).toSorted()).toEqual(['project:up', 'user:up'])
   expect(local.errors).toEqual([])
 })
@@ -78,23 +78,25 @@ test("the user's servers start; a project's are reported and not started until t
 test('servers that are missing for the same reason are reported together', async () => {
   await using local = await LocalDaemon.start()
   await writeTo(join(local.work, '.mcp.json'), { mcpServers: { one: server(), two: server() } })
-  const process = await local.play([{ text: 'done' }])
-  await local.ended(process.uuid)
-  const note = await local.event(process.uuid, (event) => event['fact'] === 'process.note')
+  const process = await local.spawnWithAnswers([{ text: 'done' }])
+  await local.waitForEnd(process.uuid)
+  const note = await local.waitForEvent(process.uuid, (event) => event['fact'] === 'process.note')
   expect(note['text']).toMatch(/^MCP servers one, two are not used: [^;]*\.mcp\.json is not trusted to start programs: [^;]*$/)
 })
 
 test('an agent file names its servers; none and unknown ones work as documented', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server(), other: server() } }) })
   await writeTo(join(local.work, '.reeve/agents/one.md'), '---\nmcp: [user]\ntools: mcp__user__echo\n---\n')
-  const one = await local.play([ECHO, { tools: [{ name: 'mcp__user__env', input: {} }] }, { text: '{{ lastResult }}' }], { agent: 'one' })
-  await local.ended(one.uuid)
+  const one = await local.spawnWithAnswers([ECHO, { tools: [{ name: 'mcp__user__env', input: {} }] }, { text: '{{ lastResult }}' }], {
+    agent: 'one',
+  })
+  await local.waitForEnd(one.uuid)
   expect(await serverStates(local, one.uuid)).toEqual(['user:up'])
-  const none = await local.play([{ text: 'done' }], { mcp: ['none'] })
-  await local.ended(none.uuid)
-  expect(await local.facts(none.uuid)).not.toContain('mcp.servers')
-  await expect(local.play([], { mcp: ['gone'] })).rejects.toThrow('there is no MCP server "gone"; there are user, other')
-  await expect(local.sh('true', { mcp: ['user'] })).rejects.toThrow('a plain command has no mcp')
+  const none = await local.spawnWithAnswers([{ text: 'done' }], { mcp: ['none'] })
+  await local.waitForEnd(none.uuid)
+  expect(await local.factTypes(none.uuid)).not.toContain('mcp.servers')
+  await expect(local.spawnWithAnswers([], { mcp: ['gone'] })).rejects.toThrow('there is no MCP server "gone"; there are user, other')
+  await expect(local.spawnShell('true', { mcp: ['user'] })).rejects.toThrow('a plain command has no mcp')
 })
 
 /** All bytes that the daemon has written. */
@@ -115,14 +117,14 @@ test('secrets reach the server and are never stored; without its secret the serv
     },
   }
   await using local = await LocalDaemon.start({ config: JSON.stringify(config) })
-  const process = await local.play([{ tools: [{ name: 'mcp__user__env', input: {} }] }, { text: 'done' }], {
+  const process = await local.spawnWithAnswers([{ tools: [{ name: 'mcp__user__env', input: {} }] }, { text: 'done' }], {
     env: testEnv(local.work, { GH_TOKEN: sent }),
   })
-  const ended = await local.ended(process.uuid)
+  const ended = await local.waitForEnd(process.uuid)
   expect(ended).toMatchObject({ status: 'completed' })
-  const result = await local.event(process.uuid, (event) => event['fact'] === 'tool.finished')
+  const result = await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.finished')
   expect(result['content']).toMatch(/"DB_PASSWORD":"\[secret\]".*|"GH_TOKEN":"\[secret\]"/)
-  const servers = (await local.history(process.uuid)).findLast(isServers)?.['servers'] as readonly McpState[]
+  const servers = (await local.allEvents(process.uuid)).findLast(isServers)?.['servers'] as readonly McpState[]
   expect(servers).toMatchObject([
     { name: 'user', state: 'up' },
     { name: 'gone', state: 'failed', detail: 'it needs the variable NOT_THERE, which is not set' },
@@ -142,14 +144,14 @@ test('secrets reach the server and are never stored; without its secret the serv
 
 test('servers restart with a resume, and their effects decide about an interrupted call', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: { ...server(), effects: { echo: 'read' } } } }) })
-  const process = await local.play([{ text: 'one' }, ECHO, { text: '{{ lastResult }}' }], { interactive: true, intent: 'go' })
-  await local.ready(process.uuid)
+  const process = await local.spawnWithAnswers([{ text: 'one' }, ECHO, { text: '{{ lastResult }}' }], { interactive: true, intent: 'go' })
+  await local.waitForReady(process.uuid)
   await local.signal(process.uuid, 'SIGKILL')
-  await local.ended(process.uuid)
+  await local.waitForEnd(process.uuid)
   expect(findLivingWith(token)).toEqual([])
   await local.resume(process.uuid, { message: 'again' })
-  await local.ready(process.uuid)
-  const history = await local.history(process.uuid)
+  await local.waitForReady(process.uuid)
+  const history = await local.allEvents(process.uuid)
   expect(history.filter(isServers).length).toBe(2)
   expect(history.findLast((event) => event['fact'] === 'tool.started')).toMatchObject({ name: 'mcp__user__echo', effect: 'read' })
   expect(history.findLast((event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'ok', content: 'echo {"n":1}' })
@@ -157,16 +159,16 @@ test('servers restart with a resume, and their effects decide about an interrupt
 
 test('a call is cancelled by SIGINT, and the process goes on', async () => {
   await using local = await LocalDaemon.start({ config: JSON.stringify({ mcp: { user: server() } }) })
-  const process = await local.play([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: 'done' }], {
+  const process = await local.spawnWithAnswers([{ tools: [{ name: 'mcp__user__hang', input: {} }] }, { text: 'done' }], {
     interactive: true,
     intent: 'go',
   })
-  await local.event(process.uuid, (event) => event['fact'] === 'tool.started')
+  await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.started')
   await local.signal(process.uuid, 'SIGINT')
-  await local.ready(process.uuid)
-  expect(await local.event(process.uuid, (event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'interrupted' })
+  await local.waitForReady(process.uuid)
+  expect(await local.waitForEvent(process.uuid, (event) => event['fact'] === 'tool.finished')).toMatchObject({ outcome: 'interrupted' })
   await local.send(process.uuid, 'go on')
-  const ready = await local.untilSo(process.uuid, (view: ProcessView) => view.turn === 2 && view.status === 'ready')
+  const ready = await local.waitUntil(process.uuid, (view: ProcessView) => view.turn === 2 && view.status === 'ready')
   expect(ready.turn).toBe(2)
 })
 
@@ -190,7 +192,7 @@ test('a call under which the daemon was killed twice is not made a third time, e
     await home.start()
     await home.resume(uuid)
   }
-  expect(await home.ended(uuid)).toMatchObject({ exit: { code: 0 }, lastText: 'interrupted; it may or may not have happened' })
+  expect(await home.waitForEnd(uuid)).toMatchObject({ exit: { code: 0 }, lastText: 'interrupted; it may or may not have happened' })
   expect(calls()).toBe(2)
   await home.stop()
   await home.nothingLeft()
@@ -201,7 +203,7 @@ test('`kill -9` of the daemon leaves no server, however unresponsive', async () 
   await home.start()
   await writeTo(home.where.configFile, JSON.stringify({ mcp: { deaf: server('deaf'), polite: server() } }))
   const process = await home.spawn({ model: home.script([{ tools: [{ name: 'mcp__polite__hang', input: {} }] }]) })
-  await home.until(process.uuid, (view) => view.step === 1)
+  await home.waitUntil(process.uuid, (view) => view.step === 1)
   // In its own namespace each server has a second process, which entered it.
   await eventually(() => findLivingWith(token).length >= 2, 'both servers run')
   await home.kill()

@@ -48,7 +48,7 @@ beforeEach(async () => {
     tasks: [{ id: 'first', title: 'The first', text: 'Do it.', acceptance: 'It is done.' }],
   })
   client = await connect(await readServerFromLog(log))
-  await crew.until(
+  await crew.waitUntil(
     ({ members }) =>
       members.filter(({ id, state, status }) => id.startsWith('worker') && state === 'on' && status === 'ready').length === 2,
   )
@@ -61,8 +61,8 @@ afterEach(async () => {
 })
 
 const taskIs = (id: string, state: string): Promise<unknown> =>
-  crew.until(({ tasks }) => tasks.find((one) => one.id === id)?.state === state)
-const readyIs = (id: string): Promise<unknown> => crew.until(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
+  crew.waitUntil(({ tasks }) => tasks.find((one) => one.id === id)?.state === state)
+const readyIs = (id: string): Promise<unknown> => crew.waitUntil(({ members }) => members.find((one) => one.id === id)?.status === 'ready')
 /** Calls a tool of the coordinator; returns the answer. */
 async function callDone(name: string, input: object = {}): Promise<string> {
   const { isError, text, value } = await callTool(client, name, input)
@@ -109,8 +109,8 @@ describe('a coordinator', () => {
     await callDone('mark_task_done', { task: 'second', reason: 'the first did it' })
     await callDone('notify_user', { text: 'Nearly there.' })
     await callDone('complete_crew', { summary: 'all of it', outcome: 'completed' })
-    expect((await daemon.ended(crew.uuid)).exit).toMatchObject({ code: 0 })
-    const facts = await daemon.facts(crew.uuid)
+    expect((await daemon.waitForEnd(crew.uuid)).exit).toMatchObject({ code: 0 })
+    const facts = await daemon.factTypes(crew.uuid)
     for (const fact of ['task.message', 'task.reported', 'task.verdict', 'task.done', 'crew.notified', 'crew.ending'])
       expect(facts).toContain(fact)
   })
@@ -124,7 +124,7 @@ describe('a coordinator', () => {
     await callDone('send_message', { to: 'all', text: 'Look at the readme.' })
     await callDone('stop_worker', { member: 'worker-3', reason: 'not needed' })
     await callDone('retire_worker', { member: 'worker-2', reason: 'nor this one' })
-    const { members } = await crew.until((view) => view.members.filter(({ state }) => state === 'gone').length === 2)
+    const { members } = await crew.waitUntil((view) => view.members.filter(({ state }) => state === 'gone').length === 2)
     expect(members.filter(({ state }) => state === 'gone').map(({ id, leave }) => [id, leave?.how])).toEqual([
       ['worker-2', 'retired'],
       ['worker-3', 'stopped'],
@@ -146,12 +146,12 @@ describe('a coordinator', () => {
     await callDone('add_task', { id: 'slow', title: 'Slow', text: 'Wait.' })
     await callDone('assign_task', { task: 'slow', member: 'worker-2' })
     const worker = (await crew.view()).members.find(({ id }) => id === 'worker-2')?.uuid ?? ''
-    await daemon.event(worker, ({ fact, name }) => fact === 'tool.started' && name === 'bash')
+    await daemon.waitForEvent(worker, ({ fact, name }) => fact === 'tool.started' && name === 'bash')
     await callDone('send_message', { to: 'worker-2', text: 'Leave the tests alone.', task: 'slow', now: true })
     await callDone('send_message', { to: 'worker-2', text: 'Later.' })
     await writeFile(join(daemon.work, 'go-on'), '')
-    await daemon.event(worker, ({ fact, name }) => fact === 'tool.finished' && String(name).endsWith('signal_ready'))
-    const facts = (await daemon.history(worker)).map(({ fact, name }) => (name === undefined ? fact : `${String(fact)} ${String(name)}`))
+    await daemon.waitForEvent(worker, ({ fact, name }) => fact === 'tool.finished' && String(name).endsWith('signal_ready'))
+    const facts = (await daemon.allEvents(worker)).map(({ fact, name }) => (name === undefined ? fact : `${String(fact)} ${String(name)}`))
     const next = facts.slice(facts.indexOf('tool.finished bash')).filter((fact) => fact === 'process.incoming' || fact === 'model.started')
     expect(next.slice(0, 2)).toEqual(['process.incoming', 'model.started'])
   })

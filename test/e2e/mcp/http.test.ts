@@ -109,7 +109,7 @@ test('a session that a server has forgotten is restarted by the next call', asyn
     if (body.type === 'tool.finished' && body.content === 'Echo: one') kernel.hold()
   }
   const over = turn('go')
-  await kernel.until(() => kernel.drained > 0, 'it waits after the first call')
+  await kernel.waitUntil(() => kernel.drained > 0, 'it waits after the first call')
   await end(first.child)
   await begin()
   kernel.onFact = () => undefined
@@ -153,11 +153,11 @@ test('a server of the 2026-07-28 revision, with headers, a growing list, and a c
   })
   holdUntilListed(kernel, 'mcp__new__extra-1')
   await send('go')
-  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output' && live.text.includes('step 3')), 'the call goes on')
+  await kernel.waitUntil(() => kernel.lives.some((live) => live.type === 'tool-output' && live.text.includes('step 3')), 'the call goes on')
   expect(server('new')).toMatchObject({ state: 'up', detail: 'modern 2 (2026-07-28)' })
   expect(kernel.of('tool.finished')).toMatchObject([{ content: 'more' }, { content: 'extra' }])
   await agent.interrupt()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('tool.finished').at(-1)).toMatchObject({ outcome: 'interrupted' })
   await eventually(() => logLines('new').includes('slow is cancelled'), 'the server knows')
   expect(logLines('new').filter((line) => line.startsWith('POST ') && !line.endsWith(' opensesame'))).toEqual([])
@@ -171,9 +171,9 @@ test('a server that dies during a call ends the call, not the agent', async () =
     script: scriptOfCalls(['mcp__new__slow'], ['mcp__new__echo', { message: 'x' }]),
   })
   await send('go')
-  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  await kernel.waitUntil(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
   await end(started.child)
-  await kernel.ended()
+  await kernel.waitForTurn()
   // A system that is ending the server may still accept the next connection, and then reset it.
   expect(kernel.of('tool.finished')).toMatchObject([
     { outcome: 'error', content: 'the connection ended before the answer' },

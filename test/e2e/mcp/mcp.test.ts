@@ -71,7 +71,7 @@ test('lists come in pages; a changed list is on offer from the next step on, wit
 test('a list that changes during its first reading is read again', async () => {
   const { kernel, turn, server } = await withServers(bench, { servers: { s: 'grows-at-once' }, script: '- text: done' })
   await turn('go')
-  await kernel.until(() => server('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
+  await kernel.waitUntil(() => server('s')?.tools.some(({ name }) => name === 'mcp__s__extra-1') === true, 'the new tool is reported')
 })
 
 test('no tool name makes its call repeatable', async () => {
@@ -86,10 +86,10 @@ test('no tool name makes its call repeatable', async () => {
 
 test('nothing is started before the first turn, and the first model call waits for all servers', async () => {
   const { kernel, send, logLines } = await withServers(bench, { servers: { one: 'usual', two: 'noisy' }, script: '- text: done' })
-  await kernel.until(() => kernel.reports('up').length === 1, 'it is up')
+  await kernel.waitUntil(() => kernel.reports('up').length === 1, 'it is up')
   expect([logLines('one'), logLines('two')]).toEqual([[], []])
   await send('go')
-  await kernel.ended()
+  await kernel.waitForTurn()
   const types = kernel.facts.map(({ body }) => body.type)
   expect(types.indexOf('mcp.servers')).toBeLessThan(types.indexOf('model.started'))
   expect(kernel.of('mcp.servers')).toMatchObject([
@@ -117,10 +117,10 @@ test.each([
     await send('go')
     const shown = (): string => kernel.lives.map((live) => (live.type === 'tool-output' ? live.text : '')).join('')
     // More steps than fit into the time limit of one silence.
-    await kernel.until(() => shown().includes('step 120 ') || kernel.of('tool.finished').length > 0, 'progress is shown')
+    await kernel.waitUntil(() => shown().includes('step 120 ') || kernel.of('tool.finished').length > 0, 'progress is shown')
     expect(kernel.of('tool.finished')).toEqual([])
     await agent.interrupt()
-    await kernel.ended()
+    await kernel.waitForTurn()
     expect(kernel.of('tool.finished')).toMatchObject([
       { outcome: 'interrupted', content: expect.stringContaining('may or may not have happened') },
     ])
@@ -138,7 +138,7 @@ test('an interruption does not wait for starting servers; the next turn waits fo
   await send('go')
   await eventually(() => logLines('s').length > 0 && logLines('t').length > 0, 'they start')
   await agent.interrupt()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
   expect([kernel.of('mcp.servers'), kernel.of('model.started')]).toEqual([[], []])
   await turn('again')
@@ -166,7 +166,7 @@ test('a freezing pause stops the server and the clock of its call', async () => 
     script: scriptOfCalls(['mcp__s__progress']),
   })
   await send('go')
-  await kernel.until(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
+  await kernel.waitUntil(() => kernel.lives.some((live) => live.type === 'tool-output'), 'the call has begun')
   kernel.hold()
   await agent.pause(true)
   await eventually(() => findLivingWith(bench.token).every(({ state }) => 'TS'.includes(state)), 'it stands still')
@@ -176,9 +176,9 @@ test('a freezing pause stops the server and the clock of its call', async () => 
   expect(kernel.of('tool.finished')).toEqual([])
   kernel.release()
   await agent.unpause()
-  await kernel.until(() => kernel.lives.length > seen + 10, 'it goes on')
+  await kernel.waitUntil(() => kernel.lives.length > seen + 10, 'it goes on')
   await agent.interrupt()
-  await kernel.ended()
+  await kernel.waitForTurn()
 })
 
 test('a server that dies during a call is started again at the next one, three times in a row', async () => {

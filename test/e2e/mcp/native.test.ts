@@ -19,17 +19,17 @@ const call = (name: string, input: object = {}): object => ({ text: '', tools: [
 const DONE = { text: 'done' }
 
 async function results(ref: string): Promise<EventView[]> {
-  return (await daemon.history(ref)).filter(({ fact }) => fact === 'tool.finished')
+  return (await daemon.allEvents(ref)).filter(({ fact }) => fact === 'tool.finished')
 }
 
 describe('a native agent', () => {
   test('starts another process, waits for it, and reads its last output', async () => {
-    const model = await daemon.script([{ text: 'the answer is 42' }])
-    const { uuid } = await daemon.play(
+    const model = await daemon.writeScript([{ text: 'the answer is 42' }])
+    const { uuid } = await daemon.spawnWithAnswers(
       [call('spawn', { intent: 'think', model, name: 'thinker' }), call('wait', { processes: ['thinker'] }), DONE],
       { reeve: true },
     )
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     const [spawned, waited] = await results(uuid)
     expect([spawned?.['outcome'], JSON.parse(String(waited?.['content']))]).toMatchObject([
       'ok',
@@ -38,7 +38,7 @@ describe('a native agent', () => {
     const child = (await daemon.view('thinker')).parentUuid
     expect(child).toBe(uuid)
     // Reading has no effect, a start has one: both are recorded, and decide about a crash.
-    const started = (await daemon.history(uuid)).filter(({ fact }) => fact === 'tool.started').map(({ name, effect }) => [name, effect])
+    const started = (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'tool.started').map(({ name, effect }) => [name, effect])
     expect(started).toEqual([
       ['mcp__reeve__spawn', 'once'],
       ['mcp__reeve__wait', 'read'],
@@ -46,9 +46,9 @@ describe('a native agent', () => {
   })
 
   test('resumes a completed process with only a message', async () => {
-    const model = await daemon.script([{ text: 'one' }, { text: 'two' }])
+    const model = await daemon.writeScript([{ text: 'one' }, { text: 'two' }])
     const resume = (more: object = {}): object => call('resume', { process: 'thinker', ...more })
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [
         call('spawn', { intent: 'think', model, name: 'thinker' }),
         call('wait', { processes: ['thinker'] }),
@@ -59,7 +59,7 @@ describe('a native agent', () => {
       ],
       { reeve: true },
     )
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     const [, , refused, resumed, waited] = await results(uuid)
     expect([refused?.['outcome'], refused?.['content']]).toEqual([
       'error',
@@ -69,7 +69,7 @@ describe('a native agent', () => {
   })
 
   test('reads its waiting messages in its turn', async () => {
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [
         { text: 'first' },
         call('inbox'),
@@ -79,20 +79,20 @@ describe('a native agent', () => {
       ],
       { reeve: true, interactive: true, intent: 'begin' },
     )
-    await daemon.ready(uuid)
+    await daemon.waitForReady(uuid)
     await daemon.send(uuid, 'to work')
-    await daemon.event(uuid, ({ fact, name }) => fact === 'tool.started' && name === 'bash')
+    await daemon.waitForEvent(uuid, ({ fact, name }) => fact === 'tool.started' && name === 'bash')
     await daemon.send(uuid, 'and this')
     await writeFile(join(daemon.work, 'go'), '')
-    await daemon.event(uuid, ({ fact, content }) => fact === 'tool.finished' && String(content).includes('and this'))
+    await daemon.waitForEvent(uuid, ({ fact, content }) => fact === 'tool.finished' && String(content).includes('and this'))
     const [empty, , shown] = await results(uuid)
     expect(JSON.parse(String(empty?.['content']))).toEqual({ messages: [] })
     expect(JSON.parse(String(shown?.['content']))).toMatchObject({ messages: [{ from: 'user', text: 'and this' }] })
   })
 
   test('has no such tools without a request, and a call gets an error', async () => {
-    const { uuid } = await daemon.play([call('ps'), DONE])
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([call('ps'), DONE])
+    await daemon.waitForEnd(uuid)
     expect((await results(uuid))[0]).toMatchObject({
       outcome: 'error',
       content: expect.stringContaining('there is no tool "mcp__reeve__ps"; the available tools are: read,'),
@@ -102,8 +102,8 @@ describe('a native agent', () => {
   test('has only the tools that its file names', async () => {
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
     await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read, mcp__reeve__ps]\n---\n')
-    const { uuid } = await daemon.play([call('ps'), call('spawn', { intent: 'x' }), DONE], { agent: 'lead' })
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([call('ps'), call('spawn', { intent: 'x' }), DONE], { agent: 'lead' })
+    await daemon.waitForEnd(uuid)
     expect((await results(uuid)).map(({ name, outcome }) => [name, outcome])).toEqual([
       ['mcp__reeve__ps', 'ok'],
       ['mcp__reeve__spawn', 'error'],
@@ -113,22 +113,22 @@ describe('a native agent', () => {
   test('has them beside its list where its file requests that', async () => {
     await mkdir(join(daemon.work, '.reeve/agents'), { recursive: true })
     await writeFile(join(daemon.work, '.reeve/agents/lead.md'), '---\ntools: [read]\nreeve: true\n---\n')
-    const { uuid } = await daemon.play([call('inspect', { process: 'self' }), DONE], { agent: 'lead' })
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([call('inspect', { process: 'self' }), DONE], { agent: 'lead' })
+    await daemon.waitForEnd(uuid)
     expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['ok'])
   })
 
   test('has them after a resume that allows one', async () => {
-    const { uuid } = await daemon.play([call('ps'), DONE, call('ps'), DONE])
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([call('ps'), DONE, call('ps'), DONE])
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { allow: ['mcp__reeve__ps'], message: 'again' })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect((await results(uuid)).map(({ outcome }) => outcome)).toEqual(['error', 'ok'])
   })
 
   test('gives its children no more than it has', async () => {
-    const model = await daemon.script([{ text: '', tools: [{ name: 'bash', input: { command: 'true' } }] }, DONE])
-    const { uuid } = await daemon.play(
+    const model = await daemon.writeScript([{ text: '', tools: [{ name: 'bash', input: { command: 'true' } }] }, DONE])
+    const { uuid } = await daemon.spawnWithAnswers(
       [
         call('spawn', { intent: 'x', model, name: 'child' }),
         call('spawn', { command: ['true'] }),
@@ -137,7 +137,7 @@ describe('a native agent', () => {
       ],
       { reeve: true, deny: ['bash'] },
     )
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     const [, command] = await results(uuid)
     expect(command).toMatchObject({
       outcome: 'error',
@@ -149,7 +149,7 @@ describe('a native agent', () => {
 })
 
 test('a plain command cannot have them, and the error names the reason', async () => {
-  await expect(daemon.sh('true', { reeve: true })).rejects.toMatchObject({
+  await expect(daemon.spawnShell('true', { reeve: true })).rejects.toMatchObject({
     code: 'INVALID',
     message: expect.stringContaining('has no reeve'),
   })

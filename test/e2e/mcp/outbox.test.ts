@@ -33,7 +33,7 @@ afterEach(async () => {
 })
 
 const reports = async (crew: string): Promise<unknown[]> =>
-  (await daemon.history(crew)).filter(({ fact }) => fact === 'task.reported').map(({ summary }) => summary)
+  (await daemon.allEvents(crew)).filter(({ fact }) => fact === 'task.reported').map(({ summary }) => summary)
 
 test('a stored report is delivered once, and one of another incarnation never', async () => {
   await writeFile(join(daemon.work, 'worker.yaml'), WORKER)
@@ -73,6 +73,6 @@ test('a stored report is delivered once, and one of another incarnation never', 
   await expect.poll(() => readdir(outbox), { timeout: 60_000 }).toEqual([])
   expect(await reports(crew)).toEqual(['reported before the end'])
   await writeFile(join(daemon.work, 'go'), '')
-  expect((await daemon.ended(crew)).exit).toMatchObject({ code: 0 })
+  expect((await daemon.waitForEnd(crew)).exit).toMatchObject({ code: 0 })
   expect(await reports(crew)).toEqual(['reported before the end'])
 })

@@ -85,7 +85,7 @@ describe('a token', () => {
 
   test('of an ended incarnation is invalid, and the next incarnation has another', async () => {
     await daemon.signal(session.view.uuid, 'SIGKILL')
-    await daemon.ended(session.view.uuid)
+    await daemon.waitForEnd(session.view.uuid)
     expect(await send({})).toMatchObject({ status: 401, text: expect.stringContaining('ended with its process') })
     const old = session.token
     session = await spawnWithTools(daemon)
@@ -173,7 +173,7 @@ describe('a request', () => {
 })
 
 test('waiting calls are limited, and those of other processes continue', async () => {
-  await daemon.sh('sleep 600', { name: 'sleeper' })
+  await daemon.spawnShell('sleep 600', { name: 'sleeper' })
   const [busy, other] = [await connect(session), await connect(await spawnWithTools(daemon, { name: 'idle' }))]
   const gone = new AbortController()
   const waits = Array.from({ length: 64 }, () =>

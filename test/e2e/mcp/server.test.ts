@@ -53,21 +53,21 @@ describe('a connected agent', () => {
   test('has a token that is neither in its arguments nor in the journal', async () => {
     expect(await readProgramArgs(daemon)).toContain('--mcp-config=')
     expect(await readProgramArgs(daemon)).not.toContain(session.token)
-    expect(JSON.stringify([await daemon.history(session.view.uuid), await daemon.view(session.view.uuid)])).not.toContain(session.token)
+    expect(JSON.stringify([await daemon.allEvents(session.view.uuid), await daemon.view(session.view.uuid)])).not.toContain(session.token)
   })
 })
 
 test('variables that identify an incarnation do not reach the programs of its shell', async () => {
-  const { uuid } = await daemon.sh('echo home=$GEMINI_CLI_HOME', {
+  const { uuid } = await daemon.spawnShell('echo home=$GEMINI_CLI_HOME', {
     env: { ...testEnv(daemon.work), GEMINI_CLI_HOME: join(daemon.paths.state, 'tmp', `${session.view.uuid}.1`, 'gemini') },
   })
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   expect(await daemon.output(uuid)).toBe('home=\n')
 })
 
 describe('another process', () => {
   test('is started below the caller, waited for, and its last output is read', async () => {
-    const model = await daemon.script([{ text: 'It is the cache.' }])
+    const model = await daemon.writeScript([{ text: 'It is the cache.' }])
     const { value } = await callTool(client, 'spawn', { intent: 'find out', model, name: 'finder', max_steps: 5 })
     expect(value).toMatchObject({ name: 'finder', pid: expect.any(Number) })
     const child = await daemon.view(String(value['id']))
@@ -105,12 +105,12 @@ describe('another process', () => {
   })
 
   test('gets messages in the order of sending; the first of several to end is reported', async () => {
-    const model = await daemon.script([{ text: 'one' }, { text: 'two' }, { text: 'three' }])
+    const model = await daemon.writeScript([{ text: 'one' }, { text: 'two' }, { text: 'three' }])
     await callTool(client, 'spawn', { intent: 'begin', model, name: 'reader', interactive: true })
     await callTool(client, 'spawn', { command: ['sleep', '60'], name: 'long' })
-    await daemon.ready('reader')
+    await daemon.waitForReady('reader')
     expect((await callTool(client, 'send', { to: 'reader', text: 'go on' })).value).toMatchObject({ message: expect.any(String) })
-    expect(await daemon.event('reader', ({ fact, turn }) => fact === 'process.incoming' && turn === 2)).toMatchObject({
+    expect(await daemon.waitForEvent('reader', ({ fact, turn }) => fact === 'process.incoming' && turn === 2)).toMatchObject({
       from: `agent:${session.view.uuid}`,
     })
     await callTool(client, 'signal', { process: 'long', signal: 'SIGKILL' })
@@ -118,7 +118,7 @@ describe('another process', () => {
   })
 
   test("outside the caller's subtree is not touched, and the attempt is in the caller's journal", async () => {
-    const { uuid, pid } = await daemon.sh('sleep 60', { name: 'theirs' })
+    const { uuid, pid } = await daemon.spawnShell('sleep 60', { name: 'theirs' })
     for (const [tool, input] of [
       ['signal', { process: 'theirs', signal: 'SIGKILL' }],
       ['pause', { process: 'theirs' }],
@@ -127,11 +127,11 @@ describe('another process', () => {
       const answer = await callTool(client, tool, input)
       expect([answer.isError, answer.text]).toEqual([true, expect.stringMatching(/^PERMISSION: agent:.* descendants only\. /)])
     }
-    const reader = await daemon.play([{ text: 'one' }], { interactive: true, intent: 'begin' })
+    const reader = await daemon.spawnWithAnswers([{ text: 'one' }], { interactive: true, intent: 'begin' })
     expect((await callTool(client, 'send', { to: reader.uuid, text: 'x' })).text).toMatch(
       /^PERMISSION: .* may write to its parent and its descendants only/,
     )
-    expect((await daemon.facts(session.view.uuid)).filter((fact) => fact === 'capability.refused')).toHaveLength(4)
+    expect((await daemon.factTypes(session.view.uuid)).filter((fact) => fact === 'capability.refused')).toHaveLength(4)
     expect((await daemon.view(uuid)).status).toBe('working')
     expect((await callTool(client, 'ps')).text).not.toContain('theirs')
     expect((await callTool(client, 'ps', { all: true })).text).toContain('theirs')

@@ -28,7 +28,7 @@ async function agentThatWaits(ms: number): Promise<Run> {
     credentials: { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: server.url },
   })
   await run.send('go')
-  await run.kernel.until(() => run.kernel.of('model.failed').length === 1, 'the first call has failed')
+  await run.kernel.waitUntil(() => run.kernel.of('model.failed').length === 1, 'the first call has failed')
   return run
 }
 
@@ -36,12 +36,12 @@ test('an agent that waits an hour is drained at once, and makes no request', asy
   const { agent, kernel } = await agentThatWaits(3_600_000)
   kernel.hold()
   await agent.pause(false)
-  await kernel.until(() => kernel.drained === 1, 'it is at the gate')
+  await kernel.waitUntil(() => kernel.drained === 1, 'it is at the gate')
   expect(kernel.reports('model.started')).toHaveLength(1)
   kernel.release()
   await agent.unpause()
   await agent.interrupt()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
 })
 
@@ -50,7 +50,7 @@ test('the rest of the wait follows the pause', async () => {
   const failedAt = kernel.reports('model.failed')[0]?.atMs ?? 0
   kernel.hold()
   await agent.pause(false)
-  await kernel.until(() => kernel.drained === 1, 'it is at the gate')
+  await kernel.waitUntil(() => kernel.drained === 1, 'it is at the gate')
   const drainedAt = performance.now()
   // The provider's delay passes without a request.
   await eventually(() => performance.now() - drainedAt > 2_000, 'it is time')
@@ -58,7 +58,7 @@ test('the rest of the wait follows the pause', async () => {
   const goesOnAt = performance.now()
   kernel.release()
   await agent.unpause()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   expect((kernel.reports('model.started')[1]?.atMs ?? 0) - goesOnAt).toBeGreaterThanOrEqual(2_000 - (drainedAt - failedAt) - 50)
 })

@@ -43,8 +43,8 @@ const texts = (run: Run): Promise<string[]> =>
     context.messages.map((message) => (message.role === 'user' ? message.text : message.role)),
   )
 const untilHeld = (run: Run, times = 1): Promise<void> =>
-  run.kernel.until(() => run.kernel.of('process.held').length >= times, 'it is held')
-const fact = <T extends FactType>(run: Run, type: T): Promise<void> => run.kernel.until(() => run.kernel.of(type).length > 0, type)
+  run.kernel.waitUntil(() => run.kernel.of('process.held').length >= times, 'it is held')
+const fact = <T extends FactType>(run: Run, type: T): Promise<void> => run.kernel.waitUntil(() => run.kernel.of(type).length > 0, type)
 
 describe('by our own count', () => {
   test('again and again in a long turn; each step is taken once, and the newest messages stay', async () => {
@@ -90,7 +90,7 @@ describe('by our own count', () => {
     expect(whole.kernel.facts.slice(0, cut).some(({ body }) => body.type === 'context.compacted')).toBe(true)
     const resumed = await bench.run({ spec: { model: 'script:1.yaml' }, after: whole.kernel.facts.slice(0, cut) })
     await resumed.agent.proceed(resumed.kernel.turn)
-    await resumed.kernel.ended()
+    await resumed.kernel.waitForTurn()
     await resumed.turn('second')
     expect(await texts(resumed)).toEqual(await texts(whole))
   })
@@ -220,7 +220,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     run.kernel.release()
     await untilHeld(run, 2)
     run.kernel.release()
-    await run.kernel.ended()
+    await run.kernel.waitForTurn()
     expect(factTypes(run, ['compaction.started', 'context.compacted'])).toEqual(['compaction.started', 'context.compacted'])
     expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
     expect(server?.requests).toHaveLength(8)
@@ -234,7 +234,7 @@ describe.each(WORDINGS)('after %s has refused the request as too long', (_, mode
     run.kernel.release()
     await untilHeld(run, 2)
     run.kernel.release()
-    await run.kernel.ended()
+    await run.kernel.waitForTurn()
     expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
     expect(server?.requests).toHaveLength(3)
   })
@@ -281,7 +281,7 @@ describe('an impossible summary', () => {
     await untilHeld(run)
     expect(run.kernel.of('compaction.failed')).toMatchObject([{ error: expect.stringContaining(error), retryInMs: null }])
     expect(run.kernel.of('context.compacted')).toEqual([])
-    await run.kernel.until(() => run.kernel.drained > 0, 'it waits at the gate')
+    await run.kernel.waitUntil(() => run.kernel.drained > 0, 'it waits at the gate')
     run.kernel.release()
     await untilHeld(run, 2)
     expect(run.kernel.of('compaction.started').map(({ attempt }) => attempt)).toEqual([1, 1])
@@ -302,7 +302,7 @@ describe('an impossible summary', () => {
       after: run.kernel.facts.filter(({ body }) => body.type !== 'process.held'),
     })
     await again.agent.proceed(again.kernel.turn)
-    await again.kernel.ended()
+    await again.kernel.waitForTurn()
     expect(again.kernel.of('context.compacted').length).toBeGreaterThan(0)
     expect(again.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
     expect(again.kernel.of('tool.finished')).toHaveLength(12)
@@ -344,12 +344,12 @@ describe('while a summary is made', () => {
     await run.send('go')
     await fact(run, 'compaction.started')
     await run.agent.interrupt()
-    await run.kernel.ended()
+    await run.kernel.waitForTurn()
     expect(run.kernel.of('compaction.failed')).toMatchObject([{ error: 'interrupted', retryInMs: 0 }])
     expect(run.kernel.of('process.held')).toEqual([])
     expect(run.kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
     await run.send('again')
-    await run.kernel.until(() => run.kernel.of('compaction.started').length === 2, 'it is tried again')
+    await run.kernel.waitUntil(() => run.kernel.of('compaction.started').length === 2, 'it is tried again')
   })
 
   test('the end of the incarnation leaves nothing, and the next one asks again', async () => {
@@ -362,7 +362,7 @@ describe('while a summary is made', () => {
     await writeFile(join(bench.dir, '1.yaml'), JSON.stringify({ context_window: WINDOW, steps: [...lookSteps(12), { text: 'done' }] }))
     const next = await bench.run({ spec: { model: 'script:1.yaml' }, after: run.kernel.facts })
     await next.agent.proceed(next.kernel.turn)
-    await next.kernel.ended()
+    await next.kernel.waitForTurn()
     expect(next.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
     expect(next.kernel.of('tool.finished')).toHaveLength(12)
   })
@@ -382,13 +382,13 @@ test('a pause lets the summary finish, and holds before the next call', async ()
   await run.send('go')
   await isAsked
   await run.agent.pause(false)
-  await run.kernel.until(() => run.kernel.drained > 0, 'it waits at the gate')
+  await run.kernel.waitUntil(() => run.kernel.drained > 0, 'it waits at the gate')
   expect(run.kernel.of('context.compacted')).toHaveLength(1)
   expect(run.kernel.facts.at(-1)?.body.type).toBe('context.compacted')
   run.kernel.onFact = () => undefined
   await run.agent.unpause()
   run.kernel.release()
-  await run.kernel.ended()
+  await run.kernel.waitForTurn()
   expect(run.kernel.of('process.ready')).toMatchObject([{ result: 'done' }])
 })
 
@@ -401,7 +401,7 @@ test('a context that differs from the journal ends the incarnation', async () =>
     run.kernel.facts.splice(index, 1, { ...run.kernel.facts[index], body: other } as (typeof run.kernel.facts)[number])
   }
   await run.send('go')
-  await run.kernel.until(() => run.kernel.reports('exited').length > 0, 'it has ended')
+  await run.kernel.waitUntil(() => run.kernel.reports('exited').length > 0, 'it has ended')
   expect(run.kernel.reports('exited')[0]?.report.error).toBe('the context differs from the journal: message 4')
   expect(factTypes(run, ['compaction.started'])).toEqual([])
 })

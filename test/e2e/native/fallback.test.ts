@@ -92,7 +92,7 @@ test('a context that is too long is not sent to another model', async () => {
     { status: 400, error: { type: 'invalid_request_error', message: 'prompt is too long: 200001 tokens > 200000 maximum' } },
   ])
   await run.send('go')
-  await run.kernel.until(() => run.kernel.of('process.held').length > 0, 'it is held')
+  await run.kernel.waitUntil(() => run.kernel.of('process.held').length > 0, 'it is held')
   expect(run.kernel.of('process.held')).toMatchObject([{ hold: { reason: 'context-full' } }])
   expect(askedModels()).toEqual(['big'])
 })
@@ -121,7 +121,7 @@ describe('a fallback that cannot be used is skipped', () => {
       credentials: { FIRST_KEY: 'key-1' },
       spec: { fallback: [SECOND, THIRD] },
     })
-    await run.kernel.until(() => notes(run).length === 1, 'the missing key is reported')
+    await run.kernel.waitUntil(() => notes(run).length === 1, 'the missing key is reported')
     expect(notes(run)).toEqual([`fallback ${SECOND} cannot be used: SECOND_KEY is not set`])
     await run.turn('go')
     expect(notes(run)[1]).toMatch(new RegExp(`^${FIRST} failed .*; ${THIRD} takes over$`))
@@ -152,7 +152,7 @@ test('an interruption does not change the model', async () => {
   await run.send('go')
   await server.received(1)
   await run.agent.interrupt()
-  await run.kernel.ended()
+  await run.kernel.waitForTurn()
   expect(run.kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
   expect(askedModels()).toEqual(['big'])
 })
@@ -175,9 +175,9 @@ describe('an incarnation after a crash', () => {
     const after = await factsAtCrash(({ kernel }) => kernel.of('tool.finished').length === 1, [REFUSED_KEY, tool, { text: 'lost' }])
     const { kernel, agent } = await startServed([{ text: 'found' }, { text: 'next' }], { after })
     await agent.proceed(kernel.turn)
-    await kernel.ended()
+    await kernel.waitForTurn()
     await agent.deliver({ id: 'm2', from: 'user', text: 'more', turn: kernel.beginTurn('m2', 'more') })
-    await kernel.ended()
+    await kernel.waitForTurn()
     expect(askedModels()).toEqual(['small', 'big'])
   })
 
@@ -185,7 +185,7 @@ describe('an incarnation after a crash', () => {
     const after = await factsAtCrash(({ kernel }) => kernel.of('model.failed').at(-1)?.retryInMs === null, [REFUSED_KEY, REFUSED_KEY])
     const { kernel, agent } = await startServed([{ text: 'well again' }], { after })
     await agent.proceed(kernel.turn)
-    await kernel.ended()
+    await kernel.waitForTurn()
     expect(askedModels()).toEqual(['big'])
   })
 })

@@ -267,10 +267,10 @@ describe.each([ANTHROPIC, OPENAI])('$name', (format) => {
   test('an interruption ends the stream at once and keeps the partial text', async () => {
     const { kernel, agent, send } = await startServed(format, [{ text: 'this much and then nothing', hangAfterBytes: 900 }])
     await send('go')
-    await kernel.until(() => kernel.lives.length > 0, 'text comes in')
+    await kernel.waitUntil(() => kernel.lives.length > 0, 'text comes in')
     const since = performance.now()
     await agent.interrupt()
-    await kernel.ended()
+    await kernel.waitForTurn()
     await server.requests[0]?.closed
     expect(performance.now() - since).toBeLessThan(20_000)
     const partial = kernel.lives.map((live) => live.text).join('')

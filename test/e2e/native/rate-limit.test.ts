@@ -46,7 +46,7 @@ const resets: readonly (readonly [string, () => Record<string, string>])[] = [
 
 test.each(resets)('is suspended until the limit is over (%s), and continues where it was', async (_, headers) => {
   const { kernel, agent } = await startLimited([{ status: 429, headers: headers(), error: LIMIT }, { text: 'done' }])
-  await kernel.until(() => kernel.drained === 1, 'it waits at the gate')
+  await kernel.waitUntil(() => kernel.drained === 1, 'it waits at the gate')
   const [failed] = kernel.reports('model.failed')
   const until = failed?.report.type === 'model.failed' ? (failed.report.resumeAt ?? 0) - Date.now() : 0
   expect(until).toBeGreaterThan(1.9 * HOUR)
@@ -54,7 +54,7 @@ test.each(resets)('is suspended until the limit is over (%s), and continues wher
   expect(server.requests).toHaveLength(1)
   kernel.release()
   await agent.unpause()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   expect(kernel.of('model.started').map(({ step, attempt }) => [step, attempt])).toEqual([
     [1, 1],
@@ -66,11 +66,11 @@ test('is suspended again when it is resumed too early', async () => {
   const answer = { status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }
   const { kernel, agent } = await startLimited([answer, answer, { text: 'done' }])
   for (const times of [1, 2]) {
-    await kernel.until(() => kernel.drained === times, 'it waits at the gate')
+    await kernel.waitUntil(() => kernel.drained === times, 'it waits at the gate')
     kernel.release()
     await agent.unpause()
   }
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok' }])
 })
 
@@ -79,14 +79,14 @@ test('first asks another model that can answer', async () => {
     [{ status: 429, headers: { 'retry-after': '7200' }, error: LIMIT }, { text: 'done' }],
     ['anthropic/claude-haiku-4-5'],
   )
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'ok', result: 'done' }])
   expect(kernel.drained).toBe(0)
 })
 
 test('a limit without a known end fails as before', async () => {
   const { kernel } = await startLimited(Array.from({ length: 4 }, () => ({ status: 429, error: LIMIT })))
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'error' }])
   expect(kernel.drained).toBe(0)
 })

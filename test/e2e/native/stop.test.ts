@@ -50,7 +50,7 @@ async function runSleepingAgent(): Promise<Run> {
 `,
   })
   await run.send('go')
-  await run.kernel.until(() => run.kernel.lives.some((live) => live.text.includes('began')), 'the program runs')
+  await run.kernel.waitUntil(() => run.kernel.lives.some((live) => live.text.includes('began')), 'the program runs')
   await eventually(() => findSleepersWith(bench.token).length === 2, 'both sleep')
   return run
 }
@@ -58,7 +58,7 @@ async function runSleepingAgent(): Promise<Run> {
 test('an interruption ends the program, answers each open call and the turn; the next turn continues', async () => {
   const { kernel, agent, turn } = await runSleepingAgent()
   await agent.interrupt()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('tool.finished').map(({ callId, outcome }) => [callId, outcome])).toEqual([
     ['call_1_0', 'interrupted'],
     ['call_1_1', 'error'],
@@ -92,7 +92,7 @@ test('the program gets the grace of a stop', async () => {
 `,
   })
   await send('go')
-  await kernel.until(() => kernel.lives.length > 0, 'the program runs')
+  await kernel.waitUntil(() => kernel.lives.length > 0, 'the program runs')
   await agent.stop({ signal: 'SIGTERM', graceMs: 20_000 })
   expect(await readFile(join(bench.dir, 'bye'), 'utf8')).toBe('bye\n')
 })
@@ -119,7 +119,7 @@ test('a started write is over when its agent has been disposed of', async () => 
   const { kernel, agent, send } = await bench.run({ script: '- tools: [{ name: write, input: { path: a.txt, content: whole } }]' })
   using disk = await busyDisk(bench.dir)
   await send('go')
-  await kernel.until(() => kernel.of('tool.started').length > 0, 'it begins')
+  await kernel.waitUntil(() => kernel.of('tool.started').length > 0, 'it begins')
   await nextTurn()
   kernel.cancel()
   const disposed = agent[Symbol.asyncDispose]()
@@ -134,10 +134,10 @@ test('the end of the incarnation cuts a model call at once and keeps the partial
   const credentials = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: server.url }
   const { kernel, agent, send } = await bench.run({ spec: { model: 'anthropic/claude-sonnet-4-5' }, credentials })
   await send('go')
-  await kernel.until(() => kernel.lives.length > 0, 'text comes in')
+  await kernel.waitUntil(() => kernel.lives.length > 0, 'text comes in')
   kernel.cancel()
   await Promise.all([agent[Symbol.asyncDispose](), server.requests[0]?.closed])
-  await kernel.until(() => kernel.of('model.failed').length > 0, 'the call is closed')
+  await kernel.waitUntil(() => kernel.of('model.failed').length > 0, 'the call is closed')
   expect(kernel.of('model.failed')).toMatchObject([
     { error: 'interrupted', retryInMs: null, partial: kernel.lives.map((live) => live.text).join('') },
   ])
@@ -150,9 +150,9 @@ test('an interruption at the gate answers the waiting calls', async () => {
     if (body.type === 'tool.started') kernel.hold()
   }
   await send('go')
-  await kernel.until(() => kernel.drained > 0, 'it waits at the gate')
+  await kernel.waitUntil(() => kernel.drained > 0, 'it waits at the gate')
   await agent.interrupt()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'error', content: expect.stringContaining('not run') }])
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
 })
@@ -163,9 +163,9 @@ test('an interruption during the wait for a retry ends the turn', async () => {
     native: { retry: { attempts: 8, baseMs: 1e9, capMs: 1e9 } },
   })
   await send('go')
-  await kernel.until(() => kernel.of('model.failed').length > 0, 'the first attempt failed')
+  await kernel.waitUntil(() => kernel.of('model.failed').length > 0, 'the first attempt failed')
   await agent.interrupt()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('model.started')).toHaveLength(1)
   expect(kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])
 })
@@ -186,7 +186,7 @@ test('frozen, a program does not run, and the work in flight is named', async ()
 `,
   })
   await send('go')
-  await kernel.until(() => kernel.lives.length > 0, 'the program runs')
+  await kernel.waitUntil(() => kernel.lives.length > 0, 'the program runs')
   kernel.hold()
   await agent.pause(true)
   expect(kernel.reports('frozen')).toMatchObject([{ report: { inFlight: expect.stringContaining('bash {"command":"echo began') } }])
@@ -195,6 +195,6 @@ test('frozen, a program does not run, and the work in flight is named', async ()
   await expect(readFile(join(bench.dir, 'went'))).rejects.toThrow('ENOENT')
   kernel.release()
   await agent.unpause()
-  await kernel.ended()
+  await kernel.waitForTurn()
   expect(kernel.of('tool.finished')).toMatchObject([{ outcome: 'ok', content: 'began\n[exit code 0]' }])
 })

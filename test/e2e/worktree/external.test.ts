@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 const recordsOf = async (uuid: string): Promise<EventView[]> =>
-  (await daemon.history(uuid)).filter((event) => event['fact'] === 'files.recorded')
+  (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'files.recorded')
 const namesAt = (uuid: string, commit: unknown): string =>
   repository.gitIn(
     daemon.work,
@@ -43,15 +43,15 @@ test('a step with calls is recorded when the next one begins, and the last one b
     cwd: repository.dir,
     worktree: true,
   })
-  const made = await daemon.event(uuid, ({ fact }) => fact === 'files.recorded')
+  const made = await daemon.waitForEvent(uuid, ({ fact }) => fact === 'files.recorded')
   expect([made['step'], namesAt(uuid, made['commit'])]).toEqual([0, 'a.txt'])
   writeFileSync(join((await daemon.view(uuid)).worktree?.dir ?? '', 'by-agent.txt'), 'x')
   writeFileSync(go, '')
-  expect((await daemon.ended(uuid)).status).toBe('completed')
+  expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
   const records = await recordsOf(uuid)
   expect(records.map((event) => event['step'])).toEqual([0, 1])
   expect(namesAt(uuid, records[1]?.['commit'])).toBe('a.txt\nby-agent.txt')
-  const facts = await daemon.facts(uuid)
+  const facts = await daemon.factTypes(uuid)
   expect(facts.indexOf('files.recorded'), 'tools do not wait, so the record begins later').toBeLessThan(facts.indexOf('process.handle'))
   expect(facts.lastIndexOf('files.recorded')).toBeLessThan(facts.indexOf('process.exited'))
 })
@@ -80,17 +80,20 @@ async function isThere(path: string): Promise<void> {
 
 test('a slow record delays no stop', async () => {
   const slow = slowGit(join(daemon.work, 'bin'), 'write-tree')
-  const { uuid } = await daemon.play([{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: 'b' } }] }, { text: 'done' }], {
-    cwd: repository.dir,
-    worktree: true,
-    env: { ...repository.env, PATH: slow.path },
-  })
+  const { uuid } = await daemon.spawnWithAnswers(
+    [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content: 'b' } }] }, { text: 'done' }],
+    {
+      cwd: repository.dir,
+      worktree: true,
+      env: { ...repository.env, PATH: slow.path },
+    },
+  )
   await isThere(slow.called)
   await daemon.signal(uuid, 'SIGKILL')
-  const { status } = await daemon.ended(uuid)
-  expect([status, await recordsOf(uuid), (await daemon.facts(uuid)).includes('files.failed')]).toEqual(['stopped', [], false])
+  const { status } = await daemon.waitForEnd(uuid)
+  expect([status, await recordsOf(uuid), (await daemon.factTypes(uuid)).includes('files.failed')]).toEqual(['stopped', [], false])
   writeFileSync(slow.go, '')
   await daemon.resume(uuid, { message: 'on' })
-  expect((await daemon.ended(uuid)).status).toBe('completed')
+  expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
   expect((await recordsOf(uuid))[0], 'the next incarnation begins with it').toMatchObject({ step: 0 })
 })

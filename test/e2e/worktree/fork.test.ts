@@ -32,7 +32,7 @@ const readFileOf = (view: ProcessView, path: string): string => readFileSync(joi
 
 /** Six steps; each changes a file in its own way. */
 async function sixSteps(): Promise<ProcessView> {
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [
       bashStep('echo 1 > a.txt'),
       bashStep('echo 2 > b.txt; chmod +x b.txt'),
@@ -46,18 +46,18 @@ async function sixSteps(): Promise<ProcessView> {
     ],
     { cwd: repository.dir, worktree: true, name: 'six' },
   )
-  const view = await daemon.ended(uuid)
+  const view = await daemon.waitForEnd(uuid)
   expect([view.status, view.worktree?.recordedStep]).toEqual(['completed', 6])
   return view
 }
 
 async function fork(origin: ProcessView, body: ResumeBody = {}): Promise<{ view: ProcessView; note: string | undefined }> {
   const { process, note } = await daemon.resume(origin.uuid, { fork: true, withFiles: true, ...body })
-  return { view: await daemon.ended(process.uuid), note }
+  return { view: await daemon.waitForEnd(process.uuid), note }
 }
 
 const refusalOf = async (ref: string, body: ResumeBody): Promise<string> => {
-  const { status, body: answer } = await daemon.post(`/v1/processes/${ref}/resume`, { fork: true, ...body })
+  const { status, body: answer } = await daemon.postRaw(`/v1/processes/${ref}/resume`, { fork: true, ...body })
   return `${status} ${answer.error?.code} ${answer.error?.message}`
 }
 
@@ -76,7 +76,7 @@ describe('a fork', () => {
       expect.stringContaining('with the files of step 3'),
     ])
     // The fork then repeats the origin's steps from the fourth on: only its first record has the initial files.
-    const [first] = (await daemon.history(view.uuid)).filter((event) => event['fact'] === 'files.recorded')
+    const [first] = (await daemon.allEvents(view.uuid)).filter((event) => event['fact'] === 'files.recorded')
     expect(first).toMatchObject({ step: 3, left: [] })
     const out = join(daemon.work, 'out')
     repository.git(
@@ -103,7 +103,7 @@ describe('a fork', () => {
       0,
       expect.stringMatching(new RegExp(`forked from ${origin.uuid.slice(-8)}; with the files of step 3\n$`)),
     ])
-    expect((await daemon.ended('told')).worktree).toMatchObject({ branch: 'reeve/told', base: repository.git('rev-parse', 'HEAD') })
+    expect((await daemon.waitForEnd('told')).worktree).toMatchObject({ branch: 'reeve/told', base: repository.git('rev-parse', 'HEAD') })
   })
 
   test('a fork at each step has the files of that step, on top of its checkout', async () => {
@@ -114,7 +114,7 @@ describe('a fork', () => {
     for (const fromStep of [0, 1, 2, 3, 4, 5, 6]) {
       // The fork's first record is made before a tool of its own can write.
       const { process } = await daemon.resume(origin.uuid, { fork: true, withFiles: true, fromStep })
-      const event = await daemon.event(process.uuid, ({ fact }) => fact === 'files.recorded')
+      const event = await daemon.waitForEvent(process.uuid, ({ fact }) => fact === 'files.recorded')
       const git = `--git-dir=${join(daemon.paths.state, 'files', `${process.uuid}.git`)}`
       const names = repository.gitIn(daemon.work, git, 'ls-tree', '-r', '--name-only', String(event['commit'])).split('\n').length
       begun.push([
@@ -123,7 +123,7 @@ describe('a fork', () => {
         names,
         repository.gitIn(daemon.work, git, 'show', `${String(event['commit'])}:a.txt`),
       ])
-      await daemon.ended(process.uuid)
+      await daemon.waitForEnd(process.uuid)
     }
     expect(begun).toEqual([
       [0, 'base', 3, 'a'],
@@ -137,11 +137,11 @@ describe('a fork', () => {
   })
 
   test('a step that only read has the files of the step before it, and the fork names that step', async () => {
-    const { uuid } = await daemon.play(
+    const { uuid } = await daemon.spawnWithAnswers(
       [bashStep('echo 1 > a.txt'), { text: '', tools: [{ name: 'read', input: { path: 'a.txt' } }] }, { text: 'done' }, { text: 'done' }],
       { cwd: repository.dir, worktree: true },
     )
-    const { note } = await fork(await daemon.ended(uuid), { fromStep: 2 })
+    const { note } = await fork(await daemon.waitForEnd(uuid), { fromStep: 2 })
     expect(note).toContain('with the files of step 1')
   })
 
@@ -149,22 +149,25 @@ describe('a fork', () => {
     const { view: child } = await fork(six, { fromStep: 5 })
     const { process, note } = await daemon.resume(child.uuid, { fork: true, withFiles: true, fromStep: 2 })
     expect(note).toContain('with the files of step 2')
-    const event = await daemon.event(process.uuid, ({ fact }) => fact === 'files.recorded')
+    const event = await daemon.waitForEvent(process.uuid, ({ fact }) => fact === 'files.recorded')
     const git = `--git-dir=${join(daemon.paths.state, 'files', `${process.uuid}.git`)}`
     expect(repository.gitIn(daemon.work, git, 'ls-tree', '-r', '--name-only', String(event['commit']))).toBe(
       'a.txt\nb.txt\ngone-at-4.txt\nsub/s.txt',
     )
-    await daemon.ended(process.uuid)
+    await daemon.waitForEnd(process.uuid)
   })
 
   test('a fork with files works in its worktree, although its origin has changed directory', async () => {
-    const { uuid } = await daemon.play([bashStep('echo 1 > a.txt'), { text: 'done' }, { text: 'elsewhere' }, { text: 'the fork' }], {
-      cwd: repository.dir,
-      worktree: true,
-    })
-    await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers(
+      [bashStep('echo 1 > a.txt'), { text: 'done' }, { text: 'elsewhere' }, { text: 'the fork' }],
+      {
+        cwd: repository.dir,
+        worktree: true,
+      },
+    )
+    await daemon.waitForEnd(uuid)
     await daemon.resume(uuid, { cwd: repository.dir, message: 'more' })
-    const { view } = await fork(await daemon.ended(uuid), { message: 'and now' })
+    const { view } = await fork(await daemon.waitForEnd(uuid), { message: 'and now' })
     expect([view.cwd, readFileOf(view, 'a.txt')]).toEqual([view.worktree?.dir, '1\n'])
   })
 
@@ -195,9 +198,9 @@ describe('a refusal leaves the records unchanged', () => {
     )
     const elsewhere = await daemon.resume(origin.uuid, { fork: true, cwd: repository.dir, message: 'more' })
     expect([elsewhere.process.cwd, elsewhere.process.worktree]).toEqual([repository.dir, null])
-    await daemon.ended(elsewhere.process.uuid)
-    const { uuid, pid } = await daemon.play([{ text: 'done' }], { cwd: repository.dir })
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(elsewhere.process.uuid)
+    const { uuid, pid } = await daemon.spawnWithAnswers([{ text: 'done' }], { cwd: repository.dir })
+    await daemon.waitForEnd(uuid)
     expect(await refusalOf(uuid, { withFiles: true })).toBe(
       `400 INVALID no files of process ${pid} are recorded: only those of \`reeve run --worktree\` are`,
     )

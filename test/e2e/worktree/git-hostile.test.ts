@@ -54,19 +54,19 @@ const removeProcess = (ref: string): ReturnType<typeof runCli> => runCli(daemon.
 
 describe('an agent that may only write files, and redirects its worktree to its own repository', () => {
   const hostile = async (allow: readonly string[]): Promise<ProcessView> => {
-    const { uuid } = await daemon.play([...attackSteps(), { text: 'done' }], {
+    const { uuid } = await daemon.spawnWithAnswers([...attackSteps(), { text: 'done' }], {
       cwd: repository.dir,
       worktree: true,
       name: 'evil',
       allow: [...allow],
       deny: ['network'],
     })
-    return daemon.ended(uuid)
+    return daemon.waitForEnd(uuid)
   }
 
   test('is refused that within its folders: `rm` salvages its files', async () => {
     const { uuid } = await hostile([...FILES, 'read:.', 'write:.'])
-    expect(outcomes(await daemon.history(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
+    expect(outcomes(await daemon.allEvents(uuid))).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'denied'])
     const { code, stderr } = await removeProcess('evil')
     expect(existsSync(marker)).toBe(false)
     expect([code, stderr]).toEqual([
@@ -78,7 +78,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
 
   test('without limited folders: its files stay where they are, and `rm` reports that', async () => {
     const { uuid, worktree } = await hostile(FILES)
-    expect(outcomes(await daemon.history(uuid))).toEqual(Array(7).fill('ok'))
+    expect(outcomes(await daemon.allEvents(uuid))).toEqual(Array(7).fill('ok'))
     const { stderr } = await removeProcess('evil')
     expect(existsSync(marker)).toBe(false)
     expect(stderr).toContain('.git is not the file that git wrote there, so its files stay where they are')
@@ -112,7 +112,7 @@ describe('an agent that may only write files, and redirects its worktree to its 
     await expect
       .poll(async () => (await crews.get(process.uuid)).tasks.map(({ state }) => state), { timeout: TIMEOUT_MS / 2, interval: 100 })
       .toEqual(['failed'])
-    await daemon.ended(process.uuid)
+    await daemon.waitForEnd(process.uuid)
     expect(existsSync(marker)).toBe(false)
   })
 })
@@ -152,7 +152,7 @@ test(
       reviews: false,
       tasks: [{ id: 'one', title: 'one', text: 'one' }],
     })
-    expect((await daemon.ended(process.uuid)).status).toBe('completed')
+    expect((await daemon.waitForEnd(process.uuid)).status).toBe('completed')
     const report = await daemon.client.get<CrewReportView>('/v1/crews/team/report')
     expect(report.tasks.map(({ state, note }) => [state, note])).toEqual([
       ['done', expect.stringContaining('its worker must not run programs, so pre-commit did not run')],
@@ -163,31 +163,34 @@ test(
 
 test('an agent with the repository as its folder configures no filter for its child in a worktree', async () => {
   repository.commit({ '.gitattributes': '* filter=x\n' })
-  const child = await daemon.script([{ text: 'I am a child' }])
+  const child = await daemon.writeScript([{ text: 'I am a child' }])
   const steps = [
     writeStep('.git/config', `[filter "x"]\n\tsmudge = ${evil}\n`),
     call('spawn', { intent: 'x', model: child, worktree: true, name: 'child' }),
     { text: 'done' },
   ]
-  const { uuid } = await daemon.play(steps, {
+  const { uuid } = await daemon.spawnWithAnswers(steps, {
     cwd: repository.dir,
     name: 'parent',
     allow: [...FILES, 'mcp__reeve__*', 'read:.', 'write:.'],
     deny: ['network'],
   })
-  await daemon.ended(uuid)
-  const found = await daemon.ended('child')
-  expect([outcomes(await daemon.history(uuid))[0], found.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
+  await daemon.waitForEnd(uuid)
+  const found = await daemon.waitForEnd('child')
+  expect([outcomes(await daemon.allEvents(uuid))[0], found.status, existsSync(marker)]).toEqual(['denied', 'completed', false])
   // Filters of the user do not run either for a child that may run no programs.
   repository.git('config', 'filter.x.smudge', evil)
-  const again = await daemon.play([call('spawn', { intent: 'x', model: child, worktree: true, name: 'again' }), { text: 'done' }], {
-    cwd: repository.dir,
-    allow: [...FILES, 'mcp__reeve__*', 'read:.', 'write:.'],
-  })
-  await daemon.ended(again.uuid)
-  const { status, worktree } = await daemon.ended('again')
+  const again = await daemon.spawnWithAnswers(
+    [call('spawn', { intent: 'x', model: child, worktree: true, name: 'again' }), { text: 'done' }],
+    {
+      cwd: repository.dir,
+      allow: [...FILES, 'mcp__reeve__*', 'read:.', 'write:.'],
+    },
+  )
+  await daemon.waitForEnd(again.uuid)
+  const { status, worktree } = await daemon.waitForEnd('again')
   expect([status, readFileSync(join(worktree?.dir ?? '', 'a.txt'), 'utf8'), existsSync(marker)]).toEqual(['completed', 'a\n', false])
-  await daemon.ended((await daemon.sh('cat a.txt', { cwd: repository.dir, worktree: true })).uuid)
+  await daemon.waitForEnd((await daemon.spawnShell('cat a.txt', { cwd: repository.dir, worktree: true })).uuid)
   expect(existsSync(marker), 'a command runs programs, and so does git for it').toBe(true)
 })
 
@@ -195,23 +198,23 @@ test('a fork with files, and a resumed import, run nothing for an agent that may
   repository.git('config', 'filter.x.clean', evil)
   repository.git('config', 'filter.x.smudge', evil)
   repository.write({ '.git/info/attributes': '* filter=x\n' })
-  const { uuid } = await daemon.play([writeStep('a.txt', 'changed\n'), { text: 'done' }, { text: 'forked' }], {
+  const { uuid } = await daemon.spawnWithAnswers([writeStep('a.txt', 'changed\n'), { text: 'done' }, { text: 'forked' }], {
     cwd: repository.dir,
     worktree: true,
     allow: [...FILES, 'read:.', 'write:.'],
   })
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   const { process } = await daemon.resume(uuid, { fork: true, withFiles: true, message: 'on' })
-  const fork = await daemon.ended(process.uuid)
+  const fork = await daemon.waitForEnd(process.uuid)
   expect([fork.status, readFileSync(join(fork.worktree?.dir ?? '', 'a.txt'), 'utf8')]).toEqual(['completed', 'changed\n'])
   await daemon.client.post(`/v1/processes/${uuid}/export`, { dir: join(daemon.work, 'out') })
   await using other = await LocalDaemon.start()
   await other.client.post('/v1/import', { dir: join(daemon.work, 'out') })
-  expect((await other.post(`/v1/processes/${uuid}/resume`, { fork: true, withFiles: true })).body.error?.message).toContain(
+  expect((await other.postRaw(`/v1/processes/${uuid}/resume`, { fork: true, withFiles: true })).body.error?.message).toContain(
     'exports do not contain them',
   )
   await other.resume(uuid, { message: 'on' })
-  await other.ended(uuid)
+  await other.waitForEnd(uuid)
   await other.client.delete(`/v1/processes/${uuid}`)
   expect(existsSync(fork.worktree?.dir ?? '')).toBe(true)
   for (const one of [uuid, fork.uuid]) await daemon.client.delete(`/v1/processes/${one}`)
@@ -239,7 +242,7 @@ test('a filter of a process without a network runs without a network', async () 
   )
   const set = `git config filter.x.clean ${program}; echo '* filter=x' > .gitattributes; echo changed > a.txt`
   for (const deny of [['network'], []])
-    await daemon.ended((await daemon.sh(set, { cwd: repository.dir, worktree: true, deny, name: deny[0] ?? 'open' })).uuid)
+    await daemon.waitForEnd((await daemon.spawnShell(set, { cwd: repository.dir, worktree: true, deny, name: deny[0] ?? 'open' })).uuid)
   await removeProcess('network')
   expect([readFileSync(marker, 'utf8').includes('ran'), connections]).toEqual([true, 0])
   await removeProcess('open')

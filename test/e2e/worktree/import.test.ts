@@ -13,15 +13,15 @@ test('a worktree of another home is not created, and nothing is deleted for it',
   repository.commit({ 'a.txt': 'a' })
   // The branch cannot be created, so its worktree cannot either.
   repository.git('branch', 'reeve/one/more')
-  const { uuid } = await one.play([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'one' })
-  const { note, cwd } = await one.ended(uuid)
+  const { uuid } = await one.spawnWithAnswers([{ text: 'done' }], { cwd: repository.dir, worktree: true, name: 'one' })
+  const { note, cwd } = await one.waitForEnd(uuid)
   expect(note).toContain('its worktree cannot be created')
   await one.client.post(`/v1/processes/${uuid}/export`, { dir: join(one.work, 'out') })
   repository.git('branch', '-D', 'reeve/one/more')
   mkdirSync(cwd, { recursive: true })
   writeFileSync(join(cwd, 'precious.txt'), 'work')
   await two.client.post<ImportedView>('/v1/import', { dir: join(one.work, 'out') })
-  const { status, body } = await two.post(`/v1/processes/${uuid}/resume`, {})
+  const { status, body } = await two.postRaw(`/v1/processes/${uuid}/resume`, {})
   expect([status, body.error?.code, body.error?.message]).toEqual([
     409,
     'NOT_RESUMABLE',

@@ -22,12 +22,15 @@ afterEach(async () => {
 })
 
 async function runWithWorktree(content: string, name: string): Promise<ProcessView> {
-  const { uuid } = await daemon.play([{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content } }] }, { text: 'done' }], {
-    cwd: repository.dir,
-    worktree: true,
-    name,
-  })
-  return daemon.ended(uuid)
+  const { uuid } = await daemon.spawnWithAnswers(
+    [{ text: '', tools: [{ name: 'write', input: { path: 'b.txt', content } }] }, { text: 'done' }],
+    {
+      cwd: repository.dir,
+      worktree: true,
+      name,
+    },
+  )
+  return daemon.waitForEnd(uuid)
 }
 
 const leftovers = (): string[] => ['worktrees', 'files'].flatMap((dir) => readdirSync(join(daemon.paths.state, dir)))
@@ -71,7 +74,7 @@ test.each([
 
 test('rm also removes unfinished records', async () => {
   const { uuid } = await daemon.spawn({ model: 'script:not-there.yaml', cwd: repository.dir, worktree: true })
-  const { note } = await daemon.ended(uuid)
+  const { note } = await daemon.waitForEnd(uuid)
   expect(note, 'the path of a script is relative to the former directory').toContain(
     `script ${join(repository.dir, 'not-there.yaml')} cannot be read`,
   )
@@ -87,7 +90,7 @@ test('a collection removes it as rm does, and leaves a worktree with a running p
   const one = await runWithWorktree('one', 'one')
   const two = await runWithWorktree('two', 'two')
   const three = await runWithWorktree('three', 'three')
-  const other = await daemon.sh('sleep 600', { cwd: two.worktree?.dir ?? '' })
+  const other = await daemon.spawnShell('sleep 600', { cwd: two.worktree?.dir ?? '' })
   expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)
   expect([repository.git('show', `refs/reeve/salvage/${one.uuid}:b.txt`), readdirSync(join(daemon.paths.state, 'worktrees'))]).toEqual([
     'one',
@@ -97,7 +100,7 @@ test('a collection removes it as rm does, and leaves a worktree with a running p
     `the worktree ${one.worktree?.dir} was removed; its uncommitted files are in refs/reeve/salvage/${one.uuid}`,
   )
   await daemon.signal(other.uuid, 'SIGKILL')
-  await daemon.ended(other.uuid)
+  await daemon.waitForEnd(other.uuid)
   expect((await runCli(daemon.home, ['gc', '--force'])).code).toBe(0)
   expect(repository.git('show', `refs/reeve/salvage/${two.uuid}:b.txt`)).toBe('two')
 })
@@ -112,11 +115,11 @@ test('an unknown state stays, and the process is removed', async () => {
 
 test('it stays while another process works in it', async () => {
   const { uuid, worktree } = await runWithWorktree('one', 'one')
-  const other = await daemon.sh('sleep 600', { cwd: worktree?.dir ?? '' })
+  const other = await daemon.spawnShell('sleep 600', { cwd: worktree?.dir ?? '' })
   const { code, stderr } = await runCli(daemon.home, ['rm', uuid])
   expect([code, stderr]).toEqual([1, expect.stringContaining(`process ${other.pid} still works in its worktree`)])
   await daemon.signal(other.uuid, 'SIGKILL')
-  await daemon.ended(other.uuid)
+  await daemon.waitForEnd(other.uuid)
   expect((await runCli(daemon.home, ['rm', uuid])).code).toBe(0)
 })
 

@@ -23,7 +23,7 @@ async function startIdleWorker(): Promise<{ readonly worker: ProcessView; readon
     workers: { generic: { count: 1, model: CrewHome.model('worker') } },
     tasks: [taskOf('one')],
   })
-  await crew.fact('task.done')
+  await crew.waitForFact('task.done')
   const worker = await crew.memberOf('one')
   const dir = worker.worktree?.dir ?? ''
   crew.repository.write({ 'notes.txt': 'dear' }, dir)
@@ -34,7 +34,7 @@ const retire = (): Promise<unknown> =>
   crew.home.client.post('/v1/crews/team/commands', { type: 'retire_worker', member: 'worker-1', reason: 'enough' })
 const branches = (): string => crew.repository.git('for-each-ref', '--format=%(refname:short)', 'refs/heads')
 const waitUntilRemoved = (dir: string): Promise<void> =>
-  crew.wait(() => !existsSync(dir) && branches() === 'main\nreeve/team', `${dir} and its branch are gone`)
+  crew.waitUntil(() => !existsSync(dir) && branches() === 'main\nreeve/team', `${dir} and its branch are gone`)
 
 const salvagedNotes = ({ uuid }: ProcessView): string => crew.repository.git('show', `refs/reeve/salvage/${uuid}:notes.txt`)
 
@@ -58,7 +58,7 @@ test(
     const { worker, dir } = await startIdleWorker()
     const { uuid } = await crew.home.spawn({ cwd: dir, argv: ['sleep', '600'], name: 'looks' })
     await retire()
-    await crew.wait(async () => (await crew.home.view(worker.uuid)).status === 'retired', 'it has retired')
+    await crew.waitUntil(async () => (await crew.home.view(worker.uuid)).status === 'retired', 'it has retired')
     await crew.home.kill()
     expect(existsSync(dir), 'a process works in it').toBe(true)
     await crew.home.start()
@@ -66,7 +66,7 @@ test(
     expect((await crew.home.view(uuid)).status).toBe('interrupted')
     expect(salvagedNotes(worker)).toBe('dear')
     await crew.home.client.post('/v1/crews/team/commands', { type: 'add_task', id: 'two', text: 'Write two.txt with two.' })
-    await crew.fact('task.done', ({ task }) => task === 'two')
+    await crew.waitForFact('task.done', ({ task }) => task === 'two')
     expect(crew.repository.git('show', 'reeve/team:two.txt')).toBe('two.')
   },
 )
@@ -77,7 +77,7 @@ describe("a daemon that is killed after the worktree's removal and before the br
   async function killBetweenRemovals(branch: string, dir: string, remove: () => Promise<unknown>): Promise<void> {
     writeFileSync(lockOf(branch), '')
     const removal = remove().catch(() => null)
-    await crew.wait(() => !existsSync(dir), `${dir} is gone`)
+    await crew.waitUntil(() => !existsSync(dir), `${dir} is gone`)
     await crew.home.kill()
     await removal
     expect(branches()).toContain(branch)
@@ -98,13 +98,13 @@ describe("a daemon that is killed after the worktree's removal and before the br
     const made = await Promise.all(
       ['one', 'two'].map((name) => crew.home.spawn({ cwd: crew.repository.dir, worktree: true, name, argv: ['true'] })),
     )
-    for (const { uuid } of made) await crew.home.ended(uuid)
+    for (const { uuid } of made) await crew.home.waitForEnd(uuid)
     const [one = '', two = ''] = made.map(({ worktree }) => worktree?.dir ?? '')
     crew.repository.gitIn(two, 'commit', '-q', '--allow-empty', '-m', 'own')
     await killBetweenRemovals('reeve/one', one, () => crew.home.client.delete(`/v1/processes/${made[0]?.uuid}`))
     await crew.home.start()
     await crew.home.client.delete(`/v1/processes/${made[1]?.uuid}`)
-    await crew.wait(() => branches() === 'main\nreeve/two', 'the branch of the first is gone')
+    await crew.waitUntil(() => branches() === 'main\nreeve/two', 'the branch of the first is gone')
     await crew.home.stop()
     expect([crew.leftIn('branches'), crew.leftIn('worktrees')]).toEqual([[], []])
   })
@@ -121,7 +121,7 @@ test(
       workers: { generic: { count: 1, model: CrewHome.model('worker') } },
       tasks: [taskOf('one')],
     })
-    await crew.held('task', 'one')
+    await crew.waitForHold('task', 'one')
     const worker = await crew.memberOf('one')
     crew.repository.write({ 'half.txt': 'half', 'README.md': '# a project, and more' }, worker.worktree?.dir ?? '')
     await crew.home.client.post('/v1/crews/team/commands', {
@@ -129,7 +129,7 @@ test(
       member: 'worker-1',
       summary: 'half.txt is there, one.txt is missing',
     })
-    await crew.ended()
+    await crew.waitForEnd()
     await waitUntilRemoved(worker.worktree?.dir ?? '')
     expect(['half.txt', 'README.md', 'one.txt'].map((name) => crew.repository.git('show', `reeve/team:${name}`))).toEqual([
       'half',

@@ -24,7 +24,7 @@ const writeStep = (path: string, content: string): object => ({ text: '', tools:
 const bashStep = (command: string): object => ({ text: '', tools: [{ name: 'bash', input: { command } }] })
 const readStep = (path: string): object => ({ text: '', tools: [{ name: 'read', input: { path } }] })
 const recordsOf = async (uuid: string): Promise<EventView[]> =>
-  (await daemon.history(uuid)).filter((event) => event['fact'] === 'files.recorded')
+  (await daemon.allEvents(uuid)).filter((event) => event['fact'] === 'files.recorded')
 /** The files of a record, read from the repository of records. */
 const filesAt = (uuid: string, commit: unknown): string[] =>
   repository
@@ -32,7 +32,7 @@ const filesAt = (uuid: string, commit: unknown): string[] =>
     .split('\n')
 
 test('it works on its own branch, and the files of each step that could write are recorded', async () => {
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [writeStep('one.txt', '1'), readStep('a.txt'), bashStep('echo 3 > three.txt; rm s.txt'), { text: 'done' }],
     {
       cwd: join(repository.dir, 'sub'),
@@ -40,7 +40,7 @@ test('it works on its own branch, and the files of each step that could write ar
       name: 'docs',
     },
   )
-  const { worktree, cwd, status } = await daemon.ended(uuid)
+  const { worktree, cwd, status } = await daemon.waitForEnd(uuid)
   const base = repository.git('rev-parse', 'HEAD')
   expect([status, worktree]).toEqual([
     'completed',
@@ -60,15 +60,15 @@ test('it works on its own branch, and the files of each step that could write ar
   ])
   expect(repository.git('status', '--porcelain'), 'the work tree of the user is as it was').toBe('')
   expect(repository.gitIn(cwd, 'branch', '--show-current')).toBe('reeve/docs')
-  const facts = await daemon.facts(uuid)
+  const facts = await daemon.factTypes(uuid)
   expect(facts.indexOf('worktree.made')).toBeLessThan(facts.indexOf('files.recorded'))
   expect(facts.lastIndexOf('files.recorded'), 'a process has no facts after its end').toBeLessThan(facts.indexOf('process.exited'))
 })
 
 test('the next tool runs when the step before is recorded, and not earlier', async () => {
   const steps = Array.from({ length: 8 }, (_, index) => writeStep('same.txt', String(index + 1)))
-  const { uuid } = await daemon.play([...steps, { text: 'done' }], { cwd: repository.dir, worktree: true })
-  await daemon.ended(uuid)
+  const { uuid } = await daemon.spawnWithAnswers([...steps, { text: 'done' }], { cwd: repository.dir, worktree: true })
+  await daemon.waitForEnd(uuid)
   const records = await recordsOf(uuid)
   expect(records.map((event) => event['step'])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
   const texts = records
@@ -85,54 +85,57 @@ test('the next tool runs when the step before is recorded, and not earlier', asy
 })
 
 test('a resume continues in it; without its worktree it is refused with the next step, which works', async () => {
-  const { uuid, pid } = await daemon.play([writeStep('one.txt', '1'), { text: 'once' }, writeStep('two.txt', '2'), { text: 'twice' }], {
-    cwd: repository.dir,
-    worktree: true,
-  })
-  const { worktree } = await daemon.ended(uuid)
+  const { uuid, pid } = await daemon.spawnWithAnswers(
+    [writeStep('one.txt', '1'), { text: 'once' }, writeStep('two.txt', '2'), { text: 'twice' }],
+    {
+      cwd: repository.dir,
+      worktree: true,
+    },
+  )
+  const { worktree } = await daemon.waitForEnd(uuid)
   const dir = worktree?.dir ?? ''
   await daemon.resume(uuid, { message: 'more' })
-  await daemon.ended(uuid)
+  await daemon.waitForEnd(uuid)
   expect(Object.keys(filesOf(dir))).toEqual(['a.txt', 'one.txt', 'sub/s.txt', 'two.txt'])
   repository.gitIn(dir, 'add', '-A')
   repository.gitIn(dir, 'commit', '-q', '-m', 'by hand')
   rmSync(dir, { recursive: true })
-  const { status, body } = await daemon.post(`/v1/processes/${uuid}/resume`, { message: 'again' })
+  const { status, body } = await daemon.postRaw(`/v1/processes/${uuid}/resume`, { message: 'again' })
   expect([status, body.error?.code, body.error?.message]).toEqual([409, 'NOT_RESUMABLE', `its worktree is gone: ${dir} does not exist`])
   const [, command = ''] = /`git (.*?)`/.exec(body.error?.hint ?? '') ?? []
   repository.git(...command.split(' '))
   expect(body.error?.hint).toContain(`reeve resume --fork --with-files ${pid + 1}`)
   await daemon.resume(uuid, { message: 'again' })
-  expect((await daemon.ended(uuid)).worktree?.dir).toBe(dir)
+  expect((await daemon.waitForEnd(uuid)).worktree?.dir).toBe(dir)
   expect(Object.keys(filesOf(dir))).toEqual(['a.txt', 'one.txt', 'sub/s.txt', 'two.txt'])
 })
 
 test('a plain command has one, too, without records', async () => {
-  const { uuid } = await daemon.sh('echo x > made.txt; git branch --show-current', {
+  const { uuid } = await daemon.spawnShell('echo x > made.txt; git branch --show-current', {
     cwd: repository.dir,
     worktree: true,
     env: { ...repository.env, GIT_DIR: '/elsewhere' },
   })
-  const { worktree, status } = await daemon.ended(uuid)
+  const { worktree, status } = await daemon.waitForEnd(uuid)
   expect([status, await daemon.output(uuid), worktree?.recordedStep]).toEqual(['completed', `${worktree?.branch}\n`, null])
   expect([existsSync(join(worktree?.dir ?? '', 'made.txt')), await recordsOf(uuid)]).toEqual([true, []])
 })
 
 test('a failed record is reported, and the process continues', async () => {
-  const { uuid } = await daemon.play(
+  const { uuid } = await daemon.spawnWithAnswers(
     [bashStep(`rm -rf ${join(daemon.paths.state, 'files')} && touch ${join(daemon.paths.state, 'files')}`), { text: 'done' }],
     { cwd: repository.dir, worktree: true },
   )
-  const { status, note } = await daemon.ended(uuid)
+  const { status, note } = await daemon.waitForEnd(uuid)
   expect([status, note]).toEqual(['completed', expect.stringMatching(/^files of step 1 not recorded: /)])
-  expect(await daemon.facts(uuid)).toContain('files.failed')
+  expect(await daemon.factTypes(uuid)).toContain('files.failed')
 })
 
 describe('a worktree is refused for', () => {
   const refusalIn = async (cwd: string): Promise<string> => {
-    const { status, body } = await daemon.post('/v1/processes', {
+    const { status, body } = await daemon.postRaw('/v1/processes', {
       intent: 'x',
-      model: await daemon.script([{ text: 'x' }]),
+      model: await daemon.writeScript([{ text: 'x' }]),
       cwd,
       worktree: true,
       env: { PATH: process.env['PATH'] },
@@ -155,8 +158,8 @@ describe('a worktree is refused for', () => {
 
   test('an existing branch ends the process, with the reason', async () => {
     repository.git('branch', 'reeve')
-    const { uuid } = await daemon.play([{ text: 'x' }], { cwd: repository.dir, worktree: true })
-    const { exit, worktree } = await daemon.ended(uuid)
+    const { uuid } = await daemon.spawnWithAnswers([{ text: 'x' }], { cwd: repository.dir, worktree: true })
+    const { exit, worktree } = await daemon.waitForEnd(uuid)
     expect([exit?.code, exit?.error]).toEqual([126, expect.stringContaining('its worktree cannot be created: ')])
     expect(worktree?.recordedStep).toBeNull()
   })
@@ -164,29 +167,29 @@ describe('a worktree is refused for', () => {
 
 test('names of branches are unique', async () => {
   const body = { cwd: repository.dir, worktree: true, name: 'docs' }
-  const first = await daemon.play([{ text: 'x' }], body)
-  await daemon.ended(first.uuid)
-  const second = await daemon.play([{ text: 'x' }], body)
-  const third = await daemon.play([{ text: 'x' }], { ...body, name: 'v1.lock' })
+  const first = await daemon.spawnWithAnswers([{ text: 'x' }], body)
+  await daemon.waitForEnd(first.uuid)
+  const second = await daemon.spawnWithAnswers([{ text: 'x' }], body)
+  const third = await daemon.spawnWithAnswers([{ text: 'x' }], { ...body, name: 'v1.lock' })
   expect([first, second, third].map(({ worktree }) => worktree?.branch)).toEqual([
     'reeve/docs',
     `reeve/docs-${second.uuid.slice(-8)}`,
     `reeve/${third.uuid.slice(-8)}`,
   ])
-  for (const { uuid } of [second, third]) expect((await daemon.ended(uuid)).status).toBe('completed')
+  for (const { uuid } of [second, third]) expect((await daemon.waitForEnd(uuid)).status).toBe('completed')
 })
 
 test('it begins at the checkout, also without a branch, and in a worktree of another process', async () => {
   const old = repository.git('rev-parse', 'HEAD')
   repository.commit({ 'a.txt': 'newer' })
   repository.git('checkout', '-q', '--detach', old)
-  const first = await daemon.play([writeStep('in.txt', '1'), { text: 'x' }], { cwd: repository.dir, worktree: true })
-  expect((await daemon.ended(first.uuid)).worktree?.base).toBe(old)
+  const first = await daemon.spawnWithAnswers([writeStep('in.txt', '1'), { text: 'x' }], { cwd: repository.dir, worktree: true })
+  expect((await daemon.waitForEnd(first.uuid)).worktree?.base).toBe(old)
   const dir = first.worktree?.dir ?? ''
   repository.gitIn(dir, 'add', '-A')
   repository.gitIn(dir, 'commit', '-q', '-m', 'in the worktree')
-  const second = await daemon.play([{ text: 'x' }], { cwd: dir, worktree: true })
-  const { worktree } = await daemon.ended(second.uuid)
+  const second = await daemon.spawnWithAnswers([{ text: 'x' }], { cwd: dir, worktree: true })
+  const { worktree } = await daemon.waitForEnd(second.uuid)
   expect(worktree?.base).toBe(repository.gitIn(dir, 'rev-parse', 'HEAD'))
   expect(readFileSync(join(worktree?.dir ?? '', 'in.txt'), 'utf8')).toBe('1')
 })

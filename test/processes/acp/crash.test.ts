@@ -26,7 +26,7 @@ describe.each(kinds)('%s', (containment) => {
       `---\nname: fake\ndescription: A scripted agent.\ndriver: acp\ncommand: ${command}\n---\n`,
     )
     const { uuid } = await home.spawn({ agent: 'fake', intent: `start-child ${token}\nopen long\nhang`, containment })
-    const before = await home.until(uuid, ({ usage }) => usage.toolCalls === 1)
+    const before = await home.waitUntil(uuid, ({ usage }) => usage.toolCalls === 1)
     await home.kill()
     await eventually(() => findLivingWith(token).length === 0, 'no process is left')
     await home.nothingLeft()
@@ -34,7 +34,7 @@ describe.each(kinds)('%s', (containment) => {
     await home.start()
     expect(await home.view(uuid)).toMatchObject({ status: 'interrupted', sessionId: before.sessionId })
     await home.resume(uuid)
-    expect(await home.ended(uuid)).toMatchObject({ status: 'completed', turn: 1, sessionId: before.sessionId })
+    expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1, sessionId: before.sessionId })
     expect(noted().filter((line) => line.startsWith('resume '))).toHaveLength(1)
     expect(noted().at(-2)).toMatch(/^prompt "Your last turn was cut off\./)
     const results = (await home.events()).filter((event) => event['fact'] === 'tool.finished')

@@ -287,8 +287,8 @@ describe('continuing', () => {
     const first = await bench.start({ as: ['resume'] })
     await first.up()
     await first.send(before === '' ? 'say hello' : `${before}hang`)
-    if (before !== '') await first.kernel.until(() => first.kernel.of('model.started').length === 1, 'it has begun')
-    else await first.kernel.ended()
+    if (before !== '') await first.kernel.waitUntil(() => first.kernel.of('model.started').length === 1, 'it has begun')
+    else await first.kernel.waitForTurn()
     await first.agent.stop({ signal: 'SIGKILL', graceMs: 0 })
     const facts =
       before === ''
@@ -297,7 +297,7 @@ describe('continuing', () => {
     const second = await bench.start({ as: ['resume'], sessionId: first.sessionId(), after: facts })
     await second.up()
     await second.agent.proceed(1)
-    await second.kernel.until(() => second.kernel.reports('turn.ended').length === 1, 'the turn goes on and ends')
+    await second.kernel.waitUntil(() => second.kernel.reports('turn.ended').length === 1, 'the turn goes on and ends')
     const received = second
       .logLines()
       .filter((line) => line.startsWith('prompt '))

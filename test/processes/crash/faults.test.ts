@@ -39,7 +39,7 @@ async function stoppedHome(): Promise<DaemonHome> {
   await home.start()
   const { uuid } = await home.spawn({ env: { MARK }, model: home.script([{ delay_ms: 60_000, text: 'done' }]) })
   await home.pause(uuid, { now: true })
-  await home.until(uuid, ({ note }) => note?.includes('draining') !== true)
+  await home.waitUntil(uuid, ({ note }) => note?.includes('draining') !== true)
   expect(await home.stop()).toEqual({ code: 0, signal: null })
   return home
 }
@@ -49,7 +49,7 @@ describe('a daemon that must not start', () => {
     await using home = await DaemonHome.make()
     const first = await home.start()
     const { uuid } = await home.spawn({ model: home.script([{ delay_ms: 60_000, text: 'done' }]) })
-    await home.until(uuid, ({ status }) => status === 'working')
+    await home.waitUntil(uuid, ({ status }) => status === 'working')
     const known = readFileSync(home.where.daemonJson, 'utf8')
     const { code, stderr } = await refusedStart(home)
     expect(code).toBe(4)
@@ -208,15 +208,15 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       if (!home) throw new Error('it could be mounted before')
       await home.start()
       const uuids = await spawnWriters(home)
-      for (const uuid of uuids) await home.until(uuid, ({ step }) => step >= 3)
+      for (const uuid of uuids) await home.waitUntil(uuid, ({ step }) => step >= 3)
       fillDisk(home.path)
       for (const uuid of uuids)
-        await home.until(uuid, ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'disk-full'))
+        await home.waitUntil(uuid, ({ status, holds }) => status === 'suspended' && holds.some(({ reason }) => reason === 'disk-full'))
       await expect(home.spawn({ model: home.script([{ text: 'no' }]) })).rejects.toMatchObject({ code: 'DISK_FULL' })
       const seen = await home.events()
       freeDisk(home.path)
       for (const uuid of uuids) {
-        expect(await home.ended(uuid)).toMatchObject({ status: 'completed', step: STEPS + 1 })
+        expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: STEPS + 1 })
       }
       for (let agent = 0; agent < AGENTS; agent++) expect(linesOf(home, agent)).toEqual(ALL)
       expect((await home.events()).slice(0, seen.length)).toEqual(seen)
@@ -234,9 +234,9 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       if (!home) throw new Error('it could be mounted before')
       await home.start()
       const uuids = await spawnWriters(home)
-      for (const uuid of uuids) await home.until(uuid, ({ step }) => step >= 3)
+      for (const uuid of uuids) await home.waitUntil(uuid, ({ step }) => step >= 3)
       fillDisk(home.path)
-      for (const uuid of uuids) await home.until(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'disk-full'))
+      for (const uuid of uuids) await home.waitUntil(uuid, ({ holds }) => holds.some(({ reason }) => reason === 'disk-full'))
       const seen = await home.events()
       await home.kill()
       await home.nothingLeft()
@@ -257,7 +257,7 @@ describe.skipIf(mounts === null)('a disk that is full', () => {
       for (const uuid of uuids) {
         const { status } = await home.view(uuid)
         if (status === 'interrupted') await home.resume(uuid)
-        expect(await home.ended(uuid)).toMatchObject({ status: 'completed', step: STEPS + 1 })
+        expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: STEPS + 1 })
       }
       for (let agent = 0; agent < AGENTS; agent++) {
         const lines = linesOf(home, agent)

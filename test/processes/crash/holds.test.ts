@@ -29,9 +29,9 @@ const isDrained = ({ note }: ProcessView): boolean => note?.includes('draining')
 
 /** Pauses a process in the middle of its work, and waits until no call of it is in flight. */
 async function pauseAtWork(home: DaemonHome, uuid: string): Promise<ProcessView> {
-  await home.until(uuid, ({ step }) => step >= 3)
+  await home.waitUntil(uuid, ({ step }) => step >= 3)
   await home.pause(uuid)
-  return home.until(uuid, (view) => view.status === 'suspended' && isDrained(view))
+  return home.waitUntil(uuid, (view) => view.status === 'suspended' && isDrained(view))
 }
 
 const ENDS: readonly { readonly by: string; readonly end: (home: DaemonHome) => Promise<unknown> }[] = [
@@ -64,14 +64,14 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
   async function setUpSubtree(): Promise<void> {
     parent = await home.spawn({ name: 'parent', ...writer(home, 'parent') })
     child = await home.spawn({ name: 'child', parent: 'parent', ...writer(home, 'child') })
-    await home.until(child.uuid, ({ step }) => step >= 2)
+    await home.waitUntil(child.uuid, ({ step }) => step >= 2)
     await home.pause('parent', { subtree: true })
-    for (const { uuid } of [parent, child]) await home.until(uuid, isDrained)
+    for (const { uuid } of [parent, child]) await home.waitUntil(uuid, isDrained)
   }
 
   async function setUpTold(): Promise<void> {
     messaged = await home.spawn({ model: home.script([{ text: 'first' }, { text: 'second' }]), interactive: true })
-    await home.until(messaged.uuid, ({ status }) => status === 'ready')
+    await home.waitUntil(messaged.uuid, ({ status }) => status === 'ready')
     await home.pause(messaged.uuid)
     await home.client.post(`/v1/processes/${messaged.uuid}/send`, { text: 'go on' })
   }
@@ -80,10 +80,10 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     killed = [await home.spawn(writer(home, 'killed')), await home.spawn(writer(home, 'killed-paused'))]
     const [working, suspended] = killed.map(({ uuid }) => uuid)
     await pauseAtWork(home, suspended ?? '')
-    await home.until(working ?? '', ({ step }) => step >= 2)
+    await home.waitUntil(working ?? '', ({ step }) => step >= 2)
     for (const { uuid } of killed) {
       await home.signal(uuid, { signal: 'SIGTERM' })
-      await home.ended(uuid)
+      await home.waitForEnd(uuid)
     }
   }
 
@@ -91,7 +91,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     command = await home.spawn({ argv: ['sleep', `1000.${token}`] })
     await eventually(() => findLivingWith(token).length > 0, 'it runs')
     await home.pause(command.uuid)
-    await home.until(command.uuid, isDrained)
+    await home.waitUntil(command.uuid, isDrained)
   }
 
   test('a paused subtree stays paused, and is resumed as one', async () => {
@@ -103,7 +103,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     expect(views.find(({ name }) => name === 'child')?.ppid).toBe(views.find(({ name }) => name === 'parent')?.pid)
     await home.resume('parent', { subtree: true })
     for (const { uuid, name } of [parent, child]) {
-      expect((await home.ended(uuid)).status).toBe('completed')
+      expect((await home.waitForEnd(uuid)).status).toBe('completed')
       expect(linesOf(home, name ?? '')).toEqual(ALL)
     }
   })
@@ -112,7 +112,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     const { uuid } = messaged
     expect(await home.view(uuid)).toMatchObject({ status: 'suspended', queueCount: 1, step: 1 })
     await home.resume(uuid)
-    expect(await home.until(uuid, ({ status, step }) => status === 'ready' && step === 2)).toMatchObject({
+    expect(await home.waitUntil(uuid, ({ status, step }) => status === 'ready' && step === 2)).toMatchObject({
       queueCount: 0,
       lastText: 'second',
     })
@@ -145,7 +145,7 @@ describe.each(ENDS)('after $by of the daemon', ({ end }) => {
     expect({ status: again.status, holds: reasons(again) }).toEqual({ status: 'suspended', holds: ['user'] })
     expect(again.pid).toBeGreaterThan(back.pid)
     expect((await home.resume(uuid)).pid).toBe(again.pid)
-    const ended = await home.ended(uuid)
+    const ended = await home.waitForEnd(uuid)
     expect({ status: ended.status, pid: ended.pid }).toEqual({ status: 'completed', pid: again.pid })
     expect(linesOf(home, 'lines')).toEqual(ALL)
   })
@@ -216,7 +216,7 @@ describe('SIGKILL of the daemon', () => {
       })
       await eventually(() => findLivingWith(token).some(({ argv }) => argv[0] === 'sleep'), 'the call is in flight')
       expect((await home.pause(uuid, { now })).status).toBe('suspended')
-      views.set(token, await home.until(uuid, ({ note }) => note?.includes('draining') === !now))
+      views.set(token, await home.waitUntil(uuid, ({ note }) => note?.includes('draining') === !now))
     }
 
     test.each(KILLED)('a durable, unfinished kill of $what is completed', async ({ token }) => {
@@ -232,7 +232,7 @@ describe('SIGKILL of the daemon', () => {
       const { uuid } = viewOf(token)
       expect(await home.view(uuid)).toMatchObject({ status: 'suspended', step: 1 })
       await home.resume(uuid)
-      expect((await home.ended(uuid)).status).toBe('completed')
+      expect((await home.waitForEnd(uuid)).status).toBe('completed')
       expect(linesOf(home, file)).toEqual([1, 2])
       const calls = (await home.events()).filter((event) => event.uuid === uuid && event['fact'] === 'tool.finished')
       expect(calls.map(({ step, outcome }) => [step, outcome])).toEqual([
@@ -247,8 +247,8 @@ describe('SIGKILL of the daemon', () => {
     await home.start()
     const working = await home.spawn(writer(home, 'working'))
     const ready = await home.spawn({ model: home.script([{ text: 'hello' }]), interactive: true })
-    await home.until(ready.uuid, ({ status }) => status === 'ready')
-    await home.until(working.uuid, ({ step }) => step >= 2)
+    await home.waitUntil(ready.uuid, ({ status }) => status === 'ready')
+    await home.waitUntil(working.uuid, ({ step }) => step >= 2)
     await home.kill()
     const { cursor } = await home.start()
     expect((await home.list()).map(({ uuid, pid, status }) => ({ uuid, pid, status }))).toEqual(
@@ -257,7 +257,7 @@ describe('SIGKILL of the daemon', () => {
     expect((await home.client.get<{ cursor: number }>('/v1/daemon')).cursor).toBe(cursor)
     const resumed = await home.resume(working.uuid)
     expect(resumed.pid).toBeGreaterThan(ready.pid)
-    expect((await home.ended(working.uuid)).status).toBe('completed')
+    expect((await home.waitForEnd(working.uuid)).status).toBe('completed')
   })
 })
 
@@ -269,8 +269,8 @@ describe('an orderly stop of the daemon', () => {
     const paused = await home.spawn({ name: 'paused', ...writer(home, 'paused') })
     const ready = await home.spawn({ name: 'ready', model: home.script([{ text: 'hello' }]), interactive: true })
     await pauseAtWork(home, paused.uuid)
-    const { step } = await home.until(running.uuid, (view) => view.step >= 3)
-    await home.until(ready.uuid, ({ status }) => status === 'ready')
+    const { step } = await home.waitUntil(running.uuid, (view) => view.step >= 3)
+    await home.waitUntil(ready.uuid, ({ status }) => status === 'ready')
     expect(await home.stop()).toEqual({ code: 0, signal: null })
     await home.nothingLeft()
     await home.start()
@@ -278,10 +278,10 @@ describe('an orderly stop of the daemon', () => {
     expect(await home.view('paused')).toMatchObject({ status: 'suspended', holds: [{ reason: 'user' }] })
     const went = await home.view('running')
     expect(went.pid).toBeGreaterThan(running.pid)
-    const ended = await home.ended('running')
+    const ended = await home.waitForEnd('running')
     expect(ended).toMatchObject({ status: 'completed', pid: went.pid })
     expect(linesOf(home, 'running')).toEqual(ALL)
-    expect(await home.until('ready', ({ status }) => status === 'ready')).toMatchObject({ step: 1, lastText: 'hello' })
+    expect(await home.waitUntil('ready', ({ status }) => status === 'ready')).toMatchObject({ step: 1, lastText: 'hello' })
 
     const facts = (await home.events()).filter((event) => event.uuid === running.uuid)
     const place = (fact: string, about: string): number =>
@@ -299,7 +299,7 @@ describe('an orderly stop of the daemon', () => {
     expect(facts.filter(({ fact }) => fact === 'model.started').length).toBeGreaterThan(step)
 
     await home.resume('paused')
-    expect((await home.ended('paused')).status).toBe('completed')
+    expect((await home.waitForEnd('paused')).status).toBe('completed')
     expect(linesOf(home, 'paused')).toEqual(ALL)
   })
 })

@@ -89,7 +89,7 @@ describe.each(kinds)('%s', (kind) => {
     await using planted = await plantTree(home, tree, kind)
     // A model call in flight is awaited for 10 s. Here the call is a delay, so it is cancelled earlier.
     await home.pause(planted.uuid, { now: true })
-    await home.until(planted.uuid, (view) => view.note?.includes('draining') !== true)
+    await home.waitUntil(planted.uuid, (view) => view.note?.includes('draining') !== true)
     expect(await home.stop()).toEqual({ code: 0, signal: null })
     expect(findLivingWith(planted.token)).toEqual([])
     await home.nothingLeft()

@@ -31,15 +31,15 @@ async function workUnderFire(definition: object): Promise<void> {
   crew.hold('feedback', 'two')
   crew.hold('commit', 'four')
   await crew.up({ ...definition, workers: { generic: { count: 3, model: CrewHome.model('worker') } }, tasks: TASKS })
-  await crew.held('task', 'three')
+  await crew.waitForHold('task', 'three')
   killed = (await crew.memberOf('three')).uuid
   await crew.cli('kill', '-s', 'KILL', killed)
-  await crew.fact('task.requeued', ({ task }) => task === 'three')
-  await crew.held('feedback', 'two')
-  await crew.again()
-  await crew.held('commit', 'four')
-  await crew.again()
-  const view = await crew.ended()
+  await crew.waitForFact('task.requeued', ({ task }) => task === 'three')
+  await crew.waitForHold('feedback', 'two')
+  await crew.restartDaemon()
+  await crew.waitForHold('commit', 'four')
+  await crew.restartDaemon()
+  const view = await crew.waitForEnd()
   expect(view).toMatchObject({ status: 'completed', exit: { code: 0 } })
 }
 

@@ -126,7 +126,7 @@ async function isBuilt(): Promise<void> {
   crew.repository.write({ 'src/index.mjs': '// All parts, as the user sees them.\n', 'staged.txt': 's', 'untracked.txt': 'u' })
   crew.repository.git('add', 'staged.txt')
   const before = checkout(crew)
-  expect(await crew.home.ended(crew.uuid, 6)).toMatchObject({ status: 'completed', exit: { code: 0 } })
+  expect(await crew.home.waitForEnd(crew.uuid, 6)).toMatchObject({ status: 'completed', exit: { code: 0 } })
   expect(checkout(crew)).toEqual(before)
   const { tasks: all } = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(all.map(({ id, state, merged, attempts }) => [id, state, merged !== null, attempts])).toEqual(

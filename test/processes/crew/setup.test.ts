@@ -105,7 +105,7 @@ test('a crew has its packages and settings in each worktree, and commits none of
     workers: { generic: { count: 2, model: CrewHome.model('worker') } },
     tasks: [taskOf('one'), taskOf('two')],
   })
-  expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+  expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
   const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(report.members.map(({ id, setup: done }) => [id, done?.ok, done?.copied, done?.output])).toEqual([
     ['worker-1', true, 1, 'installed'],
@@ -138,8 +138,8 @@ test(
       setup: 'test -e ~/network || { echo no network; exit 3; }',
       tasks: [taskOf('one')],
     })
-    await crew.wait(async () => (await crew.home.view(crew.uuid)).status === 'suspended', 'it is held')
-    await crew.wait(
+    await crew.waitUntil(async () => (await crew.home.view(crew.uuid)).status === 'suspended', 'it is held')
+    await crew.waitUntil(
       async () => (await crew.home.list()).every(({ state, uuid }) => state === 'dead' || uuid === crew.uuid),
       'its workers are gone',
     )
@@ -149,7 +149,7 @@ test(
     expect(stderr).toMatch(why)
     writeFileSync(network, '')
     await crew.cli('crew', 'resume', 'team')
-    expect(await crew.ended()).toMatchObject({ status: 'completed' })
+    expect(await crew.waitForEnd()).toMatchObject({ status: 'completed' })
     const followed = await runCli(crew.home.path, ['crew', 'follow', '-a', 'team'])
     // Each failure on one line, and the reason of the pause.
     const lines = followed.stderr.split('\n').filter((line) => line.includes('no network') && !line.includes('is set up'))

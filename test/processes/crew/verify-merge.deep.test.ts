@@ -71,13 +71,13 @@ async function breakEachOther(next: () => number): Promise<void> {
   })
   for (let kills = 0; kills < 2; kills += 1) {
     const last = (await lifeOf(crew)).facts + next() * LIFE_FACTS
-    await crew.wait(async () => {
+    await crew.waitUntil(async () => {
       const { facts, isOver } = await lifeOf(crew)
       return facts >= last || isOver
     }, 'enough facts have happened')
-    await crew.again()
+    await crew.restartDaemon()
   }
-  expect(await crew.home.ended(crew.uuid, 5)).toMatchObject({ status: 'completed', exit: { code: 0 } })
+  expect(await crew.home.waitForEnd(crew.uuid, 5)).toMatchObject({ status: 'completed', exit: { code: 0 } })
   const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
   expect(report.tasks.map(({ state, merged }) => [state, merged !== null])).toEqual([
     ['done', true],

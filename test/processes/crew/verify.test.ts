@@ -230,12 +230,12 @@ describe('a crew', () => {
       workers: { generic: { count: 3, model: CrewHome.model('worker') } },
       tasks: [taskOf('one'), taskOf('two', [], true)],
     })
-    await crew.wait(() => existsSync(join(crew.marks, 'began')), 'it runs')
+    await crew.waitUntil(() => existsSync(join(crew.marks, 'began')), 'it runs')
     rmSync(join(crew.marks, 'began'))
-    await crew.again()
-    await crew.wait(() => existsSync(join(crew.marks, 'began')), 'it runs again')
+    await crew.restartDaemon()
+    await crew.waitUntil(() => existsSync(join(crew.marks, 'began')), 'it runs again')
     rmSync(join(crew.marks, 'hold-verify'))
-    expect(await crew.ended()).toMatchObject({ status: 'completed', exit: { code: 0 } })
+    expect(await crew.waitForEnd()).toMatchObject({ status: 'completed', exit: { code: 0 } })
     const report = JSON.parse(await crew.cli('crew', 'report', 'team', '--json')) as CrewReportView
     const text = await crew.cli('crew', 'report', 'team')
     expect(await crew.cli('crew', 'show', 'team', 'two')).toContain('all is well')

@@ -41,7 +41,7 @@ test('killed in the middle of each part: every node completes once, and results 
     again: sh(`echo try >> tries; ${gate('go2')}`, { retries: 5 }),
     late: { command: ['sh', '-c', 'echo "$1" >> late', 'sh', '{{ nodes.think.result }}'], depends_on: ['think', 'again'] },
   })
-  await runs.until(uuid, ({ nodes }) => nodes[1]?.process?.step === 2 && nodes[2]?.process?.status === 'working')
+  await runs.waitUntil(uuid, ({ nodes }) => nodes[1]?.process?.step === 2 && nodes[2]?.process?.status === 'working')
   const think = await runs.process(uuid, 'think')
   // An attempt counts here after it has recorded itself.
   const tried = (times: number): Promise<unknown> =>
@@ -49,11 +49,11 @@ test('killed in the middle of each part: every node completes once, and results 
   await tried(1)
   await restartAfterKill(home)
   createFile(home, 'go')
-  await runs.until(uuid, (view) => states(view) === 'early completed, think completed, again running, late waiting')
+  await runs.waitUntil(uuid, (view) => states(view) === 'early completed, think completed, again running, late waiting')
   await tried(2)
   await restartAfterKill(home)
   createFile(home, 'go2')
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('early completed, think completed, again completed, late completed')
   expect(end).toMatchObject({ status: 'completed', exit: { code: 0 } })
   expect(await runs.process(uuid, 'think')).toBe(think)
@@ -74,7 +74,7 @@ test('killed repeatedly right after its start: the run completes, and no node st
   // A daemon that died three times in ten minutes would hold the processes that it restores.
   await restartAfterKill(home)
   await restartAfterKill(home)
-  const end = await runs.ended(uuid)
+  const end = await runs.waitForEnd(uuid)
   expect(states(end)).toBe('a completed, b completed, c completed, d completed')
   expect([...new Set(readLines(home, 'log'))]).toEqual(names)
   expect(readLines(home, 'log').length).toBeLessThanOrEqual(names.length + end.nodes.reduce((sum, { attempts }) => sum + attempts, 0))
@@ -88,11 +88,11 @@ test('paused nodes stay paused, and stopped nodes stay stopped, until the user r
     one: { model: script(home, [bash(gate('go')), { text: 'so' }]), intent: 'x' },
     two: sh('true', { depends_on: ['one'] }),
   })
-  await runs.until(first.uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
+  await runs.waitUntil(first.uuid, ({ nodes }) => nodes[0]?.process?.step === 1)
   const second = await runs.up({ slow: sh('sleep 600') })
-  await runs.until(second.uuid, ({ nodes }) => nodes[0]?.process?.status === 'working')
+  await runs.waitUntil(second.uuid, ({ nodes }) => nodes[0]?.process?.status === 'working')
   await home.client.post(`/v1/processes/${second.uuid}/signal`, { signal: 'SIGKILL' })
-  await runs.ended(second.uuid)
+  await runs.waitForEnd(second.uuid)
   await home.client.post(`/v1/processes/${first.uuid}/pause`, { subtree: true })
   await restartAfterKill(home)
   createFile(home, 'go')
@@ -102,5 +102,5 @@ test('paused nodes stay paused, and stopped nodes stay stopped, until the user r
   })
   expect(await runs.get(second.uuid)).toMatchObject({ status: 'stopped', nodes: [{ state: 'cancelled' }] })
   await home.client.post(`/v1/processes/${first.uuid}/resume`, { subtree: true })
-  expect(states(await runs.ended(first.uuid))).toBe('one completed, two completed')
+  expect(states(await runs.waitForEnd(first.uuid))).toBe('one completed, two completed')
 })

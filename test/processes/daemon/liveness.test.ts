@@ -41,16 +41,16 @@ function agentFile(name: string, front: string, liveness: string): string {
 }
 
 const waitForLiveness = (uuid: string, state: string | null): Promise<ProcessView> =>
-  daemon.untilSo(uuid, ({ liveness }) => (liveness?.word ?? null) === state)
+  daemon.waitUntil(uuid, ({ liveness }) => (liveness?.word ?? null) === state)
 const livenessFacts = async (uuid: string): Promise<unknown[]> =>
-  (await daemon.history(uuid)).filter(({ fact }) => fact === 'liveness.changed').map((event) => event['word'])
+  (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'liveness.changed').map((event) => event['word'])
 const isSleep = ({ argv }: { readonly argv: readonly string[] }): boolean => argv[0]?.endsWith('sleep') === true
 const call = (name: string, input: object): object => ({ tools: [{ name, input }] })
 
 describe('stopped from outside', () => {
   test.each(KINDS)('a command, by its own program (%s)', async (containment: ContainmentKind) => {
     const { uuid } = await daemon.spawn({ argv: ['sleep', token], containment })
-    await daemon.until(uuid, 'working')
+    await daemon.waitForStatus(uuid, 'working')
     await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
     const [sleeper] = findLivingWith(token).filter(isSleep)
     signalFound(sleeper, 'SIGSTOP')
@@ -60,26 +60,26 @@ describe('stopped from outside', () => {
     signalFound(sleeper, 'SIGCONT')
     await waitForLiveness(uuid, null)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect(await livenessFacts(uuid)).toEqual(['stopped', 'alive'])
   })
 
   test('a program that a shell only waits for', async () => {
-    const { uuid } = await daemon.sh(`sleep ${token}; true`)
+    const { uuid } = await daemon.spawnShell(`sleep ${token}; true`)
     await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
     signalFound(findLivingWith(token).find(isSleep), 'SIGSTOP')
     await waitForLiveness(uuid, 'stopped')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('a tool of a native agent', async () => {
-    const { uuid } = await daemon.play([call('bash', { command: `sleep ${token}` }), { text: 'done' }])
+    const { uuid } = await daemon.spawnWithAnswers([call('bash', { command: `sleep ${token}` }), { text: 'done' }])
     await eventually(() => findLivingWith(token).some(isSleep), 'it runs')
     for (const living of findLivingWith(token)) signalFound(living, 'SIGSTOP')
     await waitForLiveness(uuid, 'stopped')
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('a pause by reeve does not count: the process is suspended, without a state', async () => {
@@ -87,16 +87,16 @@ describe('stopped from outside', () => {
     const other = await daemon.spawn({ argv: ['sleep', token], containment: 'group' })
     await eventually(() => findLivingWith(token).filter(isSleep).length === 2, 'they run')
     await daemon.pause(uuid, { now: true })
-    await daemon.event(uuid, ({ fact }) => fact === 'process.frozen')
+    await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
     // The other process is stopped now and found. By then the first has been checked as well.
-    const { handle } = (await daemon.event(other.uuid, ({ fact }) => fact === 'process.handle')) as unknown as {
+    const { handle } = (await daemon.waitForEvent(other.uuid, ({ fact }) => fact === 'process.handle')) as unknown as {
       readonly handle: { readonly pid: number }
     }
     signalFound(findOwnProcess(handle.pid, daemon.home), 'SIGSTOP')
     await waitForLiveness(other.uuid, 'stopped')
     expect(await livenessFacts(uuid)).toEqual([])
     for (const each of [uuid, other.uuid]) await daemon.signal(each, 'SIGKILL')
-    for (const each of [uuid, other.uuid]) await daemon.ended(each)
+    for (const each of [uuid, other.uuid]) await daemon.waitForEnd(each)
   })
 })
 
@@ -115,7 +115,7 @@ describe('an external agent', () => {
     expect(shown.stdout).toMatch(/PID.*LIVENESS.*QUIET/)
     expect(shown.stdout).toMatch(/working +stalled/)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
     expect((await livenessFacts(uuid)).slice(-2)).toEqual(['silent', 'stalled'])
   })
 
@@ -123,31 +123,31 @@ describe('an external agent', () => {
     const { uuid } = await spawnAgent('ask execute rm x\nsay thanks', '{ silent: 100ms, stalled: 100ms, waiting: 1s }', {
       interactive: true,
     })
-    await daemon.until(uuid, 'waiting')
+    await daemon.waitForStatus(uuid, 'waiting')
     expect((await waitForLiveness(uuid, 'waiting')).note).toMatch(/^asks: rm x/)
     await daemon.client.post(`/v1/processes/${uuid}/answer`, { option: 'yes' })
-    await daemon.ready(uuid)
+    await daemon.waitForReady(uuid)
     expect((await livenessFacts(uuid)).filter((state) => state === 'waiting')).toHaveLength(1)
     await waitForLiveness(uuid, null)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('with the policy `interrupt` has its turn ended when it stalls', async () => {
     const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: interrupt }', { interactive: true })
-    await daemon.event(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'interrupted')
-    expect((await daemon.history(uuid)).find(({ fact }) => fact === 'signal.sent')).toMatchObject({
+    await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'interrupted')
+    expect((await daemon.allEvents(uuid)).find(({ fact }) => fact === 'signal.sent')).toMatchObject({
       signal: 'SIGINT',
       by: 'system',
       via: 'liveness',
     })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('with the policy `restart` ends as failed when it stalls', async () => {
     const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: restart }')
-    expect(await daemon.ended(uuid)).toMatchObject({
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
       exit: { code: 1, reason: expect.stringMatching(/^stalled/) as string },
     })
@@ -158,13 +158,13 @@ describe('an external agent', () => {
     const { uuid } = await spawnAgent('hang', '{ silent: off, stalled: 4s, policy: restart }', {
       restart: { type: 'on-failure', backoff: { initialMs: 1 } },
     })
-    await daemon.untilSo(uuid, ({ pid, state }) => pid > 1 && state === 'running')
-    expect((await daemon.history(uuid)).find(({ fact }) => fact === 'process.resumed')).toMatchObject({
+    await daemon.waitUntil(uuid, ({ pid, state }) => pid > 1 && state === 'running')
+    expect((await daemon.allEvents(uuid)).find(({ fact }) => fact === 'process.resumed')).toMatchObject({
       by: 'system',
       restart: { attempt: 1, cause: expect.stringMatching(/^stalled/) as string },
     })
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 })
 
@@ -172,24 +172,24 @@ describe('native agents', () => {
   // The model call after the last result is already in flight: it completes, and nothing follows it.
   test("an agent in a loop is warned, and then suspended with the evidence; the user's resume starts a new count", async () => {
     const items = [...Array.from({ length: 15 }, () => call('ls', {})), { text: 'done' }]
-    const { uuid } = await daemon.play(items)
-    const held = await daemon.until(uuid, 'suspended')
+    const { uuid } = await daemon.spawnWithAnswers(items)
+    const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ step: 13, holds: [{ reason: 'loop', by: 'system' }] })
     expect(held.note).toMatch(/^paused: loop \(repeated 12 times with the same results: ls \{\}\)/)
-    const history = await daemon.history(uuid)
+    const history = await daemon.allEvents(uuid)
     const evidence = history.filter(({ fact }) => fact === 'liveness.looping')
     expect(evidence).toMatchObject([{ times: 5, told: 12, calls: [{ name: 'ls', input: '{}' }] }, { times: 12 }])
     expect(history.filter(({ fact, id }) => fact === 'process.incoming' && String(id).startsWith('notice-'))).toHaveLength(1)
     await daemon.resume(uuid)
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', step: 16, note: null })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: 16, note: null })
   })
 
   test.each([
     ['twelve times the same', Array.from({ length: 12 }, () => call('ls', {}))],
     ['sixteen calls that fail', Array.from({ length: 16 }, (_, index) => call('read', { path: `no-${index}` }))],
   ])('an agent whose last answer comes with the hold has ended: %s', async (_, calls) => {
-    const { uuid } = await daemon.play([...calls, { text: 'I am done' }])
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed', step: calls.length + 1, note: null })
+    const { uuid } = await daemon.spawnWithAnswers([...calls, { text: 'I am done' }])
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', step: calls.length + 1, note: null })
   })
 
   test('an agent that alternates between two failing tools is suspended by the breaker', async () => {
@@ -199,34 +199,40 @@ describe('native agents', () => {
       ),
       { text: 'done' },
     ]
-    const { uuid } = await daemon.play(items)
-    const held = await daemon.until(uuid, 'suspended')
+    const { uuid } = await daemon.spawnWithAnswers(items)
+    const held = await daemon.waitForStatus(uuid, 'suspended')
     expect(held).toMatchObject({ step: 17, holds: [{ reason: 'breaker' }] })
     expect(held.note).toMatch(/8 of the last 8 tool calls failed: read 4, edit 4/)
     await daemon.signal(uuid, 'SIGKILL')
-    await daemon.ended(uuid)
+    await daemon.waitForEnd(uuid)
   })
 
   test('repeated reads of changing data, and disabled thresholds, have no effect', async () => {
     const items = [...Array.from({ length: 7 }, () => call('bash', { command: 'date +%s%N' })), { text: 'done' }]
-    expect(await daemon.ended((await daemon.play(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
+    expect(await daemon.waitForEnd((await daemon.spawnWithAnswers(items)).uuid)).toMatchObject({ status: 'completed', step: 8 })
     const same = [...Array.from({ length: 7 }, () => call('ls', {})), { text: 'done' }]
     const free = agentFile('free', 'driver: native', '{ loop: off, errors: off }')
-    expect(await daemon.ended((await daemon.play(same, { agent: free })).uuid)).toMatchObject({ status: 'completed', step: 8 })
+    expect(await daemon.waitForEnd((await daemon.spawnWithAnswers(same, { agent: free })).uuid)).toMatchObject({
+      status: 'completed',
+      step: 8,
+    })
   })
 
   test('a long tool with output gets no state, one without is silent', async () => {
     const honest = agentFile('honest', 'driver: native', '{ silent: 3s, stalled: 3s }')
-    const { uuid } = await daemon.play([call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }], {
-      agent: honest,
-    })
-    const quiet = await daemon.play([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
+    const { uuid } = await daemon.spawnWithAnswers(
+      [call('bash', { command: 'for i in $(seq 40); do echo $i; sleep 0.1; done' }), { text: 'done' }],
+      {
+        agent: honest,
+      },
+    )
+    const quiet = await daemon.spawnWithAnswers([call('bash', { command: `sleep ${token}` }), { text: 'done' }], {
       agent: agentFile('quiet', 'driver: native', '{ silent: 2s }'),
     })
     expect((await waitForLiveness(quiet.uuid, 'silent')).liveness?.evidence).toBe('in bash of step 1')
-    expect(await daemon.ended(uuid)).toMatchObject({ status: 'completed' })
+    expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed' })
     expect(await livenessFacts(uuid)).toEqual([])
     await daemon.signal(quiet.uuid, 'SIGKILL')
-    await daemon.ended(quiet.uuid)
+    await daemon.waitForEnd(quiet.uuid)
   })
 })

@@ -32,11 +32,11 @@ test.each(readdirSync(HOMES).filter((name) => name.endsWith('.home')))('the home
     const { pid } = await home.view(old)
     await home.resume(old, { ...here, message: 'go on' })
     expect(await home.view(String(pid))).toMatchObject({ name: old })
-    expect(await home.until(old, ({ step, status }) => step === 5 && (status === 'ready' || status === 'completed'))).toMatchObject({
+    expect(await home.waitUntil(old, ({ step, status }) => step === 5 && (status === 'ready' || status === 'completed'))).toMatchObject({
       name: old,
     })
   }
   const fork = await home.resume('forked', { ...here, fork: true, fromStep: 1 })
-  expect(await home.ended(fork.uuid)).toMatchObject({ status: 'completed', originStep: 1 })
+  expect(await home.waitForEnd(fork.uuid)).toMatchObject({ status: 'completed', originStep: 1 })
   expect(Math.max(...(await home.list()).map(({ pid }) => pid))).toBe(fork.pid)
 })

@@ -44,7 +44,7 @@ test('B1: a policy restores its processes; processes that the user killed or pau
   const paused = await home.spawn({ name: 'paused', argv: sleeper(home, 'paused'), restart: 'always' })
   for (const file of ['kept', 'plain', 'killed', 'paused']) await waitForStarts(home, file, 1)
   await home.signal(killed.uuid, { signal: 'SIGKILL' })
-  await home.ended(killed.uuid)
+  await home.waitForEnd(killed.uuid)
   await home.pause(paused.uuid)
   await restartAfterKill(home)
   await waitForStarts(home, 'kept', 2)
@@ -64,10 +64,10 @@ test('a supervisor comes back after a kill and after an orderly stop, and finds 
   const { uuid } = await home.spawn({ name: 'team', supervisor: { strategy: 'rest_for_one', children } })
   for (const id of ['a', 'b', 'c']) await waitForStarts(home, id, 1)
   await home.signal(child(await home.view(uuid), 'b')?.uuid ?? '', { signal: 'SIGKILL' })
-  await home.until(uuid, (view) => child(view, 'b')?.status === null)
+  await home.waitUntil(uuid, (view) => child(view, 'b')?.status === null)
   await restartAfterKill(home)
   for (const id of ['a', 'c']) await waitForStarts(home, id, 2)
-  const view = await home.until(
+  const view = await home.waitUntil(
     uuid,
     ({ status, supervisor }) => status === 'ready' && supervisor?.children.filter((one) => one.status === 'working').length === 2,
   )
@@ -79,7 +79,7 @@ test('a supervisor comes back after a kill and after an orderly stop, and finds 
   await home.stop()
   await home.start()
   for (const id of ['a', 'c']) await waitForStarts(home, id, 3)
-  await home.until(uuid, ({ status }) => status === 'ready')
+  await home.waitUntil(uuid, ({ status }) => status === 'ready')
   expect(countStarts(home, 'b')).toBe(1)
 })
 
@@ -87,7 +87,7 @@ test('a waiting restart keeps waiting, after a kill and after an orderly stop', 
   await using home = await DaemonHome.make()
   await home.start()
   const { uuid } = await home.spawn({ argv: ['sh', '-c', 'exit 3'], restart: { type: 'always', backoff: LONG } })
-  const waits = await home.until(uuid, ({ pendingRestart }) => pendingRestart !== null)
+  const waits = await home.waitUntil(uuid, ({ pendingRestart }) => pendingRestart !== null)
   await restartAfterKill(home)
   const later = await home.view(uuid)
   expect(later).toMatchObject({ status: 'pending', pid: waits.pid, pendingRestart: { attempt: 1, cause: 'exit code 3' } })

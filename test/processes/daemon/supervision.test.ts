@@ -39,9 +39,9 @@ async function childrenOf(ref: string): Promise<SupervisedView[]> {
   return (await home.view(ref)).supervisor?.children ?? []
 }
 
-async function waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
+async function waitUntil(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000
-  while (!(await isSo())) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`never: ${what}; ${home.log()}`)
     await sleep(15)
   }
@@ -53,7 +53,7 @@ describe('a restart policy', () => {
       argv: noting('loop', 'exit 3'),
       restart: { type: 'on-failure', maxRestarts: 4, windowMs: DAY, backoff: SHORT },
     })
-    const ended = await home.ended(uuid)
+    const ended = await home.waitForEnd(uuid)
     expect(ended).toMatchObject({ status: 'failed', exit: { code: 3 }, note: 'exit code 3; not restarted any more, after 4 times' })
     expect(countStarts('loop')).toBe(5)
     const pids = (await readFacts(uuid)).filter(({ fact }) => fact === 'process.started').map(({ pid }) => pid)
@@ -62,22 +62,22 @@ describe('a restart policy', () => {
 
   test('B2: a completed process does not restart, unless its policy is `always`', async () => {
     const done = await home.spawn({ argv: noting('done', 'exit 0'), restart: 'on-failure' })
-    expect(await home.ended(done.uuid)).toMatchObject({ status: 'completed' })
+    expect(await home.waitForEnd(done.uuid)).toMatchObject({ status: 'completed' })
     const always = await home.spawn({
       argv: noting('always', 'exit 0'),
       restart: { type: 'always', maxRestarts: 2, windowMs: DAY, backoff: SHORT },
     })
-    await home.ended(always.uuid)
+    await home.waitForEnd(always.uuid)
     expect([countStarts('done'), countStarts('always')]).toEqual([1, 3])
   })
 
   test('a stop overtakes a waiting restart', async () => {
     const { uuid } = await home.spawn({ argv: noting('waits', 'exit 3'), restart: { type: 'always', backoff: LONG } })
-    const waiting = await home.until(uuid, ({ status, pendingRestart }) => status === 'pending' && pendingRestart !== null)
+    const waiting = await home.waitUntil(uuid, ({ status, pendingRestart }) => status === 'pending' && pendingRestart !== null)
     expect(waiting.note).toMatch(/^restart 1 at \d\d:\d\d:\d\d: exit code 3$/)
     expect(waiting.pendingRestart).toMatchObject({ attempt: 1, cause: 'exit code 3' })
     await home.signal(uuid, { signal: 'SIGTERM' })
-    expect(await home.ended(uuid)).toMatchObject({ status: 'stopped' })
+    expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
     expect(countStarts('waits')).toBe(1)
   })
 
@@ -86,7 +86,7 @@ describe('a restart policy', () => {
     const { uuid } = await home.spawn({ argv: noting('outside', `exec sleep ${token}`), restart: { type: 'on-failure', backoff: LONG } })
     await waitUntil('it runs', async () => countStarts('outside') === 1 && (await home.view(uuid)).status === 'working')
     signalFound(await eventually(() => findLivingWith(token).find(({ argv }) => argv[0] === 'sleep') ?? null, 'it sleeps'), 'SIGKILL')
-    const seen = await home.until(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
+    const seen = await home.waitUntil(uuid, ({ status }) => status !== 'working' && status !== 'zombie')
     expect(seen).toMatchObject({ status: 'pending', pendingRestart: { attempt: 1, cause: 'ended by SIGKILL' } })
     await home.signal(uuid, { signal: 'SIGKILL' })
   })
@@ -96,17 +96,17 @@ describe('a restart policy', () => {
       argv: noting('hurried', 'test $(wc -l < hurried) -gt 1 && exec sleep 600; exit 3'),
       restart: { type: 'always', backoff: LONG },
     })
-    await home.until(uuid, ({ pendingRestart }) => pendingRestart !== null)
+    await home.waitUntil(uuid, ({ pendingRestart }) => pendingRestart !== null)
     await home.resume(uuid)
     await waitUntil('it runs again', async () => countStarts('hurried') === 2 && (await home.view(uuid)).status === 'working')
     await home.signal(uuid, { signal: 'SIGKILL' })
-    await home.ended(uuid)
+    await home.waitForEnd(uuid)
   })
 
   test('an agent with the same failure three times in a row is held with the cause; a resume tries again', async () => {
     const model = home.script([{ error: 'the disk of the provider is on fire' }])
     const { uuid } = await home.spawn({ model, restart: { type: 'always', backoff: SHORT } })
-    const held = await home.until(uuid, ({ status }) => status === 'suspended')
+    const held = await home.waitUntil(uuid, ({ status }) => status === 'suspended')
     expect(held.holds).toMatchObject([{ reason: 'supervisor', by: 'system' }])
     expect(held.note).toContain('3 times in a row')
     const failures = async (): Promise<number> => (await readFacts(uuid)).filter(({ fact }) => fact === 'process.exited').length
@@ -118,7 +118,7 @@ describe('a restart policy', () => {
 
   test('an end by a limit is held, and not restarted', async () => {
     const { uuid } = await home.spawn({ argv: noting('limited', 'exec sleep 600'), limits: { timeoutMs: 50 }, restart: 'always' })
-    const held = await home.until(uuid, ({ status }) => status === 'suspended')
+    const held = await home.waitUntil(uuid, ({ status }) => status === 'suspended')
     expect(held).toMatchObject({ note: 'paused: supervisor (timed out)', holds: [{ reason: 'supervisor' }] })
     expect((await readFacts(uuid)).filter(({ fact, attached }) => fact === 'process.started' && attached === true)).toHaveLength(1)
     await home.signal(uuid, { signal: 'SIGKILL' })
@@ -128,7 +128,7 @@ describe('a restart policy', () => {
 describe('a supervisor', () => {
   async function family(name: string, supervisor: object): Promise<ProcessView> {
     const { uuid } = await home.spawn({ name, supervisor })
-    return home.until(uuid, ({ status }) => status === 'ready')
+    return home.waitUntil(uuid, ({ status }) => status === 'ready')
   }
 
   test('escalates at exactly the right incarnation: it stops its children in reverse order, then fails itself', async () => {
@@ -142,7 +142,7 @@ describe('a supervisor', () => {
         { childId: 'last', argv: ['sleep', '600'], restart: 'always' },
       ],
     })
-    const ended = await home.ended(uuid)
+    const ended = await home.waitForEnd(uuid)
     expect(ended).toMatchObject({
       status: 'failed',
       exit: { code: 1, reason: expect.stringMatching(/^child bad ended 4 times within/) as string },
@@ -170,9 +170,9 @@ describe('a supervisor', () => {
     )
     const [a] = await childrenOf(uuid)
     await home.signal(a?.uuid ?? '', { signal: 'SIGKILL' })
-    await home.ended(a?.uuid ?? '')
+    await home.waitForEnd(a?.uuid ?? '')
     await home.signal(uuid, { signal: 'SIGTERM', graceMs: 10_000 })
-    expect(await home.ended(uuid)).toMatchObject({ status: 'stopped' })
+    expect(await home.waitForEnd(uuid)).toMatchObject({ status: 'stopped' })
     await home.resume(uuid)
     await waitUntil(
       'b runs again',
@@ -180,7 +180,7 @@ describe('a supervisor', () => {
     )
     expect(countStarts('a')).toBe(1)
     await home.signal(uuid, { signal: 'SIGKILL' })
-    await home.ended(uuid)
+    await home.waitForEnd(uuid)
     await waitUntil('none of it runs', async () => (await childrenOf(uuid)).every(({ status }) => status === null))
   })
 
@@ -209,7 +209,7 @@ describe('a supervisor', () => {
     await home.client.delete(`/v1/processes/${uuid}/children?id=y`)
     await waitUntil('y is gone', async () => (await childrenOf(uuid)).map(({ id }) => id).join() === 'x,z')
     await home.signal(uuid, { signal: 'SIGKILL' })
-    await home.ended(uuid)
+    await home.waitForEnd(uuid)
   })
 
   test('all children of a supervisor start, or none', async () => {

@@ -38,7 +38,7 @@ test(`${AGENTS} agents live at once and complete, in less than ${MAX_RSS_MIB} Mi
   const { processes } = await home.client.get<DaemonView>('/v1/daemon')
   expect(processes).toMatchObject({ live: AGENTS, suspended: 0 })
 
-  for (const uuid of uuids) await home.ended(uuid, WAITS)
+  for (const uuid of uuids) await home.waitForEnd(uuid, WAITS)
   const views = await home.list()
   expect(views).toHaveLength(AGENTS)
   expect(views.filter(({ status, step, exit }) => status !== 'completed' || step !== 5 || exit?.code !== 0)).toEqual([])

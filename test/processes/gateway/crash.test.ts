@@ -33,7 +33,7 @@ test('an open call is charged once across kills and resumes', async () => {
   await home.kill()
   await home.start()
   await home.resume(uuid, { message: 'model three', env })
-  expect(await home.ended(uuid)).toMatchObject({
+  expect(await home.waitForEnd(uuid)).toMatchObject({
     status: 'completed',
     usage: { inputTokens: after.usage.inputTokens + 100, outputTokens: 40, estimated: true },
   })

@@ -102,7 +102,7 @@ describe.each(WAYS)('$format', (way) => {
           ask: { inputTokens: Math.ceil(way.body.length / 4), maxOutputTokens: 1_000, usd: { perInputToken: 0.002, perOutputToken: 0.01 } },
         },
       ])
-      await bench.ended(1)
+      await bench.waitForCalls(1)
       expect(bench.finished).toEqual([
         {
           type: 'call.finished',
@@ -124,7 +124,7 @@ describe.each(WAYS)('$format', (way) => {
     through(way, [{ status: 200, body: JSON.stringify(way.whole, null, 2) }], async (bench, send) => {
       const got = await send()
       expect([got.status, got.body.toString()]).toEqual([200, JSON.stringify(way.whole, null, 2)])
-      await bench.ended(1)
+      await bench.waitForCalls(1)
       expect(bench.finished).toMatchObject([
         { status: 200, usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0, costUsd: COST } },
       ])
@@ -137,7 +137,7 @@ describe.each(WAYS)('$format', (way) => {
       async (bench, send) => {
         const got = await send()
         expect([got.status, got.headers['x-request-id'], got.body.toString().includes('slower')]).toEqual([429, 'r-1', true])
-        await bench.ended(1)
+        await bench.waitForCalls(1)
         expect(bench.finished).toMatchObject([{ status: 429, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
       },
     ))
@@ -153,7 +153,7 @@ describe.each(WAYS)('$format', (way) => {
         for (end = 1; end < whole.length; end += end > whole.length - 100 ? 1 : 11) {
           const got = await send()
           expect([end, got.isCut, got.body.equals(whole.subarray(0, end))]).toEqual([end, true, true])
-          await bench.ended(1)
+          await bench.waitForCalls(1)
           const [finished] = bench.reports.splice(0) as unknown as typeof bench.finished
           expect([end, finished?.usage]).toEqual([end, usageAt(way, whole.subarray(0, end))])
           expect(finished?.error).toBeDefined()
@@ -165,7 +165,7 @@ describe.each(WAYS)('$format', (way) => {
   test('an answer without usage is charged by an estimate', () =>
     through(way, [{ ...ANSWER, body: 'data: {"text":"four and four and four"}\n\n' }], async (bench, send) => {
       await send()
-      await bench.ended(1)
+      await bench.waitForCalls(1)
       expect(bench.finished).toMatchObject([{ usage: { inputTokens: Math.ceil(way.body.length / 4), estimated: true } }])
     }))
 })

@@ -70,7 +70,7 @@ describe('a held process', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url } })
     bench.hold()
     const asked = send(bench)
-    await bench.until(() => bench.reports.length > 0)
+    await bench.waitUntil(() => bench.reports.length > 0)
     expect([bench.reports, provider.bodies]).toEqual([[{ type: 'drained' }], []])
     bench.release()
     expect((await asked).body.equals(EVENTS)).toBe(true)
@@ -85,11 +85,11 @@ describe('a held process', () => {
     await provider.received(1)
     bench.hold()
     const second = send(bench)
-    await bench.until(() => bench.asked.length === 2)
+    await bench.waitUntil(() => bench.asked.length === 2)
     expect(bench.reports).toEqual([])
     provider.answerOne()
     await first
-    await bench.until(() => bench.reports.length === 2)
+    await bench.waitUntil(() => bench.reports.length === 2)
     expect(bench.reports.map(({ type }) => type)).toEqual(['call.finished', 'drained'])
     bench.release()
     await provider.received(2)
@@ -101,7 +101,7 @@ describe('a held process', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     bench.hold()
     const asked = send(bench)
-    await bench.until(() => bench.reports.length > 0)
+    await bench.waitUntil(() => bench.reports.length > 0)
     bench.clock.wind(239_999)
     bench.clock.wind(1)
     const got = await asked
@@ -119,7 +119,7 @@ describe('a held process', () => {
     bench.hold()
     const gone = new AbortController()
     const asked = send(bench, { signal: gone.signal })
-    await bench.until(() => bench.reports.length > 0)
+    await bench.waitUntil(() => bench.reports.length > 0)
     gone.abort()
     await expect(asked).rejects.toThrow('aborted')
     await eventually(() => bench.clock.timers === 0, 'its request is waited for no more')
@@ -133,7 +133,7 @@ describe('a held process', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: 'http://127.0.0.1:1' } })
     bench.hold()
     const asked = send(bench)
-    await bench.until(() => bench.reports.length > 0)
+    await bench.waitUntil(() => bench.reports.length > 0)
     bench.end.abort()
     await expect(asked).rejects.toThrow('socket hang up')
   })
@@ -193,7 +193,7 @@ test('the tokens of a request are estimated with the ratio of the last one', asy
   const byBytes = Math.ceil(body.length / 4)
   for (let count = 1; count <= 4; count++) {
     await send(bench, { body })
-    await bench.ended(count)
+    await bench.waitForCalls(count)
   }
   // At most twice the estimate by bytes, and never less.
   expect(bench.asked.map(({ ask: { inputTokens } }) => inputTokens)).toEqual([byBytes, 3_000, 2 * byBytes, byBytes])
@@ -210,7 +210,7 @@ describe('a rate limit', () => {
     await provider.received(1)
     for (const name of ['a2', 'a3', 'a4']) {
       all.push(send(bench, { body: body(name) }))
-      await bench.until(() => true)
+      await bench.waitUntil(() => true)
     }
     // The calls are in the queue when a later request has been answered.
     await sendRequest(`${bench.access.url('anthropic')}/v1/embeddings`, { headers: { 'x-api-key': bench.access.token } })
@@ -267,7 +267,7 @@ describe('a rate limit', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: raw.url }, rateLimits: { anthropic: { concurrent: 1 } } })
     bench.hold()
     const asked = send(bench)
-    await bench.until(() => bench.reports.length > 0)
+    await bench.waitUntil(() => bench.reports.length > 0)
     const other = await bench.addIncarnation(8)
     bench.isHeld = false
     expect((await send(bench, { access: other })).status).toBe(200)

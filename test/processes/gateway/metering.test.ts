@@ -31,7 +31,7 @@ describe('a call is charged and the defect is logged', () => {
       prices: { cost: () => Promise.reject(new Error('a defect')) },
     })
     expect((await send(bench)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     const costUsd = 100 * USD.perInputToken + 20 * USD.perOutputToken
     expect(bench.finished).toMatchObject([{ status: 200, usage: { inputTokens: 100, outputTokens: 20, costUsd, estimated: true } }])
     expect(bench.logged).toEqual(['a call to anthropic could not be metered: its estimate is charged Error: a defect'])
@@ -44,7 +44,7 @@ describe('a call is charged and the defect is logged', () => {
       prices: { rates: () => Promise.resolve(null), cost: () => Promise.reject(new Error('a defect')) },
     })
     await send(bench)
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.finished).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20, costUsd: null, estimated: true } }])
   })
 
@@ -56,7 +56,7 @@ describe('a call is charged and the defect is logged', () => {
     await using server = await modelServer([ANSWER])
     await using bench = await GatewayBench.open({ urls: { anthropic: server.url } })
     expect((await send(bench)).body.equals(bodyOf(ANSWER, '/v1/messages'))).toBe(true)
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.finished).toMatchObject([
       {
         status: 200,
@@ -76,7 +76,7 @@ describe('a call is charged and the defect is logged', () => {
       prices: { cost: () => Promise.reject(new Error('a defect')) },
     })
     await send(bench)
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.finished).toMatchObject([{ status: 500, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
     expect(bench.logged).toEqual([])
   })
@@ -103,7 +103,7 @@ describe('a call that reeve cannot begin', () => {
     const message = 'reeve cannot look up the price of m: a defect'
     expect(body).toMatchObject({ error: { message } })
     expect(server.requests).toEqual([])
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.asked).toMatchObject([{ ask: { usd: null } }])
     expect(bench.finished).toMatchObject([{ status: null, error: message, usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }])
     expect(bench.logged).toEqual([`a call to ${name} was not sent: its price cannot be looked up Error: a defect`])
@@ -117,7 +117,7 @@ describe('a call that reeve cannot begin', () => {
     })
     bench.hold()
     const answer = send(bench)
-    await bench.until(() => bench.asked.length > 0)
+    await bench.waitUntil(() => bench.asked.length > 0)
     expect(bench.finished).toEqual([])
     bench.release()
     expect((await answer).status).toBe(500)

@@ -99,7 +99,7 @@ describe('bytes', () => {
       body: BODY,
     })
     expect([got.body.equals(packed), got.headers['x-asked'], got.headers['content-encoding']]).toEqual([true, 'gzip, br', name])
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.finished).toMatchObject([{ usage: { inputTokens: 100, outputTokens: 20 } }])
   })
 
@@ -170,7 +170,7 @@ describe('ends', () => {
     })
     await expect(asked).rejects.toThrow('aborted')
     await aborted.promise
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.finished).toMatchObject([{ status: 200, usage: { inputTokens: 100, estimated: true } }])
   })
 
@@ -187,7 +187,7 @@ describe('ends', () => {
     gone.abort()
     await expect(asked).rejects.toThrow('aborted')
     await aborted.promise
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.finished).toMatchObject([
       {
         status: null,
@@ -207,7 +207,7 @@ describe('ends', () => {
     await using bench = await GatewayBench.open({ urls: { anthropic: provider.url } })
     const got = await sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body: BODY })
     expect([got.isCut, got.body.equals(EVENTS)]).toEqual([true, true])
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     // The usage had arrived before the cut.
     expect(bench.finished).toMatchObject([{ error: expect.any(String), usage: { inputTokens: 100, outputTokens: 20 } }])
     expect(bench.finished[0]?.usage.estimated).toBeUndefined()
@@ -223,7 +223,7 @@ describe('ends', () => {
       502,
       { type: 'error', error: { type: 'api_error', message: 'anthropic cannot be reached: ECONNREFUSED' } },
     ])
-    await bench.ended(1)
+    await bench.waitForCalls(1)
     expect(bench.finished).toMatchObject([{ status: null, error: 'ECONNREFUSED', usage: { inputTokens: 0, costUsd: 0 } }])
   })
 
@@ -336,7 +336,7 @@ describe('connections', () => {
       bodies.map((body) => sendRequest(bench.url('anthropic', '/v1/messages'), { headers: auth(bench), body })),
     )
     expect(answers.every(({ status, body }, index) => status === 200 && body.toString().endsWith(`: ${bodies[index]}\n\n`))).toBe(true)
-    await bench.ended(1_000)
+    await bench.waitForCalls(1_000)
     expect(new Set(bench.finished.map(({ call }) => call)).size).toBe(1_000)
     expect(bench.heard).toBeGreaterThanOrEqual(1_000)
     expect(bench.finished.every(({ usage }) => usage.inputTokens === 100 && usage.outputTokens === 20)).toBe(true)

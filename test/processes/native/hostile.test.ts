@@ -201,13 +201,13 @@ test('the API and other agents continue while a pattern backtracks, and the proc
   const evil = Array.from({ length: 2 }, () => ({ name: 'grep', input: { pattern: EVIL } }))
   const spawn = async (items: readonly Item[]): Promise<string> => (await home.spawn({ intent: 'go', model: home.script(items) })).uuid
   const bad = await spawn(Array.from({ length: 3 }, () => ({ tools: evil })))
-  await home.until(bad, ({ activity }) => activity === 'working')
+  await home.waitUntil(bad, ({ activity }) => activity === 'working')
   const other = await spawn([1, 2, 3, 4].map((limit) => ({ tools: [{ name: 'read', input: { path: 'evil', limit } }] })))
   // The other agent completed all its work during the searches.
-  expect(await home.ended(other)).toMatchObject({ exit: { code: 0 }, usage: { toolCalls: 4 } })
+  expect(await home.waitForEnd(other)).toMatchObject({ exit: { code: 0 }, usage: { toolCalls: 4 } })
   expect(await home.view(bad)).toMatchObject({ state: 'running' })
   await home.signal(bad, { signal: 'SIGKILL' })
-  expect(await home.ended(bad)).toMatchObject({ exit: { code: 137 } })
+  expect(await home.waitForEnd(bad)).toMatchObject({ exit: { code: 137 } })
   await home.stop()
   await home.nothingLeft()
 })

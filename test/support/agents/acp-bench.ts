@@ -125,12 +125,12 @@ function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
     send,
     sessionId: () => last('up').sessionId ?? '',
     logLines: () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').filter(Boolean) : []),
-    up: () => kernel.until(() => kernel.reports('up').length > 0, 'it is up'),
+    up: () => kernel.waitUntil(() => kernel.reports('up').length > 0, 'it is up'),
     async turn(text) {
-      await kernel.until(() => kernel.reports('up').length > 0, 'it is up')
+      await kernel.waitUntil(() => kernel.reports('up').length > 0, 'it is up')
       await send(text)
       const turn = kernel.turn
-      await kernel.until(() => kernel.reports('turn.ended').some(({ report }) => report.turn === turn), `turn ${turn} has ended`)
+      await kernel.waitUntil(() => kernel.reports('turn.ended').some(({ report }) => report.turn === turn), `turn ${turn} has ended`)
       return last('turn.ended')
     },
     async nextAsk(count = 1) {
@@ -138,7 +138,7 @@ function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
       return last('waiting').ask
     },
     async exited() {
-      await kernel.until(() => kernel.reports('exited').length > 0, 'it has ended')
+      await kernel.waitUntil(() => kernel.reports('exited').length > 0, 'it has ended')
       return last('exited')
     },
   }

@@ -41,7 +41,7 @@ export class GatewayBench implements AsyncDisposable {
   /** unresolved while the process is held: `clear` waits until `release` resolves it */
   #held = Promise.withResolvers<void>()
   isHeld = false
-  #waiting: { isSo: () => boolean; resolve: () => void }[] = []
+  #waiting: { condition: () => boolean; resolve: () => void }[] = []
   readonly #options: BenchOptions
 
   private constructor(options: BenchOptions) {
@@ -95,14 +95,14 @@ export class GatewayBench implements AsyncDisposable {
   }
 
   /** Resolves when this number of calls has been reported as ended. */
-  ended(count: number): Promise<void> {
-    return this.until(() => this.finished.length >= count)
+  waitForCalls(count: number): Promise<void> {
+    return this.waitUntil(() => this.finished.length >= count)
   }
 
   /** Checks the condition after each request and each report. */
-  until(isSo: () => boolean): Promise<void> {
+  waitUntil(condition: () => boolean): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push({ isSo, resolve })
+      this.#waiting.push({ condition, resolve })
       this.#look()
     })
   }
@@ -142,7 +142,7 @@ export class GatewayBench implements AsyncDisposable {
   }
 
   #look(): void {
-    const [ready, rest] = [this.#waiting.filter((one) => one.isSo()), this.#waiting.filter((one) => !one.isSo())]
+    const [ready, rest] = [this.#waiting.filter((one) => one.condition()), this.#waiting.filter((one) => !one.condition())]
     this.#waiting = rest
     for (const one of ready) one.resolve()
   }

@@ -38,7 +38,7 @@ export async function spawnWithTools(daemon: LocalDaemon, body: Partial<SpawnBod
     ...body,
     env: { ...testEnv(daemon.work), SETTINGS: settings, ...body.env },
   })
-  await daemon.event(view.uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('connected'))
+  await daemon.waitForEvent(view.uuid, ({ fact, text }) => fact === 'process.output' && String(text).includes('connected'))
   const {
     mcpServers: { reeve },
   } = JSON.parse(await readFile(settings, 'utf8')) as { mcpServers: { reeve: { url: string; headers: { Authorization: string } } } }

@@ -15,11 +15,11 @@ export async function startPausedBesideStalled(
   writeFileSync(join(daemon.paths.agentsDir, `${AGENT}.md`), '---\nliveness: { silent: 2s, stalled: 3s }\n---\n')
   const silent = [{ text: 'late', delay_ms: 120_000 }]
   const isAsking = ({ fact }: EventView): boolean => fact === 'model.started'
-  const { uuid } = await daemon.play(silent, { agent: AGENT })
-  await daemon.event(uuid, isAsking)
+  const { uuid } = await daemon.spawnWithAnswers(silent, { agent: AGENT })
+  await daemon.waitForEvent(uuid, isAsking)
   await daemon.pause(uuid)
-  const twin = await daemon.play(silent, { agent: AGENT })
-  await daemon.untilSo(twin.uuid, ({ liveness }) => liveness?.word === 'stalled')
+  const twin = await daemon.spawnWithAnswers(silent, { agent: AGENT })
+  await daemon.waitUntil(twin.uuid, ({ liveness }) => liveness?.word === 'stalled')
   await daemon.signal(twin.uuid, 'SIGKILL')
-  return { uuid, words: async () => (await daemon.history(uuid)).filter(({ fact }) => fact === 'liveness.changed') }
+  return { uuid, words: async () => (await daemon.allEvents(uuid)).filter(({ fact }) => fact === 'liveness.changed') }
 }

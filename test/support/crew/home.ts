@@ -83,27 +83,27 @@ export class CrewHome implements AsyncDisposable {
   }
 
   /** Resolves when the step has begun to wait. */
-  held(step: Step, task: string): Promise<void> {
-    return this.wait(() => existsSync(join(this.marks, `held-${step}-${task}`)), `${step} of ${task} is held`)
+  waitForHold(step: Step, task: string): Promise<void> {
+    return this.waitUntil(() => existsSync(join(this.marks, `held-${step}-${task}`)), `${step} of ${task} is held`)
   }
 
   /** Waits for a fact of the crew; returns the first one that matches. */
-  async fact(type: string, isSo: (event: EventView) => boolean = () => true): Promise<EventView> {
+  async waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
     let found: EventView | undefined
     let seen = 0
-    await this.wait(async () => {
+    await this.waitUntil(async () => {
       const events = await this.home.events(seen)
       seen = events.at(-1)?.seq ?? seen
-      found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isSo(event))
+      found = events.find((event) => event.uuid === this.uuid && event['fact'] === type && isMatch(event))
       return found !== undefined
-    }, `${type}: ${isSo.toString()}`)
+    }, `${type}: ${isMatch.toString()}`)
     if (!found) throw new Error('it was there')
     return found
   }
 
   /** The member that has a task now, from the crew's facts. */
   async memberOf(task: string): Promise<ProcessView> {
-    const { member } = await this.fact('task.assigned', (event) => event['task'] === task)
+    const { member } = await this.waitForFact('task.assigned', (event) => event['task'] === task)
     const views = await this.home.list()
     const found = views.find((view) => view.parentUuid === this.uuid && view.name?.endsWith(String(member)))
     if (!found) throw new Error(`${String(member)} is none of ${views.map(({ name }) => name).join(', ')}`)
@@ -111,20 +111,20 @@ export class CrewHome implements AsyncDisposable {
   }
 
   /** Kills the daemon with SIGKILL, and starts a new one. */
-  async again(): Promise<void> {
+  async restartDaemon(): Promise<void> {
     await this.home.kill()
     await this.home.start()
   }
 
-  async ended(): Promise<ProcessView> {
+  async waitForEnd(): Promise<ProcessView> {
     let view: ProcessView | null = null
-    await this.wait(async () => (view = await this.home.view(this.uuid)).state === 'dead', 'the crew has ended')
+    await this.waitUntil(async () => (view = await this.home.view(this.uuid)).state === 'dead', 'the crew has ended')
     return view ?? this.home.view(this.uuid)
   }
 
-  async wait(isSo: () => boolean | Promise<boolean>, words: string): Promise<void> {
+  async waitUntil(condition: () => boolean | Promise<boolean>, words: string): Promise<void> {
     const deadline = performance.now() + WAIT_MS
-    while (!(await isSo())) {
+    while (!(await condition())) {
       if (performance.now() > deadline) throw new Error(`not within ${WAIT_MS / 1_000} s: ${words}\n${await this.#story()}`)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }

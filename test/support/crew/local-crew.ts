@@ -55,10 +55,10 @@ export class LocalCrew {
   }
 
   /** Resolves with the crew's view when the condition holds. Checks it at each event of the crew and at each new state of a member. */
-  async until(isSo: (view: CrewView) => boolean): Promise<CrewView> {
-    const after = await this.daemon.cursor()
+  async waitUntil(isMatch: (view: CrewView) => boolean): Promise<CrewView> {
+    const after = await this.daemon.newestCursor()
     let view = await this.view()
-    if (isSo(view)) return view
+    if (isMatch(view)) return view
     const late = AbortSignal.timeout(WAIT_MS)
     const received: string[] = []
     try {
@@ -70,36 +70,36 @@ export class LocalCrew {
         if (event.uuid !== this.uuid && !/^process\.(?!output)/.test(String(event['fact']))) continue
         if (/^(crew|task)\./.test(event.type)) received.push(JSON.stringify(event).slice(0, 300))
         view = await this.view()
-        if (isSo(view)) return view
+        if (isMatch(view)) return view
       }
     } catch (error) {
       if (!late.aborted) throw error
     }
     throw new Error(
-      `the crew never matched: ${isSo.toString()}\n${JSON.stringify(view, null, 1)}\n${received.slice(-40).join('\n')}\n${this.daemon.errors.join('\n')}`,
+      `the crew never matched: ${isMatch.toString()}\n${JSON.stringify(view, null, 1)}\n${received.slice(-40).join('\n')}\n${this.daemon.errors.join('\n')}`,
     )
   }
 
-  task(id: string, isSo: (task: CrewTaskView) => boolean): Promise<CrewView> {
-    return this.until(({ tasks }) => tasks.some((one) => one.id === id && isSo(one)))
+  waitForTask(id: string, isMatch: (task: CrewTaskView) => boolean): Promise<CrewView> {
+    return this.waitUntil(({ tasks }) => tasks.some((one) => one.id === id && isMatch(one)))
   }
 
-  member(id: string, isSo: (member: CrewMemberView) => boolean): Promise<CrewView> {
-    return this.until(({ members }) => members.some((one) => one.id === id && isSo(one)))
+  waitForMember(id: string, isMatch: (member: CrewMemberView) => boolean): Promise<CrewView> {
+    return this.waitUntil(({ members }) => members.some((one) => one.id === id && isMatch(one)))
   }
 
-  ended(): Promise<CrewView> {
-    return this.until(({ exitedAt, status }) => exitedAt !== null && status !== 'zombie')
+  waitForEnd(): Promise<CrewView> {
+    return this.waitUntil(({ exitedAt, status }) => exitedAt !== null && status !== 'zombie')
   }
 
   /** Waits for a fact of the crew. */
-  fact(type: string, isSo: (event: EventView) => boolean = () => true): Promise<EventView> {
-    return this.daemon.event(this.uuid, (event) => event['fact'] === type && isSo(event))
+  waitForFact(type: string, isMatch: (event: EventView) => boolean = () => true): Promise<EventView> {
+    return this.daemon.waitForEvent(this.uuid, (event) => event['fact'] === type && isMatch(event))
   }
 
   /** The crew's facts of these types. */
   async facts(...types: string[]): Promise<EventView[]> {
-    return (await this.daemon.history(this.uuid)).filter((event) => types.includes(String(event['fact'])))
+    return (await this.daemon.allEvents(this.uuid)).filter((event) => types.includes(String(event['fact'])))
   }
 
   async uuidOf(id: string): Promise<string> {
@@ -110,7 +110,7 @@ export class LocalCrew {
 
   /** The messages that a member received, in order. */
   async messagesTo(id: string): Promise<string[]> {
-    const events = await this.daemon.history(await this.uuidOf(id))
+    const events = await this.daemon.allEvents(await this.uuidOf(id))
     const texts = new Map(events.filter((event) => event['fact'] === 'process.queue').map((event) => [event['id'], String(event['text'])]))
     return events.filter((event) => event['fact'] === 'process.incoming').map((event) => texts.get(event['id']) ?? '')
   }

@@ -34,7 +34,7 @@ export async function attackCrew(random: () => number, attacks: number): Promise
     await performAttack(crew, attackFor(random()), random, tally)
   }
   await crew.cli('crew', 'resume', 'team').catch(() => undefined)
-  const { status } = await crew.ended()
+  const { status } = await crew.waitForEnd()
   if (status !== 'completed') throw new Error(`the crew is ${status}`)
   await checkResult(crew, tasks, tally)
   return tally
@@ -73,7 +73,7 @@ async function performAttack(crew: CrewHome, attack: Attack, random: () => numbe
   if (attack === 'clock') return crew.home.shiftClock((random() - 0.5) * 60 * DAY_MS)
   if (attack === 'stop') {
     await crew.cli('crew', 'stop', 'team').catch(() => undefined)
-    await crew.home.ended(crew.uuid)
+    await crew.home.waitForEnd(crew.uuid)
     // A member that had finished its work stays dead.
     await crew.cli('crew', 'resume', 'team').catch(() => undefined)
     return

@@ -42,21 +42,21 @@ export class Runs {
   }
 
   /** Resolves with the run when the condition holds. Checks it now and at each later event. */
-  async until(ref: string, isSo: (view: RunView) => boolean): Promise<RunView> {
+  async waitUntil(ref: string, isMatch: (view: RunView) => boolean): Promise<RunView> {
     let last = await this.get(ref)
-    if (isSo(last)) return last
+    if (isMatch(last)) return last
     for await (const _ of this.#daemon.client.events('/v1/events', {
       query: { tail: 1, follow: true },
       signal: AbortSignal.timeout(this.#waitMs),
     })) {
       last = await this.get(ref)
-      if (isSo(last)) return last
+      if (isMatch(last)) return last
     }
-    throw new Error(`the run never was so: ${isSo.toString()}; it is ${JSON.stringify(last)}`)
+    throw new Error(`the run never matched: ${isMatch.toString()}; it is ${JSON.stringify(last)}`)
   }
 
-  ended(ref: string): Promise<RunView> {
-    return this.until(ref, ({ status }) => OVER.has(status))
+  waitForEnd(ref: string): Promise<RunView> {
+    return this.waitUntil(ref, ({ status }) => OVER.has(status))
   }
 
   resume(ref: string, body: ResumeNodeBody): Promise<OneRunView> {

@@ -162,7 +162,7 @@ class KilledDaemon {
   async finish(): Promise<Tally> {
     await this.#resumeAll()
     for (const uuid of this.#uuids) {
-      const { status, exit } = await this.#home.ended(uuid)
+      const { status, exit } = await this.#home.waitForEnd(uuid)
       if (status !== 'completed') throw new BrokenGuarantee(`process ${uuid} is ${status}: ${JSON.stringify(exit)}`)
     }
     const events = await this.#home.events()

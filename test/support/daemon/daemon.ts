@@ -190,24 +190,24 @@ export class DaemonHome implements AsyncDisposable {
   }
 
   /** Waits until the process has ended; one wait takes up to 50 s. */
-  async ended(ref: string, waits = 2): Promise<ProcessView> {
+  async waitForEnd(ref: string, waits = 2): Promise<ProcessView> {
     const query = { for: 'exited', timeoutMs: WAIT_MS }
     const { process, timedOut } = await this.client.get<{ process: ProcessView; timedOut: boolean }>(`/v1/processes/${ref}/wait`, query, {
       extraMs: WAIT_MS,
     })
-    if (timedOut && waits > 1) return this.ended(ref, waits - 1)
+    if (timedOut && waits > 1) return this.waitForEnd(ref, waits - 1)
     if (timedOut) throw new Error(`process ${process.pid} is ${process.status} at step ${process.step} after ${WAIT_MS} ms: ${this.log()}`)
     return process
   }
 
   /** Waits until the view of the process matches. */
-  async until(ref: string, isSo: (view: ProcessView) => boolean): Promise<ProcessView> {
+  async waitUntil(ref: string, isMatch: (view: ProcessView) => boolean): Promise<ProcessView> {
     const deadline = performance.now() + START_MS
     for (;;) {
       const view = await this.view(ref)
-      if (isSo(view)) return view
+      if (isMatch(view)) return view
       if (performance.now() > deadline)
-        throw new Error(`process ${view.pid} never was so: ${isSo.toString()} ${JSON.stringify(view)} ${this.log()}`)
+        throw new Error(`process ${view.pid} never matched: ${isMatch.toString()} ${JSON.stringify(view)} ${this.log()}`)
       await sleep(POLL_MS)
     }
   }

@@ -22,14 +22,14 @@ function fill(): void {
 const seen: Record<string, unknown> = {}
 await using daemon = await LocalDaemon.start()
 const chatty = 'while :; do head -c 3000 /dev/urandom | od -An -tx1; done'
-const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => daemon.sh(chatty, { name, containment: 'group' })))
+const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => daemon.spawnShell(chatty, { name, containment: 'group' })))
 fill()
-for (const process of [a, b, c]) await daemon.until(process?.uuid ?? '', 'suspended')
+for (const process of [a, b, c]) await daemon.waitForStatus(process?.uuid ?? '', 'suspended')
 // Output of the other programs fills the space that was freed.
 fill()
 await daemon.signal(a?.uuid ?? '', 'SIGTERM', { graceMs: 300 })
 await daemon.signal(b?.uuid ?? '', 'SIGKILL')
-seen['ended'] = [(await daemon.ended(a?.uuid ?? '')).status, (await daemon.ended(b?.uuid ?? '')).status]
+seen['ended'] = [(await daemon.waitForEnd(a?.uuid ?? '')).status, (await daemon.waitForEnd(b?.uuid ?? '')).status]
 seen['held'] = (await daemon.view(c?.uuid ?? '')).holds.map(({ reason }) => reason)
 const before = performance.now()
 await daemon.client.post('/v1/daemon/stop', { drainMs: 600_000 })

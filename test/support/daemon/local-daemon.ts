@@ -111,7 +111,7 @@ export class LocalDaemon implements AsyncDisposable {
   }
 
   /** Writes a script, and returns the name of its model. */
-  async script(items: readonly object[]): Promise<string> {
+  async writeScript(items: readonly object[]): Promise<string> {
     const file = join(this.work, `script-${(this.#scripts += 1)}.yaml`)
     await writeFile(file, JSON.stringify(items))
     return `script:${file}`
@@ -124,11 +124,11 @@ export class LocalDaemon implements AsyncDisposable {
   }
 
   /** Spawns a native process that plays these answers. */
-  async play(items: readonly object[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
-    return this.spawn({ model: await this.script(items), ...body })
+  async spawnWithAnswers(items: readonly object[], body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+    return this.spawn({ model: await this.writeScript(items), ...body })
   }
 
-  sh(command: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
+  spawnShell(command: string, body: Partial<SpawnBody> = {}): Promise<ProcessView> {
     return this.spawn({ argv: ['sh', '-c', command], ...body })
   }
 
@@ -152,18 +152,18 @@ export class LocalDaemon implements AsyncDisposable {
     return this.client.post(`/v1/processes/${ref}/send`, { text })
   }
 
-  async ended(ref: string): Promise<ProcessView> {
-    return this.#waited(ref, 'exited')
+  async waitForEnd(ref: string): Promise<ProcessView> {
+    return this.waitFor(ref, 'exited')
   }
 
-  async ready(ref: string): Promise<ProcessView> {
-    return this.#waited(ref, 'ready')
+  async waitForReady(ref: string): Promise<ProcessView> {
+    return this.waitFor(ref, 'ready')
   }
 
   /** Returns the first matching event of the process, past or future. */
-  async event(
+  async waitForEvent(
     ref: string,
-    isIt: (event: EventView) => boolean,
+    isMatch: (event: EventView) => boolean,
     query: Readonly<Record<string, string | number | boolean>> = {},
   ): Promise<EventView> {
     const late = AbortSignal.timeout(WAIT_MS)
@@ -173,22 +173,22 @@ export class LocalDaemon implements AsyncDisposable {
       signal: late,
       isLast: isReaped,
     })) {
-      if (isIt(event)) return event
+      if (isMatch(event)) return event
       seen.push(String(event['fact'] ?? event.type))
     }
-    throw new Error(`no event was so: ${isIt.toString()}; there were ${seen.join(', ')}; ${this.errors.join('\n')}`)
+    throw new Error(`no event matched: ${isMatch.toString()}; there were ${seen.join(', ')}; ${this.errors.join('\n')}`)
   }
 
   /** Waits until the process has a status. */
-  async until(ref: string, status: Status): Promise<ProcessView> {
-    return this.untilSo(ref, (view) => view.status === status)
+  async waitForStatus(ref: string, status: Status): Promise<ProcessView> {
+    return this.waitUntil(ref, (view) => view.status === status)
   }
 
   /** Resolves with the process when the condition holds. Checks it at each of its events. */
-  async untilSo(ref: string, isSo: (view: ProcessView) => boolean): Promise<ProcessView> {
-    const after = await this.cursor()
+  async waitUntil(ref: string, isMatch: (view: ProcessView) => boolean): Promise<ProcessView> {
+    const after = await this.newestCursor()
     let found = await this.view(ref)
-    if (isSo(found)) return found
+    if (isMatch(found)) return found
     const late = AbortSignal.timeout(WAIT_MS)
     const isOver = found.exitedAt !== null && found.status !== 'zombie'
     const events = isOver
@@ -197,38 +197,38 @@ export class LocalDaemon implements AsyncDisposable {
     try {
       for await (const _ of events) {
         found = await this.view(ref)
-        if (isSo(found)) return found
+        if (isMatch(found)) return found
       }
     } catch (error) {
       if (!late.aborted) throw error
     }
-    throw new Error(`process ${found.pid} never was so: ${isSo.toString()}; it is ${JSON.stringify(found)}; ${this.errors.join('\n')}`)
+    throw new Error(`process ${found.pid} never matched: ${isMatch.toString()}; it is ${JSON.stringify(found)}; ${this.errors.join('\n')}`)
   }
 
   /** Returns the cursor of the newest event. */
-  async cursor(): Promise<number> {
+  async newestCursor(): Promise<number> {
     return (await this.client.get<DaemonView>('/v1/daemon')).cursor
   }
 
   /** Returns the types of the process's facts so far. */
-  async facts(ref: string): Promise<string[]> {
-    return (await this.history(ref)).map((event) => String(event['fact']))
+  async factTypes(ref: string): Promise<string[]> {
+    return (await this.allEvents(ref)).map((event) => String(event['fact']))
   }
 
   /** Returns all events of a process so far. */
-  async history(ref: string): Promise<EventView[]> {
+  async allEvents(ref: string): Promise<EventView[]> {
     const events: EventView[] = []
     for await (const event of this.client.events(`/v1/processes/${ref}/events`, { query: { after: 0 } })) events.push(event)
     return events
   }
 
   async output(ref: string): Promise<string> {
-    const events = await this.history(ref)
+    const events = await this.allEvents(ref)
     return events.map((event) => (event['fact'] === 'process.output' ? String(event['text']) : '')).join('')
   }
 
   /** Sends a request unchanged: for requests that reeve's own client would never send. */
-  async raw({ method = 'GET', path, headers = {}, body }: RawRequest): Promise<RawAnswer> {
+  async sendRaw({ method = 'GET', path, headers = {}, body }: RawRequest): Promise<RawAnswer> {
     const request = httpRequest({ socketPath: this.paths.socket, method, path, headers })
     const answered = once(request, 'response')
     request.on('error', () => undefined) // the daemon may close the connection before it has read all
@@ -239,17 +239,17 @@ export class LocalDaemon implements AsyncDisposable {
   }
 
   /** Posts a JSON body unchanged. */
-  post(path: string, body: unknown): Promise<RawAnswer> {
-    return this.raw({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  postRaw(path: string, body: unknown): Promise<RawAnswer> {
+    return this.sendRaw({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   }
 
-  async #waited(ref: string, what: string, leftMs = WAIT_MS): Promise<ProcessView> {
+  async waitFor(ref: string, what: string, leftMs = WAIT_MS): Promise<ProcessView> {
     const { process, timedOut } = await this.client.get<{ process: ProcessView; timedOut: boolean }>(
       `/v1/processes/${ref}/wait`,
       { for: what, timeoutMs: REQUEST_MS },
       { extraMs: REQUEST_MS },
     )
-    if (timedOut && leftMs > REQUEST_MS) return this.#waited(ref, what, leftMs - REQUEST_MS)
+    if (timedOut && leftMs > REQUEST_MS) return this.waitFor(ref, what, leftMs - REQUEST_MS)
     if (timedOut)
       throw new Error(`process ${process.pid} is not ${what} after ${WAIT_MS} ms: ${JSON.stringify(process)}; ${this.errors.join('\n')}`)
     return process

@@ -123,7 +123,7 @@ class Mixed {
   }
 
   async #completed(uuid: string): Promise<ProcessView> {
-    const view = await this.#home.ended(uuid)
+    const view = await this.#home.waitForEnd(uuid)
     if (view.status !== 'completed')
       throw new Error(`round ${this.#round}: ${view.name ?? view.uuid} is ${view.status}: ${JSON.stringify(view.exit)}`)
     return view

@@ -63,10 +63,10 @@ export class Tree {
 
   async spawn(kind: Kind, name: string, body: { readonly parent?: string }): Promise<ProcessView> {
     const whole = { ...body, name, env: testEnv(this.#daemon.work) }
-    if (kind === 'command') return this.#daemon.sh(`${this.#passing(name)}; echo after ${name}`, whole)
+    if (kind === 'command') return this.#daemon.spawnShell(`${this.#passing(name)}; echo after ${name}`, whole)
     if (kind === 'acp')
       return this.#daemon.spawn({ agent: 'fake', intent: `say before\nwait ${this.#gate}.open\nsay after ${name}`, ...whole })
-    return this.#daemon.play(
+    return this.#daemon.spawnWithAnswers(
       [
         bash(`echo early ${name}`),
         bash(`${this.#passing(name)}; echo ${name}`),

@@ -84,7 +84,7 @@ export async function nativeBench(): Promise<NativeBench> {
         const id = `m${kernel.facts.length}`
         return agent.deliver({ id, from: 'user', text, turn: kernel.beginTurn(id, text) })
       }
-      return { kernel, agent, send, turn: (text) => send(text).then(() => kernel.ended()) }
+      return { kernel, agent, send, turn: (text) => send(text).then(() => kernel.waitForTurn()) }
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()))

@@ -79,7 +79,7 @@ export class TestKernel implements KernelPort {
     this.#tell()
     const aborted = Promise.withResolvers<never>()
     this.signal.addEventListener('abort', () => aborted.reject(this.signal.reason), { once: true })
-    await Promise.race([this.until(() => !this.#held, 'the hold is gone'), aborted.promise])
+    await Promise.race([this.waitUntil(() => !this.#held, 'the hold is gone'), aborted.promise])
   }
 
   showLive(event: LiveOutput): void {
@@ -152,7 +152,7 @@ export class TestKernel implements KernelPort {
   }
 
   /** Resolves when the condition is true; fails with the facts so far after 20 s. */
-  until(isTrue: () => boolean, words: string): Promise<void> {
+  waitUntil(isTrue: () => boolean, words: string): Promise<void> {
     if (isTrue()) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = setTimeout(
@@ -169,8 +169,8 @@ export class TestKernel implements KernelPort {
     return promise
   }
 
-  ended(turn = this.#turn): Promise<void> {
-    return this.until(() => this.of('process.ready').some((ready) => ready.turn === turn), `turn ${turn} has ended`)
+  waitForTurn(turn = this.#turn): Promise<void> {
+    return this.waitUntil(() => this.of('process.ready').some((ready) => ready.turn === turn), `turn ${turn} has ended`)
   }
 
   #flush(): void {

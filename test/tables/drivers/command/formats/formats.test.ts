@@ -356,9 +356,9 @@ describe('command lines', () => {
     ['gemini', ARGV.gemini, false],
     ['opencode', ['opencode', 'run', '-c', 'x'], true],
     ['opencode', ARGV.opencode, false],
-  ] as const)('%s %j continues an earlier session: %s', (name, argv, isSo) => {
+  ] as const)('%s %j continues an earlier session: %s', (name, argv, isExpected) => {
     const { format, command } = parseKnownCommand(argv, name)
-    expect(format.continuesSession(command)).toBe(isSo)
+    expect(format.continuesSession(command)).toBe(isExpected)
   })
 
   test('a program with another name counts if its format is given', () => {
@@ -374,9 +374,9 @@ test.each([
   [ARGV.codex, 'codex', false],
   [ARGV.gemini, 'gemini', false],
   [ARGV.opencode, 'opencode', false],
-] as const)('%j as %s keeps no session: %s', (argv, name, isSo) => {
+] as const)('%j as %s keeps no session: %s', (argv, name, isExpected) => {
   const { format, command } = parseKnownCommand(argv, name)
-  expect(format.keepsNoSession(command)).toBe(isSo)
+  expect(format.keepsNoSession(command)).toBe(isExpected)
 })
 
 test.each([
