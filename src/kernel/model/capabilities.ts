@@ -22,7 +22,8 @@ interface DriverCapabilities {
   readonly shellTools: readonly string[]
 }
 
-const NATIVE_SHELL_TOOLS = NATIVE_TOOLS.filter((tool) => NATIVE_TOOL_ACCESS[tool] === 'shell')
+/** The tools of native agents that start a shell. reeve cannot limit the paths of a shell. */
+export const NATIVE_SHELL_TOOLS = NATIVE_TOOLS.filter((tool) => NATIVE_TOOL_ACCESS[tool] === 'shell')
 
 const PARENT_CAPABILITIES: DriverCapabilities = {
   acceptsMessages: false,

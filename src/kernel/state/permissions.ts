@@ -2,7 +2,7 @@
 // Guarantees that a child never has more rights than its parent: every spawned, resumed or forked specification passes
 // `fitToParent`. Must never read files: resolve-paths.ts in src/daemon/operations has made all paths real and absolute.
 // Tests: test/tables/kernel/state/permissions.test.ts, test/properties/permits.test.ts.
-import { CAPABILITIES, isExternal, isPlainCommand } from '../model/capabilities.ts'
+import { CAPABILITIES, isExternal, isPlainCommand, NATIVE_SHELL_TOOLS } from '../model/capabilities.ts'
 import { commonTools, isAllowed, mayUseServer, namesServer, serverPrefix, withoutCovered } from '../model/tool-names.ts'
 import type { McpServer, PathAccess, Capabilities } from '../model/spec-parts.ts'
 import type { ProcessSpec } from '../model/process-spec.ts'
@@ -124,8 +124,8 @@ function socketNotes(spec: ProcessSpec): readonly string[] {
 }
 
 /**
- * Adds the rules that follow from capabilities. Limited paths disable the tools that cannot be confined: a shell, and
- * MCP servers that are programs. A list that names such a tool enables it. Without a network, MCP servers over HTTP are
+ * Adds the rules that follow from capabilities. Limited paths disable the tools that cannot be confined: those that start a
+ * shell, and MCP servers that are programs. A list that names such a tool enables it. Without a network, MCP servers over HTTP are
  * disabled.
  */
 function withImpliedRules(spec: ProcessSpec): ProcessSpec {
@@ -133,7 +133,8 @@ function withImpliedRules(spec: ProcessSpec): ProcessSpec {
   if (capabilities === undefined) return spec
   const paths = capabilities.paths && normalizePaths(capabilities.paths)
   const isEnforced = CAPABILITIES[spec.driver].enforcement !== 'no'
-  const deny = paths && spec.tools === null && isAllowed('bash', spec) && isEnforced ? [...spec.deny, 'bash'] : spec.deny
+  const isShellDenied = paths !== undefined && spec.tools === null && isEnforced
+  const deny = isShellDenied ? [...spec.deny, ...NATIVE_SHELL_TOOLS.filter((tool) => isAllowed(tool, spec))] : spec.deny
   const isUsable = (server: McpServer): boolean =>
     server.kind === 'http' ? capabilities.network !== 'off' : paths === undefined || isNamed(server, spec)
   return withMcp({ ...spec, deny, ...withoutUnlimited({ ...capabilities, paths }) }, isUsable)
@@ -224,23 +225,29 @@ function withoutCoveredRoots(roots: readonly string[], covers = isBelow): readon
  */
 function freedomOf(spec: ProcessSpec): 0 | 1 | 2 {
   const { enforcement } = CAPABILITIES[spec.driver]
-  if (enforcement === 'no' || maySpawnShell(spec)) return 2
+  if (enforcement === 'no' || allowedShellTools(spec).length > 0) return 2
   return enforcement === 'asked' ? 1 : 0
 }
 
-/** The tools whose paths reeve cannot limit: a shell, and MCP servers that are programs. */
+/** What the agent may use although reeve cannot limit its paths: tools that start a shell, and MCP servers that are programs. */
 function unconfinedTools(spec: ProcessSpec): readonly string[] {
   const programs = spec.capabilities?.paths
     ? (spec.mcp ?? [])
         .filter(({ kind, name }) => kind === 'stdio' && mayUseServer(serverPrefix(name), spec))
         .map(({ name }) => `the MCP server ${name}`)
     : []
-  return [...(maySpawnShell(spec) ? ['bash'] : []), ...programs]
+  return [...allowedShellTools(spec), ...programs]
 }
 
-function maySpawnShell({ driver, tools, deny }: ProcessSpec): boolean {
-  const { shellTools: names } = CAPABILITIES[driver]
-  return names.some((name) => isAllowed(name, { tools, deny: [] })) && names.every((name) => isAllowed(name, { tools: null, deny }))
+/**
+ * The tools with which the agent may start a shell. An external agent has one shell with several names: a denial of one name
+ * denies the shell.
+ */
+function allowedShellTools({ driver, tools, deny }: ProcessSpec): readonly string[] {
+  const { shellTools, enforcement } = CAPABILITIES[driver]
+  if (enforcement !== 'asked') return shellTools.filter((name) => isAllowed(name, { tools, deny }))
+  const isListed = shellTools.some((name) => isAllowed(name, { tools, deny: [] }))
+  return isListed && shellTools.every((name) => isAllowed(name, { tools: null, deny })) ? NATIVE_SHELL_TOOLS : []
 }
 
 /** The fields that `fitToParent` may change, as a text for comparison. */
