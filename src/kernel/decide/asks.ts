@@ -25,8 +25,7 @@ export function recordAsk(draft: DecisionDraft, process: Process, { ask }: Repor
   const { life, asks = [] } = process
   const isKnown = asks.some(({ id }) => id === ask.id)
   if (life.state !== 'running' || (life.activity !== 'working' && life.activity !== 'waiting') || isKnown) return 'late'
-  if (asks.length >= MAX_ASKS)
-    throw new KernelError('RESOURCE_EXHAUSTED', `process ${process.pid} already has ${asks.length} open questions`)
+  if (openAsks(process).length >= MAX_ASKS) throw new KernelError('RESOURCE_EXHAUSTED', openQuestionsText(process))
   const bounded = shortenAsk(ask)
   freezeDrained(draft, draft.emit(process.uuid, { type: 'process.waiting', question: bounded.text, ask: bounded }))
   return 'ok'
@@ -68,6 +67,10 @@ export function openAsks({ asks = [] }: Pick<Process, 'asks'>): readonly Pending
   return asks.filter((ask) => ask.answer === undefined)
 }
 
+function openQuestionsText(process: Process): string {
+  return `process ${process.pid} has ${openAsks(process).length} open questions`
+}
+
 /** The open ask with this id; null: the only one. Errors: INVALID. */
 function findOpenAsk(process: Process, id: string | null): Ask {
   const open = openAsks(process)
@@ -75,8 +78,7 @@ function findOpenAsk(process: Process, id: string | null): Ask {
   const [first] = open
   if (!first) throw new KernelError('INVALID', `process ${process.pid} asks nothing`, { asks })
   const ids = open.map((ask) => ask.id).join(', ')
-  if (id === null && open.length > 1)
-    throw new KernelError('INVALID', `process ${process.pid} has ${open.length} open questions; name one of them: ${ids}`, { asks })
+  if (id === null && open.length > 1) throw new KernelError('INVALID', `${openQuestionsText(process)}; name one of them: ${ids}`, { asks })
   const found = id === null ? first : open.find((ask) => ask.id === id)
   if (!found) throw new KernelError('INVALID', `process ${process.pid} does not ask "${id}"; it asks ${ids}`, { asks })
   return found
