@@ -5,6 +5,7 @@
 import { Git, GitError, gitUser } from '../../drivers/files/git.ts'
 import { diffOf } from '../../drivers/files/diff.ts'
 import { inRepository } from '../../drivers/files/worktree.ts'
+import { crewGitSpec } from '../../kernel/crew/state/queries.ts'
 import { reviewRef } from './jobs/refs.ts'
 import { requireTask } from './queries.ts'
 import type { CrewDiffView } from '../../api/views/crew-diff.ts'
@@ -107,7 +108,7 @@ export class CrewDiffs {
   /** The range of commits to compare, or the reason why there is no change. Errors: NOT_FOUND for an unknown task. */
   async findRange(crew: Process, id: string, which: DiffSelection = 'auto'): Promise<ChangeRange | string> {
     const task = requireTask(crew, id)
-    const spec = crew.spec.crew?.git
+    const spec = crewGitSpec(crew)
     if (!spec) return 'the crew works without worktrees, so the changes of its tasks cannot be separated'
     const source = diffSourceOf(task, which)
     const problem = source === 'fresh' ? await this.#storeReviewFiles(crew, task) : null

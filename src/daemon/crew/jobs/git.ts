@@ -32,6 +32,7 @@ import type { CrewLeftovers } from '../../../drivers/files/crew/leftovers.ts'
 import type { CandidateEnd, CrewBranch, LandEnd } from '../../../drivers/files/crew/merge.ts'
 import type { LandingEnd } from '../../../drivers/files/crew/commit.ts'
 import type { MemberTree, SalvageName } from '../../../drivers/files/crew/member-worktree.ts'
+import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'
 import { hasPassed } from '../../../kernel/crew/decide/verify-results.ts'
 import type { CheckResult, MergeCandidate, CommandRun } from '../../../kernel/model/crew/command-runs.ts'
 import type { Task } from '../../../kernel/model/crew/crew.ts'
@@ -111,7 +112,7 @@ export class CrewGit {
   /** The branch and the base commit of a new member's worktree, for `worktrees.plan`. Null without a repository. Errors: `GitError`. */
   planMemberBranch(crew: Process, member: MemberId): Promise<{ readonly branch: string; readonly base: string } | null> {
     return this.#withGit(async (git) => {
-      const spec = crew.spec.crew?.git
+      const spec = crewGitSpec(crew)
       return spec ? { branch: memberBranch(spec, member), base: await crewHead(git, branchOf(crew, spec), lastMerged(crew, spec)) } : null
     })
   }
@@ -124,7 +125,7 @@ export class CrewGit {
   prepare({ crew, member, task }: MemberFiles, { from = null, keeps }: PrepareOptions = {}): Promise<PreparedFiles> {
     const prepareFiles = () =>
       this.#withFiles(member, async (git): Promise<PreparedFiles> => {
-        const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+        const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
         if (!spec || !tree) return { base: null, salvaged: null }
         const branch = branchOf(crew, spec, tree)
         const head = await crewHead(git, branch, lastMerged(crew, spec))
@@ -159,7 +160,7 @@ export class CrewGit {
     commit?: string,
   ): Promise<{ readonly dir: string | null; readonly branch: string | null; readonly head: string | null }> {
     return this.#withFiles(member, async (git) => {
-      const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+      const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
       if (!spec || !tree) return { dir: null, branch: null, head: null }
       const { check, parked } = taskOf(crew, task)
       const ref = reviewRef(spec, task)
@@ -174,7 +175,7 @@ export class CrewGit {
   /** Stores the files of a waiting task on its review ref, so that the member may do another task. Errors: `GitError`. */
   park({ crew, member, task }: MemberFiles): Promise<unknown> {
     return this.#withFiles(member, async (git) => {
-      const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+      const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
       return spec && tree ? commitForReview(git, tree, reviewRef(spec, task)) : null
     })
   }
@@ -202,7 +203,7 @@ export class CrewGit {
   /** Runs a command in the member's files and restores them afterwards. Errors: `GitError`; those of `run`. */
   verify({ crew, member, task }: MemberFiles, run: () => Promise<CommandRun>): Promise<Omit<CheckResult, 'type' | 'command'>> {
     return this.#withFiles(member, async (git) => {
-      const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+      const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
       if (!spec || !tree) return { ran: await run(), commit: null, tree: null, changed: [] }
       const snapshot = await snapshotTree(git, await openMember(git, tree), { branch: tree.branch, ref: reviewRef(spec, task) })
       try {
@@ -257,8 +258,9 @@ export class CrewGit {
     if (trial) await this.#deps.queue.run(trial.dir, () => this.#withGit((git) => dropTrial(git, trial))).catch(() => undefined)
   }
 
-  #trialWorktreeOf({ uuid, spec: { crew } }: Process, spec: ProcessSpec): (Trial & CrewGitSpec) | null {
-    return crew?.git ? { ...crew.git, dir: join(this.#deps.worktrees, uuid), ...gitUser(spec) } : null
+  #trialWorktreeOf(crew: Process, user: ProcessSpec): (Trial & CrewGitSpec) | null {
+    const spec = crewGitSpec(crew)
+    return spec && { ...spec, dir: join(this.#deps.worktrees, crew.uuid), ...gitUser(user) }
   }
 
   /**
@@ -269,7 +271,7 @@ export class CrewGit {
     { crew, member, task }: MemberFiles,
     reviewed: string | null,
   ): Promise<{ readonly files: readonly string[]; readonly tasks: readonly TaskId[] }> {
-    const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+    const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
     if (!spec || !tree) return Promise.resolve({ files: [], tasks: [] })
     return this.#withFiles(member, async (git) => {
       const branch = branchOf(crew, spec, tree)
@@ -290,7 +292,7 @@ export class CrewGit {
     { crew, member, task }: MemberFiles,
     { base, force, reviewed = null, merges = null, instead = false }: CommitOptions,
   ): Promise<CommitResult> {
-    const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+    const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
     if (!spec || !tree || base === null) return Promise.resolve({ type: 'nothing' })
     return this.#deps.queue.run(spec.repository, () =>
       this.#withFiles(member, async (git) => {
@@ -322,7 +324,7 @@ export class CrewGit {
    * keeps the commit. Errors: `GitError`.
    */
   merge({ crew, member, task }: MergeFiles, commit: string): Promise<CandidateEnd> {
-    const spec = crew.spec.crew?.git
+    const spec = crewGitSpec(crew)
     if (!spec) return Promise.resolve({ type: 'merged', commit })
     return this.#deps.queue.run(spec.repository, () =>
       this.#withGit(async (git) => {
@@ -346,7 +348,7 @@ export class CrewGit {
     { crew, member, task }: MergeFiles,
     candidate: { readonly commit: string; readonly candidate: string; readonly head: string },
   ): Promise<LandEnd> {
-    const spec = crew.spec.crew?.git
+    const spec = crewGitSpec(crew)
     if (!spec) return Promise.resolve({ type: 'merged', commit: candidate.commit })
     return this.#deps.queue.run(spec.repository, () =>
       this.#withGit(async (git) => {
@@ -366,7 +368,7 @@ export class CrewGit {
   /** Resets the worktree of a member that no longer has the task. Returns the salvage ref; null if there was nothing to salvage. */
   reset({ crew, member, task }: MemberFiles): Promise<string | null> {
     return this.#withFiles(member, async (git) => {
-      const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+      const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
       if (!spec || !tree) return null
       const head = await crewHead(git, branchOf(crew, spec, tree), lastMerged(crew, spec))
       await this.#deleteReviewRefs(git, spec, task, tree)
@@ -377,7 +379,7 @@ export class CrewGit {
   /** Salvages the files of a member that has left to a ref. Its worktree stays. Null if there is nothing to salvage. */
   salvage({ crew, member, task }: MemberFiles): Promise<string | null> {
     return this.#withFiles(member, async (git) => {
-      const [spec, tree] = [crew.spec.crew?.git, worktreeOf(member)]
+      const [spec, tree] = [crewGitSpec(crew), worktreeOf(member)]
       if (!spec || !tree) return null
       const salvage = salvageName(spec, member, task)
       return salvageFiles(git, tree, salvage).catch((error: unknown) => {
@@ -392,7 +394,7 @@ export class CrewGit {
    */
   findLeftovers(crew: Process): Promise<CrewLeftovers | null> {
     return this.#withGit(async (git) => {
-      const spec = crew.spec.crew?.git
+      const spec = crewGitSpec(crew)
       const members = (crew.crew?.members ?? []).flatMap(({ uuid }) => (uuid === null ? [] : [`${SALVAGE_REFS}${uuid}`]))
       return spec
         ? findCrewLeftovers(git, branchOf(crew, spec), {
@@ -410,7 +412,7 @@ export class CrewGit {
     const left = crew.spec.crew ? await this.findLeftovers(crew).catch(() => null) : null
     if (!left || left.head === null) return null
     return {
-      branch: crew.spec.crew?.git?.branch ?? '',
+      branch: crewGitSpec(crew)?.branch ?? '',
       commits: left.commits,
       unmerged: left.unmerged.map(({ name }) => name),
       salvaged: left.salvaged.map(({ ref }) => ref),

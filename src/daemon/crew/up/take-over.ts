@@ -2,7 +2,8 @@
 // rule by which two tasks count as the same, and the notes about each takeover. Must never change anything. Test:
 // test/e2e/crew/take-over.test.ts.
 import { inRepository } from '../../../drivers/files/worktree.ts'
-import { assignTaskIds } from '../../../kernel/crew/decide/task-commands.ts'
+import { assignTaskIds } from '../../../kernel/crew/decide/commands/task-commands.ts'
+import { crewGitSpec } from '../../../kernel/crew/state/queries.ts'
 import { taskTextsOf } from '../../../kernel/crew/state/task-text.ts'
 import { KernelError } from '../../../kernel/model/errors.ts'
 import { readTaskFacts } from '../queries.ts'
@@ -132,7 +133,7 @@ async function findNewestCrew(
   )
   for (const { uuid } of rows.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1))) {
     const process = await reads.find(uuid)
-    const git = process?.spec.crew?.git
+    const git = process && crewGitSpec(process)
     if (process && (gitSpec ? git?.repository === gitSpec.repository : !git && process.spec.cwd === cwd)) return process
   }
   return undefined

@@ -3,9 +3,9 @@
 // Test: test/tables/kernel/crew/decide/worker-turns.test.ts.
 import { requeueTask, messageCoordinator, endReview } from './release-task.ts'
 import { coordinatorRecipient, isActive } from '../state/queries.ts'
-import { dismissMember, MAX_COORDINATORS, replaceMember } from './member-commands.ts'
+import { dismissMember, MAX_COORDINATORS, replaceMember } from './commands/member-commands.ts'
 import type { Command } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 
 /** number of handovers in a row after which the attempt has failed */

@@ -3,7 +3,7 @@
 // requested again when the crew resumes. Owns the two kinds of cause. Test: test/tables/kernel/crew/decide/halt.test.ts.
 import { isDiskFullError } from '../../util/disk-full-error.ts'
 import { hasPassed } from './verify-results.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { JobResult } from '../../model/crew/facts.ts'
 import { truncate } from '../../util/truncate.ts'
 

@@ -2,7 +2,7 @@
 // or if its task has changed meanwhile. Test: test/tables/kernel/crew/decide/task-paths.test.ts.
 import { failTask, endReview } from './release-task.ts'
 import { joinMember, handleLostMember } from './member-lifecycle.ts'
-import { briefWorker } from '../text/brief-job.ts'
+import { briefWorker } from './brief-job.ts'
 import { handleCheckResult, handleCommitResult, handleLandResult, handleMergeResult, recordApprovedFiles } from './merge-queue.ts'
 import { haltCrew, diskFullReason } from './halt.ts'
 import { handleLostFiles } from './lost-files.ts'
@@ -12,8 +12,8 @@ import { assignmentText, continueTaskText, reviewRequestText, takeOverText } fro
 import { handleSetupResult } from './worktree-setup.ts'
 import { handleVerifyResult } from './verify.ts'
 import type { Command } from '../../model/crew/commands.ts'
-import { unexpectedResultText } from '../state/draft.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import { unexpectedResultText } from './draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 import type { Job, JobResult, JobOf } from '../../model/crew/facts.ts'
 

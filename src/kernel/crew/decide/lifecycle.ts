@@ -1,14 +1,14 @@
 // Starts and ends a crew. Guarantees that open jobs are requested again at each start, and that the end waits for commits in progress.
 // Test: test/tables/kernel/crew/decide/task-paths.test.ts.
-import { refusalError } from '../state/draft.ts'
+import { refusalError } from './draft.ts'
 import { closeTask } from './release-task.ts'
 import { needsUnusedFiles, openTasks } from '../state/queries.ts'
 import { endHalt } from './halt.ts'
-import { startMember } from './member-commands.ts'
+import { startMember } from './commands/member-commands.ts'
 import { notifyAllPaused } from './paused-members.ts'
 import { isLanding } from '../state/task-states.ts'
 import type { Command } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { Member } from '../../model/crew/crew.ts'
 import type { MemberId } from '../../model/crew/words.ts'
 import type { Job } from '../../model/crew/facts.ts'

@@ -3,9 +3,9 @@
 // Must never give such a member another task. Test: test/tables/kernel/crew/decide/lost-files.test.ts.
 import { requeueTask, endReview } from './release-task.ts'
 import { isActive } from '../state/queries.ts'
-import { dismissMember } from './member-commands.ts'
+import { dismissMember } from './commands/member-commands.ts'
 import { isClosed } from '../state/task-states.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { RequeueOptions } from './release-task.ts'
 import type { Task } from '../../model/crew/crew.ts'
 import type { KeptFiles, MemberId } from '../../model/crew/words.ts'

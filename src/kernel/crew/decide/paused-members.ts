@@ -5,10 +5,10 @@ import { releaseHeldTask, messageCoordinator } from './release-task.ts'
 import { coordinatorOf, isLooping, isActive, isWorker } from '../state/queries.ts'
 import { handOverPaused } from './context-handover.ts'
 import { requestCommitCheck } from './merge-queue.ts'
-import { dismissMember } from './member-commands.ts'
+import { dismissMember } from './commands/member-commands.ts'
 import { resumedText, pausedText } from '../text/status-text.ts'
 import type { Command } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { Member } from '../../model/crew/crew.ts'
 
 type MemberHeld = Extract<Command, { type: 'member_held' }>

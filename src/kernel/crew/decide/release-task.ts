@@ -3,7 +3,7 @@
 // nothing ends. Test: test/tables/kernel/crew/state/machines.test.ts.
 import { coordinatorRecipient, currentImplementer, taskTitle } from '../state/queries.ts'
 import { isClosed } from '../state/task-states.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 import type { Sender } from '../../model/ids.ts'
 import type { KeptFiles, MemberId, TaskId } from '../../model/crew/words.ts'

@@ -2,8 +2,8 @@
 // prepare files, brief reviewers and end the crew. Owns the rules and their order. Each rule makes at most one change. The rules are
 // applied until no rule makes a change. Test: test/tables/kernel/crew/decide/task-paths.test.ts.
 import { KernelError } from '../../model/errors.ts'
-import { askUser, canAskUser } from '../state/human-questions.ts'
-import { briefWorker, seqsToRead } from '../text/brief-job.ts'
+import { askUser, canAskUser } from './human-questions.ts'
+import { briefWorker, seqsToRead } from './brief-job.ts'
 import { closeTask, failTask } from './release-task.ts'
 import { isGatedByUser, needsCommit, hasJobs, currentImplementer, hasUnusedFiles, isReady, taskTitle, openTasks } from '../state/queries.ts'
 import { resumeMergeAfterConflict, landNextTask } from './merge-queue.ts'
@@ -12,7 +12,7 @@ import { isLanding } from '../state/task-states.ts'
 import { remindStalledCoordinator } from './worker-turns.ts'
 import { awaitsVerify } from '../state/verify-rules.ts'
 import { verifyNextTask } from './verify.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
 import type { MemberId, TaskState } from '../../model/crew/words.ts'
 

@@ -4,7 +4,7 @@
 import { addTotals } from '../../model/usage-totals.ts'
 import { requeueTask } from './release-task.ts'
 import type { Command } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 import type { UsageTotals } from '../../model/usage.ts'
 

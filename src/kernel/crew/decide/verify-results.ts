@@ -1,7 +1,7 @@
 // Records and describes the result of a verify command. Owns the rule that a command has passed if it exited by itself with code 0.
 // Must never decide the consequences. Test: test/tables/kernel/crew/decide/verify.test.ts.
 import { taskTitle } from '../state/queries.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { CheckResult, CommandRun } from '../../model/crew/command-runs.ts'
 import type { MemberId, TaskId, VerifyStage } from '../../model/crew/words.ts'
 

@@ -3,7 +3,7 @@
 // loses its task, unless a message waits for it. The end of a turn that is not the current one changes nothing. Test:
 // test/tables/kernel/crew/decide/worker-turns.test.ts.
 import { requeueTask, messageCoordinator, endReview } from './release-task.ts'
-import { askUser, canAskUser } from '../state/human-questions.ts'
+import { askUser, canAskUser } from './human-questions.ts'
 import { coordinatorOf, hasJobs, hasNoReviewer, isActive, isWorker, taskTitle, openTasks } from '../state/queries.ts'
 import { handOverIfFull } from './context-handover.ts'
 import { requestCommitCheck } from './merge-queue.ts'
@@ -14,7 +14,7 @@ import { stopAtLimit } from './task-limits.ts'
 import { reminderText } from '../text/messages.ts'
 import { describeWaits } from '../text/blocked-on.ts'
 import type { CommandOf } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
+import type { CrewDraft } from './draft.ts'
 import type { TurnEnd, Job } from '../../model/crew/facts.ts'
 import type { Member, Task } from '../../model/crew/crew.ts'
 

@@ -4,7 +4,13 @@ import { isClosed } from './task-states.ts'
 import type { Crew, Member, Task } from '../../model/crew/crew.ts'
 import type { MemberId, TaskId, WorkerRole } from '../../model/crew/words.ts'
 import type { Job } from '../../model/crew/facts.ts'
-import type { CrewSpec } from '../../model/process-spec.ts'
+import type { Process } from '../../model/process.ts'
+import type { CrewGitSpec, CrewSpec } from '../../model/process-spec.ts'
+
+/** The repository and the branch of a crew; null if it works without a repository. `crew`: the crew's process. */
+export function crewGitSpec(crew: Pick<Process, 'spec'>): CrewGitSpec | null {
+  return crew.spec.crew?.git ?? null
+}
 
 export function isWorker({ role }: Member): boolean {
   return role !== 'coordinator'

@@ -1,5 +1,5 @@
 // The current texts of a task: its description with all later edits. Owns the choice of the facts that hold these texts. Also owns the
-// messages to workers whose task was changed or reopened. Must never decide. Test: test/tables/kernel/crew/decide/edit-task.test.ts.
+// messages to workers whose task was changed or reopened. Must never decide. Test: test/tables/kernel/crew/decide/commands/edit-task.test.ts.
 import { taskTitle } from './queries.ts'
 import type { CrewFact } from '../../model/crew/facts.ts'
 import type { Task } from '../../model/crew/crew.ts'

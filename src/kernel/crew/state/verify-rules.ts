@@ -1,9 +1,6 @@
 // Queries about verify commands (`verify:`): the command of a task, and whether the task must wait until it passes.
 // Must never change anything. Test: test/tables/kernel/crew/decide/verify.test.ts.
-import { refusalError } from './draft.ts'
-import { taskTitle } from './queries.ts'
 import type { CrewFact } from '../../model/crew/facts.ts'
-import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
 import type { CrewCommand, Role } from '../../model/crew/words.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
@@ -43,14 +40,4 @@ export function awaitsVerify(crew: Crew, spec: CrewSpec, task: Task): boolean {
 export function isTreeVerified(crew: Crew, spec: CrewSpec, task: Task, tree: string | undefined): boolean {
   if (!hasVerifyCommand(crew, spec, task)) return true
   return task.check?.ok === true && tree !== undefined && task.check.tree === tree
-}
-
-/** Refuses a task whose verify command has not passed yet. Errors: CONFLICT. */
-export function checkVerified({ crew, spec }: CrewDraft, task: Task): void {
-  if (awaitsVerify(crew, spec, task))
-    throw refusalError(
-      'CONFLICT',
-      `${taskTitle(task)} is being verified`,
-      'Assign the review when verify has passed: reeve sends you a message.',
-    )
 }

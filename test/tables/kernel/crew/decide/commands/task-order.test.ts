@@ -1,10 +1,10 @@
 // The order of a crew's tasks: by priority, then by the order of the row, in which a task can be moved.
 import { describe, expect, test } from 'vitest'
-import { sortByRank } from '../../../../../src/kernel/crew/state/queries.ts'
-import { playEvent } from '../../../../support/crew-world/life.ts'
-import { USER, refusalCode, taskOf, runUntil, startedWorld } from '../../../../support/crew-world/story.ts'
-import type { NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import { sortByRank } from '../../../../../../src/kernel/crew/state/queries.ts'
+import { playEvent } from '../../../../../support/crew-world/life.ts'
+import { USER, refusalCode, taskOf, runUntil, startedWorld } from '../../../../../support/crew-world/story.ts'
+import type { NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
+import type { World } from '../../../../../support/crew-world/world.ts'
 
 const FOUR: readonly NewTask[] = ['a', 'b', 'c', 'd'].map((id) => ({ id, title: id, text: 'Do it.' }))
 

@@ -1,9 +1,9 @@
 // Edits of a task after it was added: when they are possible, and the notices to members.
 import { describe, expect, test } from 'vitest'
-import { byMember, doJob } from '../../../../support/crew-world/life.ts'
-import { USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
-import type { Command, NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import { byMember, doJob } from '../../../../../support/crew-world/life.ts'
+import { USER, refusalCode, taskOf, runUntil, runUntilTask, startedWorld } from '../../../../../support/crew-world/story.ts'
+import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
+import type { World } from '../../../../../support/crew-world/world.ts'
 
 type Edit = Omit<Extract<Command, { type: 'edit_task' }>, 'type' | 'task'>
 

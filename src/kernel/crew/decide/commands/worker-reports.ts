@@ -1,18 +1,18 @@
 // Handles the commands of workers, each called within a turn. Guarantees that a report is about the work that the worker had when the turn
 // began. A worker that got other work in the middle of a turn must report again. Test: test/tables/kernel/crew/decide/worker-turns.test.ts.
-import { refusalError } from '../state/draft.ts'
-import { failTask, messageCoordinator, failedAttemptsText } from './release-task.ts'
-import { handOverIfFull } from './context-handover.ts'
-import { coordinatorRecipient, currentImplementer, taskTitle } from '../state/queries.ts'
-import { keptFilesOf, takeBackTask } from './lost-files.ts'
-import { stateText } from '../state/phases.ts'
-import { feedbackText } from '../text/messages.ts'
-import { hasVerifyCommand } from '../state/verify-rules.ts'
-import type { CommandOf } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
-import type { Member, Task } from '../../model/crew/crew.ts'
-import type { Sender } from '../../model/ids.ts'
-import type { MemberId } from '../../model/crew/words.ts'
+import { refusalError } from '../draft.ts'
+import { failTask, messageCoordinator, failedAttemptsText } from '../release-task.ts'
+import { handOverIfFull } from '../context-handover.ts'
+import { coordinatorRecipient, currentImplementer, taskTitle } from '../../state/queries.ts'
+import { keptFilesOf, takeBackTask } from '../lost-files.ts'
+import { stateText } from '../../state/phases.ts'
+import { feedbackText } from '../../text/messages.ts'
+import { hasVerifyCommand } from '../../state/verify-rules.ts'
+import type { CommandOf } from '../../../model/crew/commands.ts'
+import type { CrewDraft } from '../draft.ts'
+import type { Member, Task } from '../../../model/crew/crew.ts'
+import type { Sender } from '../../../model/ids.ts'
+import type { MemberId } from '../../../model/crew/words.ts'
 
 const MAX_TEXT_CHARS = 64 * 1_024
 

@@ -1,16 +1,16 @@
 // Opens closed tasks again, only by an explicit command. A failed or cancelled task is retried. A done task is reopened by the user, who
 // rejects its result. Owns the choice of dependents that come back with the task, and the start of the new attempt.
-// Must never open a task by itself, or in a crew that is ending. Test: test/tables/kernel/crew/decide/reopen-task.test.ts.
-import { refusalError } from '../state/draft.ts'
-import { messageCoordinator } from './release-task.ts'
-import { stateText } from '../state/phases.ts'
-import { taskTitle, tasksById } from '../state/queries.ts'
-import { dependentsOf } from '../../util/graph.ts'
+// Must never open a task by itself, or in a crew that is ending. Test: test/tables/kernel/crew/decide/commands/reopen-task.test.ts.
+import { refusalError } from '../draft.ts'
+import { messageCoordinator } from '../release-task.ts'
+import { stateText } from '../../state/phases.ts'
+import { taskTitle, tasksById } from '../../state/queries.ts'
+import { dependentsOf } from '../../../util/graph.ts'
 import { senderOfIssuer } from './task-commands.ts'
-import type { CommandOf } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
-import type { Crew, Task } from '../../model/crew/crew.ts'
-import type { TaskId } from '../../model/crew/words.ts'
+import type { CommandOf } from '../../../model/crew/commands.ts'
+import type { CrewDraft } from '../draft.ts'
+import type { Crew, Task } from '../../../model/crew/crew.ts'
+import type { TaskId } from '../../../model/crew/words.ts'
 
 /** maximum number of retries of one task by a coordinator; the user may always retry */
 const MAX_RETRIES = 3

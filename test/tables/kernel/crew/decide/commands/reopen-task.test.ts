@@ -1,9 +1,9 @@
 // Closed tasks that are opened again by a command: the dependents that come back, the starting point, and the refusals.
 import { describe, expect, test } from 'vitest'
-import { byMember, endProcess, playEvent } from '../../../../support/crew-world/life.ts'
-import { USER, refusalCode, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../support/crew-world/story.ts'
-import type { Command, NewTask } from '../../../../../src/kernel/model/crew/commands.ts'
-import type { World } from '../../../../support/crew-world/world.ts'
+import { byMember, endProcess, playEvent } from '../../../../../support/crew-world/life.ts'
+import { USER, refusalCode, taskOf, transcriptOf, runUntil, runUntilTask, startedWorld } from '../../../../../support/crew-world/story.ts'
+import type { Command, NewTask } from '../../../../../../src/kernel/model/crew/commands.ts'
+import type { World } from '../../../../../support/crew-world/world.ts'
 
 const task = (id: string, needs: readonly string[] = []): NewTask => ({ id, title: id, text: `Write ${id}.`, needs })
 const COORDINATOR = byMember({ id: 'coordinator', turn: 0 })

@@ -1,18 +1,18 @@
 // Edits a task after it was added: its texts, needs, role, agent, limits, or reviews. Owns the rules for when an edit is possible. Also
 // owns the notices to the implementer and the reviewer, which read them at their next turn. Must never change an approved task. Test:
-// test/tables/kernel/crew/decide/edit-task.test.ts.
-import { refusalError } from '../state/draft.ts'
-import { stateText } from '../state/phases.ts'
-import { currentImplementer, taskTitle } from '../state/queries.ts'
-import { findCycle } from '../../util/graph.ts'
+// test/tables/kernel/crew/decide/commands/edit-task.test.ts.
+import { refusalError } from '../draft.ts'
+import { stateText } from '../../state/phases.ts'
+import { currentImplementer, taskTitle } from '../../state/queries.ts'
+import { findCycle } from '../../../util/graph.ts'
 import { senderOfIssuer, checkTaskTexts, toOneLine } from './task-commands.ts'
-import { changedTaskText } from '../state/task-text.ts'
-import { toTaskAgent } from '../state/eligible-workers.ts'
-import type { Command } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
-import type { Task } from '../../model/crew/crew.ts'
-import type { TaskState, TaskAgent } from '../../model/crew/words.ts'
-import { WORKER_ROLES } from '../../model/crew/words.ts'
+import { changedTaskText } from '../../state/task-text.ts'
+import { toTaskAgent } from '../../state/eligible-workers.ts'
+import type { Command } from '../../../model/crew/commands.ts'
+import type { CrewDraft } from '../draft.ts'
+import type { Task } from '../../../model/crew/crew.ts'
+import type { TaskState, TaskAgent } from '../../../model/crew/words.ts'
+import { WORKER_ROLES } from '../../../model/crew/words.ts'
 
 type Edit = Extract<Command, { type: 'edit_task' }>
 type Change = Omit<Edit, 'type' | 'task' | 'agent' | 'model'> & { readonly who?: TaskAgent }

@@ -2,8 +2,8 @@
 // Owns the numbering of messages and jobs. When a command is refused, the whole draft is dropped.
 // Test: test/tables/kernel/crew/decide/task-paths.test.ts.
 import { KernelError } from '../../model/errors.ts'
-import { tasksById } from './queries.ts'
-import { foldCrew } from './fold.ts'
+import { tasksById } from '../state/queries.ts'
+import { foldCrew } from '../state/fold.ts'
 import type { ErrorCode } from '../../model/errors.ts'
 import type { Act, CrewContext } from '../../model/crew/commands.ts'
 import type { CrewFact, JobResult, JobWork } from '../../model/crew/facts.ts'

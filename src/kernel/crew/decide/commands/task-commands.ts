@@ -1,21 +1,21 @@
 // Commands about tasks from the user, coordinators and the engine: add, assign, review, approve, cancel, mark. Owns their
 // preconditions; each refusal names what to do instead. Test: test/tables/kernel/crew/decide/engine.test.ts.
-import { refusalError } from '../state/draft.ts'
-import { closeTask, failTask, requeueTask } from './release-task.ts'
-import { needsReview, canRoleReview, canRoleImplement, isActive, isReady, taskTitle, workersOf } from '../state/queries.ts'
-import { stateText } from '../state/phases.ts'
-import { findCycle } from '../../util/graph.ts'
-import { askUser } from '../state/human-questions.ts'
-import { canTakeReview } from '../state/reviewers.ts'
-import { isClosed, isLanding, TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../state/task-states.ts'
-import { checkVerified } from '../state/verify-rules.ts'
-import { canImplement, matchesTaskAgent, toTaskAgent, taskAgentText } from '../state/eligible-workers.ts'
-import type { NewTask, CommandOf } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
-import type { Member, Task } from '../../model/crew/crew.ts'
-import type { Sender } from '../../model/ids.ts'
-import type { MemberId, TaskId } from '../../model/crew/words.ts'
-import { WORKER_ROLES } from '../../model/crew/words.ts'
+import { refusalError } from '../draft.ts'
+import { closeTask, failTask, requeueTask } from '../release-task.ts'
+import { needsReview, canRoleReview, canRoleImplement, isActive, isReady, taskTitle, workersOf } from '../../state/queries.ts'
+import { stateText } from '../../state/phases.ts'
+import { findCycle } from '../../../util/graph.ts'
+import { askUser } from '../human-questions.ts'
+import { canTakeReview } from '../../state/reviewers.ts'
+import { isClosed, isLanding, TASK_ID_PATTERN, TASK_ID_HINT, taskKey } from '../../state/task-states.ts'
+import { awaitsVerify } from '../../state/verify-rules.ts'
+import { canImplement, matchesTaskAgent, toTaskAgent, taskAgentText } from '../../state/eligible-workers.ts'
+import type { NewTask, CommandOf } from '../../../model/crew/commands.ts'
+import type { CrewDraft } from '../draft.ts'
+import type { Member, Task } from '../../../model/crew/crew.ts'
+import type { Sender } from '../../../model/ids.ts'
+import type { MemberId, TaskId } from '../../../model/crew/words.ts'
+import { WORKER_ROLES } from '../../../model/crew/words.ts'
 
 /** maximum number of tasks per crew, closed ones included */
 const MAX_CREW_TASKS = 1_000
@@ -340,4 +340,14 @@ function workerNames({ crew }: CrewDraft, matches: (member: Member) => boolean):
     .filter(matches)
     .map(({ id }) => id)
     .join(', ')
+}
+
+/** Refuses a task whose verify command has not passed yet. Errors: CONFLICT. */
+function checkVerified({ crew, spec }: CrewDraft, task: Task): void {
+  if (awaitsVerify(crew, spec, task))
+    throw refusalError(
+      'CONFLICT',
+      `${taskTitle(task)} is being verified`,
+      'Assign the review when verify has passed: reeve sends you a message.',
+    )
 }

@@ -1,15 +1,15 @@
 // Commands about members from the user, coordinators and the engine: spawn, send, replace, retire, stop. Owns the rule for when a member
 // may leave: never while it commits, and never before its successor is running. Test: test/tables/kernel/crew/decide/engine.test.ts.
-import { refusalError } from '../state/draft.ts'
-import { releaseHeldTask } from './release-task.ts'
-import { stateText } from '../state/phases.ts'
-import { coordinatorOf, coordinatorRecipient, isActive, isWorker, MAX_LOSSES_IN_ROW, workersOf } from '../state/queries.ts'
+import { refusalError } from '../draft.ts'
+import { releaseHeldTask } from '../release-task.ts'
+import { stateText } from '../../state/phases.ts'
+import { coordinatorOf, coordinatorRecipient, isActive, isWorker, MAX_LOSSES_IN_ROW, workersOf } from '../../state/queries.ts'
 import { senderOfIssuer } from './task-commands.ts'
-import { taskAgentText } from '../state/eligible-workers.ts'
-import type { CommandOf } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
-import type { Member } from '../../model/crew/crew.ts'
-import type { Leave, MemberId, Role, TaskAgent } from '../../model/crew/words.ts'
+import { taskAgentText } from '../../state/eligible-workers.ts'
+import type { CommandOf } from '../../../model/crew/commands.ts'
+import type { CrewDraft } from '../draft.ts'
+import type { Member } from '../../../model/crew/crew.ts'
+import type { Leave, MemberId, Role, TaskAgent } from '../../../model/crew/words.ts'
 
 const MAX_MESSAGE_CHARS = 64 * 1_024
 

@@ -1,7 +1,7 @@
 // Questions of a crew to the user: a human task, a commit gate, a review that no worker can do. Owns the texts and their options.
 // Must never answer for the user. Test: test/tables/kernel/crew/decide/task-paths.test.ts.
-import { stateText } from './phases.ts'
-import { canRoleReview, taskTitle, workersOf } from './queries.ts'
+import { stateText } from '../state/phases.ts'
+import { canRoleReview, taskTitle, workersOf } from '../state/queries.ts'
 import type { CrewDraft } from './draft.ts'
 import type { Crew, Task } from '../../model/crew/crew.ts'
 import type { AskedFor } from '../../model/crew/words.ts'

@@ -1,15 +1,15 @@
 // The order of a crew's tasks: higher priority first. Tasks of equal priority keep the order in which they were added, unless a task was
 // moved before another. Owns the command `set_priority`. `sortByRank` in queries.ts applies the order.
-// Must never change the worker of a task. Test: test/tables/kernel/crew/decide/task-order.test.ts.
-import { refusalError } from '../state/draft.ts'
-import { stateText } from '../state/phases.ts'
-import { taskTitle, priorityOf } from '../state/queries.ts'
+// Must never change the worker of a task. Test: test/tables/kernel/crew/decide/commands/task-order.test.ts.
+import { refusalError } from '../draft.ts'
+import { stateText } from '../../state/phases.ts'
+import { taskTitle, priorityOf } from '../../state/queries.ts'
 import { senderOfIssuer, checkPriority } from './task-commands.ts'
-import { isClosed } from '../state/task-states.ts'
-import type { Command } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
-import type { Task } from '../../model/crew/crew.ts'
-import type { TaskId } from '../../model/crew/words.ts'
+import { isClosed } from '../../state/task-states.ts'
+import type { Command } from '../../../model/crew/commands.ts'
+import type { CrewDraft } from '../draft.ts'
+import type { Task } from '../../../model/crew/crew.ts'
+import type { TaskId } from '../../../model/crew/words.ts'
 
 /** Errors: NOT_FOUND, INVALID, CONFLICT. */
 export function setPriority(draft: CrewDraft, { task: id, priority, before }: Extract<Command, { type: 'set_priority' }>): string {

@@ -1,11 +1,11 @@
 // Handles the user's answer to a question of the crew. Owns the meaning of each option. An answer to a closed question changes nothing.
 // Test: test/tables/kernel/crew/decide/task-paths.test.ts.
-import { closeTask } from './release-task.ts'
-import { taskTitle } from '../state/queries.ts'
+import { closeTask } from '../release-task.ts'
+import { taskTitle } from '../../state/queries.ts'
 import { denyTask } from './worker-reports.ts'
-import type { Command } from '../../model/crew/commands.ts'
-import type { CrewDraft } from '../state/draft.ts'
-import type { Task } from '../../model/crew/crew.ts'
+import type { Command } from '../../../model/crew/commands.ts'
+import type { CrewDraft } from '../draft.ts'
+import type { Task } from '../../../model/crew/crew.ts'
 
 type Answer = Extract<Command, { type: 'answered' }>
 
