@@ -306,7 +306,7 @@ describe('nothing is dead', () => {
     file.code.split(new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length - 2
 
   test('a file names existing tests', () => {
-    const named = src.flatMap(({ path, raw }) =>
+    const named = all.flatMap(({ path, raw }) =>
       (
         raw
           .split('\n', 12)

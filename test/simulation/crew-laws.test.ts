@@ -122,7 +122,7 @@ const BREAKS: readonly (readonly [string, Law, Break])[] = [
       defects: {
         job: (job, repository) => {
           if (job.type !== 'land') return job
-          repository.meddle('forward')
+          repository.changeAsUser('forward')
           return { ...job, head: repository.git.refs.get(repository.jobs.branch) ?? job.head }
         },
       },
@@ -136,7 +136,7 @@ const BREAKS: readonly (readonly [string, Law, Break])[] = [
         job: (job, repository) => {
           const { git, jobs, base, laws } = repository
           if (job.type !== 'prepare' || laws.landings === 0) return job
-          repository.meddle('delete')
+          repository.changeAsUser('delete')
           git.refs.set(jobs.branch, base)
           return job
         },

@@ -11,7 +11,7 @@ import { deep } from '../support/deep.ts'
 import { lifeOf, live, type Life } from '../support/model-git/life.ts'
 import { SEED } from '../support/seed.ts'
 import { lastSuccessorOf } from '../../src/kernel/crew/state/queries.ts'
-import { MEDDLING } from '../support/model-git/simulated-repository.ts'
+import { USER_CHANGES } from '../support/model-git/simulated-repository.ts'
 import { MISUSES } from '../support/crew/misused-git.ts'
 import type { CrewSpec } from '../../src/kernel/model/process-spec.ts'
 
@@ -136,7 +136,7 @@ describe('a crew under any faults', () => {
     () => {
       const { commands, refused, landings, strokes, outcomes, facts } = play(1, 150)
       expect(landings).toBeGreaterThan(75)
-      for (const what of [...MISUSES, ...MEDDLING.map((one) => `user: ${one}`)]) expect(strokes.get(what) ?? 0, what).toBeGreaterThan(0)
+      for (const what of [...MISUSES, ...USER_CHANGES.map((one) => `user: ${one}`)]) expect(strokes.get(what) ?? 0, what).toBeGreaterThan(0)
       expect(refused / commands).toBeGreaterThan(0.01)
       for (const outcome of ['done', 'failed', 'cancelled']) expect(outcomes.get(outcome) ?? 0, outcome).toBeGreaterThan(10)
       for (const type of ['task.retried', 'task.reopened', 'task.edited', 'task.ordered'])

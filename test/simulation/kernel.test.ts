@@ -1,5 +1,5 @@
-// Random inputs from one seed, each compared with the simple model and the rules. REEVE_SEED repeats a run,
-// REEVE_INPUTS makes it longer.
+// Gives the kernel random inputs from one seed. After each input, its state is compared with the simple model and the rules.
+// REEVE_SEED repeats a run, REEVE_INPUTS sets the number of inputs.
 import { expect, test } from 'vitest'
 import { deep } from '../support/deep.ts'
 import { Episode } from '../support/kernel/episode.ts'
@@ -7,19 +7,19 @@ import { seeded } from '../support/kernel/random.ts'
 import { SEED } from '../support/seed.ts'
 
 const INPUTS = Number(process.env['REEVE_INPUTS'] ?? deep(12_500, 1_000_000))
-/** inputs per life: long enough for a crowd, short enough to be read */
-const LIFE = 300
+/** the number of inputs of one episode: enough for many processes, and few enough for a reader of a failure */
+const INPUTS_PER_EPISODE = 300
 
-test(`${INPUTS} inputs, seed ${SEED}`, () => {
+test(`the kernel agrees with the simple model and the rules after each of ${INPUTS} random inputs (seed ${SEED})`, () => {
   let inputs = 0
-  for (let life = 0; inputs < INPUTS; life += 1) {
-    const pick = seeded(SEED + life)
+  for (let seed = SEED; inputs < INPUTS; seed += 1) {
+    const pick = seeded(seed)
     const episode = new Episode()
     try {
-      while (episode.inputs < LIFE) episode.play(pick)
+      while (episode.inputs < INPUTS_PER_EPISODE) episode.play(pick)
       episode.end()
     } catch (error) {
-      throw new Error(`REEVE_SEED=${SEED + life} fails after ${episode.inputs} inputs`, { cause: error })
+      throw new Error(`REEVE_SEED=${seed} fails after ${episode.inputs} inputs`, { cause: error })
     }
     inputs += episode.inputs
   }

@@ -46,11 +46,11 @@ test.each([
   const pid = await spawnPaused(name)
   // Standard input is open and not a terminal: without input it must not end the follower.
   const seen = startCli(dir.path, args(name), { stdin: 'open' })
-  await seen.wrote(holdNote(name, pid))
+  await seen.waitForOutput(holdNote(name, pid))
   await run('resume', name)
-  await seen.wrote(`PID ${pid} (${name}) goes on\n`)
+  await seen.waitForOutput(`PID ${pid} (${name}) goes on\n`)
   await run('pause', name)
-  await seen.wrote(`goes on\n  ${holdNote(name, pid)}`)
+  await seen.waitForOutput(`goes on\n  ${holdNote(name, pid)}`)
   await run('kill', name)
   const { stderr } = await seen.done
   expect(stderr.split(holdNote(name, pid))).toHaveLength(3)
@@ -62,11 +62,11 @@ test('run without a terminal reports how to raise its budget; so do wait, resume
     '- text: one\n  usage: { input: 90, output: 20 }\n  tools: [{ name: ls, input: { path: . } }]\n- text: two\n',
   )
   const seen = startCli(dir.path, ['run', '--name', 'spender', '--budget-tokens', '100', '--model', model, 'spend it'])
-  await seen.wrote('spawned')
+  await seen.waitForOutput('spawned')
   await reeve.wait('spender', { for: 'suspended' })
   const { pid } = await reeve.get('spender')
   const way = `\`reeve resume --budget-tokens +N ${pid}\` continues it`
-  await seen.wrote(way)
+  await seen.waitForOutput(way)
   const [sent, resumed, waited] = await Promise.all([
     run('send', 'spender', 'go'),
     run('resume', 'spender'),
@@ -94,10 +94,10 @@ test('a detach from a suspended process does not claim that it keeps running', a
 test('compose up names the suspended node and the command that helps', async () => {
   writeFileSync(join(dir.path, 'reeve.yaml'), 'agents:\n  slow: { command: [sh, -c, "while [ ! -e slow-go ]; do sleep 0.05; done"] }\n')
   const seen = startCli(dir.path, ['compose', 'up'])
-  await seen.wrote('slow  running')
+  await seen.waitForOutput('slow  running')
   const node = (await reeve.list({})).find(({ name }) => name?.endsWith('.slow'))
   await run('pause', String(node?.pid))
-  await seen.wrote(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
+  await seen.waitForOutput(`⏸ PID ${node?.pid} (slow) is suspended by user\n  \`reeve resume ${node?.pid}\` continues it\n`)
   writeFileSync(join(dir.path, 'slow-go'), '')
   await run('resume', String(node?.pid))
   expect((await seen.done).code).toBe(0)

@@ -787,7 +787,7 @@ describe('run in the foreground', () => {
       [`GET /v1/processes/${uuid}`]: () => showAnswer(endedView(143)),
     })
     const run = startCli(dir.path, ['run', 'x'])
-    await run.wrote('begun')
+    await run.waitForOutput('begun')
     run.child.kill('SIGTERM')
     await expect.poll(() => signals, { timeout: 60_000 }).toHaveLength(1)
     run.child.kill('SIGINT')

@@ -118,7 +118,7 @@ test('an error in the file is reported with its line before anything starts; --d
 test('a signal stops the followed run, and a follower may outlive its daemon', async () => {
   runs.write({ slow: sh('sleep 600') })
   const followed = startCli(daemon.home, ['compose', 'up'], { cwd: daemon.work })
-  await followed.wrote('slow  running')
+  await followed.waitForOutput('slow  running')
   followed.child.kill('SIGTERM')
   expect(await followed.done).toMatchObject({
     code: 143,
@@ -132,7 +132,7 @@ test('a signal stops the followed run, and a follower may outlive its daemon', a
     late: sh('true', { depends_on: ['think'] }),
   })
   const second = startCli(daemon.home, ['compose', 'up', '--json'], { cwd: daemon.work })
-  await second.wrote('"running"')
+  await second.waitForOutput('"running"')
   const stopped = daemon.stop()
   createFile('go')
   await stopped

@@ -101,7 +101,7 @@ describe('the daemon', () => {
     await expect.poll(() => existsSync(join(dir.path, 'begun')), { timeout: 60_000 }).toBe(true)
     const { pid } = await daemon()
     const stopping = startCli(dir.path, ['daemon', 'stop', '--drain', '1h'])
-    await stopping.wrote('1 agent will be suspended')
+    await stopping.waitForOutput('1 agent will be suspended')
     await expect.poll(async () => (await daemon()).stopping?.waitsFor, { timeout: 60_000 }).toEqual([1])
     expect((await run('daemon', 'stop', '--now')).stderr).toContain('the daemon has ended\n')
     expect((await stopping.done).code).toBe(0)

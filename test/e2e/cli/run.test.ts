@@ -62,10 +62,10 @@ test('an agent file that replaces a built-in or user agent is reported, only on 
 test('a run reports that the daemon is gone, and its own outcome when a daemon is back', async () => {
   await using home = await tempDir()
   const running = startCli(home.path, ['run', '--name', 'orphan', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-  await running.wrote('begun')
+  await running.waitForOutput('begun')
   const { pid } = JSON.parse((await runCli(home.path, ['daemon', 'status', '--json'])).stdout) as { pid: number }
   signalFound(findOwnProcess(pid, home.path), 'SIGKILL')
-  await running.wrote('does not answer; any')
+  await running.waitForOutput('does not answer; any')
   await runCli(home.path, ['ps'])
   const { code, stderr } = await running.done
   await runCli(home.path, ['daemon', 'stop', '--now'])
@@ -190,7 +190,7 @@ describe('a command', () => {
 
   test('ended by another client is distinguished from a failure', async () => {
     const running = startCli(dir.path, ['run', '--name', 'victim', '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-    await running.wrote('begun')
+    await running.waitForOutput('begun')
     await run('kill', 'victim')
     const { code, stderr } = await running.done
     expect([code, stderr]).toEqual([143, expect.stringMatching(/\nreeve: PID \d+ \(victim\) stopped: SIGTERM from user \(exit 143\)\n$/)])
@@ -258,7 +258,7 @@ describe('in the background', () => {
   test('a line is in the log as soon as it is written, and -f ends with the process', async () => {
     await run('run', '-d', '--name', 'talker', '--', 'sh', '-c', 'echo begun; while [ ! -e go ]; do sleep 0.05; done; echo ended')
     const logs = startCli(dir.path, ['logs', '-f', 'talker'])
-    await logs.wrote('begun')
+    await logs.waitForOutput('begun')
     writeFileSync(join(dir.path, 'go'), '')
     const { code, stdout } = await logs.done
     expect([code, stdout]).toEqual([0, 'begun\nended\nended: completed (0)\n'])
@@ -268,7 +268,7 @@ describe('in the background', () => {
 describe('without a terminal', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('%s stops the process, and its code is returned', async (signal) => {
     const running = startCli(dir.path, ['run', '-q', '--name', `on-${signal}`, '--', 'sh', '-c', 'echo begun; exec sleep 1000'])
-    await running.wrote('begun')
+    await running.waitForOutput('begun')
     running.child.kill(signal)
     expect((await running.done).code).toBe(143)
     expect(await viewOf(`on-${signal}`)).toMatchObject({ state: 'dead', status: 'stopped' })
@@ -276,7 +276,7 @@ describe('without a terminal', () => {
 
   test('a signal during the start is not lost', async () => {
     const running = startCli(dir.path, ['run', '--name', 'early', '--', 'sleep', '1000'])
-    await running.wrote('spawned')
+    await running.waitForOutput('spawned')
     running.child.kill('SIGINT')
     expect((await running.done).code).toBe(143)
     expect((await viewOf('early')).state).toBe('dead')
@@ -284,7 +284,7 @@ describe('without a terminal', () => {
 
   test('a closed output stops the process', async () => {
     const running = startCli(dir.path, ['run', '--name', 'unread', '--', 'sh', '-c', 'echo begun; while sleep 0.05; do echo more; done'])
-    await running.wrote('begun')
+    await running.waitForOutput('begun')
     running.child.stdout?.destroy()
     expect((await running.done).code).toBe(143)
     expect((await viewOf('unread')).status).toBe('stopped')
@@ -300,7 +300,7 @@ describe('without a terminal', () => {
       '-c',
       'trap "" TERM; echo ready; while :; do sleep 1; done',
     ])
-    await running.wrote('ready')
+    await running.waitForOutput('ready')
     running.child.kill('SIGTERM')
     await expect.poll(async () => (await viewOf('stubborn')).status, { timeout: 60_000 }).toBe('stopping')
     running.child.kill('SIGTERM')

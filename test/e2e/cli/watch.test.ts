@@ -66,11 +66,11 @@ describe.runIf(HAS_TERMINAL)('on a terminal', () => {
 describe('without a terminal', () => {
   test('the table is printed after each change', async () => {
     const watching = startCli(dir.path, ['ps', '-w'])
-    await watching.wrote('PID')
+    await watching.waitForOutput('PID')
     await sleeper('plain')
-    await watching.wrote('plain')
+    await watching.waitForOutput('plain')
     await run('kill', 'plain')
-    await watching.wrote(`\n\nPID  ID  NAME  AGENT  STATUS  STEP  ELAPSED  COST  NOTE\n`)
+    await watching.waitForOutput(`\n\nPID  ID  NAME  AGENT  STATUS  STEP  ELAPSED  COST  NOTE\n`)
     watching.child.kill('SIGTERM')
     const { code, stdout } = await watching.done
     expect(code).toBe(0)
@@ -80,9 +80,9 @@ describe('without a terminal', () => {
 
   test('with --json each change is one line', async () => {
     const watching = startCli(dir.path, ['ps', '-w', '--json'])
-    await watching.wrote('"processes":[]')
+    await watching.waitForOutput('"processes":[]')
     await sleeper('json')
-    await watching.wrote('"status":"working"')
+    await watching.waitForOutput('"status":"working"')
     watching.child.kill('SIGINT')
     const { code, stdout } = await watching.done
     const records = stdout

@@ -26,7 +26,7 @@ const bash = (command: string): object => ({ tools: [{ name: 'bash', input: { co
 const AT_ONCE = { timeout: 15_000 }
 
 describe('a native process', () => {
-  test('runs its turn with tools and is completed', async () => {
+  test('runs tools in its turn and completes', async () => {
     const { uuid } = await daemon.spawnWithAnswers([
       { text: 'writing', tools: [{ name: 'write', input: { path: 'native.txt', content: 'made' } }], usage: { input: 100, output: 10 } },
       { text: 'it is made', usage: { input: 120, output: 5 } },
@@ -66,7 +66,7 @@ describe('a native process', () => {
     ])
   })
 
-  test('whose model fails for good is failed with the error as its reason', async () => {
+  test('fails if its model fails for good, and gives the error as the reason', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ error: { message: 'no such model', status: 404 } }])
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
@@ -74,7 +74,7 @@ describe('a native process', () => {
     })
   })
 
-  test('with a missing script is failed, and names the file', async () => {
+  test('fails if its script is missing, and names the file', async () => {
     const { uuid } = await daemon.spawn({ model: 'script:missing.yaml' })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({
       status: 'failed',
@@ -82,17 +82,17 @@ describe('a native process', () => {
     })
   })
 
-  test('has a time limit, which stops it', async () => {
+  test('fails when its time limit expires', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ text: 'late', delay_ms: 600_000 }], { limits: { timeoutMs: 100 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', exit: { code: 1, reason: 'timed out' } })
   })
 
-  test('has a step limit, which stops it', async () => {
+  test('fails when it needs more steps than its limit', async () => {
     const { uuid } = await daemon.spawnWithAnswers([bash('true'), bash('true'), bash('true')], { limits: { maxSteps: 2 } })
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'failed', step: 2, exit: { code: 1, reason: 'max steps exceeded' } })
   })
 
-  test('over its token budget is suspended before the next call, and a resume by the user does not lift that', async () => {
+  test('is suspended before the next call when its token budget is used, and stays suspended after a plain resume', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ ...bash('true'), usage: { input: 90, output: 10 } }, { text: 'too much' }], {
       limits: { budgetTokens: 100 },
     })
@@ -109,7 +109,7 @@ describe('a native process', () => {
     })
   })
 
-  test('is stopped by a kill during a call at once, and makes no further request', async () => {
+  test('stops at once if it is killed during a model call, and makes no further request', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     expect(await daemon.signal(uuid, 'SIGTERM')).toMatchObject({
@@ -122,7 +122,7 @@ describe('a native process', () => {
     })
   })
 
-  test('interrupted by SIGINT exits 130', async () => {
+  test('exits with code 130 after SIGINT', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ text: 'never', delay_ms: 600_000 }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.signal(uuid, 'SIGINT')
@@ -149,7 +149,7 @@ describe('an interactive process', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
   })
 
-  test('reads an urgent message before its next model call, with all earlier messages; the turn stays', async () => {
+  test('reads an urgent message before its next model call in the same turn, with all earlier messages', async () => {
     const { uuid } = await daemon.spawnWithAnswers(
       [bash(`until test -e ${daemon.work}/read-now; do sleep 0.02; done`), { text: 'steered' }, { text: 'next' }],
       { interactive: true, intent: 'begin' },
@@ -175,7 +175,7 @@ describe('an interactive process', () => {
     ])
   })
 
-  test('ends the turn at SIGINT and is ready again', async () => {
+  test('ends its turn after SIGINT and is ready again', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ text: 'slow', delay_ms: 600_000 }], { interactive: true, intent: 'go' })
     await daemon.waitForEvent(uuid, isFact('model.started'))
     await daemon.signal(uuid, 'SIGINT')
@@ -185,7 +185,7 @@ describe('an interactive process', () => {
     expect((await daemon.waitForEnd(uuid)).exit?.code).toBe(137)
   })
 
-  test('that is paused is not woken by a message; the message waits', async () => {
+  test('does not read a message while it is paused', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ text: 'heard' }], { interactive: true })
     await daemon.waitForReady(uuid)
     await daemon.pause(uuid)
@@ -201,7 +201,7 @@ describe('an interactive process', () => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('whose turn fails is ready again and takes the next message', async () => {
+  test('is ready again after a failed turn, and reads the next message', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ error: { message: 'refused', status: 400 } }], { interactive: true, intent: 'one' })
     await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.ready' && event['outcome'] === 'error')
     expect(await daemon.waitForReady(uuid)).toMatchObject({ status: 'ready', note: expect.stringContaining('refused') })
@@ -222,7 +222,7 @@ describe('a command', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status, exit })
   })
 
-  test('has an empty stdin, its directory and environment, and may open its output again', async () => {
+  test('has an empty stdin and its own directory and environment, and may open its output again', async () => {
     const { uuid } = await daemon.spawnShell('cat; readlink /proc/self/fd/0; pwd; echo "$GREETING"; echo again > /dev/stdout', {
       env: { PATH: process.env['PATH'] ?? '', GREETING: 'hi there' },
     })
@@ -230,7 +230,7 @@ describe('a command', () => {
     expect((await daemon.output(uuid)).split('\n')).toEqual(['/dev/null', daemon.work, 'hi there', 'again', ''])
   })
 
-  test('has its whole output in the journal before it is ended, also without a newline', async () => {
+  test('has its whole output in the journal when it has ended, even if the last line has no newline', async () => {
     const { uuid } = await daemon.spawnShell('seq 1 20000; printf end')
     await daemon.waitForEnd(uuid)
     const text = await daemon.output(uuid)
@@ -247,7 +247,7 @@ describe('a command', () => {
     expect(performance.now() - since).toBeGreaterThan(390)
   })
 
-  test('may use its grace to clean up, and is then stopped whatever its exit code', async () => {
+  test('may clean up during its grace, and is then `stopped`, whatever its exit code', async () => {
     const { uuid } = await daemon.spawnShell('trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.05; done')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     await daemon.signal(uuid, 'SIGTERM', { graceMs: 10_000 })
@@ -255,7 +255,7 @@ describe('a command', () => {
     expect(await daemon.output(uuid)).toContain('bye')
   })
 
-  test('leaves nothing behind when it ends, nor when it is killed', async () => {
+  test('leaves no program behind when it ends or is killed', async () => {
     const token = newToken()
     try {
       const ended = await daemon.spawnShell(`setsid sleep 600.${token} & (sleep 600.${token} &); exit 0`)
@@ -282,7 +282,7 @@ describe('a command', () => {
     expect(all.map((view) => view.status)).toEqual(all.map(() => 'stopped'))
   })
 
-  test('is reaped before a resume at the same time starts it again', async () => {
+  test('is reaped before a concurrent resume starts it again', async () => {
     const { uuid, pid: first } = await daemon.spawnShell('sleep 1000 & sleep 1000')
     let pid = first
     for (let life = 0; life < 10; life++) {
@@ -296,7 +296,7 @@ describe('a command', () => {
     await daemon.waitForEnd(uuid)
   })
 
-  test('runs again by a resume with `rerun`, under the same UUID and a new PID', async () => {
+  test('runs again after a resume with `rerun`, under the same UUID and a new PID', async () => {
     const first = await daemon.spawnShell('echo "$SHOWN"; exit 4', { env: { PATH: process.env['PATH'] ?? '', SHOWN: 'recorded' } })
     await daemon.waitForEnd(first.uuid)
     const again = await daemon.resume(first.uuid, { rerun: true })
@@ -318,7 +318,7 @@ test('a checkpoint is written every five steps', async () => {
 })
 
 describe('pause and resume', () => {
-  test('a soft pause finishes and records the work in flight, then the process is drained; its clock stops', async () => {
+  test('a soft pause lets the work in flight finish and records it; then the clock of the process stops', async () => {
     const { uuid } = await daemon.spawnWithAnswers([{ ...bash('true'), delay_ms: 2_000 }, { text: 'end' }])
     await daemon.waitForEvent(uuid, isFact('model.started'))
     const { process } = await daemon.pause(uuid)
@@ -335,7 +335,7 @@ describe('pause and resume', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', pausedAt: null, lastText: 'end' })
   })
 
-  test('--now freezes a native process with its tool in flight, and names the tool; after the thaw the process continues', async () => {
+  test('`--now` freezes a native process with its running tool, and names the tool; after the resume the process continues', async () => {
     const marks = join(daemon.work, 'marks')
     const { uuid } = await daemon.spawnWithAnswers([bash(`for i in $(seq 1 40); do echo $i >> ${marks}; sleep 0.1; done`), { text: 'end' }])
     await eventually(() => existsSync(marks), 'the tool has begun')
@@ -404,7 +404,7 @@ describe('pause and resume', () => {
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ exit: { code: 143 } })
   })
 
-  test('of a subtree: children born meanwhile start held, and one resume wakes them all', async () => {
+  test('a child that is spawned in a paused subtree starts suspended, and one resume of the subtree continues all processes', async () => {
     const parent = await daemon.spawnWithAnswers([], { interactive: true })
     await daemon.waitForReady(parent.uuid)
     const child = await daemon.spawnWithAnswers([], { interactive: true, parent: parent.uuid })
@@ -436,8 +436,8 @@ describe('pause and resume', () => {
   })
 })
 
-describe('resume of an ended native process', () => {
-  test('continues with its context under the same UUID and a new PID, with a message', async () => {
+describe('an ended native process', () => {
+  test('continues after a resume with its context and a message, under the same UUID and a new PID', async () => {
     const first = await daemon.spawnWithAnswers([
       bash('echo kept'),
       { text: 'slow', delay_ms: 600_000 },
@@ -466,8 +466,8 @@ describe('resume of an ended native process', () => {
   })
 })
 
-describe('resume with more', () => {
-  test('of a used budget: a suspended process continues at once, and no work is lost', async () => {
+describe('a resume with a higher limit', () => {
+  test('continues a process with a used budget at once, and loses no work', async () => {
     const spend = { ...bash('echo spent >> spent'), usage: { input: 90, output: 10 } }
     const { uuid } = await daemon.spawnWithAnswers([spend, { text: 'went on', usage: { input: 1, output: 1 } }], {
       limits: { budgetTokens: 100, maxSteps: 50 },
@@ -488,7 +488,7 @@ describe('resume with more', () => {
     expect(await readFile(join(daemon.work, 'spent'), 'utf8')).toBe('spent\n')
   })
 
-  test('of steps: a process that had too few continues from where it was', async () => {
+  test('continues a process that had too few steps from where it was', async () => {
     const { uuid } = await daemon.spawnWithAnswers([bash('true'), bash('true'), { text: 'the third' }], { limits: { maxSteps: 2 } })
     expect((await daemon.waitForEnd(uuid)).exit?.reason).toBe('max steps exceeded')
     await daemon.resume(uuid, { limits: { maxSteps: 3 } })
@@ -500,7 +500,7 @@ describe('wait', () => {
   const wait = (ref: string, what: string, timeoutMs: number): Promise<{ timedOut: boolean; process: { status: string } }> =>
     daemon.client.get(`/v1/processes/${ref}/wait`, { for: what, timeoutMs })
 
-  test('many clients wait for one end; a suspension ends only the waits for it', AT_ONCE, async () => {
+  test('a suspension ends the wait for it, and not the waits for the end of the process', AT_ONCE, async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     const exits = Array.from({ length: 20 }, () => wait(uuid, 'exited', 20_000))
@@ -513,7 +513,7 @@ describe('wait', () => {
     for (const answer of await Promise.all(exits)) expect(answer).toMatchObject({ timedOut: false, process: { status: 'stopped' } })
   })
 
-  test('a wait for an impossible state ends with the process', async () => {
+  test('a wait for a state that can no longer occur ends when the process ends', async () => {
     const { uuid } = await daemon.spawnShell('echo up; sleep 600')
     await daemon.waitForEvent(uuid, isFact('process.output'))
     const ready = wait(uuid, 'ready', 20_000)

@@ -143,7 +143,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
   test('a kill ends a hanging call, and closes its connection', async () => {
     await serve([{ text: 'never whole', hangAfterBytes: 300 }])
     const { uuid } = await run()
-    await server.received(1)
+    await server.waitForRequests(1)
     await daemon.signal(uuid, 'SIGTERM')
     expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'stopped', exit: { code: 143 } })
     await server.requests[0]?.closed
@@ -163,7 +163,7 @@ describe.each(FORMATS)('$kind', ({ kind, provider, model, path }) => {
   test('a soft pause lets the paid call finish, and makes no further call until the resume', async () => {
     await serve([{ tools: [{ name: 'ls', input: {} }] }, { text: 'later' }])
     const { uuid } = await run({ interactive: true })
-    await server.received(1)
+    await server.waitForRequests(1)
     await daemon.pause(uuid)
     await daemon.waitForEvent(uuid, isFact('process.drained'))
     await daemon.restart()

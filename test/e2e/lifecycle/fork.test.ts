@@ -149,13 +149,13 @@ test('a running origin is not touched: the fork begins where its last complete s
   const gate = Promise.withResolvers<void>()
   answers[3] = { ...answerWithCall(4), hangAfterBytes: 1, goOn: gate.promise }
   const origin = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
-  await server.received(4)
+  await server.waitForRequests(4)
   const made = await daemon.resume(origin.uuid, { fork: true })
   expect(made).toMatchObject({
     process: { originStep: 3 },
     note: `step 4 of PID ${origin.pid} is unfinished, so the fork does not contain it`,
   })
-  await server.received(5)
+  await server.waitForRequests(5)
   expect(server.requests[4]?.body).toEqual(server.requests[3]?.body)
   gate.resolve()
   expect(await daemon.waitForEnd(origin.uuid)).toMatchObject({ status: 'completed', step: STEPS, usage: { steps: STEPS } })
@@ -166,12 +166,12 @@ test('a suspended process reads the message of its resume in the open turn', asy
   const gate = Promise.withResolvers<void>()
   answers[1] = { ...answerWithCall(2), hangAfterBytes: 1, goOn: gate.promise }
   const { uuid } = await daemon.spawn({ model: 'served/m', intent: 'ten steps' })
-  await server.received(2)
+  await server.waitForRequests(2)
   await daemon.pause(uuid)
   gate.resolve()
   await daemon.waitForEvent(uuid, (event) => event['fact'] === 'process.drained')
   await daemon.resume(uuid, { message: 'be brief' })
-  await server.received(3)
+  await server.waitForRequests(3)
   expect(messagesOf(server.requests[2]?.body ?? {}).at(-1)).toMatchObject({ role: 'user', content: 'be brief' })
   expect(await daemon.waitForEnd(uuid)).toMatchObject({ status: 'completed', turn: 1 })
 })

@@ -66,12 +66,12 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   const parent = await home.spawn({ model, env, intent: '', interactive: true, limits: { budgetTokens: BUDGET } })
   const spawn = (): Promise<ProcessView> => home.spawn({ model, env, intent: INTENT, parent: parent.uuid })
   const children = await Promise.all([spawn(), spawn(), spawn(), spawn()])
-  await server.received(6)
+  await server.waitForRequests(6)
 
   // Calls whose end is never seen.
   hangs = true
   const begun = server.requests.length
-  await server.received(begun + 2)
+  await server.waitForRequests(begun + 2)
   await home.kill()
   hangs = false
   await home.start()
@@ -98,7 +98,7 @@ test("concurrent children stay within their parent's budget, through kill -9, re
   const calls = server.requests.length
   const raised = await home.resume(parent.uuid, { raise: { budgetTokens: 30_000 } })
   expect(isHeld(raised)).toBe(false)
-  await server.received(calls + 2)
+  await server.waitForRequests(calls + 2)
   await allHeld()
   const after = await home.waitUntil(parent.uuid, isHeld)
   expect(tokensOf(after.subtreeUsage)).toBeLessThanOrEqual(BUDGET + 30_000)

@@ -103,7 +103,7 @@ describe('an agent at the gateway', () => {
     const first = Promise.withResolvers<void>()
     await open([{ ...ANSWER, hangAfterBytes: 10, goOn: first.promise }, ANSWER])
     const { uuid } = await start('model one\nmodel two')
-    await server.received(1)
+    await server.waitForRequests(1)
     await daemon.pause(uuid)
     // The paid call ends regularly.
     first.resolve()
@@ -120,7 +120,7 @@ describe('an agent at the gateway', () => {
     const first = Promise.withResolvers<void>()
     await open([{ ...ANSWER, hangAfterBytes: 10, goOn: first.promise }, ANSWER], { clock })
     const { uuid } = await start('model one\nmodel two')
-    await server.received(1)
+    await server.waitForRequests(1)
     await daemon.pause(uuid)
     first.resolve()
     await daemon.waitForEvent(uuid, ({ fact }) => fact === 'process.frozen')
@@ -148,7 +148,7 @@ describe('an agent at the gateway', () => {
   test('killed while it waits leaves nothing at the gateway', async () => {
     await open([{ hangAfterBytes: 0 }])
     const { uuid } = await start('model one')
-    await server.received(1)
+    await server.waitForRequests(1)
     await daemon.signal(uuid, 'SIGKILL')
     const view = await daemon.waitForEnd(uuid)
     expect(view).toMatchObject({ status: 'stopped', usage: { estimated: true, outputTokens: 0 } })

@@ -88,7 +88,7 @@ describe('Claude Code as a command, which exits at its limit', () => {
   test('stays followed by `reeve run`, as it has not ended', async () => {
     const program = await programThatPlays(daemon.work, 'claude', limitAt(inTwoHours()))
     const running = startCli(daemon.home, ['run', '--name', 'limited', '--', program, ...CLAUDE], { cwd: daemon.work })
-    await running.wrote('spawned')
+    await running.waitForOutput('spawned')
     await daemon.waitForStatus('limited', 'suspended')
     await programThatPlays(daemon.work, 'claude', success)
     await daemon.resume('limited')

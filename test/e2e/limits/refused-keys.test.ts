@@ -41,16 +41,16 @@ test('run and logs report a refused key once, with the command that continues', 
   await using daemon = await LocalDaemon.start({ config: config(server.url) })
   const env = { MODEL_API_KEY: 'wrong-key' }
   const seen = startCli(daemon.home, ['run', '--name', 'refused', '--model', MODEL, 'work'], { env })
-  await seen.wrote('spawned')
+  await seen.waitForOutput('spawned')
   const { pid, note } = await daemon.waitForStatus('refused', 'suspended')
   const why = String(note).slice('paused: '.length)
   const notice = `⏸ PID ${pid} (refused) is suspended: ${why}\n  \`reeve resume ${pid}\` in a shell with the key continues it\n`
-  await seen.wrote(notice)
+  await seen.waitForOutput(notice)
   const text = 'MODEL_API_KEY was refused: anthropic: 401 no such account'
   expect(why).toBe(`credentials (${text})`)
   expect((await runCli(daemon.home, ['logs', 'refused'])).stdout).toBe(`> work\n${text}\n`)
   const logs = startCli(daemon.home, ['logs', '-f', 'refused'])
-  await logs.wrote(notice)
+  await logs.waitForOutput(notice)
   await daemon.resume('refused', { env: testEnv(daemon.work, env) })
   await daemon.waitUntil('refused', () => server.requests.length === 2)
   await daemon.waitForStatus('refused', 'suspended')

@@ -150,7 +150,7 @@ test('a fallback whose context is too small for what there is already is skipped
 test('an interruption does not change the model', async () => {
   const run = await startServed([{ text: 'never all of it', hangAfterBytes: 300 }, { text: 'no' }])
   await run.send('go')
-  await server.received(1)
+  await server.waitForRequests(1)
   await run.agent.interrupt()
   await run.kernel.waitForTurn()
   expect(run.kernel.of('process.ready')).toMatchObject([{ outcome: 'interrupted' }])

@@ -334,7 +334,7 @@ describe.each(WIRES)('$kind', (format) => {
     const abort = new AbortController()
     const before = server.requests.length
     const call = failureOf(askModel(await wireModel(format, server.url), { signal: abort.signal }))
-    await server.received(before + 1)
+    await server.waitForRequests(before + 1)
     abort.abort()
     expect(await call).toMatchObject({ kind: 'cut', retryable: false, message: 'interrupted', usage: { estimated: true } })
     await Promise.all(server.requests.map(({ closed }) => closed))

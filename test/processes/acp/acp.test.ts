@@ -241,7 +241,7 @@ describe('an end', () => {
     await run.send(`start-child ${bench.token}\nsay working\nslow`)
     await run.kernel.waitUntil(() => run.kernel.lives.length > 0, 'it works')
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 10_000 })
-    expect(await run.exited()).toEqual({ type: 'exited', code: 0, osSignal: null })
+    expect(await run.waitForExit()).toEqual({ type: 'exited', code: 0, osSignal: null })
     expect(run.logLines().slice(-3)).toEqual(['cancel', 'close', 'end of input'])
     expect(run.kernel.reports('turn.ended')).toMatchObject([{ report: { outcome: 'interrupted' } }])
     expect(findLivingWith(bench.token)).toEqual([])
@@ -251,7 +251,7 @@ describe('an end', () => {
     const run = await bench.start({ as: ['close', 'unclosable'] })
     await run.up()
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 10_000 })
-    expect(await run.exited()).toEqual({ type: 'exited', code: 0, osSignal: null })
+    expect(await run.waitForExit()).toEqual({ type: 'exited', code: 0, osSignal: null })
     expect(run.logLines().slice(-2)).toEqual(['close', 'end of input'])
     expect(run.kernel.reports('note').map(({ report }) => report.text)).toContainEqual(
       expect.stringMatching(/^its session was not closed: .*the session is locked/),
@@ -267,7 +267,7 @@ describe('an end', () => {
     await run.send(`start-child ${bench.token}\nsay working\nhang`)
     await run.kernel.waitUntil(() => run.kernel.lives.length > 0, 'it works')
     await run.agent.stop({ signal, graceMs })
-    expect(await run.exited()).toMatchObject({ osSignal: 'SIGKILL' })
+    expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL' })
     expect(findLivingWith(bench.token)).toEqual([])
   })
 
@@ -289,7 +289,7 @@ describe('an end', () => {
     const run = await bench.start(how === 'close-output' ? { kind: 'group' } : {})
     await run.up()
     await run.send(`start-child ${bench.token}\nsay half\n${how}`)
-    expect(await run.exited()).toMatchObject({ error, code })
+    expect(await run.waitForExit()).toMatchObject({ error, code })
     expect(stepsOf(run)).toEqual(['step 1', 'text half'])
     expect(run.kernel.reports('output').map(({ report }) => report.text)).toEqual(
       how.startsWith('crash') ? ['it broke: no more ink\n'] : [],
@@ -304,7 +304,7 @@ describe('an end', () => {
     await run.send('ask execute rm x')
     await run.nextAsk()
     for (const living of findLivingWith(bench.token)) if (living.argv[0] === process.execPath) signalFound(living, 'SIGKILL')
-    expect(await run.exited()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
+    expect(await run.waitForExit()).toMatchObject({ osSignal: 'SIGKILL', error: 'the agent ended in its turn: ended by SIGKILL' })
     await eventually(() => run.kernel.reports('unasked').length === 1, 'nobody is asked any more')
   })
 })

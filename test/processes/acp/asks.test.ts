@@ -60,14 +60,14 @@ describe('the mode in which it asks', () => {
 
   test('is checked: a mode that the agent does not accept is an error', async () => {
     const run = await bench.start({ as: ['mode-option', 'modes=auto', 'stubborn'], spec: held })
-    expect(await run.exited()).toMatchObject({ error: expect.stringContaining('it was asked to use the mode default, but uses auto') })
+    expect(await run.waitForExit()).toMatchObject({ error: expect.stringContaining('it was asked to use the mode default, but uses auto') })
   })
 
   test('that cannot be set again ends the agent', async () => {
     const run = await bench.start({ as: ['modes', 'stubborn'], spec: held })
     await run.up()
     await run.send('mode auto\nslow')
-    expect(await run.exited()).toMatchObject({
+    expect(await run.waitForExit()).toMatchObject({
       error: expect.stringMatching(/^it went into the mode auto, in which its permissions do not hold, and could not be put back: /),
     })
   })

@@ -27,7 +27,7 @@ describe('is ended with the reason', () => {
     const run = await bench.start({ as: ['no-eof', 'deaf'] })
     await run.up()
     await run.send(`start-child ${bench.token}\n${how}`)
-    expect(await run.exited()).toMatchObject({ error })
+    expect(await run.waitForExit()).toMatchObject({ error })
     await run.agent[Symbol.asyncDispose]()
     expect(findLivingWith(bench.token)).toEqual([])
   })

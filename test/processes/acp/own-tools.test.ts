@@ -100,5 +100,5 @@ test('the agent can be stopped during the wait', async () => {
   const run = await bench.start({ as: ['http', 'toolless=9'], own })
   await eventually(() => opened(run).length === 1, 'its session is open')
   await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
-  expect(await run.exited()).not.toHaveProperty('error')
+  expect(await run.waitForExit()).not.toHaveProperty('error')
 })

@@ -74,7 +74,7 @@ test('a frozen agent that is killed leaves nothing', async () => {
   await run.kernel.waitUntil(() => run.kernel.lives.length > 0, 'it works')
   await run.agent.pause(true)
   await run.agent.stop({ signal: 'SIGKILL', graceMs: 0 })
-  await run.exited()
+  await run.waitForExit()
   expect(findLivingWith(bench.token)).toEqual([])
 })
 

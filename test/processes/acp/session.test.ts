@@ -59,7 +59,7 @@ describe('the handshake', () => {
     ['speaks another version', ['old'], undefined, 'the agent cannot be used: it speaks version 0 of the protocol, and reeve version 1'],
   ])('with an agent that %s ends with the reason', async (_, as, handshakeMs, error) => {
     const run = await bench.start({ as: [...as, 'no-eof'], ...(handshakeMs === undefined ? {} : { handshakeMs }) })
-    expect(await run.exited()).toMatchObject({ error })
+    expect(await run.waitForExit()).toMatchObject({ error })
     await run.agent[Symbol.asyncDispose]()
     expect(findLivingWith(bench.token)).toEqual([])
   })
@@ -75,7 +75,7 @@ describe('the handshake', () => {
       { mode: 0o755 },
     )
     const run = await bench.start({ argv: [program, ...as], spec: { permissions: { default: 'allow' } } })
-    const error = as.length > 0 ? (await run.exited()).error : (await run.turn('need-login')).error
+    const error = as.length > 0 ? (await run.waitForExit()).error : (await run.turn('need-login')).error
     expect(error).toMatch(
       /it is not logged in: Authentication required\. Log in with `claude \/login`, or set ANTHROPIC_API_KEY in the environment$/,
     )
@@ -84,7 +84,7 @@ describe('the handshake', () => {
   test('can be stopped in the middle', async () => {
     const run = await bench.start({ as: ['silent', 'no-eof'] })
     await run.agent.stop({ signal: 'SIGTERM', graceMs: 300 })
-    expect(await run.exited()).not.toHaveProperty('error')
+    expect(await run.waitForExit()).not.toHaveProperty('error')
     expect(findLivingWith(bench.token)).toEqual([])
   })
 
@@ -162,7 +162,7 @@ describe('a session', () => {
 
   test('with an unknown mode is refused, with a list of the known modes', async () => {
     const run = await bench.start({ as: ['modes'], spec: { mode: 'yolo' } })
-    expect((await run.exited()).error).toBe('the agent cannot be used: it has no mode yolo; it has default, plan, auto')
+    expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no mode yolo; it has default, plan, auto')
   })
 
   test.each([
@@ -267,17 +267,17 @@ describe('continuing', () => {
 
   test('with an unknown model is refused, with a list of the known models', async () => {
     const run = await bench.start({ as: ['models'], spec: { model: 'nonsense' } })
-    expect((await run.exited()).error).toBe('the agent cannot be used: it has no model nonsense; it has one, two')
+    expect((await run.waitForExit()).error).toBe('the agent cannot be used: it has no model nonsense; it has one, two')
   })
 
   test('reports no last line of an agent whose last line is a brace', async () => {
     const run = await bench.start({ as: ['braces'] })
-    expect((await run.exited()).error).toMatch(/: error: log in first$/)
+    expect((await run.waitForExit()).error).toMatch(/: error: log in first$/)
   })
 
   test('is refused by an agent without both methods', async () => {
     const run = await bench.start({ sessionId: 's1' })
-    expect((await run.exited()).error).toMatch(/it can neither resume nor load a session.*NOT_RESUMABLE/)
+    expect((await run.waitForExit()).error).toMatch(/it can neither resume nor load a session.*NOT_RESUMABLE/)
   })
 
   test.each([

@@ -1,6 +1,6 @@
-// `kill -9` at every boundary of every write of pause, resume, fork, checkpoint, collection, export and import: before the write, and
-// after it, when it is durable and not yet acknowledged. The store then has all writes up to there, and nothing else. The next daemon
-// starts on it, keeps the user's pauses, cleans up and completes all work.
+// Kills the daemon with SIGKILL before and after each write of a pause, resume, fork, checkpoint, collection, export and import. After a
+// write means: it is durable, and not yet acknowledged. The store must then have all writes up to there, and no other. The next daemon
+// must start on this store, keep the user's pauses, clean up and complete all work.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -19,8 +19,8 @@ import { tempDir } from '../../support/tmp.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/programs/boundary.ts', import.meta.url))
 const CONTAINMENTS = { recover: async () => ({ outcome: 'gone', survivors: [] }) } as unknown as ContainmentManager
-/** programs at the same time */
-const AT_ONCE = 2
+/** the number of programs that run at the same time */
+const PARALLEL_PROGRAMS = 2
 
 interface Write {
   readonly what: string
@@ -28,7 +28,7 @@ interface Write {
   readonly after: string
 }
 
-/** The same run without a kill: the content of the store around each write. */
+/** Runs without a kill; returns the content of the store before and after each write. */
 async function runUndisturbed(): Promise<Write[]> {
   await using dir = await tempDir()
   mkdirSync(join(dir.path, 'archive'))
@@ -43,7 +43,8 @@ async function runUndisturbed(): Promise<Write[]> {
   return writes
 }
 
-async function killedAt(dir: string, number: number, moment: Moment): Promise<void> {
+/** Runs until the program kills itself at a write. */
+async function runUntilKill(dir: string, number: number, moment: Moment): Promise<void> {
   const child = spawn(process.execPath, [PROGRAM, dir, String(number), moment], {
     env: testEnv(dir),
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -52,8 +53,8 @@ async function killedAt(dir: string, number: number, moment: Moment): Promise<vo
   expect([code, signal]).toEqual([null, 'SIGKILL'])
 }
 
-/** The next daemon: all that it must find, and the completion of all work. */
-async function goesOn(dir: string): Promise<void> {
+/** Starts the next daemon's loop on the store; checks what it finds, and that it completes all work. */
+async function checkNextDaemon(dir: string): Promise<void> {
   const broken: string[] = []
   const rules = new Rules((rule, words) => broken.push(`${RULES[rule]}: ${words}`))
   await using core = await openCounted(join(dir, 'state'), async () => {})
@@ -79,22 +80,22 @@ async function goesOn(dir: string): Promise<void> {
   expect(await core.store.verify()).toEqual([])
 }
 
-async function killAtBoundary(number: number, moment: Moment, { what, before, after }: Write): Promise<void> {
+async function checkKillAt(number: number, moment: Moment, { what, before, after }: Write): Promise<void> {
   await using dir = await tempDir()
   const place = `killed ${moment} write ${number}: ${what}`
   try {
-    await killedAt(dir.path, number, moment)
+    await runUntilKill(dir.path, number, moment)
     const store = await openSqliteStore({ dir: join(dir.path, 'state') })
     const found = await snapshot(store)
     await store[Symbol.asyncDispose]()
     expect(found).toBe(moment === 'before' ? before : after)
-    await goesOn(dir.path)
+    await checkNextDaemon(dir.path)
   } catch (error) {
     throw new Error(place, { cause: error })
   }
 }
 
-test('at each boundary the store has all up to there and nothing else, and the next daemon goes on', async () => {
+test('after a kill before or after any write, the store has exactly the writes up to there, and the next daemon completes all work', async () => {
   const writes = await runUndisturbed()
   for (const kind of [
     'process.held',
@@ -113,15 +114,15 @@ test('at each boundary the store has all up to there and nothing else, and the n
       kind,
     ).not.toEqual([])
   }
-  const visits = writes.map((write, index) => ({ number: index + 1, write }))
-  const places = visits.flatMap((one) => (['before', 'after'] as const).map((moment) => ({ ...one, moment })))
-  let visited = 0
-  const workers = Array.from({ length: AT_ONCE }, async () => {
-    for (let place = places.shift(); place; place = places.shift()) {
-      await killAtBoundary(place.number, place.moment, place.write)
-      visited += 1
+  const kills = writes.flatMap((write, index) => (['before', 'after'] as const).map((moment) => ({ number: index + 1, moment, write })))
+  const expectedCount = kills.length
+  let doneCount = 0
+  const workers = Array.from({ length: PARALLEL_PROGRAMS }, async () => {
+    for (let kill = kills.shift(); kill; kill = kills.shift()) {
+      await checkKillAt(kill.number, kill.moment, kill.write)
+      doneCount += 1
     }
   })
   await Promise.all(workers)
-  expect(visited).toBe(2 * visits.length)
+  expect(doneCount).toBe(expectedCount)
 }, 900_000)

@@ -22,7 +22,7 @@ test('an open call is charged once across kills and resumes', async () => {
   await home.start()
   const env = testEnv(home.work, { ANTHROPIC_API_KEY: 'sk-key', ANTHROPIC_BASE_URL: server.url })
   const { uuid } = await home.spawn({ agent: 'coder', intent: 'model one\nmodel hangs', env })
-  await server.received(2)
+  await server.waitForRequests(2)
   await home.kill()
   // The gateway ended with its daemon, and so did the connection to the provider.
   await server.requests[1]?.closed

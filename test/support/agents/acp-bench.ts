@@ -48,7 +48,7 @@ export interface AcpRun {
   /** resolves with the agent's next question */
   nextAsk(count?: number): Promise<Ask>
   /** resolves when the agent has reported its exit */
-  exited(): Promise<Extract<Report, { type: 'exited' }>>
+  waitForExit(): Promise<Extract<Report, { type: 'exited' }>>
   up(): Promise<void>
 }
 
@@ -137,7 +137,7 @@ function runOf(kernel: TestKernel, agent: Agent, log: string): AcpRun {
       await eventually(() => kernel.reports('waiting').length >= count, 'it asks')
       return last('waiting').ask
     },
-    async exited() {
+    async waitForExit() {
       await kernel.waitUntil(() => kernel.reports('exited').length > 0, 'it has ended')
       return last('exited')
     },

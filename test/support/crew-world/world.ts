@@ -70,7 +70,7 @@ export interface RepositoryModel {
   /** performs a job; null if it is not done yet */
   perform: (job: Exclude<Job, { type: 'spawn' }>) => JobResult | null
   /** called after each command */
-  see: (before: Crew, facts: readonly CrewFact[], command: Command, by: By) => void
+  checkAfterCommand: (before: Crew, facts: readonly CrewFact[], command: Command, by: By) => void
 }
 
 export interface WorldOptions {
@@ -145,7 +145,7 @@ export class World {
       for (const fact of facts) this.#record(fact)
       for (const act of acts) this.#perform(act)
       this.#deliverKeptMessages()
-      this.repository?.see(before, facts, command, by)
+      this.repository?.checkAfterCommand(before, facts, command, by)
       checkLaws(this, before, facts)
       return note
     } catch (error) {

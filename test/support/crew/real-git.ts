@@ -108,8 +108,8 @@ export class RealGit implements AsyncDisposable {
         const dir = this.#dir(member)
         return misuse(what, { dir, number, neighbour, branch: `reeve/crew.${member}`, run: (...args) => this.#tryGit(dir, ...args) })
       }
-      case 'meddle':
-        return this.#meddle(operation)
+      case 'user-change':
+        return this.#changeAsUser(operation)
       case 'job':
         return this.#job(operation)
     }
@@ -147,11 +147,11 @@ export class RealGit implements AsyncDisposable {
     this.#tryGit(dir, 'commit', '-q', '--no-edit')
   }
 
-  #meddle({ what, number }: OperationOf<'meddle'>): void {
+  #changeAsUser({ what, number }: OperationOf<'user-change'>): void {
     const repository = this.#repository
     const ref = 'refs/heads/reeve/crew'
     if (what === 'commit') repository.commit({ 'main.txt': `by the user ${number}\n` })
-    else if (what === 'look')
+    else if (what === 'switch')
       repository.git('checkout', '-q', repository.git('branch', '--show-current') === 'main' ? 'reeve/crew' : 'main')
     else if (what === 'delete') repository.git('update-ref', '-d', ref)
     else if (what === 'back') this.#tryGit(repository.dir, 'update-ref', ref, `${ref}~1`)

@@ -14,7 +14,7 @@ export interface CliResult {
 export interface RunningCli {
   readonly child: ChildProcess
   /** resolves when the program has written this text to stdout or stderr; rejects if the program ends first */
-  wrote(text: string): Promise<void>
+  waitForOutput(text: string): Promise<void>
   readonly done: Promise<CliResult>
 }
 
@@ -48,7 +48,7 @@ export function startCli(home: string, args: readonly string[], { env, cwd, stdi
       child.on('close', () => reject(new Error(`ended without writing ${JSON.stringify(text)}: ${JSON.stringify(written)}`)))
       look()
     })
-  return { child, wrote, done }
+  return { child, waitForOutput: wrote, done }
 }
 
 /** Runs `reeve ARGS` to its end. */

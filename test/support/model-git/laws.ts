@@ -70,18 +70,18 @@ export class GitLaws {
     this.#user = this.#lookAtUser()
   }
 
-  wrote(member: MemberId, texts: readonly string[]): void {
+  recordAuthor(member: MemberId, texts: readonly string[]): void {
     for (const text of texts) this.#authors.set(text, member)
   }
 
   /** The user changed the branch, which is allowed. */
-  meddled(): void {
+  recordUserChange(): void {
     this.#user = this.#lookAtUser()
     this.#head = this.#branch()
   }
 
   /** A worker has checked out a branch of the user, and works on it. */
-  worked(): void {
+  recordWorkerChange(): void {
     this.#user = this.#lookAtUser()
   }
 
@@ -95,16 +95,16 @@ export class GitLaws {
     return [git.refs.get('refs/heads/main'), git.refs.get('refs/heads/wip'), user.branch, treeId(user.index), treeId(user.files)].join(' ')
   }
 
-  #need(law: Law, holds: boolean, words: () => string): void {
+  require(law: Law, holds: boolean, words: () => string): void {
     if (!holds) throw new BrokenLaw(law, words())
   }
 
   /** Checks the laws after each step. */
-  always(operation: Operation): void {
-    this.#need('the user', this.#lookAtUser() === this.#user, () => `${operation.type} changed what the user has`)
+  checkAfterStep(operation: Operation): void {
+    this.require('the user', this.#lookAtUser() === this.#user, () => `${operation.type} changed what the user has`)
     const head = this.#branch()
     if (head === this.#head || !this.#repository.world.spec.git) return
-    this.#need(
+    this.require(
       'the branch',
       head === this.#last && this.#head === null,
       () =>
@@ -114,7 +114,7 @@ export class GitLaws {
   }
 
   /** Records what only this worktree has, before a job on it. */
-  before(job: Exclude<Job, { type: 'spawn' }>): void {
+  recordBeforeJob(job: Exclude<Job, { type: 'spawn' }>): void {
     const { git, jobs, user } = this.#repository
     const tree = jobs.worktrees.get(job.member)
     const own = `refs/heads/${this.#repository.world.spec.git?.branch}.${job.member}`
@@ -129,15 +129,15 @@ export class GitLaws {
     }
   }
 
-  after(job: Exclude<Job, { type: 'spawn' }>, result: JobResult): void {
+  checkAfterJob(job: Exclude<Job, { type: 'spawn' }>, result: JobResult): void {
     this.#checkLost(job)
     if (result.type === 'verified' && result.ran.code === 0) this.#greens.add(this.#treeOf(job, result.commit))
-    if (job.type === 'brief' && result.type === 'briefed' && result.head !== null) this.#seen(job, result.head)
+    if (job.type === 'brief' && result.type === 'briefed' && result.head !== null) this.recordReview(job, result.head)
     if (job.type === 'land' && this.#branch() !== this.#head) this.#checkLanding(job)
   }
 
   /** Records a reviewer's view; the user's approval is for the files at that time. */
-  #seen({ task, member }: Extract<Job, { type: 'brief' }>, head: string): void {
+  recordReview({ task, member }: Extract<Job, { type: 'brief' }>, head: string): void {
     this.#shown.set(`${task} ${member}`, head)
     const approval = this.#approvals.get(task)
     if (approval?.commit === null) this.#approvals.set(task, { ...approval, commit: head })
@@ -168,7 +168,7 @@ export class GitLaws {
         .flatMap((commit) => Object.entries(git.files(commit)).map(([name, text]) => `${name}\0${text}`)),
     )
     const gone = texts.filter((text) => !known.has(text))
-    this.#need(
+    this.require(
       'nothing is lost',
       gone.length === 0,
       () => `${job.type} of ${job.member} left ${gone.map((text) => JSON.stringify(text)).join(', ')} nowhere`,
@@ -182,15 +182,15 @@ export class GitLaws {
     const [before, head] = [this.#head, this.#branch()]
     if (!task || head === null) throw new Error(`${id} lands, and is not there`)
     this.landings += 1
-    this.#need('the branch', before === null || git.isIn(before, head), () => `${id} landed in place of what was there`)
-    this.#need(
+    this.require('the branch', before === null || git.isIn(before, head), () => `${id} landed in place of what was there`)
+    this.require(
       'verified',
       !hasVerifyCommand(world.crew, world.spec, task) || this.#greens.has(treeId(git.files(head))),
       () => `what landed for ${id} was never green`,
     )
     // A change that the user removed from the branch may land once more.
     const earlier = this.#landed.get(id)
-    this.#need('lands once', earlier === undefined || before === null || !git.isIn(earlier, before), () => `${id} landed again`)
+    this.require('lands once', earlier === undefined || before === null || !git.isIn(earlier, before), () => `${id} landed again`)
     this.#landed.set(id, head)
     if (task.reviews) this.#checkApproval(task, before ?? this.#last, head)
     this.#head = head
@@ -203,7 +203,7 @@ export class GitLaws {
     if (approval === undefined) throw new BrokenLaw('reviewed by another member', `${task.id} landed, and was not approved`)
     const author = this.#authors.get(git.files(head)[`${task.id}.txt`] ?? '')
     const isOnlyOne = task.implementers.includes(approval.by as MemberId)
-    this.#need(
+    this.require(
       'reviewed by another member',
       approval.by !== task.implementer && (author !== approval.by || isOnlyOne),
       () => `${approval.by} approved what ${author ?? task.implementer} wrote for ${task.id}`,
@@ -211,7 +211,7 @@ export class GitLaws {
     if (approval.commit === null) throw new BrokenLaw('in this form', `${task.id} landed, and ${approval.by} approved it in no form`)
     // A history without a common commit: then all its files are the reviewed change.
     const merged = git.merge(before, approval.commit) ?? { files: git.files(approval.commit), conflicts: [] }
-    this.#need(
+    this.require(
       'in this form',
       merged.conflicts.length === 0 && treeId(merged.files) === treeId(git.files(head)),
       () =>
@@ -221,7 +221,7 @@ export class GitLaws {
   }
 
   /** Records approvals after each command, and checks tasks that ended. */
-  see({ before, facts, command, by }: Seen): void {
+  checkAfterCommand({ before, facts, command, by }: Seen): void {
     const { crew } = this.#repository.world
     const opened = new Set<string>()
     const opens = command.type === 'reopen_task' || command.type === 'retry_task'
@@ -242,7 +242,7 @@ export class GitLaws {
     }
     for (const was of before.tasks) {
       const now = crew.tasks.find(({ id }) => id === was.id)
-      this.#need(
+      this.require(
         'ends once',
         !CLOSED.has(was.state) || now?.state === was.state || opened.has(was.id) || !this.#ended.has(was.id),
         () => `${was.id} was ${was.state}, and is ${now?.state}`,
@@ -261,14 +261,14 @@ export class GitLaws {
 
   #end(task: string): void {
     this.#ended.set(task, (this.#ended.get(task) ?? 0) + 1)
-    this.#need('ends once', this.#ended.get(task) === 1, () => `${task} ends ${this.#ended.get(task)} times`)
+    this.require('ends once', this.#ended.get(task) === 1, () => `${task} ends ${this.#ended.get(task)} times`)
   }
 
   /** A commit that counts as merged must be on the branch. */
   #checkMerged({ id, commit }: Task): void {
     const { git } = this.#repository
     const head = this.#branch() ?? this.#last
-    this.#need(
+    this.require(
       'the branch',
       commit !== null && (git.isIn(commit, head) || git.isIn(commit, this.#last)),
       () => `${id} counts as merged, and its commit is not on the branch`,

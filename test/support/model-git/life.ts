@@ -3,7 +3,7 @@
 import { runWithoutFaults } from '../crew-world/life.ts'
 import { playRandomEvent, startCrew, type Dice } from '../crew-world/chaos.ts'
 import { World, specOf, type WorldOptions } from '../crew-world/world.ts'
-import { MEDDLING, SimulatedRepository, type Defects } from './simulated-repository.ts'
+import { USER_CHANGES, SimulatedRepository, type Defects } from './simulated-repository.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
 /** the number of commands in which a crew must end in a world without faults */
@@ -35,8 +35,8 @@ export function lifeOf(
 
 /** Performs a hostile git operation: one in four as the user, the others in the worktrees of members. */
 function performGitOperation(repository: SimulatedRepository, choose: number): void {
-  const what = MEDDLING[Math.floor(choose / 4) % MEDDLING.length] ?? 'commit'
-  if (choose % 4 === 0) repository.meddle(what)
+  const what = USER_CHANGES[Math.floor(choose / 4) % USER_CHANGES.length] ?? 'commit'
+  if (choose % 4 === 0) repository.changeAsUser(what)
   else repository.misuse(Math.floor(choose / 4))
 }
 
@@ -54,6 +54,6 @@ export function live({ world, repository }: Life, dice: Dice, onFaultsEnded: () 
         : undefined,
     )
   onFaultsEnded()
-  if (repository?.isCrewBranchCheckedOut) repository.meddle('look')
+  if (repository?.isCrewBranchCheckedOut) repository.changeAsUser('switch')
   runWithoutFaults(world, MAX_COMMANDS)
 }

@@ -1,7 +1,7 @@
-// The repository of a crew in the simulated world: the members' worktrees, hostile git operations of members and the user, and
-// the crew's jobs. All of it is on the model of git. After each step the laws of laws.ts hold. With `trace` it records each
-// operation and its result, so that git can repeat them (test/support/crew/real-git.ts).
-// Used by test/simulation/crew-git.test.ts and test/processes/crew/hostile-git.test.ts.
+// Simulates the repository of a crew on the model of git: the members' worktrees, the crew's jobs, and harmful operations of members and
+// of the user. After each step it checks the laws of laws.ts. With `trace` it records each operation and its result, so that
+// test/support/crew/real-git.ts can repeat them with git.
+// Used by test/simulation/crew.test.ts and test/processes/crew/hostile-git.test.ts.
 import { memberBranch } from '../../../src/daemon/crew/jobs/refs.ts'
 import { MISUSES, type GitMisuse } from '../crew/misused-git.ts'
 import { GitLaws } from './laws.ts'
@@ -15,20 +15,21 @@ import type { MemberProcess, World } from '../crew-world/world.ts'
 import type { MemberId } from '../../../src/kernel/model/crew/words.ts'
 import type { CrewSpec } from '../../../src/kernel/model/process-spec.ts'
 
-export const MEDDLING = ['commit', 'forward', 'back', 'delete', 'look'] as const
-export type Meddling = (typeof MEDDLING)[number]
+/** What the user does with the crew's branch, the base or the checkout. */
+export const USER_CHANGES = ['commit', 'forward', 'back', 'delete', 'switch'] as const
+export type UserChange = (typeof USER_CHANGES)[number]
 
 /** One operation on the repository. */
 export type Operation =
   | { readonly type: 'spawn'; readonly member: MemberId }
   | { readonly type: 'write'; readonly member: MemberId; readonly files: Files }
-  /** commits all files; then `merge` is merged, and conflicts are resolved */
+  /** the member commits all files, merges the branch `merge`, and resolves the conflicts */
   | { readonly type: 'commit'; readonly member: MemberId; readonly merge: string | null; readonly number: number }
   | { readonly type: 'misuse'; readonly member: MemberId; readonly what: GitMisuse; readonly number: number; readonly neighbour: string }
-  | { readonly type: 'meddle'; readonly what: Meddling; readonly number: number }
+  | { readonly type: 'user-change'; readonly what: UserChange; readonly number: number }
   | { readonly type: 'job'; readonly job: Exclude<Job, { type: 'spawn' }>; readonly facts: readonly CrewFact[]; readonly result: JobResult }
 
-/** The content of the repository: trees of refs by their names, and each worktree with its checkout and files. */
+/** The content of the repository. `refs`: the tree of each ref; `trees`: the checkout and the files of each worktree. */
 export interface Content {
   readonly refs: Readonly<Record<string, string>>
   readonly trees: Readonly<Record<string, string>>
@@ -36,12 +37,12 @@ export interface Content {
 
 export interface Step {
   readonly operation: Operation
-  /** the crew at that time */
+  /** the crew after the operation */
   readonly crew: { readonly row: Crew; readonly spec: CrewSpec }
   readonly after: Content
 }
 
-/** Deliberate defects, for tests of the laws: they change a requested job or its result. */
+/** Deliberate defects, for the tests of the laws. Each changes a requested job or its result. */
 export interface Defects {
   readonly job?: (job: Exclude<Job, { type: 'spawn' }>, repository: SimulatedRepository) => Exclude<Job, { type: 'spawn' }>
   readonly result?: (job: Exclude<Job, { type: 'spawn' }>, result: JobResult, repository: SimulatedRepository) => JobResult
@@ -61,7 +62,7 @@ function initialRepository(): { readonly git: Objects; readonly base: string } {
   return { git, base }
 }
 
-/** Whether verify fails on these files: some changes fail alone, others only together with a second one. */
+/** Whether the verify command fails on these files. Some changes fail alone, others only together with a second change. */
 export function failsVerify(files: Files): boolean {
   const numbers = Object.entries(files)
     .filter(([name]) => /^t(ask-)?\d+\.txt$/.test(name))
@@ -78,7 +79,7 @@ export class SimulatedRepository {
   readonly jobs: ModelJobs
   readonly laws: GitLaws
   readonly steps: Step[] = []
-  /** how often each operation has happened */
+  /** the number of times that each operation has happened */
   readonly tally = new Map<string, number>()
   readonly #trace: boolean
   readonly #defects: Defects
@@ -138,7 +139,7 @@ export class SimulatedRepository {
     const number = this.#nextNumber('edit')
     const files = { [`${task}.txt`]: `${task} ${number}\n`, ...(number % 5 < 3 ? { 'index.txt': `${task} ${number}\n` } : {}) }
     for (const [name, text] of Object.entries(files)) tree.write(name, text)
-    this.laws.wrote(id, Object.values(files))
+    this.laws.recordAuthor(id, Object.values(files))
     this.#record({ type: 'write', member: id, files })
   }
 
@@ -158,11 +159,11 @@ export class SimulatedRepository {
       tree.add()
       tree.commit('resolved')
     }
-    this.laws.worked()
+    this.laws.recordWorkerChange()
     this.#record({ type: 'commit', member: id, merge, number })
   }
 
-  /** Misuses git in a worktree, also outside a turn: a program that the worker left running can do that, too. */
+  /** Misuses git in a worktree, even outside a turn, because a worker may leave a program running. */
   misuse(choose: number): void {
     const members = [...this.jobs.worktrees]
       .filter(([id, { state }]) => state === 'there' && this.world.procs.get(id)?.alive)
@@ -177,7 +178,7 @@ export class SimulatedRepository {
     const neighbour = memberBranch({ ...this.#spec }, all[Math.floor(choose / 3) % all.length] ?? member)
     const number = this.#nextNumber(what)
     this.#applyMisuse(what, { tree, member, number, neighbour })
-    this.laws.worked()
+    this.laws.recordWorkerChange()
     this.#record({ type: 'misuse', member, what, number, neighbour })
   }
 
@@ -187,7 +188,7 @@ export class SimulatedRepository {
     return git
   }
 
-  /** Does on the model what misused-git.ts does with git. */
+  /** Repeats on the model what misused-git.ts does with git. */
   #applyMisuse(
     what: GitMisuse,
     {
@@ -201,7 +202,7 @@ export class SimulatedRepository {
     const at = (ref: string): string => git.refs.get(`refs/heads/${ref}`) ?? ''
     const write = (name: string, text: string): void => {
       tree.write(name, text)
-      this.laws.wrote(member, [text])
+      this.laws.recordAuthor(member, [text])
     }
     switch (what) {
       case 'reset':
@@ -250,47 +251,47 @@ export class SimulatedRepository {
   }
 
   /** The user changes the crew's branch, the base, or the checkout of the main worktree. */
-  meddle(what: Meddling): void {
+  changeAsUser(what: UserChange): void {
     const { git } = this
     const { branch } = this.jobs
     const head = git.refs.get(branch)
-    if (what !== 'commit' && (head === undefined || (this.isCrewBranchCheckedOut && what !== 'look'))) return
+    if (what !== 'commit' && (head === undefined || (this.isCrewBranchCheckedOut && what !== 'switch'))) return
     if (what === 'commit' && this.isCrewBranchCheckedOut) return
     const number = this.#nextNumber(`user: ${what}`)
     if (what === 'commit') {
       this.user.write('main.txt', `by the user ${number}\n`)
       this.user.add()
       this.user.commit('by the user')
-    } else if (what === 'look') {
+    } else if (what === 'switch') {
       const next = this.isCrewBranchCheckedOut ? 'refs/heads/main' : branch
       this.user.checkOut(next, git.refs.get(next) ?? '')
     } else if (what === 'delete') git.refs.delete(branch)
     else if (what === 'back') git.refs.set(branch, git.get(head ?? '').parents[0] ?? head ?? '')
     else git.refs.set(branch, git.commit(git.files(head ?? ''), [head ?? ''], 'by the user, on the branch of the crew'))
-    this.laws.meddled()
-    this.#record({ type: 'meddle', what, number })
+    this.laws.recordUserChange()
+    this.#record({ type: 'user-change', what, number })
   }
 
-  /** Returns null while it waits for the user to check out another branch. */
+  /** Performs a job. Returns null while the job waits for the user to check out another branch. */
   perform(requested: Exclude<Job, { type: 'spawn' }>): JobResult | null {
     if ('patient' in requested && requested.patient && this.isCrewBranchCheckedOut) return null
     this.git.tick()
-    this.laws.before(requested)
+    this.laws.recordBeforeJob(requested)
     const job = this.#defects.job?.(requested, this) ?? requested
     const done = this.jobs.perform(job)
-    this.laws.after(job, done)
+    this.laws.checkAfterJob(job, done)
     const result = this.#defects.result?.(job, done, this) ?? done
     this.#record({ type: 'job', job, facts: this.#trace ? [...this.world.journal] : [], result })
     return result
   }
 
   /** Checks the laws after each command. */
-  see(before: Crew, facts: readonly CrewFact[], command: Command, by: By): void {
-    if (this.world.spec.git) this.laws.see({ before, facts, command, by })
+  checkAfterCommand(before: Crew, facts: readonly CrewFact[], command: Command, by: By): void {
+    if (this.world.spec.git) this.laws.checkAfterCommand({ before, facts, command, by })
   }
 
   #record(operation: Operation): void {
-    this.laws.always(operation)
+    this.laws.checkAfterStep(operation)
     if (this.#trace) this.steps.push({ operation, crew: { row: this.world.crew, spec: this.world.spec }, after: this.content() })
   }
 

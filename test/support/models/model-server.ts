@@ -81,7 +81,7 @@ export interface ModelServer extends AsyncDisposable {
   /** the number of bytes that all connections have taken so far */
   readonly sentBytes: number
   /** resolves when this number of requests has arrived */
-  received(count: number): Promise<void>
+  waitForRequests(count: number): Promise<void>
 }
 
 const USED_UP: ServedAnswer = { status: 400, error: { type: 'invalid_request_error', message: 'the script is used up' } }
@@ -110,7 +110,7 @@ export async function modelServer(answers: readonly ServedAnswer[] | ((request: 
     get sentBytes() {
       return [...sockets].reduce((sum, socket) => sum + socket.bytesWritten, 0)
     },
-    received: (count) =>
+    waitForRequests: (count) =>
       new Promise((resolve) => {
         if (requests.length >= count) resolve()
         else waiting.push({ count, resolve })

@@ -12,6 +12,9 @@ import type { Sender } from '../../model/ids.ts'
 import type { MemberId, TaskId } from '../../model/crew/words.ts'
 import type { CrewSpec } from '../../model/process-spec.ts'
 
+/** The number of members or tasks that an error names. */
+const MAX_NAMED_IDS = 50
+
 export interface OutgoingMessage {
   readonly from: Sender
   readonly text: string
@@ -93,31 +96,22 @@ export class CrewDraft {
   /** Errors: NOT_FOUND. */
   requireMember(id: MemberId): Member {
     const member = this.findMember(id)
-    if (!member)
-      throw refusalError(
-        'NOT_FOUND',
-        `the crew has no member "${id}"`,
-        `It has ${this.crew.members.map(({ id }) => id).join(', ') || 'none'}.`,
-      )
+    if (!member) throw unknownIdError('member', id, this.crew.members)
     return member
   }
 
   /** Errors: NOT_FOUND. */
   requireTask(id: TaskId): Task {
     const task = this.findTask(id)
-    if (!task)
-      throw refusalError(
-        'NOT_FOUND',
-        `the crew has no task "${id}"`,
-        `It has ${
-          this.crew.tasks
-            .map(({ id: known }) => known)
-            .slice(0, 50)
-            .join(', ') || 'none'
-        }.`,
-      )
+    if (!task) throw unknownIdError('task', id, this.crew.tasks)
     return task
   }
+}
+
+/** An error for an unknown member or task; its hint names those that the crew has. */
+function unknownIdError(kind: 'member' | 'task', id: string, known: readonly (Member | Task)[]): KernelError {
+  const ids = known.slice(0, MAX_NAMED_IDS).map((one) => one.id)
+  return refusalError('NOT_FOUND', `the crew has no ${kind} "${id}"`, `It has ${ids.join(', ') || 'none'}.`)
 }
 
 /** Explains why a job does not have the expected result. */

@@ -1,28 +1,28 @@
-// Jobs with the same key run one at a time and in order, also after a failure.
+// Jobs with the same key run one at a time and in order. A failed job does not stop the next one.
 import { expect, test } from 'vitest'
 import { KeyedQueue } from '../../../../src/daemon/loop/keyed-queue.ts'
 
-test('a job waits for earlier jobs of its key, and not for those of other keys', async () => {
-  const lines = new KeyedQueue()
+test('a job waits for the earlier jobs with its key, and not for jobs with other keys', async () => {
+  const queue = new KeyedQueue()
   const order: string[] = []
   const first = Promise.withResolvers<void>()
-  const visit = (line: string, name: string, wait = Promise.resolve()): Promise<string> =>
-    lines.run(line, async () => {
-      order.push(`${name} in`)
+  const runJob = (key: string, name: string, wait = Promise.resolve()): Promise<string> =>
+    queue.run(key, async () => {
+      order.push(`${name} begins`)
       await wait
-      order.push(`${name} out`)
+      order.push(`${name} ends`)
       if (name === 'two') throw new Error('no')
       return name
     })
-  const visits = [visit('a', 'one', first.promise), visit('a', 'two'), visit('a', 'three')]
-  expect([await visit('b', 'other'), order]).toEqual(['other', ['one in', 'other in', 'other out']])
+  const jobs = [runJob('a', 'one', first.promise), runJob('a', 'two'), runJob('a', 'three')]
+  expect([await runJob('b', 'other'), order]).toEqual(['other', ['one begins', 'other begins', 'other ends']])
   first.resolve()
-  expect((await Promise.allSettled(visits)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-  expect(order.slice(3)).toEqual(['one out', 'two in', 'two out', 'three in', 'three out'])
-  expect(await visit('a', 'late')).toBe('late')
+  expect((await Promise.allSettled(jobs)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(order.slice(3)).toEqual(['one ends', 'two begins', 'two ends', 'three begins', 'three ends'])
+  expect(await runJob('a', 'late')).toBe('late')
 })
 
-test('`waitUntilSettled` waits for the queued jobs, failed ones included, and for no later job', async () => {
+test('`waitUntilSettled` waits until the queued jobs have succeeded or failed, and does not wait for later jobs', async () => {
   const queue = new KeyedQueue()
   const order: string[] = []
   const [first, later] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

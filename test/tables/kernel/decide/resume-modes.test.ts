@@ -1,4 +1,4 @@
-// The ways to resume each kind of process, as list-resumable shows them and as a resume and a fork refuse.
+// The ways in which each kind of process can be resumed. `reeve list-resumable` shows them; a resume and a fork refuse the others.
 import { expect, test } from 'vitest'
 import { resumeModes } from '../../../../src/kernel/decide/resume-modes.ts'
 import type { Process } from '../../../../src/kernel/model/process.ts'
@@ -22,14 +22,14 @@ const NO_SESSION = 'a command has no session to continue; --rerun runs it again'
 const NATIVE = 'a native agent continues from its context: resume it without --rerun, or start over with --fork --from-step 0'
 
 test.each([
-  ['native', row(`.live a ${STEP}`), { continue: null, fork: null, fromStep: { from: 0, to: 1 }, rerun: NATIVE }],
+  ['a native agent', row(`.live a ${STEP}`), { continue: null, fork: null, fromStep: { from: 0, to: 1 }, rerun: NATIVE }],
   [
-    'acp with a session',
+    'an ACP agent with a session',
     row('.spawn a acp\n.start a\n.report a up session=s1'),
     { continue: null, fork: null, fromStep: null, rerun: null },
   ],
   [
-    'acp that was asked and reported no session',
+    'an ACP agent that reported no session',
     row('.live a acp'),
     {
       continue: 'agent default reported no session to continue; --rerun runs it again',
@@ -49,7 +49,7 @@ test.each([
     },
   ],
   [
-    'a plain command that is suspended: it just goes on',
+    'a suspended plain command',
     row('.live a command\n.signal SIGPAUSE a'),
     {
       continue: null,
@@ -68,6 +68,6 @@ test.each([
     row('.spawn a command lines\n.start a\n.report a up\n.report a session s1', { format: 'gemini' }),
     { continue: null, fork: 'Gemini CLI cannot fork its sessions; it can be resumed', fromStep: null, rerun: null },
   ],
-])('%s', (_, process, modes) => {
+])('%s has its ways to resume', (_, process, modes) => {
   expect(resumeModes(process)).toEqual(modes)
 })
