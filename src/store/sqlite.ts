@@ -114,7 +114,7 @@ class SqliteStore implements Store {
       const { processes, ...page } = loadLive(this.#sql, from)
       return {
         counters: this.#writer.counters,
-        processes: processes.map((process) => this.#writer.heads.pendingHead(process.uuid)?.pending ?? process),
+        processes: processes.map((process) => this.#writer.heads.pendingHead(process.uuid)?.pendingProcess ?? process),
         ...page,
       }
     })
@@ -126,7 +126,7 @@ class SqliteStore implements Store {
 
   async process(uuid: Uuid): Promise<Process | undefined> {
     return guard(`Process ${uuid}`, () => {
-      const pending = this.#writer.heads.pendingHead(uuid)?.pending
+      const pending = this.#writer.heads.pendingHead(uuid)?.pendingProcess
       const row = pending === undefined ? findRow(this.#sql, uuid) : undefined
       return row === undefined ? pending : readProcess(this.#sql, row, createIntern())
     })
@@ -178,7 +178,7 @@ class SqliteStore implements Store {
 
   async forks(uuid: Uuid): Promise<readonly Process[]> {
     return guard(`The forks of ${uuid}`, () =>
-      readForks(this.#sql, uuid, MAX_FORKS, (fork) => this.#writer.heads.pendingHead(fork)?.pending),
+      readForks(this.#sql, uuid, MAX_FORKS, (fork) => this.#writer.heads.pendingHead(fork)?.pendingProcess),
     )
   }
 

@@ -8,7 +8,7 @@ import type { KernelError } from '../kernel/model/errors.ts'
 import { damageError, storeError } from './errors.ts'
 import type { DamageLocation } from './errors.ts'
 import { readFacts } from './journal/journal.ts'
-import type { Head } from './write/head-cache.ts'
+import type { ProcessHead } from './write/head-cache.ts'
 import type { LineageLink, FactSpan } from './journal/lineage.ts'
 import type { Finder } from './journal/fact-index.ts'
 import { checkKept, checkRow, findKept } from './rows/row-lookup.ts'
@@ -50,7 +50,7 @@ function createFindings(): Findings {
  * Verifies the whole store and returns one line per finding. `pendingHeads` returns the heads of the processes whose rows are out of
  * date.
  */
-export async function verifyStore(finder: Finder, reader: DatabaseReader, pendingHeads: () => readonly Head[]): Promise<string[]> {
+export async function verifyStore(finder: Finder, reader: DatabaseReader, pendingHeads: () => readonly ProcessHead[]): Promise<string[]> {
   const { sql } = finder
   const findings = createFindings()
   await verifyWhole(sql, reader, { pendingHeads, findings })
@@ -78,7 +78,7 @@ export async function verifyStore(finder: Finder, reader: DatabaseReader, pendin
 }
 
 interface VerifyContext {
-  readonly pendingHeads: () => readonly Head[]
+  readonly pendingHeads: () => readonly ProcessHead[]
   readonly findings: Findings
 }
 
@@ -89,7 +89,7 @@ interface VerifyContext {
 async function verifyWhole(sql: Statements, reader: DatabaseReader, { pendingHeads, findings }: VerifyContext): Promise<void> {
   let pendingFacts = 0
   const countPendingFacts = (): void => {
-    pendingFacts = pendingHeads().reduce((sum, { seq, stored }) => sum + seq - (stored?.seq ?? 0), 0)
+    pendingFacts = pendingHeads().reduce((sum, { seq, storedRow }) => sum + seq - (storedRow?.seq ?? 0), 0)
   }
   const queries: StoreQuery[] = [
     [sql.integrity],

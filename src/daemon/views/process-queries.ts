@@ -191,7 +191,7 @@ export class ProcessQueries {
       // A fact without a step number belongs to the current step.
       if ('step' in body) step = body.step
       if (step > after + limit) break
-      if (step > after && STEP_FACTS.has(body.type)) facts.push(withoutImageData(fact))
+      if (step > after && STEP_VIEW_FACTS.has(body.type)) facts.push(withoutImageData(fact))
     }
     // If the process was removed between two pages, the partial result would look complete: this throws COLLECTED instead.
     await this.get(process.uuid)
@@ -263,8 +263,8 @@ function withoutImageData(fact: StoredFact): StoredFact {
     : fact
 }
 
-/** The facts that a step shows. */
-const STEP_FACTS: ReadonlySet<string> = new Set([
+/** The facts that the view of a step is made from. */
+const STEP_VIEW_FACTS: ReadonlySet<string> = new Set([
   'model.started',
   'model.finished',
   'model.failed',

@@ -9,7 +9,7 @@ import { encodeBody } from './blobs.ts'
 import type { Blob } from './blobs.ts'
 import { packBody } from './fact-codec.ts'
 import type { Writer } from '../write/writer.ts'
-import type { Head } from '../write/head-cache.ts'
+import type { ProcessHead } from '../write/head-cache.ts'
 import { BLOCK_FACTS, addEntry, blockOf, firstCursor } from './fact-index.ts'
 import { packMoment } from './moment-codec.ts'
 import { planError } from '../write/commit-plan.ts'
@@ -173,11 +173,24 @@ export class Stage implements Staging {
   }
 
   /** Returns the head of the new row. The open block moves from `places` into the row. */
-  #headOf({ key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor }: Part): Head {
+  #headOf({ key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor }: Part): ProcessHead {
     this.#sql.dropPendingDeletion.run(key)
     this.#sql.dropTombstone.run(uuid)
     if (open !== '') this.#sql.dropPlace.run(key, blockOf(seq, { base }))
-    return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, stored: null, pending: null }
+    return {
+      key,
+      uuid,
+      forkedFrom,
+      origin,
+      base,
+      seq,
+      open,
+      lastCursor,
+      specSeq,
+      specCursor,
+      storedRow: null,
+      pendingProcess: null,
+    }
   }
 }
 

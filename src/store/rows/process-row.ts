@@ -1,5 +1,5 @@
-// The projection: one row per process, as of the last commit. The row does not contain the spec, which is read from its fact.
-// Owns how a `Process` is written to its row and read back. Test: test/tables/store/store.test.ts.
+// Converts a process to the JSON of its row in `processes`, and reads processes from their rows. The row does not contain the spec,
+// which is read from the fact that set it. Owns which fields the JSON has. Test: test/tables/store/store.test.ts.
 import type { DeadQuery } from '../store.ts'
 import type { Process } from '../../kernel/model/process.ts'
 import { damageError } from '../errors.ts'
@@ -14,10 +14,10 @@ import type { ProcessSpec } from '../../kernel/model/process-spec.ts'
 /** The number of rows per page while the live processes are loaded. */
 export const LOAD_ROWS = 500
 
-/** Fields that are not in the JSON, because they have columns of their own or, for the spec, a fact. */
+/** The fields that the JSON lacks: the spec is in a fact, and the others have their own columns. */
 type FieldsOutsideBody = 'uuid' | 'pid' | 'seq' | 'specSeq' | 'spec'
 
-/** Returns the JSON of the row. All fields are listed, so that a missing field does not compile; this is also cheaper than a copy. */
+/** Returns the JSON for the row. It lists all fields, so that a missing field does not compile. This is also cheaper than a copy. */
 export function writeBody(process: Process): string {
   const { parent, parentUuid, depth, life, signals, progress, usage, queue, clock, containment, handle, checkpoint } = process
   const { context, sessionId, forkOf, asks, note, originUuid, originStep, originSeq, resumedFromStep, retiredAt, pinned, files } = process

@@ -7,7 +7,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import { encodeBody } from '../journal/blobs.ts'
 import type { Blob } from '../journal/blobs.ts'
 import { packBody } from '../journal/fact-codec.ts'
-import type { Head, HeadCache } from './head-cache.ts'
+import type { ProcessHead, HeadCache } from './head-cache.ts'
 import type { Lineage } from '../journal/lineage.ts'
 import { packMoment } from '../journal/moment-codec.ts'
 import { BLOCK_FACTS, addEntry, blockOf, firstCursor } from '../journal/fact-index.ts'
@@ -15,8 +15,8 @@ import type { FactRow } from '../statements.ts'
 import type { Commit, Counters } from '../store.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** Facts of every step. They change no indexed column, so the process's row may be written later. */
-const STEP_FACTS: ReadonlySet<FactType> = new Set<FactType>([
+/** Facts of steps, which are frequent. They change no indexed column, so the process's row may be written later. */
+const FACTS_WITH_DELAYED_ROW: ReadonlySet<FactType> = new Set<FactType>([
   'model.started',
   'model.finished',
   'model.failed',
@@ -31,8 +31,8 @@ const STEP_FACTS: ReadonlySet<FactType> = new Set<FactType>([
  */
 const CREW_AND_COMPOSE_FACTS = /^(?:crew|task|compose)\./
 
-/** A head as changed by this commit. */
-export type Draft = { -readonly [K in keyof Head]: Head[K] } & {
+/** The head of a process as this commit changes it. */
+export type Draft = { -readonly [K in keyof ProcessHead]: ProcessHead[K] } & {
   /** whether the commit has facts of the process */
   hasFacts: boolean
   /** whether the row of the process must be written in this commit */
@@ -41,7 +41,7 @@ export type Draft = { -readonly [K in keyof Head]: Head[K] } & {
   hasProcess: boolean
 }
 
-/** A block of the index that has become full. */
+/** A block of the index that is full and can be written. */
 type Block = readonly [key: number, block: number, first: number, entries: string]
 
 /** A long text and the number of references to it in this plan. */
@@ -150,8 +150,8 @@ export class Planner implements CommitPlan {
       lastCursor: 0,
       specSeq: 0,
       specCursor: 0,
-      stored: null,
-      pending: null,
+      storedRow: null,
+      pendingProcess: null,
       hasFacts: false,
       mustWriteRow: true,
       hasProcess: false,
@@ -172,7 +172,7 @@ export class Planner implements CommitPlan {
   }
 
   /** Returns the key of the process that wrote a fact of a journal: the process itself, or one of its origins. */
-  #ownerOf(head: Head, seq: number): number {
+  #ownerOf(head: ProcessHead, seq: number): number {
     let { key, uuid, base, origin } = head
     while (seq <= base && origin !== null) {
       const parent = [...this.drafts.values()].find((draft) => draft.key === origin) ?? this.#lineage.linkOf(origin, { uuid, base })
@@ -205,11 +205,12 @@ export class Planner implements CommitPlan {
   }
 }
 
+/** Whether the row may be written after the commit of such a fact. */
 function mayDelayRow(type: FactType): boolean {
-  return STEP_FACTS.has(type) || CREW_AND_COMPOSE_FACTS.test(type)
+  return FACTS_WITH_DELAYED_ROW.has(type) || CREW_AND_COMPOSE_FACTS.test(type)
 }
 
-function checkProcess(process: Process, head: Head): void {
+function checkProcess(process: Process, head: ProcessHead): void {
   if (process.seq !== head.seq || head.seq === 0) throw planError(`The row is at fact ${process.seq}, the journal at ${head.seq}.`, process)
   if ((process.originSeq ?? 0) !== head.base || process.originUuid !== head.forkedFrom)
     throw planError(`The row names another origin than the journal.`, process)

@@ -1,5 +1,5 @@
-// Caches the heads of processes. A head is the position of a process in the journal and the indexed columns of its row. The cache
-// is limited. A row may be out of date (`pending`), because facts of a step do not write the row at once.
+// Caches the heads of processes. A head holds what a commit must know of a process: the end of its journal, and its row as stored.
+// The cache is limited. It keeps each head whose row is out of date, with the process that the row lacks (`pendingProcess`).
 // Test: test/properties/store.test.ts.
 import type { Process } from '../../kernel/model/process.ts'
 import { damageError } from '../errors.ts'
@@ -8,11 +8,11 @@ import { findRow } from '../rows/row-lookup.ts'
 import type { Statements } from '../statements.ts'
 import type { Uuid } from '../../kernel/model/ids.ts'
 
-/** The number of heads that are cached; other heads are read again. Heads of rows that are out of date are kept beyond this limit. */
+/** The limit of the cache; other heads are read again. Heads of rows that are out of date are kept beyond this limit. */
 const MAX_HEADS = 1_024
 
 /** The indexed columns of the stored row, and its `seq`, which guards an update against another writer. */
-export interface Stored {
+export interface StoredRow {
   readonly seq: number
   readonly pid: number
   readonly name: string | null
@@ -22,47 +22,53 @@ export interface Stored {
   readonly pinned: number
 }
 
-/** The position of a process in the journal. */
-export interface Head {
+/** The end of a process's journal, and its row as stored. Everything but the row is as of the last commit. */
+export interface ProcessHead {
+  /** the primary key in `processes` */
   readonly key: number
   readonly uuid: Uuid
+  /** for a fork: the process that it was forked from */
   readonly forkedFrom: Uuid | null
-  /** key of the process that has the fact `base`; the process's own facts come after it */
+  /** for a fork: the key of the process that wrote the fact `base` */
   readonly origin: number | null
+  /** for a fork: the last fact that it shares with its origin; otherwise 0 */
   readonly base: number
+  /** the last fact */
   readonly seq: number
-  /** the text of the open block of the index */
+  /** the entries of the index block that is not full yet */
   readonly open: string
+  /** the cursor of the last fact */
   readonly lastCursor: number
+  /** the fact that set the spec, and its cursor */
   readonly specSeq: number
   readonly specCursor: number
-  /** the stored row; null for a process that has no row yet */
-  readonly stored: Stored | null
+  /** null for a process that has no row yet */
+  readonly storedRow: StoredRow | null
   /** the process as of the last commit, while its row is out of date; null otherwise */
-  readonly pending: Process | null
+  readonly pendingProcess: Process | null
 }
 
 export class HeadCache {
   readonly #sql: Statements
-  readonly #heads = new Map<Uuid, Head>()
+  readonly #heads = new Map<Uuid, ProcessHead>()
 
   constructor(sql: Statements) {
     this.#sql = sql
   }
 
-  get(uuid: Uuid): Head | undefined {
+  get(uuid: Uuid): ProcessHead | undefined {
     return this.#heads.get(uuid) ?? readHead(this.#sql, uuid)
   }
 
   /** Returns the head of a process whose row is out of date; undefined if the row is up to date. */
-  pendingHead(uuid: Uuid): (Head & { readonly pending: Process }) | undefined {
+  pendingHead(uuid: Uuid): (ProcessHead & { readonly pendingProcess: Process }) | undefined {
     const head = this.#heads.get(uuid)
-    return head !== undefined && isPending(head) ? head : undefined
+    return head !== undefined && hasPendingProcess(head) ? head : undefined
   }
 
   /** Returns the heads of all processes whose rows are out of date. */
-  pendingHeads(): (Head & { readonly pending: Process })[] {
-    return [...this.#heads.values()].filter(isPending)
+  pendingHeads(): (ProcessHead & { readonly pendingProcess: Process })[] {
+    return [...this.#heads.values()].filter(hasPendingProcess)
   }
 
   /** Removes the head of a removed process from the cache. */
@@ -74,7 +80,7 @@ export class HeadCache {
    * Caches the heads as the most recently used ones. The order decides which heads are dropped first; it is not maintained while the
    * cache is half empty.
    */
-  put(heads: readonly Head[]): void {
+  put(heads: readonly ProcessHead[]): void {
     for (const head of heads) {
       if (this.#heads.size > MAX_HEADS / 2) this.#heads.delete(head.uuid)
       this.#heads.set(head.uuid, head)
@@ -82,16 +88,16 @@ export class HeadCache {
     if (this.#heads.size <= MAX_HEADS) return
     for (const [uuid, head] of this.#heads) {
       if (this.#heads.size <= MAX_HEADS) return
-      if (head.pending === null) this.#heads.delete(uuid)
+      if (head.pendingProcess === null) this.#heads.delete(uuid)
     }
   }
 }
 
-function isPending(head: Head): head is Head & { readonly pending: Process } {
-  return head.pending !== null
+function hasPendingProcess(head: ProcessHead): head is ProcessHead & { readonly pendingProcess: Process } {
+  return head.pendingProcess !== null
 }
 
-function readHead(sql: Statements, uuid: Uuid): Head | undefined {
+function readHead(sql: Statements, uuid: Uuid): ProcessHead | undefined {
   const row = findRow(sql, uuid)
   if (row === undefined) return undefined
   const {
@@ -112,6 +118,6 @@ function readHead(sql: Statements, uuid: Uuid): Head | undefined {
   const entries = parseBlock(open, 1)
   if (entries === undefined) throw damageError({ table: 'processes', uuid }, 'its open block is damaged')
   const lastCursor = entries.at(-1)?.cursor ?? 0
-  const stored: Stored = { seq, pid, name, live, exitedAt, specSeq, pinned }
-  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, stored, pending: null }
+  const storedRow: StoredRow = { seq, pid, name, live, exitedAt, specSeq, pinned }
+  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, storedRow, pendingProcess: null }
 }

@@ -1,7 +1,7 @@
-// The writer: one transaction per commit. It updates its own state only after COMMIT. Facts are durable with their commit. The
-// row of a process is a cache of the state that its facts give. While a process only makes steps, its row may be out of date by
-// up to 2,047 facts. Readers then get the process from memory, and after a crash the row is rebuilt from the journal. This saves
-// a page and a JSON text per commit. Test: test/tables/store/store.test.ts, test/properties/store.test.ts,
+// Writes commits to the store, each in one transaction. The facts of a commit are durable with it. Must never change its own state
+// before COMMIT. The row of a process is a cache: folding the facts gives the same process. To save a page and a JSON text per commit,
+// facts of steps do not update the row, which may lack up to 2,047 facts. Readers then get the process from memory. After a crash the
+// row is rebuilt from the journal. Tests: test/tables/store/store.test.ts, test/properties/store.test.ts,
 // test/processes/daemon/store-faults.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import { KernelError } from '../../kernel/model/errors.ts'
@@ -11,7 +11,7 @@ import type { Process } from '../../kernel/model/process.ts'
 import { codeOf } from '../journal/fact-codec.ts'
 import { damageError } from '../errors.ts'
 import { HeadCache } from './head-cache.ts'
-import type { Head, Stored } from './head-cache.ts'
+import type { ProcessHead, StoredRow } from './head-cache.ts'
 import { readAll } from '../journal/journal.ts'
 import { Lineage } from '../journal/lineage.ts'
 import { Planner, planError } from './commit-plan.ts'
@@ -41,7 +41,7 @@ export class Writer {
   readonly #sql: Statements
   #counters: Counters
   #lastKey: number
-  /** up to this cursor all rows on disk are up to date */
+  /** no row on disk lacks a fact up to this cursor */
   #rowsWrittenUpTo: number
 
   constructor(db: DatabaseSync, sql: Statements) {
@@ -73,20 +73,21 @@ export class Writer {
     if (this.#counters.cursor > this.#rowsWrittenUpTo) this.#commitPlan(this.#createPlanner(), [], true)
   }
 
-  /** After a crash, rebuilds the rows that are out of date from the journal. */
+  /** After a crash, applies the facts that rows lack, and writes these rows. */
   #rebuildRows(): void {
     const planner = this.#createPlanner()
     const pending = new Map<Uuid, Process>()
-    for (const fact of this.#factsToFold()) {
+    for (const fact of this.#factsToApply()) {
       const draft = planner.draft(fact.uuid)
       if (fact.seq <= draft.seq) continue
-      pending.set(fact.uuid, foldFact(pending.get(fact.uuid) ?? this.#readProcess(fact.uuid), fact))
+      pending.set(fact.uuid, applyJournalFact(pending.get(fact.uuid) ?? this.#readProcess(fact.uuid), fact))
       planner.advance(draft, fact, codeOf(fact.body.type) ?? 0)
     }
     if (pending.size > 0) this.#commitPlan(planner, [...pending.values()], true)
   }
 
-  *#factsToFold(): Generator<StoredFact> {
+  /** The facts that rows may lack. */
+  *#factsToApply(): Generator<StoredFact> {
     for (let after = this.#rowsWrittenUpTo; ;) {
       const page = readAll(this.#sql, after, REBUILD_PAGE_FACTS)
       yield* page
@@ -114,12 +115,12 @@ export class Writer {
    * Runs a transaction with facts of processes that have no row. `work` makes the other writes and returns the heads of new rows.
    * The last transaction of an import sets `writeAllRows`, so that the next start does not read the imported facts. Called by staging.ts.
    */
-  writeBatch(plan: Pick<CommitPlan, 'facts' | 'blobs' | 'counters'>, writeAllRows: boolean, work: () => Head[]): void {
+  writeBatch(plan: Pick<CommitPlan, 'facts' | 'blobs' | 'counters'>, writeAllRows: boolean, work: () => ProcessHead[]): void {
     this.#runTransaction(plan.counters, writeAllRows, () => {
       this.#putFacts(plan)
       this.#raiseCounters(plan, writeAllRows)
       const heads = work()
-      return writeAllRows ? [...heads, ...this.heads.pendingHeads().map((head) => this.writeRow(head.pending, head))] : heads
+      return writeAllRows ? [...heads, ...this.heads.pendingHeads().map((head) => this.writeRow(head.pendingProcess, head))] : heads
     })
   }
 
@@ -128,27 +129,27 @@ export class Writer {
     this.#lastKey += plan.newKeys
   }
 
-  #runTransaction(counters: Counters, writeAllRows: boolean, work: () => Head[]): void {
+  #runTransaction(counters: Counters, writeAllRows: boolean, work: () => ProcessHead[]): void {
     this.heads.put(inTransaction(this.#db, this.#sql, work))
     this.#counters = counters
     if (writeAllRows) this.#rowsWrittenUpTo = counters.cursor
   }
 
-  #writePlan(plan: CommitPlan, processes: readonly Process[], writeAllRows: boolean): Head[] {
+  #writePlan(plan: CommitPlan, processes: readonly Process[], writeAllRows: boolean): ProcessHead[] {
     this.#putFacts(plan)
     for (const block of plan.blocks) this.#sql.addPlaces.run(...block)
     this.#raiseCounters(plan, writeAllRows)
-    const heads: Head[] = []
+    const heads: ProcessHead[] = []
     for (const process of processes) {
       const draft = plan.drafts.get(process.uuid)
       if (draft === undefined) throw planError('A process is missing in the plan.', process)
       // A changed row without new facts is written at once, because it could not be rebuilt from the journal.
       const mustWriteRow = writeAllRows || draft.mustWriteRow || !draft.hasFacts
-      heads.push(mustWriteRow ? this.writeRow(process, draft) : headOf(draft, draft.stored, process))
+      heads.push(mustWriteRow ? this.writeRow(process, draft) : headAfterWrite(draft, draft.storedRow, process))
     }
     if (!writeAllRows) return heads
     const others = this.heads.pendingHeads().filter(({ uuid }) => !plan.drafts.has(uuid))
-    return [...heads, ...others.map((head) => this.writeRow(head.pending, head))]
+    return [...heads, ...others.map((head) => this.writeRow(head.pendingProcess, head))]
   }
 
   #putFacts({ blobs, facts }: Pick<CommitPlan, 'blobs' | 'facts'>): void {
@@ -171,8 +172,8 @@ export class Writer {
     if (writeAllRows) raise('settled', counters.cursor)
   }
 
-  /** Writes the row of a process and returns its new head. The caller has opened a transaction. */
-  writeRow(process: Process, head: Head): Head {
+  /** Writes the row of a process within the caller's transaction. Returns the head with the new row. */
+  writeRow(process: Process, head: ProcessHead): ProcessHead {
     const { key, uuid, open, seq, specCursor: spec_cursor, specSeq: spec_seq, origin, base, forkedFrom: forked_from } = head
     const {
       pid,
@@ -199,8 +200,9 @@ export class Writer {
       base,
       pinned,
     })
-    const stored: Stored = { seq, pid, name, live, exitedAt: exited_at, specSeq: spec_seq, pinned }
-    if (head.stored === null) {
+    const newRow: StoredRow = { seq, pid, name, live, exitedAt: exited_at, specSeq: spec_seq, pinned }
+    const oldRow = head.storedRow
+    if (oldRow === null) {
       this.#sql.addProcess.run(
         key,
         uuid,
@@ -221,21 +223,22 @@ export class Writer {
         reverseDigits(uuid),
       )
     } else {
-      const { changes } = hasSameIndexedColumns(head.stored, stored)
-        ? this.#sql.setProcess.run(seq, open, sum, body, key, head.stored.seq)
-        : this.#sql.resetProcess.run(seq, open, sum, body, pid, name, live, exited_at, spec_seq, spec_cursor, pinned, key, head.stored.seq)
-      if (changes !== 1) throw planError(`The row is not at fact ${head.stored.seq} any more: another writer changed it.`, process)
+      const { changes } = hasSameIndexedColumns(oldRow, newRow)
+        ? this.#sql.setProcess.run(seq, open, sum, body, key, oldRow.seq)
+        : this.#sql.resetProcess.run(seq, open, sum, body, pid, name, live, exited_at, spec_seq, spec_cursor, pinned, key, oldRow.seq)
+      if (changes !== 1) throw planError(`The row is not at fact ${oldRow.seq} any more: another writer changed it.`, process)
     }
-    return headOf(head, stored, null)
+    return headAfterWrite(head, newRow, null)
   }
 }
 
-function headOf(
-  { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor }: Head,
-  stored: Stored | null,
-  pending: Process | null,
-): Head {
-  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, stored, pending }
+/** Returns the head of a process after its commit, without the other fields of a draft. */
+function headAfterWrite(
+  { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor }: ProcessHead,
+  storedRow: StoredRow | null,
+  pendingProcess: Process | null,
+): ProcessHead {
+  return { key, uuid, forkedFrom, origin, base, seq, open, lastCursor, specSeq, specCursor, storedRow, pendingProcess }
 }
 
 function readMeta(sql: Statements, name: string): number {
@@ -250,8 +253,8 @@ function readCounters(sql: Statements): Counters {
   return { pid, cursor: Math.max(readMeta(sql, 'cursor'), Number(sql.newest.get()?.['cursor'] ?? 0)) }
 }
 
-/** Folds a fact of the journal. An error becomes damage, with the location of the fact. */
-function foldFact(process: Process | undefined, fact: StoredFact): Process {
+/** Returns the process after a fact of the journal. A fact that cannot follow the ones before it is damage at its location. */
+function applyJournalFact(process: Process | undefined, fact: StoredFact): Process {
   try {
     return fold(process, fact)
   } catch (error) {
@@ -260,7 +263,7 @@ function foldFact(process: Process | undefined, fact: StoredFact): Process {
   }
 }
 
-function hasSameIndexedColumns(a: Stored, b: Stored): boolean {
+function hasSameIndexedColumns(a: StoredRow, b: StoredRow): boolean {
   return (
     a.pid === b.pid &&
     a.name === b.name &&
