@@ -1,6 +1,6 @@
-// The pages name existing files and headings: each path in code marks leads to a file, and each link to a file and its heading.
+// The pages name existing files, folders and headings. Each path in code marks leads to a file, and each link to a file and its heading.
 // docs/guarantees.md names tests below test/.
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT } from '../../support/env.ts'
@@ -19,6 +19,23 @@ test('each path of a source or test leads to a file', () => {
   const named = pages.flatMap((page) => [...readFileSync(join(ROOT, page), 'utf8').matchAll(PATH)].map(([, path = '']) => ({ page, path })))
   expect(named.length).toBeGreaterThan(150)
   expect(named.filter(({ path }) => !isThere(path)).map(({ page, path }) => `${page} → ${path}`)).toEqual([])
+})
+
+/** The sections of the architecture page whose tables name the folders of one folder. */
+const FOLDER_TABLES: readonly (readonly [title: string, folder: string])[] = [
+  ['Inside of the kernel:', 'src/kernel'],
+  ['Inside of the daemon:', 'src/daemon'],
+  ['Inside of the store:', 'src/store'],
+  ['Inside of the drivers:', 'src/drivers'],
+  ['Inside of the command line:', 'src/cli'],
+]
+
+test.each(FOLDER_TABLES)('the table "%s" of the architecture page names the folders of %s', (title, folder) => {
+  const page = readFileSync(join(ROOT, 'docs/contributing/architecture.md'), 'utf8')
+  const table = page.slice(page.indexOf(`${title}\n`)).split('\n\n', 2)[1] ?? ''
+  const named = table.split('\n').flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name))
+  const folders = readdirSync(join(ROOT, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(named.toSorted()).toEqual(folders.map(({ name }) => name).toSorted())
 })
 
 /** The anchor of a heading, as GitHub makes it. */
