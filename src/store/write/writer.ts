@@ -1,7 +1,7 @@
 // Writes commits to the store, each in one transaction. The facts of a commit are durable with it. Must never change its own state
-// before COMMIT. The row of a process is a cache: folding the facts gives the same process. To save a page and a JSON text per commit,
-// facts of steps do not update the row, which may lack up to 2,047 facts. Readers then get the process from memory. After a crash the
-// row is rebuilt from the journal. Tests: test/tables/store/store.test.ts, test/properties/store.test.ts,
+// before COMMIT. The row of a process is a cache: folding the facts gives the same process. Facts of steps do not update the row,
+// which saves a page and a JSON text per commit. Such a row may lack up to 2,047 facts. Readers then get the process from memory.
+// After a crash the row is rebuilt from the journal. Tests: test/tables/store/store.test.ts, test/properties/store.test.ts,
 // test/processes/daemon/store-faults.test.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import { KernelError } from '../../kernel/model/errors.ts'
